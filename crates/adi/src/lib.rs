@@ -1,0 +1,1 @@
+//! Point-to-point protocols: matching, eager, rendezvous.

@@ -1,0 +1,1 @@
+//! Datatype layouts: constructors, segment walk, pack and unpack.

@@ -1,0 +1,1 @@
+//! Multi-communication-method layer: device per message, progress, waiting.

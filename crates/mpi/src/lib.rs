@@ -1,0 +1,1 @@
+//! What the MPI standard defines.

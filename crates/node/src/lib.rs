@@ -1,0 +1,1 @@
+//! This machine: cores, affinity, cgroup limits.

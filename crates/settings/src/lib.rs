@@ -1,0 +1,1 @@
+//! The TERN_* settings, declared once.

@@ -1,0 +1,1 @@
+//! Costs and thresholds by which protocols and algorithms are chosen.
