@@ -1,1 +1,5 @@
 //! Collective algorithms as schedules over adi.
+
+pub mod ops;
+mod peers;
+pub use peers::*;

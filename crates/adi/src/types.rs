@@ -1,0 +1,124 @@
+//! What passes between the layers above and the point-to-point protocols.
+
+use std::rc::Rc;
+use tern_layout::Type;
+
+/// A process of the job, numbered from 0 across all worlds that this process knows.
+pub type Proc = u32;
+
+/// Wildcard for the source of a receive (the ABI's `MPI_ANY_SOURCE`).
+pub const ANY_SOURCE: i32 = -1;
+/// Wildcard for the tag of a receive (the ABI's `MPI_ANY_TAG`).
+pub const ANY_TAG: i32 = -2;
+
+/// The matching tuple of a message: who sent it, in which context, with which tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuple {
+    pub context: u32,
+    /// Rank of the sender in the (remote) group of the communicator.
+    pub source: i32,
+    /// 0 or above for programs; collectives use a context of their own.
+    pub tag: i32,
+}
+
+/// What a receive asks for: a tuple in which source and tag may be wildcards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    pub context: u32,
+    pub source: i32,
+    pub tag: i32,
+}
+
+impl Pattern {
+    /// True when `tuple` satisfies this pattern (MPI 5.0 section 3.2.4).
+    pub fn matches(&self, tuple: &Tuple) -> bool {
+        self.context == tuple.context
+            && (self.source == ANY_SOURCE || self.source == tuple.source)
+            && (self.tag == ANY_TAG || self.tag == tuple.tag)
+    }
+
+    /// True when source or tag is a wildcard.
+    pub fn is_wild(&self) -> bool {
+        self.source == ANY_SOURCE || self.tag == ANY_TAG
+    }
+}
+
+/// The user's memory of one transfer. The caller promises that it stays valid, and for
+/// receives unshared, until the request has completed (MPI's own rule, section 3.7.2).
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// One dense run of bytes.
+    Bytes(*mut u8, usize),
+    /// `count` elements of a layout, from `base`.
+    Typed { base: *mut u8, count: i64, ty: Rc<Type> },
+}
+
+impl Data {
+    /// The memory of `count` elements of `ty` at `base`, dense when the layout is.
+    pub fn new(base: *const u8, count: i64, ty: &Rc<Type>) -> Data {
+        if ty.is_contiguous() {
+            Data::Bytes(base.cast_mut(), count as usize * ty.size() as usize)
+        } else {
+            Data::Typed { base: base.cast_mut(), count, ty: ty.clone() }
+        }
+    }
+
+    /// No bytes at all.
+    pub fn none() -> Data {
+        Data::Bytes(std::ptr::null_mut(), 0)
+    }
+
+    /// How many bytes travel.
+    pub fn len(&self) -> usize {
+        match self {
+            Data::Bytes(_, len) => *len,
+            Data::Typed { count, ty, .. } => *count as usize * ty.size() as usize,
+        }
+    }
+
+    /// True when nothing travels.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// When a send counts as complete (MPI 5.0 section 3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendMode {
+    /// When the buffer may be reused; ready sends are the same.
+    Standard,
+    /// When the receive has been matched.
+    Synchronous,
+}
+
+/// How a transfer ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    pub source: i32,
+    pub tag: i32,
+    /// Bytes received (never more than the receive had room for).
+    pub bytes: u64,
+    /// Set when the message was longer than the receive: its full length in bytes.
+    pub truncated: Option<u64>,
+    pub cancelled: bool,
+}
+
+/// A transfer that is under way. Freed by [`crate::Adi::take`] or [`crate::Adi::release`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request(pub(crate) u32);
+
+/// What became of a send at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// Complete: the buffer may be reused.
+    Done,
+    Pending(Request),
+}
+
+/// A message taken out of matching by a matched probe (MPI 5.0 section 3.8.2).
+#[derive(Debug)]
+pub struct Message {
+    pub(crate) unexpected: u32,
+    /// What it holds: `bytes` is its full length.
+    pub status: Status,
+}
