@@ -1,0 +1,229 @@
+//! Arguments of MPI functions as the functions of [`crate::api`] take them.
+//!
+//! The C entry points are generated; they check and convert their arguments by kind and call
+//! the function of the same name here, with its arguments in the standard's order:
+//!
+//! | kind in the table | C | Rust |
+//! |---|---|---|
+//! | sendbuf, recvbuf | `(const) void *` | `*const u8`, `*mut u8` |
+//! | count, rank, tag, int | `int` / `MPI_Count` | `i64` for counts, `i32` else |
+//! | array of counts or displacements | `int[]` / `MPI_Count[]` / `MPI_Aint[]` | [`Counts`] |
+//! | comm, group, datatype, op, … | handle | `Rc<Comm>` and so on, checked |
+//! | array of datatypes | `MPI_Datatype[]` | [`Handles`] |
+//! | out parameter | `T *` | [`Out`]`<T>`; counts [`OutCount`]; handles `Out<usize>` |
+//! | handle that the call frees or replaces | `MPI_Comm *` | [`Out`]`<usize>`, read with `get` |
+//! | status, statuses | `MPI_Status *` | [`StatusOut`], [`StatusesOut`] |
+
+use crate::constants::MPI_UNDEFINED;
+use std::ffi::c_int;
+
+/// A result parameter: a checked, non-null pointer of the caller's.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Out<T>(*mut T);
+
+impl<T: Copy> Out<T> {
+    /// # Safety
+    /// `ptr` is valid for reads and writes of a `T` during the MPI call.
+    pub unsafe fn new(ptr: *mut T) -> Out<T> {
+        Out(ptr)
+    }
+    pub fn set(&self, value: T) {
+        // SAFETY: valid by the contract of `new`; C may give any alignment that it uses itself.
+        unsafe { self.0.write_unaligned(value) }
+    }
+    pub fn get(&self) -> T {
+        // SAFETY: as in `set`; parameters that are read are initialised by the caller.
+        unsafe { self.0.read_unaligned() }
+    }
+    pub fn as_ptr(&self) -> *mut T {
+        self.0
+    }
+}
+
+/// A result parameter that is `int *` in one form of a function and `MPI_Count *` (or
+/// `MPI_Aint *`, the same size here) in the other.
+#[derive(Clone, Copy, Debug)]
+pub struct OutCount {
+    ptr: *mut u8,
+    wide: bool,
+}
+
+impl OutCount {
+    /// # Safety
+    /// As for [`Out::new`], of 8 bytes when `wide`, else 4.
+    pub unsafe fn new(ptr: *mut u8, wide: bool) -> OutCount {
+        OutCount { ptr, wide }
+    }
+    /// Stores `value`; what an `int` cannot hold becomes MPI_UNDEFINED, the standard's rule for
+    /// sizes and counts (MPI 5.0 section 5.1.5).
+    pub fn set(&self, value: i64) {
+        // SAFETY: valid by the contract of `new`.
+        unsafe {
+            if self.wide {
+                self.ptr.cast::<i64>().write_unaligned(value);
+            } else {
+                let narrow = c_int::try_from(value).unwrap_or(MPI_UNDEFINED);
+                self.ptr.cast::<c_int>().write_unaligned(narrow);
+            }
+        }
+    }
+    pub fn get(&self) -> i64 {
+        // SAFETY: valid by the contract of `new`; read only where the caller initialises it.
+        unsafe {
+            if self.wide {
+                self.ptr.cast::<i64>().read_unaligned()
+            } else {
+                self.ptr.cast::<c_int>().read_unaligned() as i64
+            }
+        }
+    }
+}
+
+/// An array of integers of the caller's, `int` or 8 bytes wide.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    ptr: *const u8,
+    wide: bool,
+}
+
+impl Counts {
+    /// # Safety
+    /// `ptr` is valid for as many elements as the function reads; may be null when it reads none.
+    pub unsafe fn new(ptr: *const u8, wide: bool) -> Counts {
+        Counts { ptr, wide }
+    }
+    pub fn is_null(&self) -> bool {
+        self.ptr.is_null()
+    }
+    pub fn get(&self, index: usize) -> i64 {
+        // SAFETY: valid by the contract of `new`.
+        unsafe {
+            if self.wide {
+                self.ptr.cast::<i64>().add(index).read_unaligned()
+            } else {
+                self.ptr.cast::<c_int>().add(index).read_unaligned() as i64
+            }
+        }
+    }
+    pub fn to_vec(&self, len: usize) -> Vec<i64> {
+        (0..len).map(|i| self.get(i)).collect()
+    }
+}
+
+/// An array of handles of the caller's.
+#[derive(Clone, Copy, Debug)]
+pub struct Handles(*mut usize);
+
+impl Handles {
+    /// # Safety
+    /// As for [`Counts::new`]; writable where the function writes.
+    pub unsafe fn new(ptr: *mut usize) -> Handles {
+        Handles(ptr)
+    }
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+    pub fn get(&self, index: usize) -> usize {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.0.add(index).read_unaligned() }
+    }
+    pub fn set(&self, index: usize, handle: usize) {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.0.add(index).write_unaligned(handle) }
+    }
+    pub fn slot(&self, index: usize) -> Out<usize> {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { Out::new(self.0.add(index)) }
+    }
+}
+
+/// `MPI_Status` of the standard ABI (MPI 5.0 chapter 20): 8 ints, the last five the library's:
+/// internal[0..2] the byte count, internal[2] whether cancelled.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct RawStatus {
+    pub source: c_int,
+    pub tag: c_int,
+    pub error: c_int,
+    pub internal: [c_int; 5],
+}
+
+impl RawStatus {
+    /// The status of an inactive request (MPI 5.0 section 3.7.3).
+    pub fn empty() -> RawStatus {
+        RawStatus { source: -1, tag: -2, error: 0, internal: [0; 5] }
+    }
+    pub fn bytes(&self) -> u64 {
+        self.internal[0] as u32 as u64 | (self.internal[1] as u32 as u64) << 32
+    }
+    pub fn set_bytes(&mut self, bytes: u64) {
+        self.internal[0] = bytes as u32 as c_int;
+        self.internal[1] = (bytes >> 32) as u32 as c_int;
+    }
+    pub fn cancelled(&self) -> bool {
+        self.internal[2] != 0
+    }
+    pub fn set_cancelled(&mut self, cancelled: bool) {
+        self.internal[2] = cancelled as c_int;
+    }
+}
+
+/// A `MPI_Status *`; null is MPI_STATUS_IGNORE.
+#[derive(Clone, Copy, Debug)]
+pub struct StatusOut(*mut RawStatus);
+
+impl StatusOut {
+    /// # Safety
+    /// `ptr` is null or valid for writes of a status.
+    pub unsafe fn new(ptr: *mut RawStatus) -> StatusOut {
+        StatusOut(ptr)
+    }
+    /// Stores all but MPI_ERROR, which only functions that return several statuses set
+    /// (MPI 5.0 section 3.2.5).
+    pub fn set(&self, status: &RawStatus) {
+        if !self.0.is_null() {
+            // SAFETY: valid by the contract of `new`.
+            unsafe {
+                let error = (*self.0).error;
+                *self.0 = RawStatus { error, ..*status };
+            }
+        }
+    }
+    /// Stores all of it.
+    pub fn set_with_error(&self, status: &RawStatus) {
+        if !self.0.is_null() {
+            // SAFETY: valid by the contract of `new`.
+            unsafe { *self.0 = *status }
+        }
+    }
+    pub fn get(&self) -> Option<RawStatus> {
+        // SAFETY: null or valid by the contract of `new`.
+        unsafe { self.0.as_ref().copied() }
+    }
+    pub fn as_ptr(&self) -> *mut RawStatus {
+        self.0
+    }
+}
+
+/// An array of statuses; null is MPI_STATUSES_IGNORE.
+#[derive(Clone, Copy, Debug)]
+pub struct StatusesOut(*mut RawStatus);
+
+impl StatusesOut {
+    /// # Safety
+    /// `ptr` is null or valid for as many statuses as the function writes.
+    pub unsafe fn new(ptr: *mut RawStatus) -> StatusesOut {
+        StatusesOut(ptr)
+    }
+    pub fn is_ignore(&self) -> bool {
+        self.0.is_null()
+    }
+    pub fn at(&self, index: usize) -> StatusOut {
+        if self.0.is_null() {
+            return StatusOut(self.0);
+        }
+        // SAFETY: valid by the contract of `new`.
+        StatusOut(unsafe { self.0.add(index) })
+    }
+}

@@ -1,0 +1,46 @@
+//! Errors of MPI calls: a class of the standard and a message that a person can act on.
+
+use crate::constants::*;
+use std::fmt;
+
+/// An error on its way to the error handler (MPI 5.0 section 9.3).
+#[derive(Debug, Clone)]
+pub struct Error {
+    /// Error code returned to the program: the class itself, or a code of the user's.
+    pub code: i32,
+    /// What failed, with which values, and what to try.
+    pub message: String,
+}
+
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+impl Error {
+    /// An error of class `class` (`MPI_ERR_…`).
+    pub fn new(class: i32, message: impl Into<String>) -> Box<Error> {
+        Box::new(Error { code: class, message: message.into() })
+    }
+    /// A code that user code returned (callbacks): passed on as it is.
+    pub fn from_code(code: i32, message: impl Into<String>) -> Box<Error> {
+        Box::new(Error { code, message: message.into() })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// `err!(MPI_ERR_TAG, "tag {tag} is negative")` is an `Err` of that class.
+#[macro_export]
+macro_rules! err {
+    ($class:expr, $($arg:tt)*) => { Err($crate::error::Error::new($class, format!($($arg)*))) };
+}
+
+/// The result code of a call.
+pub fn code(result: &Result<()>) -> i32 {
+    match result {
+        Ok(()) => MPI_SUCCESS,
+        Err(error) => error.code,
+    }
+}

@@ -1,0 +1,135 @@
+//! Handles: how a program names an object of the library.
+//!
+//! Predefined handles are the standard ABI's constants below 4096. The others carry
+//! (kind, generation, index), so that a freed or foreign handle is recognised:
+//! bits 0..20 index, 20..26 generation, 26..31 kind + 1, and the index's further bits from 32 on.
+//! Values of objects whose index fits in 20 bits fit an `int` (MPI_Comm_toint and the like).
+
+/// What a handle names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    Comm,
+    Group,
+    Datatype,
+    Op,
+    Errhandler,
+    Info,
+    Request,
+    Message,
+    Win,
+    File,
+    Session,
+}
+
+/// Objects of one kind by handle. `T` is an `Rc` or a small value.
+#[derive(Debug)]
+pub struct Table<T> {
+    kind: Kind,
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    generation: u8,
+    value: Option<T>,
+}
+
+const INDEX_BITS: u32 = 20;
+const GENERATIONS: u8 = 64;
+
+impl<T> Table<T> {
+    pub const fn new(kind: Kind) -> Table<T> {
+        Table { kind, slots: Vec::new(), free: Vec::new() }
+    }
+
+    fn encode(&self, index: u32, generation: u8) -> usize {
+        let low = (index & ((1 << INDEX_BITS) - 1)) as usize;
+        let high = (index >> INDEX_BITS) as usize;
+        low | (generation as usize) << INDEX_BITS | (self.kind as usize + 1) << 26 | high << 32
+    }
+
+    fn index(&self, handle: usize) -> Option<usize> {
+        let index = handle & ((1 << INDEX_BITS) - 1) | (handle >> 32) << INDEX_BITS;
+        let generation = (handle >> INDEX_BITS) & 63;
+        let kind = (handle >> 26) & 31;
+        let slot = self.slots.get(index)?;
+        (kind == self.kind as usize + 1 && slot.generation as usize == generation).then_some(index)
+    }
+
+    /// Stores an object and names it. `make` learns the handle before the object exists.
+    pub fn insert_with(&mut self, make: impl FnOnce(usize) -> T) -> usize {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { generation: 0, value: None });
+            self.slots.len() as u32 - 1
+        });
+        let handle = self.encode(index, self.slots[index as usize].generation);
+        self.slots[index as usize].value = Some(make(handle));
+        handle
+    }
+
+    pub fn insert(&mut self, value: T) -> usize {
+        self.insert_with(|_| value)
+    }
+
+    pub fn get(&self, handle: usize) -> Option<&T> {
+        self.slots[self.index(handle)?].value.as_ref()
+    }
+
+    pub fn get_mut(&mut self, handle: usize) -> Option<&mut T> {
+        let index = self.index(handle)?;
+        self.slots[index].value.as_mut()
+    }
+
+    /// Takes the object out; its handle is stale from now on.
+    pub fn remove(&mut self, handle: usize) -> Option<T> {
+        let index = self.index(handle)?;
+        let slot = &mut self.slots[index];
+        let value = slot.value.take()?;
+        slot.generation = (slot.generation + 1) % GENERATIONS;
+        self.free.push(index as u32);
+        Some(value)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|slot| slot.value.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_handle_is_not_found() {
+        let mut table = Table::new(Kind::Comm);
+        let a = table.insert("a");
+        assert_eq!(table.get(a), Some(&"a"));
+        assert!(a >= 4096 && a < 1 << 31);
+        assert_eq!(table.remove(a), Some("a"));
+        let b = table.insert("b");
+        assert_ne!(a, b);
+        assert_eq!(table.get(a), None);
+        assert_eq!(table.remove(a), None);
+        assert_eq!(table.get(b), Some(&"b"));
+    }
+
+    #[test]
+    fn handles_of_different_kinds_differ() {
+        let mut comms = Table::new(Kind::Comm);
+        let mut groups = Table::new(Kind::Group);
+        let c = comms.insert(1);
+        groups.insert(2);
+        assert_eq!(groups.get(c), None);
+    }
+
+    #[test]
+    fn more_objects_than_the_index_bits_hold() {
+        let mut table = Table::new(Kind::Request);
+        let handles: Vec<usize> = (0..(1 << 20) + 3).map(|i| table.insert(i)).collect();
+        for (i, &h) in handles.iter().enumerate() {
+            assert_eq!(table.get(h), Some(&i));
+        }
+    }
+}
