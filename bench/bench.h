@@ -1,0 +1,88 @@
+/* tern_mpi_bench: the benchmark program that runs, from one source, on every MPI library.
+ *
+ * Output: one line per figure, written by rank 0,
+ *     name size median unit key=value...
+ * where size is in bytes (or ranks, for the start-up figures), and median is the median over
+ * the batches of that point. Lines that libraries print by themselves do not have this form.
+ */
+#ifndef TERN_MPI_BENCH_H
+#define TERN_MPI_BENCH_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+/* What the command line asks for. */
+typedef struct {
+    long time_ms;       /* budget of one point (one size of one benchmark), milliseconds */
+    long pool_mib;      /* memory that the off-cache benchmarks walk through, MiB */
+    long iterations;    /* for pingpong_count: messages to exchange */
+    const long *sizes;  /* message sizes in bytes, or NULL for each benchmark's own list */
+    int size_count;
+} options;
+
+extern options opt;
+extern int world_rank, world_size;
+
+/* --- measure.c --- */
+
+/* Runs `iterations` rounds of an operation; called on every rank of the communicator. */
+typedef void (*operation)(void *context, long iterations);
+
+typedef struct {
+    double median;  /* seconds per iteration, maximum over the ranks, median over the batches */
+    double low, high;
+    long iterations; /* iterations per batch */
+    int batches;
+} figure;
+
+/* Seconds, from a clock that does not need MPI. */
+double now(void);
+
+/* Collective over `comm`: finds how many iterations fill a batch, then times the batches. The
+ * result is valid at rank 0 of `comm`. */
+figure measure(MPI_Comm comm, operation run, void *context);
+
+/* Prints one result line. `per_second` figures have low and high swapped by the caller. */
+void report(const char *name, long size, double median, double low, double high, const char *unit,
+            const figure *f);
+
+/* Prints the time of one iteration in microseconds. */
+void report_us(const char *name, long size, const figure *f, double iterations_per_operation);
+
+/* Prints amount / time in the given unit. */
+void report_rate(const char *name, long size, const figure *f, double amount, const char *unit);
+
+/* --- memory.c --- */
+
+/* Page-aligned memory whose pages are touched; ends the job when there is none. */
+void *memory(size_t bytes);
+
+/* Fills words with values that follow from their place and from `seed`. */
+void fill(void *buffer, size_t bytes, unsigned seed);
+
+/* Ends the job unless `buffer` holds `bytes` of the pattern of `seed`, from byte `offset` on (a
+ * multiple of eight). `what` names the benchmark. */
+void check(const char *what, const void *buffer, size_t bytes, size_t offset, unsigned seed);
+
+/* Writes a message and ends the job. */
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* --- benchmarks; each returns after all ranks have finished with it --- */
+void run_pingpong(void);
+void run_pingpong_off(void);
+void run_sendrecv(void);
+void run_sendrecv_off(void);
+void run_rate(void);
+void run_stream(void);
+void run_pingpong_count(void);
+void run_barrier(void);
+void run_bcast(void);
+void run_allreduce(void);
+void run_reduce(void);
+void run_alltoall(void);
+void run_allgather(void);
+void run_gather(void);
+void run_scatter(void);
+void run_memory(void);
+
+#endif

@@ -1,0 +1,187 @@
+/* Collective benchmarks: mean time of a call in a loop behind a barrier, slowest rank. The size is
+ * that of one rank's contribution, or of one block where every pair of ranks exchanges blocks. */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    int bytes;
+    char *send, *receive;
+} buffers;
+
+static const long sizes_of_collectives[] = {8, 1024, 32768, 1048576};
+
+static void barrier(void *context, long iterations)
+{
+    (void)context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void bcast(void *context, long iterations)
+{
+    buffers *b = context;
+    char *buffer = world_rank == 0 ? b->send : b->receive;
+    for (long i = 0; i < iterations; i++)
+        MPI_Bcast(buffer, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void allreduce(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Allreduce(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void reduce(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Reduce(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void alltoall(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Alltoall(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void allgather(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Allgather(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void gather(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Gather(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void scatter(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Scatter(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+/* What each rank must have received. `blocks` is how many blocks of `bytes` lie in `receive`. */
+typedef void (*proof)(const char *name, const buffers *b);
+
+static void prove_bcast(const char *name, const buffers *b)
+{
+    if (world_rank != 0)
+        check(name, b->receive, (size_t)b->bytes, 0, 0);
+}
+
+static void prove_sum(const char *name, const buffers *b)
+{
+    const double *sum = (const double *)b->receive;
+    double expected = (double)world_size * (world_size + 1) / 2;
+    for (int i = 0; i < b->bytes / 8; i++)
+        if (sum[i] != expected)
+            fail("%s with %d bytes: element %d is %g, not %g", name, b->bytes, i, sum[i], expected);
+}
+
+static void prove_sum_at_root(const char *name, const buffers *b)
+{
+    if (world_rank == 0)
+        prove_sum(name, b);
+}
+
+static void prove_alltoall(const char *name, const buffers *b)
+{
+    size_t bytes = (size_t)b->bytes;
+    for (size_t from = 0; from < (size_t)world_size; from++)
+        check(name, b->receive + from * bytes, bytes, (size_t)world_rank * bytes, (unsigned)from);
+}
+
+static void prove_blocks(const char *name, const buffers *b)
+{
+    size_t bytes = (size_t)b->bytes;
+    for (size_t from = 0; from < (size_t)world_size; from++)
+        check(name, b->receive + from * bytes, bytes, 0, (unsigned)from);
+}
+
+static void prove_gather(const char *name, const buffers *b)
+{
+    if (world_rank == 0)
+        prove_blocks(name, b);
+}
+
+static void prove_scatter(const char *name, const buffers *b)
+{
+    check(name, b->receive, (size_t)b->bytes, (size_t)world_rank * (size_t)b->bytes, 0);
+}
+
+/* Runs one collective over its sizes; `in` and `out` say how many blocks it sends and receives. */
+static void run(const char *name, operation op, proof prove, int in, int out)
+{
+    const long *sizes = opt.sizes ? opt.sizes : sizes_of_collectives;
+    int count = opt.sizes ? opt.size_count : 4;
+    int sums = prove == prove_sum || prove == prove_sum_at_root;
+    for (int i = 0; i < count; i++) {
+        if (sizes[i] % 8 != 0 || sizes[i] == 0)
+            fail("%s: sizes are multiples of 8, not %ld", name, sizes[i]);
+        size_t to_send = (size_t)sizes[i] * (size_t)in, to_receive = (size_t)sizes[i] * (size_t)out;
+        buffers b = {(int)sizes[i], memory(to_send), memory(to_receive)};
+        if (sums)
+            for (long k = 0; k < sizes[i] / 8; k++)
+                ((double *)b.send)[k] = world_rank + 1;
+        else
+            fill(b.send, to_send, (unsigned)world_rank);
+        op(&b, 1);
+        prove(name, &b);
+        figure f = measure(MPI_COMM_WORLD, op, &b);
+        if (world_rank == 0)
+            report_us(name, sizes[i], &f, 1);
+        free(b.send);
+        free(b.receive);
+    }
+}
+
+void run_barrier(void)
+{
+    figure f = measure(MPI_COMM_WORLD, barrier, NULL);
+    if (world_rank == 0)
+        report_us("barrier", 0, &f, 1);
+}
+
+void run_bcast(void)
+{
+    run("bcast", bcast, prove_bcast, 1, 1);
+}
+
+void run_allreduce(void)
+{
+    run("allreduce", allreduce, prove_sum, 1, 1);
+}
+
+void run_reduce(void)
+{
+    run("reduce", reduce, prove_sum_at_root, 1, 1);
+}
+
+void run_alltoall(void)
+{
+    run("alltoall", alltoall, prove_alltoall, world_size, world_size);
+}
+
+void run_allgather(void)
+{
+    run("allgather", allgather, prove_blocks, 1, world_size);
+}
+
+void run_gather(void)
+{
+    run("gather", gather, prove_gather, 1, world_size);
+}
+
+void run_scatter(void)
+{
+    run("scatter", scatter, prove_scatter, world_size, 1);
+}

@@ -1,0 +1,164 @@
+/* Command line, start-up and memory figures, and the table of benchmarks. */
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+options opt = {.time_ms = 50, .pool_mib = 256, .iterations = 100};
+int world_rank, world_size;
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} benchmarks[] = {
+    {"pingpong", run_pingpong},
+    {"pingpong_off", run_pingpong_off},
+    {"sendrecv", run_sendrecv},
+    {"sendrecv_off", run_sendrecv_off},
+    {"rate", run_rate},
+    {"stream", run_stream},
+    {"barrier", run_barrier},
+    {"bcast", run_bcast},
+    {"allreduce", run_allreduce},
+    {"reduce", run_reduce},
+    {"alltoall", run_alltoall},
+    {"allgather", run_allgather},
+    {"gather", run_gather},
+    {"scatter", run_scatter},
+    {"memory", run_memory},
+    {"pingpong_count", run_pingpong_count},
+    {"hello", NULL}, /* Init and Finalize only; timed in main */
+};
+
+enum { BENCHMARKS = sizeof benchmarks / sizeof benchmarks[0], MAX_SIZES = 64 };
+
+static void usage(void)
+{
+    fprintf(stderr, "usage: tern_mpi_bench BENCHMARK... [--sizes BYTES,...] [--time-ms N] "
+                    "[--pool-mib N] [--iterations N]\nbenchmarks:");
+    for (int i = 0; i < BENCHMARKS; i++)
+        fprintf(stderr, " %s", benchmarks[i].name);
+    fprintf(stderr, "\n");
+    exit(2);
+}
+
+static long number(const char *text)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno != 0 || end == text || (*end != '\0' && *end != ',') || value < 0 || value > 1L << 30)
+        usage();
+    return value;
+}
+
+static void set_sizes(const char *list)
+{
+    static long sizes[MAX_SIZES];
+    opt.sizes = sizes;
+    for (const char *at = list; at != NULL && opt.size_count < MAX_SIZES;) {
+        sizes[opt.size_count++] = number(at);
+        at = strchr(at, ',');
+        if (at != NULL)
+            at++;
+    }
+}
+
+static int find(const char *name)
+{
+    for (int i = 0; i < BENCHMARKS; i++)
+        if (strcmp(benchmarks[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* Returns how many benchmarks are asked for; their places in the table go to `chosen`. */
+static int read_arguments(int argc, char **argv, int *chosen)
+{
+    int count = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strncmp(argv[i], "--", 2) != 0) {
+            chosen[count] = find(argv[i]);
+            if (chosen[count] < 0 || count + 1 >= BENCHMARKS)
+                usage();
+            count++;
+            continue;
+        }
+        if (value == NULL)
+            usage();
+        else if (strcmp(argv[i], "--sizes") == 0)
+            set_sizes(value);
+        else if (strcmp(argv[i], "--time-ms") == 0)
+            opt.time_ms = number(value);
+        else if (strcmp(argv[i], "--pool-mib") == 0)
+            opt.pool_mib = number(value);
+        else if (strcmp(argv[i], "--iterations") == 0)
+            opt.iterations = number(value);
+        else
+            usage();
+        i++;
+    }
+    if (count == 0 || opt.time_ms == 0)
+        usage();
+    return count;
+}
+
+/* This process's proportional share of memory in KiB, or -1 where the kernel does not tell. */
+static long proportional_kib(void)
+{
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    long kib = -1;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "Pss: %ld kB", &kib) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return kib;
+}
+
+/* Mean and maximum over the ranks, after Init, while all ranks are alive. */
+void run_memory(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    long mine = proportional_kib(), sum = 0, most = 0, least = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Reduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&mine, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&mine, &least, 1, MPI_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
+    if (world_rank == 0 && least < 0)
+        fprintf(stderr, "memory: skipped, /proc/self/smaps_rollup cannot be read\n");
+    else if (world_rank == 0) {
+        figure one = {.iterations = 1, .batches = 1};
+        report("memory", world_size, (double)sum / world_size / 1024, (double)least / 1024,
+               (double)most / 1024, "MiB", &one);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    double start = now();
+    int chosen[BENCHMARKS];
+    int count = read_arguments(argc, argv, chosen);
+    MPI_Init(&argc, &argv);
+    double initialised = now();
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    int hello = 0;
+    for (int i = 0; i < count; i++) {
+        if (benchmarks[chosen[i]].run != NULL)
+            benchmarks[chosen[i]].run();
+        else
+            hello = 1;
+    }
+    double ending = now();
+    MPI_Finalize();
+    if (hello && world_rank == 0) {
+        double init = 1e3 * (initialised - start), finalize = 1e3 * (now() - ending);
+        printf("init %d %.6g ms\nhello %d %.6g ms\n", world_size, init, world_size, init + finalize);
+    }
+    return 0;
+}
