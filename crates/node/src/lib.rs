@@ -1,1 +1,111 @@
-//! This machine: cores, affinity, cgroup limits.
+//! This machine, as far as this process may use it: cores, cgroup limits, memory, name.
+//!
+//! Everything here costs a few system calls at most, and is asked for only when needed. The layout
+//! of the machine (sockets, caches, NUMA) is in [`topology`], which reads many files and is for
+//! tools, not for MPI_Init.
+
+mod cgroup;
+pub mod topology;
+
+use std::sync::OnceLock;
+
+pub use cgroup::Limits;
+
+/// The numbers of the cores (hardware threads) that this thread may run on, in order. Cores above
+/// 1023 are not seen. If the kernel refuses to say, core 0.
+pub fn affinity() -> Vec<usize> {
+    let Ok(set) = rustix::thread::sched_getaffinity(None) else {
+        return vec![0];
+    };
+    (0..rustix::thread::CpuSet::MAX_CPU)
+        .filter(|core| set.is_set(*core))
+        .collect()
+}
+
+/// How many cores this thread may run on; at least 1.
+pub fn affinity_count() -> usize {
+    rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count().max(1) as usize)
+}
+
+/// The limits of this process's cgroups, read on the first call.
+pub fn limits() -> Limits {
+    static LIMITS: OnceLock<Limits> = OnceLock::new();
+    *LIMITS.get_or_init(Limits::of_this_process)
+}
+
+/// How many cores this process can keep busy: the cores of its affinity mask, but not more than
+/// its cgroup's share of processor time, rounded up. At least 1.
+pub fn usable_cores() -> usize {
+    usable(affinity_count(), limits().cpus)
+}
+
+fn usable(affinity: usize, quota: Option<f64>) -> usize {
+    let quota = quota.map_or(usize::MAX, |cpus| cpus.ceil() as usize);
+    affinity.min(quota).max(1)
+}
+
+/// Bytes of a page.
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+/// Bytes of memory of the machine.
+pub fn memory_total() -> u64 {
+    let info = rustix::system::sysinfo();
+    // The fields are `unsigned long`, 32 bits wide on some machines.
+    #[allow(clippy::useless_conversion)]
+    u64::from(info.totalram).saturating_mul(u64::from(info.mem_unit))
+}
+
+/// Bytes of memory that this process can have: the machine's, or less if its cgroup says so.
+pub fn memory_limit() -> u64 {
+    limits()
+        .memory
+        .map_or(memory_total(), |limit| limit.min(memory_total()))
+}
+
+/// The name that the kernel has for this machine. Nothing is looked up.
+pub fn hostname() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quota_rounds_up_and_never_reaches_zero() {
+        assert_eq!(usable(8, None), 8);
+        assert_eq!(usable(8, Some(2.5)), 3);
+        assert_eq!(usable(2, Some(16.0)), 2);
+        assert_eq!(usable(8, Some(0.01)), 1);
+    }
+
+    #[test]
+    fn affinity_follows_the_mask() {
+        let all = affinity();
+        assert_eq!(all.len(), affinity_count());
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(all[0]);
+        // This thread only; the test runner gives each test its own.
+        rustix::thread::sched_setaffinity(None, &one).unwrap();
+        assert_eq!(affinity(), [all[0]]);
+        assert_eq!(usable_cores(), 1);
+    }
+
+    #[test]
+    fn the_machine_has_memory_and_a_name() {
+        assert!(page_size().is_power_of_two());
+        assert!(memory_total() > 1 << 20);
+        assert!(memory_limit() <= memory_total());
+        assert_eq!(
+            hostname(),
+            std::fs::read_to_string("/proc/sys/kernel/hostname")
+                .unwrap()
+                .trim_end()
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! Reads the settings from the environment, once, and says what is wrong with it.
+
+use std::sync::Once;
+
+use crate::ALL;
+
+/// Names that Tern's own programs pass to each other, and names for tests.
+const INTERNAL: [&str; 2] = ["TERN_LAUNCH", "TERN_TEST"];
+
+/// Reads all settings from the environment if that was not done yet, and prints a warning line for
+/// each thing that is wrong. In a job, rank 0 speaks for all, and does not repeat what the
+/// launcher has said.
+pub fn load() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for entry in ALL {
+            // What is wrong is found again and reported by `problems`.
+            let _ = entry.accept(std::env::var(entry.name()).ok().as_deref());
+        }
+        let launch = std::env::var("TERN_LAUNCH").unwrap_or_default();
+        if let Some(warned) = told(&launch) {
+            for (name, problem) in problems(variables()) {
+                if !warned.contains(&name.as_str()) {
+                    crate::warn!("{problem}");
+                }
+            }
+        }
+    });
+}
+
+/// What is wrong with these environment variables: pairs of the name and one line about it.
+pub fn problems(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
+    variables
+        .into_iter()
+        .filter_map(|(name, value)| check(&name, &value).err().map(|problem| (name, problem)))
+        .collect()
+}
+
+/// Checks one environment variable; the error is a line for the user. Names without `TERN_` pass.
+pub fn check(name: &str, value: &str) -> Result<(), String> {
+    if !name.starts_with("TERN_") || INTERNAL.iter().any(|internal| name.starts_with(internal)) {
+        return Ok(());
+    }
+    match ALL.iter().find(|entry| entry.name() == name) {
+        Some(entry) => entry.check(value).map_err(|why| {
+            let default = match entry.default() {
+                "" => "its default",
+                default => default,
+            };
+            format!("{name}={value}: the value {why}; using {default}")
+        }),
+        None => Err(match nearest(name) {
+            Some(known) => format!("{name} is not a setting of Tern; did you mean {known}?"),
+            None => format!("{name} is not a setting of Tern; tern-info lists them"),
+        }),
+    }
+}
+
+/// The environment variables with a `TERN_` name that are valid Unicode, in order of name.
+fn variables() -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| {
+            let name = name
+                .into_string()
+                .ok()
+                .filter(|name| name.starts_with("TERN_"))?;
+            Some((name, value.to_string_lossy().into_owned()))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Which problems this process need not report: `None` is all of them (another rank does it),
+/// else the names that the launcher has reported. `launch` is the value of TERN_LAUNCH.
+fn told(launch: &str) -> Option<Vec<&str>> {
+    let field = |key: &str| {
+        launch.split(' ').find_map(|part| {
+            part.strip_prefix(key)
+                .and_then(|rest| rest.strip_prefix('='))
+        })
+    };
+    if field("rank").is_some_and(|rank| rank != "0") {
+        return None;
+    }
+    Some(field("warned").unwrap_or_default().split(',').collect())
+}
+
+/// The setting whose name is nearest to `name`, if it is near enough for a slip of the hand.
+fn nearest(name: &str) -> Option<&'static str> {
+    ALL.iter()
+        .map(|entry| (distance(name, entry.name()), entry.name()))
+        .min()
+        .filter(|(distance, _)| *distance <= 3)
+        .map(|(_, name)| name)
+}
+
+/// How many letters must be added, removed or replaced to turn one word into the other.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b = b.as_bytes();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_are_told_the_nearest() {
+        let line = check("TERN_SPINN", "1").unwrap_err();
+        assert_eq!(
+            line,
+            "TERN_SPINN is not a setting of Tern; did you mean TERN_SPIN?"
+        );
+        let line = check("TERN_SOMETHING_ELSE", "1").unwrap_err();
+        assert!(line.contains("tern-info"), "{line}");
+        assert_eq!(check("TERN_LAUNCH", "anything"), Ok(()));
+        assert_eq!(check("PATH", "/bin"), Ok(()));
+    }
+
+    #[test]
+    fn wrong_values_name_the_default() {
+        let line = check("TERN_LOG", "loud").unwrap_err();
+        assert_eq!(
+            line,
+            "TERN_LOG=loud: the value must be one of error, warn, info, debug; using warn"
+        );
+        let line = check("TERN_SPIN", "-1").unwrap_err();
+        assert!(
+            line.starts_with("TERN_SPIN=-1: ") && line.ends_with("using auto"),
+            "{line}"
+        );
+        assert_eq!(check("TERN_SPIN", "10k"), Ok(()));
+    }
+
+    #[test]
+    fn one_rank_speaks_and_does_not_repeat_the_launcher() {
+        assert_eq!(told(""), Some(vec![""]));
+        assert_eq!(told("rank=3 size=4"), None);
+        assert_eq!(
+            told("rank=0 size=4 warned=TERN_A,TERN_B"),
+            Some(vec!["TERN_A", "TERN_B"])
+        );
+    }
+
+    #[test]
+    fn edit_distance() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("same", "same"), 0);
+    }
+}

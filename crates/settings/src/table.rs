@@ -1,0 +1,70 @@
+//! Every setting, declared once: name, type, default, allowed values, meaning.
+//!
+//! To add one, add an entry here and run
+//! `cargo run -q -p tern-settings --example settings-md > docs/settings.md`.
+
+use crate::{Entry, Setting, choice};
+
+choice! {
+    /// How much Tern writes to the standard error.
+    pub enum Level {
+        /// What ends the job or makes a call fail.
+        Error = "error",
+        /// What works, but not as asked or not as well as it could.
+        Warn = "warn",
+        /// What Tern chose, once per job or communicator.
+        Info = "info",
+        /// What Tern does, for developers.
+        Debug = "debug",
+    }
+}
+
+/// Declares the settings and the list of all of them.
+/// `NAME: type = "VARIABLE", "default" [, smallest..=largest]; ` with the meaning as doc comment.
+macro_rules! settings {
+    ($($(#[doc = $meaning:literal])+ $name:ident: $type:ty = $variable:literal, $default:literal $(, $min:literal ..= $max:expr)?;)+) => {
+        $(
+            $(#[doc = $meaning])+
+            pub static $name: Setting<$type> = Setting::new(
+                $variable,
+                $default,
+                [$($meaning),+].as_slice(),
+                (0 $(+ $min)?, settings!(@max $($max)?)),
+            );
+        )+
+
+        /// Every setting, in the order of the documentation.
+        pub static ALL: &[&(dyn Entry + Sync)] = &[$(&$name),+];
+    };
+    (@max) => { 0 };
+    (@max $max:expr) => { $max };
+}
+
+settings! {
+    /// Largest message, in bytes, that is sent at once without asking whether the receiver is
+    /// ready. `auto`: the device chooses.
+    EAGER_LIMIT: Option<u64> = "TERN_EAGER_LIMIT", "auto", 0..=1 << 30;
+
+    /// How often a waiting process looks for progress before it starts to yield its core. `auto`:
+    /// chosen from the number of ranks and of cores that they may use.
+    SPIN: Option<u64> = "TERN_SPIN", "auto", 0..=1 << 40;
+
+    /// How often a waiting process yields its core before it sleeps. `auto`: chosen from the
+    /// number of ranks and of cores that they may use.
+    YIELD: Option<u64> = "TERN_YIELD", "auto", 0..=1 << 40;
+
+    /// Bytes of shared memory for the small messages from one process to another. `auto`: the
+    /// device chooses from the number of ranks.
+    RING_SIZE: Option<u64> = "TERN_RING_SIZE", "auto", 4096..=1 << 30;
+
+    /// Forces the algorithm of a collective operation, for tests and tuning: pairs of operation
+    /// and algorithm, such as `bcast=binomial,allreduce=ring`. Empty: Tern chooses.
+    COLL: &'static str = "TERN_COLL", "";
+
+    /// Whether small collective operations inside a node go over shared control lines instead of
+    /// messages.
+    COLL_LINES: bool = "TERN_COLL_LINES", "on";
+
+    /// How much Tern writes to the standard error.
+    LOG: Level = "TERN_LOG", "warn";
+}
