@@ -1,1 +1,115 @@
 //! The contract that every communication device implements.
+//!
+//! A device carries packets between processes: a header of 32 bytes that it does not look into,
+//! and a payload. Packets of one pair of processes arrive whole and in order. The layers above
+//! know a peer only by its number; a device knows nothing of communicators.
+
+/// What travels in front of a payload: opaque to devices.
+pub type Header = [u64; 4];
+
+/// The payload of a packet, on the sending side.
+pub enum Payload<'a> {
+    /// Bytes that lie in one run.
+    Bytes(&'a [u8]),
+    /// Bytes that the caller writes straight into the device's memory (datatype gather).
+    Gather(&'a mut dyn Gather),
+}
+
+impl Payload<'_> {
+    pub fn len(&self) -> usize {
+        match self {
+            Payload::Bytes(bytes) => bytes.len(),
+            Payload::Gather(gather) => gather.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes the first `out.len()` bytes of the payload.
+    pub fn write_to(&mut self, out: &mut [u8]) {
+        match self {
+            Payload::Bytes(bytes) => out.copy_from_slice(&bytes[..out.len()]),
+            Payload::Gather(gather) => gather.write_to(out),
+        }
+    }
+}
+
+/// A payload that is gathered on its way out.
+pub trait Gather {
+    /// Bytes in all.
+    fn len(&self) -> usize;
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Writes the first `out.len()` bytes, where `out.len() <= self.len()`.
+    fn write_to(&mut self, out: &mut [u8]);
+}
+
+/// Takes incoming packets: sender, header, payload. The payload is the device's own memory and
+/// valid during the call only.
+pub trait Sink {
+    fn packet(&mut self, from: u32, header: &Header, payload: &[u8]);
+}
+
+/// What a device can do and what it costs.
+#[derive(Clone, Debug)]
+pub struct Abilities {
+    pub name: &'static str,
+    /// Payload bytes that one packet holds at most.
+    pub packet: usize,
+    /// Payload bytes that travel with the header at no further cost.
+    pub inline: usize,
+    /// Time for an empty packet, one way, in nanoseconds.
+    pub latency_ns: f64,
+    /// Bytes per nanosecond of a long stream of packets.
+    pub bandwidth: f64,
+    /// Shared control lines for collectives ([`Device::lines`]).
+    pub lines: bool,
+}
+
+/// Memory of one process for collectives that all processes of a node can read: see
+/// [`Device::lines`].
+#[derive(Clone, Copy, Debug)]
+pub struct LineArea {
+    pub base: *mut u8,
+    pub len: usize,
+}
+
+/// A way to carry packets. Not thread-safe: callers hold the library's lock.
+pub trait Device {
+    fn abilities(&self) -> &Abilities;
+
+    /// True when packets to `peer` can go through this device.
+    fn reaches(&self, peer: u32) -> bool;
+
+    /// Sends a packet: the header, and as much of the payload as the device takes at once.
+    /// Returns how many payload bytes went (the caller sends the rest in further packets), or
+    /// `None` when not even the header found room: try again after [`Device::poll`].
+    fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize>;
+
+    /// Hands what has arrived to `sink`; returns the number of packets. Never blocks.
+    fn poll(&self, sink: &mut dyn Sink) -> usize;
+
+    /// The shared area `index` of process `peer`, or `None` when the device has none for it.
+    /// Areas begin as zeros; only their owner writes to them.
+    fn lines(&self, _peer: u32, _index: u32) -> Option<LineArea> {
+        None
+    }
+
+    /// Says that the process is about to sleep. After this a peer that sends will wake it; the
+    /// caller polls once more before it calls [`Device::sleep`] with the token. Every call is
+    /// followed by [`Device::end_sleep`].
+    fn prepare_sleep(&self) -> u32;
+
+    /// Sleeps until a peer has rung since `token` was given, or `timeout` passes. The one
+    /// function that is called without the library's lock.
+    fn sleep(&self, token: u32, timeout: std::time::Duration);
+
+    /// Says that this thread no longer sleeps, nor is about to.
+    fn end_sleep(&self);
+
+    /// Wakes `peer` (which may be this process, for its other threads) when it sleeps. `copy_and_send` does this by itself.
+    fn ring(&self, peer: u32);
+}

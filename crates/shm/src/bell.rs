@@ -1,0 +1,101 @@
+//! Sleeping and waking across processes.
+//!
+//! A process that is about to sleep raises its flag and looks once more for work; a sender
+//! publishes its packet and then looks at the flag. One of the two must see the other, which
+//! needs a full fence on both sides. Senders should not pay for it, so the sleeper makes all
+//! processors pass one (`membarrier`), and where the kernel refuses that, it sleeps in short naps.
+
+use crate::sync::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// The part of a process that its peers ring. In shared memory, begins as zeros.
+#[repr(C, align(128))]
+pub struct Bell {
+    /// 1 when the owner sleeps or is about to.
+    sleeping: AtomicU32,
+    /// Counts the rings; the futex word.
+    rings: AtomicU32,
+}
+
+/// How this process makes the others' stores visible before it sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barrier {
+    /// `membarrier` over all processes that have registered.
+    Expedited,
+    /// None: sleeps are short naps instead.
+    Naps,
+}
+
+const REGISTER_GLOBAL_EXPEDITED: i32 = 1 << 2;
+const GLOBAL_EXPEDITED: i32 = 1 << 1;
+/// The longest sleep when senders may miss the flag.
+const NAP: Duration = Duration::from_micros(200);
+
+fn membarrier(command: i32) -> bool {
+    // SAFETY: takes three integers and touches no memory of ours.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// Registers this process for its peers' barriers; every process does this before it sends.
+pub fn register() -> Barrier {
+    if membarrier(REGISTER_GLOBAL_EXPEDITED) { Barrier::Expedited } else { Barrier::Naps }
+}
+
+impl Bell {
+    /// Raises the flag. Look for work once more after this, then [`Bell::sleep`].
+    pub fn prepare(&self, barrier: Barrier) -> u32 {
+        // Acquire: pairs with the release in `ring`; rings before this are for work that the
+        // caller's next poll sees.
+        let token = self.rings.load(Ordering::Acquire);
+        self.sleeping.store(1, Ordering::SeqCst);
+        if barrier == Barrier::Expedited {
+            membarrier(GLOBAL_EXPEDITED);
+        } else {
+            crate::sync::fence(Ordering::SeqCst);
+        }
+        token
+    }
+
+    /// Lowers the flag.
+    pub fn lower(&self) {
+        self.sleeping.store(0, Ordering::Relaxed);
+    }
+
+    /// Sleeps until rung since `token`, or `timeout`.
+    #[cfg(not(loom))]
+    pub fn sleep(&self, token: u32, barrier: Barrier, timeout: Duration) {
+        use rustix::thread::futex;
+        let timeout = if barrier == Barrier::Naps { timeout.min(NAP) } else { timeout };
+        let timeout = futex::Timespec {
+            tv_sec: timeout.as_secs() as i64,
+            tv_nsec: timeout.subsec_nanos() as i64,
+        };
+        // A ring since `token`, a signal and the timeout all mean: look for work again.
+        let _ = futex::wait(&self.rings, futex::Flags::empty(), token, Some(&timeout));
+    }
+
+    /// Wakes the owner when it sleeps. Costs one load of a line that seldom changes otherwise.
+    #[inline]
+    pub fn ring(&self) {
+        // The store of what the caller has published must not be delayed by the compiler beyond
+        // this load; the processor's side of it is the sleeper's membarrier.
+        std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        if self.sleeping.load(Ordering::Relaxed) != 0 {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        if self.sleeping.swap(0, Ordering::SeqCst) == 0 {
+            return; // somebody else wakes it
+        }
+        // Release: pairs with the acquire in `prepare`.
+        self.rings.fetch_add(1, Ordering::Release);
+        #[cfg(not(loom))]
+        {
+            use rustix::thread::futex;
+            let _ = futex::wake(&self.rings, futex::Flags::empty(), i32::MAX as u32);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The shared-memory device.
+
+use crate::bell::{self, Barrier};
+use crate::ring::{INLINE, Receiver, Sender};
+use crate::segment::{AREA, AREAS, Geometry, MAX_PROCESSES, Segment};
+use crate::sync::Ordering;
+use rustix::fd::BorrowedFd;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::time::Duration;
+use tern_device::{Abilities, Device, Header, LineArea, Payload, Sink};
+
+/// Packets taken from one ring before the next ring has its turn.
+const BURST: usize = 16;
+
+/// The device of one process. Peers are numbered as the segment numbers them.
+pub struct Shm {
+    segment: Segment,
+    me: u32,
+    abilities: Abilities,
+    barrier: Barrier,
+    /// Threads of this process that sleep or are about to.
+    sleepers: Cell<u32>,
+    senders: Vec<OnceCell<Sender>>,
+    /// Rings that something has ever come from.
+    active: RefCell<Vec<(u32, Receiver)>>,
+    /// The contacts already in `active`.
+    known: RefCell<Vec<u64>>,
+}
+
+impl Shm {
+    /// Joins the segment `fd` as process `me` of `processes`. `ring_data` overrides the size of
+    /// each ring's data area.
+    ///
+    /// Errors: the memory cannot be sized or mapped, or there are too many processes.
+    pub fn new(
+        fd: BorrowedFd<'_>,
+        me: u32,
+        processes: u32,
+        ring_data: Option<usize>,
+    ) -> std::io::Result<Shm> {
+        if processes > MAX_PROCESSES {
+            return Err(std::io::Error::other(format!(
+                "{processes} processes on one node, at most {MAX_PROCESSES} are supported"
+            )));
+        }
+        let geometry = Geometry::new(processes, ring_data);
+        let segment = Segment::map(fd, geometry)?;
+        let abilities = Abilities {
+            name: "shm",
+            packet: geometry.data / 4,
+            inline: INLINE,
+            latency_ns: 100.0,
+            bandwidth: 20.0,
+            lines: true,
+        };
+        Ok(Shm {
+            segment,
+            me,
+            abilities,
+            barrier: bell::register(),
+            sleepers: Cell::new(0),
+            senders: (0..processes).map(|_| OnceCell::new()).collect(),
+            active: RefCell::new(Vec::new()),
+            known: RefCell::new(vec![0; processes.div_ceil(64) as usize]),
+        })
+    }
+
+    /// The ring to `peer`, opened on first use.
+    #[inline]
+    fn sender(&self, peer: u32) -> &Sender {
+        self.senders[peer as usize].get_or_init(|| self.open(peer))
+    }
+
+    #[cold]
+    fn open(&self, peer: u32) -> Sender {
+        let (ring, data) = self.segment.ring(self.me, peer);
+        let contacts = &self.segment.process(peer).contacts[self.me as usize / 64];
+        // Release: pairs with the acquire in `find_contacts`. The ring is empty still, and
+        // polling an empty ring is harmless, so the bit may go first.
+        contacts.fetch_or(1 << (self.me % 64), Ordering::Release);
+        // SAFETY: inside the mapping, which lives as long as self and so the sender; every
+        // process is the only sender of its own rings.
+        unsafe { Sender::new(ring, data, self.segment.geometry.data) }
+    }
+
+    /// Adds rings of processes that have sent for the first time.
+    #[inline]
+    fn find_contacts(&self) {
+        for word in 0..self.senders.len().div_ceil(64) {
+            // Acquire: pairs with the release in `open`.
+            let bits = self.segment.process(self.me).contacts[word].load(Ordering::Acquire);
+            if bits != self.known.borrow()[word] {
+                self.add_contacts(word, bits);
+            }
+        }
+    }
+
+    #[cold]
+    fn add_contacts(&self, word: usize, bits: u64) {
+        let mut fresh = bits & !self.known.borrow()[word];
+        self.known.borrow_mut()[word] = bits;
+        while fresh != 0 {
+            let peer = word as u32 * 64 + fresh.trailing_zeros();
+            fresh &= fresh - 1;
+            let (ring, data) = self.segment.ring(peer, self.me);
+            // SAFETY: inside the mapping, which lives as long as self; we are the only receiver.
+            let receiver = unsafe { Receiver::new(ring, data, self.segment.geometry.data) };
+            self.active.borrow_mut().push((peer, receiver));
+        }
+    }
+}
+
+impl Device for Shm {
+    fn abilities(&self) -> &Abilities {
+        &self.abilities
+    }
+
+    fn reaches(&self, peer: u32) -> bool {
+        peer < self.segment.geometry.processes && peer != self.me
+    }
+
+    #[inline]
+    fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
+        let taken = self.sender(peer).send(header, payload)?;
+        self.segment.process(peer).bell.ring();
+        Some(taken)
+    }
+
+    #[inline]
+    fn poll(&self, sink: &mut dyn Sink) -> usize {
+        self.find_contacts();
+        let mut packets = 0;
+        for (peer, ring) in self.active.borrow().iter() {
+            for _ in 0..BURST {
+                let Some((header, payload)) = ring.peek() else { break };
+                sink.packet(*peer, header, payload);
+                ring.release();
+                packets += 1;
+            }
+        }
+        packets
+    }
+
+    fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
+        (peer < self.segment.geometry.processes && index < AREAS)
+            .then(|| LineArea { base: self.segment.area(peer, index), len: AREA })
+    }
+
+    fn prepare_sleep(&self) -> u32 {
+        self.sleepers.set(self.sleepers.get() + 1);
+        self.segment.process(self.me).bell.prepare(self.barrier)
+    }
+
+    fn sleep(&self, token: u32, timeout: Duration) {
+        self.segment.process(self.me).bell.sleep(token, self.barrier, timeout);
+    }
+
+    fn end_sleep(&self) {
+        self.sleepers.set(self.sleepers.get() - 1);
+        if self.sleepers.get() == 0 {
+            self.segment.process(self.me).bell.lower();
+        }
+    }
+
+    fn ring(&self, peer: u32) {
+        self.segment.process(peer).bell.ring();
+    }
+}

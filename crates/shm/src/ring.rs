@@ -1,0 +1,222 @@
+//! One direction of a pair: a ring of cells from one sender to one receiver.
+//!
+//! A cell is two cache lines: the turn word, the packet's header, and a short payload. Longer
+//! payloads lie in the ring's data area, at an offset that the cell tells. The sender owns the
+//! allocation of both; the receiver says only how many cells it has taken.
+//!
+//! A cell is full when its turn word is the cell's position plus one. Shared memory begins as
+//! zeros, and no position's turn repeats before 2^32 packets, so a ring needs no set-up: a
+//! sender may write before the receiver has started.
+
+use crate::sync::{AtomicU32, Ordering};
+use std::cell::{Cell as Var, RefCell};
+use std::collections::VecDeque;
+use tern_device::{Header, Payload};
+
+/// Payload bytes that a cell holds itself.
+pub const INLINE: usize = 80;
+/// Cells per ring.
+pub const CELLS: u32 = 64;
+/// Data is handed out in units of a cache line.
+const UNIT: usize = 64;
+
+/// A packet on its way.
+#[repr(C, align(128))]
+pub struct Slot {
+    turn: AtomicU32,
+    len: u32,
+    offset: u64,
+    header: Header,
+    inline: [u8; INLINE],
+}
+
+/// The shared part of a ring; the data area follows it.
+#[repr(C)]
+pub struct Ring {
+    slots: [Slot; CELLS as usize],
+    /// Cells that the receiver has taken.
+    taken: Padded,
+}
+
+#[repr(C, align(128))]
+struct Padded(AtomicU32);
+
+/// The sender's end.
+pub struct Sender {
+    ring: *const Ring,
+    data: *mut u8,
+    data_len: usize,
+    /// Position of the next cell.
+    next: Var<u32>,
+    /// What the receiver was last seen to have taken.
+    taken: Var<u32>,
+    /// Start of free data.
+    head: Var<usize>,
+    /// Start of data still in use; equal to `head` only when `used` is empty.
+    tail: Var<usize>,
+    /// (position, end of its data) of packets with data that the receiver has not taken.
+    used: RefCell<VecDeque<(u32, usize)>>,
+}
+
+impl Sender {
+    /// # Safety
+    /// `ring` is a mapped [`Ring`] with `data_len` bytes of data area at `data`; both stay mapped
+    /// while the sender lives, and this is the ring's only sender.
+    pub unsafe fn new(ring: *const Ring, data: *mut u8, data_len: usize) -> Sender {
+        Sender {
+            ring,
+            data,
+            data_len,
+            next: Var::new(0),
+            taken: Var::new(0),
+            head: Var::new(0),
+            tail: Var::new(0),
+            used: RefCell::new(VecDeque::with_capacity(CELLS as usize)),
+        }
+    }
+
+    /// The largest payload of one packet.
+    pub fn packet(&self) -> usize {
+        self.data_len / 4
+    }
+
+    fn ring(&self) -> &Ring {
+        // SAFETY: mapped while self lives (contract of `new`).
+        unsafe { &*self.ring }
+    }
+
+    /// True when a cell is free; looks at the receiver's word only when it must.
+    fn has_cell(&self) -> bool {
+        if self.next.get().wrapping_sub(self.taken.get()) < CELLS {
+            return true;
+        }
+        self.refresh();
+        self.next.get().wrapping_sub(self.taken.get()) < CELLS
+    }
+
+    /// Learns what the receiver has taken.
+    #[cold]
+    fn refresh(&self) {
+        // Acquire: pairs with the release in `Receiver::release`; the cells and data counted
+        // there are ours again.
+        let taken = self.ring().taken.0.load(Ordering::Acquire);
+        self.taken.set(taken);
+        let mut used = self.used.borrow_mut();
+        while let Some(&(position, end)) = used.front() {
+            if (taken.wrapping_sub(position) as i32) <= 0 {
+                break;
+            }
+            self.tail.set(end);
+            used.pop_front();
+        }
+        if used.is_empty() {
+            // Start over: the first lines of the area are the likeliest to be cached.
+            self.head.set(0);
+            self.tail.set(0);
+        }
+    }
+
+    /// Finds `len` contiguous bytes of data area; returns their offset.
+    fn find_data(&self, len: usize) -> Option<usize> {
+        let len = len.next_multiple_of(UNIT);
+        let (head, tail, empty) = (self.head.get(), self.tail.get(), self.used.borrow().is_empty());
+        if empty || head > tail {
+            if head + len <= self.data_len {
+                return Some(head);
+            }
+            // One unit stays free, so that a full area does not look like an empty one.
+            let room = if empty { self.data_len } else { tail.saturating_sub(UNIT) };
+            return (len <= room).then_some(0);
+        }
+        (head + len < tail).then_some(head)
+    }
+
+    /// Puts a packet into the ring; returns the payload bytes taken, `None` when it is full.
+    #[inline]
+    pub fn send(&self, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
+        if !self.has_cell() {
+            return None;
+        }
+        let position = self.next.get();
+        let slot = &raw const self.ring().slots[(position % CELLS) as usize];
+        let slot = slot.cast_mut();
+        let len = payload.len();
+        let len = if len <= INLINE { len } else { len.min(self.packet()) };
+        // SAFETY: the cell is ours until the turn is stored: the receiver has taken its last
+        // packet (`has_cell`) and does not look beyond a turn that it has not seen. The fields
+        // are written through a raw pointer since the receiver holds no reference to them now.
+        unsafe {
+            if len <= INLINE {
+                let inline = std::slice::from_raw_parts_mut((&raw mut (*slot).inline).cast(), len);
+                payload.write_to(inline);
+            } else {
+                let offset = self.find_data(len).or_else(|| {
+                    self.refresh();
+                    self.find_data(len)
+                })?;
+                payload.write_to(std::slice::from_raw_parts_mut(self.data.add(offset), len));
+                let end = offset + len.next_multiple_of(UNIT);
+                self.head.set(end);
+                self.used.borrow_mut().push_back((position, end));
+                (*slot).offset = offset as u64;
+            }
+            (*slot).len = len as u32;
+            (*slot).header = *header;
+            // Release: pairs with the acquire in `Receiver::peek`.
+            (*slot).turn.store(position.wrapping_add(1), Ordering::Release);
+        }
+        self.next.set(position.wrapping_add(1));
+        Some(len)
+    }
+}
+
+/// The receiver's end.
+pub struct Receiver {
+    ring: *const Ring,
+    data: *const u8,
+    data_len: usize,
+    next: Var<u32>,
+}
+
+impl Receiver {
+    /// # Safety
+    /// As for [`Sender::new`]; this is the ring's only receiver.
+    pub unsafe fn new(ring: *const Ring, data: *const u8, data_len: usize) -> Receiver {
+        Receiver { ring, data, data_len, next: Var::new(0) }
+    }
+
+    /// The next packet, if it has arrived. It stays in the ring until [`Receiver::release`].
+    #[inline]
+    pub fn peek(&self) -> Option<(&Header, &[u8])> {
+        let position = self.next.get();
+        // SAFETY: the ring is mapped while self lives. The sender leaves a full cell alone until
+        // it is released, and its length and offset are checked against the data area.
+        unsafe {
+            let slot = &raw const (*self.ring).slots[(position % CELLS) as usize];
+            // Acquire: pairs with the release in `Sender::send`.
+            if (*slot).turn.load(Ordering::Acquire) != position.wrapping_add(1) {
+                return None;
+            }
+            let len = (*slot).len as usize;
+            let payload = if len <= INLINE {
+                std::slice::from_raw_parts((&raw const (*slot).inline).cast(), len)
+            } else {
+                let offset = (*slot).offset as usize;
+                assert!(offset + len <= self.data_len, "a cell points outside its ring's data");
+                std::slice::from_raw_parts(self.data.add(offset), len)
+            };
+            Some((&(*slot).header, payload))
+        }
+    }
+
+    /// Gives the packet that [`Receiver::peek`] showed back to the sender.
+    #[inline]
+    pub fn release(&self) {
+        let next = self.next.get().wrapping_add(1);
+        self.next.set(next);
+        // SAFETY: mapped while self lives.
+        let taken = unsafe { &(*self.ring).taken.0 };
+        // Release: pairs with the acquire in `Sender::refresh`.
+        taken.store(next, Ordering::Release);
+    }
+}
