@@ -1,0 +1,345 @@
+//! The socket between a process and the launcher, and what goes over it.
+//!
+//! It is a Unix socket that keeps message boundaries (SOCK_SEQPACKET). A message is a kind, a
+//! value, and text:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0 to 3 | kind, little-endian |
+//! | 4 to 7 | value, little-endian, signed |
+//! | 8 and on | text, UTF-8 |
+//!
+//! | kind | from | name | value | text |
+//! |---|---|---|---|---|
+//! | 1 | launcher | welcome: this rank is yours | rank | |
+//! | 2 | launcher | refused | process that has the rank, or 0 | why |
+//! | 3 | process | join, first on a socket that was connected | rank | job id, hexadecimal |
+//! | 4 | process | hello: MPI is initialised | process number | |
+//! | 5 | process | finalized: MPI was finalized | | |
+//! | 6 | process | abort | exit code | message |
+//!
+//! Kinds from 16 on are for requests with answers (spawn, publish, look up).
+//!
+//! **Claim.** The launcher puts one welcome into each rank's socket before it starts the process.
+//! Whoever reads it has the rank; there is no second one to read. So the claim costs one system
+//! call and no wait for the launcher. A process whose inherited descriptors were closed on the way
+//! connects to the launcher's abstract address instead, sends join, and gets the welcome, with the
+//! memfd of the job attached, or the refusal.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt,
+};
+
+use crate::{Error, Ticket};
+
+/// Longest message in bytes; longer texts are cut.
+pub const MAX_MESSAGE: usize = 4096;
+
+/// How long a process waits for the launcher's answer to join.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// One message; see the table above.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The rank is yours.
+    Welcome {
+        /// The rank.
+        rank: u32,
+    },
+    /// The rank is not yours.
+    Refused {
+        /// The process that has it, or 0.
+        by: u32,
+    },
+    /// Asks for a rank.
+    Join {
+        /// The rank.
+        rank: u32,
+        /// The job's random number: who knows it belongs to the job.
+        job_id: u64,
+    },
+    /// MPI is initialised.
+    Hello {
+        /// The process.
+        pid: u32,
+    },
+    /// MPI was finalized.
+    Finalized,
+    /// The job is to end.
+    Abort {
+        /// Exit code for the job.
+        code: i32,
+        /// Why, for the user; may be empty.
+        text: String,
+    },
+}
+
+impl Message {
+    /// The bytes of the message.
+    pub fn encode(&self) -> Vec<u8> {
+        let (kind, value, text) = match self {
+            Message::Welcome { rank } => (1u32, *rank as i32, String::new()),
+            Message::Refused { by } => (2, *by as i32, String::new()),
+            Message::Join { rank, job_id } => (3, *rank as i32, format!("{job_id:x}")),
+            Message::Hello { pid } => (4, *pid as i32, String::new()),
+            Message::Finalized => (5, 0, String::new()),
+            Message::Abort { code, text } => (6, *code, text.clone()),
+        };
+        let mut bytes = Vec::with_capacity(8 + text.len());
+        bytes.extend_from_slice(&kind.to_le_bytes());
+        bytes.extend_from_slice(&value.to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.truncate(MAX_MESSAGE);
+        bytes
+    }
+
+    /// The message of these bytes; `None` if there is no such message.
+    pub fn decode(bytes: &[u8]) -> Option<Message> {
+        let kind = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?);
+        let value = i32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?);
+        let text = String::from_utf8_lossy(&bytes[8..]);
+        Some(match kind {
+            1 => Message::Welcome { rank: value as u32 },
+            2 => Message::Refused { by: value as u32 },
+            3 => Message::Join {
+                rank: value as u32,
+                job_id: u64::from_str_radix(&text, 16).ok()?,
+            },
+            4 => Message::Hello { pid: value as u32 },
+            5 => Message::Finalized,
+            6 => Message::Abort {
+                code: value,
+                text: text.into_owned(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// Sends a message. Never blocks for long: the other side's queue has room for many.
+pub fn send(socket: impl AsFd, message: &Message) -> rustix::io::Result<()> {
+    rustix::io::retry_on_intr(|| {
+        rustix::net::send(socket.as_fd(), &message.encode(), SendFlags::NOSIGNAL).map(|_| ())
+    })
+}
+
+/// Sends a message with a descriptor attached.
+pub fn send_with(
+    socket: impl AsFd,
+    message: &Message,
+    fd: BorrowedFd<'_>,
+) -> rustix::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let fds = [fd];
+    ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+    let bytes = message.encode();
+    rustix::net::sendmsg(
+        socket,
+        &[IoSlice::new(&bytes)],
+        &mut ancillary,
+        SendFlags::NOSIGNAL,
+    )?;
+    Ok(())
+}
+
+/// What [`receive`] found.
+#[derive(Debug)]
+pub enum Received {
+    /// A message, with the descriptor that was attached to it.
+    Message(Message, Option<OwnedFd>),
+    /// A message that this version does not know.
+    Unknown,
+    /// Nothing for now.
+    Nothing,
+    /// The other side has closed.
+    Closed,
+}
+
+/// Receives a message; `wait` says whether to wait for one.
+pub fn receive(socket: impl AsFd, wait: bool) -> rustix::io::Result<Received> {
+    let mut bytes = [0u8; MAX_MESSAGE];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC
+        | if wait {
+            RecvFlags::empty()
+        } else {
+            RecvFlags::DONTWAIT
+        };
+    let length = loop {
+        let buffers = &mut [IoSliceMut::new(&mut bytes)];
+        match rustix::net::recvmsg(socket.as_fd(), buffers, &mut ancillary, flags) {
+            Ok(got) => break got.bytes,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(Received::Nothing),
+            Err(Errno::CONNRESET) => return Ok(Received::Closed),
+            Err(errno) => return Err(errno),
+        }
+    };
+    if length == 0 {
+        return Ok(Received::Closed);
+    }
+    let mut attached = None;
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(mut fds) = message {
+            attached = fds.next();
+        }
+    }
+    Ok(match Message::decode(&bytes[..length]) {
+        Some(message) => Received::Message(message, attached),
+        None => Received::Unknown,
+    })
+}
+
+/// The abstract address where the launcher of a job listens.
+pub fn address(job_id: u64) -> SocketAddrUnix {
+    let name = format!("tern-{job_id:016x}");
+    SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("the name is short")
+}
+
+/// A process's end of the socket to its launcher.
+#[derive(Debug)]
+pub struct Control {
+    socket: OwnedFd,
+}
+
+impl Control {
+    /// Claims the rank over the inherited socket.
+    pub(crate) fn claim(socket: OwnedFd, ticket: &Ticket) -> Result<Control, Error> {
+        let reach = |errno| Error::Launcher {
+            pid: ticket.launcher,
+            errno,
+        };
+        match receive(&socket, false).map_err(reach)? {
+            Received::Message(Message::Welcome { rank }, _) if rank == ticket.rank => {
+                Ok(Control { socket })
+            }
+            Received::Nothing => Err(Error::Taken {
+                rank: ticket.rank,
+                by: None,
+            }),
+            Received::Closed => Err(reach(Errno::CONNRESET)),
+            _ => Err(reach(Errno::PROTO)),
+        }
+    }
+
+    /// Claims the rank over a new connection; gives the job's memfd too.
+    pub(crate) fn connect(ticket: &Ticket) -> Result<(Control, OwnedFd), Error> {
+        let reach = |errno| Error::Launcher {
+            pid: ticket.launcher,
+            errno,
+        };
+        let flags = SocketFlags::CLOEXEC;
+        let socket =
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+                .map_err(reach)?;
+        rustix::net::connect(&socket, &address(ticket.job_id)).map_err(reach)?;
+        let timeout = sockopt::Timeout::Recv;
+        sockopt::set_socket_timeout(&socket, timeout, Some(ANSWER)).map_err(reach)?;
+        let join = Message::Join {
+            rank: ticket.rank,
+            job_id: ticket.job_id,
+        };
+        send(&socket, &join).map_err(reach)?;
+        let answer = receive(&socket, true).map_err(reach)?;
+        sockopt::set_socket_timeout(&socket, timeout, None).map_err(reach)?;
+        match answer {
+            Received::Message(Message::Welcome { .. }, Some(segment)) => {
+                Ok((Control { socket }, segment))
+            }
+            Received::Message(Message::Refused { by }, _) => Err(Error::Taken {
+                rank: ticket.rank,
+                by: (by != 0).then_some(by),
+            }),
+            Received::Nothing => Err(reach(Errno::TIMEDOUT)),
+            _ => Err(reach(Errno::PROTO)),
+        }
+    }
+
+    /// Says that MPI is initialised. Sent by [`crate::init`]; again if a process initialises MPI
+    /// anew after it finalized, as sessions may (MPI 5.0, section 11.3).
+    ///
+    /// Like the two below it cannot fail in a way that matters: with the launcher gone, this
+    /// process is about to be killed.
+    pub fn hello(&self) {
+        let _ = send(
+            &self.socket,
+            &Message::Hello {
+                pid: std::process::id(),
+            },
+        );
+    }
+
+    /// Says that MPI was finalized: this process may exit with any code now.
+    pub fn finalized(&self) {
+        let _ = send(&self.socket, &Message::Finalized);
+    }
+
+    /// Asks the launcher to end the job with this exit code (MPI_Abort). The launcher prints the
+    /// rank and the text, which may be empty. The caller should exit right after.
+    pub fn abort(&self, code: i32, text: &str) {
+        let _ = send(
+            &self.socket,
+            &Message::Abort {
+                code,
+                text: text.to_owned(),
+            },
+        );
+    }
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_the_wire() {
+        for message in [
+            Message::Welcome { rank: 7 },
+            Message::Refused { by: 1234 },
+            Message::Join {
+                rank: 3,
+                job_id: u64::MAX,
+            },
+            Message::Hello { pid: 99 },
+            Message::Finalized,
+            Message::Abort {
+                code: -5,
+                text: "über".into(),
+            },
+        ] {
+            assert_eq!(Message::decode(&message.encode()), Some(message));
+        }
+    }
+
+    #[test]
+    fn broken_bytes_are_no_message() {
+        assert_eq!(Message::decode(&[]), None);
+        assert_eq!(Message::decode(&[1, 0, 0, 0, 1]), None);
+        assert_eq!(Message::decode(&[0; 8]), None);
+        assert_eq!(Message::decode(&[255; 12]), None);
+        let long = Message::Abort {
+            code: 1,
+            text: "ä".repeat(MAX_MESSAGE),
+        };
+        assert_eq!(long.encode().len(), MAX_MESSAGE);
+        assert!(matches!(
+            Message::decode(&long.encode()),
+            Some(Message::Abort { code: 1, .. })
+        ));
+    }
+}
