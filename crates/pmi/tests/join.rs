@@ -23,7 +23,7 @@ fn process() {
     };
     let inode = rustix::fs::fstat(&job.segment).unwrap().st_ino;
     println!(
-        "rank {} of {} app {:?} inode {inode}",
+        "@@rank {} of {} app {:?} inode {inode}",
         job.rank, job.size, job.appnum
     );
     match act.as_str() {
