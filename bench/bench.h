@@ -11,9 +11,12 @@
 #include <mpi.h>
 #include <stddef.h>
 
+enum { MAX_BATCHES = 101 };
+
 /* What the command line asks for. */
 typedef struct {
     long time_ms;       /* budget of one point (one size of one benchmark), milliseconds */
+    long batches;       /* batches that share the budget, at most MAX_BATCHES */
     long pool_mib;      /* memory that the off-cache benchmarks walk through, MiB */
     long iterations;    /* for pingpong_count: messages to exchange */
     const long *sizes;  /* message sizes in bytes, or NULL for each benchmark's own list */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-options opt = {.time_ms = 50, .pool_mib = 256, .iterations = 100};
+options opt = {.time_ms = 50, .batches = 11, .pool_mib = 256, .iterations = 100};
 int world_rank, world_size;
 
 static const struct {
@@ -37,7 +37,7 @@ enum { BENCHMARKS = sizeof benchmarks / sizeof benchmarks[0], MAX_SIZES = 64 };
 static void usage(void)
 {
     fprintf(stderr, "usage: tern_mpi_bench BENCHMARK... [--sizes BYTES,...] [--time-ms N] "
-                    "[--pool-mib N] [--iterations N]\nbenchmarks:");
+                    "[--batches N] [--pool-mib N] [--iterations N]\nbenchmarks:");
     for (int i = 0; i < BENCHMARKS; i++)
         fprintf(stderr, " %s", benchmarks[i].name);
     fprintf(stderr, "\n");
@@ -93,6 +93,8 @@ static int read_arguments(int argc, char **argv, int *chosen)
             set_sizes(value);
         else if (strcmp(argv[i], "--time-ms") == 0)
             opt.time_ms = number(value);
+        else if (strcmp(argv[i], "--batches") == 0)
+            opt.batches = number(value);
         else if (strcmp(argv[i], "--pool-mib") == 0)
             opt.pool_mib = number(value);
         else if (strcmp(argv[i], "--iterations") == 0)
@@ -101,7 +103,7 @@ static int read_arguments(int argc, char **argv, int *chosen)
             usage();
         i++;
     }
-    if (count == 0 || opt.time_ms == 0)
+    if (count == 0 || opt.time_ms == 0 || opt.batches < 1 || opt.batches > MAX_BATCHES)
         usage();
     return count;
 }

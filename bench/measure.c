@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MAX_BATCHES = 11, MIN_BATCHES = 3 };
+enum { MIN_BATCHES = 3 };
 
 double now(void)
 {
@@ -34,7 +34,7 @@ typedef struct {
 static plan next_plan(long iterations, double seconds)
 {
     double budget = 1e-3 * (double)opt.time_ms;
-    double batch = budget / MAX_BATCHES;
+    double batch = budget / (double)opt.batches;
     if (seconds < batch / 2) {
         double factor = batch / (seconds > 1e-9 ? seconds : 1e-9);
         long more = (long)((double)iterations * (factor > 10 ? 10 : factor));
@@ -43,11 +43,11 @@ static plan next_plan(long iterations, double seconds)
     double per_iteration = seconds / (double)iterations;
     long fitting = (long)(batch / per_iteration);
     if (fitting >= 1)
-        return (plan){fitting, MAX_BATCHES};
+        return (plan){fitting, opt.batches};
     long batches = (long)(budget / per_iteration);
     if (batches < MIN_BATCHES)
         batches = per_iteration > 10 * budget ? 1 : MIN_BATCHES;
-    return (plan){1, batches < MAX_BATCHES ? batches : MAX_BATCHES};
+    return (plan){1, batches < opt.batches ? batches : opt.batches};
 }
 
 static int ascending(const void *a, const void *b)

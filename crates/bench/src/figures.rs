@@ -1,0 +1,200 @@
+//! Figures: reading them from the program's output, and medians over the rounds.
+
+use std::collections::BTreeMap;
+
+/// What a figure is about: one row of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    pub title: String,
+    pub benchmark: String,
+    /// Bytes, or ranks for start-up figures.
+    pub size: u64,
+    pub unit: String,
+    pub ranks: usize,
+}
+
+impl Row {
+    /// Rates and bandwidths are better when higher; times and memory when lower.
+    pub fn higher_is_better(&self) -> bool {
+        self.unit.ends_with("/s")
+    }
+}
+
+/// One line of the program's output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    pub benchmark: String,
+    pub size: u64,
+    pub value: f64,
+    pub unit: String,
+}
+
+const UNITS: [&str; 6] = ["us", "ms", "MiB", "GB/s", "MB/s", "M/s"];
+
+/// Reads `name size value unit ...`; lines of another form, such as what a library prints by
+/// itself, give `None`.
+pub fn parse(line: &str) -> Option<Line> {
+    let mut words = line.split_whitespace();
+    let benchmark = words.next()?.to_string();
+    let size = words.next()?.parse().ok()?;
+    let value: f64 = words.next()?.parse().ok()?;
+    let unit = words.next()?.to_string();
+    let known = UNITS.contains(&unit.as_str()) && value.is_finite() && value > 0.0;
+    known.then_some(Line {
+        benchmark,
+        size,
+        value,
+        unit,
+    })
+}
+
+/// Median and half the interquartile range of the values of one row and library.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    pub median: f64,
+    pub spread: f64,
+    pub rounds: usize,
+}
+
+/// Quantile of ascending values, linear between neighbours.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let at = q * (sorted.len() - 1) as f64;
+    let low = at.floor() as usize;
+    let high = at.ceil() as usize;
+    sorted[low] + (sorted[high] - sorted[low]) * (at - low as f64)
+}
+
+/// `None` without values.
+pub fn summarise(values: &[f64]) -> Option<Summary> {
+    if values.is_empty() {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    Some(Summary {
+        median: quantile(&sorted, 0.5),
+        spread: (quantile(&sorted, 0.75) - quantile(&sorted, 0.25)) / 2.0,
+        rounds: sorted.len(),
+    })
+}
+
+/// Everything that was measured: rows in the order of their first appearance, and for each the
+/// values of each library (by name), one per round.
+#[derive(Default)]
+pub struct Figures {
+    rows: Vec<(Row, BTreeMap<String, Vec<f64>>)>,
+}
+
+impl Figures {
+    pub fn add(&mut self, row: Row, library: &str, value: f64) {
+        let place = self.rows.iter().position(|(known, _)| *known == row);
+        let place = place.unwrap_or_else(|| {
+            self.rows.push((row, BTreeMap::new()));
+            self.rows.len() - 1
+        });
+        self.rows[place]
+            .1
+            .entry(library.to_string())
+            .or_default()
+            .push(value);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Rows in order, each with the summary of a library by its name.
+    pub fn rows(&self) -> impl Iterator<Item = (&Row, impl Fn(&str) -> Option<Summary>)> {
+        self.rows.iter().map(|(row, libraries)| {
+            let summary = |name: &str| libraries.get(name).and_then(|values| summarise(values));
+            (row, summary)
+        })
+    }
+
+    /// The values behind a summary.
+    pub fn values(&self) -> impl Iterator<Item = (&Row, &str, &[f64])> {
+        self.rows.iter().flat_map(|(row, libraries)| {
+            libraries
+                .iter()
+                .map(move |(name, values)| (row, name.as_str(), values.as_slice()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_figures_and_nothing_else() {
+        let line = parse("pingpong 8 0.103 us low=0.1 high=0.2 ranks=2").unwrap();
+        assert_eq!(
+            (line.benchmark.as_str(), line.size, line.value),
+            ("pingpong", 8, 0.103)
+        );
+        assert_eq!(line.unit, "us");
+        for other in [
+            "",
+            "warning 8 is small",
+            "rank 0 started",
+            "x 8 nan us",
+            "x 8 1.0 parsec",
+            "x -1 1 us",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn median_and_half_interquartile_range() {
+        let odd = summarise(&[5.0, 1.0, 3.0, 2.0, 4.0]).unwrap();
+        assert_eq!((odd.median, odd.spread, odd.rounds), (3.0, 1.0, 5));
+        let even = summarise(&[1.0, 2.0]).unwrap();
+        assert_eq!((even.median, even.spread), (1.5, 0.25));
+        assert_eq!(summarise(&[7.0]).unwrap().spread, 0.0);
+        assert_eq!(summarise(&[]), None);
+    }
+
+    #[test]
+    fn one_slow_round_does_not_move_the_median() {
+        let summary = summarise(&[1.0, 1.0, 900.0, 1.0, 1.0]).unwrap();
+        assert_eq!((summary.median, summary.spread), (1.0, 0.0));
+    }
+
+    #[test]
+    fn rows_keep_their_order_and_their_values() {
+        let row = |size| Row {
+            title: "t".into(),
+            benchmark: "b".into(),
+            size,
+            unit: "us".into(),
+            ranks: 2,
+        };
+        let mut figures = Figures::default();
+        figures.add(row(64), "tern", 1.0);
+        figures.add(row(8), "tern", 2.0);
+        figures.add(row(64), "mpich", 3.0);
+        figures.add(row(64), "tern", 5.0);
+        let sizes: Vec<u64> = figures.rows().map(|(row, _)| row.size).collect();
+        assert_eq!(sizes, [64, 8]);
+        let (_, summary) = figures.rows().next().unwrap();
+        assert_eq!(summary("tern").unwrap().median, 3.0);
+        assert_eq!(summary("mpich").unwrap().median, 3.0);
+        assert!(summary("impi").is_none());
+        drop(summary);
+        assert_eq!(figures.values().count(), 3);
+    }
+
+    #[test]
+    fn bandwidth_is_better_when_higher() {
+        let row = |unit: &str| Row {
+            title: String::new(),
+            benchmark: String::new(),
+            size: 0,
+            unit: unit.into(),
+            ranks: 2,
+        };
+        assert!(row("GB/s").higher_is_better() && row("M/s").higher_is_better());
+        assert!(!row("us").higher_is_better() && !row("MiB").higher_is_better());
+    }
+}

@@ -1,0 +1,321 @@
+//! The libraries that are compared and how each starts a program.
+
+use crate::Places;
+use crate::suite::Placement;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Binary interface of a library: one compiled benchmark program for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abi {
+    /// The MPI 5.0 standard ABI, `libmpi_abi.so.1`.
+    Standard,
+    /// Open MPI's own, `libmpi.so.40`.
+    OpenMpi,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Tern,
+    Mpich,
+    OpenMpi,
+    OpenMpiUcx,
+    Intel,
+}
+
+/// One column of the table.
+#[derive(Clone, Debug)]
+pub struct Library {
+    kind: Kind,
+    /// As given to `--libraries`.
+    pub name: &'static str,
+    /// Heading of the column, with the version where it is known.
+    pub label: String,
+    pub abi: Abi,
+    /// Has bin/ and lib/.
+    pub prefix: PathBuf,
+}
+
+const KINDS: [(Kind, &str, &str); 5] = [
+    (Kind::Tern, "tern", "Tern"),
+    (Kind::Mpich, "mpich", "MPICH"),
+    (Kind::OpenMpi, "openmpi", "Open MPI"),
+    (Kind::OpenMpiUcx, "openmpi-ucx", "Open MPI + UCX"),
+    (Kind::Intel, "impi", "Intel MPI"),
+];
+
+const UCX: [&str; 9] = [
+    "--mca",
+    "pml",
+    "ucx",
+    "--mca",
+    "pml_ucx_tls",
+    "any",
+    "--mca",
+    "pml_ucx_devices",
+    "any",
+];
+
+/// Variables that set up one of the peers; a run gets only those that it is meant to have.
+const FOREIGN: [&str; 9] = [
+    "OMPI_", "PMIX_", "PRTE_", "PMI_", "I_MPI_", "MPIR_", "MPICH_", "FI_", "UCX_",
+];
+
+/// Version of a package in a virtual environment, from the name of its metadata folder.
+fn version(prefix: &Path, package: &str) -> Option<String> {
+    let lib = prefix.join("lib");
+    let pythons = fs::read_dir(lib).ok()?.flatten();
+    let packages =
+        pythons.filter_map(|python| fs::read_dir(python.path().join("site-packages")).ok());
+    let start = format!("{}-", package.replace('-', "_"));
+    packages.flatten().flatten().find_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        Some(
+            name.strip_prefix(&start)?
+                .strip_suffix(".dist-info")?
+                .to_string(),
+        )
+    })
+}
+
+impl Library {
+    /// A library by its name; an error when the name is unknown, or when something of the
+    /// library is missing. The error says what.
+    pub fn find(name: &str, places: &Places) -> Result<Self, String> {
+        let Some(&(kind, name, label)) = KINDS.iter().find(|(_, known, _)| *known == name) else {
+            let known: Vec<&str> = KINDS.iter().map(|(_, name, _)| *name).collect();
+            return Err(format!("unknown library; known are {}", known.join(", ")));
+        };
+        let (prefix, package, abi) = match kind {
+            Kind::Tern => (places.tern.clone(), None, Abi::Standard),
+            Kind::Mpich => (places.peers.join("mpich"), Some("mpich"), Abi::Standard),
+            Kind::Intel => (places.peers.join("impi"), Some("impi-rt"), Abi::Standard),
+            Kind::OpenMpi | Kind::OpenMpiUcx => {
+                (places.peers.join("openmpi"), Some("openmpi"), Abi::OpenMpi)
+            }
+        };
+        let version = package.and_then(|package| version(&prefix, package));
+        let label = [Some(label.to_string()), version].into_iter().flatten();
+        let label = label.collect::<Vec<_>>().join(" ");
+        let library = Self {
+            kind,
+            name,
+            label,
+            abi,
+            prefix,
+        };
+        for needed in [library.launcher(), library.shared_object()] {
+            if !needed.exists() {
+                let remedy = match kind {
+                    Kind::Tern => "install Tern there, or name its place with --tern",
+                    _ => "run `tern-bench peers`, or set TERN_PEERS_DIR",
+                };
+                return Err(format!("{} is missing ({remedy})", needed.display()));
+            }
+        }
+        Ok(library)
+    }
+
+    pub fn is_tern(&self) -> bool {
+        self.kind == Kind::Tern
+    }
+
+    pub fn lib(&self) -> PathBuf {
+        self.prefix.join("lib")
+    }
+
+    /// The library that the benchmark program is linked with.
+    pub fn shared_object(&self) -> PathBuf {
+        self.lib().join(match self.abi {
+            Abi::Standard => "libmpi_abi.so.1",
+            Abi::OpenMpi => "libmpi.so.40",
+        })
+    }
+
+    fn launcher(&self) -> PathBuf {
+        let name = if self.kind == Kind::Intel {
+            "mpiexec.hydra"
+        } else {
+            "mpiexec"
+        };
+        self.prefix.join("bin").join(name)
+    }
+
+    /// Options of the launcher. With more ranks than cores they are the best that was found for
+    /// the library: yielding while it waits.
+    fn launcher_arguments(&self, placement: Placement) -> Vec<&'static str> {
+        let bound = placement == Placement::Bound;
+        match self.kind {
+            Kind::Tern => vec!["--bind-to", if bound { "core" } else { "none" }],
+            Kind::Mpich => vec!["-bind-to", if bound { "core" } else { "none" }],
+            Kind::Intel => vec![],
+            Kind::OpenMpi | Kind::OpenMpiUcx => {
+                let mut arguments = vec!["--allow-run-as-root", "--bind-to"];
+                arguments.extend(match placement {
+                    Placement::Bound => &["core"][..],
+                    Placement::Shared => &[
+                        "none",
+                        "--map-by",
+                        ":OVERSUBSCRIBE",
+                        "--mca",
+                        "mpi_yield_when_idle",
+                        "1",
+                    ],
+                });
+                if self.kind == Kind::OpenMpiUcx {
+                    arguments.extend(UCX);
+                }
+                arguments
+            }
+        }
+    }
+
+    /// Variables that the library needs. `cores` are those in use.
+    fn environment(&self, placement: Placement, cores: &[usize]) -> Vec<(&'static str, String)> {
+        let mut variables = Vec::new();
+        if self.abi == Abi::Standard {
+            variables.push(("LD_LIBRARY_PATH", self.lib().display().to_string()));
+        }
+        if self.kind == Kind::Intel {
+            let list: Vec<String> = cores.iter().map(usize::to_string).collect();
+            variables.extend(match placement {
+                Placement::Bound => [
+                    ("I_MPI_PIN", "1".to_string()),
+                    ("I_MPI_PIN_PROCESSOR_LIST", list.join(",")),
+                ],
+                Placement::Shared => [
+                    ("I_MPI_PIN", "0".to_string()),
+                    ("I_MPI_WAIT_MODE", "1".to_string()),
+                ],
+            });
+        }
+        variables
+    }
+
+    /// The command that starts `programs`, each a number of ranks and a command line.
+    pub fn command(
+        &self,
+        placement: Placement,
+        cores: &[usize],
+        programs: &[(usize, Vec<String>)],
+    ) -> Command {
+        let mut command = Command::new(self.launcher());
+        for (name, _) in std::env::vars_os() {
+            if FOREIGN
+                .iter()
+                .any(|start| name.to_string_lossy().starts_with(start))
+            {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env_remove("LD_LIBRARY_PATH")
+            .env_remove("LD_PRELOAD");
+        command.envs(self.environment(placement, cores));
+        command.args(self.launcher_arguments(placement));
+        for (place, (ranks, line)) in programs.iter().enumerate() {
+            if place > 0 {
+                command.arg(":");
+            }
+            command.arg("-n").arg(ranks.to_string()).args(line);
+        }
+        command
+    }
+}
+
+/// A command as one would type it, with the variables that were set for it.
+pub fn shown(command: &Command) -> String {
+    let variables = command.get_envs().filter_map(|(name, value)| {
+        Some(format!(
+            "{}={}",
+            name.to_string_lossy(),
+            value?.to_string_lossy()
+        ))
+    });
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    variables.chain(words).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(kind: Kind, abi: Abi) -> Library {
+        let prefix = PathBuf::from("/p");
+        Library {
+            kind,
+            name: "x",
+            label: "X".into(),
+            abi,
+            prefix,
+        }
+    }
+
+    #[test]
+    fn the_command_binds_ranks_and_sets_the_library_path() {
+        let mpich = library(Kind::Mpich, Abi::Standard);
+        let programs = [(2, vec!["a".to_string(), "b".to_string()])];
+        let line = shown(&mpich.command(Placement::Bound, &[0, 1], &programs));
+        assert_eq!(
+            line,
+            "LD_LIBRARY_PATH=/p/lib /p/bin/mpiexec -bind-to core -n 2 a b"
+        );
+    }
+
+    #[test]
+    fn several_programs_are_separated_by_a_colon() {
+        let tern = library(Kind::Tern, Abi::Standard);
+        let programs = [(1, vec!["a".to_string()]), (3, vec!["b".to_string()])];
+        let line = shown(&tern.command(Placement::Shared, &[0], &programs));
+        assert!(
+            line.ends_with("/p/bin/mpiexec --bind-to none -n 1 a : -n 3 b"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn only_the_ucx_column_asks_for_ucx() {
+        let programs = [(2, vec!["a".to_string()])];
+        let line = |kind| {
+            shown(&library(kind, Abi::OpenMpi).command(Placement::Bound, &[0, 1], &programs))
+        };
+        assert!(line(Kind::OpenMpiUcx).contains("--mca pml ucx"));
+        assert!(!line(Kind::OpenMpi).contains("ucx"));
+    }
+
+    #[test]
+    fn intel_is_pinned_to_the_cores_in_use() {
+        let programs = [(2, vec!["a".to_string()])];
+        let intel = library(Kind::Intel, Abi::Standard);
+        let line = shown(&intel.command(Placement::Bound, &[2, 5], &programs));
+        assert!(line.contains("I_MPI_PIN_PROCESSOR_LIST=2,5"), "{line}");
+    }
+
+    #[test]
+    fn a_missing_library_is_told_with_the_remedy() {
+        let nowhere = || PathBuf::from("/nonexistent");
+        let places = Places {
+            tern: nowhere(),
+            peers: nowhere(),
+            source: nowhere(),
+            output: nowhere(),
+        };
+        assert!(
+            Library::find("mpich", &places)
+                .unwrap_err()
+                .contains("tern-bench peers")
+        );
+        assert!(
+            Library::find("tern", &places)
+                .unwrap_err()
+                .contains("--tern")
+        );
+        assert!(
+            Library::find("lam", &places)
+                .unwrap_err()
+                .contains("unknown")
+        );
+    }
+}

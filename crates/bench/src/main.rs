@@ -1,0 +1,169 @@
+//! `tern-bench`: runs the benchmark program in `bench/` on Tern and on other MPI libraries, on
+//! the same cores in the same run, interleaved, and prints one table with Tern first.
+//!
+//! - [`peers`] installs the other libraries from PyPI; [`library`] knows how each is started.
+//! - [`program`] compiles the benchmark program, once for each binary interface.
+//! - [`suite`] says what is measured; [`session`] runs it, round by round, through [`run`].
+//! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
+//!   the CSV and the JSON.
+//! - [`instructions`] counts the instructions of a short message.
+
+mod cores;
+mod figures;
+mod instructions;
+mod library;
+mod peers;
+mod program;
+mod report;
+mod run;
+mod session;
+mod suite;
+
+use clap::{Args, Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Benchmarks of Tern beside MPICH, Open MPI and Intel MPI.
+#[derive(Parser)]
+#[command(name = "tern-bench", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install the other libraries (Python virtual environments under target/peers)
+    Peers,
+    /// Every suite below except `instructions`
+    All,
+    /// Point-to-point at two ranks, each on its core
+    P2p,
+    /// Collectives at two ranks, each on its core
+    Coll,
+    /// More ranks than cores
+    Oversubscribed,
+    /// Start, stop and memory of a program that does nothing
+    Startup,
+    /// Instructions of a short send and receive, counted by valgrind
+    Instructions,
+}
+
+#[derive(Args, Clone)]
+struct Options {
+    /// Installed Tern: has bin/mpiexec, lib/libmpi_abi.so.1, include/mpi.h
+    #[arg(long, global = true, value_name = "PREFIX")]
+    tern: Option<PathBuf>,
+    /// Fewer rounds, sizes and less time per point: to see that it runs, not to compare
+    #[arg(long, global = true)]
+    quick: bool,
+    /// Message sizes in bytes instead of each benchmark's own
+    #[arg(long, global = true, value_delimiter = ',', value_name = "BYTES")]
+    sizes: Vec<u64>,
+    /// Libraries to run
+    #[arg(
+        long,
+        global = true,
+        value_delimiter = ',',
+        default_value = "tern,mpich,openmpi,openmpi-ucx,impi"
+    )]
+    libraries: Vec<String>,
+    /// Only these benchmarks of the suite
+    #[arg(long, global = true, value_delimiter = ',', value_name = "NAME")]
+    only: Vec<String>,
+    /// How often each library runs each benchmark, in turn [default: 5, with --quick 2]
+    #[arg(long, global = true)]
+    rounds: Option<usize>,
+    /// Ranks of the oversubscribed suite [default: 8; with `all` and `startup` 2, 8 and 32 for start-up]
+    #[arg(long, global = true, value_delimiter = ',')]
+    ranks: Vec<usize>,
+    /// Cores to use, taken from those that this process may run on
+    #[arg(long, global = true, default_value_t = 2)]
+    cores: usize,
+    /// Seconds after which a run is stopped and reported as failed
+    #[arg(long, global = true, default_value_t = 120)]
+    timeout: u64,
+    /// Where the C sources of the benchmark program are
+    #[arg(long, global = true, value_name = "DIR")]
+    source: Option<PathBuf>,
+    /// Where programs and results go [default: target/bench]
+    #[arg(long, global = true, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print each command before it runs
+    #[arg(long, short, global = true)]
+    verbose: bool,
+}
+
+/// Places that the subcommands use.
+struct Places {
+    tern: PathBuf,
+    peers: PathBuf,
+    source: PathBuf,
+    output: PathBuf,
+}
+
+impl Places {
+    fn new(options: &Options) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = root.canonicalize().unwrap_or_else(|_| PathBuf::from("."));
+        let or = |given: &Option<PathBuf>, default: PathBuf| given.clone().unwrap_or(default);
+        let peers = std::env::var_os("TERN_PEERS_DIR").map(PathBuf::from);
+        Self {
+            tern: or(&options.tern, root.join("target/prefix")),
+            peers: peers.unwrap_or_else(|| root.join("target/peers")),
+            source: or(&options.source, root.join("bench")),
+            output: or(&options.output, root.join("target/bench")),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let places = Places::new(&cli.options);
+    let result = match cli.command {
+        Command::Peers => peers::install(&places.peers),
+        Command::Instructions => with_session(&cli.options, &places, instructions::count),
+        command => with_session(&cli.options, &places, |session| {
+            session.measure(&suites(&command, &cli.options))
+        }),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("tern-bench: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn with_session(
+    options: &Options,
+    places: &Places,
+    action: impl FnOnce(&mut session::Session) -> Result<(), String>,
+) -> Result<(), String> {
+    action(&mut session::Session::start(options, places)?)
+}
+
+fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
+    let quick = options.quick;
+    let several = |default: &[usize]| match options.ranks.as_slice() {
+        [] => default.to_vec(),
+        given => given.to_vec(),
+    };
+    match command {
+        Command::P2p => suite::point_to_point(quick),
+        Command::Coll => suite::collectives(quick),
+        Command::Oversubscribed => suite::oversubscribed(quick, &several(&[8])),
+        Command::Startup => suite::startup(&several(&[2, 8, 32])),
+        Command::All => {
+            let mut jobs = suite::point_to_point(quick);
+            jobs.extend(suite::collectives(quick));
+            jobs.extend(suite::oversubscribed(quick, &several(&[8])));
+            jobs.extend(suite::startup(&[2, 8, 32]));
+            jobs
+        }
+        Command::Peers | Command::Instructions => Vec::new(),
+    }
+}

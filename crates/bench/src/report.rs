@@ -1,0 +1,275 @@
+//! The report: markdown tables for people, CSV and JSON for programs.
+
+use crate::cores;
+use crate::figures::{Row, Summary};
+use crate::session::Session;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// Three significant digits.
+fn short(value: f64) -> String {
+    let magnitude = value.abs();
+    let digits = match magnitude {
+        m if m == 0.0 || !m.is_finite() => 0,
+        m => (2 - m.log10().floor() as i32).clamp(0, 6) as usize,
+    };
+    format!("{value:.digits$}")
+}
+
+/// Bytes as people write them; start-up rows count ranks instead.
+fn size(row: &Row) -> String {
+    match row.size {
+        ranks if matches!(row.unit.as_str(), "ms" | "MiB") => format!("{ranks} ranks"),
+        bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
+        bytes if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),
+        bytes => format!("{bytes} B"),
+    }
+}
+
+/// Whether `a` beats `b` in this row.
+fn better(row: &Row, a: f64, b: f64) -> bool {
+    if row.higher_is_better() { a > b } else { a < b }
+}
+
+/// How far Tern is ahead of the best peer: above 1 it is better, whatever the unit.
+fn lead(row: &Row, tern: Option<Summary>, peers: &[Option<Summary>]) -> Option<f64> {
+    let best = peers.iter().flatten().map(|summary| summary.median);
+    let best = best.reduce(|a, b| if better(row, a, b) { a } else { b })?;
+    let tern = tern?.median;
+    Some(if row.higher_is_better() {
+        tern / best
+    } else {
+        best / tern
+    })
+}
+
+fn cell(row: &Row, summary: Option<Summary>, all: &[Option<Summary>]) -> String {
+    let Some(summary) = summary else {
+        return "-".to_string();
+    };
+    let text = short(summary.median);
+    let best = !all
+        .iter()
+        .flatten()
+        .any(|other| better(row, other.median, summary.median));
+    let text = if best { format!("**{text}**") } else { text };
+    format!("{text} ±{}", short(summary.spread))
+}
+
+/// The tables, one for each title.
+fn tables(session: &Session) -> String {
+    let names: Vec<&str> = session
+        .libraries
+        .iter()
+        .map(|library| library.name)
+        .collect();
+    let labels: Vec<&str> = session
+        .libraries
+        .iter()
+        .map(|library| library.label.as_str())
+        .collect();
+    let tern = session
+        .libraries
+        .iter()
+        .position(|library| library.is_tern());
+    let mut text = String::new();
+    let mut title = "";
+    for (row, summary) in session.figures.rows() {
+        if row.title != title {
+            title = &row.title;
+            let _ = write!(
+                text,
+                "\n**{title}**\n\n| operation | size | unit | {} |",
+                labels.join(" | ")
+            );
+            text += if tern.is_some() {
+                " Tern's lead |\n"
+            } else {
+                "\n"
+            };
+            let columns = 3 + labels.len() + usize::from(tern.is_some());
+            let _ = writeln!(text, "|{}", "---|".repeat(columns));
+        }
+        let all: Vec<Option<Summary>> = names.iter().map(|name| summary(name)).collect();
+        let cells: Vec<String> = all.iter().map(|one| cell(row, *one, &all)).collect();
+        let _ = write!(
+            text,
+            "| {} | {} | {} | {} |",
+            row.benchmark,
+            size(row),
+            row.unit,
+            cells.join(" | ")
+        );
+        if let Some(place) = tern {
+            let mut peers = all.clone();
+            let own = peers.remove(place);
+            let lead = lead(row, own, &peers).map_or("-".to_string(), |lead| format!("{lead:.2}"));
+            let _ = write!(text, " {lead} |");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn markdown(session: &Session) -> String {
+    let mut text = format!(
+        "{}, cores {:?}, Linux {}. Medians of {} rounds, libraries in turn, ± half the interquartile \
+         range. Bold: the best. Tern's lead: how many times better Tern is than the best of the \
+         others, below 1 worse.\n",
+        cores::model(),
+        session.cores,
+        cores::kernel(),
+        session.rounds,
+    );
+    text += &tables(session);
+    if !session.problems.is_empty() {
+        text += "\nSkipped or failed:\n";
+    }
+    for problem in &session.problems {
+        let _ = writeln!(
+            text,
+            "- {}, {}: {}",
+            problem.library, problem.what, problem.reason
+        );
+    }
+    text
+}
+
+fn csv(session: &Session) -> String {
+    let mut text = "title,benchmark,size,unit,ranks,library,round,value\n".to_string();
+    for (row, library, values) in session.figures.values() {
+        for (round, value) in values.iter().enumerate() {
+            let Row {
+                title,
+                benchmark,
+                size,
+                unit,
+                ranks,
+            } = row;
+            let _ = writeln!(
+                text,
+                "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value}"
+            );
+        }
+    }
+    text
+}
+
+fn document(session: &Session) -> Value {
+    let libraries: Vec<Value> = session
+        .libraries
+        .iter()
+        .map(|library| json!({"name": library.name, "label": library.label}))
+        .collect();
+    let mut figures = Vec::new();
+    for (row, summary) in session.figures.rows() {
+        for library in &session.libraries {
+            if let Some(Summary {
+                median,
+                spread,
+                rounds,
+            }) = summary(library.name)
+            {
+                figures.push(json!({
+                    "title": row.title, "benchmark": row.benchmark, "size": row.size,
+                    "unit": row.unit, "ranks": row.ranks, "library": library.name,
+                    "median": median, "spread": spread, "rounds": rounds,
+                    "higher_is_better": row.higher_is_better(),
+                }));
+            }
+        }
+    }
+    let problems: Vec<Value> = session
+        .problems
+        .iter()
+        .map(|p| json!({"library": p.library, "what": p.what, "reason": p.reason}))
+        .collect();
+    json!({
+        "processor": cores::model(), "kernel": cores::kernel(), "cores": session.cores,
+        "libraries": libraries, "figures": figures, "problems": problems,
+    })
+}
+
+/// Prints the tables and writes `report.md`, `figures.csv` and `figures.json` to `output`.
+pub fn write(session: &Session, output: &Path) -> Result<(), String> {
+    let text = markdown(session);
+    println!("{text}");
+    let json = serde_json::to_string_pretty(&document(session)).map_err(|e| e.to_string())?;
+    for (name, content) in [
+        ("report.md", text),
+        ("figures.csv", csv(session)),
+        ("figures.json", json),
+    ] {
+        let path = output.join(name);
+        fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
+        eprintln!("written: {}", path.display());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(unit: &str) -> Row {
+        Row {
+            title: "t".into(),
+            benchmark: "b".into(),
+            size: 65536,
+            unit: unit.into(),
+            ranks: 2,
+        }
+    }
+
+    fn summary(median: f64) -> Option<Summary> {
+        Some(Summary {
+            median,
+            spread: 0.0,
+            rounds: 3,
+        })
+    }
+
+    #[test]
+    fn three_digits_whatever_the_magnitude() {
+        let values = [0.1034, 1.2345, 12.345, 123.45, 1234.5, 0.0, 0.0161];
+        let shown: Vec<String> = values.iter().map(|value| short(*value)).collect();
+        assert_eq!(
+            shown,
+            ["0.103", "1.23", "12.3", "123", "1234", "0", "0.0161"]
+        );
+    }
+
+    #[test]
+    fn the_lead_is_above_one_when_tern_is_better() {
+        let peers = [summary(2.0), None, summary(4.0)];
+        assert_eq!(lead(&row("us"), summary(1.0), &peers), Some(2.0));
+        assert_eq!(lead(&row("us"), summary(4.0), &peers), Some(0.5));
+        assert_eq!(lead(&row("GB/s"), summary(8.0), &peers), Some(2.0));
+        assert_eq!(lead(&row("us"), None, &peers), None);
+        assert_eq!(lead(&row("us"), summary(1.0), &[None]), None);
+    }
+
+    #[test]
+    fn only_the_best_is_bold() {
+        let all = [summary(1.0), summary(2.0), None];
+        assert_eq!(cell(&row("us"), all[0], &all), "**1.00** ±0");
+        assert_eq!(cell(&row("us"), all[1], &all), "2.00 ±0");
+        assert_eq!(cell(&row("GB/s"), all[1], &all), "**2.00** ±0");
+        assert_eq!(cell(&row("us"), None, &all), "-");
+    }
+
+    #[test]
+    fn sizes_are_bytes_or_ranks() {
+        assert_eq!(size(&row("us")), "64 KiB");
+        assert_eq!(size(&row("ms")), "65536 ranks");
+        assert_eq!(
+            size(&Row {
+                size: 1000,
+                ..row("us")
+            }),
+            "1000 B"
+        );
+    }
+}

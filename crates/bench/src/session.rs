@@ -1,0 +1,264 @@
+//! A series of measurements: libraries found, programs compiled, jobs run round by round.
+
+use crate::figures::{Figures, Line, Row, parse};
+use crate::library::{Abi, Library, shown};
+use crate::run::{Outcome, adopt_orphans, run};
+use crate::suite::{Job, Placement};
+use crate::{Options, Places, cores, program, report};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Something that could not be measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    pub library: String,
+    pub what: String,
+    pub reason: String,
+}
+
+pub struct Session {
+    pub libraries: Vec<Library>,
+    pub problems: Vec<Problem>,
+    pub figures: Figures,
+    pub cores: Vec<usize>,
+    pub rounds: usize,
+    options: Options,
+    pub output: PathBuf,
+    programs: Vec<(Abi, PathBuf)>,
+}
+
+/// Jobs of one library that failed: as a whole (then its benchmarks run one by one), or for good.
+#[derive(Default)]
+struct Failed {
+    whole: bool,
+    single: Vec<&'static str>,
+}
+
+impl Session {
+    /// Finds the libraries and compiles the programs. A library that is missing is told and
+    /// left out; that there is none at all is an error.
+    pub fn start(options: &Options, places: &Places) -> Result<Self, String> {
+        adopt_orphans()?;
+        let cores = cores::restrict(options.cores)?;
+        let default_rounds = if options.quick { 2 } else { 5 };
+        let mut session = Self {
+            libraries: Vec::new(),
+            problems: Vec::new(),
+            figures: Figures::default(),
+            cores,
+            rounds: options.rounds.unwrap_or(default_rounds).max(1),
+            options: options.clone(),
+            output: places.output.clone(),
+            programs: Vec::new(),
+        };
+        for name in &options.libraries {
+            match Library::find(name, places) {
+                Ok(library) => session.libraries.push(library),
+                Err(reason) => session.problem(name, "all", reason),
+            }
+        }
+        for abi in [Abi::Standard, Abi::OpenMpi] {
+            session.compile(abi, &places.source);
+        }
+        let programs: Vec<Abi> = session.programs.iter().map(|(abi, _)| *abi).collect();
+        session
+            .libraries
+            .retain(|library| programs.contains(&library.abi));
+        if session.libraries.is_empty() {
+            return Err("no library to run".to_string());
+        }
+        Ok(session)
+    }
+
+    /// Notes a problem and says it aloud.
+    pub fn problem(&mut self, library: &str, what: &str, reason: String) {
+        eprintln!("SKIPPED {library}, {what}: {reason}");
+        let problem = Problem {
+            library: library.to_string(),
+            what: what.to_string(),
+            reason,
+        };
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    /// One program serves all libraries of a binary interface; any of them will do to link it.
+    fn compile(&mut self, abi: Abi, source: &Path) {
+        let candidates: Vec<Library> = self
+            .libraries
+            .iter()
+            .filter(|library| library.abi == abi)
+            .cloned()
+            .collect();
+        let mut reasons = Vec::new();
+        for library in &candidates {
+            match program::compile(library, source, &self.output) {
+                Ok(program) => return self.programs.push((abi, program)),
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        for library in candidates {
+            self.problem(
+                library.name,
+                "all",
+                format!("cannot compile: {}", reasons.join("; ")),
+            );
+        }
+    }
+
+    /// The benchmark program for a library.
+    fn program(&self, library: &Library) -> String {
+        let of_library = self.programs.iter().find(|(abi, _)| *abi == library.abi);
+        of_library
+            .map(|(_, path)| path.display().to_string())
+            .unwrap_or_default()
+    }
+
+    /// Starts groups of ranks, each `(ranks, words before the program, its arguments)`.
+    pub fn launch(
+        &self,
+        library: &Library,
+        placement: Placement,
+        groups: &[(usize, &[String], &[String])],
+    ) -> Outcome {
+        let line = |before: &[String], arguments: &[String]| {
+            [before, &[self.program(library)], arguments].concat()
+        };
+        let programs: Vec<(usize, Vec<String>)> = groups
+            .iter()
+            .map(|(ranks, before, arguments)| (*ranks, line(before, arguments)))
+            .collect();
+        let mut command = library.command(placement, &self.cores, &programs);
+        if self.options.verbose {
+            eprintln!("  {}", shown(&command));
+        }
+        run(&mut command, Duration::from_secs(self.options.timeout))
+    }
+
+    fn wanted(&self, jobs: &[Job]) -> Vec<Job> {
+        let only = &self.options.only;
+        let mut jobs = jobs.to_vec();
+        for job in &mut jobs {
+            job.benchmarks
+                .retain(|name| only.is_empty() || only.iter().any(|wanted| wanted == name));
+            if job.sized && !self.options.sizes.is_empty() {
+                job.sizes.clone_from(&self.options.sizes);
+            }
+        }
+        jobs.retain(|job| !job.benchmarks.is_empty());
+        jobs
+    }
+
+    /// Runs all jobs and writes the report. Within a job the libraries take turns.
+    pub fn measure(&mut self, jobs: &[Job]) -> Result<(), String> {
+        let jobs = self.wanted(jobs);
+        if jobs.is_empty() {
+            return Err("no benchmark of that name in this suite".to_string());
+        }
+        for (place, job) in jobs.iter().enumerate() {
+            let progress = format!("[{}/{}]", place + 1, jobs.len());
+            eprintln!(
+                "{progress} {} ranks: {}",
+                job.ranks,
+                job.benchmarks.join(", ")
+            );
+            self.run_job(job);
+        }
+        report::write(self, &self.output)?;
+        if self.figures.is_empty() {
+            Err("nothing was measured".to_string())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn run_job(&mut self, job: &Job) {
+        let mut failed: BTreeMap<&'static str, Failed> = BTreeMap::new();
+        for _ in 0..self.rounds {
+            for library in self.libraries.clone() {
+                self.run_turn(job, &library, failed.entry(library.name).or_default());
+            }
+        }
+    }
+
+    /// One library's turn at a job. When several benchmarks in one launch fail, they run one by
+    /// one from then on, so that one of them does not take the others' figures away.
+    fn run_turn(&mut self, job: &Job, library: &Library, failed: &mut Failed) {
+        if !failed.whole {
+            let several = job.benchmarks.len() > 1;
+            match self.run_once(job, library) {
+                None => return,
+                Some(_) if several => failed.whole = true,
+                Some(reason) => {
+                    failed.whole = true;
+                    failed.single.push(job.benchmarks[0]);
+                    return self.failed(job, library, reason);
+                }
+            }
+        }
+        for &benchmark in &job.benchmarks {
+            if failed.single.contains(&benchmark) {
+                continue;
+            }
+            let single = Job {
+                benchmarks: vec![benchmark],
+                ..job.clone()
+            };
+            if let Some(reason) = self.run_once(&single, library) {
+                failed.single.push(benchmark);
+                self.failed(&single, library, reason);
+            }
+        }
+    }
+
+    fn failed(&mut self, job: &Job, library: &Library, reason: String) {
+        let what = format!("{} with {} ranks", job.benchmarks.join(", "), job.ranks);
+        self.problem(library.name, &what, reason);
+    }
+
+    /// One launch. The figures of a launch that fails are kept only when it is a single
+    /// benchmark, whose figures would otherwise be lost. Returns why it failed.
+    fn run_once(&mut self, job: &Job, library: &Library) -> Option<String> {
+        let outcome = self.launch(
+            library,
+            job.placement,
+            &[(job.ranks, &[], &job.arguments())],
+        );
+        let mut lines: Vec<Line> = outcome.output.lines().filter_map(parse).collect();
+        if outcome.failure.is_some() && job.benchmarks.len() > 1 {
+            return outcome.failure;
+        }
+        if outcome.failure.is_none() && lines.is_empty() {
+            return Some("it printed no figure".to_string());
+        }
+        if job.wall && outcome.failure.is_none() {
+            let value = outcome.wall.as_secs_f64() * 1e3;
+            let size = job.ranks as u64;
+            lines.push(Line {
+                benchmark: "launch".into(),
+                size,
+                value,
+                unit: "ms".into(),
+            });
+        }
+        for Line {
+            benchmark,
+            size,
+            value,
+            unit,
+        } in lines
+        {
+            let row = Row {
+                title: job.title.clone(),
+                benchmark,
+                size,
+                unit,
+                ranks: job.ranks,
+            };
+            self.figures.add(row, library.name, value);
+        }
+        outcome.failure
+    }
+}

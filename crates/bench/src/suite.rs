@@ -1,0 +1,168 @@
+//! What is measured: jobs, each one launch of the benchmark program.
+
+/// Where the ranks of a job run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// One core for each rank.
+    Bound,
+    /// All ranks on all cores that are used, which are fewer than the ranks.
+    Shared,
+}
+
+/// One launch: benchmarks that run one after the other in the same processes.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Heading of the table that the figures go to.
+    pub title: String,
+    pub ranks: usize,
+    pub placement: Placement,
+    /// Names that the benchmark program knows.
+    pub benchmarks: Vec<&'static str>,
+    /// Message sizes in bytes; empty: the program's own.
+    pub sizes: Vec<u64>,
+    /// Whether `--sizes` may replace `sizes`.
+    pub sized: bool,
+    /// Time of one figure in one launch, milliseconds.
+    pub time_ms: u64,
+    /// Batches that this time is divided into.
+    pub batches: u64,
+    /// The wall time of the whole launch is a figure, too.
+    pub wall: bool,
+}
+
+impl Job {
+    fn new(title: &str, ranks: usize, placement: Placement, benchmarks: &[&'static str]) -> Self {
+        Self {
+            title: title.to_string(),
+            ranks,
+            placement,
+            benchmarks: benchmarks.to_vec(),
+            sizes: Vec::new(),
+            sized: true,
+            time_ms: 50,
+            batches: 11,
+            wall: false,
+        }
+    }
+
+    fn sizes(mut self, sizes: &[u64]) -> Self {
+        self.sizes = sizes.to_vec();
+        self
+    }
+
+    fn quick(mut self, quick: bool, sizes: &[u64]) -> Self {
+        if quick {
+            self.time_ms = self.time_ms.min(20);
+            self.sizes = sizes.to_vec();
+        }
+        self
+    }
+
+    /// The arguments of the benchmark program.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments: Vec<String> = self.benchmarks.iter().map(|b| b.to_string()).collect();
+        if !self.sizes.is_empty() {
+            let sizes: Vec<String> = self.sizes.iter().map(u64::to_string).collect();
+            arguments.extend(["--sizes".to_string(), sizes.join(",")]);
+        }
+        arguments.extend(["--time-ms".to_string(), self.time_ms.to_string()]);
+        arguments.extend(["--batches".to_string(), self.batches.to_string()]);
+        arguments
+    }
+}
+
+/// Two ranks, each on its core.
+pub fn point_to_point(quick: bool) -> Vec<Job> {
+    let some: &[u64] = &[8, 4096, 65536, 1048576];
+    let job = |title: &str, benchmark| Job::new(title, 2, Placement::Bound, &[benchmark]);
+    vec![
+        job("Ping-pong, half round trip, same buffers", "pingpong").quick(quick, some),
+        job(
+            "Ping-pong, every message elsewhere in a 256 MiB pool",
+            "pingpong_off",
+        )
+        .quick(quick, some),
+        job("Both ways at once, bytes of both counted", "sendrecv").quick(quick, &some[1..]),
+        job("Both ways at once, off cache", "sendrecv_off").quick(quick, &some[1..]),
+        job("Message rate, windows of 64", "rate").quick(quick, &[8]),
+        job("Windows of sends", "stream").quick(quick, some),
+    ]
+}
+
+/// Two ranks, each on its core.
+pub fn collectives(quick: bool) -> Vec<Job> {
+    let title = "Collectives, 2 ranks";
+    let groups: [&[&'static str]; 5] = [
+        &["barrier", "bcast"],
+        &["allreduce", "reduce"],
+        &["alltoall"],
+        &["allgather"],
+        &["gather", "scatter"],
+    ];
+    let job = |group: &&[&'static str]| {
+        Job::new(title, 2, Placement::Bound, group).quick(quick, &[8, 32768])
+    };
+    groups.iter().map(job).collect()
+}
+
+/// More ranks than cores. The batches are long, so that each holds many turns of every rank.
+pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for &ranks in ranks {
+        let job = |benchmarks: &[&'static str], sizes: &[u64]| {
+            let title = format!("{ranks} ranks, more than cores");
+            let mut job = Job::new(&title, ranks, Placement::Shared, benchmarks).sizes(sizes);
+            (job.time_ms, job.batches) = if quick { (40, 3) } else { (150, 3) };
+            if quick {
+                job.sizes.truncate(1);
+            }
+            job
+        };
+        jobs.push(job(&["pingpong"], &[8]));
+        jobs.push(job(&["barrier"], &[]));
+        jobs.push(job(&["bcast"], &[8, 1024, 32768]));
+        jobs.push(job(&["allreduce"], &[8, 1024, 65536]));
+        jobs.push(job(&["alltoall"], &[8, 1024, 32768]));
+    }
+    jobs
+}
+
+/// MPI_Init to MPI_Finalize, and what a rank occupies in between.
+pub fn startup(ranks: &[usize]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for &ranks in ranks {
+        for (benchmark, wall) in [("hello", true), ("memory", false)] {
+            let title = "Start and memory (size: ranks)";
+            let mut job = Job::new(title, ranks, Placement::Shared, &[benchmark]);
+            job.sized = false;
+            job.wall = wall;
+            jobs.push(job);
+        }
+    }
+    jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_name_benchmarks_sizes_and_time() {
+        let job = Job::new("t", 2, Placement::Bound, &["barrier", "bcast"]).sizes(&[8, 64]);
+        let expected = "barrier bcast --sizes 8,64 --time-ms 50 --batches 11";
+        assert_eq!(job.arguments().join(" "), expected);
+    }
+
+    #[test]
+    fn a_job_without_sizes_leaves_them_to_the_program() {
+        let job = Job::new("t", 2, Placement::Bound, &["barrier"]);
+        assert!(!job.arguments().contains(&"--sizes".to_string()));
+    }
+
+    #[test]
+    fn quick_suites_cost_less_than_full_ones() {
+        let cost = |jobs: Vec<Job>| jobs.iter().map(|j| j.time_ms).sum::<u64>();
+        assert!(cost(point_to_point(true)) < cost(point_to_point(false)));
+        assert!(cost(oversubscribed(true, &[8])) < cost(oversubscribed(false, &[8])));
+    }
+}
