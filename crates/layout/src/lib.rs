@@ -1,8 +1,40 @@
 //! Datatype layouts: constructors, segment walk, pack and unpack.
-/// Placeholder until the engine lands.
-#[derive(Debug)]
-pub struct Type {}
-impl Type {
-    pub fn is_contiguous(&self) -> bool { true }
-    pub fn size(&self) -> i64 { 0 }
-}
+//!
+//! A [`Type`] is an immutable MPI datatype (MPI 5.0, chapter 5). Each one carries
+//! - its bounds and sizes, and the constructor call that made it (for the envelope);
+//! - a *program*: where the bytes of one element lie, in the order of the type map, in the
+//!   simplest form that was found when the type was built;
+//! - a *signature*: the sequence of basic types, for element counts, external32 and checks.
+//!
+//! Program and signature are bounded by the arguments of the constructors, never by the
+//! amount of data. Data moves through one engine, the [`Cursor`], which walks a number of
+//! elements in the order of the type map and can start at any byte of the packed stream.
+//!
+//! Units: all sizes, extents, strides and offsets are bytes unless a name says elements.
+
+mod array;
+mod basic;
+mod bounds;
+mod construct;
+mod constructor;
+mod cursor;
+mod error;
+mod external;
+mod kernel;
+mod leaf;
+mod program;
+mod quad;
+mod signature;
+mod transfer;
+mod types;
+
+pub use array::{DistArg, Distribution, Order};
+pub use basic::{Basic, Class};
+pub use constructor::Constructor;
+pub use cursor::{Cursor, Segments};
+pub use error::{Argument, Error};
+pub use signature::SignatureRuns;
+pub use types::Type;
+
+/// Counts, extents and displacements: as wide as MPI_Count and MPI_Aint.
+pub type Count = i64;
