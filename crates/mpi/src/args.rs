@@ -10,6 +10,8 @@
 //! | array of counts or displacements | `int[]` / `MPI_Count[]` / `MPI_Aint[]` | [`Counts`] |
 //! | comm, group, datatype, op, … | handle | `Rc<Comm>` and so on, checked |
 //! | array of datatypes | `MPI_Datatype[]` | [`Handles`] |
+//! | array of results | `T[]` | [`OutArray`]`<T>` |
+//! | string, string result | `const char *`, `char *` | `&str`, [`TextOut`] |
 //! | out parameter | `T *` | [`Out`]`<T>`; counts [`OutCount`]; handles `Out<usize>` |
 //! | handle that the call frees or replaces | `MPI_Comm *` | [`Out`]`<usize>`, read with `get` |
 //! | status, statuses | `MPI_Status *` | [`StatusOut`], [`StatusesOut`] |
@@ -38,6 +40,54 @@ impl<T: Copy> Out<T> {
     }
     pub fn as_ptr(&self) -> *mut T {
         self.0
+    }
+}
+
+/// A result array of the caller's.
+#[derive(Clone, Copy, Debug)]
+pub struct OutArray<T>(*mut T);
+
+impl<T: Copy> OutArray<T> {
+    /// # Safety
+    /// `ptr` is valid for as many elements as the function reads or writes; may be null when
+    /// there are none.
+    pub unsafe fn new(ptr: *mut T) -> OutArray<T> {
+        OutArray(ptr)
+    }
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+    pub fn set(&self, index: usize, value: T) {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.0.add(index).write_unaligned(value) }
+    }
+    pub fn get(&self, index: usize) -> T {
+        // SAFETY: valid by the contract of `new`; arrays that are read are initialised.
+        unsafe { self.0.add(index).read_unaligned() }
+    }
+}
+
+/// Where a string result goes.
+#[derive(Clone, Copy, Debug)]
+pub struct TextOut(*mut u8);
+
+impl TextOut {
+    /// # Safety
+    /// `ptr` has room for as many characters as the standard says of this parameter.
+    pub unsafe fn new(ptr: *mut u8) -> TextOut {
+        TextOut(ptr)
+    }
+    /// Stores `text` and a final 0 into room for `room` characters, the 0 included; what does not
+    /// fit is cut at a character's boundary. Returns the length stored, without the 0.
+    pub fn set(&self, text: &str, room: i32) -> i32 {
+        let Some(most) = usize::try_from(room).ok().and_then(|room| room.checked_sub(1)) else { return 0 };
+        let length = text.floor_char_boundary(most);
+        // SAFETY: valid by the contract of `new`, for `length` + 1 <= `room` characters.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), self.0, length);
+            *self.0.add(length) = 0;
+        }
+        length as i32
     }
 }
 
