@@ -29,8 +29,9 @@ pub(super) struct Kernels {
 pub(super) enum Level {
     /// What every processor of the architecture has.
     Base,
+    /// AVX2 and F16C.
     Avx2,
-    /// AVX-512 F, BW, DQ and VL.
+    /// The above and AVX-512 F, BW, DQ and VL.
     Avx512,
 }
 
@@ -46,10 +47,8 @@ impl Level {
     pub fn here() -> Vec<Level> {
         let mut levels = vec![Level::Base];
         #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx2") {
-                levels.push(Level::Avx2);
-            }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
+            levels.push(Level::Avx2);
             if is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
@@ -148,9 +147,9 @@ macro_rules! compile_for {
 
 compile_for!(base);
 #[cfg(target_arch = "x86_64")]
-compile_for!(avx2, "avx2");
+compile_for!(avx2, "avx2,f16c");
 #[cfg(target_arch = "x86_64")]
-compile_for!(avx512, "avx512f,avx512bw,avx512dq,avx512vl");
+compile_for!(avx512, "avx512f,avx512bw,avx512dq,avx512vl,f16c");
 
 /// The kernels of `R` that vector instructions make no faster.
 pub(super) fn plain<R: Run>() -> Kernels {

@@ -1,6 +1,6 @@
 //! From an operation and a basic type to its kernels.
 
-use super::half_float::Half;
+use super::half_float;
 use super::loops::{Each, Kernels, Level, Run, plain, vectorised};
 use super::pair::{CopyPair, Locate, MaxLoc, MinLoc};
 use super::scalar::{
@@ -66,7 +66,7 @@ macro_rules! order {
             Basic::Uint16 => scalar::<$op, u16>($level),
             Basic::Uint32 => scalar::<$op, u32>($level),
             Basic::Uint64 | Basic::Ulong => scalar::<$op, u64>($level),
-            Basic::Float16 => unvectorised::<Half<$op, f32>>(),
+            Basic::Float16 => Some(half_float::kernels::<$op, f32>($level)),
             Basic::Float32 => scalar::<$op, f32>($level),
             Basic::Float64 => scalar::<$op, f64>($level),
             #[cfg(target_arch = "x86_64")]
@@ -99,8 +99,8 @@ use locate;
 
 fn sum(basic: Basic, level: Level) -> Option<Kernels> {
     match basic {
-        Basic::Float16 => unvectorised::<Half<Sum, f32>>(),
-        Basic::ComplexHalf => unvectorised::<Half<Sum, Complex<f32>>>(),
+        Basic::Float16 => Some(half_float::kernels::<Sum, f32>(level)),
+        Basic::ComplexHalf => Some(half_float::kernels::<Sum, Complex<f32>>(level)),
         Basic::Float32 => scalar::<Sum, f32>(level),
         Basic::Float64 => scalar::<Sum, f64>(level),
         Basic::ComplexFloat => parts::<Sum, f32>(level),
@@ -116,8 +116,8 @@ fn sum(basic: Basic, level: Level) -> Option<Kernels> {
 
 fn prod(basic: Basic, level: Level) -> Option<Kernels> {
     match basic {
-        Basic::Float16 => unvectorised::<Half<Prod, f32>>(),
-        Basic::ComplexHalf => unvectorised::<Half<Prod, Complex<f32>>>(),
+        Basic::Float16 => Some(half_float::kernels::<Prod, f32>(level)),
+        Basic::ComplexHalf => Some(half_float::kernels::<Prod, Complex<f32>>(level)),
         Basic::Float32 => scalar::<Prod, f32>(level),
         Basic::Float64 => scalar::<Prod, f64>(level),
         Basic::ComplexFloat => scalar::<Prod, Complex<f32>>(level),
