@@ -4,7 +4,9 @@
 //! precision, so a sum or product comes out correctly rounded; a complex product is rounded
 //! once at its end.
 
-use super::loops::{Kernels, Level, Run, plain, vectorised};
+#[cfg(target_arch = "x86_64")]
+use super::loops::vectorised;
+use super::loops::{Kernels, Level, Run, plain};
 use super::scalar::{Combine, Complex};
 use half::f16;
 use std::marker::PhantomData;
@@ -14,12 +16,11 @@ const BLOCK: usize = 8;
 
 /// The kernels of `F` on elements of `T`, which is `f32` or a complex number of it.
 pub(super) fn kernels<F: Combine<T>, T: Wide>(level: Level) -> Kernels {
-    #[cfg(target_arch = "x86_64")]
-    if level >= Level::Avx2 {
-        return vectorised::<Half<x86::Instructions, F, T>>(level);
+    match level {
+        Level::Base => plain::<Half<Portable, F, T>>(),
+        #[cfg(target_arch = "x86_64")]
+        _ => vectorised::<Half<x86::Instructions, F, T>>(level),
     }
-    debug_assert!(cfg!(target_arch = "x86_64") || level == Level::Base);
-    plain::<Half<Portable, F, T>>()
 }
 
 /// A way to convert numbers.

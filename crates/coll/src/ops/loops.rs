@@ -30,8 +30,10 @@ pub(super) enum Level {
     /// What every processor of the architecture has.
     Base,
     /// AVX2 and F16C.
+    #[cfg(target_arch = "x86_64")]
     Avx2,
     /// The above and AVX-512 F, BW, DQ and VL.
+    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
@@ -44,9 +46,9 @@ impl Level {
     }
 
     /// The levels that this processor has, the best one last.
+    #[cfg(target_arch = "x86_64")]
     pub fn here() -> Vec<Level> {
         let mut levels = vec![Level::Base];
-        #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
             levels.push(Level::Avx2);
             if is_x86_feature_detected!("avx512f")
@@ -58,6 +60,12 @@ impl Level {
             }
         }
         levels
+    }
+
+    /// The levels that this processor has, the best one last.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn here() -> Vec<Level> {
+        vec![Level::Base]
     }
 }
 
@@ -158,14 +166,11 @@ pub(super) fn plain<R: Run>() -> Kernels {
 
 /// The kernels of `R` for `level`, which this processor must have.
 pub(super) fn vectorised<R: Run>(level: Level) -> Kernels {
-    #[cfg(target_arch = "x86_64")]
     match level {
-        Level::Avx512 => {
-            return Kernels { two: avx512::two::<R>, three: avx512::three::<R> };
-        }
-        Level::Avx2 => return Kernels { two: avx2::two::<R>, three: avx2::three::<R> },
-        Level::Base => {}
+        Level::Base => plain::<R>(),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => Kernels { two: avx2::two::<R>, three: avx2::three::<R> },
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => Kernels { two: avx512::two::<R>, three: avx512::three::<R> },
     }
-    debug_assert!(cfg!(target_arch = "x86_64") || level == Level::Base);
-    plain::<R>()
 }
