@@ -3,75 +3,201 @@
 //! One [`Adi`] per process. It is not thread-safe: callers hold the library's lock
 //! (`tern_mcm::lock`) whenever they are inside.
 
+mod data;
+mod matching;
+mod packet;
+mod slab;
+mod state;
 mod types;
+
 pub use types::*;
 
+use state::{Body, State};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tern_mcm::{Mcm, Step, lock};
+
+/// Work done at each progress; true when it moved something.
+pub type Hook = Rc<dyn Fn(&Adi) -> bool>;
+
 /// The point-to-point engine of this process.
-pub struct Adi {}
+pub struct Adi {
+    mcm: Rc<Mcm>,
+    state: RefCell<State>,
+    hooks: RefCell<Vec<Hook>>,
+    has_hooks: Cell<bool>,
+}
 
 impl Adi {
+    /// An engine over the devices of `mcm`. Messages up to `eager_limit` bytes are sent without
+    /// asking; `None` takes what the devices' packets suggest.
+    pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> Adi {
+        let eager_limit = eager_limit.unwrap_or(mcm.packet(0));
+        let state = RefCell::new(State::new(mcm.clone(), eager_limit));
+        Adi { mcm, state, hooks: RefCell::default(), has_hooks: Cell::new(false) }
+    }
+
+    /// The devices underneath.
+    pub fn mcm(&self) -> &Mcm {
+        &self.mcm
+    }
+
     /// The number of this process.
     pub fn me(&self) -> Proc {
-        todo!()
+        self.mcm.me()
     }
+
     /// Starts a send to `to`. `tuple.source` is the sender's own rank in the communicator.
-    pub fn isend(&self, _to: Proc, _tuple: Tuple, _data: Data, _mode: SendMode) -> Sent {
-        todo!()
+    #[inline]
+    pub fn isend(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
+        self.state.borrow_mut().send(to, tuple, data, mode)
     }
+
     /// Sends and returns when the buffer may be reused; makes progress meanwhile.
-    pub fn send(&self, _to: Proc, _tuple: Tuple, _data: Data, _mode: SendMode) {
-        todo!()
+    #[inline]
+    pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) {
+        if let Sent::Pending(request) = self.isend(to, tuple, data, mode) {
+            self.wait_until(&mut || self.is_done(request));
+            self.take(request);
+        }
     }
+
     /// Starts a receive.
-    pub fn irecv(&self, _pattern: Pattern, _data: Data) -> Request {
-        todo!()
+    #[inline]
+    pub fn irecv(&self, pattern: Pattern, data: Data) -> Request {
+        Request(self.state.borrow_mut().receive(pattern, data))
     }
+
     /// Receives and returns when the data is there; makes progress meanwhile.
-    pub fn recv(&self, _pattern: Pattern, _data: Data) -> Status {
-        todo!()
+    #[inline]
+    pub fn recv(&self, pattern: Pattern, data: Data) -> Status {
+        let request = self.irecv(pattern, data);
+        self.wait_until(&mut || self.is_done(request));
+        self.take(request)
     }
+
     /// True when the request has completed. Makes no progress.
-    pub fn is_done(&self, _request: Request) -> bool {
-        todo!()
+    #[inline]
+    pub fn is_done(&self, request: Request) -> bool {
+        self.state.borrow().transfers.get(request.0).done
     }
+
+    /// The status of a completed request, without freeing it.
+    pub fn status(&self, request: Request) -> Status {
+        self.state.borrow().transfers.get(request.0).status
+    }
+
     /// The status of a completed request, which is freed.
-    pub fn take(&self, _request: Request) -> Status {
-        todo!()
+    #[inline]
+    pub fn take(&self, request: Request) -> Status {
+        self.state.borrow_mut().transfers.remove(request.0).status
     }
+
     /// Frees the request once it completes (MPI_Request_free).
-    pub fn release(&self, _request: Request) {
-        todo!()
+    pub fn release(&self, request: Request) {
+        let mut state = self.state.borrow_mut();
+        let transfer = state.transfers.get_mut(request.0);
+        transfer.released = true;
+        if transfer.done {
+            state.transfers.remove(request.0);
+        }
     }
+
     /// Tries to cancel. The request completes in any case; its status tells.
-    pub fn cancel(&self, _request: Request) {
-        todo!()
+    pub fn cancel(&self, request: Request) {
+        self.state.borrow_mut().cancel(request.0);
     }
+
     /// The oldest message that matches and has not been received, if there is one. No progress.
-    pub fn probe(&self, _pattern: Pattern) -> Option<Status> {
-        todo!()
+    pub fn probe(&self, pattern: Pattern) -> Option<Status> {
+        let state = self.state.borrow();
+        let (arrival, tuple) = state.matching.unexpected(state.matching.find_unexpected(&pattern)?);
+        let bytes = state.arrivals.get(arrival).size;
+        Some(Status { source: tuple.source, tag: tuple.tag, bytes, ..Status::default() })
     }
-    /// Takes the oldest matching message out of matching.
-    pub fn matched_probe(&self, _pattern: Pattern) -> Option<Message> {
-        todo!()
+
+    /// Takes the oldest matching message out of matching. No progress.
+    pub fn matched_probe(&self, pattern: Pattern) -> Option<Message> {
+        let status = self.probe(pattern)?;
+        let mut state = self.state.borrow_mut();
+        let place = state.matching.find_unexpected(&pattern)?;
+        Some(Message { unexpected: state.matching.take_unexpected(place), status })
     }
+
     /// Receives a message found by [`Adi::matched_probe`].
-    pub fn imrecv(&self, _message: Message, _data: Data) -> Request {
-        todo!()
+    pub fn imrecv(&self, message: Message, data: Data) -> Request {
+        let mut state = self.state.borrow_mut();
+        let request = state.receive_matched(data);
+        state.consume(message.unexpected, request);
+        Request(request)
     }
-    /// Polls the devices once, delivers what came, runs the hooks. Returns true when anything moved.
+
+    /// Polls the devices once, delivers what came, sends what waits, runs the hooks. Returns true
+    /// when anything moved.
+    #[inline]
     pub fn progress(&self) -> bool {
-        todo!()
+        let mut moved = {
+            let mut state = self.state.borrow_mut();
+            let packets = self.mcm.poll(&mut *state);
+            state.flush_all();
+            std::mem::take(&mut state.moved) | (packets > 0)
+        };
+        if self.has_hooks.get() {
+            moved |= self.run_hooks();
+        }
+        if moved && lock::enabled() {
+            // Another thread may sleep for what has just come.
+            self.mcm.ring(self.me());
+        }
+        moved
     }
+
+    #[cold]
+    fn run_hooks(&self) -> bool {
+        let mut moved = false;
+        let mut at = 0;
+        loop {
+            // A hook may add further hooks, or run user code that comes back here.
+            let Some(hook) = self.hooks.borrow().get(at).cloned() else { return moved };
+            moved |= hook(self);
+            at += 1;
+        }
+    }
+
     /// Makes progress until `done` holds; spins, yields and sleeps as `tern_mcm` decides, and
     /// lets other threads in meanwhile (the library's lock is given up while waiting).
     /// `done` is called often and must be cheap.
-    pub fn wait_until(&self, _done: &mut dyn FnMut() -> bool) {
-        todo!()
+    #[inline]
+    pub fn wait_until(&self, done: &mut dyn FnMut() -> bool) {
+        self.mcm.wait(&mut || {
+            if done() {
+                return Step::Done;
+            }
+            let moved = self.progress();
+            if done() {
+                Step::Done
+            } else if moved {
+                Step::Moved
+            } else {
+                Step::Idle
+            }
+        });
     }
-    /// Registers work to be done at each progress (nonblocking collectives): `hook` returns true
-    /// when it moved something. It runs while no borrow of `Adi` is held and may call any method
-    /// but `progress` and `wait_until`.
-    pub fn add_hook(&self, _hook: std::rc::Rc<dyn Fn(&Adi) -> bool>) {
-        todo!()
+
+    /// Registers work to be done at each progress (nonblocking collectives). It runs while no
+    /// borrow of `Adi` is held and may call any method but `progress` and `wait_until`.
+    pub fn add_hook(&self, hook: Hook) {
+        self.hooks.borrow_mut().push(hook);
+        self.has_hooks.set(true);
+    }
+
+    /// Messages that wait for a receive: how many, and the bytes kept here for them.
+    pub fn unexpected(&self) -> (usize, usize) {
+        let state = self.state.borrow();
+        let bytes = state.arrivals.iter().map(|arrival| match &arrival.body {
+            Body::Bytes { bytes, .. } => bytes.len(),
+            _ => 0,
+        });
+        (state.arrivals.len(), bytes.sum())
     }
 }

@@ -1,0 +1,102 @@
+//! Moving bytes between user memory and packets.
+
+use crate::Data;
+use tern_mcm::{Gather, Payload};
+
+impl Data {
+    /// Copies into user memory what belongs at byte `from` of the message's data. Bytes beyond
+    /// the end are dropped (the message was too long; its status tells).
+    #[inline]
+    pub(crate) fn scatter(&self, from: usize, bytes: &[u8]) {
+        let room = self.len().saturating_sub(from);
+        let bytes = &bytes[..bytes.len().min(room)];
+        if bytes.is_empty() {
+            return;
+        }
+        match self {
+            // SAFETY: the caller of the receive keeps the buffer valid and unshared (see `Data`),
+            // and the bytes lie inside it; packets never overlap user memory.
+            Data::Bytes(base, _) => unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.add(from), bytes.len());
+            },
+            Data::Typed { base, count, ty } => {
+                // SAFETY: as above, for the bytes that the layout describes.
+                unsafe { ty.unpack(*base, *count, from as u64, bytes) };
+            }
+        }
+    }
+
+    /// Copies out the bytes from byte `from` on.
+    pub(crate) fn gather(&self, from: usize, out: &mut [u8]) {
+        if out.is_empty() {
+            return;
+        }
+        match self {
+            // SAFETY: as in `scatter`; the caller asks for no more than `len()`.
+            Data::Bytes(base, _) => unsafe {
+                std::ptr::copy_nonoverlapping(base.add(from), out.as_mut_ptr(), out.len());
+            },
+            Data::Typed { base, count, ty } => {
+                // SAFETY: as above.
+                unsafe { ty.pack(*base, *count, from as u64, out) };
+            }
+        }
+    }
+
+    /// Runs `send` with the payload of at most `len` bytes from byte `from` on.
+    #[inline]
+    pub(crate) fn with_payload<R>(
+        &self,
+        from: usize,
+        len: usize,
+        send: impl FnOnce(Payload<'_>) -> R,
+    ) -> R {
+        match self {
+            Data::Bytes(..) if len == 0 => send(Payload::Bytes(&[])),
+            // SAFETY: as in `gather`.
+            Data::Bytes(base, _) => send(Payload::Bytes(unsafe {
+                std::slice::from_raw_parts(base.add(from), len)
+            })),
+            Data::Typed { .. } => send(Payload::Gather(&mut Part { data: self, from, len })),
+        }
+    }
+}
+
+/// Part of the data of a message whose layout is not dense.
+struct Part<'a> {
+    data: &'a Data,
+    from: usize,
+    len: usize,
+}
+
+impl Gather for Part<'_> {
+    fn len(&self) -> usize {
+        self.len
+    }
+    fn write_to(&mut self, out: &mut [u8]) {
+        self.data.gather(self.from, out);
+    }
+}
+
+/// Copies a message within the process; returns the bytes copied.
+pub(crate) fn copy(from: &Data, to: &Data) -> usize {
+    let len = from.len().min(to.len());
+    match (from, to) {
+        // SAFETY: both are user memory that their callers keep valid (see `Data`); a program may
+        // pass overlapping buffers by mistake, which `copy` bears.
+        (Data::Bytes(source, _), Data::Bytes(target, _)) if len > 0 => unsafe {
+            std::ptr::copy(*source, *target, len);
+        },
+        _ => {
+            let mut chunk = [0u8; 16384];
+            let mut at = 0;
+            while at < len {
+                let part = &mut chunk[..(len - at).min(16384)];
+                from.gather(at, part);
+                to.scatter(at, part);
+                at += part.len();
+            }
+        }
+    }
+    len
+}

@@ -1,0 +1,305 @@
+//! Tag matching: which receive a message belongs to (MPI 5.0 section 3.5).
+//!
+//! A plain state machine without I/O: receives are posted, messages arrive, and each call says
+//! what matched. Both sides are kept in buckets by hash of the matching tuple, so that long
+//! queues cost nothing; receives with wildcards stand in a list of their own, and sequence
+//! numbers tell which of two candidates is older.
+
+use crate::{Pattern, Tuple};
+
+const BUCKETS: usize = 128;
+const NONE: u32 = u32::MAX;
+
+/// Doubly linked lists in one array; entries keep their index while they live.
+#[derive(Debug)]
+struct Lists<K> {
+    entries: Vec<Entry<K>>,
+    free: u32,
+    /// One list per bucket.
+    buckets: Vec<Ends>,
+    /// One list of its own.
+    other: Ends,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: Ends = Ends { first: NONE, last: NONE };
+
+#[derive(Debug)]
+struct Entry<K> {
+    key: K,
+    /// What the caller knows this entry by.
+    id: u32,
+    /// Age: smaller is older.
+    sequence: u64,
+    /// The bucket, or `OTHER`.
+    list: u32,
+    next: u32,
+    previous: u32,
+}
+
+const OTHER: u32 = BUCKETS as u32;
+
+impl<K: Copy> Lists<K> {
+    fn new() -> Lists<K> {
+        Lists { entries: Vec::new(), free: NONE, buckets: vec![EMPTY; BUCKETS], other: EMPTY }
+    }
+
+    fn ends(&mut self, list: u32) -> &mut Ends {
+        if list == OTHER { &mut self.other } else { &mut self.buckets[list as usize] }
+    }
+
+    fn push(&mut self, list: u32, key: K, id: u32, sequence: u64) -> u32 {
+        let previous = self.ends(list).last;
+        let entry = Entry { key, id, sequence, list, next: NONE, previous };
+        let index = if self.free == NONE {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        } else {
+            let index = self.free;
+            self.free = self.entries[index as usize].next;
+            self.entries[index as usize] = entry;
+            index
+        };
+        if previous == NONE {
+            self.ends(list).first = index;
+        } else {
+            self.entries[previous as usize].next = index;
+        }
+        self.ends(list).last = index;
+        index
+    }
+
+    fn remove(&mut self, index: u32) -> u32 {
+        let Entry { id, list, next, previous, .. } = self.entries[index as usize];
+        if previous == NONE {
+            self.ends(list).first = next;
+        } else {
+            self.entries[previous as usize].next = next;
+        }
+        if next == NONE {
+            self.ends(list).last = previous;
+        } else {
+            self.entries[next as usize].previous = previous;
+        }
+        self.entries[index as usize].next = self.free;
+        self.free = index;
+        id
+    }
+
+    /// The first entry of `list` that satisfies `test`.
+    #[inline]
+    fn find(&self, list: u32, mut test: impl FnMut(&K) -> bool) -> Option<u32> {
+        let ends = if list == OTHER { self.other } else { self.buckets[list as usize] };
+        let mut at = ends.first;
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            if test(&entry.key) {
+                return Some(at);
+            }
+            at = entry.next;
+        }
+        None
+    }
+}
+
+#[inline]
+fn bucket(context: u32, source: i32, tag: i32) -> u32 {
+    let mixed = (context as u64) << 40 ^ (source as u32 as u64) << 20 ^ tag as u32 as u64;
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as u32
+}
+
+/// The matching state of one process.
+#[derive(Debug)]
+pub struct Matching {
+    /// Receives, by the tuple they ask for; those with wildcards in the other list.
+    posted: Lists<Pattern>,
+    /// Messages that no receive has matched, by their tuple.
+    unexpected: Lists<Tuple>,
+    /// How many those are.
+    waiting: usize,
+    sequence: u64,
+}
+
+/// Where an entry stands, so that it can be taken out again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(u32);
+
+impl Default for Matching {
+    fn default() -> Self {
+        Matching::new()
+    }
+}
+
+impl Matching {
+    pub fn new() -> Matching {
+        Matching { posted: Lists::new(), unexpected: Lists::new(), waiting: 0, sequence: 0 }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// Posts receive `id`. The caller has made sure that no unexpected message matches
+    /// ([`Matching::find_unexpected`]).
+    pub fn post(&mut self, pattern: Pattern, id: u32) -> Place {
+        let sequence = self.next();
+        let list = if pattern.is_wild() {
+            OTHER
+        } else {
+            bucket(pattern.context, pattern.source, pattern.tag)
+        };
+        Place(self.posted.push(list, pattern, id, sequence))
+    }
+
+    /// Withdraws a posted receive.
+    pub fn withdraw(&mut self, place: Place) -> u32 {
+        self.posted.remove(place.0)
+    }
+
+    /// A message arrives: takes the oldest receive that it matches.
+    #[inline]
+    pub fn arrive(&mut self, tuple: &Tuple) -> Option<u32> {
+        let list = bucket(tuple.context, tuple.source, tuple.tag);
+        let exact = self.posted.find(list, |pattern| {
+            pattern.context == tuple.context
+                && pattern.source == tuple.source
+                && pattern.tag == tuple.tag
+        });
+        let wild = self.posted.find(OTHER, |pattern| pattern.matches(tuple));
+        let age = |at: Option<u32>| at.map_or(u64::MAX, |at| self.posted.entries[at as usize].sequence);
+        let oldest = if age(exact) <= age(wild) { exact } else { wild };
+        oldest.map(|at| self.posted.remove(at))
+    }
+
+    /// Keeps message `id`, which no receive matched.
+    pub fn keep(&mut self, tuple: Tuple, id: u32) {
+        let sequence = self.next();
+        let list = bucket(tuple.context, tuple.source, tuple.tag);
+        self.unexpected.push(list, tuple, id, sequence);
+        self.waiting += 1;
+    }
+
+    /// The oldest unexpected message that `pattern` matches.
+    #[inline]
+    pub fn find_unexpected(&self, pattern: &Pattern) -> Option<Place> {
+        if self.waiting == 0 {
+            return None;
+        }
+        if !pattern.is_wild() {
+            let list = bucket(pattern.context, pattern.source, pattern.tag);
+            return self.unexpected.find(list, |tuple| pattern.matches(tuple)).map(Place);
+        }
+        let candidates = (0..OTHER).filter_map(|list| {
+            self.unexpected.find(list, |tuple| pattern.matches(tuple))
+        });
+        candidates.min_by_key(|&at| self.unexpected.entries[at as usize].sequence).map(Place)
+    }
+
+    /// The message at a place that [`Matching::find_unexpected`] gave.
+    pub fn unexpected(&self, place: Place) -> (u32, Tuple) {
+        let entry = &self.unexpected.entries[place.0 as usize];
+        (entry.id, entry.key)
+    }
+
+    /// Takes that message out.
+    pub fn take_unexpected(&mut self, place: Place) -> u32 {
+        self.waiting -= 1;
+        self.unexpected.remove(place.0)
+    }
+
+    /// The unexpected message with `tuple` whose id satisfies `test` (to take back a send).
+    pub fn find_message(&self, tuple: &Tuple, test: impl Fn(u32) -> bool) -> Option<Place> {
+        let list = bucket(tuple.context, tuple.source, tuple.tag);
+        let mut at = self.unexpected.buckets[list as usize].first;
+        while at != NONE {
+            let entry = &self.unexpected.entries[at as usize];
+            if entry.key == *tuple && test(entry.id) {
+                return Some(Place(at));
+            }
+            at = entry.next;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ANY_SOURCE, ANY_TAG};
+    use proptest::prelude::*;
+
+    /// The standard's rule, literally: first in, first matched.
+    #[derive(Default)]
+    struct Model {
+        posted: Vec<(Pattern, u32)>,
+        unexpected: Vec<(Tuple, u32)>,
+    }
+
+    #[derive(Clone, Debug)]
+    enum Event {
+        Receive(Pattern),
+        Message(Tuple),
+        Withdraw(usize),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let context = 0..2u32;
+        let source = prop_oneof![3 => 0..3i32, 1 => Just(ANY_SOURCE)];
+        let tag = prop_oneof![3 => 0..3i32, 1 => Just(ANY_TAG)];
+        prop_oneof![
+            4 => (context.clone(), source, tag).prop_map(|(context, source, tag)| {
+                Event::Receive(Pattern { context, source, tag })
+            }),
+            4 => (context, 0..3i32, 0..3i32).prop_map(|(context, source, tag)| {
+                Event::Message(Tuple { context, source, tag })
+            }),
+            1 => (0..8usize).prop_map(Event::Withdraw),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn matches_as_the_standard_orders(events in prop::collection::vec(event(), 1..120)) {
+            let mut model = Model::default();
+            let mut real = Matching::new();
+            let mut places = std::collections::HashMap::new();
+            for (id, event) in events.into_iter().enumerate() {
+                let id = id as u32;
+                match event {
+                    Event::Receive(pattern) => {
+                        let expected = model.unexpected.iter().position(|(t, _)| pattern.matches(t));
+                        let found = real.find_unexpected(&pattern);
+                        prop_assert_eq!(expected.is_some(), found.is_some());
+                        if let (Some(index), Some(place)) = (expected, found) {
+                            let (_, message) = model.unexpected.remove(index);
+                            prop_assert_eq!(real.take_unexpected(place), message);
+                        } else {
+                            model.posted.push((pattern, id));
+                            places.insert(id, real.post(pattern, id));
+                        }
+                    }
+                    Event::Message(tuple) => {
+                        let expected = model.posted.iter().position(|(p, _)| p.matches(&tuple));
+                        let expected = expected.map(|index| model.posted.remove(index).1);
+                        prop_assert_eq!(real.arrive(&tuple), expected);
+                        if expected.is_none() {
+                            model.unexpected.push((tuple, id));
+                            real.keep(tuple, id);
+                        }
+                    }
+                    Event::Withdraw(index) if index < model.posted.len() => {
+                        let (_, id) = model.posted.remove(index);
+                        prop_assert_eq!(real.withdraw(places[&id]), id);
+                    }
+                    Event::Withdraw(_) => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The packets of the point-to-point protocols, and their headers.
+
+use crate::Tuple;
+use tern_mcm::Header;
+
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packet {
+    /// A message of `size` bytes, whole or its beginning. With `sync`, the sender's request to
+    /// acknowledge when it has matched.
+    Eager { tuple: Tuple, size: u64, sync: Option<u32> },
+    /// The next bytes of the last eager message on this channel.
+    More,
+    /// Request to send: a message of `size` bytes that waits at the sender.
+    Rts { tuple: Tuple, size: u64, sender: u32 },
+    /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`.
+    Cts { sender: u32, receiver: u32, bytes: u64 },
+    /// The next bytes for request `receiver`.
+    Data { receiver: u32 },
+    /// The synchronous send has matched.
+    Ack { sender: u32 },
+    /// Take back a message that may not have matched yet.
+    Cancel { tuple: Tuple, sender: u32 },
+    /// Whether it was taken back.
+    Cancelled { sender: u32, success: bool },
+}
+
+const EAGER: u64 = 1;
+const MORE: u64 = 2;
+const RTS: u64 = 3;
+const CTS: u64 = 4;
+const DATA: u64 = 5;
+const ACK: u64 = 6;
+const CANCEL: u64 = 7;
+const CANCELLED: u64 = 8;
+const SYNC: u64 = 1 << 8;
+
+#[inline]
+fn pair(low: u32, high: u32) -> u64 {
+    low as u64 | (high as u64) << 32
+}
+
+impl Packet {
+    #[inline]
+    pub fn encode(&self) -> Header {
+        let with = |kind: u64, tuple: &Tuple, size: u64, id: u32| {
+            let first = kind | (tuple.context as u64) << 32;
+            [first, pair(tuple.source as u32, tuple.tag as u32), size, id as u64]
+        };
+        match *self {
+            Packet::Eager { ref tuple, size, sync: None } => with(EAGER, tuple, size, 0),
+            Packet::Eager { ref tuple, size, sync: Some(id) } => with(EAGER | SYNC, tuple, size, id),
+            Packet::More => [MORE, 0, 0, 0],
+            Packet::Rts { ref tuple, size, sender } => with(RTS, tuple, size, sender),
+            Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
+            Packet::Data { receiver } => [DATA, 0, 0, receiver as u64],
+            Packet::Ack { sender } => [ACK, 0, 0, sender as u64],
+            Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender),
+            Packet::Cancelled { sender, success } => [CANCELLED, 0, success as u64, sender as u64],
+        }
+    }
+
+    #[inline]
+    pub fn decode(header: &Header) -> Packet {
+        let [first, who, size, ids] = *header;
+        let tuple = Tuple {
+            context: (first >> 32) as u32,
+            source: who as u32 as i32,
+            tag: (who >> 32) as u32 as i32,
+        };
+        let low = ids as u32;
+        match first & 0xff {
+            EAGER => Packet::Eager { tuple, size, sync: (first & SYNC != 0).then_some(low) },
+            MORE => Packet::More,
+            RTS => Packet::Rts { tuple, size, sender: low },
+            CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
+            DATA => Packet::Data { receiver: low },
+            ACK => Packet::Ack { sender: low },
+            CANCEL => Packet::Cancel { tuple, sender: low },
+            CANCELLED => Packet::Cancelled { sender: low, success: size != 0 },
+            kind => unreachable!("packet of unknown kind {kind}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_packet_survives_its_header() {
+        let tuple = Tuple { context: 7, source: 3, tag: i32::MAX };
+        let any = u32::MAX - 1;
+        for packet in [
+            Packet::Eager { tuple, size: 1 << 40, sync: None },
+            Packet::Eager { tuple, size: 0, sync: Some(any) },
+            Packet::More,
+            Packet::Rts { tuple, size: u64::MAX, sender: 5 },
+            Packet::Cts { sender: 1, receiver: any, bytes: 9 },
+            Packet::Data { receiver: any },
+            Packet::Ack { sender: any },
+            Packet::Cancel { tuple, sender: 0 },
+            Packet::Cancelled { sender: 2, success: true },
+            Packet::Cancelled { sender: 2, success: false },
+        ] {
+            assert_eq!(Packet::decode(&packet.encode()), packet);
+        }
+    }
+}

@@ -1,0 +1,585 @@
+//! The protocol state of one process: requests, arrivals, and what waits to be sent.
+
+use crate::data::copy;
+use crate::matching::{Matching, Place};
+use crate::packet::Packet;
+use crate::slab::Slab;
+use crate::{Data, Pattern, Proc, SendMode, Sent, Status, Tuple};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use tern_mcm::{Header, Mcm, Payload, Sink};
+
+/// Bytes of a long message that go into one packet: the receiver copies one out while the sender
+/// copies the next in.
+const CHUNK: usize = 32 << 10;
+
+/// A transfer of this process's.
+#[derive(Debug)]
+pub struct Transfer {
+    pub data: Data,
+    pub status: Status,
+    pub done: bool,
+    /// Free the entry as soon as it is done.
+    pub released: bool,
+    pub side: Side,
+}
+
+#[derive(Debug)]
+pub enum Side {
+    Send {
+        to: Proc,
+        tuple: Tuple,
+        /// Waits for the news that the receive has matched.
+        awaits_match: bool,
+        /// Has bytes that did not go yet (or a request to send that is not answered).
+        unsent: bool,
+    },
+    Receive {
+        /// Where it is posted; none once a message has matched.
+        place: Option<Place>,
+        /// Bytes that have arrived, and that will in all.
+        received: usize,
+        expected: usize,
+    },
+}
+
+/// A message that no receive had matched when it arrived.
+#[derive(Debug)]
+pub struct Arrival {
+    pub tuple: Tuple,
+    pub from: Proc,
+    pub size: u64,
+    pub body: Body,
+}
+
+#[derive(Debug)]
+pub enum Body {
+    /// The bytes so far; of a synchronous send, the request to acknowledge.
+    Bytes { bytes: Vec<u8>, sync: Option<u32> },
+    /// It waits at its sender.
+    Waiting { sender: u32 },
+    /// It is this process's own send.
+    Own { request: u32 },
+}
+
+/// Where the next `More` packet of a peer belongs.
+#[derive(Clone, Copy, Debug)]
+enum Incoming {
+    Nowhere,
+    Transfer(u32),
+    Arrival(u32),
+}
+
+/// What could not be sent at once.
+#[derive(Debug)]
+enum Outgoing {
+    Header(Header),
+    /// The rest of an eager message; nothing of it has gone when `first` is there.
+    Eager { request: u32, first: Option<Header>, sent: usize },
+}
+
+/// Bytes that the receiver has asked for.
+#[derive(Debug)]
+struct Bulk {
+    request: u32,
+    receiver: u32,
+    sent: usize,
+    end: usize,
+}
+
+#[derive(Debug, Default)]
+struct Outbox {
+    /// In order.
+    queue: VecDeque<Outgoing>,
+    bulk: VecDeque<Bulk>,
+    /// In `State::busy`.
+    listed: bool,
+}
+
+/// All of it.
+pub struct State {
+    pub mcm: Rc<Mcm>,
+    pub matching: Matching,
+    pub transfers: Slab<Transfer>,
+    pub arrivals: Slab<Arrival>,
+    pub eager_limit: usize,
+    incoming: Vec<Incoming>,
+    outboxes: Vec<Outbox>,
+    /// Peers whose outbox is not empty.
+    busy: Vec<Proc>,
+    /// Something has completed or moved since this was last cleared.
+    pub moved: bool,
+}
+
+impl State {
+    pub fn new(mcm: Rc<Mcm>, eager_limit: usize) -> State {
+        let peers = mcm.size() as usize;
+        State {
+            mcm,
+            matching: Matching::new(),
+            transfers: Slab::new(),
+            arrivals: Slab::new(),
+            eager_limit,
+            incoming: vec![Incoming::Nowhere; peers],
+            outboxes: (0..peers).map(|_| Outbox::default()).collect(),
+            busy: Vec::new(),
+            moved: false,
+        }
+    }
+
+    // ---- sending
+
+    pub fn send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
+        if to == self.mcm.me() {
+            return self.send_to_self(tuple, data, mode);
+        }
+        let size = data.len();
+        if mode == SendMode::Standard && size <= self.eager_limit {
+            return self.send_eager(to, tuple, data);
+        }
+        let request = self.new_send(to, tuple, data);
+        if size > self.eager_limit {
+            self.mark_send(request, false, true);
+            let packet = Packet::Rts { tuple, size: size as u64, sender: request };
+            self.control(to, packet);
+        } else {
+            self.mark_send(request, true, true);
+            let packet = Packet::Eager { tuple, size: size as u64, sync: Some(request) };
+            self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
+            self.flush(to);
+        }
+        Sent::Pending(crate::Request(request))
+    }
+
+    fn new_send(&mut self, to: Proc, tuple: Tuple, data: Data) -> u32 {
+        let side = Side::Send { to, tuple, awaits_match: false, unsent: true };
+        self.transfers.insert(Transfer {
+            data,
+            status: Status::default(),
+            done: false,
+            released: false,
+            side,
+        })
+    }
+
+    /// The hot path: the whole message goes now, without a request.
+    #[inline]
+    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data) -> Sent {
+        let size = data.len();
+        let header = Packet::Eager { tuple, size: size as u64, sync: None }.encode();
+        let mut first = Some(header);
+        let mut sent = 0;
+        if self.outboxes[to as usize].queue.is_empty() {
+            let len = size.min(CHUNK);
+            let taken = data.with_payload(0, len, |p| self.mcm.copy_and_send(to, &header, p));
+            if taken == Some(size) {
+                return Sent::Done;
+            }
+            if let Some(taken) = taken {
+                first = None;
+                sent = taken;
+            }
+        }
+        let request = self.new_send(to, tuple, data);
+        self.queue(to, Outgoing::Eager { request, first, sent });
+        self.flush(to);
+        if self.transfers.get(request).done {
+            self.transfers.remove(request);
+            return Sent::Done;
+        }
+        Sent::Pending(crate::Request(request))
+    }
+
+    fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
+        if let Some(receive) = self.matching.arrive(&tuple) {
+            self.finish_own(receive, tuple, &data);
+            return Sent::Done;
+        }
+        let size = data.len() as u64;
+        let me = self.mcm.me();
+        if mode == SendMode::Standard && data.len() <= self.eager_limit {
+            let mut bytes = vec![0; data.len()];
+            data.gather(0, &mut bytes);
+            let body = Body::Bytes { bytes, sync: None };
+            let arrival = self.arrivals.insert(Arrival { tuple, from: me, size, body });
+            self.matching.keep(tuple, arrival);
+            return Sent::Done;
+        }
+        let request = self.new_send(me, tuple, data);
+        self.mark_send(request, true, false);
+        let body = Body::Own { request };
+        let arrival = self.arrivals.insert(Arrival { tuple, from: me, size, body });
+        self.matching.keep(tuple, arrival);
+        Sent::Pending(crate::Request(request))
+    }
+
+    fn mark_send(&mut self, request: u32, match_awaited: bool, bytes_unsent: bool) {
+        if let Side::Send { awaits_match, unsent, .. } = &mut self.transfers.get_mut(request).side {
+            *awaits_match = match_awaited;
+            *unsent = bytes_unsent;
+        }
+    }
+
+    /// Notes what has become of a send, and completes it when nothing is missing.
+    fn advance_send(&mut self, request: u32, matched: bool, sent: bool) {
+        let transfer = self.transfers.get_mut(request);
+        if let Side::Send { awaits_match, unsent, .. } = &mut transfer.side {
+            *awaits_match &= !matched;
+            *unsent &= !sent;
+            if !*awaits_match && !*unsent {
+                self.complete(request);
+            }
+        }
+    }
+
+    fn complete(&mut self, request: u32) {
+        self.moved = true;
+        let transfer = self.transfers.get_mut(request);
+        transfer.done = true;
+        transfer.data = Data::none();
+        if transfer.released {
+            self.transfers.remove(request);
+        }
+    }
+
+    /// Sends a packet without payload, in order with what waits.
+    fn control(&mut self, to: Proc, packet: Packet) {
+        let header = packet.encode();
+        let idle = self.outboxes[to as usize].queue.is_empty();
+        if !idle || self.mcm.copy_and_send(to, &header, Payload::Bytes(&[])).is_none() {
+            self.queue(to, Outgoing::Header(header));
+        }
+    }
+
+    fn queue(&mut self, to: Proc, outgoing: Outgoing) {
+        self.outboxes[to as usize].queue.push_back(outgoing);
+        self.list(to);
+    }
+
+    fn list(&mut self, to: Proc) {
+        let outbox = &mut self.outboxes[to as usize];
+        if !outbox.listed {
+            outbox.listed = true;
+            self.busy.push(to);
+        }
+    }
+
+    /// Sends what waits, as far as the devices take it.
+    #[inline]
+    pub fn flush_all(&mut self) {
+        if self.busy.is_empty() {
+            return;
+        }
+        let mut at = 0;
+        while at < self.busy.len() {
+            let to = self.busy[at];
+            self.flush(to);
+            let outbox = &mut self.outboxes[to as usize];
+            if outbox.queue.is_empty() && outbox.bulk.is_empty() {
+                outbox.listed = false;
+                self.busy.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn flush(&mut self, to: Proc) {
+        while let Some(outgoing) = self.outboxes[to as usize].queue.pop_front() {
+            if let Some(rest) = self.push(to, outgoing) {
+                self.outboxes[to as usize].queue.push_front(rest);
+                return;
+            }
+            self.moved = true;
+        }
+        // Long messages take turns.
+        while let Some(bulk) = self.outboxes[to as usize].bulk.pop_front() {
+            match self.push_bulk(to, bulk) {
+                Ok(None) => {}
+                Ok(Some(rest)) => self.outboxes[to as usize].bulk.push_back(rest),
+                Err(full) => {
+                    self.outboxes[to as usize].bulk.push_front(full);
+                    return;
+                }
+            }
+            self.moved = true;
+        }
+    }
+
+    /// Sends one queued item; returns what is left of it.
+    fn push(&mut self, to: Proc, outgoing: Outgoing) -> Option<Outgoing> {
+        match outgoing {
+            Outgoing::Header(header) => {
+                let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&[]));
+                gone.is_none().then_some(Outgoing::Header(header))
+            }
+            Outgoing::Eager { request, mut first, mut sent } => {
+                let data = self.transfers.get(request).data.clone();
+                let size = data.len();
+                while first.is_some() || sent < size {
+                    let header = first.unwrap_or_else(|| Packet::More.encode());
+                    let len = (size - sent).min(CHUNK);
+                    let Some(taken) =
+                        data.with_payload(sent, len, |p| self.mcm.copy_and_send(to, &header, p))
+                    else {
+                        return Some(Outgoing::Eager { request, first, sent });
+                    };
+                    first = None;
+                    sent += taken;
+                    self.moved = true;
+                }
+                self.advance_send(request, false, true);
+                None
+            }
+        }
+    }
+
+    /// Sends one packet of a long message: `Ok` with the rest, `Err` when there is no room.
+    fn push_bulk(&mut self, to: Proc, mut bulk: Bulk) -> Result<Option<Bulk>, Bulk> {
+        let header = Packet::Data { receiver: bulk.receiver }.encode();
+        let len = (bulk.end - bulk.sent).min(CHUNK);
+        let data = &self.transfers.get(bulk.request).data;
+        let taken = data.with_payload(bulk.sent, len, |p| self.mcm.copy_and_send(to, &header, p));
+        let Some(taken) = taken else { return Err(bulk) };
+        bulk.sent += taken;
+        if bulk.sent < bulk.end {
+            return Ok(Some(bulk));
+        }
+        self.advance_send(bulk.request, true, true);
+        Ok(None)
+    }
+
+    // ---- receiving
+
+    /// A receive that is not posted: a message is about to be given to it.
+    pub fn receive_matched(&mut self, data: Data) -> u32 {
+        let side = Side::Receive { place: None, received: 0, expected: 0 };
+        let status = Status::default();
+        self.transfers.insert(Transfer { data, status, done: false, released: false, side })
+    }
+
+    pub fn receive(&mut self, pattern: Pattern, data: Data) -> u32 {
+        let request = self.receive_matched(data);
+        if let Some(place) = self.matching.find_unexpected(&pattern) {
+            let arrival = self.matching.take_unexpected(place);
+            self.consume(arrival, request);
+        } else {
+            let posted = self.matching.post(pattern, request);
+            if let Side::Receive { place, .. } = &mut self.transfers.get_mut(request).side {
+                *place = Some(posted);
+            }
+        }
+        request
+    }
+
+    /// Gives an arrival, already out of matching, to a receive.
+    pub fn consume(&mut self, arrival: u32, request: u32) {
+        let Arrival { tuple, from, size, .. } = *self.arrivals.get(arrival);
+        match self.arrivals.remove(arrival).body {
+            Body::Bytes { bytes, sync } => {
+                self.begin(request, &tuple, size);
+                self.absorb(request, &bytes);
+                if (bytes.len() as u64) < size {
+                    // Only one message of a peer is on its way in pieces, so it is this one.
+                    self.incoming[from as usize] = Incoming::Transfer(request);
+                }
+                if let Some(sender) = sync {
+                    self.control(from, Packet::Ack { sender });
+                }
+            }
+            Body::Waiting { sender } => self.clear_to_send(request, from, &tuple, size, sender),
+            Body::Own { request: own } => {
+                let data = self.transfers.get(own).data.clone();
+                self.finish_own(request, tuple, &data);
+                self.advance_send(own, true, true);
+            }
+        }
+    }
+
+    /// Completes receive `request` with this process's own data.
+    fn finish_own(&mut self, request: u32, tuple: Tuple, data: &Data) {
+        self.begin(request, &tuple, data.len() as u64);
+        copy(data, &self.transfers.get(request).data);
+        if !data.is_empty() {
+            self.complete(request);
+        }
+    }
+
+    /// A message of `size` bytes has matched: notes it in the status; completes an empty one.
+    #[inline]
+    fn begin(&mut self, request: u32, tuple: &Tuple, size: u64) {
+        let transfer = self.transfers.get_mut(request);
+        let room = transfer.data.len() as u64;
+        transfer.status = Status {
+            source: tuple.source,
+            tag: tuple.tag,
+            bytes: size.min(room),
+            truncated: (size > room).then_some(size),
+            cancelled: false,
+        };
+        transfer.side = Side::Receive { place: None, received: 0, expected: size as usize };
+        if size == 0 {
+            self.complete(request);
+        }
+    }
+
+    /// The next bytes of a message; completes it with the last.
+    #[inline]
+    fn absorb(&mut self, request: u32, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let transfer = self.transfers.get_mut(request);
+        let Side::Receive { received, expected, .. } = &mut transfer.side else {
+            unreachable!("bytes for a send")
+        };
+        let from = *received;
+        *received += bytes.len();
+        let last = *received >= *expected;
+        transfer.data.scatter(from, bytes);
+        if last {
+            self.complete(request);
+        }
+    }
+
+    /// Asks the sender for the bytes that the receive has room for.
+    fn clear_to_send(&mut self, request: u32, from: Proc, tuple: &Tuple, size: u64, sender: u32) {
+        let room = self.transfers.get(request).data.len() as u64;
+        let bytes = size.min(room);
+        self.begin(request, tuple, size);
+        if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
+            *expected = bytes as usize;
+        }
+        self.control(from, Packet::Cts { sender, receiver: request, bytes });
+        if bytes == 0 {
+            self.complete(request);
+        }
+    }
+
+    // ---- taking back
+
+    pub fn cancel(&mut self, request: u32) {
+        let transfer = self.transfers.get_mut(request);
+        if transfer.done {
+            return;
+        }
+        match transfer.side {
+            Side::Receive { place: Some(place), .. } => {
+                self.matching.withdraw(place);
+                self.cancelled(request);
+            }
+            Side::Receive { .. } => {}
+            Side::Send { to, tuple, .. } => self.cancel_send(request, to, tuple),
+        }
+    }
+
+    fn cancelled(&mut self, request: u32) {
+        self.transfers.get_mut(request).status.cancelled = true;
+        self.complete(request);
+    }
+
+    fn cancel_send(&mut self, request: u32, to: Proc, tuple: Tuple) {
+        if to != self.mcm.me() {
+            return self.control(to, Packet::Cancel { tuple, sender: request });
+        }
+        let own = |arrival: u32| {
+            matches!(self.arrivals.get(arrival).body, Body::Own { request: own } if own == request)
+        };
+        if let Some(place) = self.matching.find_message(&tuple, own) {
+            let arrival = self.matching.take_unexpected(place);
+            self.arrivals.remove(arrival);
+            self.cancelled(request);
+        }
+    }
+
+    /// A sender wants a message back: possible while nothing has matched it.
+    fn give_back(&mut self, from: Proc, tuple: Tuple, sender: u32) {
+        let mine = |arrival: u32| {
+            let arrival = self.arrivals.get(arrival);
+            arrival.from == from
+                && match arrival.body {
+                    Body::Waiting { sender: other } => other == sender,
+                    Body::Bytes { sync, .. } => sync == Some(sender),
+                    Body::Own { .. } => false,
+                }
+        };
+        let place = self.matching.find_message(&tuple, mine);
+        if let Some(place) = place {
+            let arrival = self.matching.take_unexpected(place);
+            self.arrivals.remove(arrival);
+        }
+        self.control(from, Packet::Cancelled { sender, success: place.is_some() });
+    }
+
+    // ---- packets
+
+    fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<u32>, payload: &[u8]) {
+        let whole = payload.len() as u64 == size;
+        if let Some(request) = self.matching.arrive(&tuple) {
+            self.begin(request, &tuple, size);
+            self.absorb(request, payload);
+            if !whole {
+                self.incoming[from as usize] = Incoming::Transfer(request);
+            }
+            if let Some(sender) = sync {
+                self.control(from, Packet::Ack { sender });
+            }
+            return;
+        }
+        let mut bytes = Vec::with_capacity(size as usize);
+        bytes.extend_from_slice(payload);
+        let body = Body::Bytes { bytes, sync };
+        let arrival = self.arrivals.insert(Arrival { tuple, from, size, body });
+        self.matching.keep(tuple, arrival);
+        if !whole {
+            self.incoming[from as usize] = Incoming::Arrival(arrival);
+        }
+    }
+
+    fn more(&mut self, from: Proc, payload: &[u8]) {
+        match self.incoming[from as usize] {
+            Incoming::Transfer(request) => self.absorb(request, payload),
+            Incoming::Arrival(arrival) => {
+                if let Body::Bytes { bytes, .. } = &mut self.arrivals.get_mut(arrival).body {
+                    bytes.extend_from_slice(payload);
+                }
+            }
+            Incoming::Nowhere => unreachable!("the rest of a message that never began"),
+        }
+    }
+
+    fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: u32) {
+        if let Some(request) = self.matching.arrive(&tuple) {
+            return self.clear_to_send(request, from, &tuple, size, sender);
+        }
+        let body = Body::Waiting { sender };
+        let arrival = self.arrivals.insert(Arrival { tuple, from, size, body });
+        self.matching.keep(tuple, arrival);
+    }
+
+    fn clear(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
+        if bytes == 0 {
+            return self.advance_send(request, true, true);
+        }
+        let bulk = Bulk { request, receiver, sent: 0, end: bytes as usize };
+        self.outboxes[from as usize].bulk.push_back(bulk);
+        self.list(from);
+    }
+}
+
+impl Sink for State {
+    #[inline]
+    fn packet(&mut self, from: Proc, header: &Header, payload: &[u8]) {
+        match Packet::decode(header) {
+            Packet::Eager { tuple, size, sync } => self.eager(from, tuple, size, sync, payload),
+            Packet::More => self.more(from, payload),
+            Packet::Rts { tuple, size, sender } => self.request_to_send(from, tuple, size, sender),
+            Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),
+            Packet::Data { receiver } => self.absorb(receiver, payload),
+            Packet::Ack { sender } => self.advance_send(sender, true, false),
+            Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),
+            Packet::Cancelled { sender, success: true } => self.cancelled(sender),
+            Packet::Cancelled { success: false, .. } => {}
+        }
+    }
+}

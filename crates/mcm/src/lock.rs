@@ -1,0 +1,140 @@
+//! The library's lock: one, re-entrant, around everything.
+//!
+//! The core is single-threaded. At thread levels below MPI_THREAD_MULTIPLE the program keeps
+//! threads apart itself (MPI 5.0 section 11.6.2) and entering costs one load. At MULTIPLE every
+//! entry takes the lock; a thread that waits lets the others in between two looks.
+
+use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+static MULTIPLE: AtomicBool = AtomicBool::new(false);
+static LOCK: parking_lot::RawMutex = parking_lot::RawMutex::INIT;
+/// Identity of the thread inside, 0 for none.
+static OWNER: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// How often this thread has entered.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The address of a thread's own variable tells it from the other threads.
+fn identity() -> usize {
+    DEPTH.with(|depth| depth as *const Cell<u32> as usize)
+}
+
+/// Says that several threads may call at once, from now on. Called during initialisation, when
+/// only one does.
+pub fn enable() {
+    MULTIPLE.store(true, Ordering::Relaxed);
+}
+
+/// True when several threads may call at once.
+#[inline]
+pub fn enabled() -> bool {
+    MULTIPLE.load(Ordering::Relaxed)
+}
+
+/// Held while a thread is inside the library.
+pub struct Entered {
+    locked: bool,
+}
+
+/// Enters the library; waits for other threads to leave.
+#[inline]
+pub fn enter() -> Entered {
+    let locked = enabled();
+    if locked {
+        lock();
+    }
+    Entered { locked }
+}
+
+fn lock() {
+    let me = identity();
+    // Relaxed: only this thread can have stored its own identity.
+    if OWNER.load(Ordering::Relaxed) != me {
+        LOCK.lock();
+        OWNER.store(me, Ordering::Relaxed);
+    }
+    DEPTH.with(|depth| depth.set(depth.get() + 1));
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        if self.locked {
+            unlock();
+        }
+    }
+}
+
+fn unlock() {
+    let left = DEPTH.with(|depth| {
+        depth.set(depth.get() - 1);
+        depth.get()
+    });
+    if left == 0 {
+        OWNER.store(0, Ordering::Relaxed);
+        // SAFETY: this thread took the lock at depth 0 and has not given it back since.
+        unsafe { LOCK.unlock() };
+    }
+}
+
+/// Runs `pause` with the lock given up, whatever the depth; others may enter meanwhile. The
+/// caller is inside, and holds no borrow of the core's state.
+pub fn outside<R>(pause: impl FnOnce() -> R) -> R {
+    if !enabled() {
+        return pause();
+    }
+    OWNER.store(0, Ordering::Relaxed);
+    // SAFETY: the caller is inside, so this thread holds the lock.
+    unsafe { LOCK.unlock_fair() };
+    let result = pause();
+    LOCK.lock();
+    OWNER.store(identity(), Ordering::Relaxed);
+    result
+}
+
+/// Lets a waiting thread in, if there is one. As [`outside`] otherwise.
+#[inline]
+pub fn bump() {
+    if enabled() {
+        OWNER.store(0, Ordering::Relaxed);
+        // SAFETY: the caller is inside, so this thread holds the lock.
+        unsafe { LOCK.bump() };
+        OWNER.store(identity(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_keep_apart_and_entries_nest() {
+        enable();
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let work = || {
+            for round in 0..2000 {
+                let _outer = enter();
+                let _inner = enter();
+                let seen = COUNT.load(Ordering::Relaxed);
+                if round % 7 == 0 {
+                    bump();
+                    outside(std::thread::yield_now);
+                    COUNT.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    std::hint::spin_loop();
+                    COUNT.store(seen + 1, Ordering::Relaxed);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(work);
+            }
+        });
+        assert_eq!(COUNT.load(Ordering::Relaxed), 8000);
+    }
+}

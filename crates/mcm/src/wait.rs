@@ -1,0 +1,75 @@
+//! Waiting: spin, then yield, then sleep (design, section 6).
+
+use crate::{Mcm, lock};
+use std::time::Duration;
+
+/// What one look for work found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// What the caller waits for has come.
+    Done,
+    /// Something moved: look again at once.
+    Moved,
+    /// Nothing to do.
+    Idle,
+}
+
+/// How long to spin and to yield, in looks that found nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    pub spins: u32,
+    pub yields: u32,
+}
+
+impl Patience {
+    /// For `ranks` processes that share `cores` cores: with a core for each, spinning costs
+    /// nobody anything and answers fastest; else a spin only delays the one that is waited for.
+    pub fn new(ranks: u32, cores: u32) -> Patience {
+        if ranks <= cores { Patience { spins: 20_000, yields: 100 } } else { Patience { spins: 0, yields: 20 } }
+    }
+}
+
+/// Longest sleep; a lost wake-up, which should not be, costs no more than this.
+const SLEEP: Duration = Duration::from_millis(50);
+
+impl Mcm {
+    /// Calls `step` until it says `Done`. Between two looks other threads may enter; a process
+    /// that waits long sleeps until a peer rings.
+    #[inline]
+    pub fn wait(&self, step: &mut dyn FnMut() -> Step) {
+        let mut idle = 0;
+        loop {
+            match step() {
+                Step::Done => return,
+                Step::Moved => idle = 0,
+                Step::Idle => {
+                    idle += 1;
+                    if idle > self.patience.spins {
+                        if self.yield_or_sleep(idle - self.patience.spins, step) {
+                            return;
+                        }
+                    } else {
+                        std::hint::spin_loop();
+                        lock::bump();
+                    }
+                }
+            }
+        }
+    }
+
+    /// The slower part of waiting. Returns true when `step` said `Done`.
+    #[cold]
+    fn yield_or_sleep(&self, idle: u32, step: &mut dyn FnMut() -> Step) -> bool {
+        if idle <= self.patience.yields {
+            lock::outside(rustix::thread::sched_yield);
+            return false;
+        }
+        let token = self.device().prepare_sleep();
+        let found = step();
+        if found == Step::Idle {
+            lock::outside(|| self.device().sleep(token, SLEEP));
+        }
+        self.device().end_sleep();
+        found == Step::Done
+    }
+}
