@@ -19,3 +19,19 @@ pub use crate::type_query::{
     type_get_extent, type_get_extent_x, type_get_name, type_get_true_extent, type_get_true_extent_x, type_set_name,
     type_size, type_size_x,
 };
+// Point-to-point (chapter 3) and requests.
+pub use crate::buffered::{
+    bsend, bsend_init, buffer_attach, buffer_detach, buffer_flush, buffer_iflush,
+    comm_attach_buffer, comm_detach_buffer, comm_flush_buffer, comm_iflush_buffer, ibsend,
+};
+pub use crate::completion::{
+    cancel, request_free, request_get_status, request_get_status_all, request_get_status_any,
+    request_get_status_some, start, startall, test, test_cancelled, testall, testany, testsome,
+    wait, waitall, waitany, waitsome,
+};
+pub use crate::generalized::{grequest_complete, grequest_start};
+pub use crate::p2p::{
+    irecv, irsend, isend, isendrecv, isendrecv_replace, issend, recv, recv_init, rsend, rsend_init,
+    send, send_init, sendrecv, sendrecv_replace, ssend, ssend_init,
+};
+pub use crate::probe::{improbe, imrecv, iprobe, mprobe, mrecv, probe};

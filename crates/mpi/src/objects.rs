@@ -185,7 +185,7 @@ pub struct Objects {
     pub ops: RefCell<Table<Rc<Operation>>>,
     pub errhandlers: RefCell<Table<Rc<Errhandler>>>,
     pub infos: RefCell<Table<Rc<Info>>>,
-    pub requests: RefCell<Table<Rc<crate::request::Request>>>,
+    pub requests: RefCell<Table<crate::request::Request>>,
     pub messages: RefCell<Table<crate::request::Message>>,
     pub sessions: RefCell<Table<Rc<Session>>>,
     pub keyvals: RefCell<Vec<Option<Rc<Keyval>>>>,

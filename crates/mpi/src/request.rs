@@ -1,15 +1,223 @@
-//! Requests: what a program waits for.
+//! Requests: what a program waits for (MPI 5.0 section 3.7).
 
-use crate::objects::Comm;
+use crate::args::RawStatus;
+use crate::constants::*;
+use crate::error::{Error, Result};
+use crate::objects::{Comm, objects};
+use crate::runtime::adi;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// A request of the program's (MPI 5.0 section 3.7).
-pub struct Request {
-    pub comm: Option<Rc<Comm>>,
+/// A request of the program's.
+#[derive(Clone)]
+pub enum Request {
+    /// A point-to-point transfer.
+    Transfer { id: tern_adi::Request, receive: bool, comm: Rc<Comm> },
+    /// A send that was complete at once. One such request serves all of them.
+    Complete,
+    /// Anything else that completes once: nonblocking collectives, MPI_Comm_idup and the like.
+    Work(Rc<Work>),
+    /// May be started again and again.
+    Persistent(Rc<Persistent>),
+    /// The program's own (section 13.2).
+    Generalized(Rc<crate::generalized::Generalized>),
 }
 
-/// A message that a matched probe took out of matching.
-pub struct Message {
+/// An operation that is under way, as its layer gives it.
+pub struct Work {
     pub comm: Option<Rc<Comm>>,
-    pub message: Option<tern_adi::Message>,
+    /// True once it is complete. Makes no progress: hooks of the engine do.
+    pub done: Box<dyn Fn() -> bool>,
+    /// Called once, when it is complete.
+    pub finish: Box<dyn Fn() -> Outcome>,
+    /// MPI_Cancel, where it means something.
+    pub cancel: Option<Box<dyn Fn()>>,
+}
+
+/// How an operation ended.
+pub struct Outcome {
+    pub status: RawStatus,
+    pub error: Option<Box<Error>>,
+}
+
+impl Outcome {
+    pub fn success(status: RawStatus) -> Outcome {
+        Outcome { status, error: None }
+    }
+}
+
+/// A persistent request: `start` gives the operation of one round.
+pub struct Persistent {
+    pub comm: Option<Rc<Comm>>,
+    pub start: Box<dyn Fn() -> Result<Request>>,
+    /// The round that is under way.
+    pub active: RefCell<Option<Request>>,
+    /// Freed by the program while active: drop it when the round ends.
+    pub freed: Cell<bool>,
+}
+
+/// A message that a matched probe took out of matching (section 3.8.2).
+pub struct Message {
+    pub comm: Rc<Comm>,
+    pub message: tern_adi::Message,
+}
+
+impl Request {
+    /// A request for an operation that is complete when `done` says so.
+    pub fn work(comm: Option<Rc<Comm>>, done: impl Fn() -> bool + 'static) -> Request {
+        let finish = Box::new(|| Outcome::success(RawStatus::empty()));
+        Request::Work(Rc::new(Work { comm, done: Box::new(done), finish, cancel: None }))
+    }
+
+    /// Names the request; the program gets the handle.
+    pub fn into_handle(self) -> usize {
+        objects().requests.borrow_mut().insert(self)
+    }
+
+    /// The communicator whose error handler is in charge of its errors.
+    pub fn comm(&self) -> Option<&Rc<Comm>> {
+        match self {
+            Request::Transfer { comm, .. } => Some(comm),
+            Request::Work(work) => work.comm.as_ref(),
+            Request::Persistent(persistent) => persistent.comm.as_ref(),
+            Request::Complete | Request::Generalized(_) => None,
+        }
+    }
+
+    /// True when waiting for it returns at once: complete, or persistent and not started.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        match self {
+            Request::Transfer { id, .. } => adi().is_done(*id),
+            Request::Complete => true,
+            Request::Work(work) => (work.done)(),
+            Request::Persistent(p) => p.active.borrow().as_ref().is_none_or(Request::is_done),
+            Request::Generalized(generalized) => generalized.complete.get(),
+        }
+    }
+
+    /// True for null requests and persistent ones that are not started.
+    pub fn is_active(&self) -> bool {
+        match self {
+            Request::Persistent(persistent) => persistent.active.borrow().is_some(),
+            _ => true,
+        }
+    }
+
+    /// What its status would say, without ending it. It is complete.
+    pub fn peek(&self) -> Outcome {
+        match self {
+            Request::Transfer { id, receive, .. } => transfer_outcome(adi().status(*id), *receive),
+            Request::Complete => Outcome::success(RawStatus::empty()),
+            Request::Work(_) => Outcome::success(RawStatus::empty()),
+            Request::Persistent(persistent) => match &*persistent.active.borrow() {
+                Some(active) => active.peek(),
+                None => Outcome::success(RawStatus::empty()),
+            },
+            Request::Generalized(generalized) => generalized.query(),
+        }
+    }
+
+    /// Ends a complete operation: what it held is free, a persistent one is inactive.
+    pub fn finish(&self) -> Outcome {
+        match self {
+            Request::Transfer { id, receive, .. } => transfer_outcome(adi().take(*id), *receive),
+            Request::Complete => Outcome::success(RawStatus::empty()),
+            Request::Work(work) => (work.finish)(),
+            Request::Persistent(persistent) => {
+                let active = persistent.active.borrow_mut().take();
+                active.map_or_else(|| Outcome::success(RawStatus::empty()), |a| a.finish())
+            }
+            Request::Generalized(generalized) => generalized.finish(),
+        }
+    }
+
+    /// MPI_Cancel.
+    pub fn cancel(&self) -> Result<()> {
+        match self {
+            Request::Transfer { id, .. } => adi().cancel(*id),
+            Request::Complete => {}
+            Request::Work(work) => match &work.cancel {
+                Some(cancel) => cancel(),
+                None => {
+                    return err!(MPI_ERR_REQUEST, "a collective operation cannot be cancelled");
+                }
+            },
+            Request::Persistent(persistent) => match persistent.active.borrow().clone() {
+                Some(active) => active.cancel()?,
+                None => return err!(MPI_ERR_REQUEST, "the persistent request is not active"),
+            },
+            Request::Generalized(generalized) => return generalized.cancel(),
+        }
+        Ok(())
+    }
+}
+
+/// The status of a transfer as programs see it.
+pub fn transfer_outcome(status: tern_adi::Status, receive: bool) -> Outcome {
+    if !receive {
+        let mut raw = RawStatus::empty();
+        raw.set_cancelled(status.cancelled);
+        return Outcome::success(raw);
+    }
+    let mut raw = RawStatus { source: status.source, tag: status.tag, ..RawStatus::default() };
+    raw.set_bytes(status.bytes);
+    raw.set_cancelled(status.cancelled);
+    let error = status.truncated.map(|size| {
+        raw.error = MPI_ERR_TRUNCATE;
+        Error::new(
+            MPI_ERR_TRUNCATE,
+            format!(
+                "the message of {size} bytes from rank {} with tag {} is longer than the receive, \
+                 which has room for {} bytes; the rest is lost. Give the receive a larger count, \
+                 or ask MPI_Probe for the size first",
+                status.source, status.tag, status.bytes
+            ),
+        )
+    });
+    Outcome { status: raw, error }
+}
+
+/// The request that `handle` names; `None` for MPI_REQUEST_NULL.
+#[inline]
+pub fn lookup(handle: usize) -> Result<Option<Request>> {
+    if handle == MPI_REQUEST_NULL {
+        return Ok(None);
+    }
+    match objects().requests.borrow().get(handle) {
+        Some(request) => Ok(Some(request.clone())),
+        None => err!(
+            MPI_ERR_REQUEST,
+            "{handle:#x} is not a request: it was completed or freed before, or never set"
+        ),
+    }
+}
+
+
+/// The handle of sends that were complete at once.
+pub fn complete_handle() -> usize {
+    static HANDLE: crate::guarded::Guarded<Cell<usize>> = crate::guarded::Guarded::new(Cell::new(0));
+    let cell = HANDLE.get();
+    if cell.get() == 0 {
+        cell.set(Request::Complete.into_handle());
+    }
+    cell.get()
+}
+
+/// Ends the operation of a complete request; the program's handle becomes null unless it is
+/// persistent. Returns how it ended.
+pub fn retire(request: &Request, handle: &mut usize) -> Outcome {
+    let outcome = request.finish();
+    if !matches!(request, Request::Persistent(_)) {
+        forget(request, handle);
+    }
+    outcome
+}
+
+/// Takes the name of a request away.
+pub fn forget(request: &Request, handle: &mut usize) {
+    if !matches!(request, Request::Complete) {
+        objects().requests.borrow_mut().remove(*handle);
+    }
+    *handle = MPI_REQUEST_NULL;
 }

@@ -1,0 +1,387 @@
+//! Waiting for and testing requests, in all forms (MPI 5.0 sections 3.7.3 to 3.7.6).
+
+use crate::args::{Handles, Out, RawStatus, StatusOut, StatusesOut};
+use crate::constants::*;
+use crate::error::{Error, Result};
+use crate::request::{Outcome, Request, forget, lookup, retire};
+use crate::runtime::adi;
+
+/// Waits for one request.
+pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
+    let mut handle = request.get();
+    let Some(found) = lookup(handle)? else {
+        status.set(&RawStatus::empty());
+        return Ok(());
+    };
+    if !found.is_done() {
+        adi().wait_until(&mut || found.is_done());
+    }
+    let outcome = retire(&found, &mut handle);
+    request.set(handle);
+    report_one(outcome, status)
+}
+
+/// Stores the status of a single completion, and turns its error into the call's.
+fn report_one(outcome: Outcome, status: StatusOut) -> Result<()> {
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+/// Looks whether one request is complete.
+pub fn test(request: Out<usize>, flag: Out<i32>, status: StatusOut) -> Result<()> {
+    let mut handle = request.get();
+    let Some(found) = lookup(handle)? else {
+        flag.set(1);
+        status.set(&RawStatus::empty());
+        return Ok(());
+    };
+    if !found.is_done() {
+        adi().progress();
+        if !found.is_done() {
+            flag.set(0);
+            return Ok(());
+        }
+    }
+    flag.set(1);
+    let outcome = retire(&found, &mut handle);
+    request.set(handle);
+    report_one(outcome, status)
+}
+
+/// The requests of an array; null ones and inactive ones are `None`.
+fn active(count: i32, requests: Handles) -> Result<Vec<Option<Request>>> {
+    (0..count as usize)
+        .map(|i| Ok(lookup(requests.get(i))?.filter(Request::is_active)))
+        .collect()
+}
+
+/// Ends the complete request at `index` and stores its status as one of several.
+/// Returns the error class to put there.
+fn end_one(found: &Request, index: usize, requests: Handles, status: StatusOut) -> Option<Box<Error>> {
+    let mut handle = requests.get(index);
+    let outcome = retire(found, &mut handle);
+    requests.set(index, handle);
+    let mut raw = outcome.status;
+    raw.error = outcome.error.as_ref().map_or(MPI_SUCCESS, |error| error.code);
+    if status.get().is_some() {
+        let previous = status.get().map_or(0, |s| s.error);
+        // MPI_ERROR is set only when the call returns MPI_ERR_IN_STATUS (section 3.2.5).
+        let error = if outcome.error.is_some() { raw.error } else { previous };
+        status.set_with_error(&RawStatus { error, ..raw });
+    }
+    outcome.error
+}
+
+/// The error of a call over several requests (MPI_ERR_IN_STATUS, section 3.7.5): marks the
+/// statuses of the others.
+fn in_status(
+    failed: Vec<(usize, Box<Error>)>,
+    statuses: StatusesOut,
+    others: impl Iterator<Item = (usize, i32)>,
+) -> Result<()> {
+    let Some((_, first)) = failed.first() else { return Ok(()) };
+    let message = match failed.len() {
+        1 => format!("one request failed: {first}"),
+        n => format!("{n} requests failed; the first: {first}"),
+    };
+    for (index, code) in others {
+        let status = statuses.at(index);
+        if let Some(raw) = status.get() {
+            status.set_with_error(&RawStatus { error: code, ..raw });
+        }
+    }
+    Err(Error::new(MPI_ERR_IN_STATUS, message))
+}
+
+pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<()> {
+    let mut failed = Vec::new();
+    for index in 0..count as usize {
+        let Some(found) = lookup(requests.get(index))? else {
+            statuses.at(index).set(&RawStatus::empty());
+            continue;
+        };
+        if !found.is_done() {
+            adi().wait_until(&mut || found.is_done());
+        }
+        if let Some(error) = end_one(&found, index, requests, statuses.at(index)) {
+            failed.push((index, error));
+        }
+    }
+    let good: Vec<_> = (0..count as usize)
+        .filter(|i| !failed.iter().any(|(f, _)| f == i))
+        .map(|i| (i, MPI_SUCCESS))
+        .collect();
+    in_status(failed, statuses, good.into_iter())
+}
+
+pub fn testall(count: i32, requests: Handles, flag: Out<i32>, statuses: StatusesOut) -> Result<()> {
+    let all = active(count, requests)?;
+    let done = || all.iter().flatten().all(Request::is_done);
+    if !done() {
+        adi().progress();
+        if !done() {
+            flag.set(0);
+            return Ok(());
+        }
+    }
+    flag.set(1);
+    waitall(count, requests, statuses)
+}
+
+pub fn waitany(count: i32, requests: Handles, index: Out<i32>, status: StatusOut) -> Result<()> {
+    let all = active(count, requests)?;
+    if all.iter().all(Option::is_none) {
+        return none_active(index, status);
+    }
+    let mut found = None;
+    adi().wait_until(&mut || {
+        found = first_done(&all);
+        found.is_some()
+    });
+    end_any(&all, found.expect("one is done"), requests, index, status)
+}
+
+fn none_active(index: Out<i32>, status: StatusOut) -> Result<()> {
+    index.set(MPI_UNDEFINED);
+    status.set(&RawStatus::empty());
+    Ok(())
+}
+
+fn first_done(all: &[Option<Request>]) -> Option<usize> {
+    all.iter().position(|request| request.as_ref().is_some_and(Request::is_done))
+}
+
+fn end_any(
+    all: &[Option<Request>],
+    at: usize,
+    requests: Handles,
+    index: Out<i32>,
+    status: StatusOut,
+) -> Result<()> {
+    index.set(at as i32);
+    let mut handle = requests.get(at);
+    let outcome = retire(all[at].as_ref().expect("an active request"), &mut handle);
+    requests.set(at, handle);
+    report_one(outcome, status)
+}
+
+pub fn testany(
+    count: i32,
+    requests: Handles,
+    index: Out<i32>,
+    flag: Out<i32>,
+    status: StatusOut,
+) -> Result<()> {
+    let all = active(count, requests)?;
+    if all.iter().all(Option::is_none) {
+        flag.set(1);
+        return none_active(index, status);
+    }
+    let found = first_done(&all).or_else(|| {
+        adi().progress();
+        first_done(&all)
+    });
+    let Some(at) = found else {
+        flag.set(0);
+        index.set(MPI_UNDEFINED);
+        return Ok(());
+    };
+    flag.set(1);
+    end_any(&all, at, requests, index, status)
+}
+
+pub fn waitsome(
+    count: i32,
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Out<i32>,
+    statuses: StatusesOut,
+) -> Result<()> {
+    let all = active(count, requests)?;
+    if all.iter().any(Option::is_some) {
+        adi().wait_until(&mut || first_done(&all).is_some());
+    }
+    end_some(&all, requests, outcount, indices, statuses)
+}
+
+pub fn testsome(
+    count: i32,
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Out<i32>,
+    statuses: StatusesOut,
+) -> Result<()> {
+    let all = active(count, requests)?;
+    adi().progress();
+    end_some(&all, requests, outcount, indices, statuses)
+}
+
+fn end_some(
+    all: &[Option<Request>],
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Out<i32>,
+    statuses: StatusesOut,
+) -> Result<()> {
+    if all.iter().all(Option::is_none) {
+        outcount.set(MPI_UNDEFINED);
+        return Ok(());
+    }
+    let mut failed = Vec::new();
+    let mut done = 0;
+    for (at, request) in all.iter().enumerate() {
+        let Some(request) = request.as_ref().filter(|request| request.is_done()) else { continue };
+        // SAFETY: the program gives an array of as many indices as there are requests.
+        unsafe { indices.as_ptr().add(done).write_unaligned(at as i32) };
+        if let Some(error) = end_one(request, at, requests, statuses.at(done)) {
+            failed.push((done, error));
+        }
+        done += 1;
+    }
+    outcount.set(done as i32);
+    let good: Vec<_> = (0..done)
+        .filter(|i| !failed.iter().any(|(f, _)| f == i))
+        .map(|i| (i, MPI_SUCCESS))
+        .collect();
+    in_status(failed, statuses, good.into_iter())
+}
+
+/// Looks at a request without ending it.
+pub fn request_get_status(request: usize, flag: Out<i32>, status: StatusOut) -> Result<()> {
+    let Some(found) = lookup(request)? else {
+        flag.set(1);
+        status.set(&RawStatus::empty());
+        return Ok(());
+    };
+    if !found.is_done() {
+        adi().progress();
+    }
+    flag.set(found.is_done() as i32);
+    if found.is_done() {
+        status.set(&found.peek().status);
+    }
+    Ok(())
+}
+
+pub fn request_get_status_all(
+    count: i32,
+    requests: Handles,
+    flag: Out<i32>,
+    statuses: StatusesOut,
+) -> Result<()> {
+    adi().progress();
+    let all = active(count, requests)?;
+    let done = all.iter().flatten().all(Request::is_done);
+    flag.set(done as i32);
+    if done {
+        for (index, request) in all.iter().enumerate() {
+            let raw = request.as_ref().map_or_else(RawStatus::empty, |r| r.peek().status);
+            statuses.at(index).set(&raw);
+        }
+    }
+    Ok(())
+}
+
+pub fn request_get_status_any(
+    count: i32,
+    requests: Handles,
+    index: Out<i32>,
+    flag: Out<i32>,
+    status: StatusOut,
+) -> Result<()> {
+    let all = active(count, requests)?;
+    if all.iter().all(Option::is_none) {
+        flag.set(1);
+        return none_active(index, status);
+    }
+    adi().progress();
+    let found = first_done(&all);
+    flag.set(found.is_some() as i32);
+    index.set(found.map_or(MPI_UNDEFINED, |at| at as i32));
+    if let Some(request) = found.and_then(|at| all[at].as_ref()) {
+        status.set(&request.peek().status);
+    }
+    Ok(())
+}
+
+pub fn request_get_status_some(
+    count: i32,
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Out<i32>,
+    statuses: StatusesOut,
+) -> Result<()> {
+    let all = active(count, requests)?;
+    if all.iter().all(Option::is_none) {
+        outcount.set(MPI_UNDEFINED);
+        return Ok(());
+    }
+    adi().progress();
+    let mut done = 0;
+    for (at, request) in all.iter().enumerate() {
+        let Some(request) = request.as_ref().filter(|request| request.is_done()) else { continue };
+        // SAFETY: the program gives an array of as many indices as there are requests.
+        unsafe { indices.as_ptr().add(done).write_unaligned(at as i32) };
+        statuses.at(done).set(&request.peek().status);
+        done += 1;
+    }
+    outcount.set(done as i32);
+    Ok(())
+}
+
+/// Frees a request; an operation under way completes (section 3.7.3).
+pub fn request_free(request: Out<usize>) -> Result<()> {
+    let mut handle = request.get();
+    let Some(found) = lookup(handle)? else {
+        return err!(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed");
+    };
+    match &found {
+        Request::Transfer { id, .. } => adi().release(*id),
+        Request::Persistent(persistent) => release_round(persistent.active.borrow_mut().take()),
+        Request::Generalized(generalized) => generalized.release(),
+        Request::Complete | Request::Work(_) => {}
+    }
+    forget(&found, &mut handle);
+    request.set(handle);
+    Ok(())
+}
+
+/// Lets the last round of a freed persistent request run to its end.
+fn release_round(active: Option<Request>) {
+    if let Some(Request::Transfer { id, .. }) = active {
+        adi().release(id);
+    }
+}
+
+pub fn cancel(request: Out<usize>) -> Result<()> {
+    match lookup(request.get())? {
+        Some(found) => found.cancel(),
+        None => err!(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be cancelled"),
+    }
+}
+
+pub fn test_cancelled(status: StatusOut, flag: Out<i32>) -> Result<()> {
+    flag.set(status.get().is_some_and(|status| status.cancelled()) as i32);
+    Ok(())
+}
+
+/// Starts a persistent operation.
+pub fn start(request: Out<usize>) -> Result<()> {
+    start_handle(request.get())
+}
+
+pub fn startall(count: i32, requests: Handles) -> Result<()> {
+    (0..count as usize).try_for_each(|index| start_handle(requests.get(index)))
+}
+
+fn start_handle(handle: usize) -> Result<()> {
+    let Some(Request::Persistent(persistent)) = lookup(handle)? else {
+        return err!(MPI_ERR_REQUEST, "{handle:#x} is not a persistent request");
+    };
+    if persistent.active.borrow().is_some() {
+        return err!(MPI_ERR_REQUEST, "the persistent request is active already; wait for it first");
+    }
+    let round = (persistent.start)()?;
+    *persistent.active.borrow_mut() = Some(round);
+    Ok(())
+}

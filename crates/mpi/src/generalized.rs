@@ -1,0 +1,91 @@
+//! Generalized requests: operations of the program's own (MPI 5.0 section 13.2).
+
+use crate::args::{Out, RawStatus};
+use crate::constants::*;
+use crate::error::{Error, Result};
+use crate::request::{Outcome, Request, lookup};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::rc::Rc;
+
+pub type QueryFunction = unsafe extern "C" fn(*mut c_void, *mut RawStatus) -> i32;
+pub type FreeFunction = unsafe extern "C" fn(*mut c_void) -> i32;
+pub type CancelFunction = unsafe extern "C" fn(*mut c_void, i32) -> i32;
+
+pub struct Generalized {
+    query: QueryFunction,
+    free: FreeFunction,
+    cancel: CancelFunction,
+    extra_state: *mut c_void,
+    pub complete: Cell<bool>,
+    /// Freed before it was complete: the free callback runs when it completes.
+    released: Cell<bool>,
+}
+
+fn outcome_of(status: RawStatus, code: i32, what: &str) -> Outcome {
+    let error = (code != MPI_SUCCESS)
+        .then(|| Error::from_code(code, format!("the {what} callback of a generalized request returned {code}")));
+    Outcome { status, error }
+}
+
+impl Generalized {
+    /// What the program says of it.
+    pub fn query(&self) -> Outcome {
+        let mut status = RawStatus::empty();
+        // SAFETY: the program's callback, called as section 13.2 says.
+        let code = unsafe { (self.query)(self.extra_state, &mut status) };
+        outcome_of(status, code, "query")
+    }
+
+    /// Ends it: query, then free.
+    pub fn finish(&self) -> Outcome {
+        let queried = self.query();
+        // SAFETY: as in `query`; the request is complete and ends now.
+        let code = unsafe { (self.free)(self.extra_state) };
+        if queried.error.is_some() {
+            return queried;
+        }
+        outcome_of(queried.status, code, "free")
+    }
+
+    pub fn cancel(&self) -> Result<()> {
+        // SAFETY: as in `query`.
+        let code = unsafe { (self.cancel)(self.extra_state, self.complete.get() as i32) };
+        outcome_of(RawStatus::empty(), code, "cancel").error.map_or(Ok(()), Err)
+    }
+
+    /// MPI_Request_free: the free callback runs now, or once it is complete.
+    pub fn release(&self) {
+        if self.complete.get() {
+            self.finish();
+        } else {
+            self.released.set(true);
+        }
+    }
+}
+
+pub fn grequest_start(
+    query: QueryFunction,
+    free: FreeFunction,
+    cancel: CancelFunction,
+    extra_state: *mut c_void,
+    request: Out<usize>,
+) -> Result<()> {
+    let (complete, released) = (Cell::new(false), Cell::new(false));
+    let generalized = Generalized { query, free, cancel, extra_state, complete, released };
+    request.set(Request::Generalized(Rc::new(generalized)).into_handle());
+    Ok(())
+}
+
+pub fn grequest_complete(request: usize) -> Result<()> {
+    match lookup(request)? {
+        Some(Request::Generalized(generalized)) => {
+            generalized.complete.set(true);
+            if generalized.released.get() {
+                generalized.finish();
+            }
+            Ok(())
+        }
+        _ => err!(MPI_ERR_REQUEST, "{request:#x} is not a generalized request"),
+    }
+}

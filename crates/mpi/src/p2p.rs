@@ -1,0 +1,367 @@
+//! Point-to-point communication (MPI 5.0 chapter 3).
+
+use crate::args::{Out, RawStatus, StatusOut};
+use crate::constants::*;
+use crate::error::Result;
+use crate::objects::{Comm, Datatype};
+use crate::request::{Persistent, Request, complete_handle, transfer_outcome};
+use crate::runtime::adi;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tern_adi::{Data, Pattern, SendMode, Sent, Tuple};
+
+/// The status of a receive from MPI_PROC_NULL (section 3.10).
+pub fn null_status() -> RawStatus {
+    RawStatus { source: MPI_PROC_NULL, tag: MPI_ANY_TAG, ..RawStatus::default() }
+}
+
+#[inline]
+pub(crate) fn data(buf: *const u8, count: i64, datatype: &Datatype) -> Data {
+    Data::new(buf, count, &datatype.layout)
+}
+
+#[inline]
+fn tuple(comm: &Comm, tag: i32) -> Tuple {
+    Tuple { context: comm.context, source: comm.rank, tag }
+}
+
+#[inline]
+pub(crate) fn pattern(comm: &Comm, source: i32, tag: i32) -> Pattern {
+    Pattern { context: comm.context, source, tag }
+}
+
+#[inline]
+fn target(comm: &Comm, rank: i32) -> tern_adi::Proc {
+    comm.target().procs[rank as usize]
+}
+
+#[inline]
+fn blocking_send(
+    buf: *const u8,
+    count: i64,
+    datatype: &Datatype,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+    mode: SendMode,
+) -> Result<()> {
+    if dest != MPI_PROC_NULL {
+        adi().send(target(comm, dest), tuple(comm, tag), data(buf, count, datatype), mode);
+    }
+    Ok(())
+}
+
+#[inline]
+pub fn send(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+) -> Result<()> {
+    blocking_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard)
+}
+
+pub fn ssend(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+) -> Result<()> {
+    blocking_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous)
+}
+
+/// A ready send needs no less than a standard one.
+pub use send as rsend;
+
+/// Starts a send; the request is complete when nothing is left to do.
+fn start_send(
+    buf: *const u8,
+    count: i64,
+    datatype: &Datatype,
+    dest: i32,
+    tag: i32,
+    comm: &Rc<Comm>,
+    mode: SendMode,
+) -> Request {
+    if dest == MPI_PROC_NULL {
+        return Request::Complete;
+    }
+    let data = data(buf, count, datatype);
+    match adi().isend(target(comm, dest), tuple(comm, tag), data, mode) {
+        Sent::Done => Request::Complete,
+        Sent::Pending(id) => Request::Transfer { id, receive: false, comm: comm.clone() },
+    }
+}
+
+/// Stores the handle of a request that was just made.
+#[inline]
+fn give(started: Request, request: Out<usize>) -> Result<()> {
+    request.set(match started {
+        Request::Complete => complete_handle(),
+        other => other.into_handle(),
+    });
+    Ok(())
+}
+
+pub fn isend(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard), request)
+}
+
+pub fn issend(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous), request)
+}
+
+pub use isend as irsend;
+
+#[inline]
+pub fn recv(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    if source == MPI_PROC_NULL {
+        status.set(&null_status());
+        return Ok(());
+    }
+    let received = adi().recv(pattern(&comm, source, tag), data(buf, count, &datatype));
+    let outcome = transfer_outcome(received, true);
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+/// Starts a receive.
+fn start_receive(
+    buf: *mut u8,
+    count: i64,
+    datatype: &Datatype,
+    source: i32,
+    tag: i32,
+    comm: &Rc<Comm>,
+) -> Request {
+    if source == MPI_PROC_NULL {
+        return null_receive();
+    }
+    let id = adi().irecv(pattern(comm, source, tag), data(buf, count, datatype));
+    Request::Transfer { id, receive: true, comm: comm.clone() }
+}
+
+/// A receive from MPI_PROC_NULL: complete, with a status of its own.
+pub(crate) fn null_receive() -> Request {
+    Request::Work(Rc::new(crate::request::Work {
+        comm: None,
+        done: Box::new(|| true),
+        finish: Box::new(|| crate::request::Outcome::success(null_status())),
+        cancel: Some(Box::new(|| ())),
+    }))
+}
+
+pub fn irecv(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    give(start_receive(buf, count, &datatype, source, tag, &comm), request)
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv(
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    source: i32,
+    recvtag: i32,
+    comm: Rc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
+    let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
+    adi().wait_until(&mut || send.is_done() && receive.is_done());
+    send.finish();
+    let outcome = receive.finish();
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+/// The packed bytes of a message, so that its buffer may change.
+fn packed(buf: *const u8, count: i64, datatype: &Datatype) -> Vec<u8> {
+    let layout = &datatype.layout;
+    let mut bytes = vec![0u8; layout.size() as usize * count as usize];
+    // SAFETY: the program's send buffer holds `count` elements of the datatype (MPI's own rule).
+    unsafe { layout.pack(buf, count, 0, &mut bytes) };
+    bytes
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv_replace(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: Rc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    let mut copy = packed(buf, count, &datatype);
+    let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
+    let send = send_bytes(&mut copy, dest, sendtag, &comm);
+    adi().wait_until(&mut || send.is_done() && receive.is_done());
+    send.finish();
+    let outcome = receive.finish();
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+/// Sends bytes that the library holds until the request is complete.
+pub(crate) fn send_bytes(bytes: &mut [u8], dest: i32, tag: i32, comm: &Rc<Comm>) -> Request {
+    if dest == MPI_PROC_NULL {
+        return Request::Complete;
+    }
+    let data = Data::Bytes(bytes.as_mut_ptr(), bytes.len());
+    match adi().isend(target(comm, dest), tuple(comm, tag), data, SendMode::Standard) {
+        Sent::Done => Request::Complete,
+        Sent::Pending(id) => Request::Transfer { id, receive: false, comm: comm.clone() },
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv(
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    source: i32,
+    recvtag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
+    let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
+    request.set(both(send, receive, comm, Vec::new()).into_handle());
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv_replace(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    let mut copy = packed(buf, count, &datatype);
+    let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
+    let send = send_bytes(&mut copy, dest, sendtag, &comm);
+    request.set(both(send, receive, comm, copy).into_handle());
+    Ok(())
+}
+
+/// One request for a send and a receive; `hold` lives until both are complete.
+fn both(send: Request, receive: Request, comm: Rc<Comm>, hold: Vec<u8>) -> Request {
+    let pair = Rc::new((send, receive, hold));
+    let (ends, takes) = (pair.clone(), pair);
+    Request::Work(Rc::new(crate::request::Work {
+        comm: Some(comm),
+        done: Box::new(move || ends.0.is_done() && ends.1.is_done()),
+        finish: Box::new(move || {
+            takes.0.finish();
+            takes.1.finish()
+        }),
+        cancel: None,
+    }))
+}
+
+/// A persistent request whose rounds `start` begins.
+pub(crate) fn persistent(
+    comm: &Rc<Comm>,
+    start: impl Fn() -> Result<Request> + 'static,
+) -> Request {
+    Request::Persistent(Rc::new(Persistent {
+        comm: Some(comm.clone()),
+        start: Box::new(start),
+        active: RefCell::new(None),
+        freed: Cell::new(false),
+    }))
+}
+
+macro_rules! persistent_sends {
+    ($($name:ident: $mode:expr;)+) => {$(
+        pub fn $name(
+            buf: *const u8,
+            count: i64,
+            datatype: Rc<Datatype>,
+            dest: i32,
+            tag: i32,
+            comm: Rc<Comm>,
+            request: Out<usize>,
+        ) -> Result<()> {
+            let on = comm.clone();
+            let start = move || Ok(start_send(buf, count, &datatype, dest, tag, &on, $mode));
+            request.set(persistent(&comm, start).into_handle());
+            Ok(())
+        }
+    )+};
+}
+
+persistent_sends! {
+    send_init: SendMode::Standard;
+    rsend_init: SendMode::Standard;
+    ssend_init: SendMode::Synchronous;
+}
+
+pub fn recv_init(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    let on = comm.clone();
+    let start = move || Ok(start_receive(buf, count, &datatype, source, tag, &on));
+    request.set(persistent(&comm, start).into_handle());
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Probing, matched and not (MPI 5.0 section 3.8).
+
+use crate::args::{Out, RawStatus, StatusOut};
+use crate::constants::*;
+use crate::error::Result;
+use crate::objects::{Comm, Datatype, objects};
+use crate::p2p::{data, null_receive, null_status, pattern};
+use crate::request::{Message, Request, transfer_outcome};
+use crate::runtime::adi;
+use std::rc::Rc;
+
+fn raw(status: tern_adi::Status) -> RawStatus {
+    transfer_outcome(status, true).status
+}
+
+pub fn probe(source: i32, tag: i32, comm: Rc<Comm>, status: StatusOut) -> Result<()> {
+    if source == MPI_PROC_NULL {
+        status.set(&null_status());
+        return Ok(());
+    }
+    let mut found = None;
+    adi().wait_until(&mut || {
+        found = adi().probe(pattern(&comm, source, tag));
+        found.is_some()
+    });
+    status.set(&raw(found.expect("a message was found")));
+    Ok(())
+}
+
+pub fn iprobe(source: i32, tag: i32, comm: Rc<Comm>, flag: Out<i32>, status: StatusOut) -> Result<()> {
+    if source == MPI_PROC_NULL {
+        flag.set(1);
+        status.set(&null_status());
+        return Ok(());
+    }
+    let look = || adi().probe(pattern(&comm, source, tag));
+    let found = look().or_else(|| {
+        adi().progress();
+        look()
+    });
+    flag.set(found.is_some() as i32);
+    if let Some(found) = found {
+        status.set(&raw(found));
+    }
+    Ok(())
+}
+
+/// Names a message that was taken out of matching.
+fn give(found: tern_adi::Message, comm: Rc<Comm>, message: Out<usize>, status: StatusOut) {
+    status.set(&raw(found.status));
+    let kept = Message { comm, message: found };
+    message.set(objects().messages.borrow_mut().insert(kept));
+}
+
+pub fn mprobe(source: i32, tag: i32, comm: Rc<Comm>, message: Out<usize>, status: StatusOut) -> Result<()> {
+    if source == MPI_PROC_NULL {
+        message.set(MPI_MESSAGE_NO_PROC);
+        status.set(&null_status());
+        return Ok(());
+    }
+    let mut found = None;
+    adi().wait_until(&mut || {
+        found = adi().matched_probe(pattern(&comm, source, tag));
+        found.is_some()
+    });
+    give(found.expect("a message was found"), comm, message, status);
+    Ok(())
+}
+
+pub fn improbe(
+    source: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    flag: Out<i32>,
+    message: Out<usize>,
+    status: StatusOut,
+) -> Result<()> {
+    if source == MPI_PROC_NULL {
+        flag.set(1);
+        message.set(MPI_MESSAGE_NO_PROC);
+        status.set(&null_status());
+        return Ok(());
+    }
+    let look = || adi().matched_probe(pattern(&comm, source, tag));
+    let found = look().or_else(|| {
+        adi().progress();
+        look()
+    });
+    flag.set(found.is_some() as i32);
+    if let Some(found) = found {
+        give(found, comm, message, status);
+    }
+    Ok(())
+}
+
+/// Starts the receive of a matched message; its handle becomes MPI_MESSAGE_NULL.
+fn receive(buf: *mut u8, count: i64, datatype: &Datatype, message: Out<usize>) -> Result<Request> {
+    let handle = message.get();
+    if handle == MPI_MESSAGE_NO_PROC {
+        message.set(MPI_MESSAGE_NULL);
+        return Ok(null_receive());
+    }
+    let Some(kept) = objects().messages.borrow_mut().remove(handle) else {
+        return err!(MPI_ERR_REQUEST, "{handle:#x} is not a message: it was received before, or never probed");
+    };
+    message.set(MPI_MESSAGE_NULL);
+    let id = adi().imrecv(kept.message, data(buf, count, datatype));
+    Ok(Request::Transfer { id, receive: true, comm: kept.comm })
+}
+
+pub fn mrecv(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    message: Out<usize>,
+    status: StatusOut,
+) -> Result<()> {
+    let request = receive(buf, count, &datatype, message)?;
+    adi().wait_until(&mut || request.is_done());
+    let outcome = request.finish();
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+pub fn imrecv(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    message: Out<usize>,
+    request: Out<usize>,
+) -> Result<()> {
+    request.set(receive(buf, count, &datatype, message)?.into_handle());
+    Ok(())
+}
