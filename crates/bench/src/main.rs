@@ -76,7 +76,7 @@ struct Options {
     /// How often each library runs each benchmark, in turn [default: 5, with --quick 2]
     #[arg(long, global = true)]
     rounds: Option<usize>,
-    /// Ranks of the oversubscribed suite [default: 8; with `all` and `startup` 2, 8 and 32 for start-up]
+    /// Ranks of the oversubscribed suite [default: 8], and of `startup` [default: 2,8,32]
     #[arg(long, global = true, value_delimiter = ',')]
     ranks: Vec<usize>,
     /// Cores to use, taken from those that this process may run on
@@ -156,12 +156,12 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         Command::P2p => suite::point_to_point(quick),
         Command::Coll => suite::collectives(quick),
         Command::Oversubscribed => suite::oversubscribed(quick, &several(&[8])),
-        Command::Startup => suite::startup(&several(&[2, 8, 32])),
+        Command::Startup => suite::startup(&several(&[2, 8, 32]), options.cores),
         Command::All => {
             let mut jobs = suite::point_to_point(quick);
             jobs.extend(suite::collectives(quick));
             jobs.extend(suite::oversubscribed(quick, &several(&[8])));
-            jobs.extend(suite::startup(&[2, 8, 32]));
+            jobs.extend(suite::startup(&[2, 8, 32], options.cores));
             jobs
         }
         Command::Peers | Command::Instructions => Vec::new(),

@@ -128,12 +128,18 @@ pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
 }
 
 /// MPI_Init to MPI_Finalize, and what a rank occupies in between.
-pub fn startup(ranks: &[usize]) -> Vec<Job> {
+pub fn startup(ranks: &[usize], cores: usize) -> Vec<Job> {
     let mut jobs = Vec::new();
     for &ranks in ranks {
+        let enough = ranks <= cores;
+        let placement = if enough {
+            Placement::Bound
+        } else {
+            Placement::Shared
+        };
         for (benchmark, wall) in [("hello", true), ("memory", false)] {
             let title = "Start and memory (size: ranks)";
-            let mut job = Job::new(title, ranks, Placement::Shared, &[benchmark]);
+            let mut job = Job::new(title, ranks, placement, &[benchmark]);
             job.sized = false;
             job.wall = wall;
             jobs.push(job);
