@@ -1,0 +1,43 @@
+#!/bin/sh
+# Builds mpi4py 4.1.2 from its sdist against the standard ABI, once, and prints the folder that
+# then holds venv/ (a Python with mpi4py) and mpi4py-4.1.2/ (the unpacked sdist with its tests).
+#
+# Usage: tests/mpi4py-build.sh PREFIX
+#   PREFIX            has bin/mpicc_abi and include/mpi.h
+#   MPI4PY_DIR        where to build [target/mpi4py]
+#   MPI4PY_SDIST      the sdist, where it is there already [downloaded from PyPI]
+#
+# The build is kept for as long as PREFIX/include/mpi.h stays the same: one build runs on every
+# library with the standard ABI, but not with another header's constants.
+set -eu
+
+version=4.1.2
+prefix=${1:?"usage: $0 PREFIX"}
+root=$(cd "$(dirname "$0")/.." && pwd)
+cache=${MPI4PY_DIR:-$root/target/mpi4py}
+header=$(sha256sum < "$prefix/include/mpi.h" | cut -c 1-12)
+place=$cache/$header
+
+if [ -e "$place/complete" ]; then
+    echo "$place"
+    exit
+fi
+
+mkdir -p "$place"
+[ -x "$place/venv/bin/pip" ] || python3 -m venv "$place/venv"
+pip="$place/venv/bin/pip --disable-pip-version-check --quiet"
+
+sdist=${MPI4PY_SDIST:-$cache/mpi4py-$version.tar.gz}
+if [ ! -e "$sdist" ]; then
+    echo "mpi4py: downloading the sdist" >&2
+    $pip download --no-deps --no-binary mpi4py -d "$cache" "mpi4py==$version" >&2
+fi
+
+echo "mpi4py: building against $prefix (about 90 s, once)" >&2
+export LD_LIBRARY_PATH="$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+MPICC=$(cd "$prefix/bin" && pwd)/mpicc_abi CFLAGS=-O1 \
+    $pip wheel --no-deps --no-cache-dir -w "$place" "$sdist" >&2
+$pip install --no-deps --force-reinstall "$place/mpi4py-$version"-*.whl >&2
+tar -xf "$sdist" -C "$place"
+: > "$place/complete"
+echo "$place"
