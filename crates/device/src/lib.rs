@@ -4,6 +4,9 @@
 //! and a payload. Packets of one pair of processes arrive whole and in order. The layers above
 //! know a peer only by its number; a device knows nothing of communicators.
 
+mod lines;
+pub use lines::LineArea;
+
 /// What travels in front of a payload: opaque to devices.
 pub type Header = [u64; 4];
 
@@ -67,14 +70,6 @@ pub struct Abilities {
     pub bandwidth: f64,
     /// Shared control lines for collectives ([`Device::lines`]).
     pub lines: bool,
-}
-
-/// Memory of one process for collectives that all processes of a node can read: see
-/// [`Device::lines`].
-#[derive(Clone, Copy, Debug)]
-pub struct LineArea {
-    pub base: *mut u8,
-    pub len: usize,
 }
 
 /// A way to carry packets. Not thread-safe: callers hold the library's lock.

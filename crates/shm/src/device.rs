@@ -142,8 +142,9 @@ impl Device for Shm {
     }
 
     fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
+        // SAFETY: a part of the segment set aside for this; the device lives as long as the process.
         (peer < self.segment.geometry.processes && index < AREAS)
-            .then(|| LineArea { base: self.segment.area(peer, index), len: AREA })
+            .then(|| unsafe { LineArea::new(self.segment.area(peer, index), AREA) })
     }
 
     fn prepare_sleep(&self) -> u32 {
