@@ -1,8 +1,9 @@
 //! Who takes part in a collective, and with which memory.
 
+use crate::choose::Policy;
 use std::cell::Cell;
 use std::rc::Rc;
-use tern_adi::Proc;
+use tern_adi::{Data, Proc};
 use tern_layout::Type;
 
 /// The processes of one communicator as collectives see them. One per communicator.
@@ -17,22 +18,72 @@ pub struct Peers {
     /// The remote group when this is an intercommunicator.
     pub remote: Option<Rc<[Proc]>>,
     /// Number of collectives started: gives each its tag. All members agree, since MPI asks
-    /// that all call collectives in the same order.
+    /// that all call collectives in the same order (MPI 5.0, section 6.14).
     pub sequence: Cell<u32>,
+    /// Number of persistent collectives made: each keeps its tag for all its starts, since
+    /// members may start them in different orders (section 6.13).
+    pub persistent: Cell<u32>,
+    /// Algorithms that the user forces.
+    pub policy: Policy,
 }
 
 impl Peers {
+    /// A communicator on which no collective has run, with the algorithms that TERN_COLL asks
+    /// for. The context must be one that only collectives use; both sides of an
+    /// intercommunicator must have the same one.
+    pub fn new(context: u32, rank: u32, procs: Rc<[Proc]>, remote: Option<Rc<[Proc]>>) -> Peers {
+        Peers {
+            context,
+            rank,
+            procs,
+            remote,
+            sequence: Cell::new(0),
+            persistent: Cell::new(0),
+            policy: Policy::from_settings(),
+        }
+    }
+
+    /// Processes in the local group.
     pub fn size(&self) -> u32 {
         self.procs.len() as u32
     }
+
+    /// Processes in the remote group; 0 for an intracommunicator.
+    pub fn remote_size(&self) -> u32 {
+        self.remote.as_ref().map_or(0, |r| r.len() as u32)
+    }
 }
 
-/// Memory of one side of a collective: `count` elements of `ty` at `base`.
+/// The root of a rooted collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// The process of this rank: in the local group of an intracommunicator, in the remote group
+    /// of an intercommunicator.
+    Rank(u32),
+    /// This process is the root, the data is in the other group (MPI_ROOT).
+    Root,
+    /// The root is another process of this group (MPI_PROC_NULL).
+    None,
+}
+
+/// Memory of one side of a collective: `count` elements of `ty` at `base`. Where a collective
+/// has a block for each rank, `count` is that of one block, and blocks are one after another.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     pub base: *mut u8,
     pub count: i64,
     pub ty: Rc<Type>,
+}
+
+impl Buffer {
+    /// How many bytes travel.
+    pub fn bytes(&self) -> usize {
+        self.count as usize * self.ty.size() as usize
+    }
+
+    pub(crate) fn data(&self) -> Data {
+        Data::new(self.base, self.count, &self.ty)
+    }
 }
 
 /// Memory of a v-collective: rank r has `counts[r]` elements at `displs[r]` (in extents of `ty`).
@@ -53,6 +104,19 @@ pub struct BufferW {
     pub types: Rc<[Rc<Type>]>,
 }
 
+/// The neighbours of this process in a topology (MPI 5.0, section 8.6), in the order of the
+/// blocks. A negative rank is MPI_PROC_NULL; a rank may come more than once.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbours<'a> {
+    pub sources: &'a [i32],
+    pub destinations: &'a [i32],
+    /// A Cartesian topology: neighbours come in pairs, one for each direction of a dimension, and
+    /// what goes one way arrives from the other, so block s of the sender becomes block s^1 of
+    /// the receiver even where both neighbours are one process (example 8.10). Else the k-th
+    /// block for a process becomes its k-th block from there.
+    pub cartesian: bool,
+}
+
 /// Applies a reduction to `count` elements: `inout[i] = input[i] op inout[i]`.
 pub type UserFunction = dyn Fn(*const u8, *mut u8, i64, &Rc<Type>);
 
@@ -61,4 +125,14 @@ pub type UserFunction = dyn Fn(*const u8, *mut u8, i64, &Rc<Type>);
 pub enum Operator {
     Predefined(crate::ops::Op),
     User { function: Rc<UserFunction>, commutative: bool },
+}
+
+impl Operator {
+    /// True when operands may change places.
+    pub fn is_commutative(&self) -> bool {
+        match self {
+            Operator::Predefined(op) => op.is_commutative(),
+            Operator::User { commutative, .. } => *commutative,
+        }
+    }
 }

@@ -1,0 +1,334 @@
+//! Which algorithm a collective uses: a pure function of what all members know.
+//!
+//! Members choose each for themselves, so everything that a choice looks at must be the same on
+//! all of them: the number of processes, the amount of data where the standard makes all agree
+//! on it, and the operation. TERN_COLL must be the same in all processes.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+/// Declares an enum whose members have the names that users write and see.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$item:meta])* $member:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$item])* $member),+ }
+
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$member),+];
+
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$member => $text),+ }
+            }
+
+            pub fn from_name(name: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|x| x.name() == name)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+named! {
+    /// The collectives that have more than one algorithm.
+    Collective {
+        Barrier = "barrier",
+        Bcast = "bcast",
+        Gather = "gather",
+        Scatter = "scatter",
+        /// Also allgatherv.
+        Allgather = "allgather",
+        /// Only with equal blocks: MPI_Alltoall.
+        Alltoall = "alltoall",
+        /// MPI_Alltoallv and MPI_Alltoallw.
+        Alltoallv = "alltoallv",
+        Reduce = "reduce",
+        Allreduce = "allreduce",
+        /// Also reduce_scatter_block.
+        ReduceScatter = "reduce_scatter",
+        /// MPI_Scan and MPI_Exscan.
+        Scan = "scan",
+    }
+}
+
+named! {
+    Algorithm {
+        /// Everybody to everybody directly, or to and from the root, all at once.
+        Linear = "linear",
+        /// A tree in which subtrees are halves.
+        Binomial = "binomial",
+        /// Round k passes everything to the process 2^k further on.
+        Dissemination = "dissemination",
+        /// Pairs at distance 2^k exchange everything they have.
+        RecursiveDoubling = "recursive_doubling",
+        /// Pairs exchange halves of what they have.
+        RecursiveHalving = "recursive_halving",
+        /// Rotated blocks, passed on in rounds of 2^k.
+        Bruck = "bruck",
+        /// Blocks go round, each process talks to two others only.
+        Ring = "ring",
+        /// One partner after another.
+        Pairwise = "pairwise",
+        /// The root's data in pieces, one for each process, then a ring (van de Geijn).
+        ScatterAllgather = "scatter_allgather",
+        /// Segments go down a line of processes.
+        Chain = "chain",
+        /// Reduction of halves of halves, then the pieces are put together.
+        Rabenseifner = "rabenseifner",
+    }
+}
+
+/// What a choice may depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Processes in the group.
+    pub processes: usize,
+    /// bcast, reduce, allreduce, scan: the vector. gather, scatter, alltoall: one block.
+    /// allgather: the blocks of all together. reduce_scatter: the whole input vector.
+    /// barrier, alltoallv: 0.
+    pub bytes: u64,
+    /// Whether operands may change places; true where nothing is reduced.
+    pub commutative: bool,
+}
+
+/// Up to here a broadcast is bound by the number of messages on the way; above, cutting it into
+/// segments keeps several processes copying at once, from data that is still in the cache.
+const BCAST_WHOLE: u64 = 256 << 10;
+/// With so many processes the line of a chain takes longer to fill than a scatter.
+const BCAST_CHAIN_PROCESSES: usize = 16;
+/// A gather or scatter tree copies a block once for each level: good while a message costs more
+/// than the copy.
+const GATHER_TREE_BLOCK: u64 = 2 << 10;
+/// In all, an allgather moves the same bytes whatever the algorithm; the ring needs no temporary
+/// and touches each block once, the others need fewer rounds.
+const ALLGATHER_ROUNDS: u64 = 64 << 10;
+/// Bruck's alltoall sends each block log2(p)/2 times on average, with two copies each.
+const ALLTOALL_BRUCK_BLOCK: u64 = 256;
+const ALLTOALL_BRUCK_PROCESSES: usize = 8;
+/// Above, one partner at a time: the blocks under way fit the cache.
+const ALLTOALL_AT_ONCE_BLOCK: u64 = 64 << 10;
+/// A tree sends the whole vector at each level; Rabenseifner's sends it twice in all, in twice
+/// the rounds.
+const REDUCE_TREE: u64 = 32 << 10;
+const ALLREDUCE_DOUBLING: u64 = 16 << 10;
+/// The ring needs 2(p-1) rounds, but its pieces are 1/p of the vector throughout, which stay in
+/// the cache between the receive and the reduction.
+const ALLREDUCE_RING: u64 = 4 << 20;
+/// Halving takes log2(p) rounds, one partner after another p-1 rounds with no byte sent twice.
+const REDUCE_SCATTER_HALVING: u64 = 256 << 10;
+
+/// The algorithm for `collective`, from costs alone. Every choice is one that [`fits`].
+pub fn choose(collective: Collective, shape: Shape) -> Algorithm {
+    use Algorithm::*;
+    let Shape { processes, bytes, commutative } = shape;
+    match collective {
+        Collective::Barrier => Dissemination,
+        Collective::Bcast if processes <= 2 || bytes <= BCAST_WHOLE => Binomial,
+        Collective::Bcast if processes < BCAST_CHAIN_PROCESSES => Chain,
+        Collective::Bcast => ScatterAllgather,
+        Collective::Gather | Collective::Scatter => {
+            if bytes <= GATHER_TREE_BLOCK { Binomial } else { Linear }
+        }
+        Collective::Allgather if bytes > ALLGATHER_ROUNDS || processes <= 2 => Ring,
+        Collective::Allgather if processes.is_power_of_two() => RecursiveDoubling,
+        Collective::Allgather => Bruck,
+        Collective::Alltoall
+            if bytes <= ALLTOALL_BRUCK_BLOCK && processes >= ALLTOALL_BRUCK_PROCESSES =>
+        {
+            Bruck
+        }
+        Collective::Alltoall if bytes <= ALLTOALL_AT_ONCE_BLOCK => Linear,
+        Collective::Alltoall => Pairwise,
+        // Members do not know each other's counts.
+        Collective::Alltoallv => Linear,
+        Collective::Reduce if bytes <= REDUCE_TREE || processes <= 2 => Binomial,
+        Collective::Reduce => Rabenseifner,
+        Collective::Allreduce if bytes <= ALLREDUCE_DOUBLING => RecursiveDoubling,
+        Collective::Allreduce if bytes > ALLREDUCE_RING && processes > 2 && commutative => Ring,
+        Collective::Allreduce => Rabenseifner,
+        Collective::ReduceScatter if !commutative => Linear,
+        Collective::ReduceScatter if bytes <= REDUCE_SCATTER_HALVING => RecursiveHalving,
+        Collective::ReduceScatter => Pairwise,
+        Collective::Scan => RecursiveDoubling,
+    }
+}
+
+/// Whether `algorithm` can do `collective` in this shape.
+pub fn fits(collective: Collective, algorithm: Algorithm, shape: Shape) -> bool {
+    use Algorithm::*;
+    match collective {
+        Collective::Barrier => matches!(algorithm, Dissemination | Binomial),
+        Collective::Bcast => matches!(algorithm, Binomial | ScatterAllgather | Chain),
+        Collective::Gather | Collective::Scatter => matches!(algorithm, Binomial | Linear),
+        Collective::Allgather => match algorithm {
+            RecursiveDoubling => shape.processes.is_power_of_two(),
+            other => matches!(other, Bruck | Ring),
+        },
+        Collective::Alltoall => matches!(algorithm, Bruck | Pairwise | Linear),
+        Collective::Alltoallv => matches!(algorithm, Pairwise | Linear),
+        Collective::Reduce => matches!(algorithm, Binomial | Rabenseifner),
+        Collective::Allreduce => match algorithm {
+            Ring => shape.commutative,
+            other => matches!(other, RecursiveDoubling | Rabenseifner),
+        },
+        Collective::ReduceScatter => match algorithm {
+            RecursiveHalving | Pairwise => shape.commutative,
+            other => other == Linear,
+        },
+        Collective::Scan => algorithm == RecursiveDoubling,
+    }
+}
+
+/// The algorithm that the user forces, where it can do the job, else the cheapest.
+pub fn choose_with(policy: &Policy, collective: Collective, shape: Shape) -> Algorithm {
+    policy
+        .forced(collective)
+        .filter(|&algorithm| fits(collective, algorithm, shape))
+        .unwrap_or_else(|| choose(collective, shape))
+}
+
+/// Algorithms that the user forces: the setting TERN_COLL, `bcast=binomial,allreduce=ring`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    forced: [Option<Algorithm>; Collective::ALL.len()],
+}
+
+/// A part of TERN_COLL that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError {
+    /// The part, as written.
+    pub part: String,
+    /// What would have been right.
+    pub expected: String,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TERN_COLL: \"{}\" is not {}", self.part, self.expected)
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+impl Policy {
+    /// Reads pairs of collective and algorithm, separated by commas.
+    pub fn parse(text: &str) -> Result<Policy, PolicyError> {
+        let mut policy = Policy::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let error = |expected: String| PolicyError { part: part.to_string(), expected };
+            let (collective, algorithm) = part
+                .split_once('=')
+                .ok_or_else(|| error("a pair collective=algorithm".to_string()))?;
+            let collective = Collective::from_name(collective.trim())
+                .ok_or_else(|| error(format!("for one of: {}", names(Collective::ALL))))?;
+            let able = able(collective);
+            let algorithm = Algorithm::from_name(algorithm.trim())
+                .filter(|algorithm| able.contains(algorithm))
+                .ok_or_else(|| error(format!("one of: {}", names(&able))))?;
+            policy.force(collective, algorithm);
+        }
+        Ok(policy)
+    }
+
+    /// What TERN_COLL says; nothing where it is wrong (see [`Policy::check_settings`]).
+    pub fn from_settings() -> Policy {
+        static READ: OnceLock<Policy> = OnceLock::new();
+        *READ.get_or_init(|| Policy::check_settings().unwrap_or_default())
+    }
+
+    /// Reads TERN_COLL, to tell the user what is wrong with it.
+    pub fn check_settings() -> Result<Policy, PolicyError> {
+        Policy::parse(&tern_settings::COLL.get())
+    }
+
+    pub fn force(&mut self, collective: Collective, algorithm: Algorithm) {
+        self.forced[collective as usize] = Some(algorithm);
+    }
+
+    pub fn forced(&self, collective: Collective) -> Option<Algorithm> {
+        self.forced[collective as usize]
+    }
+}
+
+/// The algorithms that can do `collective` in some shape.
+pub fn able(collective: Collective) -> Vec<Algorithm> {
+    let any = Shape { processes: 2, bytes: 0, commutative: true };
+    Algorithm::ALL.iter().copied().filter(|&a| fits(collective, a, any)).collect()
+}
+
+fn names<T: fmt::Display>(all: &[T]) -> String {
+    all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What is chosen for every collective at some sizes, as a table for the user who asks why.
+pub fn table(policy: &Policy, processes: usize) -> String {
+    const SIZES: [u64; 6] = [8, 1 << 10, 16 << 10, 128 << 10, 1 << 20, 16 << 20];
+    let mut out = String::new();
+    for &collective in Collective::ALL {
+        for bytes in SIZES {
+            let shape = Shape { processes, bytes, commutative: true };
+            let algorithm = choose_with(policy, collective, shape);
+            out += &format!("{collective} processes={processes} bytes={bytes}: {algorithm}\n");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes() -> impl Iterator<Item = Shape> {
+        (1..=40).flat_map(|processes| {
+            (0..28).flat_map(move |power| {
+                [true, false].map(|commutative| Shape { processes, bytes: 1 << power, commutative })
+            })
+        })
+    }
+
+    #[test]
+    fn every_choice_can_do_the_job() {
+        for shape in shapes() {
+            for &collective in Collective::ALL {
+                let algorithm = choose(collective, shape);
+                assert!(fits(collective, algorithm, shape), "{collective} {algorithm} {shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_forced_algorithm_is_used_where_it_can_be() {
+        let policy = Policy::parse("allreduce=ring, allgather=recursive_doubling").unwrap();
+        let shape = Shape { processes: 4, bytes: 8, commutative: true };
+        assert_eq!(choose_with(&policy, Collective::Allreduce, shape), Algorithm::Ring);
+        let ordered = Shape { commutative: false, ..shape };
+        assert_eq!(
+            choose_with(&policy, Collective::Allreduce, ordered),
+            choose(Collective::Allreduce, ordered)
+        );
+        let odd = Shape { processes: 5, ..shape };
+        assert_eq!(choose_with(&policy, Collective::Allgather, odd), Algorithm::Bruck);
+    }
+
+    #[test]
+    fn wrong_settings_are_named() {
+        assert_eq!(Policy::parse(""), Ok(Policy::default()));
+        assert_eq!(Policy::parse("bcast").unwrap_err().part, "bcast");
+        assert!(Policy::parse("cast=ring").unwrap_err().expected.contains("allreduce"));
+        let error = Policy::parse("bcast=ring").unwrap_err();
+        assert!(error.expected.contains("binomial") && !error.expected.contains("ring"));
+    }
+
+    #[test]
+    fn the_table_names_every_collective() {
+        let text = table(&Policy::default(), 8);
+        for &collective in Collective::ALL {
+            assert!(text.contains(&format!("{collective} processes=8")));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Running schedules: one operation at a time, and all that are active beside the program.
+
+use crate::memory::copy;
+use crate::peers::Peers;
+use crate::reduction::apply;
+use crate::schedule::{Action, Peer, Schedule};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tern_adi::{Adi, Data, Pattern, Proc, SendMode, Sent, Status, Tuple};
+
+/// What a schedule needs to move messages. [`Adi`] is the real one.
+pub trait Transport {
+    /// A transfer under way.
+    type Request: Copy;
+    /// Starts a send; None when it is already complete.
+    fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<Self::Request>;
+    fn irecv(&self, pattern: Pattern, data: Data) -> Self::Request;
+    /// Makes no progress.
+    fn is_done(&self, request: Self::Request) -> bool;
+    /// The status of a completed request, which is freed.
+    fn take(&self, request: Self::Request) -> Status;
+}
+
+impl Transport for Adi {
+    type Request = tern_adi::Request;
+
+    fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<Self::Request> {
+        match Adi::isend(self, to, tuple, data, SendMode::Standard) {
+            Sent::Done => None,
+            Sent::Pending(request) => Some(request),
+        }
+    }
+
+    fn irecv(&self, pattern: Pattern, data: Data) -> Self::Request {
+        Adi::irecv(self, pattern, data)
+    }
+
+    fn is_done(&self, request: Self::Request) -> bool {
+        Adi::is_done(self, request)
+    }
+
+    fn take(&self, request: Self::Request) -> Status {
+        Adi::take(self, request)
+    }
+}
+
+/// Tags of collectives: the number of the collective, and two bits that keep apart persistent
+/// ones, and in intercommunicators messages inside the local group from those of the remote one,
+/// since a rank alone does not tell the groups apart.
+const PERSISTENT: u32 = 1 << 30;
+const LOCAL: u32 = 1 << 29;
+const NUMBERS: u32 = LOCAL - 1;
+
+/// A message was longer than its receive: the members did not agree on the amount of data
+/// (MPI_ERR_TRUNCATE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncated {
+    /// Rank of the sender, in the remote group for an intercommunicator.
+    pub source: i32,
+    /// Bytes that the receive had room for, and that were sent.
+    pub room: u64,
+    pub sent: u64,
+}
+
+/// A collective on one process: a schedule and how far it has come. `R` is the transport's
+/// request. Nonblocking ones are started once, persistent ones again and again.
+pub struct Operation<R = tern_adi::Request> {
+    peers: Rc<Peers>,
+    schedule: Schedule,
+    /// The tag of every start, for persistent ones.
+    fixed: Option<u32>,
+    tag: Cell<u32>,
+    /// The next action.
+    next: Cell<usize>,
+    pending: RefCell<Vec<R>>,
+    done: Cell<bool>,
+    /// A user function that this operation called is running.
+    busy: Cell<bool>,
+    truncated: Cell<Option<Truncated>>,
+}
+
+impl<R: Copy> Operation<R> {
+    /// A collective to be started once. All members of the communicator must start their
+    /// collectives in the same order (MPI 5.0, section 6.14).
+    pub fn new(peers: &Rc<Peers>, schedule: Schedule) -> Operation<R> {
+        Operation {
+            peers: peers.clone(),
+            schedule,
+            fixed: None,
+            tag: Cell::new(0),
+            next: Cell::new(0),
+            pending: RefCell::new(Vec::new()),
+            done: Cell::new(true),
+            busy: Cell::new(false),
+            truncated: Cell::new(None),
+        }
+    }
+
+    /// A persistent collective (section 6.13). All members must make them in the same order;
+    /// they may start them in any.
+    pub fn persistent(peers: &Rc<Peers>, schedule: Schedule) -> Operation<R> {
+        let number = peers.persistent.get();
+        peers.persistent.set(number.wrapping_add(1));
+        let mut operation = Operation::new(peers, schedule);
+        operation.fixed = Some(PERSISTENT | (number & NUMBERS));
+        operation
+    }
+
+    /// Makes the operation active. It must not be active already. Nothing is sent before the
+    /// first [`Operation::advance`].
+    pub fn start(&self) {
+        debug_assert!(self.done.get(), "started while active");
+        let tag = self.fixed.unwrap_or_else(|| {
+            let number = self.peers.sequence.get();
+            self.peers.sequence.set(number.wrapping_add(1));
+            number & NUMBERS
+        });
+        self.tag.set(tag);
+        self.next.set(0);
+        self.truncated.set(None);
+        self.done.set(false);
+    }
+
+    /// True when it is not active: complete, or never started.
+    pub fn is_done(&self) -> bool {
+        self.done.get()
+    }
+
+    /// What went wrong in the last run, to be asked when it is done.
+    pub fn truncated(&self) -> Option<Truncated> {
+        self.truncated.get()
+    }
+
+    /// Does what can be done now; true when the operation is complete. No borrow is held while
+    /// a user's reduction function runs; a call from inside it does nothing.
+    pub fn advance<T: Transport<Request = R>>(&self, transport: &T) -> bool {
+        if self.done.get() {
+            return true;
+        }
+        if self.busy.replace(true) {
+            return false;
+        }
+        self.run(transport);
+        self.busy.set(false);
+        self.done.get()
+    }
+
+    fn run<T: Transport<Request = R>>(&self, transport: &T) {
+        let actions = &self.schedule.actions;
+        loop {
+            let next = self.next.get();
+            match actions.get(next) {
+                None | Some(Action::Fence) => {
+                    if !self.drain(transport) {
+                        return;
+                    }
+                    if next >= actions.len() {
+                        self.done.set(true);
+                        return;
+                    }
+                }
+                Some(Action::Send { peer, data }) => self.send(transport, *peer, data),
+                Some(Action::Recv { peer, data }) => self.recv(transport, *peer, data),
+                Some(Action::Reduce { input, inout, count }) => {
+                    if let Some(reduction) = &self.schedule.reduction {
+                        // SAFETY: the schedule's vectors hold that many elements, and the
+                        // transfers into and out of them are complete.
+                        unsafe { apply(reduction, *input, *inout, *count) };
+                    }
+                }
+                // SAFETY: the caller of the collective vouches for the user's buffers until it
+                // is complete (MPI 5.0, section 6.14), the schedule owns the rest.
+                Some(Action::Copy { from, to }) => unsafe { copy(from, to) },
+            }
+            self.next.set(next + 1);
+        }
+    }
+
+    /// Takes completed transfers; true when none is left.
+    fn drain<T: Transport<Request = R>>(&self, transport: &T) -> bool {
+        let mut pending = self.pending.borrow_mut();
+        while let Some(&request) = pending.last() {
+            if !transport.is_done(request) {
+                return false;
+            }
+            let status = transport.take(request);
+            if let Some(sent) = status.truncated {
+                let error = Truncated { source: status.source, room: status.bytes, sent };
+                self.truncated.set(Some(error));
+            }
+            pending.pop();
+        }
+        true
+    }
+
+    /// The process of a peer and the tag of messages with it.
+    fn address(&self, peer: Peer) -> (Proc, i32) {
+        let tag = self.tag.get();
+        match (&self.peers.remote, peer.remote) {
+            (Some(remote), true) => (remote[peer.rank as usize], tag as i32),
+            (Some(_), false) => (self.peers.procs[peer.rank as usize], (tag | LOCAL) as i32),
+            (None, _) => (self.peers.procs[peer.rank as usize], tag as i32),
+        }
+    }
+
+    fn send<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, data: &Data) {
+        let (to, tag) = self.address(peer);
+        let tuple = Tuple { context: self.peers.context, source: self.peers.rank as i32, tag };
+        if let Some(request) = transport.isend(to, tuple, data.clone()) {
+            self.pending.borrow_mut().push(request);
+        }
+    }
+
+    fn recv<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, data: &Data) {
+        let (_, tag) = self.address(peer);
+        let pattern = Pattern { context: self.peers.context, source: peer.rank as i32, tag };
+        let request = transport.irecv(pattern, data.clone());
+        self.pending.borrow_mut().push(request);
+    }
+}
+
+/// The nonblocking and persistent collectives that are active in this process. One per process.
+pub struct Collectives {
+    active: RefCell<Vec<Rc<Operation>>>,
+}
+
+impl Collectives {
+    /// Registers with `adi`, so that any progress advances what is active.
+    pub fn new(adi: &Adi) -> Rc<Collectives> {
+        let this = Rc::new(Collectives { active: RefCell::new(Vec::new()) });
+        let hook = this.clone();
+        adi.add_hook(Rc::new(move |adi| hook.advance(adi)));
+        this
+    }
+
+    /// Starts `operation` and does what can be done at once.
+    pub fn start(&self, adi: &Adi, operation: &Rc<Operation>) {
+        operation.start();
+        if !operation.advance(adi) {
+            self.active.borrow_mut().push(operation.clone());
+        }
+    }
+
+    /// True when nothing is active.
+    pub fn is_idle(&self) -> bool {
+        self.active.borrow().is_empty()
+    }
+
+    /// Advances everything that is active; true when something completed.
+    fn advance(&self, adi: &Adi) -> bool {
+        let mut completed = false;
+        let mut index = 0;
+        // A user function may start or complete others meanwhile, so the list is not borrowed
+        // while one advances.
+        loop {
+            let Some(operation) = self.active.borrow().get(index).cloned() else { break };
+            if operation.advance(adi) {
+                completed = true;
+            }
+            index += 1;
+        }
+        if completed {
+            self.active.borrow_mut().retain(|o| !o.is_done());
+        }
+        completed
+    }
+}
+
+/// Runs a blocking collective. Returns what went wrong.
+pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Truncated> {
+    let operation: Operation = Operation::new(peers, schedule);
+    operation.start();
+    if !operation.advance(adi) {
+        adi.wait_until(&mut || operation.advance(adi));
+    }
+    operation.truncated().map_or(Ok(()), Err)
+}

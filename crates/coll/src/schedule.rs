@@ -1,0 +1,222 @@
+//! What a collective has to do on one process, as a list of actions.
+
+use crate::choose::{Algorithm, Collective, Shape, choose_with};
+use crate::memory::{Temp, at};
+use crate::peers::{Operator, Peers};
+use std::fmt;
+use std::rc::Rc;
+use tern_adi::Data;
+use tern_layout::Type;
+
+/// One step. Transfers start when the list comes to them; copies and reductions are done there
+/// and then. A fence is passed when every transfer before it is complete: it ends a round.
+#[derive(Debug)]
+pub(crate) enum Action {
+    Send { peer: Peer, data: Data },
+    Recv { peer: Peer, data: Data },
+    /// `inout = input op inout` on `count` elements of the schedule's reduction.
+    Reduce { input: *const u8, inout: *mut u8, count: i64 },
+    Copy { from: Data, to: Data },
+    Fence,
+}
+
+/// A process by rank, in the local or in the remote group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    pub rank: u32,
+    pub remote: bool,
+}
+
+/// The operation and the type of a reduction.
+#[derive(Clone)]
+pub(crate) struct Reduction {
+    pub op: Operator,
+    pub ty: Rc<Type>,
+    pub commutative: bool,
+}
+
+/// The actions of one collective on one process, with the temporaries they use. It does not
+/// change by being run, so it can be run again (persistent collectives), once at a time.
+pub struct Schedule {
+    pub(crate) actions: Vec<Action>,
+    pub(crate) reduction: Option<Reduction>,
+    _temps: Vec<Temp>,
+}
+
+impl Schedule {
+    /// True when there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+}
+
+/// The actions, one per line.
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.actions).finish()
+    }
+}
+
+/// Writes a schedule. Messages between two processes are matched in the order in which each side
+/// lists them, so algorithms must list them in the same order on both. Empty messages are left
+/// out on both sides, since MPI asks for equal signatures; [`Builder::signal`] sends one anyway.
+pub(crate) struct Builder<'a> {
+    peers: &'a Peers,
+    /// This process and the number of processes in the local group.
+    pub rank: usize,
+    pub size: usize,
+    actions: Vec<Action>,
+    reduction: Option<Reduction>,
+    temps: Vec<Temp>,
+    /// A transfer has been listed since the last fence.
+    open: bool,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(peers: &'a Peers) -> Builder<'a> {
+        Builder {
+            peers,
+            rank: peers.rank as usize,
+            size: peers.procs.len(),
+            actions: Vec::with_capacity(8),
+            reduction: None,
+            temps: Vec::new(),
+            open: false,
+        }
+    }
+
+    /// A schedule that reduces with `op` on elements of `ty`.
+    pub fn reducing(peers: &'a Peers, op: &Operator, ty: &Rc<Type>) -> Builder<'a> {
+        let mut b = Builder::new(peers);
+        let commutative = op.is_commutative();
+        b.reduction = Some(Reduction { op: op.clone(), ty: ty.clone(), commutative });
+        b
+    }
+
+    pub fn finish(self) -> Schedule {
+        Schedule { actions: self.actions, reduction: self.reduction, _temps: self.temps }
+    }
+
+    /// Size of the remote group, when this is an intercommunicator.
+    pub fn remote_size(&self) -> Option<usize> {
+        self.peers.remote.as_ref().map(|r| r.len())
+    }
+
+    /// The algorithm for `collective` in the local group, `bytes` as [`Shape`] defines it.
+    pub fn pick(&self, collective: Collective, bytes: usize) -> Algorithm {
+        let commutative = self.reduction.as_ref().is_none_or(|r| r.commutative);
+        let shape = Shape { processes: self.size, bytes: bytes as u64, commutative };
+        choose_with(&self.peers.policy, collective, shape)
+    }
+
+    pub fn send(&mut self, to: usize, data: Data) {
+        self.transfer(to, false, data, true);
+    }
+
+    pub fn recv(&mut self, from: usize, data: Data) {
+        self.transfer(from, false, data, false);
+    }
+
+    pub fn send_remote(&mut self, to: usize, data: Data) {
+        self.transfer(to, true, data, true);
+    }
+
+    pub fn recv_remote(&mut self, from: usize, data: Data) {
+        self.transfer(from, true, data, false);
+    }
+
+    fn transfer(&mut self, rank: usize, remote: bool, data: Data, out: bool) {
+        if !data.is_empty() {
+            self.push_transfer(Peer { rank: rank as u32, remote }, data, out);
+        }
+    }
+
+    fn push_transfer(&mut self, peer: Peer, data: Data, out: bool) {
+        self.open = true;
+        self.actions.push(match out {
+            true => Action::Send { peer, data },
+            false => Action::Recv { peer, data },
+        });
+    }
+
+    /// Sends a message without data.
+    pub fn signal(&mut self, to: usize, remote: bool) {
+        self.push_transfer(Peer { rank: to as u32, remote }, Data::none(), true);
+    }
+
+    /// Receives a message without data.
+    pub fn await_signal(&mut self, from: usize, remote: bool) {
+        self.push_transfer(Peer { rank: from as u32, remote }, Data::none(), false);
+    }
+
+    /// Ends the round: what follows starts when every transfer so far is complete.
+    pub fn fence(&mut self) {
+        if self.open {
+            self.actions.push(Action::Fence);
+            self.open = false;
+        }
+    }
+
+    pub fn copy(&mut self, from: Data, to: Data) {
+        if !from.is_empty() && !to.is_empty() {
+            self.actions.push(Action::Copy { from, to });
+        }
+    }
+
+    /// A temporary of `bytes` bytes.
+    pub fn temp(&mut self, bytes: usize) -> *mut u8 {
+        let temp = Temp::new(bytes);
+        let start = temp.start();
+        self.temps.push(temp);
+        start
+    }
+
+    /// The reduction. Only builders made by [`Builder::reducing`] have one.
+    fn reduction(&self) -> &Reduction {
+        match &self.reduction {
+            Some(r) => r,
+            None => unreachable!("a reduction without an operation"),
+        }
+    }
+
+    pub fn commutative(&self) -> bool {
+        self.reduction().commutative
+    }
+
+    /// Size in bytes of one element of the reduction.
+    pub fn element_size(&self) -> usize {
+        self.reduction().ty.size() as usize
+    }
+
+    /// A temporary for `count` elements of the reduction.
+    pub fn temp_elements(&mut self, count: i64) -> *mut u8 {
+        let (temp, base) = Temp::elements(count, &self.reduction().ty);
+        self.temps.push(temp);
+        base
+    }
+
+    /// The address of element `first` of a vector at `base`.
+    pub fn element(&self, base: *mut u8, first: i64) -> *mut u8 {
+        at(base, first, &self.reduction().ty)
+    }
+
+    /// Elements `first` to `end` (excluded) of a vector at `base`.
+    pub fn elements(&self, base: *mut u8, first: i64, end: i64) -> Data {
+        Data::new(self.element(base, first), end - first, &self.reduction().ty)
+    }
+
+    /// `inout = input op inout` on elements `first` to `end` (excluded) of both vectors.
+    pub fn reduce(&mut self, input: *mut u8, inout: *mut u8, first: i64, end: i64) {
+        if end > first {
+            let (input, inout) = (self.element(input, first), self.element(inout, first));
+            self.actions.push(Action::Reduce { input, inout, count: end - first });
+        }
+    }
+
+    /// Copies elements `first` to `end` (excluded) of one vector to another, unless they are one.
+    pub fn copy_elements(&mut self, from: *mut u8, to: *mut u8, first: i64, end: i64) {
+        if from != to {
+            self.copy(self.elements(from, first, end), self.elements(to, first, end));
+        }
+    }
+}

@@ -1,0 +1,573 @@
+//! One function for each collective: builds buffers from the seed, runs it on the simulated
+//! network and compares all memory with what the standard says.
+
+use super::Random;
+use super::memory::{Even, Memory, any_shape, even, mixed, uneven};
+use super::network::{bridge, group, run};
+use super::operators::{Combine, add, compose, fold, operator};
+use std::rc::Rc;
+use tern_coll::*;
+
+/// One run.
+pub struct Case {
+    pub policy: Policy,
+    /// Processes in the group, and in the other one: 0 for an intracommunicator.
+    pub size: usize,
+    pub remote: usize,
+    pub units: usize,
+    pub seed: u64,
+}
+
+impl Case {
+    fn random(&self) -> Random {
+        Random::new(self.seed)
+    }
+
+    fn members(&self) -> Vec<Rc<Peers>> {
+        match self.remote {
+            0 => group(self.size, self.policy),
+            remote => bridge(self.size, remote, self.policy),
+        }
+    }
+
+    fn run(&self, members: &[Rc<Peers>], schedules: Vec<Schedule>) {
+        run(members, schedules, self.seed ^ 0x5555);
+    }
+
+    /// Members are numbered through: those of the group, then those of the other.
+    fn all(&self) -> usize {
+        self.size + self.remote
+    }
+
+    /// The members that member `i` gets data from: its own group, or the other one.
+    fn sources(&self, i: usize) -> std::ops::Range<usize> {
+        match (self.remote, i < self.size) {
+            (0, _) => 0..self.size,
+            (_, true) => self.size..self.all(),
+            (_, false) => 0..self.size,
+        }
+    }
+
+    fn rank(&self, i: usize) -> usize {
+        if i < self.size { i } else { i - self.size }
+    }
+
+    /// A root for every member; the root is in the group.
+    fn roots(&self, root: usize) -> Vec<Root> {
+        let role = |i| match (self.remote, i) {
+            (0, _) => Root::Rank(root as u32),
+            (_, i) if i == root => Root::Root,
+            (_, i) if i < self.size => Root::None,
+            _ => Root::Rank(root as u32),
+        };
+        (0..self.all()).map(role).collect()
+    }
+
+    /// The members that take part in a rooted collective as other than the root.
+    fn leaves(&self) -> std::ops::Range<usize> {
+        if self.remote == 0 { 0..self.size } else { self.size..self.all() }
+    }
+}
+
+fn any_even(random: &mut Random, units: usize, blocks: usize) -> Even {
+    let shape = any_shape(random);
+    even(random, &shape, units, blocks)
+}
+
+fn evens(random: &mut Random, n: usize, units: usize, blocks: impl Fn(usize) -> usize) -> Vec<Even> {
+    (0..n).map(|i| any_even(random, units, blocks(i))).collect()
+}
+
+/// How many units each of `n` ranks has.
+fn any_units(random: &mut Random, n: usize, most: usize) -> Vec<usize> {
+    (0..n).map(|_| if random.one_in(4) { 0 } else { random.below(most + 1) }).collect()
+}
+
+fn check(what: &str, memory: &[&Memory], expected: &[Memory]) {
+    assert_eq!(memory.len(), expected.len());
+    for (i, (have, want)) in memory.iter().zip(expected).enumerate() {
+        have.assert_same(want, &format!("{what}, member {i}"));
+    }
+}
+
+pub fn bcast(c: &Case) {
+    let mut r = c.random();
+    let root = r.below(c.size);
+    let members = c.members();
+    let buffers = evens(&mut r, c.all(), c.units, |_| 1);
+    let roots = c.roots(root);
+    let data = buffers[root].memory.read(0);
+    let mut expected: Vec<Memory> = buffers.iter().map(|b| b.memory.clone()).collect();
+    for i in c.leaves() {
+        expected[i].write(0, &data);
+    }
+    let schedules =
+        (0..c.all()).map(|i| tern_coll::bcast(&members[i], &buffers[i].buffer, roots[i])).collect();
+    c.run(&members, schedules);
+    check("bcast", &buffers.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
+}
+
+pub fn barrier(c: &Case) {
+    let members = c.members();
+    c.run(&members, members.iter().map(|p| tern_coll::barrier(p)).collect());
+}
+
+pub fn gather(c: &Case) {
+    let mut r = c.random();
+    let root = r.below(c.size);
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    let sends = evens(&mut r, c.all(), c.units, |_| 1);
+    let recv = any_even(&mut r, c.units, c.leaves().len());
+    let mut expected = recv.memory.clone();
+    for (block, i) in c.leaves().enumerate() {
+        if !(in_place && i == root) {
+            expected.write(block, &sends[i].memory.read(0));
+        }
+    }
+    let roots = c.roots(root);
+    let schedule = |i: usize| {
+        let send = (!(in_place && i == root) && roots[i] != Root::Root && roots[i] != Root::None)
+            .then_some(&sends[i].buffer);
+        let recv = (i == root).then_some(&recv.buffer);
+        tern_coll::gather(&members[i], send, recv, roots[i])
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("gather", &[&recv.memory], &[expected]);
+}
+
+pub fn gatherv(c: &Case) {
+    let mut r = c.random();
+    let root = r.below(c.size);
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    let units = any_units(&mut r, c.leaves().len(), c.units);
+    let first = c.leaves().start;
+    let sends: Vec<Even> =
+        (0..c.leaves().len()).map(|k| any_even(&mut r, units[k], 1)).collect();
+    let recv = uneven(&mut r, &units);
+    let mut expected = recv.memory.clone();
+    for (k, send) in sends.iter().enumerate() {
+        if !(in_place && first + k == root) {
+            expected.write(k, &send.memory.read(0));
+        }
+    }
+    let roots = c.roots(root);
+    let schedule = |i: usize| {
+        let send = (c.leaves().contains(&i) && !(in_place && i == root))
+            .then(|| &sends[i - first].buffer);
+        let recv = (i == root).then_some(&recv.buffer);
+        tern_coll::gatherv(&members[i], send, recv, roots[i])
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("gatherv", &[&recv.memory], &[expected]);
+}
+
+pub fn scatter(c: &Case) {
+    let mut r = c.random();
+    let root = r.below(c.size);
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    let first = c.leaves().start;
+    let send = any_even(&mut r, c.units, c.leaves().len());
+    let recvs = evens(&mut r, c.leaves().len(), c.units, |_| 1);
+    let mut expected: Vec<Memory> = recvs.iter().map(|b| b.memory.clone()).collect();
+    for (k, memory) in expected.iter_mut().enumerate() {
+        if !(in_place && first + k == root) {
+            memory.write(0, &send.memory.read(k));
+        }
+    }
+    let roots = c.roots(root);
+    let before = send.memory.clone();
+    let schedule = |i: usize| {
+        let recv = (c.leaves().contains(&i) && !(in_place && i == root))
+            .then(|| &recvs[i - first].buffer);
+        let send = (i == root).then_some(&send.buffer);
+        tern_coll::scatter(&members[i], send, recv, roots[i])
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("scatter", &recvs.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
+    check("scatter: input", &[&send.memory], &[before]);
+}
+
+pub fn scatterv(c: &Case) {
+    let mut r = c.random();
+    let root = r.below(c.size);
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    let first = c.leaves().start;
+    let units = any_units(&mut r, c.leaves().len(), c.units);
+    let send = uneven(&mut r, &units);
+    let recvs: Vec<Even> = units.iter().map(|&u| any_even(&mut r, u, 1)).collect();
+    let mut expected: Vec<Memory> = recvs.iter().map(|b| b.memory.clone()).collect();
+    for (k, memory) in expected.iter_mut().enumerate() {
+        if !(in_place && first + k == root) {
+            memory.write(0, &send.memory.read(k));
+        }
+    }
+    let roots = c.roots(root);
+    let schedule = |i: usize| {
+        let recv = (c.leaves().contains(&i) && !(in_place && i == root))
+            .then(|| &recvs[i - first].buffer);
+        let send = (i == root).then_some(&send.buffer);
+        tern_coll::scatterv(&members[i], send, recv, roots[i])
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("scatterv", &recvs.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
+}
+
+pub fn allgather(c: &Case) {
+    let mut r = c.random();
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    // Groups may send different amounts to each other.
+    let other = if c.remote == 0 { c.units } else { r.below(c.units + 1) };
+    let units = |i: usize| if i < c.size { c.units } else { other };
+    let sends: Vec<Even> = (0..c.all()).map(|i| any_even(&mut r, units(i), 1)).collect();
+    let recvs: Vec<Even> = (0..c.all())
+        .map(|i| any_even(&mut r, units(c.sources(i).start), c.sources(i).len()))
+        .collect();
+    let mut recvs = recvs;
+    let mut expected = Vec::new();
+    for (i, recv) in recvs.iter_mut().enumerate() {
+        if in_place {
+            recv.memory.write(i, &sends[i].memory.read(0));
+        }
+        let mut memory = recv.memory.clone();
+        for (block, source) in c.sources(i).enumerate() {
+            memory.write(block, &sends[source].memory.read(0));
+        }
+        expected.push(memory);
+    }
+    let schedule = |i: usize| {
+        let send = (!in_place).then_some(&sends[i].buffer);
+        tern_coll::allgather(&members[i], send, &recvs[i].buffer)
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("allgather", &recvs.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
+}
+
+pub fn allgatherv(c: &Case) {
+    let mut r = c.random();
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    let units = any_units(&mut r, c.all(), c.units);
+    let sends: Vec<Even> = units.iter().map(|&u| any_even(&mut r, u, 1)).collect();
+    let mut recvs: Vec<_> =
+        (0..c.all()).map(|i| uneven(&mut r, &units[c.sources(i)])).collect();
+    let mut expected = Vec::new();
+    for (i, recv) in recvs.iter_mut().enumerate() {
+        if in_place {
+            recv.memory.write(i, &sends[i].memory.read(0));
+        }
+        let mut memory = recv.memory.clone();
+        for (block, source) in c.sources(i).enumerate() {
+            memory.write(block, &sends[source].memory.read(0));
+        }
+        expected.push(memory);
+    }
+    let schedule = |i: usize| {
+        let send = (!in_place).then_some(&sends[i].buffer);
+        tern_coll::allgatherv(&members[i], send, &recvs[i].buffer)
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("allgatherv", &recvs.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
+}
+
+pub fn alltoall(c: &Case) {
+    let mut r = c.random();
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    let blocks = |i: usize| c.sources(i).len();
+    let sends = evens(&mut r, c.all(), c.units, blocks);
+    let recvs = evens(&mut r, c.all(), c.units, blocks);
+    let expected = exchanged(
+        c,
+        &if in_place { refs(&recvs) } else { refs(&sends) },
+        &refs(&recvs),
+    );
+    let schedule = |i: usize| {
+        let send = (!in_place).then_some(&sends[i].buffer);
+        tern_coll::alltoall(&members[i], send, &recvs[i].buffer)
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("alltoall", &refs(&recvs), &expected);
+}
+
+fn refs(buffers: &[Even]) -> Vec<&Memory> {
+    buffers.iter().map(|b| &b.memory).collect()
+}
+
+/// The memory of all receivers after an exchange of blocks.
+fn exchanged(c: &Case, sends: &[&Memory], recvs: &[&Memory]) -> Vec<Memory> {
+    let mut expected = Vec::new();
+    for (i, recv) in recvs.iter().enumerate() {
+        let mut memory = (*recv).clone();
+        for (block, source) in c.sources(i).enumerate() {
+            memory.write(block, &sends[source].read(c.rank(i)));
+        }
+        expected.push(memory);
+    }
+    expected
+}
+
+/// Units from each member (first index) to each rank it sends to; the same both ways in place.
+fn any_matrix(c: &Case, r: &mut Random, symmetric: bool) -> Vec<Vec<usize>> {
+    let mut units: Vec<Vec<usize>> =
+        (0..c.all()).map(|i| any_units(r, c.sources(i).len(), c.units)).collect();
+    if symmetric {
+        for i in 0..c.size {
+            for j in 0..i {
+                units[i][j] = units[j][i];
+            }
+        }
+    }
+    units
+}
+
+/// What member `i` gets from each source.
+fn column(c: &Case, units: &[Vec<usize>], i: usize) -> Vec<usize> {
+    c.sources(i).map(|source| units[source][c.rank(i)]).collect()
+}
+
+pub fn alltoallv(c: &Case) {
+    let mut r = c.random();
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    let units = any_matrix(c, &mut r, in_place);
+    let sends: Vec<_> = units.iter().map(|u| uneven(&mut r, u)).collect();
+    let recvs: Vec<_> = (0..c.all()).map(|i| uneven(&mut r, &column(c, &units, i))).collect();
+    let from = if in_place { &recvs } else { &sends };
+    let memories = |list: &[super::memory::Uneven]| -> Vec<Memory> {
+        list.iter().map(|b| b.memory.clone()).collect()
+    };
+    let (before, after) = (memories(from), memories(&recvs));
+    let expected =
+        exchanged(c, &before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
+    let schedule = |i: usize| {
+        let send = (!in_place).then_some(&sends[i].buffer);
+        tern_coll::alltoallv(&members[i], send, &recvs[i].buffer)
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("alltoallv", &recvs.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
+}
+
+pub fn alltoallw(c: &Case) {
+    let mut r = c.random();
+    let in_place = c.remote == 0 && r.one_in(2);
+    let members = c.members();
+    let units = any_matrix(c, &mut r, in_place);
+    let sends: Vec<_> = units.iter().map(|u| mixed(&mut r, u)).collect();
+    let recvs: Vec<_> = (0..c.all()).map(|i| mixed(&mut r, &column(c, &units, i))).collect();
+    let from = if in_place { &recvs } else { &sends };
+    let before: Vec<Memory> = from.iter().map(|b| b.memory.clone()).collect();
+    let after: Vec<Memory> = recvs.iter().map(|b| b.memory.clone()).collect();
+    let expected =
+        exchanged(c, &before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
+    let schedule = |i: usize| {
+        let send = (!in_place).then_some(&sends[i].buffer);
+        tern_coll::alltoallw(&members[i], send, &recvs[i].buffer)
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    check("alltoallw", &recvs.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
+}
+
+/// A reduction's inputs and outputs. All members use one layout, and one element is one unit.
+struct Vectors {
+    inputs: Vec<Even>,
+    outputs: Vec<Even>,
+    in_place: bool,
+    function: Combine,
+    operator: Operator,
+}
+
+impl Vectors {
+    /// Outputs have `out(i)` units.
+    fn new(c: &Case, r: &mut Random, units: usize, out: impl Fn(usize) -> usize) -> Vectors {
+        let in_place = c.remote == 0 && r.one_in(2);
+        let shape = loop {
+            let shape = any_shape(r);
+            if shape.per_unit == 1 {
+                break shape;
+            }
+        };
+        let (function, commutative): (Combine, bool) =
+            if r.one_in(2) { (add, true) } else { (compose, false) };
+        let inputs: Vec<Even> = (0..c.all()).map(|_| even(r, &shape, units, 1)).collect();
+        let outputs = (0..c.all()).map(|i| even(r, &shape, if in_place { units } else { out(i) }, 1));
+        let mut outputs: Vec<Even> = outputs.collect();
+        if in_place {
+            for (input, output) in inputs.iter().zip(&mut outputs) {
+                output.memory.write(0, &input.memory.read(0));
+            }
+        }
+        let operator = operator(function, commutative);
+        Vectors { inputs, outputs, in_place, function, operator }
+    }
+
+    fn input(&self, i: usize) -> Option<&Buffer> {
+        (!self.in_place).then_some(&self.inputs[i].buffer)
+    }
+
+    fn fold(&self, members: std::ops::Range<usize>) -> Vec<u8> {
+        let vectors: Vec<_> = members.map(|i| self.inputs[i].memory.read(0)).collect();
+        fold(self.function, &vectors)
+    }
+
+    /// The outputs, of which those of `results` begin with that data, and the rest is as it was.
+    fn expected(&self, results: impl Fn(usize) -> Option<Vec<u8>>) -> Vec<Memory> {
+        let mut all = Vec::new();
+        for (i, output) in self.outputs.iter().enumerate() {
+            let mut memory = output.memory.clone();
+            if let Some(result) = results(i) {
+                let mut whole = memory.read(0);
+                whole[..result.len()].copy_from_slice(&result);
+                memory.write(0, &whole);
+            }
+            all.push(memory);
+        }
+        all
+    }
+
+    fn check(&self, what: &str, inputs: &[Memory], expected: &[Memory]) {
+        check(what, &refs(&self.outputs), expected);
+        check(&format!("{what}: input"), &refs(&self.inputs), inputs);
+    }
+
+    fn before(&self) -> Vec<Memory> {
+        self.inputs.iter().map(|b| b.memory.clone()).collect()
+    }
+}
+
+pub fn reduce(c: &Case) {
+    let mut r = c.random();
+    let root = r.below(c.size);
+    let members = c.members();
+    let v = Vectors::new(c, &mut r, c.units, |_| c.units);
+    let sum = v.fold(c.leaves());
+    let roots = c.roots(root);
+    // In place holds for the root only; the others give their inputs.
+    let expected = v.expected(|i| (i == root).then(|| sum.clone()));
+    let before = v.before();
+    let schedule = |i: usize| {
+        let given = c.leaves().contains(&i) && !(v.in_place && i == root);
+        let input = given.then_some(&v.inputs[i].buffer);
+        let output = (i == root).then_some(&v.outputs[i].buffer);
+        tern_coll::reduce(&members[i], input, output, &v.operator, roots[i])
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    v.check("reduce", &before, &expected);
+}
+
+pub fn allreduce(c: &Case) {
+    let mut r = c.random();
+    let members = c.members();
+    let v = Vectors::new(c, &mut r, c.units, |_| c.units);
+    let expected = v.expected(|i| Some(v.fold(c.sources(i))));
+    let before = v.before();
+    let schedule = |i: usize| {
+        tern_coll::allreduce(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator)
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    v.check("allreduce", &before, &expected);
+}
+
+pub fn reduce_scatter(c: &Case) {
+    let mut r = c.random();
+    let members = c.members();
+    let mut counts = any_units(&mut r, c.all(), c.units);
+    // Both groups cut the same total.
+    let total: usize = counts[..c.size].iter().sum();
+    if c.remote > 0 {
+        let mut left = total;
+        for count in &mut counts[c.size..] {
+            *count = r.below(left + 1);
+            left -= *count;
+        }
+        *counts.last_mut().unwrap() += left;
+    }
+    let v = Vectors::new(c, &mut r, total, |i| counts[i]);
+    let group = |i: usize| if i < c.size { 0..c.size } else { c.size..c.all() };
+    let expected = v.expected(|i| {
+        let start: usize = counts[group(i).start..i].iter().sum();
+        let sum = v.fold(c.sources(i));
+        Some(sum[start * 8..(start + counts[i]) * 8].to_vec())
+    });
+    let before = v.before();
+    let schedule = |i: usize| {
+        let counts: Vec<i64> = counts[group(i)].iter().map(|&n| n as i64).collect();
+        let output = &v.outputs[i].buffer;
+        tern_coll::reduce_scatter(&members[i], v.input(i), output, &counts, &v.operator)
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    v.check("reduce_scatter", &before, &expected);
+}
+
+pub fn reduce_scatter_block(c: &Case) {
+    let mut r = c.random();
+    let members = c.members();
+    // Each group's total is the same, so blocks are as large as the other group has members.
+    let scale = c.units.min(6);
+    let block = |i: usize| if c.remote == 0 { c.units } else { scale * c.sources(i).len() };
+    let total = block(0) * c.size;
+    let v = Vectors::new(c, &mut r, total, block);
+    let expected = v.expected(|i| {
+        let sum = v.fold(c.sources(i));
+        let start = c.rank(i) * block(i) * 8;
+        Some(sum[start..start + block(i) * 8].to_vec())
+    });
+    let before = v.before();
+    let schedule = |i: usize| {
+        let output = Buffer { count: block(i) as i64, ..v.outputs[i].buffer.clone() };
+        tern_coll::reduce_scatter_block(&members[i], v.input(i), &output, &v.operator)
+    };
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    v.check("reduce_scatter_block", &before, &expected);
+}
+
+pub fn scan(c: &Case) {
+    let mut r = c.random();
+    let members = c.members();
+    let v = Vectors::new(c, &mut r, c.units, |_| c.units);
+    let expected = v.expected(|i| Some(v.fold(0..i + 1)));
+    let before = v.before();
+    let schedule =
+        |i: usize| tern_coll::scan(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    v.check("scan", &before, &expected);
+}
+
+pub fn exscan(c: &Case) {
+    let mut r = c.random();
+    let members = c.members();
+    let v = Vectors::new(c, &mut r, c.units, |_| c.units);
+    let expected = v.expected(|i| (i > 0).then(|| v.fold(0..i)));
+    let before = v.before();
+    let schedule =
+        |i: usize| tern_coll::exscan(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
+    c.run(&members, (0..c.all()).map(schedule).collect());
+    v.check("exscan", &before, &expected);
+}
+
+/// Every collective of chapter 6, with the one whose choice it follows, and whether it exists on
+/// intercommunicators.
+pub type Run = fn(&Case);
+pub const ALL: &[(&str, Run, Collective, bool)] = &[
+    ("barrier", barrier, Collective::Barrier, true),
+    ("bcast", bcast, Collective::Bcast, true),
+    ("gather", gather, Collective::Gather, true),
+    ("gatherv", gatherv, Collective::Gather, true),
+    ("scatter", scatter, Collective::Scatter, true),
+    ("scatterv", scatterv, Collective::Scatter, true),
+    ("allgather", allgather, Collective::Allgather, true),
+    ("allgatherv", allgatherv, Collective::Allgather, true),
+    ("alltoall", alltoall, Collective::Alltoall, true),
+    ("alltoallv", alltoallv, Collective::Alltoallv, true),
+    ("alltoallw", alltoallw, Collective::Alltoallv, true),
+    ("reduce", reduce, Collective::Reduce, true),
+    ("allreduce", allreduce, Collective::Allreduce, true),
+    ("reduce_scatter", reduce_scatter, Collective::ReduceScatter, true),
+    ("reduce_scatter_block", reduce_scatter_block, Collective::ReduceScatter, true),
+    ("scan", scan, Collective::Scan, false),
+    ("exscan", exscan, Collective::Scan, false),
+];

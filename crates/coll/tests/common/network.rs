@@ -1,0 +1,355 @@
+//! A network of processes inside one thread. Messages between two processes stay in order; all
+//! else happens in an order that the seed decides. Some sends are buffered, some complete at
+//! once, some wait for their receive and read the sender's memory only when it is matched, so a
+//! schedule that relies on buffering or reuses memory too early fails.
+
+use super::Random;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use tern_adi::{Data, Pattern, Proc, Status, Tuple};
+use tern_coll::{Operation, Peers, Policy, Schedule, Transport};
+
+/// Reads the bytes that `data` describes.
+fn read(data: &Data) -> Vec<u8> {
+    let mut out = vec![0; data.len()];
+    // SAFETY: tests keep their buffers until the collective is over.
+    unsafe {
+        match data {
+            Data::Bytes(_, 0) => {}
+            Data::Bytes(at, len) => out.copy_from_slice(std::slice::from_raw_parts(*at, *len)),
+            Data::Typed { base, count, ty } => {
+                ty.pack(*base, *count, 0, &mut out);
+            }
+        }
+    }
+    out
+}
+
+fn write(data: &Data, bytes: &[u8]) {
+    // SAFETY: as in `read`.
+    unsafe {
+        match data {
+            Data::Bytes(at, _) if !bytes.is_empty() => {
+                std::slice::from_raw_parts_mut(*at, bytes.len()).copy_from_slice(bytes)
+            }
+            Data::Bytes(..) => {}
+            Data::Typed { base, count, ty } => {
+                ty.unpack(*base, *count, 0, bytes);
+            }
+        }
+    }
+}
+
+/// What a message holds: its bytes, or where they will be read when it is matched.
+enum Payload {
+    Copied(Vec<u8>),
+    Live(Data),
+}
+
+struct Message {
+    tuple: Tuple,
+    payload: Payload,
+    send: Option<usize>,
+}
+
+struct Posted {
+    pattern: Pattern,
+    data: Data,
+    request: usize,
+}
+
+/// A matched message whose bytes have not moved yet.
+struct Transfer {
+    message: Message,
+    receive: Posted,
+}
+
+#[derive(Default)]
+struct Mailbox {
+    posted: VecDeque<Posted>,
+    unexpected: VecDeque<Message>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    Done(Status),
+    Taken,
+}
+
+struct Inner {
+    random: Random,
+    mailboxes: Vec<Mailbox>,
+    /// Messages on their way, by sender and receiver.
+    wires: Vec<Vec<VecDeque<Message>>>,
+    transfers: Vec<Transfer>,
+    /// Buffered sends that are not complete yet.
+    buffered: Vec<usize>,
+    requests: Vec<State>,
+    /// Counts everything that happens, to notice a standstill.
+    activity: usize,
+    messages: usize,
+}
+
+pub struct Network {
+    inner: RefCell<Inner>,
+    procs: usize,
+}
+
+/// A process's access to the network.
+pub struct Port<'a> {
+    network: &'a Network,
+    me: usize,
+}
+
+impl Network {
+    pub fn new(procs: usize, seed: u64) -> Network {
+        let wires = || (0..procs).map(|_| VecDeque::new()).collect();
+        Network {
+            procs,
+            inner: RefCell::new(Inner {
+                random: Random::new(seed),
+                mailboxes: (0..procs).map(|_| Mailbox::default()).collect(),
+                wires: (0..procs).map(|_| wires()).collect(),
+                transfers: Vec::new(),
+                buffered: Vec::new(),
+                requests: Vec::new(),
+                activity: 0,
+                messages: 0,
+            }),
+        }
+    }
+
+    pub fn port(&self, me: usize) -> Port<'_> {
+        Port { network: self, me }
+    }
+
+    /// How many messages were sent so far.
+    pub fn messages(&self) -> usize {
+        self.inner.borrow().messages
+    }
+
+    /// Lets one random thing happen; false when nothing is under way.
+    fn step(&self) -> bool {
+        self.inner.borrow_mut().step()
+    }
+
+    /// Advances the operations (process and operation) in random order until all are done.
+    /// Panics when they stand still, or when messages or receives are left over.
+    pub fn run(&self, operations: &[(usize, &Operation<usize>)]) {
+        let mut last = usize::MAX;
+        loop {
+            for _ in 0..operations.len() {
+                let i = self.inner.borrow_mut().random.below(operations.len());
+                let (proc, operation) = operations[i];
+                operation.advance(&self.port(proc));
+                self.step();
+            }
+            if operations.iter().all(|(_, o)| o.is_done()) {
+                break;
+            }
+            let activity = self.inner.borrow().activity;
+            if activity == last && !self.step() {
+                let mut stuck = vec![];
+                for (proc, operation) in operations {
+                    if !operation.advance(&self.port(*proc)) {
+                        stuck.push(*proc);
+                    }
+                }
+                let now = self.inner.borrow().activity;
+                assert!(now != activity || stuck.is_empty(), "deadlock: processes {stuck:?} wait");
+            }
+            last = activity;
+        }
+        while self.step() {}
+        self.check_clean();
+    }
+
+    fn check_clean(&self) {
+        let inner = self.inner.borrow();
+        for (proc, mailbox) in inner.mailboxes.iter().enumerate() {
+            assert!(mailbox.posted.is_empty(), "receives left at process {proc}");
+            assert!(mailbox.unexpected.is_empty(), "messages left at process {proc}");
+        }
+        let open = inner.requests.iter().filter(|r| **r != State::Taken).count();
+        assert_eq!(open, 0, "requests that nobody took");
+    }
+}
+
+impl Inner {
+    fn step(&mut self) -> bool {
+        let choice = self.random.below(3);
+        for attempt in 0..3 {
+            let moved = match (choice + attempt) % 3 {
+                0 => self.deliver(),
+                1 => self.complete_transfer(),
+                _ => self.complete_buffered(),
+            };
+            if moved {
+                self.activity += 1;
+                return true;
+            }
+        }
+        false
+    }
+
+    fn request(&mut self) -> usize {
+        self.requests.push(State::Open);
+        self.requests.len() - 1
+    }
+
+    /// Takes the first message from a random wire to its receiver.
+    fn deliver(&mut self) -> bool {
+        let n = self.wires.len();
+        let start = self.random.below(n * n);
+        for i in 0..n * n {
+            let (from, to) = ((start + i) % (n * n) / n, (start + i) % n);
+            let Some(message) = self.wires[from][to].pop_front() else { continue };
+            let mailbox = &mut self.mailboxes[to];
+            match mailbox.posted.iter().position(|p| p.pattern.matches(&message.tuple)) {
+                Some(at) => {
+                    let receive = mailbox.posted.remove(at).unwrap();
+                    self.transfers.push(Transfer { message, receive });
+                }
+                None => mailbox.unexpected.push_back(message),
+            }
+            return true;
+        }
+        false
+    }
+
+    fn complete_transfer(&mut self) -> bool {
+        if self.transfers.is_empty() {
+            return false;
+        }
+        let at = self.random.below(self.transfers.len());
+        let Transfer { message, receive } = self.transfers.swap_remove(at);
+        let bytes = match &message.payload {
+            Payload::Copied(bytes) => bytes.clone(),
+            Payload::Live(data) => read(data),
+        };
+        assert_eq!(bytes.len(), receive.data.len(), "lengths of {:?} differ", message.tuple);
+        write(&receive.data, &bytes);
+        let Tuple { source, tag, .. } = message.tuple;
+        let status = Status { source, tag, bytes: bytes.len() as u64, ..Status::default() };
+        self.requests[receive.request] = State::Done(status);
+        if let Some(send) = message.send {
+            self.requests[send] = State::Done(Status::default());
+        }
+        true
+    }
+
+    fn complete_buffered(&mut self) -> bool {
+        if self.buffered.is_empty() {
+            return false;
+        }
+        let at = self.random.below(self.buffered.len());
+        let request = self.buffered.swap_remove(at);
+        self.requests[request] = State::Done(Status::default());
+        true
+    }
+}
+
+impl Transport for Port<'_> {
+    type Request = usize;
+
+    fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<usize> {
+        let mut inner = self.network.inner.borrow_mut();
+        assert!(tuple.tag >= 0, "tag {}", tuple.tag);
+        assert!((to as usize) < self.network.procs);
+        assert_ne!(to as usize, self.me, "messages to oneself are copies");
+        inner.activity += 1;
+        inner.messages += 1;
+        let kind = inner.random.below(3);
+        let (payload, send) = match kind {
+            0 => (Payload::Copied(read(&data)), None),
+            1 => {
+                let request = inner.request();
+                inner.buffered.push(request);
+                (Payload::Copied(read(&data)), Some(request))
+            }
+            _ => (Payload::Live(data), Some(inner.request())),
+        };
+        // A buffered send is completed apart from its message.
+        let tied = if kind == 2 { send } else { None };
+        inner.wires[self.me][to as usize].push_back(Message { tuple, payload, send: tied });
+        send
+    }
+
+    fn irecv(&self, pattern: Pattern, data: Data) -> usize {
+        let mut inner = self.network.inner.borrow_mut();
+        inner.activity += 1;
+        // Nobody may read what has not come yet.
+        write(&data, &vec![0xEE; data.len()]);
+        let request = inner.request();
+        let receive = Posted { pattern, data, request };
+        let mailbox = &mut inner.mailboxes[self.me];
+        match mailbox.unexpected.iter().position(|m| pattern.matches(&m.tuple)) {
+            Some(at) => {
+                let message = mailbox.unexpected.remove(at).unwrap();
+                inner.transfers.push(Transfer { message, receive });
+            }
+            None => mailbox.posted.push_back(receive),
+        }
+        request
+    }
+
+    fn is_done(&self, request: usize) -> bool {
+        let state = self.network.inner.borrow().requests[request];
+        assert!(state != State::Taken, "asked after a request that was taken");
+        state != State::Open
+    }
+
+    fn take(&self, request: usize) -> Status {
+        let mut inner = self.network.inner.borrow_mut();
+        inner.activity += 1;
+        match std::mem::replace(&mut inner.requests[request], State::Taken) {
+            State::Done(status) => status,
+            _ => panic!("took a request that is not done"),
+        }
+    }
+}
+
+/// The members of a communicator, each with its own view. Processes are numbered backwards, so
+/// that ranks are not taken for process numbers.
+pub fn group(size: usize, policy: Policy) -> Vec<Rc<Peers>> {
+    let procs: Rc<[Proc]> = (0..size as Proc).rev().collect();
+    let view = |rank| {
+        let mut peers = Peers::new(7, rank as u32, procs.clone(), None);
+        peers.policy = policy;
+        Rc::new(peers)
+    };
+    (0..size).map(view).collect()
+}
+
+/// The members of an intercommunicator: first those of one group, then those of the other.
+pub fn bridge(a: usize, b: usize, policy: Policy) -> Vec<Rc<Peers>> {
+    let first: Rc<[Proc]> = (0..a as Proc).rev().collect();
+    let second: Rc<[Proc]> = (a as Proc..(a + b) as Proc).rev().collect();
+    let view = |rank, own: &Rc<[Proc]>, other: &Rc<[Proc]>| {
+        let mut peers = Peers::new(9, rank as u32, own.clone(), Some(other.clone()));
+        peers.policy = policy;
+        Rc::new(peers)
+    };
+    let mut all: Vec<_> = (0..a).map(|r| view(r, &first, &second)).collect();
+    all.extend((0..b).map(|r| view(r, &second, &first)));
+    all
+}
+
+/// Runs one collective on all members; returns the number of messages.
+pub fn run(members: &[Rc<Peers>], schedules: Vec<Schedule>, seed: u64) -> usize {
+    let network = Network::new(members.len(), seed);
+    let operations: Vec<Operation<usize>> =
+        members.iter().zip(schedules).map(|(p, s)| Operation::new(p, s)).collect();
+    for operation in &operations {
+        operation.start();
+    }
+    let list: Vec<_> = members
+        .iter()
+        .zip(&operations)
+        .map(|(p, o)| (p.procs[p.rank as usize] as usize, o))
+        .collect();
+    network.run(&list);
+    network.messages()
+}
