@@ -3,7 +3,7 @@
 #
 # Usage: demo/run.sh [PREFIX] [RANKS]     [target/prefix, 4]
 #   DEMO_DIR     where programs and the picture go [target/demo]
-#   MPI4PY_DIR, MPI4PY_SDIST   see tests/mpi4py-build.sh
+#   MPI4PY_DIR, MPI4PY_BUILT, MPI4PY_SDIST   see tests/mpi4py-build.sh
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

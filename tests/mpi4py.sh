@@ -6,7 +6,7 @@
 #   --all               also what tests/mpi4py-not-yet.txt lists
 #   MPI4PY_TIMEOUT      seconds for one run of the suite [1200]
 #   MPI4PY_ARGUMENTS    more arguments for the suite, such as "-i test_comm"
-#   MPI4PY_DIR, MPI4PY_SDIST   see mpi4py-build.sh
+#   MPI4PY_DIR, MPI4PY_BUILT, MPI4PY_SDIST   see mpi4py-build.sh
 # Exit code: 0 when no test failed and every rank came to its end.
 set -eu
 

@@ -1,0 +1,193 @@
+//! The runner as a whole, on a library that is not one: a script in place of mpiexec prints
+//! figures, fails or hangs as told.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder that is removed with the value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tern-bench-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An installed prefix whose mpiexec is the script, and sources of a program that it ignores.
+fn fake(folder: &Path, script: &str) {
+    for part in ["prefix/bin", "prefix/lib", "prefix/include", "source"] {
+        fs::create_dir_all(folder.join(part)).unwrap();
+    }
+    fs::write(folder.join("prefix/include/mpi.h"), "").unwrap();
+    fs::write(
+        folder.join("source/main.c"),
+        "#include <mpi.h>\nint main(void) { return 0; }\n",
+    )
+    .unwrap();
+    fs::write(folder.join("empty.c"), "int tern_fake;\n").unwrap();
+    let library = folder.join("prefix/lib/libmpi_abi.so.1");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(library)
+        .arg(folder.join("empty.c"))
+        .status()
+        .expect("these tests need a C compiler");
+    assert!(compiled.success());
+    let launcher = folder.join("prefix/bin/mpiexec");
+    fs::write(&launcher, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn bench(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tern-bench"))
+        .args(arguments)
+        .args(["--cores", "1", "--tern"])
+        .arg(folder.join("prefix"))
+        .arg("--source")
+        .arg(folder.join("source"))
+        .arg("--output")
+        .arg(folder.join("out"))
+        .env("TERN_PEERS_DIR", folder.join("no-peers"))
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn figures_come_into_the_table_and_the_files() {
+    let scratch = Scratch::new("figures");
+    fake(
+        &scratch.0,
+        "echo 'a warning of the library'; echo 'rate 8 30.5 M/s low=1'",
+    );
+    let output = bench(
+        &scratch.0,
+        &[
+            "p2p",
+            "--only",
+            "rate",
+            "--rounds",
+            "3",
+            "--libraries",
+            "tern",
+        ],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("| rate | 8 B | M/s | **30.5** ±0 | - |"));
+    let csv = fs::read_to_string(scratch.0.join("out/figures.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 3, "{csv}");
+    let json = fs::read_to_string(scratch.0.join("out/figures.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["figures"][0]["median"], 30.5);
+    assert_eq!(json["figures"][0]["rounds"], 3);
+}
+
+#[test]
+fn a_missing_peer_is_told_and_does_not_stop_the_others() {
+    let scratch = Scratch::new("missing");
+    fake(&scratch.0, "echo 'rate 8 30.5 M/s'");
+    let output = bench(&scratch.0, &["p2p", "--only", "rate", "--rounds", "1"]);
+    assert!(output.status.success());
+    for peer in ["mpich", "openmpi", "openmpi-ucx", "impi"] {
+        assert!(
+            text(&output.stderr).contains(&format!("SKIPPED {peer}")),
+            "{peer}"
+        );
+        assert!(
+            text(&output.stdout).contains(&format!("- {peer}, all: ")),
+            "{peer}"
+        );
+    }
+}
+
+#[test]
+fn a_benchmark_that_fails_leaves_its_neighbours_their_figures() {
+    let scratch = Scratch::new("neighbours");
+    let script = "case \"$*\" in *bcast*) echo tern_mpi_bench: no bcast >&2; exit 1;; esac\n\
+                  echo 'barrier 0 0.1 us'";
+    fake(&scratch.0, script);
+    let output = bench(
+        &scratch.0,
+        &[
+            "coll",
+            "--only",
+            "barrier,bcast",
+            "--rounds",
+            "2",
+            "--libraries",
+            "tern",
+        ],
+    );
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("| barrier | 0 B | us | **0.100** ±0 | - |"),
+        "{table}"
+    );
+    assert!(
+        table.contains("- tern, bcast with 2 ranks: exit status: 1: tern_mpi_bench: no bcast"),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_library_that_hangs_is_stopped_and_told() {
+    let scratch = Scratch::new("hang");
+    fake(&scratch.0, "sleep 1000");
+    let arguments = [
+        "p2p",
+        "--only",
+        "rate",
+        "--rounds",
+        "2",
+        "--libraries",
+        "tern",
+        "--timeout",
+        "1",
+    ];
+    let output = bench(&scratch.0, &arguments);
+    assert!(
+        !output.status.success(),
+        "nothing was measured, so this is a failure"
+    );
+    assert!(text(&output.stdout).contains("stopped after 1 s"));
+}
+
+#[test]
+fn start_up_figures_include_the_wall_time() {
+    let scratch = Scratch::new("startup");
+    fake(
+        &scratch.0,
+        "case \"$*\" in *hello*) echo 'hello 2 1.5 ms';; *) echo 'memory 2 3.5 MiB';; esac",
+    );
+    let arguments = [
+        "startup",
+        "--ranks",
+        "2",
+        "--rounds",
+        "1",
+        "--libraries",
+        "tern",
+    ];
+    let output = bench(&scratch.0, &arguments);
+    let table = text(&output.stdout);
+    for row in [
+        "| hello | 2 ranks | ms |",
+        "| launch | 2 ranks | ms |",
+        "| memory | 2 ranks | MiB |",
+    ] {
+        assert!(table.contains(row), "{table}");
+    }
+}
