@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(code("./tern-no-such-program", None), NOT_FOUND);
         assert_eq!(code("/etc/passwd", None), NOT_EXECUTABLE);
         assert_eq!(code("/etc", None), NOT_EXECUTABLE);
-        assert_eq!(code("passwd", Some("/etc")), NOT_EXECUTABLE);
+        assert_eq!(code("hosts", Some("/etc")), NOT_EXECUTABLE);
         assert_eq!(code("sh", Some("/nonexistent")), NOT_FOUND);
     }
 }
