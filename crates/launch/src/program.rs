@@ -154,7 +154,11 @@ mod tests {
         assert_eq!(code("./tern-no-such-program", None), NOT_FOUND);
         assert_eq!(code("/etc/passwd", None), NOT_EXECUTABLE);
         assert_eq!(code("/etc", None), NOT_EXECUTABLE);
-        assert_eq!(code("hosts", Some("/etc")), NOT_EXECUTABLE);
+        let dir = std::env::temp_dir().join(format!("tern-program-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("tern-plain-file"), "text").unwrap();
+        assert_eq!(code("tern-plain-file", dir.to_str()), NOT_EXECUTABLE);
+        std::fs::remove_dir_all(dir).unwrap();
         assert_eq!(code("sh", Some("/nonexistent")), NOT_FOUND);
     }
 }
