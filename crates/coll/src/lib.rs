@@ -11,6 +11,8 @@
 
 mod alg;
 mod choose;
+pub mod fast;
+pub mod lines;
 mod memory;
 mod operation;
 pub mod ops;

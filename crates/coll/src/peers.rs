@@ -1,9 +1,10 @@
 //! Who takes part in a collective, and with which memory.
 
 use crate::choose::Policy;
-use std::cell::Cell;
+use crate::lines::Lines;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
-use tern_adi::{Data, Proc};
+use tern_adi::{Adi, Data, Proc};
 use tern_layout::Type;
 
 /// The processes of one communicator as collectives see them. One per communicator.
@@ -25,13 +26,24 @@ pub struct Peers {
     pub persistent: Cell<u32>,
     /// Algorithms that the user forces.
     pub policy: Policy,
+    /// A number that no earlier communicator with the same context had at any member: it tells
+    /// this communicator's turns on the control lines from theirs.
+    pub epoch: u32,
+    /// The control lines, looked for at first use.
+    lines: OnceCell<Option<Lines>>,
 }
 
 impl Peers {
     /// A communicator on which no collective has run, with the algorithms that TERN_COLL asks
     /// for. The context must be one that only collectives use; both sides of an
     /// intercommunicator must have the same one.
-    pub fn new(context: u32, rank: u32, procs: Rc<[Proc]>, remote: Option<Rc<[Proc]>>) -> Peers {
+    pub fn new(
+        context: u32,
+        rank: u32,
+        procs: Rc<[Proc]>,
+        remote: Option<Rc<[Proc]>>,
+        epoch: u32,
+    ) -> Peers {
         Peers {
             context,
             rank,
@@ -40,7 +52,19 @@ impl Peers {
             sequence: Cell::new(0),
             persistent: Cell::new(0),
             policy: Policy::from_settings(),
+            epoch,
+            lines: OnceCell::new(),
         }
+    }
+
+    /// The control lines of this communicator, if it has them and they are not switched off.
+    #[inline]
+    pub fn lines(&self, adi: &Adi) -> Option<&Lines> {
+        let find = || {
+            let wanted = tern_settings::COLL_LINES.get();
+            wanted.then(|| Lines::new(adi, self, self.epoch)).flatten()
+        };
+        self.lines.get_or_init(find).as_ref()
     }
 
     /// Processes in the local group.

@@ -13,8 +13,8 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Payload bytes in the cell itself, of which the first 56 share the turn's cache line.
-const INLINE: usize = 120;
+/// Payload bytes in the cell itself, of which the first 48 share the turn's cache line.
+const INLINE: usize = 112;
 /// Where the payload buffers begin.
 const BUFFERS: usize = 4096;
 
@@ -22,6 +22,8 @@ const BUFFERS: usize = 4096;
 #[repr(C, align(128))]
 struct Cell {
     turn: AtomicU64,
+    /// What the owner takes the operation for, so that peers can tell a mismatch.
+    label: AtomicU64,
     inline: [u8; INLINE],
 }
 
@@ -69,7 +71,9 @@ impl LineArea {
 
     /// Publishes a turn without payload. Only the owner does.
     #[inline]
-    pub fn publish(&self, turn: u64) {
+    pub fn publish(&self, turn: u64, label: u64) {
+        // SAFETY: mapped (contract of `new`).
+        unsafe { &(*self.cell(turn)).label }.store(label, Ordering::Relaxed);
         // Release: pairs with the acquire in `reached`; what was read of the peers in earlier
         // turns was read before this.
         self.turn(turn).store(turn, Ordering::Release);
@@ -78,11 +82,11 @@ impl LineArea {
     /// Publishes a turn with `len` bytes that `write` fills. Only the owner does, when every peer
     /// has reached `turn - 1`.
     #[inline]
-    pub fn publish_with(&self, turn: u64, len: usize, write: impl FnOnce(&mut [u8])) {
+    pub fn publish_with(&self, turn: u64, label: u64, len: usize, write: impl FnOnce(&mut [u8])) {
         // SAFETY: inside the area; no peer reads it now, since all have reached `turn - 1` and so
         // are done with `turn - 2`, the last one in this cell.
         write(unsafe { slice::from_raw_parts_mut(self.payload(turn, len), len) });
-        self.publish(turn);
+        self.publish(turn, label);
     }
 
     /// True when the owner has published `turn`, or a later one in the same cell.
@@ -90,6 +94,13 @@ impl LineArea {
     pub fn reached(&self, turn: u64) -> bool {
         // Acquire: pairs with the release in `publish`.
         self.turn(turn).load(Ordering::Acquire) >= turn
+    }
+
+    /// The label of `turn`, once it is reached and while the owner has not gone two turns on.
+    #[inline]
+    pub fn label(&self, turn: u64) -> u64 {
+        // SAFETY: mapped (contract of `new`).
+        unsafe { &(*self.cell(turn)).label }.load(Ordering::Relaxed)
     }
 
     /// True when the owner has published `turn` or any later one.

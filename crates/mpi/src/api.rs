@@ -8,11 +8,8 @@ pub use crate::status_count::{
     get_count, get_elements, get_elements_x, status_set_elements, status_set_elements_x,
 };
 pub use crate::type_create::{
-    type_contiguous, type_contiguous_c, type_create_darray, type_create_darray_c, type_create_hindexed,
-    type_create_hindexed_block, type_create_hindexed_block_c, type_create_hindexed_c, type_create_hvector,
-    type_create_hvector_c, type_create_indexed_block, type_create_indexed_block_c, type_create_resized,
-    type_create_resized_c, type_create_struct, type_create_struct_c, type_create_subarray,
-    type_create_subarray_c, type_indexed, type_indexed_c, type_vector, type_vector_c,
+    type_contiguous, type_create_darray, type_create_hindexed, type_create_hindexed_block, type_create_hvector,
+    type_create_indexed_block, type_create_resized, type_create_struct, type_create_subarray, type_indexed, type_vector,
 };
 pub use crate::type_fortran::{
     type_create_f90_complex, type_create_f90_integer, type_create_f90_real, type_get_value_index, type_match_size,
@@ -38,23 +35,3 @@ pub use crate::p2p::{
     send, send_init, sendrecv, sendrecv_replace, ssend, ssend_init,
 };
 pub use crate::probe::{improbe, imrecv, iprobe, mprobe, mrecv, probe};
-pub use crate::collective::{
-    allgather, allgatherv, allreduce, alltoall, alltoallv, alltoallw, barrier, bcast, exscan, gather, gatherv,
-    reduce, reduce_scatter, reduce_scatter_block, scan, scatter, scatterv,
-};
-pub use crate::collective_nb::{
-    iallgather, iallgatherv, iallreduce, ialltoall, ialltoallv, ialltoallw, ibarrier, ibcast, iexscan,
-    igather, igatherv, ireduce, ireduce_scatter, ireduce_scatter_block, iscan, iscatter, iscatterv,
-};
-pub use crate::collective_persistent::{
-    allgather_init, allgatherv_init, allreduce_init, alltoall_init, alltoallv_init, alltoallw_init,
-    barrier_init, bcast_init, exscan_init, gather_init, gatherv_init, reduce_init, reduce_scatter_block_init,
-    reduce_scatter_init, scan_init, scatter_init, scatterv_init,
-};
-pub use crate::neighbor::{
-    ineighbor_allgather, ineighbor_allgatherv, ineighbor_alltoall, ineighbor_alltoallv, ineighbor_alltoallw,
-    neighbor_allgather, neighbor_allgather_init, neighbor_allgatherv, neighbor_allgatherv_init,
-    neighbor_alltoall, neighbor_alltoall_init, neighbor_alltoallv, neighbor_alltoallv_init,
-    neighbor_alltoallw, neighbor_alltoallw_init,
-};
-pub use crate::op::{op_commutative, op_create, op_create_c, op_free, reduce_local};

@@ -164,16 +164,16 @@ fn attach(place: &Place, address: *mut u8, size: i64) -> Result<()> {
 }
 
 /// Stores address and size of the buffer, once nothing of it is in use; it is attached no more.
-fn detach(place: &Place, address: Out<*mut u8>, size: OutCount) -> Result<()> {
+fn detach(place: &Place, address: Out<usize>, size: OutCount) -> Result<()> {
     let pool = place.borrow_mut().take();
     let Some(pool) = pool else {
         // Nothing attached: an empty buffer (section 3.6).
-        address.set(std::ptr::null_mut());
+        address.set(0);
         size.set(0);
         return Ok(());
     };
     pool.flush();
-    address.set(pool.address);
+    address.set(pool.address as usize);
     size.set(if pool.is_automatic() { 0 } else { pool.size });
     Ok(())
 }
@@ -197,7 +197,7 @@ fn iflush(place: &Place, request: Out<usize>) -> Result<()> {
 pub fn buffer_attach(buffer: *mut u8, size: i64) -> Result<()> {
     attach(PROCESS.get(), buffer, size)
 }
-pub fn buffer_detach(buffer: Out<*mut u8>, size: OutCount) -> Result<()> {
+pub fn buffer_detach(buffer: Out<usize>, size: OutCount) -> Result<()> {
     detach(PROCESS.get(), buffer, size)
 }
 pub fn buffer_flush() -> Result<()> {
@@ -209,7 +209,7 @@ pub fn buffer_iflush(request: Out<usize>) -> Result<()> {
 pub fn comm_attach_buffer(comm: Rc<Comm>, buffer: *mut u8, size: i64) -> Result<()> {
     attach(&comm.buffer, buffer, size)
 }
-pub fn comm_detach_buffer(comm: Rc<Comm>, buffer: Out<*mut u8>, size: OutCount) -> Result<()> {
+pub fn comm_detach_buffer(comm: Rc<Comm>, buffer: Out<usize>, size: OutCount) -> Result<()> {
     detach(&comm.buffer, buffer, size)
 }
 pub fn comm_flush_buffer(comm: Rc<Comm>) -> Result<()> {

@@ -4,10 +4,8 @@ use std::sync::Once;
 
 use crate::ALL;
 
-/// Names that mpiexec sets for the processes that it starts.
-const INTERNAL: [&str; 3] = ["TERN_LAUNCH", "TERN_RANK", "TERN_SIZE"];
-/// Start of the names that tests use.
-const TEST: &str = "TERN_TEST";
+/// Names that Tern's own programs pass to each other, and names for tests.
+const INTERNAL: [&str; 2] = ["TERN_LAUNCH", "TERN_TEST"];
 
 /// Reads all settings from the environment if that was not done yet, and prints a warning line for
 /// each thing that is wrong. In a job, rank 0 speaks for all, and does not repeat what the
@@ -40,7 +38,7 @@ pub fn problems(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(S
 
 /// Checks one environment variable; the error is a line for the user. Names without `TERN_` pass.
 pub fn check(name: &str, value: &str) -> Result<(), String> {
-    if !name.starts_with("TERN_") || INTERNAL.contains(&name) || name.starts_with(TEST) {
+    if !name.starts_with("TERN_") || INTERNAL.iter().any(|internal| name.starts_with(internal)) {
         return Ok(());
     }
     match ALL.iter().find(|entry| entry.name() == name) {
@@ -98,7 +96,7 @@ fn nearest(name: &str) -> Option<&'static str> {
 }
 
 /// How many letters must be added, removed or replaced to turn one word into the other.
-pub fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b = b.as_bytes();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.bytes().enumerate() {

@@ -316,7 +316,7 @@ impl Transport for Port<'_> {
 pub fn group(size: usize, policy: Policy) -> Vec<Rc<Peers>> {
     let procs: Rc<[Proc]> = (0..size as Proc).rev().collect();
     let view = |rank| {
-        let mut peers = Peers::new(7, rank as u32, procs.clone(), None);
+        let mut peers = Peers::new(7, rank as u32, procs.clone(), None, 0);
         peers.policy = policy;
         Rc::new(peers)
     };
@@ -328,7 +328,7 @@ pub fn bridge(a: usize, b: usize, policy: Policy) -> Vec<Rc<Peers>> {
     let first: Rc<[Proc]> = (0..a as Proc).rev().collect();
     let second: Rc<[Proc]> = (a as Proc..(a + b) as Proc).rev().collect();
     let view = |rank, own: &Rc<[Proc]>, other: &Rc<[Proc]>| {
-        let mut peers = Peers::new(9, rank as u32, own.clone(), Some(other.clone()));
+        let mut peers = Peers::new(9, rank as u32, own.clone(), Some(other.clone()), 0);
         peers.policy = policy;
         Rc::new(peers)
     };

@@ -1,0 +1,219 @@
+//! The fast path of blocking collectives: over shared control lines, when the communicator has
+//! them and the data is small. Each function returns `None` when the schedules must do it; the
+//! answer depends only on what all members know, so all of them take the same path.
+
+use crate::lines::{Lines, Mismatch, Vector};
+use crate::peers::{Buffer, Operator, Peers};
+use tern_adi::Adi;
+use tern_layout::Type;
+
+/// Done, or what the members disagree about.
+pub type Fast = Option<Result<(), Mismatch>>;
+
+/// Most bytes that one member reads in an operation in which all read from all.
+const ALL_TO_ALL: usize = 128 << 10;
+/// Longest broadcast that goes through the lines, in parts.
+const BCAST: usize = 256 << 10;
+
+/// Packs the elements at `base` into `out`.
+fn pack(base: *const u8, count: i64, ty: &Type, from: usize, out: &mut [u8]) {
+    // SAFETY: the program's buffer holds `count` elements of `ty` (MPI's own rule), which are at
+    // least `from + out.len()` bytes.
+    unsafe { ty.pack(base, count, from as u64, out) };
+}
+
+/// Unpacks into the elements at `base`.
+fn unpack(base: *mut u8, count: i64, ty: &Type, from: usize, bytes: &[u8]) {
+    // SAFETY: as in `pack`.
+    unsafe { ty.unpack(base, count, from as u64, bytes) };
+}
+
+/// Where block `rank` of a buffer begins: blocks follow each other by extent.
+fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
+    let step = buffer.count * buffer.ty.extent();
+    buffer.base.wrapping_offset((rank as i64 * step) as isize)
+}
+
+/// Puts the packed `bytes` into block `rank`.
+fn put(buffer: &Buffer, rank: usize, bytes: &[u8]) {
+    unpack(block(buffer, rank), buffer.count, &buffer.ty, 0, bytes);
+}
+
+/// Packs block `rank` into `out`.
+fn get(buffer: &Buffer, rank: usize, out: &mut [u8]) {
+    pack(block(buffer, rank), buffer.count, &buffer.ty, 0, out);
+}
+
+/// Copies one block of `from` to block `rank` of `to` within the process.
+fn own(from: &Buffer, at: usize, to: &Buffer, rank: usize) {
+    // SAFETY: both are the program's buffers, of the same signature (MPI's own rule).
+    unsafe {
+        Type::copy(&from.ty, block(from, at), from.count, &to.ty, block(to, rank), to.count);
+    }
+}
+
+fn lines<'a>(adi: &Adi, peers: &'a Peers) -> Option<&'a Lines> {
+    peers.lines(adi)
+}
+
+pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
+    Some(lines(adi, peers)?.barrier(adi))
+}
+
+pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
+    let lines = lines(adi, peers)?;
+    let len = buffer.bytes();
+    if len > BCAST {
+        return None;
+    }
+    let send = |at: usize, out: &mut [u8]| pack(buffer.base, buffer.count, &buffer.ty, at, out);
+    let take = |at: usize, bytes: &[u8]| unpack(buffer.base, buffer.count, &buffer.ty, at, bytes);
+    Some(lines.bcast(adi, root as usize, len, send, take))
+}
+
+/// `send` is `None` for MPI_IN_PLACE at the root; `recv` is there at the root.
+pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
+    let lines = lines(adi, peers)?;
+    let len = send.or(recv)?.bytes();
+    if len > lines.capacity() || len * lines.size() > ALL_TO_ALL {
+        return None;
+    }
+    let root = root as usize;
+    if let (Some(send), Some(recv), true) = (send, recv, peers.rank as usize == root) {
+        own(send, 0, recv, root);
+    }
+    let give = |out: &mut [u8]| send.into_iter().for_each(|send| get(send, 0, out));
+    let take = |rank: usize, bytes: &[u8]| recv.into_iter().for_each(|recv| put(recv, rank, bytes));
+    Some(lines.gather(adi, root, len, give, take))
+}
+
+/// `send` is there at the root; `recv` is `None` for MPI_IN_PLACE there.
+pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
+    let lines = lines(adi, peers)?;
+    let len = recv.or(send)?.bytes();
+    if len * lines.size() > lines.capacity() {
+        return None;
+    }
+    let (root, me) = (root as usize, peers.rank as usize);
+    if let (Some(send), Some(recv), true) = (send, recv, me == root) {
+        own(send, root, recv, 0);
+    }
+    let give = |out: &mut [u8]| {
+        let send = send.expect("the root has data to send");
+        (0..lines.size()).for_each(|rank| get(send, rank, &mut out[rank * len..][..len]));
+    };
+    let take = |bytes: &[u8]| recv.into_iter().for_each(|recv| put(recv, 0, bytes));
+    Some(lines.scatter(adi, root, len, give, take))
+}
+
+/// `send` is `None` for MPI_IN_PLACE: the own block is in `recv` already.
+pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Fast {
+    let lines = lines(adi, peers)?;
+    let len = recv.bytes();
+    if len > lines.capacity() || len * lines.size() > ALL_TO_ALL {
+        return None;
+    }
+    let me = peers.rank as usize;
+    if let Some(send) = send {
+        own(send, 0, recv, me);
+    }
+    let give = |out: &mut [u8]| get(recv, me, out);
+    Some(lines.allgather(adi, len, give, |rank, bytes| put(recv, rank, bytes)))
+}
+
+/// `send` is `None` for MPI_IN_PLACE.
+pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Fast {
+    let lines = lines(adi, peers)?;
+    let len = recv.bytes();
+    if len * lines.size() > lines.capacity() {
+        return None;
+    }
+    let me = peers.rank as usize;
+    if let Some(send) = send {
+        own(send, me, recv, me);
+    }
+    let from = send.unwrap_or(recv);
+    let give = |out: &mut [u8]| {
+        (0..lines.size()).for_each(|rank| get(from, rank, &mut out[rank * len..][..len]));
+    };
+    Some(lines.alltoall(adi, len, give, |rank, bytes| put(recv, rank, bytes)))
+}
+
+/// The vector of a reduction by a predefined operation, if the lines serve it.
+fn vector(lines: &Lines, op: &Operator, ty: &Type, count: i64, blocks: usize) -> Option<Vector> {
+    let Operator::Predefined(op) = op else { return None };
+    let vector = Vector::new(*op, ty, count)?;
+    let bytes = vector.bytes * blocks;
+    (bytes <= lines.capacity() && bytes * lines.size() <= ALL_TO_ALL).then_some(vector)
+}
+
+/// `send` is null for MPI_IN_PLACE (at the root); `recv` matters at the root.
+pub fn reduce(
+    adi: &Adi,
+    peers: &Peers,
+    send: *const u8,
+    recv: *mut u8,
+    count: i64,
+    ty: &Type,
+    op: &Operator,
+    root: u32,
+) -> Fast {
+    let lines = lines(adi, peers)?;
+    let vector = vector(lines, op, ty, count, 1)?;
+    let input = if send.is_null() { recv.cast_const() } else { send };
+    // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
+    Some(unsafe { lines.reduce(adi, Some(root as usize), &vector, input, recv) })
+}
+
+/// `send` is null for MPI_IN_PLACE.
+pub fn allreduce(
+    adi: &Adi,
+    peers: &Peers,
+    send: *const u8,
+    recv: *mut u8,
+    count: i64,
+    ty: &Type,
+    op: &Operator,
+) -> Fast {
+    let lines = lines(adi, peers)?;
+    let vector = vector(lines, op, ty, count, 1)?;
+    let input = if send.is_null() { recv.cast_const() } else { send };
+    // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
+    Some(unsafe { lines.reduce(adi, None, &vector, input, recv) })
+}
+
+/// MPI_Scan, or MPI_Exscan if `exclusive`. `send` is null for MPI_IN_PLACE.
+#[allow(clippy::too_many_arguments)]
+pub fn scan(
+    adi: &Adi,
+    peers: &Peers,
+    exclusive: bool,
+    send: *const u8,
+    recv: *mut u8,
+    count: i64,
+    ty: &Type,
+    op: &Operator,
+) -> Fast {
+    let lines = lines(adi, peers)?;
+    let vector = vector(lines, op, ty, count, 1)?;
+    let input = if send.is_null() { recv.cast_const() } else { send };
+    // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
+    Some(unsafe { lines.scan(adi, exclusive, &vector, input, recv) })
+}
+
+/// `count` elements for each rank; `send` is null for MPI_IN_PLACE.
+pub fn reduce_scatter_block(
+    adi: &Adi,
+    peers: &Peers,
+    send: *const u8,
+    recv: *mut u8,
+    count: i64,
+    ty: &Type,
+    op: &Operator,
+) -> Fast {
+    let lines = lines(adi, peers)?;
+    let vector = vector(lines, op, ty, count, lines.size())?;
+    let input = if send.is_null() { recv.cast_const() } else { send };
+    // SAFETY: the program's buffers hold a block for each rank, and one (MPI's own rule).
+    Some(unsafe { lines.reduce_scatter(adi, &vector, input, recv) })
+}
