@@ -38,10 +38,12 @@ if [ ! -e "$sdist" ]; then
     $pip download --no-deps --no-binary mpi4py -d "$cache" "mpi4py==$version" >&2
 fi
 
-echo "mpi4py: building against $prefix (about 90 s, once)" >&2
-export LD_LIBRARY_PATH="$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-MPICC=$(cd "$prefix/bin" && pwd)/mpicc_abi CFLAGS=-O1 \
-    $pip wheel --no-deps --no-cache-dir -w "$place" "$sdist" >&2
+if ! ls "$place/mpi4py-$version"-*.whl > /dev/null 2>&1; then
+    echo "mpi4py: building against $prefix (a few minutes, once)" >&2
+    export LD_LIBRARY_PATH="$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    MPICC=$(cd "$prefix/bin" && pwd)/mpicc_abi CFLAGS=-O1 \
+        $pip wheel --no-deps --no-cache-dir -w "$place" "$sdist" >&2
+fi
 $pip install --no-deps --force-reinstall "$place/mpi4py-$version"-*.whl >&2
 tar -xf "$sdist" -C "$place"
 : > "$place/complete"
