@@ -35,3 +35,50 @@ pub use crate::p2p::{
     send, send_init, sendrecv, sendrecv_replace, ssend, ssend_init,
 };
 pub use crate::probe::{improbe, imrecv, iprobe, mprobe, mrecv, probe};
+pub use crate::collective::{
+    allgather, allgatherv, allreduce, alltoall, alltoallv, alltoallw, barrier, bcast, exscan, gather, gatherv,
+    reduce, reduce_scatter, reduce_scatter_block, scan, scatter, scatterv,
+};
+pub use crate::collective_nb::{
+    iallgather, iallgatherv, iallreduce, ialltoall, ialltoallv, ialltoallw, ibarrier, ibcast, iexscan,
+    igather, igatherv, ireduce, ireduce_scatter, ireduce_scatter_block, iscan, iscatter, iscatterv,
+};
+pub use crate::collective_persistent::{
+    allgather_init, allgatherv_init, allreduce_init, alltoall_init, alltoallv_init, alltoallw_init,
+    barrier_init, bcast_init, exscan_init, gather_init, gatherv_init, reduce_init, reduce_scatter_block_init,
+    reduce_scatter_init, scan_init, scatter_init, scatterv_init,
+};
+pub use crate::neighbor::{
+    ineighbor_allgather, ineighbor_allgatherv, ineighbor_alltoall, ineighbor_alltoallv, ineighbor_alltoallw,
+    neighbor_allgather, neighbor_allgather_init, neighbor_allgatherv, neighbor_allgatherv_init,
+    neighbor_alltoall, neighbor_alltoall_init, neighbor_alltoallv, neighbor_alltoallv_init,
+    neighbor_alltoallw, neighbor_alltoallw_init,
+};
+pub use crate::op::{op_commutative, op_create, op_create_c, op_free, reduce_local};
+
+pub use crate::attribute::{
+    attr_delete, attr_get, attr_put, comm_create_keyval, comm_delete_attr, comm_free_keyval, comm_get_attr,
+    comm_set_attr, keyval_create, keyval_free, type_create_keyval, type_delete_attr, type_free_keyval, type_get_attr,
+    type_set_attr, win_create_keyval, win_free_keyval,
+};
+pub use crate::comm::{
+    comm_compare, comm_disconnect, comm_free, comm_get_info, comm_get_name, comm_get_parent, comm_rank,
+    comm_remote_size, comm_set_info, comm_set_name, comm_size, comm_test_inter,
+};
+pub use crate::errhandler::{
+    comm_call_errhandler, comm_create_errhandler, comm_get_errhandler, comm_set_errhandler, errhandler_free,
+    file_create_errhandler, session_call_errhandler, session_create_errhandler, session_get_errhandler,
+    session_set_errhandler, win_create_errhandler,
+};
+pub use crate::errorcode::{
+    add_error_class, add_error_code, add_error_string, error_class, error_string, remove_error_class,
+    remove_error_code, remove_error_string,
+};
+pub use crate::group::{
+    comm_group, comm_remote_group, group_compare, group_difference, group_excl, group_free, group_incl,
+    group_intersection, group_range_excl, group_range_incl, group_rank, group_size, group_translate_ranks, group_union,
+};
+pub use crate::info::{
+    info_create, info_create_env, info_delete, info_dup, info_free, info_get, info_get_nkeys, info_get_nthkey,
+    info_get_string, info_get_valuelen, info_set,
+};

@@ -12,6 +12,11 @@
 //! | array of datatypes | `MPI_Datatype[]` | [`Handles`] |
 //! | array of results | `T[]` | [`OutArray`]`<T>` |
 //! | string, string result | `const char *`, `char *` | `&str`, [`TextOut`] |
+//! | logical, flag | `int`, `int *` | `i32`, `Out<i32>` |
+//! | info that may be MPI_INFO_NULL | `MPI_Info` | `Option<Rc<Info>>` |
+//! | function pointer | `…_function *` | `usize` |
+//! | extra state, attribute value | `void *` | `*mut u8` |
+//! | attribute or pointer result | `void *` | `Out<usize>` |
 //! | out parameter | `T *` | [`Out`]`<T>`; counts [`OutCount`]; handles `Out<usize>` |
 //! | handle that the call frees or replaces | `MPI_Comm *` | [`Out`]`<usize>`, read with `get` |
 //! | status, statuses | `MPI_Status *` | [`StatusOut`], [`StatusesOut`] |

@@ -60,17 +60,34 @@ impl<T> Table<T> {
 
     /// Stores an object and names it. `make` learns the handle before the object exists.
     pub fn insert_with(&mut self, make: impl FnOnce(usize) -> T) -> usize {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { generation: 0, value: None });
-            self.slots.len() as u32 - 1
-        });
-        let handle = self.encode(index, self.slots[index as usize].generation);
-        self.slots[index as usize].value = Some(make(handle));
+        let handle = self.reserve();
+        self.fill(handle, Some(make(handle)));
         handle
     }
 
     pub fn insert(&mut self, value: T) -> usize {
         self.insert_with(|_| value)
+    }
+
+    /// A handle for an object that is yet to be made (by a nonblocking call): nothing is found
+    /// under it until [`Table::fill`].
+    pub fn reserve(&mut self) -> usize {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { generation: 0, value: None });
+            self.slots.len() as u32 - 1
+        });
+        self.encode(index, self.slots[index as usize].generation)
+    }
+
+    /// Puts the object under its reserved handle; `None` gives the handle up.
+    pub fn fill(&mut self, handle: usize, value: Option<T>) {
+        let Some(index) = self.index(handle) else { return };
+        let slot = &mut self.slots[index];
+        slot.value = value;
+        if slot.value.is_none() {
+            slot.generation = (slot.generation + 1) % GENERATIONS;
+            self.free.push(index as u32);
+        }
     }
 
     pub fn get(&self, handle: usize) -> Option<&T> {
@@ -113,6 +130,19 @@ mod tests {
         assert_eq!(table.get(a), None);
         assert_eq!(table.remove(a), None);
         assert_eq!(table.get(b), Some(&"b"));
+    }
+
+    #[test]
+    fn a_reserved_handle_is_found_once_filled() {
+        let mut table = Table::new(Kind::Comm);
+        let (a, b) = (table.reserve(), table.reserve());
+        assert_eq!(table.get(a), None);
+        table.fill(a, Some("a"));
+        assert_eq!(table.get(a), Some(&"a"));
+        table.fill(b, None);
+        let c = table.insert("c");
+        assert_ne!(b, c);
+        assert_eq!(table.get(b), None);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Comm {
     pub handle: Cell<usize>,
     /// Context of point-to-point messages; collectives use `peers.context`.
     pub context: u32,
+    /// The id that both contexts come from: free again when the communicator is dropped.
+    pub id: crate::context::ContextId,
     pub rank: i32,
     pub local: Rc<Group>,
     /// The remote group when this is an intercommunicator.
@@ -122,6 +124,8 @@ pub enum ErrhandlerKind {
 #[derive(Debug)]
 pub struct Errhandler {
     pub handle: Cell<usize>,
+    /// References that programs hold: MPI_Errhandler_free gives up one (MPI 5.0 section 9.3.4).
+    pub references: Cell<u32>,
     pub action: OnError,
 }
 
@@ -133,10 +137,11 @@ pub struct Info {
     pub map: RefCell<InfoMap>,
 }
 
-/// Attribute values by keyval (MPI 5.0 section 7.7). Callbacks run without a borrow.
+/// Attribute values with their keyvals, in the order of setting (MPI 5.0 section 7.7). What
+/// works on them is in [`crate::attribute`]; callbacks run without a borrow.
 #[derive(Default)]
 pub struct Attributes {
-    pub values: RefCell<BTreeMap<i32, (*mut c_void, Rc<Keyval>)>>,
+    pub values: RefCell<Vec<(Rc<Keyval>, *mut c_void)>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +193,11 @@ pub struct Objects {
     pub requests: RefCell<Table<crate::request::Request>>,
     pub messages: RefCell<Table<crate::request::Message>>,
     pub sessions: RefCell<Table<Rc<Session>>>,
-    pub keyvals: RefCell<Vec<Option<Rc<Keyval>>>>,
+    pub keyvals: RefCell<BTreeMap<i32, Rc<Keyval>>>,
+    /// MPI_COMM_WORLD, from initialisation to finalisation of the world model.
+    pub world: RefCell<Option<Rc<Comm>>>,
+    /// MPI_COMM_SELF, likewise.
+    pub own: RefCell<Option<Rc<Comm>>>,
 }
 
 static OBJECTS: Guarded<Objects> = Guarded::new(Objects {
@@ -201,7 +210,9 @@ static OBJECTS: Guarded<Objects> = Guarded::new(Objects {
     requests: RefCell::new(Table::new(Kind::Request)),
     messages: RefCell::new(Table::new(Kind::Message)),
     sessions: RefCell::new(Table::new(Kind::Session)),
-    keyvals: RefCell::new(Vec::new()),
+    keyvals: RefCell::new(BTreeMap::new()),
+    world: RefCell::new(None),
+    own: RefCell::new(None),
 });
 
 /// The objects of this process. The caller holds the library's lock.

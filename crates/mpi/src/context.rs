@@ -1,0 +1,235 @@
+//! Context ids: the numbers that keep the messages of communicators apart (MPI 5.0 section 7.2.3).
+//!
+//! A communicator has one id, `n`: its point-to-point messages travel in context `2n`, those of
+//! its collectives in `2n + 1`. All its processes use the same id, so it must be one that is free
+//! at each of them: they join what each has in use and take the lowest that is left.
+//!
+//! A process may take part in several such agreements at a time (threads, MPI_Comm_idup), and
+//! must not offer the same id twice. Each round of an agreement asks for the process's set of
+//! ids, which only one may hold; if some process cannot give it, all of them try again. The
+//! set goes to the agreement with the lowest key that the process takes part in. All agreements
+//! are ordered alike at all processes, so the lowest one of the job always gets on; and nobody
+//! enters before all its processes have arrived, so a round never waits for one that is not
+//! there yet.
+
+use crate::exchange::Circle;
+use crate::guarded::Guarded;
+use crate::task::{stepped, until};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use tern_adi::Proc;
+
+/// Id of MPI_COMM_WORLD.
+pub const WORLD: u32 = 0;
+/// Id of MPI_COMM_SELF. Its collectives send nothing, so their context also serves agreements
+/// that have no communicator yet, under tags below 0 ([`reserved_tag`]).
+pub const OWN: u32 = 1;
+/// See [`OWN`].
+pub const BOOTSTRAP: u32 = 2 * OWN + 1;
+
+/// A tag for each `number` that the program chose, apart from those of collectives, which are 0
+/// and above, and from wildcards.
+pub fn reserved_tag(number: u32) -> i32 {
+    i32::MIN + (number & 0x3fff_ffff) as i32
+}
+
+/// The same for numbers from a communicator's sequence of collectives.
+pub fn sequence_tag(number: u32) -> i32 {
+    i32::MIN + 0x4000_0000 + (number & 0x1fff_ffff) as i32
+}
+
+/// The ids that this process uses, as bits; no trailing zero bytes.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Ids(Vec<u8>);
+
+impl Ids {
+    fn insert(&mut self, id: u32) {
+        let byte = id as usize / 8;
+        if self.0.len() <= byte {
+            self.0.resize(byte + 1, 0);
+        }
+        self.0[byte] |= 1 << (id % 8);
+    }
+
+    fn remove(&mut self, id: u32) {
+        if let Some(byte) = self.0.get_mut(id as usize / 8) {
+            *byte &= !(1 << (id % 8));
+        }
+        while self.0.last() == Some(&0) {
+            self.0.pop();
+        }
+    }
+
+    fn join(&mut self, other: &[u8]) {
+        join(&mut self.0, other);
+    }
+
+    fn lowest_free(&self) -> u32 {
+        let full = self.0.iter().take_while(|&&byte| byte == 0xff).count();
+        8 * full as u32 + self.0.get(full).map_or(0, |byte| byte.trailing_ones())
+    }
+}
+
+fn join(all: &mut Vec<u8>, other: &[u8]) {
+    if all.len() < other.len() {
+        all.resize(other.len(), 0);
+    }
+    all.iter_mut().zip(other).for_each(|(a, b)| *a |= b);
+}
+
+/// What orders agreements: context and tag of their messages, and their first process.
+type Key = (u32, i32, Proc);
+
+struct State {
+    used: RefCell<Ids>,
+    /// Agreements that this process takes part in.
+    active: RefCell<BTreeSet<Key>>,
+    /// True while one of them holds `used`.
+    held: Cell<bool>,
+}
+
+// Ids 0 and 1 are in use from the start.
+static STATE: Guarded<State> = Guarded::new(State {
+    used: RefCell::new(Ids(Vec::new())),
+    active: RefCell::new(BTreeSet::new()),
+    held: Cell::new(false),
+});
+
+impl State {
+    fn try_hold(&self, key: Key) -> bool {
+        let free = !self.held.get() && self.active.borrow().first() == Some(&key);
+        if free {
+            self.held.set(true);
+        }
+        free
+    }
+
+    fn give_back(&self) {
+        self.held.set(false);
+        stepped();
+    }
+}
+
+/// An id in use by this process; free again when dropped.
+#[derive(Debug)]
+pub struct ContextId(u32);
+
+impl ContextId {
+    /// The id of a predefined communicator.
+    pub fn predefined(id: u32) -> ContextId {
+        ContextId(id)
+    }
+
+    /// Context of point-to-point messages.
+    pub fn point_to_point(&self) -> u32 {
+        2 * self.0
+    }
+
+    /// Context of collectives.
+    pub fn collective(&self) -> u32 {
+        2 * self.0 + 1
+    }
+}
+
+impl Drop for ContextId {
+    fn drop(&mut self) {
+        if self.0 > OWN {
+            STATE.get().used.borrow_mut().remove(self.0);
+        }
+    }
+}
+
+/// Agrees on an id. Every process of `circle` has arrived: some exchange among them, which none
+/// could leave before all had entered, is over.
+pub async fn allocate(circle: &Circle) -> ContextId {
+    let state = STATE.get();
+    let key = (circle.context, circle.tag, circle.procs[0]);
+    state.active.borrow_mut().insert(key);
+    let alone = circle.procs.len() == 1;
+    let id = loop {
+        let mine = match alone {
+            true => until(|| state.try_hold(key).then_some(true)).await,
+            false => state.try_hold(key),
+        };
+        // First byte: 0 when the rest counts, else this process could not give its ids.
+        let mut own = vec![!mine as u8];
+        if mine {
+            own.extend_from_slice(&state.used.borrow().0);
+        }
+        let all = circle.agree(own, join).await;
+        let id = (all[0] == 0).then(|| {
+            let mut ids = Ids::default();
+            ids.insert(WORLD);
+            ids.insert(OWN);
+            ids.join(&all[1..]);
+            ids.lowest_free()
+        });
+        if let Some(id) = id {
+            state.used.borrow_mut().insert(id);
+        }
+        if mine {
+            state.give_back();
+        }
+        if let Some(id) = id {
+            break id;
+        }
+    };
+    state.active.borrow_mut().remove(&key);
+    stepped();
+    ContextId(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_id_is_found_among_all() {
+        let mut ids = Ids::default();
+        assert_eq!(ids.lowest_free(), 0);
+        for id in 0..20 {
+            ids.insert(id);
+        }
+        assert_eq!(ids.lowest_free(), 20);
+        ids.remove(9);
+        assert_eq!(ids.lowest_free(), 9);
+        let mut other = Ids::default();
+        other.insert(9);
+        other.insert(20);
+        other.insert(40);
+        ids.join(&other.0);
+        assert_eq!(ids.lowest_free(), 21);
+    }
+
+    #[test]
+    fn freed_ids_leave_no_trailing_zeros() {
+        let mut ids = Ids::default();
+        ids.insert(3);
+        ids.insert(100);
+        ids.remove(100);
+        assert_eq!(ids.0, [1 << 3]);
+        ids.remove(3);
+        ids.remove(3);
+        assert_eq!(ids, Ids::default());
+    }
+
+    #[test]
+    fn reserved_tags_are_no_wildcards() {
+        for number in [0, 1, 0x3fff_ffff, u32::MAX] {
+            assert!(reserved_tag(number) < sequence_tag(0));
+            assert!(sequence_tag(number) < tern_adi::ANY_TAG);
+        }
+    }
+
+    #[test]
+    fn the_lowest_agreement_gets_the_ids() {
+        let state = State {
+            used: RefCell::default(),
+            active: RefCell::new([(4, 1, 0), (6, 0, 0)].into()),
+            held: Cell::new(false),
+        };
+        assert!(!state.try_hold((6, 0, 0)));
+        assert!(state.try_hold((4, 1, 0)));
+        assert!(!state.try_hold((4, 1, 0)));
+    }
+}

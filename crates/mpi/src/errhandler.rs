@@ -1,0 +1,265 @@
+//! Error handlers (MPI 5.0 section 9.3), and what happens to an error.
+
+use crate::args::Out;
+use crate::constants::*;
+use crate::error::{Error, Result};
+use crate::errorcode::{class_of, name_of, text_of};
+use crate::guarded::Guarded;
+use crate::objects::{Comm, Errhandler, ErrhandlerKind, OnError, Session, UserErrhandler, objects};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+
+/// Which object a call that failed belongs to.
+#[derive(Clone)]
+pub enum Scope {
+    /// None, or one that could not be told: MPI_COMM_SELF's handler decides (section 9.3).
+    None,
+    Comm(Rc<Comm>),
+    Session(Rc<Session>),
+}
+
+/// The error handler that `handle` names, or MPI_ERR_ERRHANDLER.
+pub fn lookup(handle: usize) -> Result<Rc<Errhandler>> {
+    if let MPI_ERRORS_ARE_FATAL..=MPI_ERRORS_RETURN = handle {
+        return Ok(predefined(handle));
+    }
+    if let Some(errhandler) = objects().errhandlers.borrow().get(handle) {
+        return Ok(errhandler.clone());
+    }
+    if handle == MPI_ERRHANDLER_NULL {
+        return err!(MPI_ERR_ERRHANDLER, "the error handler is MPI_ERRHANDLER_NULL");
+    }
+    err!(MPI_ERR_ERRHANDLER, "{handle:#x} is not an error handler: it was freed, or never made")
+}
+
+/// The handler named MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT or MPI_ERRORS_RETURN.
+pub fn predefined(handle: usize) -> Rc<Errhandler> {
+    static ALL: Guarded<OnceCell<[Rc<Errhandler>; 3]>> = Guarded::new(OnceCell::new());
+    let new = |handle, action| {
+        Rc::new(Errhandler { handle: Cell::new(handle), references: Cell::new(1), action })
+    };
+    let all = ALL.get().get_or_init(|| {
+        [
+            new(MPI_ERRORS_ARE_FATAL, OnError::Fatal),
+            new(MPI_ERRORS_ABORT, OnError::Abort),
+            new(MPI_ERRORS_RETURN, OnError::Return),
+        ]
+    });
+    all[handle - MPI_ERRORS_ARE_FATAL].clone()
+}
+
+impl Errhandler {
+    fn is_predefined(&self) -> bool {
+        !matches!(self.action, OnError::User(..))
+    }
+
+    /// A handle for the program: one more reference.
+    fn hand_out(self: &Rc<Errhandler>) -> usize {
+        if !self.is_predefined() {
+            let references = self.references.get();
+            if references == 0 {
+                // The program gave up all it had, but an object still uses the handler.
+                let put = |handle| {
+                    self.handle.set(handle);
+                    self.clone()
+                };
+                objects().errhandlers.borrow_mut().insert_with(put);
+            }
+            self.references.set(references + 1);
+        }
+        self.handle.get()
+    }
+
+    /// Fails when this is a function for another kind of object.
+    fn check_kind(&self, kind: ErrhandlerKind) -> Result<()> {
+        match self.action {
+            OnError::User(own, _) if own != kind => {
+                err!(MPI_ERR_ERRHANDLER, "the error handler was made for a {own:?} and cannot be used for a {kind:?}")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Hands an error to its error handler. Returns the code that the MPI call returns; does not
+/// return when the handler ends the program. `function` is the name of the call (`MPI_Send`).
+/// The caller holds no borrow: a handler of the program's may call MPI.
+pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
+    match &scope {
+        Scope::Comm(comm) => {
+            let handler = comm.errhandler.borrow().clone();
+            invoke(&handler, comm.handle.get(), &scope, function, &error)
+        }
+        Scope::Session(session) => {
+            let handler = session.errhandler.borrow().clone();
+            invoke(&handler, session.handle.get(), &scope, function, &error)
+        }
+        Scope::None => {
+            let own = objects().own.borrow().clone();
+            match own {
+                Some(own) => {
+                    let handler = own.errhandler.borrow().clone();
+                    invoke(&handler, own.handle.get(), &scope, function, &error)
+                }
+                None => die(&scope, function, &error, "MPI_ERRORS_ARE_FATAL (MPI is not initialised)"),
+            }
+        }
+    }
+    error.code
+}
+
+fn invoke(handler: &Errhandler, mut object: usize, scope: &Scope, function: &str, error: &Error) {
+    match handler.action {
+        OnError::Return => {}
+        OnError::Fatal => die(scope, function, error, "MPI_ERRORS_ARE_FATAL"),
+        OnError::Abort => die(scope, function, error, "MPI_ERRORS_ABORT"),
+        OnError::User(_, call) => {
+            let mut code = error.code;
+            // SAFETY: a function of the program's, called as section 9.3.1 says.
+            unsafe { call(&mut object, &mut code) }
+        }
+    }
+}
+
+/// Says what failed where, and what to try, and ends the job.
+fn die(scope: &Scope, function: &str, error: &Error, handler: &str) -> ! {
+    let class = class_of(error.code);
+    // A code of the program's has a text of its own.
+    let meaning = text_of(error.code).filter(|t| !t.is_empty()).unwrap_or_else(|| name_of(class));
+    let place = place(scope);
+    let mut text = format!("{function} failed{place}: {}\n  {meaning}\n", error.message);
+    if let Some(advice) = advice(class) {
+        text.push_str(&format!("  What to try: {advice}\n"));
+    }
+    text.push_str(&format!("  The error handler is {handler}: the job ends.\n"));
+    crate::abort::abort(if (1..=255).contains(&class) { class } else { 1 }, &text)
+}
+
+/// Where the call was made, as " in rank 2 of MPI_COMM_WORLD (size 4)".
+fn place(scope: &Scope) -> String {
+    let own = crate::runtime::installed().map(|r| (r.me, r.world_size));
+    match scope {
+        Scope::Comm(comm) => {
+            let mut text = format!(" in rank {} of {} (size {})", comm.rank, comm.label(), comm.size());
+            if let Some((me, world)) = own.filter(|_| comm.handle.get() != MPI_COMM_WORLD) {
+                text.push_str(&format!(", rank {me} of {world} of MPI_COMM_WORLD"));
+            }
+            text
+        }
+        _ => own.map_or_else(String::new, |(me, world)| format!(" in rank {me} of MPI_COMM_WORLD (size {world})")),
+    }
+}
+
+/// What a person can do about errors of a class.
+fn advice(class: i32) -> Option<&'static str> {
+    Some(match class {
+        MPI_ERR_RANK | MPI_ERR_ROOT => "check the rank against MPI_Comm_size of this communicator, and how many processes mpiexec -n started",
+        MPI_ERR_TAG => "use a tag from 0 to the attribute MPI_TAG_UB; receives may also use MPI_ANY_TAG",
+        MPI_ERR_COUNT => "check the count: it must be 0 or more (overflow of an int is a common cause; see the _c functions)",
+        MPI_ERR_TYPE => "commit derived datatypes (MPI_Type_commit) before, and free them after, the last use",
+        MPI_ERR_COMM => "check that the communicator is not MPI_COMM_NULL, not freed, and of the right sort (intra or inter)",
+        MPI_ERR_TRUNCATE => "make the receive buffer at least as long as the message (MPI_Probe tells its length), or check that tags and ranks match the intended send",
+        MPI_ERR_BUFFER => "check the buffer's address, that buffers of one call do not overlap, and that enough buffer is attached for buffered sends",
+        MPI_ERR_REQUEST => "check that the request was initialised and was not freed or completed before",
+        MPI_ERR_OP => "use an operation that is defined for the datatype (MPI 5.0 section 6.9.2)",
+        MPI_ERR_TOPOLOGY => "check that the communicator was made with that topology (MPI_Topo_test)",
+        MPI_ERR_DIMS => "check that the product of the dimensions fits the number of processes",
+        MPI_ERR_UNSUPPORTED_OPERATION => "this version of the library does not have the function yet",
+        MPI_ERR_NO_MEM => "free memory, or use fewer processes on this machine",
+        MPI_ERR_PROC_ABORTED => "look for the first message of the process that ended",
+        MPI_ERR_INTERN => "this is a defect of the library: please report it with this message",
+        _ => return None,
+    })
+}
+
+fn create(kind: ErrhandlerKind, function: usize, errhandler: Out<usize>) -> Result<()> {
+    if function == 0 {
+        return err!(MPI_ERR_ARG, "the error handling function is a null pointer");
+    }
+    // SAFETY: the program gives the address of a function of this type.
+    let function = unsafe { std::mem::transmute::<usize, UserErrhandler>(function) };
+    let action = OnError::User(kind, function);
+    let new = |handle| {
+        Rc::new(Errhandler { handle: Cell::new(handle), references: Cell::new(1), action })
+    };
+    errhandler.set(objects().errhandlers.borrow_mut().insert_with(new));
+    Ok(())
+}
+
+fn set(place: &RefCell<Rc<Errhandler>>, kind: ErrhandlerKind, errhandler: Rc<Errhandler>) -> Result<()> {
+    errhandler.check_kind(kind)?;
+    *place.borrow_mut() = errhandler;
+    Ok(())
+}
+
+fn called(code: i32) -> Box<Error> {
+    let text = text_of(code).filter(|t| !t.is_empty()).unwrap_or_else(|| name_of(code));
+    Error::from_code(code, format!("the program reports {text}"))
+}
+
+/// MPI_Comm_create_errhandler
+pub fn comm_create_errhandler(function: usize, errhandler: Out<usize>) -> Result<()> {
+    create(ErrhandlerKind::Comm, function, errhandler)
+}
+
+/// MPI_Comm_set_errhandler
+pub fn comm_set_errhandler(comm: Rc<Comm>, errhandler: Rc<Errhandler>) -> Result<()> {
+    set(&comm.errhandler, ErrhandlerKind::Comm, errhandler)
+}
+
+/// MPI_Comm_get_errhandler
+pub fn comm_get_errhandler(comm: Rc<Comm>, errhandler: Out<usize>) -> Result<()> {
+    errhandler.set(comm.errhandler.borrow().hand_out());
+    Ok(())
+}
+
+/// MPI_Comm_call_errhandler: returns MPI_SUCCESS when the handler returns (section 9.3.5).
+pub fn comm_call_errhandler(comm: Rc<Comm>, errorcode: i32) -> Result<()> {
+    raise(Scope::Comm(comm), "MPI_Comm_call_errhandler", called(errorcode));
+    Ok(())
+}
+
+/// MPI_Session_create_errhandler
+pub fn session_create_errhandler(function: usize, errhandler: Out<usize>) -> Result<()> {
+    create(ErrhandlerKind::Session, function, errhandler)
+}
+
+/// MPI_Session_set_errhandler
+pub fn session_set_errhandler(session: Rc<Session>, errhandler: Rc<Errhandler>) -> Result<()> {
+    set(&session.errhandler, ErrhandlerKind::Session, errhandler)
+}
+
+/// MPI_Session_get_errhandler
+pub fn session_get_errhandler(session: Rc<Session>, errhandler: Out<usize>) -> Result<()> {
+    errhandler.set(session.errhandler.borrow().hand_out());
+    Ok(())
+}
+
+/// MPI_Session_call_errhandler
+pub fn session_call_errhandler(session: Rc<Session>, errorcode: i32) -> Result<()> {
+    raise(Scope::Session(session), "MPI_Session_call_errhandler", called(errorcode));
+    Ok(())
+}
+
+/// MPI_Win_create_errhandler
+pub fn win_create_errhandler(function: usize, errhandler: Out<usize>) -> Result<()> {
+    create(ErrhandlerKind::Win, function, errhandler)
+}
+
+/// MPI_File_create_errhandler
+pub fn file_create_errhandler(function: usize, errhandler: Out<usize>) -> Result<()> {
+    create(ErrhandlerKind::File, function, errhandler)
+}
+
+/// MPI_Errhandler_free: gives up the program's reference. Objects that have the handler keep it.
+pub fn errhandler_free(errhandler: Out<usize>) -> Result<()> {
+    let handler = lookup(errhandler.get())?;
+    if !handler.is_predefined() {
+        handler.references.set(handler.references.get() - 1);
+        if handler.references.get() == 0 {
+            objects().errhandlers.borrow_mut().remove(errhandler.get());
+        }
+    }
+    errhandler.set(MPI_ERRHANDLER_NULL);
+    Ok(())
+}

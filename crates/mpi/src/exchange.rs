@@ -1,0 +1,143 @@
+//! Small agreements among processes while they make a communicator: a reduction up a binomial
+//! tree and the result back down, of byte strings of any length.
+
+use crate::runtime::adi;
+use crate::task::until;
+use std::rc::Rc;
+use tern_adi::{Data, Pattern, Proc, SendMode, Sent, Tuple};
+
+/// Processes that exchange messages in a context and under a tag that nothing else uses among
+/// them meanwhile. The source of a message is its sender's process number, which no group of
+/// ranks can confuse.
+#[derive(Clone, Debug)]
+pub struct Circle {
+    pub context: u32,
+    pub tag: i32,
+    /// Index of this process in `procs`.
+    pub me: usize,
+    pub procs: Rc<[Proc]>,
+}
+
+/// Joins the second contribution into the first.
+pub type Combine = fn(&mut Vec<u8>, &[u8]);
+
+impl Circle {
+    /// Combines the contributions of all; every process gets the result. `combine` must not
+    /// depend on the order.
+    pub async fn agree(&self, mut value: Vec<u8>, combine: Combine) -> Vec<u8> {
+        let size = self.procs.len();
+        let mut bit = 1;
+        while bit < size && self.me & bit == 0 {
+            if self.me + bit < size {
+                let more = self.receive(self.me + bit).await;
+                combine(&mut value, &more);
+            }
+            bit <<= 1;
+        }
+        if self.me != 0 {
+            let parent = self.me & (self.me - 1);
+            self.send(parent, &value).await;
+            value = self.receive(parent).await;
+        }
+        // `bit` is now above every child's distance.
+        while bit > 1 {
+            bit >>= 1;
+            if self.me + bit < size {
+                self.send(self.me + bit, &value).await;
+            }
+        }
+        value
+    }
+
+    /// Every process's contribution, by index.
+    pub async fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
+        let all = self.agree(record(self.me, own), |all, more| all.extend_from_slice(more)).await;
+        let mut parts = vec![Vec::new(); self.procs.len()];
+        for (index, part) in Records(&all) {
+            parts[index] = part.to_vec();
+        }
+        parts
+    }
+
+    /// What the process with index `root` gives; the others give nothing.
+    pub async fn share(&self, root: usize, value: Vec<u8>) -> Vec<u8> {
+        let own = if self.me == root { value } else { Vec::new() };
+        self.agree(own, |all, more| all.extend_from_slice(more)).await
+    }
+
+    /// Returns when all have called it.
+    pub async fn meet(&self) {
+        self.agree(Vec::new(), |_, _| ()).await;
+    }
+
+    pub async fn send(&self, to: usize, bytes: &[u8]) {
+        let tuple = Tuple { context: self.context, source: self.procs[self.me] as i32, tag: self.tag };
+        let data = Data::Bytes(bytes.as_ptr().cast_mut(), bytes.len());
+        if let Sent::Pending(request) = adi().isend(self.procs[to], tuple, data, SendMode::Standard) {
+            until(|| adi().is_done(request).then_some(())).await;
+            adi().take(request);
+        }
+    }
+
+    pub async fn receive(&self, from: usize) -> Vec<u8> {
+        let pattern = Pattern { context: self.context, source: self.procs[from] as i32, tag: self.tag };
+        let message = until(|| adi().matched_probe(pattern)).await;
+        let mut bytes = vec![0; message.status.bytes as usize];
+        let request = adi().imrecv(message, Data::Bytes(bytes.as_mut_ptr(), bytes.len()));
+        until(|| adi().is_done(request).then_some(())).await;
+        adi().take(request);
+        bytes
+    }
+}
+
+/// A contribution with the index of its giver.
+fn record(index: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut record = Vec::with_capacity(8 + bytes.len());
+    record.extend_from_slice(&(index as u32).to_ne_bytes());
+    record.extend_from_slice(&(bytes.len() as u32).to_ne_bytes());
+    record.extend_from_slice(bytes);
+    record
+}
+
+/// Walks joined records.
+struct Records<'a>(&'a [u8]);
+
+impl<'a> Iterator for Records<'a> {
+    type Item = (usize, &'a [u8]);
+    fn next(&mut self) -> Option<Self::Item> {
+        let (index, rest) = self.0.split_first_chunk::<4>()?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        let (part, rest) = rest.split_at(u32::from_ne_bytes(*length) as usize);
+        self.0 = rest;
+        Some((u32::from_ne_bytes(*index) as usize, part))
+    }
+}
+
+/// Numbers as bytes, for contributions.
+pub fn pack(numbers: &[i32]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
+}
+
+/// Numbers from bytes.
+pub fn unpack(bytes: &[u8]) -> Vec<i32> {
+    bytes.chunks_exact(4).map(|c| i32::from_ne_bytes([c[0], c[1], c[2], c[3]])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_apart_again() {
+        let mut all = record(2, b"two");
+        all.extend(record(0, b""));
+        all.extend(record(1, b"one"));
+        let parts: Vec<_> = Records(&all).collect();
+        assert_eq!(parts, [(2, &b"two"[..]), (0, b""), (1, b"one")]);
+    }
+
+    #[test]
+    fn numbers_come_apart_again() {
+        assert_eq!(unpack(&pack(&[1, -7, i32::MAX])), [1, -7, i32::MAX]);
+    }
+}
