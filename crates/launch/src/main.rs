@@ -1,2 +1,61 @@
 //! mpiexec: starts the ranks of a job, passes their output and signals on, cleans up.
-fn main() {}
+
+mod args;
+mod bind;
+mod descendants;
+mod help;
+mod job;
+mod keeper;
+mod output;
+mod plan;
+mod program;
+mod rank;
+mod signals;
+mod spawn;
+
+use std::io::Write;
+
+/// Exit code for a command line that is wrong.
+const USAGE: i32 = 2;
+
+fn main() {
+    std::process::exit(run());
+}
+
+fn run() -> i32 {
+    let options = match args::parse(std::env::args_os().skip(1)) {
+        Ok(args::Command::Run(options)) => options,
+        Ok(args::Command::Version) => return print(&help::version()),
+        Ok(args::Command::Help) => return print(help::HELP),
+        Err(wrong) => {
+            say(&wrong);
+            return USAGE;
+        }
+    };
+    let plan = match plan::Plan::new(&options) {
+        Ok(plan) => plan,
+        Err(wrong) => {
+            say(&wrong.text);
+            return wrong.code;
+        }
+    };
+    let mask = signals::block();
+    keeper::run(|keeper| job::run(&plan, mask, keeper)).unwrap_or_else(|errno| {
+        say(&format!("cannot start a process: {errno}"));
+        1
+    })
+}
+
+/// Prints for the user who asked for it.
+fn print(text: &str) -> i32 {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => 0,
+        Err(_) => 1,
+    }
+}
+
+/// One line to the standard error, in one write.
+fn say(text: &str) {
+    // Nobody can be told when the standard error itself fails.
+    let _ = std::io::stderr().write_all(format!("mpiexec: {text}\n").as_bytes());
+}

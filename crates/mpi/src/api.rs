@@ -8,8 +8,11 @@ pub use crate::status_count::{
     get_count, get_elements, get_elements_x, status_set_elements, status_set_elements_x,
 };
 pub use crate::type_create::{
-    type_contiguous, type_create_darray, type_create_hindexed, type_create_hindexed_block, type_create_hvector,
-    type_create_indexed_block, type_create_resized, type_create_struct, type_create_subarray, type_indexed, type_vector,
+    type_contiguous, type_contiguous_c, type_create_darray, type_create_darray_c, type_create_hindexed,
+    type_create_hindexed_block, type_create_hindexed_block_c, type_create_hindexed_c, type_create_hvector,
+    type_create_hvector_c, type_create_indexed_block, type_create_indexed_block_c, type_create_resized,
+    type_create_resized_c, type_create_struct, type_create_struct_c, type_create_subarray,
+    type_create_subarray_c, type_indexed, type_indexed_c, type_vector, type_vector_c,
 };
 pub use crate::type_fortran::{
     type_create_f90_complex, type_create_f90_integer, type_create_f90_real, type_get_value_index, type_match_size,

@@ -1,7 +1,6 @@
 //! Checks of the memory that a program names: address, count, datatype.
 
 use crate::constants::*;
-use crate::err;
 use crate::error::Result;
 use crate::objects::Datatype;
 use std::rc::Rc;

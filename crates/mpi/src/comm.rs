@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::exchange::Circle;
 use crate::info;
 use crate::objects::{Attributes, Comm, Errhandler, Group, Info, objects};
-use crate::runtime::runtime;
+use crate::runtime::{adi, runtime};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_coll::Peers;
@@ -38,7 +38,7 @@ impl Comm {
     pub fn new(id: ContextId, local: Rc<Group>, remote: Option<Rc<Group>>, errhandler: Rc<Errhandler>) -> Comm {
         let rank = local.rank_of(runtime().me).expect("this process is in its local group");
         let others = remote.as_ref().map(|group| group.procs.clone());
-        let peers = Peers::new(id.collective(), rank as u32, local.procs.clone(), others);
+        let peers = Peers::new(id.collective(), rank as u32, local.procs.clone(), others, id.epoch());
         Comm {
             handle: Cell::new(MPI_COMM_NULL),
             context: id.point_to_point(),
@@ -120,7 +120,10 @@ pub fn hand_out(comm: Comm) -> usize {
 
 /// Called when a communicator is being freed, before its id can be used again: state that is
 /// shared between processes and found by the id must be left by all of them.
-pub fn on_free(_comm: &Comm) {}
+pub fn on_free(comm: &Comm) {
+    // Control lines: nobody may wait there any more when another communicator uses them.
+    let _ = tern_coll::fast::barrier(adi(), &comm.peers);
+}
 
 /// MPI_Comm_size
 pub fn comm_size(comm: Rc<Comm>, size: Out<i32>) -> Result<()> {

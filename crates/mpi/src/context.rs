@@ -77,11 +77,32 @@ fn join(all: &mut Vec<u8>, other: &[u8]) {
     all.iter_mut().zip(other).for_each(|(a, b)| *a |= b);
 }
 
+/// What a process brings to a round: whether its ids count, its epoch, and its ids.
+fn offer(counts: bool, epoch: u32, ids: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![!counts as u8];
+    bytes.extend_from_slice(&epoch.to_be_bytes());
+    bytes.extend_from_slice(if counts { ids } else { &[] });
+    bytes
+}
+
+/// Where the ids begin in an offer.
+const IDS: usize = 5;
+
+/// All offers together: do all count, the latest epoch, the ids of all.
+fn join_offers(all: &mut Vec<u8>, other: &[u8]) {
+    // Big-endian numbers compare as their bytes do.
+    let latest = std::cmp::max(&all[1..IDS], &other[1..IDS]).to_vec();
+    join(all, other);
+    all[1..IDS].copy_from_slice(&latest);
+}
+
 /// What orders agreements: context and tag of their messages, and their first process.
 type Key = (u32, i32, Proc);
 
 struct State {
     used: RefCell<Ids>,
+    /// The latest epoch of a communicator of this process ([`ContextId::epoch`]).
+    epoch: Cell<u32>,
     /// Agreements that this process takes part in.
     active: RefCell<BTreeSet<Key>>,
     /// True while one of them holds `used`.
@@ -91,6 +112,7 @@ struct State {
 // Ids 0 and 1 are in use from the start.
 static STATE: Guarded<State> = Guarded::new(State {
     used: RefCell::new(Ids(Vec::new())),
+    epoch: Cell::new(0),
     active: RefCell::new(BTreeSet::new()),
     held: Cell::new(false),
 });
@@ -112,29 +134,38 @@ impl State {
 
 /// An id in use by this process; free again when dropped.
 #[derive(Debug)]
-pub struct ContextId(u32);
+pub struct ContextId {
+    id: u32,
+    epoch: u32,
+}
 
 impl ContextId {
     /// The id of a predefined communicator.
     pub fn predefined(id: u32) -> ContextId {
-        ContextId(id)
+        ContextId { id, epoch: 0 }
     }
 
     /// Context of point-to-point messages.
     pub fn point_to_point(&self) -> u32 {
-        2 * self.0
+        2 * self.id
     }
 
     /// Context of collectives.
     pub fn collective(&self) -> u32 {
-        2 * self.0 + 1
+        2 * self.id + 1
+    }
+
+    /// Later than that of any communicator that a process of this one had before: tells the uses
+    /// of an id apart.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
     }
 }
 
 impl Drop for ContextId {
     fn drop(&mut self) {
-        if self.0 > OWN {
-            STATE.get().used.borrow_mut().remove(self.0);
+        if self.id > OWN {
+            STATE.get().used.borrow_mut().remove(self.id);
         }
     }
 }
@@ -146,26 +177,26 @@ pub async fn allocate(circle: &Circle) -> ContextId {
     let key = (circle.context, circle.tag, circle.procs[0]);
     state.active.borrow_mut().insert(key);
     let alone = circle.procs.len() == 1;
+    let mut epoch;
     let id = loop {
         let mine = match alone {
             true => until(|| state.try_hold(key).then_some(true)).await,
             false => state.try_hold(key),
         };
-        // First byte: 0 when the rest counts, else this process could not give its ids.
-        let mut own = vec![!mine as u8];
-        if mine {
-            own.extend_from_slice(&state.used.borrow().0);
-        }
-        let all = circle.agree(own, join).await;
+        let own = offer(mine, state.epoch.get(), &state.used.borrow().0);
+        let all = circle.agree(own, join_offers).await;
+        let latest = u32::from_be_bytes(all[1..IDS].try_into().expect("four bytes"));
+        epoch = latest + 1;
         let id = (all[0] == 0).then(|| {
             let mut ids = Ids::default();
             ids.insert(WORLD);
             ids.insert(OWN);
-            ids.join(&all[1..]);
+            ids.join(&all[IDS..]);
             ids.lowest_free()
         });
         if let Some(id) = id {
             state.used.borrow_mut().insert(id);
+            state.epoch.set(epoch.max(state.epoch.get()));
         }
         if mine {
             state.give_back();
@@ -176,7 +207,7 @@ pub async fn allocate(circle: &Circle) -> ContextId {
     };
     state.active.borrow_mut().remove(&key);
     stepped();
-    ContextId(id)
+    ContextId { id, epoch }
 }
 
 #[cfg(test)]
@@ -199,6 +230,16 @@ mod tests {
         other.insert(40);
         ids.join(&other.0);
         assert_eq!(ids.lowest_free(), 21);
+    }
+
+    #[test]
+    fn offers_join_to_the_latest_epoch_and_all_ids() {
+        let mut all = offer(true, 0x0102, &[1]);
+        join_offers(&mut all, &offer(true, 0x00ff, &[2, 4]));
+        assert_eq!(all, offer(true, 0x0102, &[3, 4]));
+        join_offers(&mut all, &offer(false, 0x1000, &[8]));
+        assert_eq!(all[0], 1);
+        assert_eq!(&all[1..IDS], 0x1000u32.to_be_bytes());
     }
 
     #[test]
@@ -225,6 +266,7 @@ mod tests {
     fn the_lowest_agreement_gets_the_ids() {
         let state = State {
             used: RefCell::default(),
+            epoch: Cell::new(0),
             active: RefCell::new([(4, 1, 0), (6, 0, 0)].into()),
             held: Cell::new(false),
         };

@@ -1,7 +1,6 @@
 //! Datatypes as objects: lookup, checks, lifetime, names (MPI 5.0 chapter 5).
 
 use crate::constants::*;
-use crate::err;
 use crate::error::{Error, Result};
 use crate::objects::{Attributes, Contents, Datatype, objects};
 use crate::predefined::predefined;

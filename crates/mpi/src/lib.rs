@@ -35,6 +35,7 @@ pub mod info;
 pub mod neighbor;
 mod neighbor_plan;
 pub mod objects;
+pub mod op;
 pub mod p2p;
 pub mod pack;
 pub mod predefined;

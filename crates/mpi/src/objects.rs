@@ -89,10 +89,17 @@ pub struct Contents {
     pub datatypes: Vec<Rc<Datatype>>,
 }
 
+/// What an operation does to a pair of elements.
+#[derive(Clone, Copy, Debug)]
+pub enum Operator {
+    Predefined(tern_coll::ops::Op),
+    User(crate::op::UserFunction),
+}
+
 /// A reduction operation.
 pub struct Operation {
     pub handle: Cell<usize>,
-    pub operator: tern_coll::Operator,
+    pub operator: Operator,
     pub commutative: bool,
     pub predefined: bool,
 }

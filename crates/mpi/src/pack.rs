@@ -5,7 +5,6 @@
 use crate::args::{Out, OutCount};
 use crate::buffer::{check, check_count};
 use crate::constants::*;
-use crate::err;
 use crate::error::{Error, Result};
 use crate::objects::{Comm, Datatype};
 use std::rc::Rc;
@@ -46,7 +45,7 @@ pub fn pack_size(incount: i64, datatype: Rc<Datatype>, _comm: Rc<Comm>, size: Ou
 
 /// MPI_Pack_external (section 5.2).
 pub fn pack_external(
-    datarep: &str, inbuf: *const u8, incount: i64, datatype: Rc<Datatype>, outbuf: *mut u8, outsize: i64, position: Out<i64>,
+    datarep: &str, inbuf: *const u8, incount: i64, datatype: Rc<Datatype>, outbuf: *mut u8, outsize: i64, position: OutCount,
 ) -> Result<()> {
     check_datarep(datarep)?;
     check(inbuf, incount, &datatype)?;
@@ -60,7 +59,7 @@ pub fn pack_external(
 
 /// MPI_Unpack_external (section 5.2).
 pub fn unpack_external(
-    datarep: &str, inbuf: *const u8, insize: i64, position: Out<i64>, outbuf: *mut u8, outcount: i64, datatype: Rc<Datatype>,
+    datarep: &str, inbuf: *const u8, insize: i64, position: OutCount, outbuf: *mut u8, outcount: i64, datatype: Rc<Datatype>,
 ) -> Result<()> {
     check_datarep(datarep)?;
     check(outbuf, outcount, &datatype)?;
@@ -73,7 +72,7 @@ pub fn unpack_external(
 }
 
 /// MPI_Pack_external_size (section 5.2).
-pub fn pack_external_size(datarep: &str, incount: i64, datatype: Rc<Datatype>, size: Out<i64>) -> Result<()> {
+pub fn pack_external_size(datarep: &str, incount: i64, datatype: Rc<Datatype>, size: OutCount) -> Result<()> {
     check_datarep(datarep)?;
     check_count(incount)?;
     datatype.check_present()?;

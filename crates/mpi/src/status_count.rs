@@ -1,9 +1,8 @@
 //! How many elements a status stands for (MPI 5.0 sections 3.2.5, 5.1.11 and 13.3).
 
-use crate::args::{Out, OutCount, RawStatus, StatusOut};
+use crate::args::{OutCount, RawStatus, StatusOut};
 use crate::buffer::check_count;
 use crate::constants::*;
-use crate::err;
 use crate::error::Result;
 use crate::objects::Datatype;
 use std::rc::Rc;
@@ -36,7 +35,7 @@ fn elements(status: StatusOut, datatype: &Datatype) -> Result<i64> {
 }
 
 /// MPI_Get_elements_x, the deprecated name of the large-count form.
-pub fn get_elements_x(status: StatusOut, datatype: Rc<Datatype>, count: Out<i64>) -> Result<()> {
+pub fn get_elements_x(status: StatusOut, datatype: Rc<Datatype>, count: OutCount) -> Result<()> {
     count.set(elements(status, &datatype)?);
     Ok(())
 }

@@ -1,27 +1,32 @@
 //! Constructors of datatypes (MPI 5.0 sections 5.1.2 to 5.1.11).
 //!
-//! `large` tells the large-count form (`_c`) of a constructor from the other: they differ in what
+//! Each exists twice: the `int` form and the large-count form (`_c`) differ only in what
 //! MPI_Type_get_contents hands out later (section 5.1.13).
 
 use crate::args::{Counts, Handles, Out};
 use crate::constants::*;
 use crate::datatype::{create, layout_error, lookup};
-use crate::err;
 use crate::error::Result;
 use crate::objects::{Contents, Datatype};
 use std::rc::Rc;
 use tern_layout::{DistArg, Distribution, Order, Type};
 
+/// Which form of a constructor the program called.
+#[derive(Clone, Copy)]
+enum Form {
+    Int,
+    Large,
+}
+
 /// The arguments of a constructor call, kept for MPI_Type_get_contents.
 struct Call {
-    /// Whether it was the large-count form.
-    large: bool,
+    form: Form,
     contents: Contents,
 }
 
 impl Call {
-    fn new(large: bool, combiner: i32, datatypes: Vec<Rc<Datatype>>) -> Call {
-        Call { large, contents: Contents { combiner, datatypes, ..Contents::default() } }
+    fn new(form: Form, combiner: i32, datatypes: Vec<Rc<Datatype>>) -> Call {
+        Call { form, contents: Contents { combiner, datatypes, ..Contents::default() } }
     }
     /// An argument that is `int` in both forms.
     fn integer(mut self, value: i32) -> Call {
@@ -34,17 +39,17 @@ impl Call {
     }
     /// Arguments that are `int` in one form and MPI_Count in the other.
     fn counts(mut self, values: &[i64]) -> Call {
-        match self.large {
-            false => self.contents.integers.extend_from_slice(values),
-            true => self.contents.large_counts.extend_from_slice(values),
+        match self.form {
+            Form::Int => self.contents.integers.extend_from_slice(values),
+            Form::Large => self.contents.large_counts.extend_from_slice(values),
         }
         self
     }
     /// Arguments that are MPI_Aint in one form and MPI_Count in the other.
     fn addresses(mut self, values: &[i64]) -> Call {
-        match self.large {
-            false => self.contents.addresses.extend_from_slice(values),
-            true => self.contents.large_counts.extend_from_slice(values),
+        match self.form {
+            Form::Int => self.contents.addresses.extend_from_slice(values),
+            Form::Large => self.contents.large_counts.extend_from_slice(values),
         }
         self
     }
@@ -79,27 +84,84 @@ fn int_array(name: &str, values: Counts, len: usize) -> Result<Vec<i32>> {
     Ok(array(name, values, len)?.into_iter().map(|v| v as i32).collect())
 }
 
-/// MPI_Type_contiguous (section 5.1.2).
-pub fn type_contiguous(count: i64, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
-    check_count("count", count)?;
-    let layout = Type::contiguous(count, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_CONTIGUOUS, vec![oldtype]).counts(&[count]).build(layout, newtype)
+macro_rules! both_forms {
+    ($($(#[$doc:meta])* $name:ident, $large:ident => $body:ident($($arg:ident: $ty:ty),*);)*) => {
+        $(
+            $(#[$doc])*
+            #[allow(clippy::too_many_arguments)]
+            pub fn $name($($arg: $ty),*) -> Result<()> {
+                $body(Form::Int, $($arg),*)
+            }
+            $(#[$doc])*
+            /// Large-count form.
+            #[allow(clippy::too_many_arguments)]
+            pub fn $large($($arg: $ty),*) -> Result<()> {
+                $body(Form::Large, $($arg),*)
+            }
+        )*
+    };
 }
 
-/// MPI_Type_vector (section 5.1.2). The stride is in extents of `oldtype`.
-pub fn type_vector(count: i64, blocklength: i64, stride: i64, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
+both_forms! {
+    /// MPI_Type_contiguous (section 5.1.2).
+    type_contiguous, type_contiguous_c =>
+        contiguous(count: i64, oldtype: Rc<Datatype>, newtype: Out<usize>);
+    /// MPI_Type_vector (section 5.1.2). The stride is in extents of `oldtype`.
+    type_vector, type_vector_c =>
+        vector(count: i64, blocklength: i64, stride: i64, oldtype: Rc<Datatype>, newtype: Out<usize>);
+    /// MPI_Type_create_hvector (section 5.1.2). The stride is in bytes.
+    type_create_hvector, type_create_hvector_c =>
+        hvector(count: i64, blocklength: i64, stride: i64, oldtype: Rc<Datatype>, newtype: Out<usize>);
+    /// MPI_Type_indexed (section 5.1.2). Displacements are in extents of `oldtype`.
+    type_indexed, type_indexed_c =>
+        indexed(count: i64, blocklengths: Counts, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>);
+    /// MPI_Type_create_hindexed (section 5.1.2). Displacements are in bytes.
+    type_create_hindexed, type_create_hindexed_c =>
+        hindexed(count: i64, blocklengths: Counts, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>);
+    /// MPI_Type_create_indexed_block (section 5.1.2). Displacements are in extents of `oldtype`.
+    type_create_indexed_block, type_create_indexed_block_c =>
+        indexed_block(count: i64, blocklength: i64, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>);
+    /// MPI_Type_create_hindexed_block (section 5.1.2). Displacements are in bytes.
+    type_create_hindexed_block, type_create_hindexed_block_c =>
+        hindexed_block(count: i64, blocklength: i64, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>);
+    /// MPI_Type_create_struct (section 5.1.2). Displacements are in bytes.
+    type_create_struct, type_create_struct_c =>
+        structure(count: i64, blocklengths: Counts, displacements: Counts, types: Handles, newtype: Out<usize>);
+    /// MPI_Type_create_subarray (section 5.1.3).
+    type_create_subarray, type_create_subarray_c =>
+        subarray(ndims: i32, sizes: Counts, subsizes: Counts, starts: Counts, order: i32, oldtype: Rc<Datatype>,
+            newtype: Out<usize>);
+    /// MPI_Type_create_darray (section 5.1.4).
+    type_create_darray, type_create_darray_c =>
+        darray(size: i32, rank: i32, ndims: i32, gsizes: Counts, distribs: Counts, dargs: Counts, psizes: Counts,
+            order: i32, oldtype: Rc<Datatype>, newtype: Out<usize>);
+    /// MPI_Type_create_resized (section 5.1.7).
+    type_create_resized, type_create_resized_c =>
+        resized(oldtype: Rc<Datatype>, lb: i64, extent: i64, newtype: Out<usize>);
+}
+
+fn contiguous(form: Form, count: i64, oldtype: Rc<Datatype>, newtype: Out<usize>) -> Result<()> {
+    check_count("count", count)?;
+    let layout = Type::contiguous(count, &oldtype.layout);
+    Call::new(form, MPI_COMBINER_CONTIGUOUS, vec![oldtype]).counts(&[count]).build(layout, newtype)
+}
+
+fn vector(
+    form: Form, count: i64, blocklength: i64, stride: i64, oldtype: Rc<Datatype>, newtype: Out<usize>,
+) -> Result<()> {
     check_count("count", count)?;
     check_count("blocklength", blocklength)?;
     let layout = Type::vector(count, blocklength, stride, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_VECTOR, vec![oldtype]).counts(&[count, blocklength, stride]).build(layout, newtype)
+    Call::new(form, MPI_COMBINER_VECTOR, vec![oldtype]).counts(&[count, blocklength, stride]).build(layout, newtype)
 }
 
-/// MPI_Type_create_hvector (section 5.1.2). The stride is in bytes.
-pub fn type_create_hvector(count: i64, blocklength: i64, stride: i64, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
+fn hvector(
+    form: Form, count: i64, blocklength: i64, stride: i64, oldtype: Rc<Datatype>, newtype: Out<usize>,
+) -> Result<()> {
     check_count("count", count)?;
     check_count("blocklength", blocklength)?;
     let layout = Type::hvector(count, blocklength, stride, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_HVECTOR, vec![oldtype])
+    Call::new(form, MPI_COMBINER_HVECTOR, vec![oldtype])
         .counts(&[count, blocklength])
         .addresses(&[stride])
         .build(layout, newtype)
@@ -115,54 +177,59 @@ fn blocks(count: i64, blocklengths: Counts, displacements: Counts) -> Result<(Ve
     Ok((lengths, array("array_of_displacements", displacements, len)?))
 }
 
-/// MPI_Type_indexed (section 5.1.2). Displacements are in extents of `oldtype`.
-pub fn type_indexed(count: i64, blocklengths: Counts, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
+fn indexed(
+    form: Form, count: i64, blocklengths: Counts, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>,
+) -> Result<()> {
     let (lengths, places) = blocks(count, blocklengths, displacements)?;
     let layout = Type::indexed(&lengths, &places, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_INDEXED, vec![oldtype])
+    Call::new(form, MPI_COMBINER_INDEXED, vec![oldtype])
         .counts(&[count])
         .counts(&lengths)
         .counts(&places)
         .build(layout, newtype)
 }
 
-/// MPI_Type_create_hindexed (section 5.1.2). Displacements are in bytes.
-pub fn type_create_hindexed(count: i64, blocklengths: Counts, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
+fn hindexed(
+    form: Form, count: i64, blocklengths: Counts, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>,
+) -> Result<()> {
     let (lengths, places) = blocks(count, blocklengths, displacements)?;
     let layout = Type::hindexed(&lengths, &places, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_HINDEXED, vec![oldtype])
+    Call::new(form, MPI_COMBINER_HINDEXED, vec![oldtype])
         .counts(&[count])
         .counts(&lengths)
         .addresses(&places)
         .build(layout, newtype)
 }
 
-/// MPI_Type_create_indexed_block (section 5.1.2). Displacements are in extents of `oldtype`.
-pub fn type_create_indexed_block(count: i64, blocklength: i64, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
+fn indexed_block(
+    form: Form, count: i64, blocklength: i64, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>,
+) -> Result<()> {
     let len = check_count("count", count)?;
     check_count("blocklength", blocklength)?;
     let places = array("array_of_displacements", displacements, len)?;
     let layout = Type::indexed_block(blocklength, &places, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_INDEXED_BLOCK, vec![oldtype])
+    Call::new(form, MPI_COMBINER_INDEXED_BLOCK, vec![oldtype])
         .counts(&[count, blocklength])
         .counts(&places)
         .build(layout, newtype)
 }
 
-/// MPI_Type_create_hindexed_block (section 5.1.2). Displacements are in bytes.
-pub fn type_create_hindexed_block(count: i64, blocklength: i64, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
+fn hindexed_block(
+    form: Form, count: i64, blocklength: i64, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>,
+) -> Result<()> {
     let len = check_count("count", count)?;
     check_count("blocklength", blocklength)?;
     let places = array("array_of_displacements", displacements, len)?;
     let layout = Type::hindexed_block(blocklength, &places, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_HINDEXED_BLOCK, vec![oldtype])
+    Call::new(form, MPI_COMBINER_HINDEXED_BLOCK, vec![oldtype])
         .counts(&[count, blocklength])
         .addresses(&places)
         .build(layout, newtype)
 }
 
-/// MPI_Type_create_struct (section 5.1.2). Displacements are in bytes.
-pub fn type_create_struct(count: i64, blocklengths: Counts, displacements: Counts, types: Handles, newtype: Out<usize>, large: bool) -> Result<()> {
+fn structure(
+    form: Form, count: i64, blocklengths: Counts, displacements: Counts, types: Handles, newtype: Out<usize>,
+) -> Result<()> {
     let (lengths, places) = blocks(count, blocklengths, displacements)?;
     if count > 0 && types.is_null() {
         return err!(MPI_ERR_ARG, "array_of_types is a null pointer");
@@ -170,7 +237,7 @@ pub fn type_create_struct(count: i64, blocklengths: Counts, displacements: Count
     let children = (0..lengths.len()).map(|i| lookup(types.get(i))).collect::<Result<Vec<_>>>()?;
     let layouts: Vec<Rc<Type>> = children.iter().map(|child| child.layout.clone()).collect();
     let layout = Type::structure(&lengths, &places, &layouts);
-    Call::new(large, MPI_COMBINER_STRUCT, children)
+    Call::new(form, MPI_COMBINER_STRUCT, children)
         .counts(&[count])
         .counts(&lengths)
         .addresses(&places)
@@ -192,9 +259,11 @@ fn check_ndims(ndims: i32) -> Result<usize> {
     Ok(ndims as usize)
 }
 
-/// MPI_Type_create_subarray (section 5.1.3).
 #[allow(clippy::too_many_arguments)]
-pub fn type_create_subarray(ndims: i32, sizes: Counts, subsizes: Counts, starts: Counts, order: i32, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
+fn subarray(
+    form: Form, ndims: i32, sizes: Counts, subsizes: Counts, starts: Counts, order: i32, oldtype: Rc<Datatype>,
+    newtype: Out<usize>,
+) -> Result<()> {
     let dims = check_ndims(ndims)?;
     let sizes = array("array_of_sizes", sizes, dims)?;
     let subsizes = array("array_of_subsizes", subsizes, dims)?;
@@ -206,7 +275,7 @@ pub fn type_create_subarray(ndims: i32, sizes: Counts, subsizes: Counts, starts:
         }
     }
     let layout = Type::subarray(&sizes, &subsizes, &starts, check_order(order)?, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_SUBARRAY, vec![oldtype])
+    Call::new(form, MPI_COMBINER_SUBARRAY, vec![oldtype])
         .integer(ndims)
         .counts(&sizes)
         .counts(&subsizes)
@@ -226,10 +295,11 @@ fn check_distribution(distrib: i32, darg: i32) -> Result<(Distribution, DistArg)
     Ok((distribution, argument))
 }
 
-/// MPI_Type_create_darray (section 5.1.4).
 #[allow(clippy::too_many_arguments)]
-pub fn type_create_darray(size: i32, rank: i32, ndims: i32, gsizes: Counts, distribs: Counts, dargs: Counts, psizes: Counts,
-    order: i32, oldtype: Rc<Datatype>, newtype: Out<usize>, large: bool) -> Result<()> {
+fn darray(
+    form: Form, size: i32, rank: i32, ndims: i32, gsizes: Counts, distribs: Counts, dargs: Counts, psizes: Counts,
+    order: i32, oldtype: Rc<Datatype>, newtype: Out<usize>,
+) -> Result<()> {
     let dims = check_ndims(ndims)?;
     let gsizes = array("array_of_gsizes", gsizes, dims)?;
     let distribs = int_array("array_of_distribs", distribs, dims)?;
@@ -245,7 +315,7 @@ pub fn type_create_darray(size: i32, rank: i32, ndims: i32, gsizes: Counts, dist
     let grid: Vec<i64> = psizes.iter().map(|&p| p as i64).collect();
     let order_of = check_order(order)?;
     let layout = Type::darray(size, rank, &gsizes, &kinds, &arguments, &grid, order_of, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_DARRAY, vec![oldtype])
+    Call::new(form, MPI_COMBINER_DARRAY, vec![oldtype])
         .integers(&[size, rank, ndims])
         .counts(&gsizes)
         .integers(&distribs)
@@ -255,8 +325,7 @@ pub fn type_create_darray(size: i32, rank: i32, ndims: i32, gsizes: Counts, dist
         .build(layout, newtype)
 }
 
-/// MPI_Type_create_resized (section 5.1.7).
-pub fn type_create_resized(oldtype: Rc<Datatype>, lb: i64, extent: i64, newtype: Out<usize>, large: bool) -> Result<()> {
+fn resized(form: Form, oldtype: Rc<Datatype>, lb: i64, extent: i64, newtype: Out<usize>) -> Result<()> {
     let layout = Type::resized(lb, extent, &oldtype.layout);
-    Call::new(large, MPI_COMBINER_RESIZED, vec![oldtype]).addresses(&[lb, extent]).build(layout, newtype)
+    Call::new(form, MPI_COMBINER_RESIZED, vec![oldtype]).addresses(&[lb, extent]).build(layout, newtype)
 }

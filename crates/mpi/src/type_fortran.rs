@@ -4,7 +4,6 @@
 use crate::args::Out;
 use crate::constants::*;
 use crate::datatype::new_datatype;
-use crate::err;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Contents, Datatype, objects};

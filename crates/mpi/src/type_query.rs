@@ -4,7 +4,6 @@
 use crate::args::{Handles, Out, OutArray, OutCount, TextOut};
 use crate::constants::*;
 use crate::datatype::{create, lookup, share};
-use crate::err;
 use crate::error::Result;
 use crate::objects::{Contents, Datatype, objects};
 use std::rc::Rc;
@@ -47,14 +46,14 @@ pub fn type_size(datatype: Rc<Datatype>, size: OutCount) -> Result<()> {
 }
 
 /// MPI_Type_get_extent (section 5.1.7).
-pub fn type_get_extent(datatype: Rc<Datatype>, lb: Out<i64>, extent: Out<i64>) -> Result<()> {
+pub fn type_get_extent(datatype: Rc<Datatype>, lb: OutCount, extent: OutCount) -> Result<()> {
     lb.set(datatype.layout.lb());
     extent.set(datatype.layout.extent());
     Ok(())
 }
 
 /// MPI_Type_get_true_extent (section 5.1.8).
-pub fn type_get_true_extent(datatype: Rc<Datatype>, true_lb: Out<i64>, true_extent: Out<i64>) -> Result<()> {
+pub fn type_get_true_extent(datatype: Rc<Datatype>, true_lb: OutCount, true_extent: OutCount) -> Result<()> {
     true_lb.set(datatype.layout.true_lb());
     true_extent.set(datatype.layout.true_extent());
     Ok(())
@@ -75,8 +74,8 @@ pub fn type_get_envelope(
 
 /// MPI_Type_get_envelope_c (section 5.1.13).
 pub fn type_get_envelope_c(
-    datatype: Rc<Datatype>, num_integers: Out<i64>, num_addresses: Out<i64>, num_large_counts: Out<i64>,
-    num_datatypes: Out<i64>, combiner: Out<i32>,
+    datatype: Rc<Datatype>, num_integers: OutCount, num_addresses: OutCount, num_large_counts: OutCount,
+    num_datatypes: OutCount, combiner: Out<i32>,
 ) -> Result<()> {
     let contents = &datatype.contents;
     num_integers.set(contents.integers.len() as i64);
@@ -151,18 +150,18 @@ fn hand_out(
 }
 
 /// MPI_Type_size_x, the deprecated name of the large-count form.
-pub fn type_size_x(datatype: Rc<Datatype>, size: Out<i64>) -> Result<()> {
+pub fn type_size_x(datatype: Rc<Datatype>, size: OutCount) -> Result<()> {
     size.set(datatype.size());
     Ok(())
 }
 
 /// MPI_Type_get_extent_x, the deprecated name of the large-count form.
-pub fn type_get_extent_x(datatype: Rc<Datatype>, lb: Out<i64>, extent: Out<i64>) -> Result<()> {
+pub fn type_get_extent_x(datatype: Rc<Datatype>, lb: OutCount, extent: OutCount) -> Result<()> {
     type_get_extent(datatype, lb, extent)
 }
 
 /// MPI_Type_get_true_extent_x, the deprecated name of the large-count form.
-pub fn type_get_true_extent_x(datatype: Rc<Datatype>, true_lb: Out<i64>, true_extent: Out<i64>) -> Result<()> {
+pub fn type_get_true_extent_x(datatype: Rc<Datatype>, true_lb: OutCount, true_extent: OutCount) -> Result<()> {
     type_get_true_extent(datatype, true_lb, true_extent)
 }
 

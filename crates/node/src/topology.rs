@@ -1,1 +1,282 @@
-//! The layout of the machine: sockets, caches, NUMA nodes.
+//! The layout of the machine: packages, cores, SMT siblings, caches, NUMA nodes.
+//!
+//! Read from the files that Linux keeps in /sys/devices/system. Nothing here is for MPI_Init.
+
+use std::path::{Path, PathBuf};
+
+/// Where Linux describes processors and NUMA nodes.
+const SYSTEM: &str = "/sys/devices/system";
+
+/// These hardware threads in the order in which neighbours share most: by NUMA node, then SMT
+/// siblings side by side, then by number. Linux often numbers all first threads of the cores
+/// before all second ones, so that neighbours by number share nothing.
+///
+/// On a machine without SMT and with one NUMA node this reads two small files.
+pub fn by_closeness(cores: &[usize]) -> Vec<usize> {
+    closeness(Path::new(SYSTEM), cores)
+}
+
+fn closeness(system: &Path, cores: &[usize]) -> Vec<usize> {
+    let nodes = numa_nodes(system);
+    let node_of = |core: usize| nodes.iter().position(|node| node.cores.contains(&core));
+    let smt = read(&system.join("cpu/smt/active")).is_none_or(|active| active != "0");
+    let first_sibling = |core: usize| match smt {
+        true => siblings(system, core).first().copied().unwrap_or(core),
+        false => core,
+    };
+    let mut keyed: Vec<_> = cores
+        .iter()
+        .map(|core| (node_of(*core), first_sibling(*core), *core))
+        .collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, _, core)| core).collect()
+}
+
+/// A NUMA node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NumaNode {
+    /// Its number.
+    pub number: usize,
+    /// Its hardware threads.
+    pub cores: Vec<usize>,
+    /// Bytes of its memory, if known.
+    pub memory: Option<u64>,
+}
+
+/// A cache, with the hardware threads that share it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cache {
+    /// 1, 2, 3 …
+    pub level: u32,
+    /// Data, Instruction or Unified.
+    pub kind: String,
+    /// Bytes.
+    pub size: u64,
+    /// The hardware threads that share it.
+    pub shared_by: Vec<usize>,
+}
+
+/// The whole machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// The processor's name, if known.
+    pub model: Option<String>,
+    /// Hardware threads that are online.
+    pub threads: Vec<usize>,
+    /// Processor cores: groups of hardware threads.
+    pub cores: Vec<Vec<usize>>,
+    /// Packages (sockets).
+    pub packages: usize,
+    /// Caches, each once, in order of level.
+    pub caches: Vec<Cache>,
+    /// NUMA nodes; empty if the kernel does not tell.
+    pub nodes: Vec<NumaNode>,
+}
+
+impl Machine {
+    /// Reads the layout of this machine; what cannot be read is left out.
+    pub fn read() -> Machine {
+        let mut machine = Machine::read_from(Path::new(SYSTEM));
+        machine.model = model(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
+        machine
+    }
+
+    fn read_from(system: &Path) -> Machine {
+        let threads = read(&system.join("cpu/online")).map_or(Vec::new(), |text| parse_list(&text));
+        let mut machine = Machine {
+            threads,
+            nodes: numa_nodes(system),
+            ..Machine::default()
+        };
+        let mut packages = Vec::new();
+        for &thread in &machine.threads {
+            let topology = cpu(system, thread).join("topology");
+            packages.extend(read(&topology.join("physical_package_id")));
+            let core = match siblings(system, thread) {
+                siblings if siblings.is_empty() => vec![thread],
+                siblings => siblings,
+            };
+            if !machine.cores.contains(&core) {
+                machine.cores.push(core);
+            }
+            for cache in caches(system, thread) {
+                if !machine.caches.contains(&cache) {
+                    machine.caches.push(cache);
+                }
+            }
+        }
+        packages.sort_unstable();
+        packages.dedup();
+        machine.packages = packages.len().max(1);
+        machine.caches.sort();
+        machine
+    }
+}
+
+fn cpu(system: &Path, thread: usize) -> PathBuf {
+    system.join(format!("cpu/cpu{thread}"))
+}
+
+/// The hardware threads of the same processor core, this one included.
+fn siblings(system: &Path, thread: usize) -> Vec<usize> {
+    read(&cpu(system, thread).join("topology/thread_siblings_list"))
+        .map_or(Vec::new(), |text| parse_list(&text))
+}
+
+fn caches(system: &Path, thread: usize) -> Vec<Cache> {
+    let cache = |index: usize| {
+        let dir = cpu(system, thread).join(format!("cache/index{index}"));
+        Some(Cache {
+            level: read(&dir.join("level"))?.parse().ok()?,
+            kind: read(&dir.join("type"))?,
+            size: bytes(&read(&dir.join("size"))?)?,
+            shared_by: parse_list(&read(&dir.join("shared_cpu_list"))?),
+        })
+    };
+    (0..).map_while(cache).collect()
+}
+
+fn numa_nodes(system: &Path) -> Vec<NumaNode> {
+    let online = read(&system.join("node/online")).unwrap_or_default();
+    let node = |number: usize| {
+        let dir = system.join(format!("node/node{number}"));
+        NumaNode {
+            number,
+            cores: read(&dir.join("cpulist")).map_or(Vec::new(), |text| parse_list(&text)),
+            memory: read(&dir.join("meminfo")).and_then(|text| node_memory(&text)),
+        }
+    };
+    parse_list(&online).into_iter().map(node).collect()
+}
+
+/// The line `Node 0 MemTotal: 123 kB`.
+fn node_memory(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find(|line| line.contains("MemTotal:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth_back(1)?.parse().ok()?;
+    Some(kilobytes << 10)
+}
+
+fn model(cpuinfo: &str) -> Option<String> {
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// A small file without its last newline.
+fn read(file: &Path) -> Option<String> {
+    Some(std::fs::read_to_string(file).ok()?.trim_end().to_owned())
+}
+
+/// `32K`, `1M`.
+fn bytes(text: &str) -> Option<u64> {
+    let shift = match text.as_bytes().last()? {
+        b'K' => 10,
+        b'M' => 20,
+        b'G' => 30,
+        _ => return text.parse().ok(),
+    };
+    Some(text[..text.len() - 1].parse::<u64>().ok()? << shift)
+}
+
+/// `0-3,8`, as Linux writes sets.
+fn parse_list(text: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        Some(from.trim().parse().ok()?..=to.trim().parse().ok()?)
+    };
+    text.split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine made of files: two NUMA nodes, two cores each, two threads each, numbered as
+    /// Linux does it: first threads 0 to 3, second ones 4 to 7.
+    fn machine(name: &str) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("tern-topo-{}-{name}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let file = root.join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, format!("{text}\n")).unwrap();
+        };
+        write("cpu/online", "0-7");
+        write("cpu/smt/active", "1");
+        write("node/online", "0-1");
+        for node in 0..2 {
+            let (a, b) = (node, node + 2);
+            write(
+                &format!("node/node{node}/cpulist"),
+                &format!("{a},{b},{},{}", a + 4, b + 4),
+            );
+            write(
+                &format!("node/node{node}/meminfo"),
+                &format!("Node {node} MemTotal:    1024 kB"),
+            );
+        }
+        for thread in 0..8 {
+            let core = thread % 4;
+            let dir = format!("cpu/cpu{thread}");
+            write(
+                &format!("{dir}/topology/thread_siblings_list"),
+                &format!("{core},{}", core + 4),
+            );
+            write(
+                &format!("{dir}/topology/physical_package_id"),
+                &format!("{}", core % 2),
+            );
+            write(&format!("{dir}/cache/index0/level"), "1");
+            write(&format!("{dir}/cache/index0/type"), "Data");
+            write(&format!("{dir}/cache/index0/size"), "32K");
+            write(
+                &format!("{dir}/cache/index0/shared_cpu_list"),
+                &format!("{core},{}", core + 4),
+            );
+        }
+        root
+    }
+
+    #[test]
+    fn siblings_and_nodes_come_together() {
+        let root = machine("order");
+        let all: Vec<usize> = (0..8).collect();
+        assert_eq!(closeness(&root, &all), [0, 4, 2, 6, 1, 5, 3, 7]);
+        assert_eq!(closeness(&root, &[7, 1, 0]), [0, 1, 7]);
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn the_machine_is_read_whole() {
+        let root = machine("whole");
+        let machine = Machine::read_from(&root);
+        assert_eq!(machine.threads.len(), 8);
+        assert_eq!(machine.cores, [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(machine.packages, 2);
+        assert_eq!(machine.caches.len(), 4);
+        assert_eq!(machine.caches[0].size, 32 << 10);
+        assert_eq!(machine.nodes[1].cores, [1, 3, 5, 7]);
+        assert_eq!(machine.nodes[1].memory, Some(1 << 20));
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn nothing_to_read_keeps_the_order_of_numbers() {
+        assert_eq!(closeness(Path::new("/nonexistent"), &[2, 0, 1]), [0, 1, 2]);
+        assert_eq!(Machine::read_from(Path::new("/nonexistent")).packages, 1);
+    }
+
+    #[test]
+    fn this_machine_has_the_cores_of_the_affinity_mask() {
+        let machine = Machine::read();
+        if machine.threads.is_empty() {
+            eprintln!("skipped: no /sys/devices/system/cpu here");
+            return;
+        }
+        assert!(
+            crate::affinity()
+                .iter()
+                .all(|core| machine.threads.contains(core))
+        );
+    }
+}

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 pub use kind::Kind;
-pub use load::{check, load, problems};
+pub use load::{check, distance, load, problems};
 pub use render::markdown;
 pub use table::*;
 

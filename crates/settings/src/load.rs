@@ -4,8 +4,10 @@ use std::sync::Once;
 
 use crate::ALL;
 
-/// Names that Tern's own programs pass to each other, and names for tests.
-const INTERNAL: [&str; 2] = ["TERN_LAUNCH", "TERN_TEST"];
+/// Names that mpiexec sets for the processes that it starts.
+const INTERNAL: [&str; 3] = ["TERN_LAUNCH", "TERN_RANK", "TERN_SIZE"];
+/// Start of the names that tests use.
+const TEST: &str = "TERN_TEST";
 
 /// Reads all settings from the environment if that was not done yet, and prints a warning line for
 /// each thing that is wrong. In a job, rank 0 speaks for all, and does not repeat what the
@@ -38,7 +40,7 @@ pub fn problems(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(S
 
 /// Checks one environment variable; the error is a line for the user. Names without `TERN_` pass.
 pub fn check(name: &str, value: &str) -> Result<(), String> {
-    if !name.starts_with("TERN_") || INTERNAL.iter().any(|internal| name.starts_with(internal)) {
+    if !name.starts_with("TERN_") || INTERNAL.contains(&name) || name.starts_with(TEST) {
         return Ok(());
     }
     match ALL.iter().find(|entry| entry.name() == name) {
@@ -96,7 +98,7 @@ fn nearest(name: &str) -> Option<&'static str> {
 }
 
 /// How many letters must be added, removed or replaced to turn one word into the other.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let b = b.as_bytes();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.bytes().enumerate() {

@@ -3,7 +3,12 @@
 //! To add one, add an entry here and run
 //! `cargo run -q -p tern-settings --example settings-md > docs/settings.md`.
 
+use std::time::Duration;
+
 use crate::{Entry, Setting, choice};
+
+/// An hour in nanoseconds.
+const HOUR: u64 = 3600 * 1_000_000_000;
 
 choice! {
     /// How much Tern writes to the standard error.
@@ -64,6 +69,9 @@ settings! {
     /// Whether small collective operations inside a node go over shared control lines instead of
     /// messages.
     COLL_LINES: bool = "TERN_COLL_LINES", "on";
+
+    /// How long mpiexec waits for processes that it has asked to end before it kills them.
+    GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR;
 
     /// How much Tern writes to the standard error.
     LOG: Level = "TERN_LOG", "warn";

@@ -1,0 +1,460 @@
+//! The command line.
+//!
+//! Parsed by hand: long options may have one dash (`-wdir`, as MPICH's users write) or two, options
+//! end at the program's name, and `:` starts the next program with options of its own.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq)]
+pub enum Command {
+    /// Start a job.
+    Run(Options),
+    /// Print the version.
+    Version,
+    /// Print how to use this program.
+    Help,
+}
+
+/// A job as asked for.
+#[derive(Debug, Default, PartialEq)]
+pub struct Options {
+    /// The programs, in order of their ranks; at least one.
+    pub programs: Vec<Program>,
+    /// Environment for all programs (`-genv`).
+    pub env: Vec<(OsString, OsString)>,
+    /// Put the rank in front of each line of output.
+    pub tag_output: bool,
+    /// End the job after this time.
+    pub timeout: Option<Duration>,
+    /// What ranks are bound to.
+    pub bind: Bind,
+    /// Say which rank runs on which cores.
+    pub report_bindings: bool,
+    /// Say what is started and how it ends.
+    pub verbose: bool,
+}
+
+/// One program of a job.
+#[derive(Debug, Default, PartialEq)]
+pub struct Program {
+    /// How many processes run it.
+    pub count: u32,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Environment for this program (`-env`, `-x`).
+    pub env: Vec<(OsString, OsString)>,
+    /// Its working directory, if not that of mpiexec.
+    pub wdir: Option<OsString>,
+}
+
+/// What ranks are bound to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bind {
+    /// Cores, if there are not more ranks than cores.
+    #[default]
+    Auto,
+    /// As `Auto`, asked for.
+    Core,
+    /// Nothing.
+    None,
+}
+
+/// What an option means.
+#[derive(Clone, Copy, PartialEq)]
+enum Flag {
+    Count,
+    Export,
+    Env,
+    GlobalEnv,
+    Wdir,
+    Tag,
+    Timeout,
+    BindTo,
+    Report,
+    Verbose,
+    Version,
+    Help,
+    /// Taken for the sake of habits from other launchers; asks for what Tern does anyway.
+    Ignore,
+    /// Asks for what Tern cannot do yet.
+    Nodes,
+}
+
+/// The names of all options, without their dashes.
+const NAMES: [(&str, Flag); 38] = [
+    ("n", Flag::Count),
+    ("np", Flag::Count),
+    ("x", Flag::Export),
+    ("env", Flag::Env),
+    ("genv", Flag::GlobalEnv),
+    ("wdir", Flag::Wdir),
+    ("wd", Flag::Wdir),
+    ("tag-output", Flag::Tag),
+    ("l", Flag::Tag),
+    ("prepend-rank", Flag::Tag),
+    ("timeout", Flag::Timeout),
+    ("bind-to", Flag::BindTo),
+    ("report-bindings", Flag::Report),
+    ("v", Flag::Verbose),
+    ("verbose", Flag::Verbose),
+    ("V", Flag::Version),
+    ("version", Flag::Version),
+    ("h", Flag::Help),
+    ("?", Flag::Help),
+    ("help", Flag::Help),
+    ("oversubscribe", Flag::Ignore),
+    ("allow-run-as-root", Flag::Ignore),
+    ("use-hwthread-cpus", Flag::Ignore),
+    ("genvall", Flag::Ignore),
+    ("envall", Flag::Ignore),
+    ("q", Flag::Ignore),
+    ("quiet", Flag::Ignore),
+    ("localonly", Flag::Ignore),
+    ("nodes", Flag::Nodes),
+    ("host", Flag::Nodes),
+    ("hosts", Flag::Nodes),
+    ("H", Flag::Nodes),
+    ("hostfile", Flag::Nodes),
+    ("machinefile", Flag::Nodes),
+    ("f", Flag::Nodes),
+    ("ppn", Flag::Nodes),
+    ("perhost", Flag::Nodes),
+    ("N", Flag::Nodes),
+];
+
+/// Largest number of ranks; a bound on slips, far above what a machine can hold.
+const MAX_RANKS: u32 = 1 << 16;
+
+/// Parses the arguments after the program's own name. The error is a line for the user.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if args.is_empty() {
+        return Err("no program given; mpiexec --help tells how to use it".into());
+    }
+    let mut options = Options::default();
+    for section in args.split(|arg| arg == ":") {
+        if let Some(command) = parse_section(section, &mut options)? {
+            return Ok(command);
+        }
+    }
+    let total: u64 = options
+        .programs
+        .iter()
+        .map(|program| u64::from(program.count))
+        .sum();
+    if total > u64::from(MAX_RANKS) {
+        return Err(format!(
+            "{total} processes are more than the {MAX_RANKS} that are possible"
+        ));
+    }
+    Ok(Command::Run(options))
+}
+
+/// Parses one program with its options. Gives a command that ends parsing (help, version), if any.
+fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Command>, String> {
+    let mut program = Program {
+        count: 1,
+        ..Program::default()
+    };
+    let mut rest = args.iter();
+    while let Some(arg) = rest.as_slice().first() {
+        let bytes = arg.as_bytes();
+        if bytes == b"--" {
+            rest.next();
+            break;
+        }
+        if bytes.len() < 2 || bytes[0] != b'-' {
+            break;
+        }
+        rest.next();
+        let (name, inline) = split_value(arg);
+        let mut value = |what: &str| -> Result<OsString, String> {
+            inline
+                .clone()
+                .or_else(|| rest.next().cloned())
+                .ok_or_else(|| format!("{} needs {what} after it", shown(arg)))
+        };
+        match flag(&name).ok_or_else(|| unknown(arg, &name))? {
+            Flag::Count => program.count = count(&value("a number")?)?,
+            Flag::Export => program.env.extend(export(&value("NAME or NAME=VALUE")?)?),
+            Flag::Env => {
+                let name = value("NAME and VALUE")?;
+                program
+                    .env
+                    .push((checked_name(name)?, value("NAME and VALUE")?));
+            }
+            Flag::GlobalEnv => {
+                let name = value("NAME and VALUE")?;
+                options
+                    .env
+                    .push((checked_name(name)?, value("NAME and VALUE")?));
+            }
+            Flag::Wdir => program.wdir = Some(value("a directory")?),
+            Flag::Timeout => options.timeout = Some(seconds(&value("a number of seconds")?)?),
+            Flag::BindTo => options.bind = bind(&value("core or none")?)?,
+            Flag::Tag => options.tag_output = true,
+            Flag::Report => options.report_bindings = true,
+            Flag::Verbose => options.verbose = true,
+            Flag::Version => return Ok(Some(Command::Version)),
+            Flag::Help => return Ok(Some(Command::Help)),
+            Flag::Ignore => {}
+            Flag::Nodes => {
+                return Err(format!(
+                    "{}: this version of Tern starts processes on this machine only; leave the \
+                     option out",
+                    shown(arg)
+                ));
+            }
+        }
+    }
+    program.command = rest.cloned().collect();
+    if program.command.is_empty() {
+        return Err(match args.last() {
+            Some(last) => format!("no program given after {}", shown(last)),
+            None => "no program given on one side of ':'".into(),
+        });
+    }
+    options.programs.push(program);
+    Ok(None)
+}
+
+/// Splits `--name=value`. Dashes and value are removed from the name.
+fn split_value(arg: &OsStr) -> (String, Option<OsString>) {
+    let text = arg.as_bytes();
+    let text = text
+        .strip_prefix(b"--")
+        .or_else(|| text.strip_prefix(b"-"))
+        .unwrap_or(text);
+    match text.iter().position(|byte| *byte == b'=') {
+        Some(at) => (
+            String::from_utf8_lossy(&text[..at]).into_owned(),
+            Some(OsStr::from_bytes(&text[at + 1..]).to_owned()),
+        ),
+        None => (String::from_utf8_lossy(text).into_owned(), None),
+    }
+}
+
+fn flag(name: &str) -> Option<Flag> {
+    NAMES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, flag)| *flag)
+}
+
+fn unknown(arg: &OsStr, name: &str) -> String {
+    // -n4, as other programs take it.
+    if let Some(number) = name.strip_prefix("np").or_else(|| name.strip_prefix('n'))
+        && number.parse::<u32>().is_ok()
+    {
+        return format!("unknown option {}; did you mean -n {number}?", shown(arg));
+    }
+    let nearest = NAMES
+        .iter()
+        .filter(|(known, flag)| known.len() > 1 && *flag != Flag::Nodes)
+        .map(|(known, _)| (tern_settings::distance(name, known), known))
+        .min()
+        .filter(|(distance, known)| *distance <= 3 && *distance < known.len());
+    match nearest {
+        Some((_, known)) => format!("unknown option {}; did you mean --{known}?", shown(arg)),
+        None => format!(
+            "unknown option {}; mpiexec --help lists the options",
+            shown(arg)
+        ),
+    }
+}
+
+fn count(value: &OsStr) -> Result<u32, String> {
+    match value.to_str().and_then(|text| text.parse().ok()) {
+        Some(count) if count > 0 => Ok(count),
+        _ => Err(format!(
+            "-n needs a number of processes, 1 or more, not {}",
+            shown(value)
+        )),
+    }
+}
+
+fn seconds(value: &OsStr) -> Result<Duration, String> {
+    let text = value.to_str().unwrap_or_default();
+    let plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match text.parse::<f64>() {
+        Ok(seconds) if plain && seconds > 0.0 && seconds < 1e9 => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
+        _ => Err(format!(
+            "--timeout needs a number of seconds above 0, not {}",
+            shown(value)
+        )),
+    }
+}
+
+fn bind(value: &OsStr) -> Result<Bind, String> {
+    match value.as_bytes() {
+        b"core" => Ok(Bind::Core),
+        b"none" => Ok(Bind::None),
+        _ => Err(format!(
+            "--bind-to needs core or none, not {}",
+            shown(value)
+        )),
+    }
+}
+
+/// `NAME=VALUE`; or `NAME`, which all programs inherit anyway if it is set.
+fn export(value: &OsStr) -> Result<Option<(OsString, OsString)>, String> {
+    let (name, value) = split_assignment(value);
+    let name = checked_name(name)?;
+    Ok(value.map(|value| (name, value)))
+}
+
+fn split_assignment(text: &OsStr) -> (OsString, Option<OsString>) {
+    let bytes = text.as_bytes();
+    match bytes.iter().position(|byte| *byte == b'=') {
+        Some(at) => (
+            OsStr::from_bytes(&bytes[..at]).to_owned(),
+            Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned()),
+        ),
+        None => (text.to_owned(), None),
+    }
+}
+
+fn checked_name(name: OsString) -> Result<OsString, String> {
+    if name.is_empty() || name.as_bytes().contains(&b'=') {
+        return Err(format!(
+            "{} is no name of an environment variable",
+            shown(&name)
+        ));
+    }
+    Ok(name)
+}
+
+/// An argument for a message.
+fn shown(arg: &OsStr) -> String {
+    let text = arg.to_string_lossy();
+    if text.is_empty() {
+        "an empty argument".into()
+    } else {
+        text.into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &str) -> Options {
+        match parse(line.split(' ').map(OsString::from)) {
+            Ok(Command::Run(options)) => options,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn error(line: &str) -> String {
+        parse(line.split(' ').map(OsString::from)).unwrap_err()
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn options_end_at_the_program() {
+        let options = run("-n 3 prog -n 7 --bind-to x");
+        assert_eq!(options.programs.len(), 1);
+        assert_eq!(options.programs[0].count, 3);
+        assert_eq!(options.programs[0].command, words("prog -n 7 --bind-to x"));
+        assert_eq!(
+            run("-n 2 -- -odd name").programs[0].command,
+            words("-odd name")
+        );
+        assert_eq!(run("prog").programs[0].count, 1);
+    }
+
+    #[test]
+    fn one_dash_or_two_or_an_equals_sign() {
+        for line in [
+            "-np 4 p", "--np 4 p", "-n 4 p", "--n 4 p", "--np=4 p", "-n=4 p",
+        ] {
+            assert_eq!(run(line).programs[0].count, 4, "{line}");
+        }
+        for line in ["-bind-to none p", "--bind-to none p", "--bind-to=none p"] {
+            assert_eq!(run(line).bind, Bind::None, "{line}");
+        }
+        for line in [
+            "-wdir /tmp p",
+            "--wdir /tmp p",
+            "-wd /tmp p",
+            "--wdir=/tmp p",
+        ] {
+            assert_eq!(run(line).programs[0].wdir, Some("/tmp".into()), "{line}");
+        }
+    }
+
+    #[test]
+    fn each_program_has_its_own_options() {
+        let options = run("-n 2 -env A 1 a x : -n 1 -x B=2=3 -genv C 4 b : c");
+        let counts: Vec<u32> = options
+            .programs
+            .iter()
+            .map(|program| program.count)
+            .collect();
+        assert_eq!(counts, [2, 1, 1]);
+        assert_eq!(options.programs[0].env, [("A".into(), "1".into())]);
+        assert_eq!(options.programs[1].env, [("B".into(), "2=3".into())]);
+        assert_eq!(options.env, [("C".into(), "4".into())]);
+        assert_eq!(options.programs[2].command, words("c"));
+    }
+
+    #[test]
+    fn habits_from_other_launchers() {
+        let options = run("--oversubscribe --allow-run-as-root -prepend-rank -n 2 p");
+        assert!(options.tag_output);
+        assert_eq!(options.programs[0].count, 2);
+    }
+
+    #[test]
+    fn errors_say_what_to_do() {
+        assert_eq!(
+            error("--tag-ouput p"),
+            "unknown option --tag-ouput; did you mean --tag-output?"
+        );
+        assert_eq!(error("-n4 p"), "unknown option -n4; did you mean -n 4?");
+        assert_eq!(
+            error("--zzzzzzzz p"),
+            "unknown option --zzzzzzzz; mpiexec --help lists the options"
+        );
+        assert_eq!(error("-n"), "-n needs a number after it");
+        assert_eq!(
+            error("-n 0 p"),
+            "-n needs a number of processes, 1 or more, not 0"
+        );
+        assert_eq!(
+            error("-n -1 p"),
+            "-n needs a number of processes, 1 or more, not -1"
+        );
+        assert_eq!(error("-n 2"), "no program given after 2");
+        assert_eq!(error("-n 2 p :"), "no program given on one side of ':'");
+        assert_eq!(
+            error("--timeout soon p"),
+            "--timeout needs a number of seconds above 0, not soon"
+        );
+        assert_eq!(
+            error("--bind-to socket p"),
+            "--bind-to needs core or none, not socket"
+        );
+        assert_eq!(error("-n 99999999 p").split(' ').next(), Some("99999999"));
+        assert!(error("--hosts a,b p").contains("this machine only"));
+        assert!(parse([]).unwrap_err().contains("--help"));
+    }
+
+    #[test]
+    fn help_and_version() {
+        assert_eq!(parse(words("-n 2 --help")), Ok(Command::Help));
+        assert_eq!(parse(words("--version")), Ok(Command::Version));
+        // After the program they are the program's.
+        assert_eq!(run("p --help").programs[0].command, words("p --help"));
+    }
+}

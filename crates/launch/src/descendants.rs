@@ -1,0 +1,103 @@
+//! Everything that a process has started, at any depth.
+//!
+//! The launcher is the "child subreaper" of its descendants: a process whose parent ends becomes
+//! its child, so none gets out of sight, whatever group or session it has moved to.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitOptions, WaitStatus};
+
+/// Makes this process the parent of descendants whose own parent ends.
+pub fn adopt() {
+    // Without it (an older kernel) only such orphans escape; there is nothing else to do.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// The numbers of all living descendants of this process.
+pub fn all() -> Vec<libc::pid_t> {
+    let mut parents: Vec<(libc::pid_t, libc::pid_t)> = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        if let Some(parent) = parent(pid) {
+            parents.push((pid, parent));
+        }
+    }
+    let mut found = vec![rustix::process::getpid().as_raw_pid()];
+    let mut at = 0;
+    while at < found.len() {
+        let children = parents.iter().filter(|(_, parent)| *parent == found[at]);
+        found.extend(children.map(|(pid, _)| *pid).collect::<Vec<_>>());
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+/// Whether a process is a descendant of this one.
+pub fn has(mut pid: libc::pid_t) -> bool {
+    let own = rustix::process::getpid().as_raw_pid();
+    while let Some(parent) = parent(pid) {
+        if parent == own {
+            return true;
+        }
+        pid = parent;
+    }
+    false
+}
+
+/// The parent of a process; none for the first process of all.
+fn parent(pid: libc::pid_t) -> Option<libc::pid_t> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // pid (name) state ppid …; the name may hold anything, also parentheses.
+    let mut words = stat[stat.rfind(')')? + 1..].split_whitespace();
+    words.nth(1)?.parse().ok().filter(|parent| *parent != 0)
+}
+
+/// Sends a signal to all descendants.
+pub fn signal(number: libc::c_int) {
+    for pid in all() {
+        crate::signals::send(pid, number);
+    }
+}
+
+/// Reaps one child that has ended, if there is one. An error if there are no children at
+/// all.
+pub fn reap() -> rustix::io::Result<Option<(Pid, WaitStatus)>> {
+    rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::NOHANG))
+}
+
+/// Ends whatever is left: SIGTERM, and SIGKILL after `grace`. Returns when no child is left; gives
+/// up after ten seconds more, with the processes that do not die.
+pub fn end_all(grace: Duration) -> Vec<libc::pid_t> {
+    let start = Instant::now();
+    let mut told = false;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        loop {
+            match reap() {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return Vec::new(),
+            }
+        }
+        let waited = start.elapsed();
+        if waited >= grace {
+            signal(libc::SIGKILL);
+        } else if !told {
+            signal(libc::SIGTERM);
+            // A stopped process takes SIGTERM only once it goes on.
+            signal(libc::SIGCONT);
+            told = true;
+        }
+        if waited > grace + Duration::from_secs(10) {
+            return all();
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}

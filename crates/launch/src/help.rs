@@ -1,0 +1,43 @@
+//! What `--help` and `--version` print.
+
+/// The text of `--help`.
+pub const HELP: &str = "\
+Starts the processes (ranks) of an MPI program on this machine.
+
+  mpiexec [options] program [arguments] [: [options] program [arguments]]...
+
+Options of one program:
+  -n, -np N             number of processes; 1 if not given
+  -env NAME VALUE       environment variable; also -x NAME=VALUE
+  -x NAME               nothing: the environment of mpiexec is passed on anyway
+  -wdir DIR             working directory
+
+Options of the job:
+  -genv NAME VALUE      environment variable for all programs
+  --bind-to core|none   core: each rank runs on its own equal share of the cores, if there are
+                        not more ranks than cores (the default); none: the system decides
+  --report-bindings     say which rank runs on which cores
+  -l, --tag-output      put [rank] in front of each line of output
+  --timeout SECONDS     end the job after this time, with exit code 124
+  -v, --verbose         say what is started and how it ends
+  -V, --version         print the version
+  -h, --help            print this
+
+Long options may have one dash or two, and take their value after a blank or '='. Options end at
+the program's name, or at '--'. --oversubscribe, --allow-run-as-root, --use-hwthread-cpus, -envall,
+-genvall, -localonly and --quiet are taken and do nothing: Tern behaves so anyway.
+
+Rank 0 reads the standard input, the others read nothing. Ranks find their number and the number
+of all in TERN_RANK and TERN_SIZE. SIGINT, SIGTERM, SIGHUP and SIGQUIT end the job and are passed on
+to the ranks, which are killed if they take longer than TERN_GRACE; SIGUSR1, SIGUSR2, SIGTSTP and
+SIGCONT are passed on.
+
+The exit code is that of the first rank that fails, 128 + n if signal n killed it, or the code given
+to MPI_Abort; 2 for a wrong option, 124 after --timeout, 126 for a program that cannot be executed,
+127 for one that does not exist. The settings of Tern are listed by tern-info.
+";
+
+/// The text of `--version`.
+pub fn version() -> String {
+    format!("mpiexec (Tern) {}\n", env!("CARGO_PKG_VERSION"))
+}

@@ -1,0 +1,373 @@
+//! Serves a job: starts its ranks, listens to them, ends them.
+
+mod claims;
+mod start;
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, WaitStatus};
+use tern_pmi::control::{self, Message, Received};
+
+use crate::output::{Output, Wish};
+use crate::plan::Plan;
+use crate::rank::{self, End, State, Verdict};
+use crate::signals::{self, Signal, Signals};
+use crate::{descendants, say};
+
+/// Exit code after `--timeout`, as that of timeout(1).
+const TIMED_OUT: i32 = 124;
+/// A signal to end that comes again this long after the first one means: at once.
+const IMPATIENT: Duration = Duration::from_millis(500);
+
+/// One rank.
+struct Rank {
+    state: State,
+    /// The process that was started; none once it has ended.
+    pid: Option<libc::pid_t>,
+    /// The socket to it.
+    control: OwnedFd,
+    /// The end of the socket that it inherits. Kept, for a process that comes without it is given
+    /// the rank only if the welcome can be taken back out of it.
+    theirs: Option<OwnedFd>,
+    /// The process that initialised MPI, if that is another one than was started, to see it end.
+    mpi: Option<(libc::pid_t, OwnedFd)>,
+}
+
+/// A job that has been told to end.
+struct Ending {
+    since: Instant,
+    kill_at: Instant,
+}
+
+/// A job that runs.
+struct Job<'a> {
+    plan: &'a Plan,
+    job_id: u64,
+    segment: OwnedFd,
+    listener: Option<OwnedFd>,
+    /// Connections that have not yet said which rank they want.
+    joining: Vec<Option<OwnedFd>>,
+    ranks: Vec<Rank>,
+    output: Output,
+    signals: Signals,
+    /// Closes when the process that the user started dies.
+    keeper: OwnedFd,
+    /// What the job returns: the code of the first failure.
+    code: Option<i32>,
+    ending: Option<Ending>,
+    deadline: Option<Instant>,
+    grace: Duration,
+}
+
+/// What `poll` may find ready.
+#[derive(Clone, Copy)]
+enum Ready {
+    Signals,
+    Keeper,
+    Listener,
+    Joining(usize),
+    Control(usize),
+    Mpi(usize),
+    Read(usize),
+    Write(usize),
+}
+
+/// Runs a job; gives its exit code. `mask` is the signal mask for the ranks.
+pub fn run(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
+    descendants::adopt();
+    let mut job = match Job::new(plan, keeper) {
+        Ok(job) => job,
+        Err(errno) => {
+            say(&format!(
+                "cannot set up the job: {errno}; see the limits of ulimit -a"
+            ));
+            return 1;
+        }
+    };
+    job.start(&mask);
+    job.serve();
+    job.clean_up();
+    job.code.unwrap_or(0)
+}
+
+impl Job<'_> {
+    /// Until every rank has ended.
+    fn serve(&mut self) {
+        while self.ranks.iter().any(|rank| rank.pid.is_some()) {
+            for ready in self.wait() {
+                match ready {
+                    Ready::Signals => self.take_signals(),
+                    Ready::Keeper => self.keeper_died(),
+                    Ready::Listener => self.accept(),
+                    Ready::Joining(at) => self.join(at),
+                    Ready::Control(rank) => self.listen(rank),
+                    Ready::Mpi(rank) => self.mpi_ended(rank),
+                    Ready::Read(source) => self.output.read(&[source]),
+                    Ready::Write(sink) => self.output.write(sink),
+                }
+            }
+            self.joining.retain(Option::is_some);
+            self.check_time();
+        }
+    }
+
+    /// Waits for something to do. Sources of output come in falling order, so that the end of one
+    /// does not renumber those that follow.
+    fn wait(&self) -> Vec<Ready> {
+        let mut fds = Vec::with_capacity(self.ranks.len() * 2 + 8);
+        let mut what = Vec::with_capacity(fds.capacity());
+        {
+            let mut add = |ready, fd, flags| {
+                fds.push(PollFd::from_borrowed_fd(fd, flags));
+                what.push(ready);
+            };
+            add(Ready::Signals, self.signals.as_fd(), PollFlags::IN);
+            add(Ready::Keeper, self.keeper.as_fd(), PollFlags::IN);
+            for (number, rank) in self.ranks.iter().enumerate() {
+                add(Ready::Control(number), rank.control.as_fd(), PollFlags::IN);
+                if let Some((_, pidfd)) = &rank.mpi {
+                    add(Ready::Mpi(number), pidfd.as_fd(), PollFlags::IN);
+                }
+            }
+            for (at, socket) in self.joining.iter().flatten().enumerate() {
+                add(Ready::Joining(at), socket.as_fd(), PollFlags::IN);
+            }
+            if let Some(listener) = &self.listener {
+                add(Ready::Listener, listener.as_fd(), PollFlags::IN);
+            }
+            let wishes: Vec<Wish<'_>> = self.output.wishes().collect();
+            for wish in wishes.into_iter().rev() {
+                match wish {
+                    Wish::Read(number, fd) => add(Ready::Read(number), fd, PollFlags::IN),
+                    Wish::Write(number, fd) => add(Ready::Write(number), fd, PollFlags::OUT),
+                }
+            }
+        }
+        let timeout = self.next_time().map(|left| rustix::event::Timespec {
+            tv_sec: left.as_secs() as i64,
+            tv_nsec: i64::from(left.subsec_nanos()),
+        });
+        if rustix::event::poll(&mut fds, timeout.as_ref()).is_err() {
+            return Vec::new();
+        }
+        let ready = fds
+            .iter()
+            .zip(what)
+            .filter(|(fd, _)| !fd.revents().is_empty());
+        ready.map(|(_, what)| what).collect()
+    }
+
+    /// How long until something is to be done though nothing happens.
+    fn next_time(&self) -> Option<Duration> {
+        let kill = self.ending.as_ref().map(|ending| ending.kill_at);
+        let next = [kill, self.deadline].into_iter().flatten().min()?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    fn check_time(&mut self) {
+        let now = Instant::now();
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            self.deadline = None;
+            let seconds = self.plan.timeout.unwrap_or_default().as_secs_f64();
+            self.fail(
+                TIMED_OUT,
+                &format!("the job has not ended after {seconds} s (--timeout)"),
+            );
+        }
+        if let Some(ending) = &mut self.ending
+            && now >= ending.kill_at
+        {
+            descendants::signal(libc::SIGKILL);
+            // Again a little later, for processes that were started meanwhile.
+            ending.kill_at = now + Duration::from_millis(50);
+        }
+    }
+
+    fn take_signals(&mut self) {
+        while let Some(signal) = self.signals.next() {
+            match signal.number {
+                libc::SIGCHLD => self.reap(),
+                libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => {
+                    self.end_by(signal);
+                }
+                libc::SIGTSTP => {
+                    if !signal.from_kernel {
+                        self.forward(signal.number);
+                    }
+                    signals::send(rustix::process::getpid().as_raw_pid(), libc::SIGSTOP);
+                }
+                other => self.forward(other),
+            }
+        }
+    }
+
+    /// Passes a signal on to the processes that were started.
+    fn forward(&self, signal: libc::c_int) {
+        for pid in self.ranks.iter().filter_map(|rank| rank.pid) {
+            signals::send(pid, signal);
+        }
+    }
+
+    /// Somebody asks for the end of the job.
+    fn end_by(&mut self, signal: Signal) {
+        match &mut self.ending {
+            Some(ending) => {
+                if ending.since.elapsed() > IMPATIENT {
+                    ending.kill_at = Instant::now();
+                }
+            }
+            None => {
+                self.code.get_or_insert(128 + signal.number);
+                if !signal.from_kernel {
+                    descendants::signal(signal.number);
+                }
+                descendants::signal(libc::SIGCONT);
+                self.set_ending();
+            }
+        }
+    }
+
+    fn set_ending(&mut self) {
+        let now = Instant::now();
+        self.ending = Some(Ending {
+            since: now,
+            kill_at: now + self.grace,
+        });
+        self.deadline = None;
+    }
+
+    /// The process that the user started was killed: nobody waits for this job any more.
+    fn keeper_died(&mut self) {
+        descendants::end_all(Duration::ZERO);
+        std::process::exit(137);
+    }
+
+    /// Ends the job because of an error. Only the first one is told and decides the exit code; what
+    /// follows are its consequences.
+    fn fail(&mut self, code: i32, text: &str) {
+        if self.ending.is_some() {
+            return;
+        }
+        self.say(text);
+        self.code.get_or_insert(code);
+        descendants::signal(libc::SIGTERM);
+        descendants::signal(libc::SIGCONT);
+        self.set_ending();
+    }
+
+    /// One line for the user, not into the middle of a line of some rank.
+    fn say(&mut self, text: &str) {
+        match self.plan.tag_output {
+            true => self.output.say(text),
+            false => say(text),
+        }
+    }
+
+    /// "rank 3 (process 77, ./a.out)".
+    fn named(&self, rank: usize, pid: libc::pid_t) -> String {
+        format!(
+            "rank {rank} (process {pid}, {})",
+            self.plan.programs[self.plan.ranks[rank]].name
+        )
+    }
+
+    /// Takes note of processes that have ended. Those killed by a signal are judged first: with
+    /// several at once, they are the cause more often than the others.
+    fn reap(&mut self) {
+        let mut ended: Vec<(usize, libc::pid_t, End)> = Vec::new();
+        while let Ok(Some((pid, status))) = descendants::reap() {
+            ended.extend(self.rank_ended(pid, status));
+        }
+        ended.sort_by_key(|(_, _, end)| matches!(end, End::Exited(_)));
+        // An abort may wait in a socket; it tells more than the end of its process.
+        for (rank, _, _) in &ended {
+            self.listen(*rank);
+        }
+        for (rank, pid, end) in ended {
+            self.judge(rank, pid, end);
+        }
+    }
+
+    /// The rank of a process that has ended; none for the child of a rank.
+    fn rank_ended(&mut self, pid: Pid, status: WaitStatus) -> Option<(usize, libc::pid_t, End)> {
+        let pid = pid.as_raw_pid();
+        let rank = self.ranks.iter().position(|rank| rank.pid == Some(pid))?;
+        let end = match status.terminating_signal() {
+            Some(signal) => End::Signaled(signal),
+            None => End::Exited(status.exit_status()?),
+        };
+        self.ranks[rank].pid = None;
+        Some((rank, pid, end))
+    }
+
+    fn judge(&mut self, rank: usize, pid: libc::pid_t, end: End) {
+        let name = self.named(rank, pid);
+        if self.plan.verbose && self.ending.is_none() {
+            self.say(&format!("{name} {}", end.text()));
+        }
+        let waiting = self
+            .ranks
+            .iter()
+            .position(|other| other.state == State::Initialised);
+        match rank::judge(self.ranks[rank].state, end, waiting) {
+            Verdict::Fine => {}
+            Verdict::Note(code, text) => {
+                if self.ending.is_none() {
+                    self.say(&format!("{name} {text}"));
+                }
+                self.code.get_or_insert(code);
+            }
+            Verdict::Fatal(code, text) => self.fail(code, &format!("{name} {text}")),
+        }
+    }
+
+    /// Takes the messages of a rank.
+    fn listen(&mut self, rank: usize) {
+        while let Ok(Received::Message(message, _)) =
+            control::receive(&self.ranks[rank].control, false)
+        {
+            match message {
+                Message::Hello { pid } => self.hello(rank, pid as libc::pid_t),
+                Message::Finalized => {
+                    self.ranks[rank].state = State::Finalized;
+                    self.ranks[rank].mpi = None;
+                }
+                Message::Abort { code, text } => self.abort(rank, code, &text),
+                _ => {}
+            }
+        }
+    }
+
+    fn abort(&mut self, rank: usize, code: i32, text: &str) {
+        let pid = self.ranks[rank]
+            .mpi
+            .as_ref()
+            .map(|(pid, _)| *pid)
+            .or(self.ranks[rank].pid);
+        let name = self.named(rank, pid.unwrap_or(0));
+        let text = match text {
+            "" => format!("{name} called MPI_Abort with code {code}"),
+            text => format!("{name} called MPI_Abort with code {code}: {text}"),
+        };
+        self.fail(rank::abort_code(code), &text);
+    }
+
+    /// Ends everything that is left, and passes the last output on.
+    fn clean_up(&mut self) {
+        self.listener = None;
+        let grace = match &self.ending {
+            // They have been told already.
+            Some(ending) => ending.kill_at.saturating_duration_since(Instant::now()),
+            None => self.grace,
+        };
+        let left = descendants::end_all(grace);
+        if !left.is_empty() {
+            self.say(&format!(
+                "these processes do not end, even after SIGKILL: {left:?}"
+            ));
+        }
+        self.output.finish();
+    }
+}

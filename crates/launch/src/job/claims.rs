@@ -1,0 +1,107 @@
+//! Who has which rank: processes that connect to ask for one, and the one that initialises MPI.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::net::{SocketFlags, accept_with};
+use rustix::process::{Pid, PidfdFlags};
+use tern_pmi::control::{self, Message, Received};
+
+use super::Job;
+use crate::descendants;
+use crate::rank::{self, State};
+
+impl Job<'_> {
+    /// A process connects.
+    pub(super) fn accept(&mut self) {
+        let Some(listener) = &self.listener else {
+            return;
+        };
+        if let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC) {
+            self.joining.push(Some(socket));
+        }
+    }
+
+    /// A process that has connected says what it wants, or goes away.
+    pub(super) fn join(&mut self, at: usize) {
+        let Some(socket) = self.joining[at].take() else {
+            return;
+        };
+        let Ok(Received::Message(Message::Join { rank, job_id }, _)) =
+            control::receive(&socket, false)
+        else {
+            return;
+        };
+        if job_id == self.job_id && (rank as usize) < self.ranks.len() {
+            self.give(rank as usize, socket);
+        }
+    }
+
+    /// Gives a rank to the process behind `socket`, if nobody has it.
+    fn give(&mut self, rank: usize, socket: OwnedFd) {
+        let free = self.ranks[rank].theirs.take_if(|theirs| {
+            matches!(
+                control::receive(theirs, false),
+                Ok(Received::Message(Message::Welcome { .. }, _))
+            )
+        });
+        if free.is_some() {
+            let welcome = Message::Welcome { rank: rank as u32 };
+            // If the process is gone by now, so is the rank; its end is seen as any other.
+            let _ = control::send_with(&socket, &welcome, self.segment.as_fd());
+            self.ranks[rank].control = socket;
+            return;
+        }
+        self.listen(rank);
+        let rank = &self.ranks[rank];
+        let by = rank
+            .mpi
+            .as_ref()
+            .map(|(pid, _)| *pid)
+            .or(rank.pid)
+            .unwrap_or(0);
+        let _ = control::send(&socket, &Message::Refused { by: by as u32 });
+    }
+
+    /// A rank has initialised MPI in process `pid`.
+    pub(super) fn hello(&mut self, number: usize, pid: libc::pid_t) {
+        let rank = &mut self.ranks[number];
+        rank.state = State::Initialised;
+        if rank.pid.is_some_and(|started| started != pid) {
+            rank.mpi = watch(pid);
+        }
+        // Who has left already will never come.
+        let left = |rank: &super::Rank| rank.pid.is_none() && rank.state == State::Started;
+        if let Some(gone) = self.ranks.iter().position(left)
+            && gone != number
+        {
+            let text = format!("rank {gone} {}", rank::without_init(number));
+            self.fail(1, &text);
+        }
+    }
+
+    /// The process that initialised MPI for a rank has ended, though the one that was started for
+    /// the rank, such as a shell, may live.
+    pub(super) fn mpi_ended(&mut self, number: usize) {
+        self.listen(number);
+        let Some((pid, _)) = self.ranks[number].mpi.take() else {
+            return;
+        };
+        if self.ranks[number].state == State::Initialised {
+            let text = format!(
+                "{} ended without calling MPI_Finalize",
+                self.named(number, pid)
+            );
+            self.fail(1, &text);
+        }
+    }
+}
+
+/// Watches a process, if it is one of ours: it tells its number itself, and in a container of its
+/// own it would be another one here.
+fn watch(pid: libc::pid_t) -> Option<(libc::pid_t, OwnedFd)> {
+    if !descendants::has(pid) {
+        return None;
+    }
+    let pidfd = rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+    Some((pid, pidfd))
+}

@@ -1,0 +1,170 @@
+//! A job, worked out before anything is started: files, environments, cores, warnings.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
+
+use crate::args::{Options, Program};
+use crate::bind;
+use crate::program::{self, Unusable};
+
+/// Variables that each rank gets anew.
+const OWN: [&str; 3] = [tern_pmi::TICKET, "TERN_RANK", "TERN_SIZE"];
+
+/// A job to start.
+pub struct Plan {
+    /// The programs.
+    pub programs: Vec<Planned>,
+    /// The program of each rank.
+    pub ranks: Vec<usize>,
+    /// The cores that the job may use, neighbours side by side.
+    pub cores: Vec<usize>,
+    /// The cores of each rank, if bound.
+    pub bound: Option<Vec<Vec<usize>>>,
+    /// Settings that were warned of.
+    pub warned: Vec<String>,
+    /// See [`Options`].
+    pub tag_output: bool,
+    /// See [`Options`].
+    pub timeout: Option<Duration>,
+    /// See [`Options`].
+    pub report_bindings: bool,
+    /// See [`Options`].
+    pub verbose: bool,
+}
+
+/// One program, ready to execute.
+pub struct Planned {
+    /// File to execute.
+    pub file: CString,
+    /// Arguments.
+    pub args: Vec<CString>,
+    /// Environment without what differs by rank.
+    pub env: Vec<CString>,
+    /// Working directory.
+    pub wdir: Option<CString>,
+    /// How many processes run it.
+    pub count: u32,
+    /// Its name as the user gave it.
+    pub name: String,
+}
+
+impl Plan {
+    /// Works out the job. Warnings about settings are printed; the error ends mpiexec.
+    pub fn new(options: &Options) -> Result<Plan, Unusable> {
+        let programs: Vec<Planned> = options
+            .programs
+            .iter()
+            .map(|program| planned(program, &options.env))
+            .collect::<Result<_, _>>()?;
+        let ranks: Vec<usize> = programs
+            .iter()
+            .enumerate()
+            .flat_map(|(number, program)| (0..program.count).map(move |_| number))
+            .collect();
+        let mut cores = tern_node::affinity();
+        if options.bind != crate::args::Bind::None && ranks.len() <= cores.len() && ranks.len() > 1
+        {
+            cores = tern_node::topology::by_closeness(&cores);
+        }
+        Ok(Plan {
+            bound: bind::shares(options.bind, ranks.len(), &cores),
+            programs,
+            ranks,
+            cores,
+            warned: warn(options),
+            tag_output: options.tag_output,
+            timeout: options.timeout,
+            report_bindings: options.report_bindings,
+            verbose: options.verbose,
+        })
+    }
+}
+
+fn planned(program: &Program, global: &[(OsString, OsString)]) -> Result<Planned, Unusable> {
+    let name = &program.command[0];
+    let env = environment(global, &program.env);
+    let path = env
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, path)| path.as_os_str());
+    let file = program::find(name, program.wdir.as_deref(), path)?;
+    Ok(Planned {
+        file: c_string(file),
+        args: program.command.iter().cloned().map(c_string).collect(),
+        env: env
+            .into_iter()
+            .map(|(name, value)| entry(&name, &value))
+            .collect(),
+        wdir: program.wdir.clone().map(c_string),
+        count: program.count,
+        name: name.to_string_lossy().into_owned(),
+    })
+}
+
+/// The environment of mpiexec with what the options add and replace.
+fn environment(
+    global: &[(OsString, OsString)],
+    own: &[(OsString, OsString)],
+) -> Vec<(OsString, OsString)> {
+    let set = || global.iter().chain(own);
+    let mut env: Vec<(OsString, OsString)> = std::env::vars_os()
+        .filter(|(name, _)| {
+            OWN.iter().all(|own| name != own) && set().all(|(replaced, _)| replaced != name)
+        })
+        .collect();
+    for (at, (name, value)) in set().enumerate() {
+        // The last one counts.
+        if set().skip(at + 1).all(|(later, _)| later != name) {
+            env.push((name.clone(), value.clone()));
+        }
+    }
+    env
+}
+
+/// Warns of wrong settings, in the environment and in options. Gives their names, for the ranks
+/// are not to repeat it.
+fn warn(options: &Options) -> Vec<String> {
+    tern_settings::load();
+    let text = |(name, value): (&OsString, &OsString)| {
+        (
+            name.to_string_lossy().into_owned(),
+            value.to_string_lossy().into_owned(),
+        )
+    };
+    let set = options
+        .env
+        .iter()
+        .chain(options.programs.iter().flat_map(|program| &program.env));
+    let mut warned = Vec::new();
+    for (name, problem) in tern_settings::problems(set.map(|(name, value)| text((name, value)))) {
+        if tern_settings::log::enabled(tern_settings::Level::Warn) {
+            crate::say(&format!("warning: {problem}"));
+        }
+        warned.push(name);
+    }
+    let inherited = std::env::vars_os().map(|(name, value)| text((&name, &value)));
+    warned.extend(
+        tern_settings::problems(inherited)
+            .into_iter()
+            .map(|(name, _)| name),
+    );
+    // The names travel in one variable, separated by commas and ended by a blank.
+    warned.retain(|name| !name.contains([' ', ',']));
+    warned
+}
+
+/// `NAME=VALUE`.
+pub fn entry(name: &OsStr, value: &OsStr) -> CString {
+    c_string(OsString::from_vec(
+        [name.as_bytes(), b"=", value.as_bytes()].concat(),
+    ))
+}
+
+/// Arguments and environment come from C strings, so they hold no zero byte.
+fn c_string(text: OsString) -> CString {
+    let mut bytes = text.into_vec();
+    bytes.retain(|byte| *byte != 0);
+    CString::new(bytes).expect("no zero byte is left")
+}

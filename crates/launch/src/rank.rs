@@ -1,0 +1,155 @@
+//! What the end of a rank means for the job.
+
+use crate::signals;
+
+/// How far a rank has come with MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It has not initialised MPI, and may never do so.
+    Started,
+    /// Between MPI_Init and MPI_Finalize.
+    Initialised,
+    /// After MPI_Finalize.
+    Finalized,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this exit code.
+    Exited(i32),
+    /// By this signal.
+    Signaled(i32),
+}
+
+/// What its end means.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing is wrong.
+    Fine,
+    /// The exit code of the job, and what to say of the rank; the others may go on.
+    Note(i32, String),
+    /// As `Note`, and the job must end, for others may wait for this rank.
+    Fatal(i32, String),
+}
+
+impl End {
+    /// The exit code, as shells have it.
+    pub fn code(self) -> i32 {
+        match self {
+            End::Exited(code) => code,
+            End::Signaled(signal) => 128 + signal,
+        }
+    }
+
+    /// What happened, after "rank n".
+    pub fn text(self) -> String {
+        match self {
+            End::Exited(code) => format!("exited with code {code}"),
+            End::Signaled(signal) => {
+                format!("was killed by signal {signal} ({})", signals::name(signal))
+            }
+        }
+    }
+}
+
+/// Judges the end of a rank that had come to `state`. `waiting` is a rank that has initialised MPI
+/// and so waits for all others to do it.
+pub fn judge(state: State, end: End, waiting: Option<usize>) -> Verdict {
+    match (state, end) {
+        (State::Initialised, End::Exited(code)) => {
+            let text = format!("exited with code {code} without calling MPI_Finalize");
+            Verdict::Fatal(if code == 0 { 1 } else { code }, text)
+        }
+        (State::Started, End::Exited(0)) => match waiting {
+            Some(other) => Verdict::Fatal(1, without_init(other)),
+            None => Verdict::Fine,
+        },
+        (State::Finalized, End::Exited(0)) => Verdict::Fine,
+        (State::Finalized, end) => {
+            Verdict::Note(end.code(), format!("{} after MPI_Finalize", end.text()))
+        }
+        (_, end) => Verdict::Fatal(end.code(), end.text()),
+    }
+}
+
+/// What is wrong with a rank that has ended while `other` waits for it in MPI_Init.
+pub fn without_init(other: usize) -> String {
+    format!("ended without calling MPI_Init, which rank {other} has called")
+}
+
+/// The exit code of a job for the error code that MPI_Abort was given: its low 8 bits are all that
+/// a process can return, and what is not 0 must not become 0.
+pub fn abort_code(code: i32) -> i32 {
+    match code & 0xff {
+        0 if code != 0 => 1,
+        low => low,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_without_mpi_are_judged_by_their_exit_code() {
+        assert_eq!(judge(State::Started, End::Exited(0), None), Verdict::Fine);
+        assert!(matches!(
+            judge(State::Started, End::Exited(3), None),
+            Verdict::Fatal(3, _)
+        ));
+        assert!(matches!(
+            judge(State::Started, End::Signaled(11), None),
+            Verdict::Fatal(139, _)
+        ));
+    }
+
+    #[test]
+    fn to_leave_without_finalize_is_fatal() {
+        assert!(matches!(
+            judge(State::Initialised, End::Exited(0), Some(0)),
+            Verdict::Fatal(1, _)
+        ));
+        assert!(matches!(
+            judge(State::Initialised, End::Exited(5), None),
+            Verdict::Fatal(5, _)
+        ));
+        assert!(matches!(
+            judge(State::Initialised, End::Signaled(9), None),
+            Verdict::Fatal(137, _)
+        ));
+    }
+
+    #[test]
+    fn to_leave_before_init_is_fatal_when_somebody_waits() {
+        assert!(matches!(
+            judge(State::Started, End::Exited(0), Some(2)),
+            Verdict::Fatal(1, _)
+        ));
+    }
+
+    #[test]
+    fn after_finalize_the_others_go_on() {
+        assert_eq!(
+            judge(State::Finalized, End::Exited(0), Some(1)),
+            Verdict::Fine
+        );
+        assert!(matches!(
+            judge(State::Finalized, End::Exited(4), None),
+            Verdict::Note(4, _)
+        ));
+        assert!(matches!(
+            judge(State::Finalized, End::Signaled(6), None),
+            Verdict::Note(134, _)
+        ));
+    }
+
+    #[test]
+    fn abort_codes_fit_a_byte() {
+        assert_eq!(abort_code(0), 0);
+        assert_eq!(abort_code(7), 7);
+        assert_eq!(abort_code(-1), 255);
+        assert_eq!(abort_code(256), 1);
+        assert_eq!(abort_code(259), 3);
+    }
+}

@@ -1,0 +1,234 @@
+//! What each collective has to do at this process: arguments in, schedule out. The blocking,
+//! nonblocking and persistent forms share these (MPI 5.0 chapter 6).
+
+use crate::args::{Counts, Handles};
+use crate::collective_args::*;
+use crate::error::Result;
+use crate::objects::{Comm, Datatype, Operation};
+use std::rc::Rc;
+use tern_coll::{Buffer, Root, Schedule};
+
+/// MPI_Barrier (section 6.3).
+pub(crate) fn barrier(comm: &Comm) -> Result<Schedule> {
+    Ok(tern_coll::barrier(&comm.peers))
+}
+
+/// MPI_Bcast (section 6.4).
+pub(crate) fn bcast(base: *mut u8, count: i64, datatype: &Rc<Datatype>, root: i32, comm: &Comm) -> Result<Schedule> {
+    let root = self::root(root, comm)?;
+    let buffer = match root {
+        Root::None => Buffer { base, count: 0, ty: datatype.layout.clone() },
+        _ => buffer(base, count, datatype)?,
+    };
+    Ok(tern_coll::bcast(&comm.peers, &buffer, root))
+}
+
+/// MPI_Gather (section 6.5).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn gather(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    root: i32, comm: &Comm,
+) -> Result<Schedule> {
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
+    let recv = if part.root { Some(buffer(recvbuf, recvcount, recvtype)?) } else { None };
+    if let Some(recv) = recv.as_ref().filter(|_| part.leaf) {
+        check_apart(send.as_ref(), block(recv, comm.rank), recv.bytes() as i64)?;
+    }
+    Ok(tern_coll::gather(&comm.peers, send.as_ref(), recv.as_ref(), root))
+}
+
+/// Where the block of `rank` starts.
+fn block(buffer: &Buffer, rank: i32) -> *const u8 {
+    buffer.base.wrapping_offset((buffer.count * rank as i64).wrapping_mul(buffer.ty.extent()) as isize)
+}
+
+/// MPI_Gatherv (section 6.5).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn gatherv(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
+) -> Result<Schedule> {
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
+    let recv = if part.root { Some(buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?) } else { None };
+    Ok(tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root))
+}
+
+/// MPI_Scatter (section 6.6).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn scatter(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    root: i32, comm: &Comm,
+) -> Result<Schedule> {
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    let send = if part.root { Some(buffer(sendbuf, sendcount, sendtype)?) } else { None };
+    let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
+    if let Some(send) = send.as_ref().filter(|_| part.leaf) {
+        check_apart(recv.as_ref(), block(send, comm.rank), send.bytes() as i64)?;
+    }
+    Ok(tern_coll::scatter(&comm.peers, send.as_ref(), recv.as_ref(), root))
+}
+
+/// MPI_Scatterv (section 6.6).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn scatterv(
+    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
+) -> Result<Schedule> {
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    let send = if part.root { Some(buffer_v(sendbuf, sendcounts, displs, sendtype, ranks(comm))?) } else { None };
+    let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
+    Ok(tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root))
+}
+
+/// MPI_Allgather (section 6.7).
+pub(crate) fn allgather(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    comm: &Comm,
+) -> Result<Schedule> {
+    let send = input(sendbuf, sendcount, sendtype)?;
+    let recv = buffer(recvbuf, recvcount, recvtype)?;
+    if !comm.is_inter() {
+        check_apart(send.as_ref(), block(&recv, comm.rank), recv.bytes() as i64)?;
+    }
+    Ok(tern_coll::allgather(&comm.peers, send.as_ref(), &recv))
+}
+
+/// MPI_Allgatherv (section 6.7).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn allgatherv(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: &Rc<Datatype>, comm: &Comm,
+) -> Result<Schedule> {
+    let send = input(sendbuf, sendcount, sendtype)?;
+    let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?;
+    Ok(tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv))
+}
+
+/// MPI_Alltoall (section 6.8).
+pub(crate) fn alltoall(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    comm: &Comm,
+) -> Result<Schedule> {
+    let send = input(sendbuf, sendcount, sendtype)?;
+    let recv = buffer(recvbuf, recvcount, recvtype)?;
+    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    Ok(tern_coll::alltoall(&comm.peers, send.as_ref(), &recv))
+}
+
+/// MPI_Alltoallv (section 6.8).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn alltoallv(
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtype: &Rc<Datatype>, comm: &Comm,
+) -> Result<Schedule> {
+    let send = match is_in_place(sendbuf) {
+        true => None,
+        false => Some(buffer_v(sendbuf, sendcounts, sdispls, sendtype, ranks(comm))?),
+    };
+    let recv = buffer_v(recvbuf, recvcounts, rdispls, recvtype, ranks(comm))?;
+    Ok(tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv))
+}
+
+/// MPI_Alltoallw (section 6.8).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn alltoallw(
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: &Comm,
+) -> Result<Schedule> {
+    let send = match is_in_place(sendbuf) {
+        true => None,
+        false => Some(buffer_w(sendbuf, sendcounts, sdispls, sendtypes, ranks(comm))?),
+    };
+    let recv = buffer_w(recvbuf, recvcounts, rdispls, recvtypes, ranks(comm))?;
+    Ok(tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv))
+}
+
+/// MPI_Reduce (section 6.9.1).
+pub(crate) fn reduce(
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, root: i32, comm: &Comm,
+) -> Result<Schedule> {
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    let send = if part.leaf { input(sendbuf, count, datatype)? } else { None };
+    let recv = if part.root { Some(buffer(recvbuf, count, datatype)?) } else { None };
+    if let Some(recv) = &recv {
+        check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    }
+    if root == Root::None {
+        return Ok(tern_coll::reduce(&comm.peers, None, None, &unused_operator(), root));
+    }
+    Ok(tern_coll::reduce(&comm.peers, send.as_ref(), recv.as_ref(), &op.on(datatype)?, root))
+}
+
+/// An operator where none is applied.
+fn unused_operator() -> tern_coll::Operator {
+    tern_coll::Operator::Predefined(tern_coll::ops::Op::Sum)
+}
+
+/// MPI_Allreduce (section 6.9.6).
+pub(crate) fn allreduce(
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Schedule> {
+    let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
+    Ok(tern_coll::allreduce(&comm.peers, send.as_ref(), &recv, &op.on(datatype)?))
+}
+
+/// The input, unless in place, and the output of a reduction to all.
+fn vectors(sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>) -> Result<(Option<Buffer>, Buffer)> {
+    let send = input(sendbuf, count, datatype)?;
+    let recv = buffer(recvbuf, count, datatype)?;
+    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    Ok((send, recv))
+}
+
+/// MPI_Reduce_scatter_block (section 6.10.1).
+pub(crate) fn reduce_scatter_block(
+    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Schedule> {
+    let counts = vec![recvcount; comm.size() as usize];
+    scatter_blocks(sendbuf, recvbuf, &counts, datatype, op, comm)
+}
+
+/// MPI_Reduce_scatter (section 6.10.2).
+pub(crate) fn reduce_scatter(
+    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Schedule> {
+    scatter_blocks(sendbuf, recvbuf, &block_counts(recvcounts, comm)?, datatype, op, comm)
+}
+
+fn scatter_blocks(
+    sendbuf: *const u8, recvbuf: *mut u8, counts: &[i64], datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Schedule> {
+    let send = input(sendbuf, counts.iter().sum(), datatype)?;
+    let recv = buffer(recvbuf, counts[comm.rank as usize], datatype)?;
+    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    Ok(tern_coll::reduce_scatter(&comm.peers, send.as_ref(), &recv, counts, &op.on(datatype)?))
+}
+
+/// MPI_Scan (section 6.11.1).
+pub(crate) fn scan(
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Schedule> {
+    check_intra(comm, "MPI_Scan")?;
+    let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
+    Ok(tern_coll::scan(&comm.peers, send.as_ref(), &recv, &op.on(datatype)?))
+}
+
+/// MPI_Exscan (section 6.11.2). The result of rank 0 is not significant.
+pub(crate) fn exscan(
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Schedule> {
+    check_intra(comm, "MPI_Exscan")?;
+    let (send, recv) = match comm.rank == 0 && !is_in_place(sendbuf) {
+        // Rank 0 gets nothing, so it need not give a place for it.
+        true => (input(sendbuf, count, datatype)?, Buffer { base: recvbuf, count, ty: datatype.layout.clone() }),
+        false => vectors(sendbuf, recvbuf, count, datatype)?,
+    };
+    Ok(tern_coll::exscan(&comm.peers, send.as_ref(), &recv, &op.on(datatype)?))
+}
