@@ -132,7 +132,11 @@ pub fn choose(collective: Collective, shape: Shape) -> Algorithm {
         Collective::Bcast if processes < BCAST_CHAIN_PROCESSES => Chain,
         Collective::Bcast => ScatterAllgather,
         Collective::Gather | Collective::Scatter => {
-            if bytes <= GATHER_TREE_BLOCK { Binomial } else { Linear }
+            if bytes <= GATHER_TREE_BLOCK {
+                Binomial
+            } else {
+                Linear
+            }
         }
         Collective::Allgather if bytes > ALLGATHER_ROUNDS || processes <= 2 => Ring,
         Collective::Allgather if processes.is_power_of_two() => RecursiveDoubling,
@@ -235,15 +239,20 @@ impl Policy {
         Ok(policy)
     }
 
-    /// What TERN_COLL says; nothing where it is wrong (see [`Policy::check_settings`]).
+    /// What TERN_COLL says; where it is wrong, a warning once and nothing forced.
     pub fn from_settings() -> Policy {
         static READ: OnceLock<Policy> = OnceLock::new();
-        *READ.get_or_init(|| Policy::check_settings().unwrap_or_default())
+        *READ.get_or_init(|| {
+            Policy::check_settings().unwrap_or_else(|error| {
+                tern_settings::warn!("{error}");
+                Policy::default()
+            })
+        })
     }
 
     /// Reads TERN_COLL, to tell the user what is wrong with it.
     pub fn check_settings() -> Result<Policy, PolicyError> {
-        Policy::parse(&tern_settings::COLL.get())
+        Policy::parse(tern_settings::COLL.get())
     }
 
     pub fn force(&mut self, collective: Collective, algorithm: Algorithm) {

@@ -26,12 +26,8 @@ impl Blocks<'_> {
     /// The block of `rank`.
     pub fn data(&self, rank: usize) -> Data {
         match self {
-            Blocks::Even(b) => {
-                Data::new(at(b.base, rank as i64 * b.count, &b.ty), b.count, &b.ty)
-            }
-            Blocks::V(b) => {
-                Data::new(at(b.base, b.displs[rank], &b.ty), b.counts[rank], &b.ty)
-            }
+            Blocks::Even(b) => Data::new(at(b.base, rank as i64 * b.count, &b.ty), b.count, &b.ty),
+            Blocks::V(b) => Data::new(at(b.base, b.displs[rank], &b.ty), b.counts[rank], &b.ty),
             Blocks::W(b) => {
                 let base = b.base.wrapping_offset(b.displs[rank] as isize);
                 Data::new(base, b.counts[rank], &b.types[rank])
@@ -88,7 +84,7 @@ impl Temp {
     }
 
     /// Room for `count` elements of `ty`. The second value is the address to use as their base,
-    /// aligned as the start of an allocation is: bytes may lie before it when bounds are odd.
+    /// aligned to a cache line; it lies outside the allocation when bounds are odd.
     pub fn elements(count: i64, ty: &Type) -> (Temp, *mut u8) {
         if count == 0 || ty.size() == 0 {
             let temp = Temp::new(1);
@@ -97,10 +93,11 @@ impl Temp {
         }
         let reach = (count - 1) * ty.extent();
         let low = ty.true_lb() + reach.min(0);
-        let high = ty.true_lb() + ty.true_extent() + reach.max(0);
-        let before = if low < 0 { (-low as usize).next_multiple_of(ALIGN) } else { 0 };
-        let temp = Temp::new(before + high.max(0) as usize);
-        let base = temp.start.wrapping_add(before);
+        let high = ty.true_ub() + reach.max(0);
+        // Types may hold absolute addresses (with MPI_BOTTOM), so that `low` may be anything.
+        let from = low.div_euclid(ALIGN as i64) * ALIGN as i64;
+        let temp = Temp::new((high - from) as usize);
+        let base = temp.start.wrapping_offset(-from as isize);
         (temp, base)
     }
 

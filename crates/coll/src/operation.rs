@@ -246,23 +246,23 @@ impl Collectives {
         self.active.borrow().is_empty()
     }
 
-    /// Advances everything that is active; true when something completed.
+    /// Advances everything that is active; true when something moved.
     fn advance(&self, adi: &Adi) -> bool {
-        let mut completed = false;
+        let (mut moved, mut completed) = (false, false);
         let mut index = 0;
         // A user function may start or complete others meanwhile, so the list is not borrowed
         // while one advances.
         loop {
             let Some(operation) = self.active.borrow().get(index).cloned() else { break };
-            if operation.advance(adi) {
-                completed = true;
-            }
+            let before = operation.next.get();
+            completed |= operation.advance(adi);
+            moved |= operation.next.get() != before;
             index += 1;
         }
         if completed {
             self.active.borrow_mut().retain(|o| !o.is_done());
         }
-        completed
+        moved | completed
     }
 }
 

@@ -12,11 +12,24 @@ use tern_layout::Type;
 /// and then. A fence is passed when every transfer before it is complete: it ends a round.
 #[derive(Debug)]
 pub(crate) enum Action {
-    Send { peer: Peer, data: Data },
-    Recv { peer: Peer, data: Data },
+    Send {
+        peer: Peer,
+        data: Data,
+    },
+    Recv {
+        peer: Peer,
+        data: Data,
+    },
     /// `inout = input op inout` on `count` elements of the schedule's reduction.
-    Reduce { input: *const u8, inout: *mut u8, count: i64 },
-    Copy { from: Data, to: Data },
+    Reduce {
+        input: *const u8,
+        inout: *mut u8,
+        count: i64,
+    },
+    Copy {
+        from: Data,
+        to: Data,
+    },
     Fence,
 }
 

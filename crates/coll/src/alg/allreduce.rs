@@ -77,13 +77,7 @@ fn recursive_doubling(b: &mut Builder, input: Option<*mut u8>, output: *mut u8, 
 }
 
 /// The part of a process that is folded in: gives its vector, gets the result.
-fn fold_in(
-    b: &mut Builder,
-    member: usize,
-    input: Option<*mut u8>,
-    output: *mut u8,
-    count: i64,
-) {
+fn fold_in(b: &mut Builder, member: usize, input: Option<*mut u8>, output: *mut u8, count: i64) {
     b.send(member, b.elements(input.unwrap_or(output), 0, count));
     b.fence();
     b.recv(member, b.elements(output, 0, count));

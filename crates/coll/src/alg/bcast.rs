@@ -126,9 +126,8 @@ fn chain(b: &mut Builder, root: usize, base: *mut u8, bytes: usize) {
     let size = b.size;
     let v = (b.rank + size - root) % size;
     let segments = bytes.div_ceil(SEGMENT);
-    let segment = |k: usize| {
-        Data::Bytes(base.wrapping_add(k * SEGMENT), SEGMENT.min(bytes - k * SEGMENT))
-    };
+    let segment =
+        |k: usize| Data::Bytes(base.wrapping_add(k * SEGMENT), SEGMENT.min(bytes - k * SEGMENT));
     for k in 0..=segments {
         if v > 0 && k < segments {
             b.recv((v - 1 + root) % size, segment(k));

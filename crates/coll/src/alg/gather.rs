@@ -9,12 +9,7 @@ use tern_adi::Data;
 
 /// A block from every process to the root. `send` is None for MPI_IN_PLACE at the root and where
 /// this process sends nothing; `recv` is needed at the root only.
-pub fn gather(
-    peers: &Peers,
-    send: Option<&Buffer>,
-    recv: Option<&Buffer>,
-    root: Root,
-) -> Schedule {
+pub fn gather(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     let blocks = recv.map(Blocks::Even);
     match (b.remote_size(), root) {

@@ -168,7 +168,12 @@ pub(crate) fn halves(range: Range, left: bool) -> (Range, Range) {
 }
 
 /// Takes in the vector of the process that is folded into this one.
-pub(crate) fn take_folded(b: &mut Builder, folded: Option<usize>, vector: &mut Vector, exact: bool) {
+pub(crate) fn take_folded(
+    b: &mut Builder,
+    folded: Option<usize>,
+    vector: &mut Vector,
+    exact: bool,
+) {
     let Some(other) = folded else { return };
     let count = vector.count;
     b.recv(other, b.elements(vector.room, 0, count));

@@ -74,7 +74,12 @@ fn any_even(random: &mut Random, units: usize, blocks: usize) -> Even {
     even(random, &shape, units, blocks)
 }
 
-fn evens(random: &mut Random, n: usize, units: usize, blocks: impl Fn(usize) -> usize) -> Vec<Even> {
+fn evens(
+    random: &mut Random,
+    n: usize,
+    units: usize,
+    blocks: impl Fn(usize) -> usize,
+) -> Vec<Even> {
     (0..n).map(|i| any_even(random, units, blocks(i))).collect()
 }
 
@@ -143,8 +148,7 @@ pub fn gatherv(c: &Case) {
     let members = c.members();
     let units = any_units(&mut r, c.leaves().len(), c.units);
     let first = c.leaves().start;
-    let sends: Vec<Even> =
-        (0..c.leaves().len()).map(|k| any_even(&mut r, units[k], 1)).collect();
+    let sends: Vec<Even> = (0..c.leaves().len()).map(|k| any_even(&mut r, units[k], 1)).collect();
     let recv = uneven(&mut r, &units);
     let mut expected = recv.memory.clone();
     for (k, send) in sends.iter().enumerate() {
@@ -154,8 +158,8 @@ pub fn gatherv(c: &Case) {
     }
     let roots = c.roots(root);
     let schedule = |i: usize| {
-        let send = (c.leaves().contains(&i) && !(in_place && i == root))
-            .then(|| &sends[i - first].buffer);
+        let send =
+            (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &sends[i - first].buffer);
         let recv = (i == root).then_some(&recv.buffer);
         tern_coll::gatherv(&members[i], send, recv, roots[i])
     };
@@ -180,8 +184,8 @@ pub fn scatter(c: &Case) {
     let roots = c.roots(root);
     let before = send.memory.clone();
     let schedule = |i: usize| {
-        let recv = (c.leaves().contains(&i) && !(in_place && i == root))
-            .then(|| &recvs[i - first].buffer);
+        let recv =
+            (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &recvs[i - first].buffer);
         let send = (i == root).then_some(&send.buffer);
         tern_coll::scatter(&members[i], send, recv, roots[i])
     };
@@ -207,8 +211,8 @@ pub fn scatterv(c: &Case) {
     }
     let roots = c.roots(root);
     let schedule = |i: usize| {
-        let recv = (c.leaves().contains(&i) && !(in_place && i == root))
-            .then(|| &recvs[i - first].buffer);
+        let recv =
+            (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &recvs[i - first].buffer);
         let send = (i == root).then_some(&send.buffer);
         tern_coll::scatterv(&members[i], send, recv, roots[i])
     };
@@ -253,8 +257,7 @@ pub fn allgatherv(c: &Case) {
     let members = c.members();
     let units = any_units(&mut r, c.all(), c.units);
     let sends: Vec<Even> = units.iter().map(|&u| any_even(&mut r, u, 1)).collect();
-    let mut recvs: Vec<_> =
-        (0..c.all()).map(|i| uneven(&mut r, &units[c.sources(i)])).collect();
+    let mut recvs: Vec<_> = (0..c.all()).map(|i| uneven(&mut r, &units[c.sources(i)])).collect();
     let mut expected = Vec::new();
     for (i, recv) in recvs.iter_mut().enumerate() {
         if in_place {
@@ -281,11 +284,7 @@ pub fn alltoall(c: &Case) {
     let blocks = |i: usize| c.sources(i).len();
     let sends = evens(&mut r, c.all(), c.units, blocks);
     let recvs = evens(&mut r, c.all(), c.units, blocks);
-    let expected = exchanged(
-        c,
-        &if in_place { refs(&recvs) } else { refs(&sends) },
-        &refs(&recvs),
-    );
+    let expected = exchanged(c, &if in_place { refs(&recvs) } else { refs(&sends) }, &refs(&recvs));
     let schedule = |i: usize| {
         let send = (!in_place).then_some(&sends[i].buffer);
         tern_coll::alltoall(&members[i], send, &recvs[i].buffer)
@@ -317,8 +316,9 @@ fn any_matrix(c: &Case, r: &mut Random, symmetric: bool) -> Vec<Vec<usize>> {
         (0..c.all()).map(|i| any_units(r, c.sources(i).len(), c.units)).collect();
     if symmetric {
         for i in 0..c.size {
-            for j in 0..i {
-                units[i][j] = units[j][i];
+            let (above, below) = units.split_at_mut(i);
+            for (j, row) in above.iter().enumerate() {
+                below[0][j] = row[i];
             }
         }
     }
@@ -394,7 +394,8 @@ impl Vectors {
         let (function, commutative): (Combine, bool) =
             if r.one_in(2) { (add, true) } else { (compose, false) };
         let inputs: Vec<Even> = (0..c.all()).map(|_| even(r, &shape, units, 1)).collect();
-        let outputs = (0..c.all()).map(|i| even(r, &shape, if in_place { units } else { out(i) }, 1));
+        let outputs =
+            (0..c.all()).map(|i| even(r, &shape, if in_place { units } else { out(i) }, 1));
         let mut outputs: Vec<Even> = outputs.collect();
         if in_place {
             for (input, output) in inputs.iter().zip(&mut outputs) {
@@ -465,9 +466,8 @@ pub fn allreduce(c: &Case) {
     let v = Vectors::new(c, &mut r, c.units, |_| c.units);
     let expected = v.expected(|i| Some(v.fold(c.sources(i))));
     let before = v.before();
-    let schedule = |i: usize| {
-        tern_coll::allreduce(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator)
-    };
+    let schedule =
+        |i: usize| tern_coll::allreduce(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
     c.run(&members, (0..c.all()).map(schedule).collect());
     v.check("allreduce", &before, &expected);
 }

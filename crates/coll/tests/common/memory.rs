@@ -31,6 +31,8 @@ pub fn shapes() -> Vec<Shape> {
         one(Type::resized(0, -16, &pair).unwrap()),
         // Dense data that starts at an offset.
         one(Type::hindexed(&[2], &[4], &int).unwrap()),
+        // Absolute addresses, as programs use them with MPI_BOTTOM.
+        one(Type::hindexed(&[2], &[1 << 36], &int).unwrap()),
         // An element that lies within the next one's gap.
         one(Type::resized(0, 4, &Type::hvector(2, 1, 16 << 10, &int).unwrap()).unwrap()),
     ]
@@ -56,13 +58,16 @@ pub struct Memory {
 
 impl Memory {
     pub fn new(random: &mut Random, blocks: Vec<Block>) -> Memory {
-        let (mut low, mut high) = (0, 0);
+        let (mut low, mut high) = (i64::MAX, i64::MIN);
         for block in blocks.iter().filter(|b| b.count > 0) {
             let reach = (block.count - 1) * block.ty.extent();
             low = low.min(block.at + block.ty.true_lb() + reach.min(0));
             high = high.max(block.at + block.ty.true_ub() + reach.max(0));
         }
-        let origin = -low.div_euclid(16) * 16 + 16;
+        if low > high {
+            (low, high) = (0, 0);
+        }
+        let origin = 16 - low.div_euclid(16) * 16;
         let len = (origin + high) as usize + 16;
         let bytes = (0..len.div_ceil(16)).map(|_| random.next() as u128 * 0x1_0001_0203).collect();
         Memory { bytes, len, origin, blocks }
@@ -108,7 +113,10 @@ impl Memory {
         }
         let at = have.iter().zip(want).position(|(a, b)| a != b).unwrap() as i64;
         let data = (0..self.blocks.len()).find(|&i| self.read(i) != expected.read(i));
-        panic!("{what}: memory differs at byte {}, block with wrong data: {data:?}", at - self.origin);
+        panic!(
+            "{what}: memory differs at byte {}, block with wrong data: {data:?}",
+            at - self.origin
+        );
     }
 }
 
@@ -153,17 +161,23 @@ pub fn uneven(random: &mut Random, units: &[usize]) -> Uneven {
         order.swap(i, random.below(i + 1));
     }
     let in_order = random.one_in(3);
+    if in_order {
+        order.sort();
+    }
     let mut displs = vec![0i64; n];
     let mut next = 0;
-    for i in 0..n {
-        let r = if in_order { i } else { order[i] };
+    for r in order {
         displs[r] = next;
         let gap = if in_order { 0 } else { random.below(3) as i64 };
         next += units[r] as i64 * shape.per_unit + gap;
     }
     let counts: Vec<i64> = units.iter().map(|u| *u as i64 * shape.per_unit).collect();
     let blocks = (0..n)
-        .map(|r| Block { ty: shape.ty.clone(), count: counts[r], at: displs[r] * shape.ty.extent() })
+        .map(|r| Block {
+            ty: shape.ty.clone(),
+            count: counts[r],
+            at: displs[r] * shape.ty.extent(),
+        })
         .collect();
     let mut memory = Memory::new(random, blocks);
     let base = memory.base();
