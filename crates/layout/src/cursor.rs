@@ -1,6 +1,7 @@
 //! The walk over the data of a number of elements, in the order of the type map.
 
 use std::rc::Rc;
+use std::slice;
 
 use crate::leaf::{Leaf, Piece};
 use crate::program::{Grid, Item, Node, Program, Run};
@@ -27,7 +28,7 @@ pub struct Cursor {
 /// A loop that the walk is in.
 struct Frame {
     step: Step,
-    /// The iteration that is under way.
+    /// The next iteration.
     index: u64,
     count: u64,
     base: i64,
@@ -39,6 +40,44 @@ enum Step {
     Items(*const Item),
     Runs(*const Run),
     Gather { at: *const i64, block: u64 },
+}
+
+/// A part of the stream that one inner loop moves. It refers to programs that the cursor's
+/// root owns, so it must not outlive the cursor.
+pub(crate) enum Chunk<'a> {
+    Piece(Piece),
+    /// Blocks of one length at these offsets.
+    Gather {
+        base: i64,
+        at: &'a [i64],
+        block: u64,
+    },
+    /// Runs of different lengths.
+    Runs {
+        base: i64,
+        runs: &'a [Run],
+    },
+    /// The whole child so many times.
+    Repeat {
+        base: i64,
+        times: u64,
+        stride: i64,
+        child: &'a Program,
+    },
+}
+
+impl Chunk<'_> {
+    pub fn size(&self) -> u64 {
+        match self {
+            Chunk::Piece(piece) => piece.size(),
+            Chunk::Gather { at, block, .. } => at.len() as u64 * block,
+            Chunk::Runs { runs, .. } => match (runs.first(), runs.last()) {
+                (Some(first), Some(last)) => last.start + last.len - first.start,
+                _ => 0,
+            },
+            Chunk::Repeat { times, child, .. } => times * child.size,
+        }
+    }
 }
 
 impl Cursor {
@@ -91,30 +130,35 @@ impl Cursor {
             return;
         }
         let root: *const Program = &*self.root;
-        let index = from / self.root.size;
-        let rest = from % self.root.size;
-        if self.count > 1 {
-            self.frames.reserve(self.root.depth as usize + 1);
-            let step = Step::Loop {
-                child: root,
-                stride: self.extent,
-            };
-            self.frames.push(Frame {
-                step,
-                index,
-                count: self.count,
-                base: 0,
-            });
+        self.frames.reserve(self.root.depth as usize + 1);
+        if self.count == 1 {
+            return self.enter(root, 0, from);
         }
-        self.descend(root, (index as i64).wrapping_mul(self.extent), rest);
+        let (index, rest) = (from / self.root.size, from % self.root.size);
+        let step = Step::Loop {
+            child: root,
+            stride: self.extent,
+        };
+        let next = index + u64::from(rest > 0);
+        self.frames.push(Frame {
+            step,
+            index: next,
+            count: self.count,
+            base: 0,
+        });
+        if rest > 0 {
+            self.enter(root, (index as i64).wrapping_mul(self.extent), rest);
+        }
     }
 
-    /// Enters `program` at `base` and goes down to the leaf that holds its byte `skip`.
-    fn descend(&mut self, program: *const Program, mut base: i64, mut skip: u64) {
+    /// Goes into `program` at `base`, to its byte `skip`, and down as long as that lies within
+    /// a child: to a leaf, or to a loop that is between two iterations.
+    fn enter(&mut self, program: *const Program, mut base: i64, mut skip: u64) {
         // SAFETY: root owns this program and all under it, and programs never change.
         let mut program: &Program = unsafe { &*program };
         loop {
-            match &program.node {
+            // The loop, the iteration that holds the byte, and the bytes before that one.
+            let (step, count, index, start) = match &program.node {
                 // Only programs with data are entered.
                 Node::Empty => return,
                 Node::Grid(grid) => {
@@ -127,28 +171,12 @@ impl Cursor {
                         at: at.as_ptr(),
                         block: *block,
                     };
-                    self.frames.push(Frame {
-                        step,
-                        index,
-                        count: at.len() as u64,
-                        base,
-                    });
-                    let run = Grid::dense(at[index as usize], *block);
-                    self.leaf = Leaf::new(&run, base, skip % block);
-                    return;
+                    (step, at.len() as u64, index, index * block)
                 }
                 Node::Runs(runs) => {
                     let index = runs.partition_point(|run| run.start <= skip) - 1;
                     let step = Step::Runs(runs.as_ptr());
-                    self.frames.push(Frame {
-                        step,
-                        index: index as u64,
-                        count: runs.len() as u64,
-                        base,
-                    });
-                    let run = &runs[index];
-                    self.leaf = Leaf::new(&Grid::dense(run.at, run.len), base, skip - run.start);
-                    return;
+                    (step, runs.len() as u64, index as u64, runs[index].start)
                 }
                 Node::Repeat {
                     at,
@@ -156,92 +184,170 @@ impl Cursor {
                     stride,
                     child,
                 } => {
-                    let index = skip / child.size;
                     base = base.wrapping_add(*at);
+                    let index = skip / child.size;
                     let step = Step::Loop {
                         child: &**child,
                         stride: *stride,
                     };
-                    self.frames.push(Frame {
-                        step,
-                        index,
-                        count: *count,
-                        base,
-                    });
-                    base = base.wrapping_add((index as i64).wrapping_mul(*stride));
-                    skip -= index * child.size;
-                    program = child;
+                    (step, *count, index, index * child.size)
                 }
                 Node::List(items) => {
                     let index = items.partition_point(|item| item.start <= skip) - 1;
                     let step = Step::Items(items.as_ptr());
-                    self.frames.push(Frame {
-                        step,
-                        index: index as u64,
-                        count: items.len() as u64,
-                        base,
-                    });
-                    let item = &items[index];
+                    (step, items.len() as u64, index as u64, items[index].start)
+                }
+            };
+            skip -= start;
+            let next = index + u64::from(skip > 0);
+            self.frames.push(Frame {
+                step,
+                index: next,
+                count,
+                base,
+            });
+            if skip == 0 {
+                return;
+            }
+            match &program.node {
+                Node::Repeat { stride, child, .. } => {
+                    base = base.wrapping_add((index as i64).wrapping_mul(*stride));
+                    program = child;
+                }
+                Node::List(items) => {
+                    let item = &items[index as usize];
                     base = base.wrapping_add(item.at);
-                    skip -= item.start;
                     program = &item.child;
                 }
+                Node::Gather { at, block } => {
+                    self.leaf = Leaf::new(&Grid::dense(at[index as usize], *block), base, skip);
+                    return;
+                }
+                Node::Runs(runs) => {
+                    let run = &runs[index as usize];
+                    self.leaf = Leaf::new(&Grid::dense(run.at, run.len), base, skip);
+                    return;
+                }
+                Node::Empty | Node::Grid(_) => return,
             }
         }
     }
 
-    /// Goes to the next leaf; the current one is used up. False at the end.
-    fn next_leaf(&mut self) -> bool {
+    /// Goes on when the leaf is used up and the stream is not: takes whole iterations of the
+    /// innermost loop if at least one is within `limit` bytes, else sets the next leaf.
+    fn refill<'a>(&mut self, limit: u64) -> Option<Chunk<'a>> {
         while let Some(frame) = self.frames.last_mut() {
-            frame.index += 1;
-            if frame.index == frame.count {
+            let (index, left) = (frame.index, frame.count - frame.index);
+            if left == 0 {
                 self.frames.pop();
                 continue;
             }
-            let index = frame.index;
             let base = frame.base;
+            frame.index += 1;
             match frame.step {
-                Step::Loop { child, stride } => {
-                    self.descend(
-                        child,
-                        base.wrapping_add((index as i64).wrapping_mul(stride)),
-                        0,
+                Step::Loop {
+                    child: pointer,
+                    stride,
+                } => {
+                    let base = base.wrapping_add((index as i64).wrapping_mul(stride));
+                    // SAFETY: root owns the child.
+                    let child = unsafe { &*pointer };
+                    let flat = matches!(
+                        child.node,
+                        Node::Grid(_) | Node::Gather { .. } | Node::Runs(_)
                     );
+                    if flat && limit >= child.size {
+                        let times = if limit / left >= child.size {
+                            left
+                        } else {
+                            limit / child.size
+                        };
+                        frame.index = index + times;
+                        return Some(Chunk::Repeat {
+                            base,
+                            times,
+                            stride,
+                            child,
+                        });
+                    }
+                    self.enter(pointer, base, 0);
                 }
                 Step::Items(items) => {
                     // SAFETY: index is below the number of items, and root owns them.
                     let item = unsafe { &*items.add(index as usize) };
-                    self.descend(&*item.child, base.wrapping_add(item.at), 0);
+                    self.enter(&*item.child, base.wrapping_add(item.at), 0);
                 }
                 Step::Runs(runs) => {
-                    // SAFETY: index is below the number of runs, and root owns them.
-                    let run = unsafe { &*runs.add(index as usize) };
-                    self.leaf = Leaf::new(&Grid::dense(run.at, run.len), base, 0);
+                    // SAFETY: `left` runs are there from index on, and root owns them.
+                    let runs =
+                        unsafe { slice::from_raw_parts(runs.add(index as usize), left as usize) };
+                    let whole =
+                        runs.partition_point(|run| run.start + run.len - runs[0].start <= limit);
+                    if whole > 0 {
+                        frame.index = index + whole as u64;
+                        return Some(Chunk::Runs {
+                            base,
+                            runs: &runs[..whole],
+                        });
+                    }
+                    self.leaf = Leaf::new(&Grid::dense(runs[0].at, runs[0].len), base, 0);
                 }
                 Step::Gather { at, block } => {
-                    // SAFETY: index is below the number of offsets, and root owns them.
-                    let at = unsafe { *at.add(index as usize) };
-                    self.leaf = Leaf::new(&Grid::dense(at, block), base, 0);
+                    // SAFETY: `left` offsets are there from index on, and root owns them.
+                    let at =
+                        unsafe { slice::from_raw_parts(at.add(index as usize), left as usize) };
+                    if limit >= block {
+                        let whole = (limit / block).min(left);
+                        frame.index = index + whole;
+                        return Some(Chunk::Gather {
+                            base,
+                            at: &at[..whole as usize],
+                            block,
+                        });
+                    }
+                    self.leaf = Leaf::new(&Grid::dense(at[0], block), base, 0);
                 }
             }
-            return true;
+            if !self.leaf.is_empty() {
+                return None;
+            }
         }
-        false
+        None
     }
 
     /// The leaf at the position. None at the end of the stream.
     #[inline]
     pub(crate) fn leaf(&mut self) -> Option<&mut Leaf> {
-        if self.left == 0 || (self.leaf.is_empty() && !self.next_leaf()) {
+        if self.left == 0 {
             return None;
+        }
+        if self.leaf.is_empty() {
+            self.refill(0);
         }
         Some(&mut self.leaf)
     }
 
-    /// Takes the next regular piece of at most `limit` bytes. None at the end of the stream
-    /// or if `limit` is 0.
+    /// Takes the next part of at most `limit` bytes that one inner loop moves. None at the
+    /// end of the stream or if `limit` is 0.
     #[inline]
-    pub(crate) fn take(&mut self, limit: u64) -> Option<Piece> {
+    pub(crate) fn take<'a>(&mut self, limit: u64) -> Option<Chunk<'a>> {
+        if limit == 0 || self.left == 0 {
+            return None;
+        }
+        if self.leaf.is_empty()
+            && let Some(chunk) = self.refill(limit)
+        {
+            self.left -= chunk.size();
+            return Some(chunk);
+        }
+        let piece = self.leaf.peek(limit);
+        self.leaf.advance(&piece);
+        self.left -= piece.size();
+        Some(Chunk::Piece(piece))
+    }
+
+    /// Takes the next regular piece of at most `limit` bytes, likewise.
+    pub(crate) fn take_piece(&mut self, limit: u64) -> Option<Piece> {
         if limit == 0 {
             return None;
         }

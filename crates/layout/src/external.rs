@@ -68,7 +68,7 @@ impl Type {
             let external = basic.external_size() as u64;
             let fit = repeat.min((room - done) as u64 / external);
             let mut left = fit * size;
-            while let Some(piece) = cursor.take(left) {
+            while let Some(piece) = cursor.take_piece(left) {
                 left -= piece.size();
                 // A run of equal elements consists of whole ones, and so does each block.
                 let each = piece.block / size;

@@ -14,6 +14,28 @@ pub(crate) struct Piece {
     pub row_stride: i64,
 }
 
+impl Grid {
+    /// All of it.
+    pub fn piece(&self) -> Piece {
+        let Grid {
+            at,
+            block,
+            count,
+            stride,
+            rows,
+            row_stride,
+        } = *self;
+        Piece {
+            at,
+            block,
+            count,
+            stride,
+            rows,
+            row_stride,
+        }
+    }
+}
+
 impl Piece {
     pub fn size(&self) -> u64 {
         self.block * self.count * self.rows

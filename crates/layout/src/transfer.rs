@@ -1,9 +1,12 @@
 //! Moving data: pack, unpack, and copies from one layout to another.
 
-use std::ptr;
+use std::mem::MaybeUninit;
+use std::{ptr, slice};
 
-use crate::cursor::{Cursor, Segments};
-use crate::kernel::{gather, scatter, strided};
+use crate::cursor::{Chunk, Cursor, Segments};
+use crate::kernel::{Shape, Steps, copy_grid, transfer};
+use crate::leaf::{Leaf, Piece};
+use crate::program::Node;
 use crate::{Count, Type};
 
 impl Cursor {
@@ -15,11 +18,11 @@ impl Cursor {
     /// as far as `out` takes it, is readable and does not lie in `out`.
     pub unsafe fn pack(&mut self, base: *const u8, out: &mut [u8]) -> usize {
         let mut done = 0;
-        while let Some(piece) = self.take((out.len() - done) as u64) {
-            // SAFETY: the piece is at most what is left of `out`; the caller vouches for the
-            // data.
-            unsafe { gather(&piece, base, out.as_mut_ptr().add(done)) };
-            done += piece.size() as usize;
+        while let Some(chunk) = self.take((out.len() - done) as u64) {
+            // SAFETY: the chunk is at most what is left of `out`; the caller vouches for the
+            // data, which is only read.
+            unsafe { transfer::<true>(&chunk, base.cast_mut(), out.as_mut_ptr().add(done)) };
+            done += chunk.size() as usize;
         }
         done
     }
@@ -31,11 +34,11 @@ impl Cursor {
     /// As `pack`, with the data writable and not in `input`.
     pub unsafe fn unpack(&mut self, base: *mut u8, input: &[u8]) -> usize {
         let mut done = 0;
-        while let Some(piece) = self.take((input.len() - done) as u64) {
-            // SAFETY: the piece is at most what is left of `input`; the caller vouches for
-            // the data.
-            unsafe { scatter(&piece, base, input.as_ptr().add(done)) };
-            done += piece.size() as usize;
+        while let Some(chunk) = self.take((input.len() - done) as u64) {
+            // SAFETY: the chunk is at most what is left of `input`, which is only read; the
+            // caller vouches for the data.
+            unsafe { transfer::<false>(&chunk, base, input.as_ptr().add(done).cast_mut()) };
+            done += chunk.size() as usize;
         }
         done
     }
@@ -53,78 +56,111 @@ impl Cursor {
         from_base: *const u8,
         limit: u64,
     ) -> u64 {
-        let mut left = limit;
+        let mut tile = [MaybeUninit::<u8>::uninit(); TILE];
+        let mut left = limit.min(self.remaining()).min(from.remaining());
+        let all = left;
         while left > 0 {
             let (Some(target), Some(source)) = (self.leaf(), from.leaf()) else {
                 break;
             };
-            let (to_at, to_len, to_blocks) = target.front();
-            let (from_at, from_len, from_blocks) = source.front();
-            let to = base.wrapping_offset(to_at as isize);
-            let of = from_base.wrapping_offset(from_at as isize);
-            // Whole blocks against whole blocks, or against one longer run, else bytes.
-            let bytes = if to_blocks > 0 && from_blocks > 0 && to_len == from_len && to_len <= left
-            {
-                let count = to_blocks.min(from_blocks).min(left / to_len);
-                // SAFETY: these blocks are within both streams.
+            let Some(step) = Step::between(target, source, left) else {
+                // Small runs that do not fit each other: through a buffer in the cache.
+                let bytes = left.min(TILE as u64) as usize;
+                // SAFETY: packing writes all `bytes` bytes, since as many are left in both
+                // streams; the caller vouches for the data.
                 unsafe {
-                    strided(
-                        to,
-                        target.stride() as isize,
-                        of,
-                        source.stride() as isize,
-                        to_len,
-                        count,
-                    )
-                };
-                target.advance_blocks(count);
-                source.advance_blocks(count);
-                count * to_len
-            } else if to_blocks > 0 && to_len < from_len && to_len <= left {
-                let count = to_blocks.min(from_len.min(left) / to_len);
-                // SAFETY: these blocks are within the target stream, and in one source run.
-                unsafe {
-                    strided(
-                        to,
-                        target.stride() as isize,
-                        of,
-                        to_len as isize,
-                        to_len,
-                        count,
-                    )
-                };
-                target.advance_blocks(count);
-                source.advance_bytes(count * to_len);
-                count * to_len
-            } else if from_blocks > 0 && from_len < to_len && from_len <= left {
-                let count = from_blocks.min(to_len.min(left) / from_len);
-                // SAFETY: these blocks are within the source stream, and in one target run.
-                unsafe {
-                    strided(
-                        to,
-                        from_len as isize,
-                        of,
-                        source.stride() as isize,
-                        from_len,
-                        count,
-                    )
-                };
-                target.advance_bytes(count * from_len);
-                source.advance_blocks(count);
-                count * from_len
-            } else {
-                let bytes = to_len.min(from_len).min(left);
-                // SAFETY: one run that lies in both streams.
-                unsafe { ptr::copy_nonoverlapping(of, to, bytes as usize) };
-                target.advance_bytes(bytes);
-                source.advance_bytes(bytes);
-                bytes
+                    let part = slice::from_raw_parts_mut(tile.as_mut_ptr().cast::<u8>(), bytes);
+                    from.pack(from_base, part);
+                    self.unpack(base, part);
+                }
+                left -= bytes as u64;
+                continue;
             };
+            let to = base.wrapping_offset(step.to.at as isize);
+            let of = from_base.wrapping_offset(step.from.at as isize);
+            let shape = Shape {
+                block: step.block,
+                count: step.count,
+                rows: 1,
+            };
+            let steps = |side: &Side| Steps {
+                stride: side.stride as isize,
+                row: 0,
+            };
+            // SAFETY: these blocks are within both streams.
+            unsafe { copy_grid(shape, to, steps(&step.to), of, steps(&step.from)) };
+            let bytes = step.block * step.count;
+            step.to.advance(target, &step);
+            step.from.advance(source, &step);
             self.used(bytes);
             from.used(bytes);
             left -= bytes;
         }
-        limit - left
+        all - left
+    }
+}
+
+/// Bytes of the buffer between small runs that do not fit each other.
+const TILE: usize = 4096;
+/// A step with fewer blocks and fewer bytes than these goes through the buffer.
+const MANY: u64 = 4;
+const LARGE: u64 = 512;
+
+/// Blocks that are copied at once from one leaf to another.
+struct Step {
+    block: u64,
+    count: u64,
+    to: Side,
+    from: Side,
+}
+
+/// One side of a step. `whole`: its blocks are whole blocks of the leaf, else they lie in one.
+struct Side {
+    at: i64,
+    stride: i64,
+    whole: bool,
+}
+
+impl Side {
+    fn advance(&self, leaf: &mut Leaf, step: &Step) {
+        if self.whole {
+            leaf.advance_blocks(step.count);
+        } else {
+            leaf.advance_bytes(step.block * step.count);
+        }
+    }
+}
+
+impl Step {
+    /// The next step of at most `limit` bytes; None if it is too small to be worth it.
+    #[inline]
+    fn between(to: &Leaf, from: &Leaf, limit: u64) -> Option<Step> {
+        let (to_at, to_len, to_blocks) = to.front();
+        let (from_at, from_len, from_blocks) = from.front();
+        let block = to_len.min(from_len).min(limit);
+        // Whole blocks against whole blocks, or against one longer run, else bytes.
+        let to_whole = block == to_len && to_blocks > 0;
+        let from_whole = block == from_len && from_blocks > 0;
+        let count = match (to_whole, from_whole) {
+            _ if block == limit => 1,
+            (true, true) => to_blocks.min(from_blocks).min(limit / block),
+            (true, false) if block < from_len => to_blocks.min(from_len.min(limit) / block),
+            (false, true) if block < to_len => from_blocks.min(to_len.min(limit) / block),
+            _ => 1,
+        };
+        if count < MANY && block * count < LARGE && block * count < limit {
+            return None;
+        }
+        let side = |leaf: &Leaf, at, whole| {
+            let stride = if whole { leaf.stride() } else { block as i64 };
+            Side { at, stride, whole }
+        };
+        Some(Step {
+            block,
+            count,
+            to: side(to, to_at, to_whole),
+            from: side(from, from_at, from_whole),
+        })
     }
 }
 
@@ -145,6 +181,14 @@ impl Type {
             unsafe { ptr::copy_nonoverlapping(data, out.as_mut_ptr(), bytes) };
             return bytes;
         }
+        if let Some(piece) = self.whole(count)
+            && from == 0
+            && piece.size() <= out.len() as u64
+        {
+            // SAFETY: all the data fits `out`, and is only read.
+            unsafe { transfer::<true>(&Chunk::Piece(piece), base.cast_mut(), out.as_mut_ptr()) };
+            return piece.size() as usize;
+        }
         // SAFETY: the same contract.
         unsafe { Cursor::at(self, count, from).pack(base, out) }
     }
@@ -164,6 +208,15 @@ impl Type {
             // SAFETY: `bytes` is at most the length of `input` and of the run from `from` on.
             unsafe { ptr::copy_nonoverlapping(input.as_ptr(), data, bytes) };
             return bytes;
+        }
+        if let Some(piece) = self.whole(count)
+            && from == 0
+            && piece.size() <= input.len() as u64
+        {
+            let input = input.as_ptr().cast_mut();
+            // SAFETY: `input`, which is only read, has bytes for all the data.
+            unsafe { transfer::<false>(&Chunk::Piece(piece), base, input) };
+            return piece.size() as usize;
         }
         // SAFETY: the same contract.
         unsafe { Cursor::at(self, count, from).unpack(base, input) }
@@ -197,6 +250,17 @@ impl Type {
         let mut source = Cursor::new(from_type, from_count);
         // SAFETY: the same contract.
         unsafe { Cursor::new(to_type, to_count).copy_from(to, &mut source, from, u64::MAX) }
+    }
+
+    /// All data of `count` elements as one piece, if it has a regular shape.
+    #[inline]
+    fn whole(&self, count: Count) -> Option<Piece> {
+        match (&self.program().node, u64::try_from(count)) {
+            (Node::Grid(grid), Ok(count @ 1..)) => {
+                grid.repeated(count, self.extent()).map(|grid| grid.piece())
+            }
+            _ => None,
+        }
     }
 
     /// The contiguous runs of `len` bytes from byte `from` on of the packed stream of `count`
