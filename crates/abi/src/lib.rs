@@ -1,1 +1,57 @@
-//! The C functions of the MPI 5.0 standard ABI.
+//! The C functions of the MPI 5.0 standard ABI: `libmpi_abi.so.1`.
+//!
+//! They come from tables. `table/*.txt` lists every function of the standard with its parameters
+//! and their kinds; `table/kinds.txt` says how a parameter of each kind is declared in C, checked,
+//! and converted; `table/constants.txt` has the constants. From these, `generator/` makes
+//!
+//! - the entry points `MPI_X` and `PMPI_X` below (by build.rs; `entries.rs` in cargo's output),
+//! - `include/mpi.h` and `crates/mpi/src/constants.rs` (checked in; after a change of a table run
+//!   `UPDATE=1 cargo test -p tern-abi --test generated`).
+//!
+//! An entry point checks that MPI is up, takes the library's lock, converts its arguments
+//! ([`convert`], over [`face`]), calls the function of the same name in `tern_mpi::api`, and takes
+//! an error to the error handler of the communicator (or window, file, session, request) that the
+//! call is about.
+//!
+//! # To build a function that is still `todo`
+//!
+//! 1. Write it in `crates/mpi`, named as in C, in lower case, without `MPI_`:
+//!    `pub fn send(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32,
+//!    comm: Rc<Comm>) -> Result<()>`. Arguments come in the standard's order, converted and checked
+//!    as their kinds say; the comment of each kind in `kinds.txt` gives the Rust type. One function
+//!    serves the large-count form too (counts are `i64`), unless the table says `large-apart`, which
+//!    asks for a second one, `name_c`.
+//! 2. `pub use` it in `crates/mpi/src/api.rs`.
+//! 3. Delete the word `todo` from its line in `table/`. Change the kind of a parameter there when
+//!    another one fits better.
+
+#[allow(dead_code, reason = "some kinds wait for functions that are still to be built")]
+mod convert;
+mod custom;
+#[allow(dead_code, reason = "as above")]
+mod face;
+mod scope;
+
+/// The entry points. Only these are exported.
+#[allow(
+    unused_imports,
+    unused_variables,
+    unused_unsafe,
+    clippy::missing_safety_doc,
+    clippy::missing_transmute_annotations,
+    clippy::too_many_arguments,
+    clippy::undocumented_unsafe_blocks,
+    clippy::useless_transmute,
+    reason = "generated code: the safety of all of it is what MPI asks of its callers"
+)]
+mod entries {
+    use crate::face::{Handle, Ptr};
+    use crate::scope::Scope;
+    use crate::{convert, custom, face, scope};
+    use std::ffi::{c_char, c_int};
+    use tern_mpi::constants::MPI_SUCCESS;
+    use tern_mpi::error::Result;
+    use tern_mpi::{api, enter, enter_any_time};
+
+    include!(concat!(env!("OUT_DIR"), "/entries.rs"));
+}

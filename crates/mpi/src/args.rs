@@ -282,3 +282,13 @@ impl StatusesOut {
         StatusOut(unsafe { self.0.add(index) })
     }
 }
+
+/// Weights of the edges of a distributed graph (MPI 5.0 section 8.5.4).
+#[derive(Clone, Copy, Debug)]
+pub enum Weights {
+    /// MPI_UNWEIGHTED
+    Unweighted,
+    /// MPI_WEIGHTS_EMPTY: a weighted graph, no edges here.
+    Empty,
+    Given(Counts),
+}

@@ -1,6 +1,6 @@
 //! Waiting for and testing requests, in all forms (MPI 5.0 sections 3.7.3 to 3.7.6).
 
-use crate::args::{Handles, Out, RawStatus, StatusOut, StatusesOut};
+use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::request::{Outcome, Request, forget, lookup, retire};
@@ -194,7 +194,7 @@ pub fn waitsome(
     count: i32,
     requests: Handles,
     outcount: Out<i32>,
-    indices: Out<i32>,
+    indices: OutArray<i32>,
     statuses: StatusesOut,
 ) -> Result<()> {
     let all = active(count, requests)?;
@@ -208,7 +208,7 @@ pub fn testsome(
     count: i32,
     requests: Handles,
     outcount: Out<i32>,
-    indices: Out<i32>,
+    indices: OutArray<i32>,
     statuses: StatusesOut,
 ) -> Result<()> {
     let all = active(count, requests)?;
@@ -220,7 +220,7 @@ fn end_some(
     all: &[Option<Request>],
     requests: Handles,
     outcount: Out<i32>,
-    indices: Out<i32>,
+    indices: OutArray<i32>,
     statuses: StatusesOut,
 ) -> Result<()> {
     if all.iter().all(Option::is_none) {
@@ -231,8 +231,7 @@ fn end_some(
     let mut done = 0;
     for (at, request) in all.iter().enumerate() {
         let Some(request) = request.as_ref().filter(|request| request.is_done()) else { continue };
-        // SAFETY: the program gives an array of as many indices as there are requests.
-        unsafe { indices.as_ptr().add(done).write_unaligned(at as i32) };
+        indices.set(done, at as i32);
         if let Some(error) = end_one(request, at, requests, statuses.at(done)) {
             failed.push((done, error));
         }
@@ -308,7 +307,7 @@ pub fn request_get_status_some(
     count: i32,
     requests: Handles,
     outcount: Out<i32>,
-    indices: Out<i32>,
+    indices: OutArray<i32>,
     statuses: StatusesOut,
 ) -> Result<()> {
     let all = active(count, requests)?;
@@ -320,8 +319,7 @@ pub fn request_get_status_some(
     let mut done = 0;
     for (at, request) in all.iter().enumerate() {
         let Some(request) = request.as_ref().filter(|request| request.is_done()) else { continue };
-        // SAFETY: the program gives an array of as many indices as there are requests.
-        unsafe { indices.as_ptr().add(done).write_unaligned(at as i32) };
+        indices.set(done, at as i32);
         statuses.at(done).set(&request.peek().status);
         done += 1;
     }

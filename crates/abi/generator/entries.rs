@@ -1,0 +1,259 @@
+//! The Rust text of the C entry points.
+//!
+//! Each function of the table becomes one body and two exported names, `MPI_X` and `PMPI_X`. The
+//! body takes the lock, converts the parameters by kind, calls the core, and takes an error to
+//! the error handler:
+//!
+//! ```text
+//! #[inline]
+//! unsafe extern "C" fn send(buf: Ptr, count: c_int, …, comm: Handle) -> c_int {
+//!     let Some(_lock) = enter() else { return face::outside("MPI_Send") };
+//!     // SAFETY: …
+//!     let call = || -> Result<()> { unsafe {
+//!         let comm = convert::comm("comm", face::comm(comm))?;
+//!         …
+//!         api::send(buf, count, datatype, dest, tag, comm)
+//!     } };
+//!     match call() {
+//!         Ok(()) => MPI_SUCCESS,
+//!         Err(error) => face::failed(scope::comm(face::comm(comm)), "MPI_Send", error),
+//!     }
+//! }
+//! ```
+
+use super::Tables;
+use super::kinds::Kind;
+use super::table::{Function, Param};
+use std::fmt::Write;
+
+/// The entry points of all functions, to be included in a module that imports the names above.
+pub fn entries(tables: &Tables) -> String {
+    let mut out = String::new();
+    for function in tables.functions() {
+        for &large in function.forms() {
+            let entry = Entry { tables, function, large };
+            entry.exports(&mut out);
+            if !function.custom {
+                entry.body(&mut out);
+            }
+        }
+    }
+    out
+}
+
+struct Entry<'a> {
+    tables: &'a Tables,
+    function: &'a Function,
+    large: bool,
+}
+
+impl Entry<'_> {
+    fn params(&self) -> impl Iterator<Item = (&Param, &Kind)> {
+        self.function.params.iter().map(|p| (p, self.tables.kind(p)))
+    }
+
+    fn c_name(&self) -> String {
+        format!("MPI_{}", self.function.c_name(self.large))
+    }
+
+    fn body_name(&self) -> String {
+        let module = if self.function.custom { "custom::" } else { "body_" };
+        format!("{module}{}", self.function.c_name(self.large).to_lowercase())
+    }
+
+    fn core_name(&self) -> String {
+        self.function.c_name(self.large && self.function.large_apart).to_lowercase()
+    }
+
+    fn signature(&self) -> String {
+        let params: Vec<String> = self
+            .params()
+            .map(|(p, kind)| format!("{}: {}", p.name, kind.ffi(self.large)))
+            .collect();
+        let result = match self.function.returns.as_str() {
+            "" => "c_int",
+            "double" => "f64",
+            "aint" => "i64",
+            _ => "Handle",
+        };
+        format!("({}) -> {result}", params.join(", "))
+    }
+
+    fn exports(&self, out: &mut String) {
+        let names: Vec<&str> = self.function.params.iter().map(|p| p.name.as_str()).collect();
+        for prefix in ["", "P"] {
+            let _ = write!(
+                out,
+                "/// {doc}\n#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}{name}{signature} {{\n    \
+                 // SAFETY: the caller gives what MPI asks for.\n    \
+                 unsafe {{ {body}({args}) }}\n}}\n",
+                doc = self.c_name(),
+                name = self.c_name(),
+                signature = self.signature(),
+                body = self.body_name(),
+                args = names.join(", "),
+            );
+        }
+    }
+
+    fn body(&self, out: &mut String) {
+        let name = self.c_name();
+        let _ = writeln!(out, "#[inline]\nunsafe extern \"C\" fn {}{} {{", self.body_name(), self.signature());
+        if self.function.tool && self.function.todo {
+            out.push_str("    face::tool_not_built()\n}\n");
+            return;
+        }
+        if self.function.any_time {
+            out.push_str("    let _lock = enter_any_time();\n");
+        } else {
+            let _ = writeln!(out, "    let Some(_lock) = enter() else {{ return face::outside(\"{name}\") }};");
+        }
+        if let Some((p, _, true)) = self.scoped() {
+            let name = &p.name;
+            let _ = writeln!(out, "    let {name}_handle = unsafe {{ convert::peek({name}) }};");
+        }
+        if self.function.todo {
+            let _ = writeln!(out, "    face::not_built({}, \"{name}\")\n}}", self.scope());
+            return;
+        }
+        out.push_str("    let call = || -> Result<()> {\n");
+        out.push_str("        // SAFETY: the caller gives what MPI asks for.\n        unsafe {\n");
+        self.conversions(out);
+        let _ = writeln!(out, "            api::{}({})\n        }}\n    }};", self.core_name(), self.passed());
+        let failed = match self.function.tool {
+            true => "error.code".into(),
+            false => format!("face::failed({}, \"{name}\", error)", self.scope()),
+        };
+        let _ = writeln!(out, "    match call() {{\n        Ok(()) => MPI_SUCCESS,\n        Err(error) => {failed},\n    }}\n}}");
+    }
+
+    /// The arguments of the core's function.
+    fn passed(&self) -> String {
+        let mut args: Vec<String> =
+            self.params().map(|(p, kind)| kind.by.replace('%', &p.name)).collect();
+        args.retain(|by| by != "-");
+        if self.function.large_told {
+            args.push(self.large.to_string());
+        }
+        args.join(", ")
+    }
+
+    /// The object whose error handler is called: the first that has one.
+    fn scoped(&self) -> Option<(&Param, &'static str, bool)> {
+        self.params().find_map(|(p, kind)| {
+            Some(match kind.name.as_str() {
+                "comm" => (p, "comm", false),
+                "comm-inout" => (p, "comm", true),
+                "win" => (p, "win", false),
+                "win-inout" => (p, "win", true),
+                "file" => (p, "file", false),
+                "file-inout" => (p, "file", true),
+                "session" => (p, "session", false),
+                "session-inout" => (p, "session", true),
+                "request" => (p, "request", false),
+                "request-inout" => (p, "request", true),
+                "message-inout" => (p, "message", true),
+                _ => return None,
+            })
+        })
+    }
+
+    fn scope(&self) -> String {
+        match self.scoped() {
+            None => "Scope::None".into(),
+            Some((p, what, false)) => {
+                format!("scope::{what}(face::{what}({}))", p.name)
+            }
+            Some((p, what, true)) => {
+                format!("scope::{what}({}_handle)", p.name)
+            }
+        }
+    }
+
+    /// Converts the parameters: communicators first, then the root, which others need; buffers
+    /// last, which need the counts.
+    fn conversions(&self, out: &mut String) {
+        let order = |kind: &Kind| match kind.name.as_str() {
+            "comm" => 0,
+            "root" => 1,
+            _ if kind.late => 3,
+            _ => 2,
+        };
+        for step in 0..4 {
+            for (at, (p, kind)) in self.params().enumerate() {
+                if order(kind) == step && !kind.to.is_empty() {
+                    let value = self.conversion(at, p, kind);
+                    let _ = writeln!(out, "            let {} = {value};", p.name);
+                }
+            }
+        }
+    }
+
+    fn conversion(&self, at: usize, p: &Param, kind: &Kind) -> String {
+        let mut to = kind.to.replace('%', &p.name).replace("{name}", &format!("\"{}\"", p.name));
+        to = to.replace("{wide}", if self.large { "true" } else { "false" });
+        let len = if p.len.is_empty() { "0".into() } else { format!("{} as i64", p.len) };
+        to = to.replace("{len}", &len);
+        if to.contains("{comm}") {
+            to = to.replace("{comm}", &self.comm());
+        }
+        if to.contains("{count}") {
+            to = to.replace("{count}", &self.count_of(at)).replace("{type}", &self.type_of(at));
+        }
+        let mut conditions = Vec::new();
+        if !p.at.is_empty() {
+            conditions.push(format!("convert::at_{}({}, &{})", p.at, self.root(), self.comm()));
+        }
+        if let Some(buffer) = self.owner(at).filter(|_| kind.belongs_to_buffer()) {
+            conditions.push(format!("!face::is_in_place({buffer})"));
+        }
+        if conditions.is_empty() {
+            return to;
+        }
+        assert!(!kind.unused.is_empty(), "{}: {} needs `unused`", self.c_name(), kind.name);
+        format!("if {} {{ {to} }} else {{ {} }}", conditions.join(" && "), kind.unused)
+    }
+
+    fn first(&self, kind: &str) -> String {
+        let found = self.params().find(|(_, k)| k.name == kind);
+        found.unwrap_or_else(|| panic!("{}: no {kind}", self.c_name())).0.name.clone()
+    }
+
+    fn comm(&self) -> String {
+        self.first("comm")
+    }
+
+    fn root(&self) -> String {
+        self.first("root")
+    }
+
+    /// The buffer that may be MPI_IN_PLACE and owns parameter `at`.
+    fn owner(&self, at: usize) -> Option<&str> {
+        let before: Vec<_> = self.params().take(at).collect();
+        let (p, kind) = before.into_iter().rev().find(|(_, k)| k.is_buffer())?;
+        kind.name.ends_with("in-place").then_some(p.name.as_str())
+    }
+
+    /// The nearest parameter from `at` on, else before it, that `is` accepts.
+    fn nearest(&self, at: usize, is: impl Fn(&Kind) -> bool) -> Option<(&Param, &Kind)> {
+        let all: Vec<_> = self.params().collect();
+        let after = all[at..].iter().find(|(_, k)| is(k));
+        after.or_else(|| all[..at].iter().rev().find(|(_, k)| is(k))).copied()
+    }
+
+    /// The count of the buffer `at`, or 0 when there is none or there are many.
+    fn count_of(&self, at: usize) -> String {
+        let counts = ["count", "counts", "peer-counts"];
+        match self.nearest(at, |k| counts.contains(&k.name.as_str())) {
+            Some((p, kind)) if kind.name == "count" => p.name.clone(),
+            _ => "0".into(),
+        }
+    }
+
+    fn type_of(&self, at: usize) -> String {
+        match self.nearest(at, |k| ["datatype", "types", "peer-types"].contains(&k.name.as_str())) {
+            Some((p, kind)) if kind.name == "datatype" => format!("Some(&{})", p.name),
+            _ => "None".into(),
+        }
+    }
+}

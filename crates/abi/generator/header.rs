@@ -1,0 +1,220 @@
+//! The text of `include/mpi.h`.
+
+use super::Tables;
+use super::constants::{Constant, Form, Group};
+use super::table::{Chapter, Function};
+use std::fmt::Write;
+
+const OPENING: &str = "\
+/* mpi.h: the MPI 5.0 standard ABI, as Tern provides it.
+ *
+ * SPDX-License-Identifier: Apache-2.0 OR MIT
+ *
+ * Programs compiled with this header run on every library of the standard ABI (libmpi_abi.so.1).
+ * Made from crates/abi/table; change it there, then run
+ * `UPDATE=1 cargo test -p tern-abi --test generated`.
+ */
+#ifndef MPI_H_ABI
+#define MPI_H_ABI
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+
+/* ---- Types ---- */
+
+/* An address or a distance between addresses. */
+typedef intptr_t MPI_Aint;
+/* A position in a file. */
+typedef int64_t MPI_Offset;
+/* A number that counts anything that the other types hold. */
+typedef MPI_Offset MPI_Count;
+
+/* What is known about a received message. The first three may be read and written. */
+typedef struct {
+    int MPI_SOURCE;
+    int MPI_TAG;
+    int MPI_ERROR;
+    int MPI_internal[5];
+} MPI_Status;
+";
+
+const CLOSING: &str = "
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MPI_H_ABI */
+";
+
+/// Types of functions that the user writes: result, name without `MPI_`, parameters.
+const CALLBACKS: [(&str, &str, &str); 20] = [
+    ("void", "User_function", "void *invec, void *inoutvec, int *len, MPI_Datatype *datatype"),
+    ("void", "User_function_c", "void *invec, void *inoutvec, MPI_Count *len, MPI_Datatype *datatype"),
+    ("int", "Grequest_query_function", "void *extra_state, MPI_Status *status"),
+    ("int", "Grequest_free_function", "void *extra_state"),
+    ("int", "Grequest_cancel_function", "void *extra_state, int complete"),
+    ("int", "Copy_function", "MPI_Comm comm, int keyval, COPY"),
+    ("int", "Delete_function", "MPI_Comm comm, int keyval, DELETE"),
+    ("int", "Comm_copy_attr_function", "MPI_Comm comm, int comm_keyval, COPY"),
+    ("int", "Comm_delete_attr_function", "MPI_Comm comm, int comm_keyval, DELETE"),
+    ("int", "Type_copy_attr_function", "MPI_Datatype datatype, int type_keyval, COPY"),
+    ("int", "Type_delete_attr_function", "MPI_Datatype datatype, int type_keyval, DELETE"),
+    ("int", "Win_copy_attr_function", "MPI_Win win, int win_keyval, COPY"),
+    ("int", "Win_delete_attr_function", "MPI_Win win, int win_keyval, DELETE"),
+    ("int", "Datarep_extent_function", "MPI_Datatype datatype, MPI_Aint *extent, void *extra_state"),
+    (
+        "int",
+        "Datarep_conversion_function",
+        "void *userbuf, MPI_Datatype datatype, int count, void *filebuf, MPI_Offset position, \
+         void *extra_state",
+    ),
+    (
+        "int",
+        "Datarep_conversion_function_c",
+        "void *userbuf, MPI_Datatype datatype, MPI_Count count, void *filebuf, \
+         MPI_Offset position, void *extra_state",
+    ),
+    ("void", "Comm_errhandler_function", "MPI_Comm *comm, int *error_code, ..."),
+    ("void", "File_errhandler_function", "MPI_File *file, int *error_code, ..."),
+    ("void", "Win_errhandler_function", "MPI_Win *win, int *error_code, ..."),
+    ("void", "Session_errhandler_function", "MPI_Session *session, int *error_code, ..."),
+];
+
+/// Callbacks of the tool interface, whose types come after its enumerations.
+const TOOL_CALLBACKS: [(&str, &str, &str); 3] = [
+    (
+        "void",
+        "T_event_cb_function",
+        "MPI_T_event_instance event_instance, MPI_T_event_registration event_registration, \
+         MPI_T_cb_safety cb_safety, void *user_data",
+    ),
+    (
+        "void",
+        "T_event_free_cb_function",
+        "MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, void *user_data",
+    ),
+    (
+        "void",
+        "T_event_dropped_cb_function",
+        "MPI_Count count, MPI_T_event_registration event_registration, int source_index, \
+         MPI_T_cb_safety cb_safety, void *user_data",
+    ),
+];
+
+const COPY: &str =
+    "void *extra_state, void *attribute_val_in, void *attribute_val_out, int *flag";
+const DELETE: &str = "void *attribute_val, void *extra_state";
+
+pub fn header(tables: &Tables) -> String {
+    let mut out = String::from(OPENING);
+    out.push_str("\n/* Handles. */\n");
+    for group in &tables.constants {
+        if let Form::Handle(name) = &group.form {
+            let tag = name.strip_prefix("MPI_").unwrap();
+            let tag = if tag.starts_with("T_") { format!("{name}_t") } else { format!("MPI_ABI_{tag}") };
+            let _ = writeln!(out, "typedef struct {tag} *{name};");
+        }
+    }
+    out.push_str("\n/* Functions that the user writes. */\n");
+    callbacks(&mut out, &CALLBACKS);
+    for name in ["Comm", "File", "Win", "Session"] {
+        let _ = writeln!(out, "typedef MPI_{name}_errhandler_function MPI_{name}_errhandler_fn;");
+    }
+    out.push_str("\n/* ---- Constants ---- */\n");
+    for group in &tables.constants {
+        constants(&mut out, group);
+    }
+    out.push_str("\n/* Tool interface: functions that the user writes. */\n");
+    callbacks(&mut out, &TOOL_CALLBACKS);
+    out.push_str("\n/* ---- Functions ---- */\n");
+    for (prefix, note) in [("MPI_", ""), ("PMPI_", ": names for tools that wrap those above")] {
+        for chapter in &tables.chapters {
+            functions(&mut out, tables, chapter, prefix, note);
+        }
+    }
+    out.push_str(CLOSING);
+    out
+}
+
+fn callbacks(out: &mut String, list: &[(&str, &str, &str)]) {
+    for (result, name, params) in list {
+        let params = params.replace("COPY", COPY).replace("DELETE", DELETE);
+        wrapped(out, &format!("typedef {result} (MPI_{name})("), &params, ");", "");
+    }
+}
+
+fn constants(out: &mut String, group: &Group) {
+    if group.constants.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n/* {}. */", group.heading);
+    let remark = |c: &Constant| match c.remark.as_str() {
+        "" => String::new(),
+        text => format!(" /* {text} */"),
+    };
+    if let Form::Enum(name) = &group.form {
+        let _ = match name.as_str() {
+            "" => writeln!(out, "enum {{"),
+            name => writeln!(out, "typedef enum {name} {{"),
+        };
+        for (at, c) in group.constants.iter().enumerate() {
+            let comma = if at + 1 < group.constants.len() { "," } else { "" };
+            let _ = writeln!(out, "    {} = {}{comma}{}", c.name, c.value, remark(c));
+        }
+        let _ = writeln!(out, "}}{}{name};", if name.is_empty() { "" } else { " " });
+        return;
+    }
+    for c in &group.constants {
+        let value = match &group.form {
+            Form::Handle(ty) | Form::Pointer(ty) if !c.value.starts_with("MPI_") => {
+                format!("(({ty}){})", c.value)
+            }
+            _ => c.value.clone(),
+        };
+        let _ = writeln!(out, "#define {} {value}{}", c.name, remark(c));
+    }
+}
+
+fn functions(out: &mut String, tables: &Tables, chapter: &Chapter, prefix: &str, note: &str) {
+    let _ = writeln!(out, "\n/* {}{note}. */", chapter.title);
+    for function in &chapter.functions {
+        for &large in function.forms() {
+            let start = format!("{} {prefix}{}(", function.c_return(), function.c_name(large));
+            let note = if function.deprecated { " /* deprecated */" } else { "" };
+            wrapped(out, &start, &parameters(tables, function, large), ");", note);
+        }
+    }
+}
+
+/// The parameters of a C prototype, "void" without any.
+fn parameters(tables: &Tables, function: &Function, large: bool) -> String {
+    let params: Vec<String> = function
+        .params
+        .iter()
+        .map(|p| tables.kind(p).c[large as usize].replace('%', &p.name))
+        .collect();
+    if params.is_empty() { "void".into() } else { params.join(", ") }
+}
+
+/// Writes `start params end note`, breaking lines between parameters after 100 columns.
+fn wrapped(out: &mut String, start: &str, params: &str, end: &str, note: &str) {
+    let mut line = start.to_string();
+    let mut parts = params.split(", ").peekable();
+    let mut first = true;
+    while let Some(part) = parts.next() {
+        let tail = if parts.peek().is_some() { "," } else { end };
+        let space = if first { "" } else { " " };
+        if line.len() + space.len() + part.len() + tail.len() > 100 {
+            out.push_str(&line);
+            out.push('\n');
+            line = format!("        {part}{tail}");
+        } else {
+            line = format!("{line}{space}{part}{tail}");
+        }
+        first = false;
+    }
+    let _ = writeln!(out, "{line}{note}");
+}

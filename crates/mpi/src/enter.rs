@@ -1,0 +1,47 @@
+//! Entering the library: is MPI up, and the library's lock.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Whether MPI may be called, and whether calls need the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mode {
+    /// Neither initialised nor in a session; or finalised.
+    Down,
+    /// Up; the program keeps its threads apart.
+    Single,
+    /// Up with MPI_THREAD_MULTIPLE.
+    Multiple,
+}
+
+static MODE: AtomicU8 = AtomicU8::new(Mode::Down as u8);
+
+/// Tells what calls may do from now on. For initialisation and finalisation.
+pub fn set_mode(mode: Mode) {
+    // Relaxed: threads that call MPI at once synchronise by the lock, others by themselves.
+    MODE.store(mode as u8, Ordering::Relaxed);
+}
+
+/// Held while a call is inside the library.
+pub struct Guard(());
+
+/// Begins a call that needs MPI to be up; `None` when it is not.
+#[inline(always)]
+pub fn enter() -> Option<Guard> {
+    match MODE.load(Ordering::Relaxed) {
+        mode if mode == Mode::Single as u8 => Some(Guard(())),
+        mode if mode == Mode::Multiple as u8 => Some(lock()),
+        _ => None,
+    }
+}
+
+/// Begins a call that may come at any time, from any thread.
+#[inline]
+pub fn enter_any_time() -> Guard {
+    if MODE.load(Ordering::Relaxed) == Mode::Single as u8 { Guard(()) } else { lock() }
+}
+
+#[cold]
+fn lock() -> Guard {
+    Guard(())
+}
