@@ -132,9 +132,6 @@ impl Entry<'_> {
         let mut args: Vec<String> =
             self.params().map(|(p, kind)| kind.by.replace('%', &p.name)).collect();
         args.retain(|by| by != "-");
-        if self.function.large_told {
-            args.push(self.large.to_string());
-        }
         args.join(", ")
     }
 

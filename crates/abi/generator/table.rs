@@ -4,7 +4,6 @@
 //! follow, indented, as `name:kind` (see kinds.txt). Flags:
 //!
 //! - `large`: has a large-count form too, `NAME_c`; one function of the core serves both.
-//! - `large-told`: the same, and the core's function gets a last argument that is true for `_c`.
 //! - `large-apart`: the same, and a function of the core's own serves it: `name_c`.
 //! - `any-time`: may be called before initialization and after finalization (MPI 5.0
 //!   section 11.4); anything else is refused then.
@@ -28,7 +27,6 @@ pub struct Function {
     /// Name after `MPI_`.
     pub name: String,
     pub large: bool,
-    pub large_told: bool,
     pub large_apart: bool,
     pub any_time: bool,
     pub deprecated: bool,
@@ -104,7 +102,6 @@ fn parse_head(line: &str) -> Result<Function, String> {
     let mut function = Function {
         name,
         large: take("large"),
-        large_told: take("large-told"),
         large_apart: take("large-apart"),
         any_time: take("any-time"),
         deprecated: take("deprecated"),
@@ -114,7 +111,7 @@ fn parse_head(line: &str) -> Result<Function, String> {
         returns: String::new(),
         params: Vec::new(),
     };
-    function.large |= function.large_told | function.large_apart;
+    function.large |= function.large_apart;
     for flag in flags {
         match flag.strip_prefix("returns=") {
             Some(kind) => function.returns = kind.into(),

@@ -10,7 +10,6 @@ use tern_mpi::args::{Counts, Handles, Out, OutArray, OutCount, StatusOut, TextOu
 use tern_mpi::constants::*;
 use tern_mpi::error::{Error, Result};
 use tern_mpi::objects::{Comm, Datatype, Errhandler, Group, Info, Operation, Session, objects};
-use tern_mpi::{lookup, predefined};
 
 #[cold]
 fn refuse<T>(class: i32, message: String) -> Result<T> {
@@ -19,43 +18,38 @@ fn refuse<T>(class: i32, message: String) -> Result<T> {
 
 // -- Handles --
 
+/// Adds to an error of the core which argument it is about.
 #[cold]
-fn bad_handle<T>(class: i32, name: &str, what: &str, handle: usize, null: (usize, &str)) -> Result<T> {
-    if handle == null.0 {
-        return refuse(class, format!("{name} is {}", null.1));
-    }
-    refuse(class, format!("{name} is {handle:#x}, which is not {what}, or one that was freed"))
+fn about(name: &str, mut error: Box<Error>) -> Box<Error> {
+    error.message = format!("argument {name}: {}", error.message);
+    error
 }
 
 macro_rules! handles {
-    ($($name:ident -> $object:ty, $class:ident, $what:literal, $null:ident;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident -> $object:ty, $lookup:path;)*) => { $(
+        $(#[$doc])*
         #[inline(always)]
-        pub fn $name(name: &str, handle: usize) -> Result<Rc<$object>> {
-            match lookup::$name(handle) {
-                Some(object) => Ok(object),
-                None => bad_handle($class, name, $what, handle, ($null, stringify!($null))),
-            }
+        pub fn $name(name: &str, handle: usize) -> Result<$object> {
+            $lookup(handle).map_err(|error| about(name, error))
         }
     )* };
 }
 handles! {
-    comm -> Comm, MPI_ERR_COMM, "a communicator", MPI_COMM_NULL;
-    group -> Group, MPI_ERR_GROUP, "a group", MPI_GROUP_NULL;
-    op -> Operation, MPI_ERR_OP, "an operation", MPI_OP_NULL;
-    info -> Info, MPI_ERR_INFO, "an info object", MPI_INFO_NULL;
-    errhandler -> Errhandler, MPI_ERR_ERRHANDLER, "an error handler", MPI_ERRHANDLER_NULL;
-    session -> Session, MPI_ERR_SESSION, "a session", MPI_SESSION_NULL;
+    comm -> Rc<Comm>, tern_mpi::comm::lookup;
+    group -> Rc<Group>, tern_mpi::group::lookup;
+    /// A datatype, committed or not.
+    datatype -> Rc<Datatype>, tern_mpi::datatype::lookup;
+    op -> Rc<Operation>, tern_mpi::op::lookup;
+    info -> Rc<Info>, tern_mpi::info::lookup;
+    info_or_null -> Option<Rc<Info>>, tern_mpi::info::lookup_optional;
+    errhandler -> Rc<Errhandler>, tern_mpi::errhandler::lookup;
 }
 
-/// A datatype, committed or not.
-#[inline(always)]
-pub fn datatype(name: &str, handle: usize) -> Result<Rc<Datatype>> {
-    if let Some(datatype) = predefined::predefined(handle) {
-        return Ok(datatype);
-    }
-    match objects().datatypes.borrow().get(handle) {
-        Some(datatype) => Ok(datatype.clone()),
-        None => bad_handle(MPI_ERR_TYPE, name, "a datatype", handle, (MPI_DATATYPE_NULL, "MPI_DATATYPE_NULL")),
+pub fn session(name: &str, handle: usize) -> Result<Rc<Session>> {
+    match objects().sessions.borrow().get(handle) {
+        Some(session) => Ok(session.clone()),
+        None if handle == MPI_SESSION_NULL => refuse(MPI_ERR_SESSION, format!("{name} is MPI_SESSION_NULL")),
+        None => refuse(MPI_ERR_SESSION, format!("{name} is {handle:#x}, which is not a session, or one that was finalized")),
     }
 }
 
@@ -78,17 +72,13 @@ fn not_committed<T>(name: &str, datatype: &Datatype) -> Result<T> {
 /// What stands for a datatype that is not significant.
 #[cold]
 pub fn unused_type() -> Rc<Datatype> {
-    predefined::predefined(MPI_BYTE).expect("MPI_BYTE is predefined")
+    tern_mpi::datatype::lookup(MPI_BYTE).expect("MPI_BYTE is predefined")
 }
 
 /// What stands for an operation that is not significant.
 #[cold]
 pub fn unused_op() -> Rc<Operation> {
-    lookup::op(MPI_SUM).expect("MPI_SUM is predefined")
-}
-
-pub fn info_or_null(name: &str, handle: usize) -> Result<Option<Rc<Info>>> {
-    if handle == MPI_INFO_NULL { Ok(None) } else { info(name, handle).map(Some) }
+    tern_mpi::op::lookup(MPI_SUM).expect("MPI_SUM is predefined")
 }
 
 /// The handle behind a pointer, for the error handler's sake; 0 for null.
@@ -261,6 +251,37 @@ pub unsafe fn out<T: Copy>(name: &str, pointer: Ptr) -> Result<Out<T>> {
 pub unsafe fn out_count(name: &str, pointer: Ptr, wide: bool) -> Result<OutCount> {
     // SAFETY: passed on to the caller.
     if pointer.is_null() { null(name) } else { Ok(unsafe { OutCount::new(pointer.cast(), wide) }) }
+}
+
+/// A result of 8 bytes, which the core takes as one of these.
+pub trait Wide {
+    /// # Safety
+    /// `pointer` is valid for reads and writes of 8 bytes.
+    unsafe fn at(pointer: Ptr) -> Self;
+}
+
+impl Wide for Out<i64> {
+    #[inline(always)]
+    unsafe fn at(pointer: Ptr) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { Out::new(pointer.cast()) }
+    }
+}
+
+impl Wide for OutCount {
+    #[inline(always)]
+    unsafe fn at(pointer: Ptr) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { OutCount::new(pointer.cast(), true) }
+    }
+}
+
+/// # Safety
+/// `pointer` is null or valid for reads and writes of 8 bytes.
+#[inline(always)]
+pub unsafe fn wide_out<T: Wide>(name: &str, pointer: Ptr) -> Result<T> {
+    // SAFETY: passed on to the caller.
+    if pointer.is_null() { null(name) } else { Ok(unsafe { T::at(pointer) }) }
 }
 
 /// An array of results; null is refused unless `len` is 0.

@@ -46,10 +46,10 @@ mod scope;
 )]
 mod entries {
     use crate::face::{Handle, Ptr};
-    use crate::scope::Scope;
     use crate::{convert, custom, face, scope};
     use std::ffi::{c_char, c_int};
     use tern_mpi::constants::MPI_SUCCESS;
+    use tern_mpi::errhandler::Scope;
     use tern_mpi::error::Result;
     use tern_mpi::{api, enter, enter_any_time};
 

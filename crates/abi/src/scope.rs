@@ -1,37 +1,24 @@
-//! The object whose error handler takes an error.
+//! The object whose error handler takes an error, from the handle that the call was given. Only
+//! called when there is an error; a handle that names nothing leaves it to MPI_COMM_SELF's handler
+//! (MPI 5.0 section 9.3).
 
-use std::rc::Rc;
-use tern_mpi::error::Error;
-use tern_mpi::lookup;
-use tern_mpi::objects::{Comm, Session, objects};
-
-#[derive(Clone)]
-pub enum Scope {
-    None,
-    Comm(Rc<Comm>),
-    Session(Rc<Session>),
-}
-
-#[cold]
-pub fn raise(_scope: Scope, function: &str, error: Box<Error>) -> i32 {
-    eprintln!("tern: {function}: {}", error.message);
-    error.code
-}
+use tern_mpi::errhandler::Scope;
+use tern_mpi::objects::objects;
 
 #[cold]
 pub fn comm(handle: usize) -> Scope {
-    lookup::comm(handle).map_or(Scope::None, Scope::Comm)
+    tern_mpi::comm::lookup(handle).map_or(Scope::None, Scope::Comm)
 }
 
 #[cold]
 pub fn session(handle: usize) -> Scope {
-    lookup::session(handle).map_or(Scope::None, Scope::Session)
+    objects().sessions.borrow().get(handle).map_or(Scope::None, |session| Scope::Session(session.clone()))
 }
 
 #[cold]
 pub fn request(handle: usize) -> Scope {
     let requests = objects().requests.borrow();
-    requests.get(handle).and_then(|request| request.comm()).cloned().map_or(Scope::None, Scope::Comm)
+    requests.get(handle).and_then(|request| request.comm()).map_or(Scope::None, |comm| Scope::Comm(comm.clone()))
 }
 
 #[cold]

@@ -33,7 +33,6 @@ pub mod group;
 pub mod guarded;
 pub mod handle;
 pub mod info;
-pub mod lookup;
 pub mod neighbor;
 mod neighbor_plan;
 pub mod objects;
