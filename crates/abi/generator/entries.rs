@@ -139,7 +139,7 @@ impl Entry<'_> {
     fn scoped(&self) -> Option<(&Param, &'static str, bool)> {
         self.params().find_map(|(p, kind)| {
             Some(match kind.name.as_str() {
-                "comm" => (p, "comm", false),
+                "comm" | "comm-raw" => (p, "comm", false),
                 "comm-inout" => (p, "comm", true),
                 "win" => (p, "win", false),
                 "win-inout" => (p, "win", true),
