@@ -23,6 +23,7 @@ pub fn type_free(datatype: Out<usize>) -> Result<()> {
     if object.predefined {
         return err!(MPI_ERR_TYPE, "{} is predefined and cannot be freed", object.label());
     }
+    crate::attribute::delete_all(&object.attributes, handle)?;
     objects().datatypes.borrow_mut().remove(handle);
     datatype.set(MPI_DATATYPE_NULL);
     Ok(())
@@ -32,9 +33,11 @@ pub fn type_free(datatype: Out<usize>) -> Result<()> {
 pub fn type_dup(oldtype: Rc<Datatype>, newtype: Out<usize>) -> Result<()> {
     oldtype.check_present()?;
     let contents = Contents { combiner: MPI_COMBINER_DUP, datatypes: vec![oldtype.clone()], ..Contents::default() };
+    let copies = crate::attribute::copy_all(&oldtype.attributes, oldtype.handle.get())?;
     let handle = create(oldtype.layout.clone(), contents);
     let made = lookup(handle)?;
     made.committed.set(oldtype.committed.get());
+    made.attributes.values.swap(&copies.values);
     newtype.set(handle);
     Ok(())
 }
