@@ -5,7 +5,7 @@ mod common;
 
 use common::Random;
 use common::memory::{any_shape, even};
-use common::network::{Network, group, run};
+use common::network::{Network, bridge, group, run};
 use common::operators::{add, jumble, operator};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -303,4 +303,42 @@ fn messages_that_are_too_long_are_told() {
     operation.start();
     assert!(operation.advance(&TooLong));
     assert_eq!(operation.truncated(), Some(Truncated { source: 1, room: 8, sent: 12 }));
+}
+
+/// A transport that notes what is asked of it, on which everything is done at once.
+#[derive(Default)]
+struct Recorder(RefCell<Vec<tern_adi::Pattern>>);
+
+impl Transport for Recorder {
+    type Request = ();
+
+    fn isend(&self, _: tern_adi::Proc, _: tern_adi::Tuple, _: tern_adi::Data) -> Option<()> {
+        None
+    }
+
+    fn irecv(&self, pattern: tern_adi::Pattern, _: tern_adi::Data) {
+        self.0.borrow_mut().push(pattern);
+    }
+
+    fn is_done(&self, _: ()) -> bool {
+        true
+    }
+
+    fn take(&self, _: ()) -> tern_adi::Status {
+        tern_adi::Status::default()
+    }
+}
+
+/// Rank 1 of the own group and rank 1 of the other are different senders.
+#[test]
+fn groups_of_an_intercommunicator_are_kept_apart() {
+    let members = bridge(2, 2, Policy::default());
+    let operation: Operation<()> = Operation::new(&members[0], barrier(&members[0]));
+    let recorder = Recorder::default();
+    operation.start();
+    assert!(operation.advance(&recorder));
+    let patterns = recorder.0.into_inner();
+    let [from_own, from_other] = patterns[..] else { panic!("{patterns:?}") };
+    assert_eq!((from_own.source, from_other.source), (1, 0));
+    assert_ne!(from_own.tag, from_other.tag);
 }
