@@ -144,7 +144,7 @@ impl Basic {
         self.row().3
     }
 
-    /// Bytes in external32 (MPI 5.0, section 14.5.2, table of external32 sizes).
+    /// Bytes in external32 (MPI 5.0, section 15.5.2, table of external32 sizes).
     pub const fn external_size(self) -> i64 {
         self.row().4
     }

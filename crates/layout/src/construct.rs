@@ -18,14 +18,13 @@ fn times(a: i64, b: i64) -> Result<i64, Error> {
 }
 
 /// A type without data.
-fn nothing() -> Result<Draft, Error> {
-    let signature = Signature::list(std::iter::empty())?;
-    Ok(Draft {
+fn nothing() -> Draft {
+    Draft {
         program: Program::empty(),
-        signature,
+        signature: Signature::empty(),
         bounds: Bounds::EMPTY,
         uniform: None,
-    })
+    }
 }
 
 /// `count` blocks, `stride` bytes apart, of `blocklength` children each.
@@ -33,7 +32,7 @@ fn blocks(count: Count, blocklength: Count, stride: i64, child: &Type) -> Result
     let rows = copies(count, Argument::Count, 0)?;
     let cols = copies(blocklength, Argument::Blocklength, 0)?;
     if rows == 0 || cols == 0 {
-        return nothing();
+        return Ok(nothing());
     }
     let (low, high) = span(0, count, stride)?;
     let (first, last) = span(0, blocklength, child.extent())?;
@@ -101,7 +100,7 @@ fn scattered(
         append(&mut list, child, count, at, &mut block);
     }
     if elements == 0 {
-        return nothing();
+        return Ok(nothing());
     }
     let signature = Signature::repeat(child.sequence(), elements)?;
     Ok(Draft {

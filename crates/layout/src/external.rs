@@ -1,4 +1,4 @@
-//! external32: the canonical big-endian form (MPI 5.0, section 14.5.2).
+//! external32: the canonical big-endian form (MPI 5.0, section 15.5.2).
 
 use std::ptr;
 

@@ -124,6 +124,10 @@ impl Signature {
         }))
     }
 
+    pub fn empty() -> Rc<Signature> {
+        Signature::new(Node::Empty).expect("nothing is small")
+    }
+
     pub fn basic(basic: Basic) -> Rc<Signature> {
         let node = match basic.pair() {
             None => Node::Run(basic, 1),
@@ -146,7 +150,7 @@ impl Signature {
     pub fn repeat(child: &Rc<Signature>, count: u64) -> Result<Rc<Signature>, Error> {
         match &child.node {
             _ if count == 1 => Ok(child.clone()),
-            _ if count == 0 => Signature::new(Node::Empty),
+            _ if count == 0 => Ok(Signature::empty()),
             Node::Empty => Ok(child.clone()),
             Node::Run(basic, n) => Signature::new(Node::Run(*basic, product(*n, count)?)),
             Node::Repeat(n, inner) => {
@@ -188,7 +192,7 @@ impl Signature {
             items.push(item);
         }
         match items.len() {
-            0 => Signature::new(Node::Empty),
+            0 => Ok(Signature::empty()),
             1 => Ok(items.remove(0).child),
             _ => Signature::new(Node::List(items.into())),
         }

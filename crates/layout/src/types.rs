@@ -218,6 +218,9 @@ impl Drop for Type {
         if self.kind.children().is_empty() {
             return;
         }
+        // Before the children: each of them still holds its own part of these.
+        self.program = Program::empty();
+        self.signature = Signature::empty();
         let leaf = || Constructor::Named(Basic::Byte);
         let mut waiting = vec![mem::replace(&mut self.kind, leaf())];
         while let Some(kind) = waiting.pop() {

@@ -383,3 +383,60 @@ fn deep_chains_are_freed_without_deep_recursion() {
     };
     assert!(error.is_none() || error == Some(Error::TooLarge));
 }
+
+/// A record that holds the one before it, twice and out of line, so that nothing collapses.
+fn wrapped(ty: &Rc<Type>, at: i64) -> Result<Rc<Type>, Error> {
+    let parts = [
+        ty.clone(),
+        Type::vector(5, 1, 2, &int()).unwrap(),
+        Type::basic(Basic::Char),
+    ];
+    Type::structure(&[1, 1, 1], &[0, at, at + 100], &parts)
+}
+
+#[test]
+fn deep_records_are_walked_or_refused() {
+    let mut ty = wrapped(&int(), 64).unwrap();
+    let mut levels = 1;
+    let error = loop {
+        match wrapped(&ty, 64 + 128 * levels) {
+            Ok(next) => ty = next,
+            Err(error) => break error,
+        }
+        levels += 1;
+        assert!(levels < 10_000, "nothing refused");
+    };
+    assert_eq!(error, Error::TooDeep);
+    assert_eq!(ty.size(), 4 + 21 * levels);
+    // The cursor is the last owner of the program.
+    let cursor = Cursor::new(&ty, 2);
+    assert_eq!(
+        ty.elements(2 * ty.size() as u64),
+        Some(2 * (1 + 6 * levels))
+    );
+    let runs: i64 = ty
+        .segments(0, 2, 0, u64::MAX)
+        .map(|(_, len)| len as i64)
+        .sum();
+    assert_eq!(runs, 2 * ty.size());
+    drop(ty);
+    assert_eq!(cursor.remaining(), 2 * (4 + 21 * levels) as u64);
+    drop(cursor);
+}
+
+#[test]
+fn deep_dense_records_are_one_run() {
+    let mut ty = Type::basic(Basic::Float32);
+    for level in 0..100_000 {
+        let basic = if level % 2 == 0 {
+            Basic::Int32
+        } else {
+            Basic::Float32
+        };
+        let parts = [ty.clone(), Type::basic(basic)];
+        ty = Type::structure(&[1, 1], &[0, 4 + 4 * level], &parts).unwrap();
+    }
+    assert!(ty.is_contiguous());
+    assert_eq!(ty.elements(4 * 50_001), Some(50_001));
+    assert_eq!(ty.signature(1).count(), 100_001);
+}
