@@ -1,0 +1,185 @@
+//! Several programs, their environment, directories and cores.
+
+mod common;
+
+use common::{Job, mpiexec};
+
+#[test]
+fn programs_are_ranked_in_order() {
+    let run = mpiexec(&[
+        "-n",
+        "2",
+        "sh",
+        "-c",
+        "echo $TERN_RANK/$TERN_SIZE a",
+        ":",
+        "-np",
+        "1",
+        "sh",
+        "-c",
+        "echo $TERN_RANK/$TERN_SIZE b",
+        ":",
+        "sh",
+        "-c",
+        "echo $TERN_RANK/$TERN_SIZE c",
+    ]);
+    assert_eq!(run.sorted(), ["0/4 a", "1/4 a", "2/4 b", "3/4 c"]);
+}
+
+#[test]
+fn environment_is_inherited_added_and_replaced() {
+    let script = "echo $TERN_RANK:$INHERITED:$ADDED:$REPLACED:$GLOBAL";
+    let job = Job::new(&[
+        "-genv",
+        "GLOBAL",
+        "g",
+        "-n",
+        "1",
+        "-env",
+        "ADDED",
+        "a b=c",
+        "-x",
+        "REPLACED=new",
+        "-x",
+        "INHERITED",
+        "sh",
+        "-c",
+        script,
+        ":",
+        "-n",
+        "1",
+        "-env",
+        "GLOBAL",
+        "own",
+        "sh",
+        "-c",
+        script,
+    ]);
+    let run = job.with(|command| {
+        command.env("INHERITED", "i").env("REPLACED", "old");
+    });
+    assert_eq!(run.run().sorted(), ["0:i:a b=c:new:g", "1:i::old:own"]);
+}
+
+#[test]
+fn each_variable_is_there_once() {
+    let run = mpiexec(&[
+        "-env",
+        "A",
+        "1",
+        "-env",
+        "A",
+        "2",
+        "sh",
+        "-c",
+        "env | grep ^A=",
+    ]);
+    assert_eq!(run.out, "A=2\n");
+    // A job inside a job: the inner ranks are told their own places only.
+    let mpiexec_path = env!("CARGO_BIN_EXE_mpiexec");
+    let inner = "env | grep -c ^TERN_LAUNCH=; echo $TERN_RANK/$TERN_SIZE";
+    let run = mpiexec(&["-n", "1", mpiexec_path, "-n", "2", "sh", "-c", inner]);
+    assert_eq!(run.sorted(), ["0/2", "1", "1", "1/2"]);
+}
+
+#[test]
+fn each_program_has_its_directory() {
+    let run = mpiexec(&["-wdir", "/usr", "pwd", ":", "--wdir=/etc", "pwd"]);
+    assert_eq!(run.sorted(), ["/etc", "/usr"]);
+    // A relative program is meant in that directory.
+    let run = mpiexec(&["-wdir", "/bin", "./sh", "-c", "pwd -P"]);
+    assert_eq!(
+        run.out.trim_end(),
+        std::fs::canonicalize("/bin").unwrap().to_str().unwrap()
+    );
+}
+
+#[test]
+fn a_wrong_setting_is_told_once() {
+    let run = Job::new(&["-n", "2", "-env", "TERN_YEILD", "1", "true"]).with(|command| {
+        command.env("TERN_SPIN", "lots").env("TERN_LOGG", "debug");
+    });
+    let run = run.run();
+    assert_eq!(run.code, Some(0));
+    for says in [
+        "did you mean TERN_YIELD?",
+        "TERN_SPIN=lots: ",
+        "did you mean TERN_LOG?",
+    ] {
+        assert_eq!(run.err.matches(says).count(), 1, "{says}: {}", run.err);
+    }
+    assert_eq!(run.err.lines().count(), 3, "{}", run.err);
+    let run = Job::new(&["-n", "2", "sh", "-c", "echo $TERN_LAUNCH"]).with(|command| {
+        command.env("TERN_SPIN", "lots");
+    });
+    let run = run.run();
+    assert_eq!(
+        run.out.matches("warned=TERN_SPIN").count(),
+        2,
+        "{}",
+        run.out
+    );
+}
+
+/// The cores that this test may use, as the launcher sees them.
+fn cores() -> Vec<usize> {
+    tern_node::affinity()
+}
+
+const MASK: &str = "grep Cpus_allowed_list /proc/self/status | tr -d '\\t' | cut -d: -f2";
+
+#[test]
+fn ranks_get_equal_shares_of_the_cores() {
+    let cores = cores();
+    let ranks = cores.len().min(2);
+    let run = mpiexec(&["-n", &ranks.to_string(), "sh", "-c", MASK]);
+    let masks: Vec<Vec<usize>> = run.out.lines().map(parse_list).collect();
+    assert_eq!(masks.len(), ranks);
+    let mut all = masks.concat();
+    all.sort_unstable();
+    assert_eq!(all, cores, "every core is given once");
+    assert!(masks.iter().all(|mask| mask.len() >= cores.len() / ranks));
+}
+
+#[test]
+fn ranks_are_not_bound_if_there_are_too_many_or_nobody_wants_it() {
+    let cores = cores();
+    let many = (cores.len() + 1).to_string();
+    for args in [
+        &["-n", &many][..],
+        &["-n", "1", "--bind-to", "none"],
+        &["-n", &many, "-bind-to", "core"],
+    ] {
+        let run = mpiexec(&[args, &["sh", "-c", MASK]].concat());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        for line in run.out.lines() {
+            assert_eq!(parse_list(line), cores, "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn bindings_are_reported() {
+    let run = mpiexec(&["--report-bindings", "-n", "1", "true"]);
+    assert!(
+        run.err.contains("rank 0 (process ") && run.err.contains(") is bound to cores "),
+        "{}",
+        run.err
+    );
+    let many = (cores().len() + 1).to_string();
+    let run = mpiexec(&["--report-bindings", "-n", &many, "true"]);
+    assert_eq!(
+        run.err.matches("is not bound (cores ").count(),
+        cores().len() + 1,
+        "{}",
+        run.err
+    );
+}
+
+fn parse_list(text: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        from.parse::<usize>().unwrap()..=to.parse().unwrap()
+    };
+    text.trim().split(',').flat_map(range).collect()
+}
