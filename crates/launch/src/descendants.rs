@@ -38,24 +38,12 @@ pub fn all() -> Vec<libc::pid_t> {
     found.split_off(1)
 }
 
-/// Whether a process is a descendant of this one.
-pub fn has(mut pid: libc::pid_t) -> bool {
-    let own = rustix::process::getpid().as_raw_pid();
-    while let Some(parent) = parent(pid) {
-        if parent == own {
-            return true;
-        }
-        pid = parent;
-    }
-    false
-}
-
-/// The parent of a process; none for the first process of all.
+/// The parent of a process.
 fn parent(pid: libc::pid_t) -> Option<libc::pid_t> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // pid (name) state ppid …; the name may hold anything, also parentheses.
     let mut words = stat[stat.rfind(')')? + 1..].split_whitespace();
-    words.nth(1)?.parse().ok().filter(|parent| *parent != 0)
+    words.nth(1)?.parse().ok()
 }
 
 /// Sends a signal to all descendants.

@@ -32,7 +32,7 @@ struct Rank {
     /// the rank only if the welcome can be taken back out of it.
     theirs: Option<OwnedFd>,
     /// The process that initialised MPI, if that is another one than was started, to see it end.
-    mpi: Option<(libc::pid_t, OwnedFd)>,
+    mpi: Option<(libc::pid_t, Option<OwnedFd>)>,
 }
 
 /// A job that has been told to end.
@@ -127,7 +127,7 @@ impl Job<'_> {
             add(Ready::Keeper, self.keeper.as_fd(), PollFlags::IN);
             for (number, rank) in self.ranks.iter().enumerate() {
                 add(Ready::Control(number), rank.control.as_fd(), PollFlags::IN);
-                if let Some((_, pidfd)) = &rank.mpi {
+                if let Some((_, Some(pidfd))) = &rank.mpi {
                     add(Ready::Mpi(number), pidfd.as_fd(), PollFlags::IN);
                 }
             }
@@ -325,11 +325,11 @@ impl Job<'_> {
 
     /// Takes the messages of a rank.
     fn listen(&mut self, rank: usize) {
-        while let Ok(Received::Message(message, _)) =
+        while let Ok(Received::Message(message, attached)) =
             control::receive(&self.ranks[rank].control, false)
         {
             match message {
-                Message::Hello { pid } => self.hello(rank, pid as libc::pid_t),
+                Message::Hello => self.hello(rank, attached.pid.map(|pid| pid as libc::pid_t)),
                 Message::Finalized => {
                     self.ranks[rank].state = State::Finalized;
                     self.ranks[rank].mpi = None;

@@ -14,7 +14,7 @@
 //! | 1 | launcher | welcome: this rank is yours | rank | |
 //! | 2 | launcher | refused | process that has the rank, or 0 | why |
 //! | 3 | process | join, first on a socket that was connected | rank | job id, hexadecimal |
-//! | 4 | process | hello: MPI is initialised | process number | |
+//! | 4 | process | hello: MPI is initialised | | |
 //! | 5 | process | finalized: MPI was finalized | | |
 //! | 6 | process | abort | exit code | message |
 //!
@@ -66,10 +66,7 @@ pub enum Message {
         job_id: u64,
     },
     /// MPI is initialised.
-    Hello {
-        /// The process.
-        pid: u32,
-    },
+    Hello,
     /// MPI was finalized.
     Finalized,
     /// The job is to end.
@@ -88,7 +85,7 @@ impl Message {
             Message::Welcome { rank } => (1u32, *rank as i32, String::new()),
             Message::Refused { by } => (2, *by as i32, String::new()),
             Message::Join { rank, job_id } => (3, *rank as i32, format!("{job_id:x}")),
-            Message::Hello { pid } => (4, *pid as i32, String::new()),
+            Message::Hello => (4, 0, String::new()),
             Message::Finalized => (5, 0, String::new()),
             Message::Abort { code, text } => (6, *code, text.clone()),
         };
@@ -112,7 +109,7 @@ impl Message {
                 rank: value as u32,
                 job_id: u64::from_str_radix(&text, 16).ok()?,
             },
-            4 => Message::Hello { pid: value as u32 },
+            4 => Message::Hello,
             5 => Message::Finalized,
             6 => Message::Abort {
                 code: value,
@@ -150,11 +147,26 @@ pub fn send_with(
     Ok(())
 }
 
+/// What comes with a message.
+#[derive(Debug, Default)]
+pub struct Attached {
+    /// The descriptor that the sender attached.
+    pub fd: Option<OwnedFd>,
+    /// The process that sent it, as the receiver would number it, if the receiver called
+    /// [`ask_for_sender`] before. It may be in a container, and not know this number itself.
+    pub pid: Option<u32>,
+}
+
+/// Asks the kernel to say with each message that comes to this socket which process sent it.
+pub fn ask_for_sender(socket: impl AsFd) -> rustix::io::Result<()> {
+    sockopt::set_socket_passcred(socket, true)
+}
+
 /// What [`receive`] found.
 #[derive(Debug)]
 pub enum Received {
-    /// A message, with the descriptor that was attached to it.
-    Message(Message, Option<OwnedFd>),
+    /// A message, with what the kernel attached to it.
+    Message(Message, Attached),
     /// A message that this version does not know.
     Unknown,
     /// Nothing for now.
@@ -166,7 +178,7 @@ pub enum Received {
 /// Receives a message; `wait` says whether to wait for one.
 pub fn receive(socket: impl AsFd, wait: bool) -> rustix::io::Result<Received> {
     let mut bytes = [0u8; MAX_MESSAGE];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1), ScmCredentials(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC
         | if wait {
@@ -187,10 +199,14 @@ pub fn receive(socket: impl AsFd, wait: bool) -> rustix::io::Result<Received> {
     if length == 0 {
         return Ok(Received::Closed);
     }
-    let mut attached = None;
+    let mut attached = Attached::default();
     for message in ancillary.drain() {
-        if let RecvAncillaryMessage::ScmRights(mut fds) = message {
-            attached = fds.next();
+        match message {
+            RecvAncillaryMessage::ScmRights(mut fds) => attached.fd = fds.next(),
+            RecvAncillaryMessage::ScmCredentials(sender) => {
+                attached.pid = Some(sender.pid.as_raw_pid() as u32);
+            }
+            _ => {}
         }
     }
     Ok(match Message::decode(&bytes[..length]) {
@@ -252,9 +268,12 @@ impl Control {
         let answer = receive(&socket, true).map_err(reach)?;
         sockopt::set_socket_timeout(&socket, timeout, None).map_err(reach)?;
         match answer {
-            Received::Message(Message::Welcome { .. }, Some(segment)) => {
-                Ok((Control { socket }, segment))
-            }
+            Received::Message(
+                Message::Welcome { .. },
+                Attached {
+                    fd: Some(segment), ..
+                },
+            ) => Ok((Control { socket }, segment)),
             Received::Message(Message::Refused { by }, _) => Err(Error::Taken {
                 rank: ticket.rank,
                 by: (by != 0).then_some(by),
@@ -270,12 +289,7 @@ impl Control {
     /// Like the two below it cannot fail in a way that matters: with the launcher gone, this
     /// process is about to be killed.
     pub fn hello(&self) {
-        let _ = send(
-            &self.socket,
-            &Message::Hello {
-                pid: std::process::id(),
-            },
-        );
+        let _ = send(&self.socket, &Message::Hello);
     }
 
     /// Says that MPI was finalized: this process may exit with any code now.
@@ -315,7 +329,7 @@ mod tests {
                 rank: 3,
                 job_id: u64::MAX,
             },
-            Message::Hello { pid: 99 },
+            Message::Hello,
             Message::Finalized,
             Message::Abort {
                 code: -5,

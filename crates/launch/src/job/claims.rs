@@ -2,12 +2,12 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use rustix::process::{Pid, PidfdFlags};
 use tern_pmi::control::{self, Message, Received};
 
 use super::Job;
-use crate::descendants;
 use crate::rank::{self, State};
 
 impl Job<'_> {
@@ -17,6 +17,8 @@ impl Job<'_> {
             return;
         };
         if let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC) {
+            // Without it the process behind a wrapper is not watched; there is no other loss.
+            let _ = control::ask_for_sender(&socket);
             self.joining.push(Some(socket));
         }
     }
@@ -62,12 +64,17 @@ impl Job<'_> {
         let _ = control::send(&socket, &Message::Refused { by: by as u32 });
     }
 
-    /// A rank has initialised MPI in process `pid`.
-    pub(super) fn hello(&mut self, number: usize, pid: libc::pid_t) {
+    /// A rank has initialised MPI in process `pid`, if that is known.
+    pub(super) fn hello(&mut self, number: usize, pid: Option<libc::pid_t>) {
         let rank = &mut self.ranks[number];
         rank.state = State::Initialised;
-        if rank.pid.is_some_and(|started| started != pid) {
-            rank.mpi = watch(pid);
+        if let Some(pid) = pid.filter(|pid| rank.pid.is_some_and(|started| started != *pid)) {
+            let watch = watch(pid);
+            let ended = matches!(watch, Err(Errno::SRCH));
+            rank.mpi = Some((pid, watch.ok()));
+            if ended {
+                self.mpi_ended(number);
+            }
         }
         // Who has left already will never come.
         let left = |rank: &super::Rank| rank.pid.is_none() && rank.state == State::Started;
@@ -96,12 +103,8 @@ impl Job<'_> {
     }
 }
 
-/// Watches a process, if it is one of ours: it tells its number itself, and in a container of its
-/// own it would be another one here.
-fn watch(pid: libc::pid_t) -> Option<(libc::pid_t, OwnedFd)> {
-    if !descendants::has(pid) {
-        return None;
-    }
-    let pidfd = rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
-    Some((pid, pidfd))
+/// A descriptor that becomes readable when the process ends.
+fn watch(pid: libc::pid_t) -> rustix::io::Result<OwnedFd> {
+    let pid = Pid::from_raw(pid).ok_or(Errno::INVAL)?;
+    rustix::process::pidfd_open(pid, PidfdFlags::empty())
 }

@@ -182,6 +182,7 @@ fn sockets(rank: u32) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
         SocketFlags::CLOEXEC,
         None,
     )?;
+    control::ask_for_sender(&ours)?;
     control::send(&ours, &Message::Welcome { rank })?;
     Ok((ours, theirs))
 }
