@@ -85,3 +85,8 @@ pub use crate::info::{
     info_create, info_create_env, info_delete, info_dup, info_free, info_get, info_get_nkeys, info_get_nthkey,
     info_get_string, info_get_valuelen, info_set,
 };
+
+pub use crate::init::{
+    abort, alloc_mem, finalize, finalized, free_mem, init, init_thread, initialized, is_thread_main,
+    query_thread,
+};

@@ -12,8 +12,7 @@ use crate::runtime::{Runtime, adi, install, installed, runtime};
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::Adi;
-use tern_mcm::{Mcm, Patience};
-use tern_shm::Shm;
+use tern_mcm::Mcm;
 
 /// Where the world model stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,17 +66,8 @@ pub fn release() {
 /// Finds the job and joins its shared memory.
 fn start() -> Result<Runtime> {
     let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
-    let ring = tern_settings::RING_SIZE.get().map(|bytes| bytes as usize);
-    let device = Shm::new(rustix::fd::AsFd::as_fd(&job.segment), job.local_rank, job.local_size, ring)
+    let mcm = Mcm::open(&job)
         .map_err(|e| Error::new(MPI_ERR_NO_MEM, format!("the job's shared memory: {e}")))?;
-    let mut patience = Patience::new(job.local_size, job.node_cores);
-    if let Some(spins) = tern_settings::SPIN.get() {
-        patience.spins = spins.min(u32::MAX as u64) as u32;
-    }
-    if let Some(yields) = tern_settings::YIELD.get() {
-        patience.yields = yields.min(u32::MAX as u64) as u32;
-    }
-    let mcm = Mcm::new(Box::new(device), job.rank, job.size, patience);
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);
     Ok(Runtime::new(Adi::new(Rc::new(mcm), eager), job))
 }
