@@ -35,14 +35,19 @@ pub fn enabled() -> bool {
     MULTIPLE.load(Ordering::Relaxed)
 }
 
-/// Held while a thread is inside the library with its lock.
-pub struct Entered(());
+/// Held while a thread is inside the library.
+pub struct Entered {
+    locked: bool,
+}
 
-/// Takes the lock; waits for other threads to leave. Also before [`enable`], for calls that may
-/// come from any thread before MPI is up.
-pub fn enter_locked() -> Entered {
-    lock();
-    Entered(())
+/// Enters the library; waits for other threads to leave.
+#[inline]
+pub fn enter() -> Entered {
+    let locked = enabled();
+    if locked {
+        lock();
+    }
+    Entered { locked }
 }
 
 fn lock() {
@@ -58,7 +63,9 @@ fn lock() {
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        unlock();
+        if self.locked {
+            unlock();
+        }
     }
 }
 
@@ -110,8 +117,8 @@ mod tests {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let work = || {
             for round in 0..2000 {
-                let _outer = enter_locked();
-                let _inner = enter_locked();
+                let _outer = enter();
+                let _inner = enter();
                 let seen = COUNT.load(Ordering::Relaxed);
                 if round % 7 == 0 {
                     bump();

@@ -85,8 +85,19 @@ pub use crate::info::{
     info_create, info_create_env, info_delete, info_dup, info_free, info_get, info_get_nkeys, info_get_nthkey,
     info_get_string, info_get_valuelen, info_set,
 };
-
-pub use crate::init::{
-    abort, alloc_mem, finalize, finalized, free_mem, init, init_thread, initialized, is_thread_main,
-    query_thread,
+pub use crate::comm_create::{
+    comm_create, comm_create_from_group, comm_create_group, comm_dup, comm_dup_with_info, comm_idup,
+    comm_idup_with_info, comm_split, comm_split_type, intercomm_create, intercomm_create_from_groups, intercomm_merge,
+};
+pub use crate::dims::dims_create;
+pub use crate::environment::{get_hw_resource_info, get_library_version, get_processor_name, get_version, wtick, wtime};
+pub use crate::session::{
+    group_from_session_pset, session_get_info, session_get_nth_pset, session_get_num_psets, session_get_pset_info,
+};
+pub use crate::topology::{
+    cart_coords, cart_get, cart_rank, cart_shift, cartdim_get, dist_graph_neighbors, dist_graph_neighbors_count,
+    graph_get, graph_neighbors, graph_neighbors_count, graphdims_get, topo_test,
+};
+pub use crate::topology_create::{
+    cart_create, cart_map, cart_sub, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
 };

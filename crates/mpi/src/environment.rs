@@ -1,0 +1,65 @@
+//! What a program may ask about the library and the machine (MPI 5.0 sections 9.1 and 9.6).
+
+use crate::args::{Out, TextOut};
+use crate::constants::*;
+use crate::error::Result;
+use crate::info;
+use crate::objects::InfoMap;
+
+/// MPI_Get_version
+pub fn get_version(version: Out<i32>, subversion: Out<i32>) -> Result<()> {
+    version.set(MPI_VERSION);
+    subversion.set(MPI_SUBVERSION);
+    Ok(())
+}
+
+/// Name and version of the library, in one line.
+pub fn library_version() -> String {
+    format!("Tern {} (MPI {MPI_VERSION}.{MPI_SUBVERSION})", env!("CARGO_PKG_VERSION"))
+}
+
+/// MPI_Get_library_version
+pub fn get_library_version(version: TextOut, resultlen: Out<i32>) -> Result<()> {
+    resultlen.set(version.set(&library_version(), MPI_MAX_LIBRARY_VERSION_STRING));
+    Ok(())
+}
+
+/// MPI_Get_processor_name: the name of the node.
+pub fn get_processor_name(name: TextOut, resultlen: Out<i32>) -> Result<()> {
+    resultlen.set(name.set(&tern_node::hostname(), MPI_MAX_PROCESSOR_NAME));
+    Ok(())
+}
+
+/// MPI_Get_hw_resource_info (section 9.1.2): of each kind of resource, whether this process is
+/// restricted to one.
+pub fn get_hw_resource_info(hw_info: Out<usize>) -> Result<()> {
+    let mut map = InfoMap::new();
+    info::put(&mut map, "mpi_shared_memory", "true");
+    hw_info.set(info::hand_out(map));
+    Ok(())
+}
+
+/// MPI_Wtime: seconds since a time in the past; the same clock in all processes of a node.
+pub fn wtime() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+}
+
+/// MPI_Wtick: what a step of [`wtime`]'s clock is worth, in seconds.
+pub fn wtick() -> f64 {
+    let step = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
+    step.tv_sec as f64 + step.tv_nsec as f64 * 1e-9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_ticks() {
+        assert!(wtick() > 0.0 && wtick() < 1e-3);
+        let start = wtime();
+        while wtime() == start {}
+        assert!(wtime() > start);
+    }
+}

@@ -1,0 +1,82 @@
+//! Sessions (MPI 5.0 section 11.3): MPI without MPI_COMM_WORLD. The process sets are those that
+//! the standard names, the world of this job and this process.
+
+use crate::args::{Out, TextOut};
+use crate::constants::*;
+use crate::error::Result;
+use crate::group::hand_out;
+use crate::info;
+use crate::objects::{Group, Info, InfoMap, Session, objects};
+use crate::runtime::runtime;
+use std::rc::Rc;
+
+pub const PSET_WORLD: &str = "mpi://WORLD";
+pub const PSET_SELF: &str = "mpi://SELF";
+const PSETS: [&str; 2] = [PSET_WORLD, PSET_SELF];
+
+/// The session that `handle` names, or MPI_ERR_SESSION.
+pub fn lookup(handle: usize) -> Result<Rc<Session>> {
+    if let Some(session) = objects().sessions.borrow().get(handle) {
+        return Ok(session.clone());
+    }
+    if handle == MPI_SESSION_NULL {
+        return err!(MPI_ERR_SESSION, "the session is MPI_SESSION_NULL");
+    }
+    err!(MPI_ERR_SESSION, "{handle:#x} is not a session: it was finalised, or never initialised")
+}
+
+/// The processes of a set, or MPI_ERR_ARG. Names are compared as URIs: the scheme and the words
+/// of the standard in any case.
+fn members(name: &str) -> Result<Rc<Group>> {
+    if name.eq_ignore_ascii_case(PSET_WORLD) {
+        return Ok(Group::new((0..runtime().world_size).collect()));
+    }
+    if name.eq_ignore_ascii_case(PSET_SELF) {
+        return Ok(Group::new(vec![runtime().me]));
+    }
+    err!(MPI_ERR_ARG, "there is no process set {name:?}; there are {}", PSETS.join(" and "))
+}
+
+/// MPI_Session_get_info
+pub fn session_get_info(session: Rc<Session>, info_used: Out<usize>) -> Result<()> {
+    info_used.set(info::hand_out(session.info.borrow().clone()));
+    Ok(())
+}
+
+/// MPI_Session_get_num_psets
+pub fn session_get_num_psets(_session: Rc<Session>, _info: Option<Rc<Info>>, npset_names: Out<i32>) -> Result<()> {
+    npset_names.set(PSETS.len() as i32);
+    Ok(())
+}
+
+/// MPI_Session_get_nth_pset: `pset_len` is the room for the name with its final 0, and becomes
+/// what it needs; 0 asks for that only.
+pub fn session_get_nth_pset(
+    _session: Rc<Session>,
+    _info: Option<Rc<Info>>,
+    n: i32,
+    pset_len: Out<i32>,
+    pset_name: TextOut,
+) -> Result<()> {
+    let Some(name) = usize::try_from(n).ok().and_then(|n| PSETS.get(n)) else {
+        return err!(MPI_ERR_ARG, "process set {n} was asked for; there are {}, counted from 0", PSETS.len());
+    };
+    pset_name.set(name, pset_len.get());
+    pset_len.set(name.len() as i32 + 1);
+    Ok(())
+}
+
+/// MPI_Session_get_pset_info
+pub fn session_get_pset_info(_session: Rc<Session>, pset_name: &str, info: Out<usize>) -> Result<()> {
+    let group = members(pset_name)?;
+    let mut map = InfoMap::new();
+    info::put(&mut map, "mpi_size", &group.size().to_string());
+    info.set(info::hand_out(map));
+    Ok(())
+}
+
+/// MPI_Group_from_session_pset
+pub fn group_from_session_pset(_session: Rc<Session>, pset_name: &str, newgroup: Out<usize>) -> Result<()> {
+    newgroup.set(hand_out(members(pset_name)?));
+    Ok(())
+}
