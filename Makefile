@@ -1,0 +1,46 @@
+# Tern. What the targets do is in scripts/; `make help` lists them.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CARGO ?= cargo
+
+# Where cargo puts what it builds.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# What `demo`, `test` and `bench` install into and run from.
+LOCAL := $(CURDIR)/target/prefix
+
+.PHONY: help build install local demo test bench setup clean
+
+help:
+	@echo 'make build                   builds the library, mpiexec and the tools'
+	@echo 'make install PREFIX=/usr/local [DESTDIR=]'
+	@echo 'make demo                    builds, installs into target/prefix, runs real MPI programs'
+	@echo 'make test                    every test'
+	@echo 'make bench                   Tern beside the other MPI libraries'
+	@echo 'make setup                   installs missing system packages'
+
+build:
+	$(CARGO) build --release --workspace
+
+install: build
+	scripts/install.sh $(TARGET)/release $(PREFIX) $(DESTDIR)
+
+local:
+	scripts/setup.sh
+	$(MAKE) build
+	scripts/install.sh $(TARGET)/release $(LOCAL)
+
+demo: local
+	demo/run.sh $(LOCAL)
+
+test: local
+	scripts/test.sh $(LOCAL)
+
+bench: local
+	scripts/bench.sh $(LOCAL)
+
+setup:
+	scripts/setup.sh
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Installs what cargo has built.
+# Usage: scripts/install.sh BUILT PREFIX [DESTDIR]
+#   BUILT    cargo's output folder, such as target/release
+#   DESTDIR  put in front of PREFIX, for packages
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+built=${1:?"usage: $0 BUILT PREFIX [DESTDIR]"}
+prefix=${2:?"usage: $0 BUILT PREFIX [DESTDIR]"}
+case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
+to=${3:-}$prefix
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
+
+mkdir -p "$to/bin" "$to/lib/pkgconfig" "$to/include" "$to/share/doc/tern"
+
+# Programs that run keep the library that they have loaded: a new file in place of the old.
+put() {
+    install -m "$1" "$2" "$3.new"
+    mv -f "$3.new" "$3"
+}
+
+put 755 "$built/libmpi_abi.so" "$to/lib/libmpi_abi.so.1"
+ln -sfn libmpi_abi.so.1 "$to/lib/libmpi_abi.so"
+put 644 "$root/include/mpi.h" "$to/include/mpi.h"
+
+put 755 "$built/mpiexec" "$to/bin/mpiexec"
+ln -sfn mpiexec "$to/bin/mpirun"
+for program in tern-info tern-bench; do
+    if [ -x "$built/$program" ]; then
+        put 755 "$built/$program" "$to/bin/$program"
+    fi
+done
+
+put 755 "$root/wrappers/mpicc" "$to/bin/mpicc"
+for name in mpicc_abi mpicxx mpicxx_abi mpic++ mpiCC; do
+    # The script goes by the name that it is called by.
+    ln -sfn mpicc "$to/bin/$name"
+done
+
+sed "s/@VERSION@/$version/" "$root/wrappers/mpi_abi.pc.in" > "$to/lib/pkgconfig/mpi_abi.pc"
+sed 's/^Name: .*/Name: tern/' "$to/lib/pkgconfig/mpi_abi.pc" > "$to/lib/pkgconfig/tern.pc"
+for file in README.md LICENSE-APACHE LICENSE-MIT; do
+    if [ -e "$root/$file" ]; then
+        put 644 "$root/$file" "$to/share/doc/tern/$file"
+    fi
+done

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Compiles the C programs under tests/c with an installed Tern's mpicc and runs them.
+# Usage: tests/run.sh PREFIX [NAME...]     for example: tests/run.sh target/prefix coll_intra
+#
+# Comment lines at the top of a program say how:
+#   // ranks: 1 2 4          numbers of ranks, one run each [1 2]
+#   // expect-exit: 0        exit code of mpiexec; `nonzero` for any but 0 [0]
+#   // expect-output: TEXT   a basic regular expression that a line of the output must match
+#   // timeout: 60           seconds for a run [60]
+#   // flags: -lm            more arguments for mpicc
+#   // mpiexec: -env A=B     more arguments for mpiexec
+#   // needs: COMMAND        skipped, aloud, where that shell command fails
+# Exit code: 0 when nothing failed.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+[ $# -ge 1 ] || { echo "usage: $0 PREFIX [NAME...]" >&2; exit 2; }
+prefix=$(cd "$1" && pwd)
+shift
+build=${TERN_TEST_DIR:-$here/../target/tests-c}
+mkdir -p "$build"
+passed=0 failed=0 skipped=0
+
+# Of a header line `// KEY: VALUES` in file $source: the values, or $2.
+said() {
+    values=$(sed -n "1,20s|^// $1: *||p" "$source")
+    printf '%s\n' "${values:-$2}"
+}
+
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1: $2"
+    tail -n 15 "$log" | cut -c 1-300 | sed 's/^/    /'
+}
+
+run() {
+    ranks=$1
+    label="$name, $ranks ranks"
+    log=$build/$name.$ranks.log
+    code=0
+    # shellcheck disable=SC2086
+    timeout --kill-after=5 "$limit" "$prefix/bin/mpiexec" -n "$ranks" $arguments \
+        "$build/$name" < /dev/null > "$log" 2>&1 || code=$?
+    # 124 is what timeout(1) gives, and 137 when it had to kill.
+    if [ "$code" = 124 ] && [ "$expected" != 124 ]; then
+        fail "$label" "did not end in $limit s"
+    elif [ "$expected" = nonzero ] && [ "$code" -eq 0 ]; then
+        fail "$label" "exit code 0, expected another"
+    elif [ "$expected" != nonzero ] && [ "$code" -ne "$expected" ]; then
+        fail "$label" "exit code $code, expected $expected"
+    elif [ -n "$output" ] && ! grep -q -e "$output" "$log"; then
+        fail "$label" "no line matches: $output"
+    else
+        passed=$((passed + 1))
+        echo "ok   $label"
+    fi
+}
+
+if [ $# -eq 0 ]; then
+    set -- "$here"/c/*.c
+fi
+for program; do
+    name=${program##*/}
+    name=${name%.c}
+    source=$here/c/$name.c
+    [ -e "$source" ] || { echo "no program $source" >&2; exit 2; }
+    needs=$(said needs true)
+    if ! sh -c "$needs" > /dev/null 2>&1; then
+        skipped=$((skipped + 1))
+        echo "SKIP $name: needs $needs"
+        continue
+    fi
+    log=$build/$name.compile.log
+    # shellcheck disable=SC2046
+    if ! "$prefix/bin/mpicc" -std=gnu11 -O1 -g -Wall -o "$build/$name" "$source" $(said flags '') > "$log" 2>&1; then
+        fail "$name" "does not compile"
+        continue
+    fi
+    expected=$(said expect-exit 0)
+    output=$(said expect-output '')
+    limit=$(said timeout 60)
+    arguments=$(said mpiexec '')
+    for ranks in $(said ranks '1 2'); do
+        run "$ranks"
+    done
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
