@@ -16,24 +16,6 @@ pub fn shares(bind: Bind, ranks: usize, cores: &[usize]) -> Option<Vec<Vec<usize
     )
 }
 
-/// A list of cores as Linux writes it: `0-3,8`.
-pub fn list(cores: &[usize]) -> String {
-    let mut sorted = cores.to_vec();
-    sorted.sort_unstable();
-    let mut parts: Vec<(usize, usize)> = Vec::new();
-    for core in sorted {
-        match parts.last_mut() {
-            Some((_, end)) if *end + 1 == core => *end = core,
-            _ => parts.push((core, core)),
-        }
-    }
-    let written = parts.iter().map(|(from, to)| match from == to {
-        true => from.to_string(),
-        false => format!("{from}-{to}"),
-    });
-    written.collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,12 +41,5 @@ mod tests {
     fn nobody_is_bound_if_not_asked() {
         assert_eq!(shares(Bind::None, 1, &[0, 1]), None);
         assert_eq!(shares(Bind::Core, 3, &[0, 1]), None);
-    }
-
-    #[test]
-    fn lists_are_short() {
-        assert_eq!(list(&[]), "");
-        assert_eq!(list(&[3]), "3");
-        assert_eq!(list(&[8, 0, 1, 2, 9, 5]), "0-2,5,8-9");
     }
 }

@@ -72,6 +72,24 @@ pub fn hostname() -> String {
         .into_owned()
 }
 
+/// A list of cores as Linux writes it: `0-3,8`.
+pub fn list(cores: &[usize]) -> String {
+    let mut sorted = cores.to_vec();
+    sorted.sort_unstable();
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for core in sorted {
+        match parts.last_mut() {
+            Some((_, end)) if *end + 1 == core => *end = core,
+            _ => parts.push((core, core)),
+        }
+    }
+    let written = parts.iter().map(|(from, to)| match from == to {
+        true => from.to_string(),
+        false => format!("{from}-{to}"),
+    });
+    written.collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +125,12 @@ mod tests {
                 .unwrap()
                 .trim_end()
         );
+    }
+
+    #[test]
+    fn lists_are_short() {
+        assert_eq!(list(&[]), "");
+        assert_eq!(list(&[3]), "3");
+        assert_eq!(list(&[8, 0, 1, 2, 9, 5]), "0-2,5,8-9");
     }
 }

@@ -67,7 +67,7 @@ pub fn init() -> Result<Job, Error> {
     let job = match std::env::var(TICKET) {
         Ok(text) => join(&text.parse()?)?,
         Err(_) => {
-            foreign::refuse(|name| std::env::var(name).ok())?;
+            refuse_foreign()?;
             singleton()?
         }
     };
@@ -75,6 +75,11 @@ pub fn init() -> Result<Job, Error> {
         tern_settings::log::set_rank(job.rank);
     }
     Ok(job)
+}
+
+/// An error if a launcher that Tern does not understand started this process as one of several.
+pub fn refuse_foreign() -> Result<(), Error> {
+    foreign::refuse(|name| std::env::var(name).ok())
 }
 
 /// A world of one with shared memory of its own.

@@ -10,7 +10,6 @@ use tern_pmi::control::{self, Message};
 use tern_pmi::{Descriptor, TICKET, Ticket};
 
 use super::{Job, Rank};
-use crate::bind;
 use crate::output::Output;
 use crate::plan::{Plan, entry};
 use crate::program::{NOT_EXECUTABLE, NOT_FOUND};
@@ -166,8 +165,8 @@ impl<'a> Job<'a> {
         }
         if self.plan.report_bindings {
             let where_ = match &self.plan.bound {
-                Some(bound) => format!("is bound to cores {}", bind::list(&bound[rank])),
-                None => format!("is not bound (cores {})", bind::list(&self.plan.cores)),
+                Some(bound) => format!("is bound to cores {}", tern_node::list(&bound[rank])),
+                None => format!("is not bound (cores {})", tern_node::list(&self.plan.cores)),
             };
             self.say(&format!("{name} {where_}"));
         }

@@ -1,0 +1,78 @@
+//! tern-info: version, what this machine offers each mechanism of Tern and why not, and every
+//! setting with its value.
+
+mod library;
+mod machine;
+mod mechanisms;
+mod print;
+mod settings;
+
+use std::io::Write;
+
+const HELP: &str = "\
+Says what Tern is, what this machine offers it, and how it is set.
+
+  tern-info [parts]
+
+Parts, all if none is given:
+  version      version of Tern and of the library that programs would load
+  machine      cores, caches, memory, limits
+  mechanisms   what each way to move data or to wait needs, and whether it is there
+  settings     every TERN_* setting: value, where it was set, meaning, default
+
+  --version    the version alone
+  --help       this
+";
+
+/// The name of a part of the report, and its text.
+type Part = (&'static str, fn() -> String);
+
+/// The parts of the report, in order.
+const PARTS: [Part; 4] = [
+    ("version", library::report),
+    ("machine", machine::report),
+    ("mechanisms", mechanisms::report),
+    ("settings", settings::report),
+];
+
+fn main() {
+    let args: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
+    let text = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--version" | "-V"] => format!("tern-info (Tern) {}\n", env!("CARGO_PKG_VERSION")),
+        ["--help" | "-h"] => HELP.to_owned(),
+        _ => match args
+            .iter()
+            .find(|arg| PARTS.iter().all(|(name, _)| name != arg))
+        {
+            Some(unknown) => {
+                eprintln!(
+                    "tern-info: {unknown} is none of {}; tern-info --help",
+                    names()
+                );
+                std::process::exit(2);
+            }
+            None => report(&args),
+        },
+    };
+    if std::io::stdout().write_all(text.as_bytes()).is_err() {
+        std::process::exit(1);
+    }
+}
+
+fn names() -> String {
+    PARTS.map(|(name, _)| name).join(", ")
+}
+
+/// The parts that were asked for.
+fn report(wanted: &[String]) -> String {
+    let asked = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    let parts: Vec<String> = PARTS
+        .iter()
+        .filter(|(name, _)| asked(name))
+        .map(|(_, part)| part())
+        .collect();
+    parts.join("\n")
+}
