@@ -25,8 +25,8 @@ pub fn report() -> String {
         format!(
             "{} in {}, {}",
             machine.cores.len(),
-            count(machine.packages, "package"),
-            count(machine.threads.len(), "hardware thread")
+            counted(machine.packages, "package"),
+            counted(machine.threads.len(), "hardware thread")
         ),
     );
     line("this process", usable());
@@ -42,7 +42,7 @@ pub fn report() -> String {
                 "{count} x level {}{kind}, {}, for {} each",
                 cache.level,
                 size(cache.size),
-                count(cache.shared_by.len(), "thread")
+                counted(cache.shared_by.len(), "thread")
             ),
         );
     }
@@ -100,7 +100,7 @@ fn caches(all: &[Cache]) -> Vec<(Cache, usize)> {
     found
 }
 
-fn count(number: usize, what: &str) -> String {
+fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
