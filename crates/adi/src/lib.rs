@@ -191,6 +191,11 @@ impl Adi {
         self.has_hooks.set(true);
     }
 
+    /// True when nothing waits to be sent.
+    pub fn is_flushed(&self) -> bool {
+        self.state.borrow().is_flushed()
+    }
+
     /// Messages that wait for a receive: how many, and the bytes kept here for them.
     pub fn unexpected(&self) -> (usize, usize) {
         let state = self.state.borrow();

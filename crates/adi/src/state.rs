@@ -264,6 +264,11 @@ impl State {
         }
     }
 
+    /// True when nothing waits to be sent.
+    pub fn is_flushed(&self) -> bool {
+        self.busy.is_empty()
+    }
+
     /// Sends what waits, as far as the devices take it.
     #[inline]
     pub fn flush_all(&mut self) {

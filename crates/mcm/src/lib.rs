@@ -6,7 +6,9 @@ mod wait;
 pub use tern_device::{Gather, Header, LineArea, Payload, Sink};
 pub use wait::{Patience, Step};
 
+use std::os::fd::AsFd;
 use tern_device::Device;
+use tern_shm::Shm;
 
 /// The devices of this process. Today that is shared memory alone: all processes share a node.
 pub struct Mcm {
@@ -17,6 +19,23 @@ pub struct Mcm {
 }
 
 impl Mcm {
+    /// The devices for a process of `job`, with the settings that concern them.
+    ///
+    /// Errors: the job's shared memory cannot be sized or mapped.
+    pub fn open(job: &tern_pmi::Job) -> std::io::Result<Mcm> {
+        let ring = tern_settings::RING_SIZE.get().map(|bytes| bytes as usize);
+        let device = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, ring)?;
+        let mut patience = Patience::new(job.local_size, job.node_cores);
+        let looks = |count: u64| count.min(u32::MAX as u64) as u32;
+        if let Some(spins) = tern_settings::SPIN.get() {
+            patience.spins = looks(spins);
+        }
+        if let Some(yields) = tern_settings::YIELD.get() {
+            patience.yields = looks(yields);
+        }
+        Ok(Mcm::new(Box::new(device), job.rank, job.size, patience))
+    }
+
     /// `me` of `size` processes, reached through `device`.
     pub fn new(device: Box<dyn Device>, me: u32, size: u32, patience: Patience) -> Mcm {
         Mcm { device, me, size, patience }

@@ -35,19 +35,14 @@ pub fn enabled() -> bool {
     MULTIPLE.load(Ordering::Relaxed)
 }
 
-/// Held while a thread is inside the library.
-pub struct Entered {
-    locked: bool,
-}
+/// Held while a thread is inside the library with its lock.
+pub struct Entered(());
 
-/// Enters the library; waits for other threads to leave.
-#[inline]
-pub fn enter() -> Entered {
-    let locked = enabled();
-    if locked {
-        lock();
-    }
-    Entered { locked }
+/// Takes the lock; waits for other threads to leave. Also before [`enable`], for calls that may
+/// come from any thread before MPI is up.
+pub fn enter_locked() -> Entered {
+    lock();
+    Entered(())
 }
 
 fn lock() {
@@ -63,9 +58,7 @@ fn lock() {
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        if self.locked {
-            unlock();
-        }
+        unlock();
     }
 }
 
@@ -117,8 +110,8 @@ mod tests {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let work = || {
             for round in 0..2000 {
-                let _outer = enter();
-                let _inner = enter();
+                let _outer = enter_locked();
+                let _inner = enter_locked();
                 let seen = COUNT.load(Ordering::Relaxed);
                 if round % 7 == 0 {
                     bump();

@@ -85,6 +85,11 @@ pub use crate::info::{
     info_create, info_create_env, info_delete, info_dup, info_free, info_get, info_get_nkeys, info_get_nthkey,
     info_get_string, info_get_valuelen, info_set,
 };
+
+pub use crate::init::{
+    abort, alloc_mem, finalize, finalized, free_mem, init, init_thread, initialized, is_thread_main,
+    query_thread,
+};
 pub use crate::comm_create::{
     comm_create, comm_create_from_group, comm_create_group, comm_dup, comm_dup_with_info, comm_idup,
     comm_idup_with_info, comm_split, comm_split_type, intercomm_create, intercomm_create_from_groups, intercomm_merge,

@@ -178,6 +178,14 @@ fn detach(place: &Place, address: Out<usize>, size: OutCount) -> Result<()> {
     Ok(())
 }
 
+/// Sends what is left in the process's buffer (MPI_Finalize).
+pub fn flush_all() {
+    let pool = PROCESS.get().borrow().clone();
+    if let Some(pool) = pool {
+        pool.flush();
+    }
+}
+
 fn flush(place: &Place) -> Result<()> {
     let pool = place.borrow().clone();
     if let Some(pool) = pool {

@@ -1,17 +1,43 @@
 //! Blocking collectives (MPI 5.0 chapter 6): each makes its schedule and runs it to the end.
 
 use crate::args::{Counts, Handles};
-use crate::collective_plan as plan;
+use crate::collective_plan::{self as plan, Plan};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::objects::{Comm, Datatype, Operation};
 use crate::runtime::adi;
 use std::rc::Rc;
-use tern_coll::{Schedule, Truncated};
+use tern_coll::Truncated;
+use tern_coll::lines::Mismatch;
 
-/// Runs a schedule on `comm`; makes progress meanwhile.
-pub(crate) fn run(comm: &Comm, schedule: Schedule) -> Result<()> {
-    tern_coll::run(adi(), &comm.peers, schedule).map_err(truncated)
+/// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
+#[inline]
+pub(crate) fn run(comm: &Comm, plan: Plan) -> Result<()> {
+    match plan.fast(adi(), &comm.peers) {
+        Some(Ok(())) => Ok(()),
+        Some(Err(mismatch)) => Err(mismatched(comm, mismatch)),
+        None => tern_coll::run(adi(), &comm.peers, plan.schedule(&comm.peers)).map_err(truncated),
+    }
+}
+
+/// The members did not make the same call.
+#[cold]
+fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
+    let here = format!("on {} of {} processes, rank {}", comm.label(), comm.size(), comm.rank);
+    match mismatch {
+        Mismatch::Operation { rank } => Error::new(
+            MPI_ERR_OTHER,
+            format!("{here}: rank {rank} calls another collective; all must call the same ones in the same order"),
+        ),
+        Mismatch::Root { rank, own, theirs } => Error::new(
+            MPI_ERR_ROOT,
+            format!("{here}: the root is {own} here, but {theirs} at rank {rank}"),
+        ),
+        Mismatch::Bytes { rank, own, theirs } => Error::new(
+            MPI_ERR_TRUNCATE,
+            format!("{here}: {own} bytes here, but {theirs} at rank {rank}; counts and types must agree"),
+        ),
+    }
 }
 
 /// The members did not agree on the amount of data.
@@ -25,7 +51,7 @@ pub(crate) fn truncated(error: Truncated) -> Box<Error> {
 
 /// MPI_Barrier (section 6.3).
 pub fn barrier(comm: Rc<Comm>) -> Result<()> {
-    run(&comm, plan::barrier(&comm)?)
+    run(&comm, plan::barrier())
 }
 
 /// MPI_Bcast (section 6.4).
@@ -91,7 +117,7 @@ pub fn alltoall(
     sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
     recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
-    run(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?)
+    run(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype)?)
 }
 
 /// MPI_Alltoallv (section 6.8).
@@ -124,7 +150,7 @@ pub fn reduce(
 pub fn allreduce(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
 ) -> Result<()> {
-    run(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op, &comm)?)
+    run(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op)?)
 }
 
 /// MPI_Reduce_scatter_block (section 6.10.1).

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// MPI_Ibarrier (section 6.3).
 pub fn ibarrier(comm: Rc<Comm>, request: Out<usize>) -> Result<()> {
-    start(&comm, plan::barrier(&comm)?, request)
+    start(&comm, plan::barrier(), request)
 }
 
 /// MPI_Ibcast (section 6.4).
@@ -80,7 +80,7 @@ pub fn ialltoall(
     sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
     recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    start(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?, request)
+    start(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype)?, request)
 }
 
 /// MPI_Ialltoallv (section 6.8).
@@ -115,7 +115,7 @@ pub fn iallreduce(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
     request: Out<usize>,
 ) -> Result<()> {
-    start(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op, &comm)?, request)
+    start(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op)?, request)
 }
 
 /// MPI_Ireduce_scatter_block (section 6.10.1).

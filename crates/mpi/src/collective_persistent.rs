@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// MPI_Barrier_init (section 6.3).
 pub fn barrier_init(comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>) -> Result<()> {
-    persistent(&comm, plan::barrier(&comm)?, request)
+    persistent(&comm, plan::barrier(), request)
 }
 
 /// MPI_Bcast_init (section 6.4).
@@ -81,7 +81,7 @@ pub fn alltoall_init(
     sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
     recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
-    persistent(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?, request)
+    persistent(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype)?, request)
 }
 
 /// MPI_Alltoallv_init (section 6.8).
@@ -119,7 +119,7 @@ pub fn allreduce_init(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
     _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
-    persistent(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op, &comm)?, request)
+    persistent(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op)?, request)
 }
 
 /// MPI_Reduce_scatter_block_init (section 6.10.1).

@@ -6,21 +6,92 @@ use crate::collective_args::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, Operation};
 use std::rc::Rc;
-use tern_coll::{Buffer, Root, Schedule};
+use tern_adi::Adi;
+use tern_coll::fast::{self, Fast};
+use tern_coll::{Buffer, Operator, Peers, Root, Schedule};
+
+/// A collective with its arguments at this process, checked.
+pub(crate) enum Plan {
+    Barrier,
+    Bcast { buffer: Buffer, root: Root },
+    Gather { send: Option<Buffer>, recv: Option<Buffer>, root: Root },
+    Scatter { send: Option<Buffer>, recv: Option<Buffer>, root: Root },
+    Allgather { send: Option<Buffer>, recv: Buffer },
+    Alltoall { send: Option<Buffer>, recv: Buffer },
+    Reduce { send: Option<Buffer>, recv: Option<Buffer>, op: Operator, root: Root },
+    Allreduce { send: Option<Buffer>, recv: Buffer, op: Operator },
+    Scan { send: Option<Buffer>, recv: Buffer, op: Operator, exclusive: bool },
+    /// What no fast path knows.
+    Other(Schedule),
+}
+
+/// The vector of one side, null where there is none or it is in place.
+fn base(buffer: &Option<Buffer>) -> *mut u8 {
+    buffer.as_ref().map_or(std::ptr::null_mut(), |buffer| buffer.base)
+}
+
+impl Plan {
+    /// What has to be sent, received and computed.
+    pub(crate) fn schedule(self, peers: &Peers) -> Schedule {
+        match self {
+            Plan::Barrier => tern_coll::barrier(peers),
+            Plan::Bcast { buffer, root } => tern_coll::bcast(peers, &buffer, root),
+            Plan::Gather { send, recv, root } => tern_coll::gather(peers, send.as_ref(), recv.as_ref(), root),
+            Plan::Scatter { send, recv, root } => tern_coll::scatter(peers, send.as_ref(), recv.as_ref(), root),
+            Plan::Allgather { send, recv } => tern_coll::allgather(peers, send.as_ref(), &recv),
+            Plan::Alltoall { send, recv } => tern_coll::alltoall(peers, send.as_ref(), &recv),
+            Plan::Reduce { send, recv, op, root } => {
+                tern_coll::reduce(peers, send.as_ref(), recv.as_ref(), &op, root)
+            }
+            Plan::Allreduce { send, recv, op } => tern_coll::allreduce(peers, send.as_ref(), &recv, &op),
+            Plan::Scan { send, recv, op, exclusive: false } => tern_coll::scan(peers, send.as_ref(), &recv, &op),
+            Plan::Scan { send, recv, op, exclusive: true } => tern_coll::exscan(peers, send.as_ref(), &recv, &op),
+            Plan::Other(schedule) => schedule,
+        }
+    }
+
+    /// Does it at once over shared control lines, if they serve it.
+    #[inline]
+    pub(crate) fn fast(&self, adi: &Adi, peers: &Peers) -> Fast {
+        match self {
+            Plan::Barrier => fast::barrier(adi, peers),
+            Plan::Bcast { buffer, root: Root::Rank(root) } => fast::bcast(adi, peers, buffer, *root),
+            Plan::Gather { send, recv, root: Root::Rank(root) } => {
+                fast::gather(adi, peers, send.as_ref(), recv.as_ref(), *root)
+            }
+            Plan::Scatter { send, recv, root: Root::Rank(root) } => {
+                fast::scatter(adi, peers, send.as_ref(), recv.as_ref(), *root)
+            }
+            Plan::Allgather { send, recv } => fast::allgather(adi, peers, send.as_ref(), recv),
+            Plan::Alltoall { send, recv } => fast::alltoall(adi, peers, send.as_ref(), recv),
+            Plan::Reduce { send, recv, op, root: Root::Rank(root) } => {
+                let Buffer { count, ty, .. } = send.as_ref().or(recv.as_ref())?;
+                fast::reduce(adi, peers, base(send), base(recv), *count, ty, op, *root)
+            }
+            Plan::Allreduce { send, recv, op } => {
+                fast::allreduce(adi, peers, base(send), recv.base, recv.count, &recv.ty, op)
+            }
+            Plan::Scan { send, recv, op, exclusive } => {
+                fast::scan(adi, peers, *exclusive, base(send), recv.base, recv.count, &recv.ty, op)
+            }
+            _ => None,
+        }
+    }
+}
 
 /// MPI_Barrier (section 6.3).
-pub(crate) fn barrier(comm: &Comm) -> Result<Schedule> {
-    Ok(tern_coll::barrier(&comm.peers))
+pub(crate) fn barrier() -> Plan {
+    Plan::Barrier
 }
 
 /// MPI_Bcast (section 6.4).
-pub(crate) fn bcast(base: *mut u8, count: i64, datatype: &Rc<Datatype>, root: i32, comm: &Comm) -> Result<Schedule> {
+pub(crate) fn bcast(base: *mut u8, count: i64, datatype: &Rc<Datatype>, root: i32, comm: &Comm) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let buffer = match root {
         Root::None => Buffer { base, count: 0, ty: datatype.layout.clone() },
         _ => buffer(base, count, datatype)?,
     };
-    Ok(tern_coll::bcast(&comm.peers, &buffer, root))
+    Ok(Plan::Bcast { buffer, root })
 }
 
 /// MPI_Gather (section 6.5).
@@ -28,7 +99,7 @@ pub(crate) fn bcast(base: *mut u8, count: i64, datatype: &Rc<Datatype>, root: i3
 pub(crate) fn gather(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
     root: i32, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
@@ -36,7 +107,7 @@ pub(crate) fn gather(
     if let Some(recv) = recv.as_ref().filter(|_| part.leaf) {
         check_apart(send.as_ref(), block(recv, comm.rank), recv.bytes() as i64)?;
     }
-    Ok(tern_coll::gather(&comm.peers, send.as_ref(), recv.as_ref(), root))
+    Ok(Plan::Gather { send, recv, root })
 }
 
 /// Where the block of `rank` starts.
@@ -49,12 +120,12 @@ fn block(buffer: &Buffer, rank: i32) -> *const u8 {
 pub(crate) fn gatherv(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
     recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
     let recv = if part.root { Some(buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?) } else { None };
-    Ok(tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root))
+    Ok(Plan::Other(tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root)))
 }
 
 /// MPI_Scatter (section 6.6).
@@ -62,7 +133,7 @@ pub(crate) fn gatherv(
 pub(crate) fn scatter(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
     root: i32, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     let send = if part.root { Some(buffer(sendbuf, sendcount, sendtype)?) } else { None };
@@ -70,7 +141,7 @@ pub(crate) fn scatter(
     if let Some(send) = send.as_ref().filter(|_| part.leaf) {
         check_apart(recv.as_ref(), block(send, comm.rank), send.bytes() as i64)?;
     }
-    Ok(tern_coll::scatter(&comm.peers, send.as_ref(), recv.as_ref(), root))
+    Ok(Plan::Scatter { send, recv, root })
 }
 
 /// MPI_Scatterv (section 6.6).
@@ -78,25 +149,25 @@ pub(crate) fn scatter(
 pub(crate) fn scatterv(
     sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
     recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     let send = if part.root { Some(buffer_v(sendbuf, sendcounts, displs, sendtype, ranks(comm))?) } else { None };
     let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
-    Ok(tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root))
+    Ok(Plan::Other(tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root)))
 }
 
 /// MPI_Allgather (section 6.7).
 pub(crate) fn allgather(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
     comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer(recvbuf, recvcount, recvtype)?;
     if !comm.is_inter() {
         check_apart(send.as_ref(), block(&recv, comm.rank), recv.bytes() as i64)?;
     }
-    Ok(tern_coll::allgather(&comm.peers, send.as_ref(), &recv))
+    Ok(Plan::Allgather { send, recv })
 }
 
 /// MPI_Allgatherv (section 6.7).
@@ -104,21 +175,20 @@ pub(crate) fn allgather(
 pub(crate) fn allgatherv(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
     recvtype: &Rc<Datatype>, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?;
-    Ok(tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv))
+    Ok(Plan::Other(tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv)))
 }
 
 /// MPI_Alltoall (section 6.8).
 pub(crate) fn alltoall(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
-    comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer(recvbuf, recvcount, recvtype)?;
     check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
-    Ok(tern_coll::alltoall(&comm.peers, send.as_ref(), &recv))
+    Ok(Plan::Alltoall { send, recv })
 }
 
 /// MPI_Alltoallv (section 6.8).
@@ -126,13 +196,13 @@ pub(crate) fn alltoall(
 pub(crate) fn alltoallv(
     sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts,
     rdispls: Counts, recvtype: &Rc<Datatype>, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let send = match is_in_place(sendbuf) {
         true => None,
         false => Some(buffer_v(sendbuf, sendcounts, sdispls, sendtype, ranks(comm))?),
     };
     let recv = buffer_v(recvbuf, recvcounts, rdispls, recvtype, ranks(comm))?;
-    Ok(tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv))
+    Ok(Plan::Other(tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv)))
 }
 
 /// MPI_Alltoallw (section 6.8).
@@ -140,19 +210,19 @@ pub(crate) fn alltoallv(
 pub(crate) fn alltoallw(
     sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
     rdispls: Counts, recvtypes: Handles, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let send = match is_in_place(sendbuf) {
         true => None,
         false => Some(buffer_w(sendbuf, sendcounts, sdispls, sendtypes, ranks(comm))?),
     };
     let recv = buffer_w(recvbuf, recvcounts, rdispls, recvtypes, ranks(comm))?;
-    Ok(tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv))
+    Ok(Plan::Other(tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv)))
 }
 
 /// MPI_Reduce (section 6.9.1).
 pub(crate) fn reduce(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, root: i32, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     let send = if part.leaf { input(sendbuf, count, datatype)? } else { None };
@@ -161,9 +231,9 @@ pub(crate) fn reduce(
         check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
     }
     if root == Root::None {
-        return Ok(tern_coll::reduce(&comm.peers, None, None, &unused_operator(), root));
+        return Ok(Plan::Reduce { send: None, recv: None, op: unused_operator(), root });
     }
-    Ok(tern_coll::reduce(&comm.peers, send.as_ref(), recv.as_ref(), &op.on(datatype)?, root))
+    Ok(Plan::Reduce { send, recv, op: op.on(datatype)?, root })
 }
 
 /// An operator where none is applied.
@@ -173,10 +243,10 @@ fn unused_operator() -> tern_coll::Operator {
 
 /// MPI_Allreduce (section 6.9.6).
 pub(crate) fn allreduce(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
-) -> Result<Schedule> {
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation,
+) -> Result<Plan> {
     let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
-    Ok(tern_coll::allreduce(&comm.peers, send.as_ref(), &recv, &op.on(datatype)?))
+    Ok(Plan::Allreduce { send, recv, op: op.on(datatype)? })
 }
 
 /// The input, unless in place, and the output of a reduction to all.
@@ -190,7 +260,7 @@ fn vectors(sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datat
 /// MPI_Reduce_scatter_block (section 6.10.1).
 pub(crate) fn reduce_scatter_block(
     sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let counts = vec![recvcount; comm.size() as usize];
     scatter_blocks(sendbuf, recvbuf, &counts, datatype, op, comm)
 }
@@ -198,37 +268,37 @@ pub(crate) fn reduce_scatter_block(
 /// MPI_Reduce_scatter (section 6.10.2).
 pub(crate) fn reduce_scatter(
     sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     scatter_blocks(sendbuf, recvbuf, &block_counts(recvcounts, comm)?, datatype, op, comm)
 }
 
 fn scatter_blocks(
     sendbuf: *const u8, recvbuf: *mut u8, counts: &[i64], datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let send = input(sendbuf, counts.iter().sum(), datatype)?;
     let recv = buffer(recvbuf, counts[comm.rank as usize], datatype)?;
     check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
-    Ok(tern_coll::reduce_scatter(&comm.peers, send.as_ref(), &recv, counts, &op.on(datatype)?))
+    Ok(Plan::Other(tern_coll::reduce_scatter(&comm.peers, send.as_ref(), &recv, counts, &op.on(datatype)?)))
 }
 
 /// MPI_Scan (section 6.11.1).
 pub(crate) fn scan(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     check_intra(comm, "MPI_Scan")?;
     let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
-    Ok(tern_coll::scan(&comm.peers, send.as_ref(), &recv, &op.on(datatype)?))
+    Ok(Plan::Scan { send, recv, op: op.on(datatype)?, exclusive: false })
 }
 
 /// MPI_Exscan (section 6.11.2). The result of rank 0 is not significant.
 pub(crate) fn exscan(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     check_intra(comm, "MPI_Exscan")?;
     let (send, recv) = match comm.rank == 0 && !is_in_place(sendbuf) {
         // Rank 0 gets nothing, so it need not give a place for it.
         true => (input(sendbuf, count, datatype)?, Buffer { base: recvbuf, count, ty: datatype.layout.clone() }),
         false => vectors(sendbuf, recvbuf, count, datatype)?,
     };
-    Ok(tern_coll::exscan(&comm.peers, send.as_ref(), &recv, &op.on(datatype)?))
+    Ok(Plan::Scan { send, recv, op: op.on(datatype)?, exclusive: true })
 }

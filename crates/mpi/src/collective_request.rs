@@ -9,7 +9,8 @@ use crate::request::{Outcome, Persistent, Request, Work};
 use crate::runtime::adi;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use tern_coll::{Collectives, Operation, Schedule};
+use crate::collective_plan::Plan;
+use tern_coll::{Collectives, Operation};
 
 static COLLECTIVES: Guarded<OnceCell<Rc<Collectives>>> = Guarded::new(OnceCell::new());
 
@@ -18,16 +19,16 @@ fn collectives() -> &'static Collectives {
     COLLECTIVES.get().get_or_init(|| Collectives::new(adi()))
 }
 
-/// Starts a schedule and gives the program its request.
-pub(crate) fn start(comm: &Rc<Comm>, schedule: Schedule, request: Out<usize>) -> Result<()> {
-    let operation = Rc::new(Operation::new(&comm.peers, schedule));
+/// Starts a collective and gives the program its request.
+pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
+    let operation = Rc::new(Operation::new(&comm.peers, plan.schedule(&comm.peers)));
     request.set(begin(comm, &operation).into_handle());
     Ok(())
 }
 
-/// Gives the program a request that starts the schedule each time.
-pub(crate) fn persistent(comm: &Rc<Comm>, schedule: Schedule, request: Out<usize>) -> Result<()> {
-    let operation = Rc::new(Operation::persistent(&comm.peers, schedule));
+/// Gives the program a request that starts the collective each time.
+pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
+    let operation = Rc::new(Operation::persistent(&comm.peers, plan.schedule(&comm.peers)));
     let of = comm.clone();
     let persistent = Persistent {
         comm: Some(comm.clone()),

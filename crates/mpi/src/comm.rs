@@ -110,6 +110,18 @@ impl Comm {
     }
 }
 
+/// Makes the predefined communicators known under their handles.
+pub fn install(world: Rc<Comm>, own: Rc<Comm>) {
+    *objects().world.borrow_mut() = Some(world);
+    *objects().own.borrow_mut() = Some(own);
+}
+
+/// Takes them away again.
+pub fn uninstall() {
+    *objects().world.borrow_mut() = None;
+    *objects().own.borrow_mut() = None;
+}
+
 /// Gives a new communicator its handle.
 pub fn hand_out(comm: Comm) -> usize {
     objects().comms.borrow_mut().insert_with(|handle| {

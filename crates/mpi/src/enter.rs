@@ -1,6 +1,7 @@
 //! Entering the library: is MPI up, and the library's lock.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use tern_mcm::lock;
 
 /// Whether MPI may be called, and whether calls need the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +24,14 @@ pub fn set_mode(mode: Mode) {
 }
 
 /// Held while a call is inside the library.
-pub struct Guard(());
+pub struct Guard(#[allow(dead_code)] Option<lock::Entered>);
 
 /// Begins a call that needs MPI to be up; `None` when it is not.
 #[inline(always)]
 pub fn enter() -> Option<Guard> {
     match MODE.load(Ordering::Relaxed) {
-        mode if mode == Mode::Single as u8 => Some(Guard(())),
-        mode if mode == Mode::Multiple as u8 => Some(lock()),
+        mode if mode == Mode::Single as u8 => Some(Guard(None)),
+        mode if mode == Mode::Multiple as u8 => Some(locked()),
         _ => None,
     }
 }
@@ -38,10 +39,10 @@ pub fn enter() -> Option<Guard> {
 /// Begins a call that may come at any time, from any thread.
 #[inline]
 pub fn enter_any_time() -> Guard {
-    if MODE.load(Ordering::Relaxed) == Mode::Single as u8 { Guard(()) } else { lock() }
+    if MODE.load(Ordering::Relaxed) == Mode::Single as u8 { Guard(None) } else { locked() }
 }
 
 #[cold]
-fn lock() -> Guard {
-    Guard(())
+fn locked() -> Guard {
+    Guard(Some(lock::enter_locked()))
 }

@@ -36,6 +36,7 @@ pub mod group;
 pub mod guarded;
 pub mod handle;
 pub mod info;
+pub mod init;
 pub mod neighbor;
 mod neighbor_plan;
 pub mod objects;

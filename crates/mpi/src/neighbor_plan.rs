@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::objects::{Comm, Datatype};
 use crate::topology::Topology;
 use std::rc::Rc;
-use tern_coll::{Neighbours, Schedule};
+use crate::collective_plan::Plan;
+use tern_coll::Neighbours;
 
 /// The neighbours of this process, in the order of the blocks.
 struct Around {
@@ -65,10 +66,10 @@ fn grid_neighbours(dims: &[i32], periods: &[bool], rank: i32) -> Vec<i32> {
 pub(crate) fn allgather(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
     comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let around = Around::of(comm)?;
     let (send, recv) = (buffer(sendbuf, sendcount, sendtype)?, buffer(recvbuf, recvcount, recvtype)?);
-    Ok(tern_coll::neighbor_allgather(&comm.peers, around.as_neighbours(), &send, &recv))
+    Ok(Plan::Other(tern_coll::neighbor_allgather(&comm.peers, around.as_neighbours(), &send, &recv)))
 }
 
 /// MPI_Neighbor_allgatherv.
@@ -76,21 +77,21 @@ pub(crate) fn allgather(
 pub(crate) fn allgatherv(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
     recvtype: &Rc<Datatype>, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let around = Around::of(comm)?;
     let send = buffer(sendbuf, sendcount, sendtype)?;
     let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, around.sources.len())?;
-    Ok(tern_coll::neighbor_allgatherv(&comm.peers, around.as_neighbours(), &send, &recv))
+    Ok(Plan::Other(tern_coll::neighbor_allgatherv(&comm.peers, around.as_neighbours(), &send, &recv)))
 }
 
 /// MPI_Neighbor_alltoall.
 pub(crate) fn alltoall(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
     comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let around = Around::of(comm)?;
     let (send, recv) = (buffer(sendbuf, sendcount, sendtype)?, buffer(recvbuf, recvcount, recvtype)?);
-    Ok(tern_coll::neighbor_alltoall(&comm.peers, around.as_neighbours(), &send, &recv))
+    Ok(Plan::Other(tern_coll::neighbor_alltoall(&comm.peers, around.as_neighbours(), &send, &recv)))
 }
 
 /// MPI_Neighbor_alltoallv.
@@ -98,11 +99,11 @@ pub(crate) fn alltoall(
 pub(crate) fn alltoallv(
     sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts,
     rdispls: Counts, recvtype: &Rc<Datatype>, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let around = Around::of(comm)?;
     let send = buffer_v(sendbuf, sendcounts, sdispls, sendtype, around.destinations.len())?;
     let recv = buffer_v(recvbuf, recvcounts, rdispls, recvtype, around.sources.len())?;
-    Ok(tern_coll::neighbor_alltoallv(&comm.peers, around.as_neighbours(), &send, &recv))
+    Ok(Plan::Other(tern_coll::neighbor_alltoallv(&comm.peers, around.as_neighbours(), &send, &recv)))
 }
 
 /// MPI_Neighbor_alltoallw.
@@ -110,11 +111,11 @@ pub(crate) fn alltoallv(
 pub(crate) fn alltoallw(
     sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
     rdispls: Counts, recvtypes: Handles, comm: &Comm,
-) -> Result<Schedule> {
+) -> Result<Plan> {
     let around = Around::of(comm)?;
     let send = buffer_w(sendbuf, sendcounts, sdispls, sendtypes, around.destinations.len())?;
     let recv = buffer_w(recvbuf, recvcounts, rdispls, recvtypes, around.sources.len())?;
-    Ok(tern_coll::neighbor_alltoallw(&comm.peers, around.as_neighbours(), &send, &recv))
+    Ok(Plan::Other(tern_coll::neighbor_alltoallw(&comm.peers, around.as_neighbours(), &send, &recv)))
 }
 
 #[cfg(test)]

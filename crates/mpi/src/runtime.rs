@@ -17,6 +17,38 @@ pub struct Runtime {
     pub appnum: Option<i32>,
     /// How many processes the launcher could start (MPI_UNIVERSE_SIZE), if it told.
     pub universe_size: Option<i32>,
+    /// What the launcher told, and the line to it.
+    pub job: tern_pmi::Job,
+}
+
+impl Runtime {
+    /// The runtime of a process of `job` that communicates by `adi`.
+    pub fn new(adi: Adi, job: tern_pmi::Job) -> Runtime {
+        let launched = job.control.is_some();
+        Runtime {
+            adi,
+            me: job.rank,
+            world_size: job.size,
+            nodes: vec![0; job.size as usize],
+            appnum: job.appnum.map(|number| number as i32),
+            universe_size: launched.then_some(job.universe_size as i32),
+            job,
+        }
+    }
+
+    /// Tells the launcher that MPI is up again.
+    pub fn hello(&self) {
+        if let Some(control) = &self.job.control {
+            control.hello();
+        }
+    }
+
+    /// Tells the launcher that this process may exit.
+    pub fn finalized(&self) {
+        if let Some(control) = &self.job.control {
+            control.finalized();
+        }
+    }
 }
 
 static RUNTIME: Guarded<Cell<Option<&'static Runtime>>> = Guarded::new(Cell::new(None));

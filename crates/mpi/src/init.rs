@@ -1,0 +1,212 @@
+//! Initialisation and finalisation (MPI 5.0 section 11.2), and memory for communication (section 10.2).
+
+use crate::args::Out;
+use crate::comm;
+use crate::constants::*;
+use crate::enter::{Mode, set_mode};
+use crate::errhandler;
+use crate::error::{Error, Result};
+use crate::guarded::Guarded;
+use crate::objects::{Comm, Group, Info, objects};
+use crate::runtime::{Runtime, adi, install, installed, runtime};
+use std::cell::Cell;
+use std::rc::Rc;
+use tern_adi::Adi;
+use tern_mcm::Mcm;
+
+/// Where the world model stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum World {
+    Before,
+    Up,
+    After,
+}
+
+struct State {
+    world: Cell<World>,
+    /// Initialisations that are not finalised: of the world, and sessions.
+    users: Cell<u32>,
+    level: Cell<i32>,
+    main_thread: Cell<u64>,
+}
+
+static STATE: Guarded<State> = Guarded::new(State {
+    world: Cell::new(World::Before),
+    users: Cell::new(0),
+    level: Cell::new(MPI_THREAD_SINGLE),
+    main_thread: Cell::new(0),
+});
+
+/// Brings the runtime up for one more user: the world model, or a session.
+pub fn acquire(level: i32) -> Result<()> {
+    if installed().is_none() {
+        install(start()?);
+    } else if STATE.get().users.get() == 0 {
+        runtime().hello();
+    }
+    let state = STATE.get();
+    state.users.set(state.users.get() + 1);
+    if level == MPI_THREAD_MULTIPLE {
+        tern_mcm::lock::enable();
+    }
+    set_mode(if tern_mcm::lock::enabled() { Mode::Multiple } else { Mode::Single });
+    Ok(())
+}
+
+/// Gives up one use; the last one takes MPI down.
+pub fn release() {
+    let state = STATE.get();
+    state.users.set(state.users.get() - 1);
+    if state.users.get() == 0 {
+        runtime().finalized();
+        set_mode(Mode::Down);
+    }
+}
+
+/// Finds the job and joins its shared memory.
+fn start() -> Result<Runtime> {
+    let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
+    let mcm = Mcm::open(&job)
+        .map_err(|e| Error::new(MPI_ERR_NO_MEM, format!("the job's shared memory: {e}")))?;
+    let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);
+    Ok(Runtime::new(Adi::new(Rc::new(mcm), eager), job))
+}
+
+/// MPI_Init
+pub fn init() -> Result<()> {
+    bring_up(MPI_THREAD_SINGLE).map(|_| ())
+}
+
+/// MPI_Init_thread
+pub fn init_thread(required: i32, provided: Out<i32>) -> Result<()> {
+    provided.set(bring_up(required)?);
+    Ok(())
+}
+
+fn bring_up(required: i32) -> Result<i32> {
+    let state = STATE.get();
+    match state.world.get() {
+        World::Before => {}
+        World::Up => return err!(MPI_ERR_OTHER, "MPI is initialised already"),
+        World::After => {
+            return err!(MPI_ERR_OTHER, "MPI was finalised and cannot be initialised again; sessions can");
+        }
+    }
+    let level = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE);
+    acquire(level)?;
+    state.level.set(level);
+    state.main_thread.set(thread());
+    state.world.set(World::Up);
+    let fatal = || errhandler::predefined(MPI_ERRORS_ARE_FATAL);
+    let world = Group::new((0..runtime().world_size).collect());
+    let own = Group::new(vec![runtime().me]);
+    comm::install(
+        Comm::predefined(MPI_COMM_WORLD, crate::context::WORLD, world, "MPI_COMM_WORLD", fatal()),
+        Comm::predefined(MPI_COMM_SELF, crate::context::OWN, own, "MPI_COMM_SELF", fatal()),
+    );
+    Ok(level)
+}
+
+fn thread() -> u64 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u64
+}
+
+/// MPI_Finalize: what is under way with other processes ends first.
+pub fn finalize() -> Result<()> {
+    let state = STATE.get();
+    match state.world.get() {
+        World::Up => {}
+        _ => return err!(MPI_ERR_OTHER, "MPI is not initialised, or finalised already"),
+    }
+    let own = objects().own.borrow().clone().expect("MPI_COMM_SELF exists");
+    // Attributes of MPI_COMM_SELF go first, while MPI still works (section 11.2.4).
+    crate::attribute::delete_all(&own.attributes, MPI_COMM_SELF)?;
+    let world = objects().world.borrow().clone().expect("MPI_COMM_WORLD exists");
+    crate::attribute::delete_all(&world.attributes, MPI_COMM_WORLD)?;
+    crate::buffered::flush_all();
+    quiesce(&world);
+    comm::uninstall();
+    state.world.set(World::After);
+    release();
+    Ok(())
+}
+
+/// All processes have come, and all that this one has sent is with them.
+fn quiesce(world: &Comm) {
+    let peers = &world.peers;
+    if tern_coll::fast::barrier(adi(), peers).is_none() {
+        let _ = tern_coll::run(adi(), peers, tern_coll::barrier(peers));
+    }
+    adi().wait_until(&mut || adi().is_flushed());
+}
+
+/// MPI_Initialized
+pub fn initialized(flag: Out<i32>) -> Result<()> {
+    flag.set((STATE.get().world.get() != World::Before) as i32);
+    Ok(())
+}
+
+/// MPI_Finalized
+pub fn finalized(flag: Out<i32>) -> Result<()> {
+    flag.set((STATE.get().world.get() == World::After) as i32);
+    Ok(())
+}
+
+/// True between MPI_Init and MPI_Finalize.
+pub fn is_world_up() -> bool {
+    STATE.get().world.get() == World::Up
+}
+
+/// MPI_Query_thread
+pub fn query_thread(provided: Out<i32>) -> Result<()> {
+    provided.set(STATE.get().level.get());
+    Ok(())
+}
+
+/// MPI_Is_thread_main
+pub fn is_thread_main(flag: Out<i32>) -> Result<()> {
+    flag.set((STATE.get().main_thread.get() == thread()) as i32);
+    Ok(())
+}
+
+/// MPI_Abort
+pub fn abort(comm: Rc<Comm>, errorcode: i32) -> Result<()> {
+    let text = format!("called MPI_Abort on {} with code {errorcode}", comm.label());
+    crate::abort::abort(errorcode, &text)
+}
+
+const ALIGNMENT: usize = 4096;
+
+/// MPI_Alloc_mem: memory on pages of its own. The size stands in front.
+pub fn alloc_mem(size: i64, _info: Option<Rc<Info>>, baseptr: Out<usize>) -> Result<()> {
+    if size < 0 {
+        return err!(MPI_ERR_ARG, "size {size} is negative");
+    }
+    let total = size as usize + ALIGNMENT;
+    let layout = std::alloc::Layout::from_size_align(total, ALIGNMENT)
+        .map_err(|_| Error::new(MPI_ERR_NO_MEM, format!("no memory can hold {size} bytes")))?;
+    // SAFETY: the layout is not empty.
+    let base = unsafe { std::alloc::alloc(layout) };
+    if base.is_null() {
+        return err!(MPI_ERR_NO_MEM, "{size} bytes could not be allocated");
+    }
+    // SAFETY: the first page is ours.
+    unsafe { base.cast::<usize>().write(total) };
+    baseptr.set(base as usize + ALIGNMENT);
+    Ok(())
+}
+
+/// MPI_Free_mem
+pub fn free_mem(base: *mut u8) -> Result<()> {
+    if base.is_null() {
+        return Ok(());
+    }
+    let start = base.wrapping_sub(ALIGNMENT);
+    // SAFETY: the program gives an address that `alloc_mem` gave (MPI's own rule); the page in
+    // front of it holds the size.
+    unsafe {
+        let total = start.cast::<usize>().read();
+        std::alloc::dealloc(start, std::alloc::Layout::from_size_align_unchecked(total, ALIGNMENT));
+    }
+    Ok(())
+}
