@@ -106,3 +106,7 @@ pub use crate::topology::{
 pub use crate::topology_create::{
     cart_create, cart_map, cart_sub, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
 };
+pub use crate::status::{
+    status_get_error, status_get_source, status_get_tag, status_set_cancelled, status_set_error,
+    status_set_source, status_set_tag,
+};

@@ -48,6 +48,7 @@ pub mod probe;
 pub mod request;
 pub mod runtime;
 pub mod session;
+pub mod status;
 pub mod status_count;
 pub mod task;
 pub mod topology;
