@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::print;
 
@@ -20,27 +21,55 @@ pub fn report() -> String {
     if let Some(path) = &installed {
         text.push_str(&print::line("installed", &path.display().to_string()));
     }
-    let found = match Library::load() {
-        Ok(library) => {
-            let path = library
-                .path()
-                .unwrap_or_else(|| "a path that it does not tell".into());
-            let version = library
-                .version()
-                .unwrap_or_else(|| "of an unknown version".into());
-            format!("{path}: {version}")
+    let found = match ask() {
+        Ok(found) => found,
+        Err(why) => {
+            let directory = match installed.as_deref().and_then(Path::parent) {
+                Some(directory) => format!("={}", directory.display()),
+                None => " to the directory of the library".into(),
+            };
+            format!("none ({why}); set LD_LIBRARY_PATH{directory}")
         }
-        Err(why) => match &installed {
-            Some(path) => format!(
-                "none ({why}); set LD_LIBRARY_PATH={}",
-                path.parent().unwrap_or(Path::new(".")).display()
-            ),
-            None => format!("none ({why}); set LD_LIBRARY_PATH to the directory of the library"),
-        },
     };
     text.push_str(&print::line("programs load", &found));
     text.push_str(&print::line("started by", &launcher()));
     text
+}
+
+/// The option by which this program asks itself for [`describe`].
+pub const DESCRIBE: &str = "--describe-library";
+
+/// What [`describe`] says, from another process: a library that is broken may end the process that
+/// loads it.
+fn ask() -> Result<String, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let output = Command::new(own)
+        .arg(DESCRIBE)
+        .stdin(Stdio::null())
+        .output();
+    let output = output.map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match output.status.code() {
+        Some(0) => Ok(text(&output.stdout)),
+        Some(1) => Err(text(&output.stdout)),
+        _ => Err(format!(
+            "{} was loaded, but {}",
+            LIBRARY.to_string_lossy(),
+            output.status
+        )),
+    }
+}
+
+/// Loads the library that programs would load, and says which one it is, or why there is none.
+pub fn describe() -> Result<String, String> {
+    let library = Library::load()?;
+    let path = library
+        .path()
+        .unwrap_or_else(|| "a path that it does not tell".into());
+    let version = library
+        .version()
+        .unwrap_or_else(|| "of an unknown version".into());
+    Ok(format!("{path}: {version}"))
 }
 
 /// The library of the installation that this program belongs to.

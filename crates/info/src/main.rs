@@ -43,6 +43,7 @@ fn main() {
     let text = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--version" | "-V"] => format!("tern-info (Tern) {}\n", env!("CARGO_PKG_VERSION")),
         ["--help" | "-h"] => HELP.to_owned(),
+        [library::DESCRIBE] => describe_library(),
         _ => match args
             .iter()
             .find(|arg| PARTS.iter().all(|(name, _)| name != arg))
@@ -60,6 +61,14 @@ fn main() {
     if std::io::stdout().write_all(text.as_bytes()).is_err() {
         std::process::exit(1);
     }
+}
+
+/// What this program asks itself for; exit code 1 says that there is no library.
+fn describe_library() -> String {
+    library::describe().unwrap_or_else(|why| {
+        print!("{why}");
+        std::process::exit(1)
+    })
 }
 
 fn names() -> String {
