@@ -95,9 +95,10 @@ pub use crate::comm_create::{
     comm_idup_with_info, comm_split, comm_split_type, intercomm_create, intercomm_create_from_groups, intercomm_merge,
 };
 pub use crate::dims::dims_create;
-pub use crate::environment::{get_hw_resource_info, get_library_version, get_processor_name, get_version, wtick, wtime};
+pub use crate::environment::{get_hw_resource_info, get_library_version, get_processor_name, get_version};
 pub use crate::session::{
-    group_from_session_pset, session_get_info, session_get_nth_pset, session_get_num_psets, session_get_pset_info,
+    group_from_session_pset, session_finalize, session_get_info, session_get_nth_pset, session_get_num_psets,
+    session_get_pset_info, session_init,
 };
 pub use crate::topology::{
     cart_coords, cart_get, cart_rank, cart_shift, cartdim_get, dist_graph_neighbors, dist_graph_neighbors_count,

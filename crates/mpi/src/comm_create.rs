@@ -13,7 +13,7 @@ use crate::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::error::Result;
 use crate::exchange::{Circle, pack, unpack};
 use crate::info;
-use crate::objects::{Attributes, Comm, Errhandler, Group, Info, InfoMap, objects};
+use crate::objects::{Attributes, Comm, Errhandler, ErrhandlerKind, Group, Info, InfoMap, objects};
 use crate::request::{Outcome, Request, Work};
 use crate::runtime::runtime;
 use crate::task::{self, run};
@@ -207,6 +207,7 @@ pub fn comm_create_from_group(
     errhandler: Rc<Errhandler>,
     newcomm: Out<usize>,
 ) -> Result<()> {
+    errhandler.check_kind(ErrhandlerKind::Comm)?;
     if group.procs.is_empty() {
         newcomm.set(MPI_COMM_NULL);
         return Ok(());
@@ -424,6 +425,7 @@ pub fn intercomm_create_from_groups(
     errhandler: Rc<Errhandler>,
     newintercomm: Out<usize>,
 ) -> Result<()> {
+    errhandler.check_kind(ErrhandlerKind::Comm)?;
     let leader = check_rank("local", local_leader, &local_group)?;
     let circle = bootstrap(&local_group, stringtag, "side")?;
     let tag = hash([stringtag.as_bytes()]);

@@ -1,4 +1,4 @@
-//! What a program may ask about the library and the machine (MPI 5.0 sections 9.1 and 9.6).
+//! What a program may ask about the library and the machine (MPI 5.0 section 9.1).
 
 use crate::args::{Out, TextOut};
 use crate::constants::*;
@@ -37,29 +37,4 @@ pub fn get_hw_resource_info(hw_info: Out<usize>) -> Result<()> {
     info::put(&mut map, "mpi_shared_memory", "true");
     hw_info.set(info::hand_out(map));
     Ok(())
-}
-
-/// MPI_Wtime: seconds since a time in the past; the same clock in all processes of a node.
-pub fn wtime() -> f64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
-}
-
-/// MPI_Wtick: what a step of [`wtime`]'s clock is worth, in seconds.
-pub fn wtick() -> f64 {
-    let step = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
-    step.tv_sec as f64 + step.tv_nsec as f64 * 1e-9
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_clock_ticks() {
-        assert!(wtick() > 0.0 && wtick() < 1e-3);
-        let start = wtime();
-        while wtime() == start {}
-        assert!(wtime() > start);
-    }
 }

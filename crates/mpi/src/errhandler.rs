@@ -71,7 +71,7 @@ impl Errhandler {
     }
 
     /// Fails when this is a function for another kind of object.
-    fn check_kind(&self, kind: ErrhandlerKind) -> Result<()> {
+    pub fn check_kind(&self, kind: ErrhandlerKind) -> Result<()> {
         match self.action {
             OnError::User(own, _) if own != kind => {
                 err!(MPI_ERR_ERRHANDLER, "the error handler was made for a {own:?} and cannot be used for a {kind:?}")

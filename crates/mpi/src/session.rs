@@ -5,9 +5,10 @@ use crate::args::{Out, TextOut};
 use crate::constants::*;
 use crate::error::Result;
 use crate::group::hand_out;
-use crate::info;
-use crate::objects::{Group, Info, InfoMap, Session, objects};
-use crate::runtime::runtime;
+use crate::objects::{Errhandler, ErrhandlerKind, Group, Info, InfoMap, Session, objects};
+use crate::runtime::{adi, runtime};
+use crate::{info, init};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 pub const PSET_WORLD: &str = "mpi://WORLD";
@@ -35,6 +36,48 @@ fn members(name: &str) -> Result<Rc<Group>> {
         return Ok(Group::new(vec![runtime().me]));
     }
     err!(MPI_ERR_ARG, "there is no process set {name:?}; there are {}", PSETS.join(" and "))
+}
+
+/// Names of thread levels, as the info key `thread_level` has them (section 11.3.1).
+const LEVELS: [(&str, i32); 4] = [
+    ("MPI_THREAD_SINGLE", MPI_THREAD_SINGLE),
+    ("MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED),
+    ("MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED),
+    ("MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE),
+];
+
+/// The thread level that `info` asks for; what is not said or not known is the lowest.
+fn level_of(info: &InfoMap) -> (&'static str, i32) {
+    let asked = info::find(info, "thread_level");
+    LEVELS.into_iter().find(|(name, _)| asked == Some(name)).unwrap_or(LEVELS[0])
+}
+
+/// MPI_Session_init
+pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session: Out<usize>) -> Result<()> {
+    errhandler.check_kind(ErrhandlerKind::Session)?;
+    let (name, thread_level) = level_of(&info::map_of(&info));
+    init::acquire(thread_level)?;
+    let mut used = InfoMap::new();
+    info::put(&mut used, "thread_level", name);
+    session.set(objects().sessions.borrow_mut().insert_with(|handle| {
+        Rc::new(Session {
+            handle: Cell::new(handle),
+            errhandler: RefCell::new(errhandler),
+            info: RefCell::new(used),
+            thread_level,
+        })
+    }));
+    Ok(())
+}
+
+/// MPI_Session_finalize: what this process has sent is on its way first.
+pub fn session_finalize(session: Out<usize>) -> Result<()> {
+    lookup(session.get())?;
+    adi().wait_until(&mut || adi().is_flushed());
+    objects().sessions.borrow_mut().remove(session.get());
+    session.set(MPI_SESSION_NULL);
+    init::release();
+    Ok(())
 }
 
 /// MPI_Session_get_info
@@ -79,4 +122,18 @@ pub fn session_get_pset_info(_session: Rc<Session>, pset_name: &str, info: Out<u
 pub fn group_from_session_pset(_session: Rc<Session>, pset_name: &str, newgroup: Out<usize>) -> Result<()> {
     newgroup.set(hand_out(members(pset_name)?));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thread_level_comes_from_the_info() {
+        let info = |level: &str| vec![("thread_level".to_owned(), level.to_owned())];
+        assert_eq!(level_of(&info("MPI_THREAD_MULTIPLE")).1, MPI_THREAD_MULTIPLE);
+        assert_eq!(level_of(&info("MPI_THREAD_FUNNELED")).1, MPI_THREAD_FUNNELED);
+        assert_eq!(level_of(&info("many")).1, MPI_THREAD_SINGLE);
+        assert_eq!(level_of(&InfoMap::new()).1, MPI_THREAD_SINGLE);
+    }
 }
