@@ -56,6 +56,15 @@ static inline void begin(int *argc, char ***argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 }
 
+/* True in Tern, which finds wrong arguments that other libraries take or crash on. */
+static inline int strict(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(text, &length);
+    return strstr(text, "Tern") != NULL;
+}
+
 static inline int finish(void)
 {
     MPI_Finalize();
