@@ -60,6 +60,16 @@ fn label(kind: Kind, root: u32, bytes: usize) -> u64 {
     kind as u64 | (root as u64 & 0xff_ffff) << 8 | (bytes as u64) << 32
 }
 
+/// Bits of a label that tell its turn from the later ones in the same cell. A member that only
+/// publishes does not wait for slow readers, so they may find a later label in its cell; it is
+/// never so far ahead that the bits come round.
+const STAMP: u64 = 0xf0;
+
+/// `label` as it is published in `turn`.
+fn stamped(label: u64, turn: u64) -> u64 {
+    label | (turn >> 1) << 4 & STAMP
+}
+
 fn compare(rank: usize, own: u64, theirs: u64) -> Done {
     if own == theirs {
         return Ok(());
@@ -113,7 +123,7 @@ impl Lines {
 
     /// Publishes a turn without payload.
     fn publish(&self, turn: u64, label: u64) {
-        self.areas[self.me].publish(turn, label);
+        self.areas[self.me].publish(turn, stamped(label, turn));
     }
 
     /// Publishes a turn with a payload, once all peers are done with the one it overwrites.
@@ -122,7 +132,7 @@ impl Lines {
         if turn - 1 > self.reached.get() {
             self.await_passed(adi, turn - 1);
         }
-        self.areas[self.me].publish_with(turn, label, len, write);
+        self.areas[self.me].publish_with(turn, stamped(label, turn), len, write);
     }
 
     fn await_passed(&self, adi: &Adi, turn: u64) {
@@ -157,8 +167,15 @@ impl Lines {
         });
         (0..end).try_for_each(|rank| match rank == self.me {
             true => Ok(()),
-            false => compare(rank, label, self.areas[rank].label(turn)),
+            false => self.check(rank, turn, label),
         })
+    }
+
+    /// Compares what `rank` has published in `turn` with `label`, unless it has gone on since.
+    #[inline]
+    fn check(&self, rank: usize, turn: u64, label: u64) -> Done {
+        let (own, theirs) = (stamped(label, turn), self.areas[rank].label(turn));
+        if own & STAMP == theirs & STAMP { compare(rank, own, theirs) } else { Ok(()) }
     }
 
     /// Waits for all members. Whoever finds all of them there wakes those that sleep: the last to
@@ -174,7 +191,7 @@ impl Lines {
     #[inline]
     fn await_one(&self, adi: &Adi, rank: usize, turn: u64, label: u64) -> Done {
         self.wait(adi, &mut || self.areas[rank].reached(turn));
-        compare(rank, label, self.areas[rank].label(turn))
+        self.check(rank, turn, label)
     }
 
     /// Wakes every peer that sleeps.
