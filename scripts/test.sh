@@ -1,25 +1,68 @@
 #!/bin/sh
 # Every test, on what is installed in PREFIX: those of the crates, the C programs under tests/, and
-# mpi4py's own suite. Goes on after a failure and says at the end what failed.
+# mpi4py's own suite. Goes on after a failure. At the end it says what failed, and in its last line
+# how much there was: `N passed, N failed, N skipped`.
 # Usage: scripts/test.sh PREFIX
 #   TERN_TEST_RANKS   numbers of ranks for mpi4py's suite [1 2 4]
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=${1:?"usage: $0 PREFIX"}
-failed=
+logs=$(mktemp -d)
+passed=0 failed=0 skipped=0
+bad=
 
+finish() {
+    trap - EXIT INT TERM
+    rm -rf "$logs"
+    [ -z "$bad" ] || printf '\nFailed:%s\n' "$bad"
+    printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+    [ "$failed" -eq 0 ]
+    exit
+}
+stopped() {
+    failed=$((failed + 1))
+    bad="$bad
+  stopped in: $name"
+    finish
+}
+name=start
+trap stopped INT TERM
+trap finish EXIT
+
+# Adds up what a part has printed: lines with `N passed, N failed, N skipped` or, as cargo has it,
+# `N passed; N failed; N ignored`. A part without such a line counts as one test; so does one that
+# fails though none of its tests did.
+count() {
+    # shellcheck disable=SC2046
+    set -- "$1" $(sed -nE 's/^(.*[^0-9])?([0-9]+) passed[,;] ([0-9]+) failed[,;] ([0-9]+) (skipped|ignored).*/\2 \3 \4/p' "$2" |
+        awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0, NR }')
+    code=$1
+    passed=$((passed + $2))
+    failed=$((failed + $3))
+    skipped=$((skipped + $4))
+    if [ "$code" -ne 0 ]; then
+        [ "$3" -gt 0 ] || failed=$((failed + 1))
+    elif [ "$5" -eq 0 ]; then
+        passed=$((passed + 1))
+    fi
+}
+
+# part NAME COMMAND...
 part() {
     name=$1
     shift
     printf '\n== %s ==\n' "$name"
-    "$@" || failed="$failed
+    { code=0; "$@" 2>&1 || code=$?; echo "$code" > "$logs/code"; } | tee "$logs/output"
+    code=$(cat "$logs/code")
+    count "$code" "$logs/output"
+    [ "$code" -eq 0 ] || bad="$bad
   $name: $*"
 }
 
 cd "$root"
 part "lints" cargo clippy --workspace --all-targets -- -D warnings
-part "tests of the crates" cargo test --workspace
+part "tests of the crates" cargo test --workspace --no-fail-fast
 part "C programs" tests/run.sh "$prefix"
 for test in tests/*-test.sh; do
     [ -e "$test" ] || continue
@@ -27,9 +70,3 @@ for test in tests/*-test.sh; do
 done
 # shellcheck disable=SC2086
 part "mpi4py" tests/mpi4py.sh "$prefix" ${TERN_TEST_RANKS:-1 2 4}
-
-if [ -n "$failed" ]; then
-    printf '\nFailed:%s\n' "$failed"
-    exit 1
-fi
-printf '\nAll tests passed.\n'
