@@ -26,8 +26,8 @@ struct Rank {
     state: State,
     /// The process that was started; none once it has ended.
     pid: Option<libc::pid_t>,
-    /// The socket to it.
-    control: OwnedFd,
+    /// The socket to it; none once its end is closed.
+    control: Option<OwnedFd>,
     /// The end of the socket that it inherits. Kept, for a process that comes without it is given
     /// the rank only if the welcome can be taken back out of it.
     theirs: Option<OwnedFd>,
@@ -126,7 +126,9 @@ impl Job<'_> {
             add(Ready::Signals, self.signals.as_fd(), PollFlags::IN);
             add(Ready::Keeper, self.keeper.as_fd(), PollFlags::IN);
             for (number, rank) in self.ranks.iter().enumerate() {
-                add(Ready::Control(number), rank.control.as_fd(), PollFlags::IN);
+                if let Some(control) = &rank.control {
+                    add(Ready::Control(number), control.as_fd(), PollFlags::IN);
+                }
                 if let Some((_, Some(pidfd))) = &rank.mpi {
                     add(Ready::Mpi(number), pidfd.as_fd(), PollFlags::IN);
                 }
@@ -325,18 +327,28 @@ impl Job<'_> {
 
     /// Takes the messages of a rank.
     fn listen(&mut self, rank: usize) {
-        while let Ok(Received::Message(message, attached)) =
-            control::receive(&self.ranks[rank].control, false)
-        {
-            match message {
-                Message::Hello => self.hello(rank, attached.pid.map(|pid| pid as libc::pid_t)),
-                Message::Finalized => {
-                    self.ranks[rank].state = State::Finalized;
-                    self.ranks[rank].mpi = None;
+        while let Some(control) = &self.ranks[rank].control {
+            match control::receive(control, false) {
+                Ok(Received::Message(message, attached)) => {
+                    self.told(rank, message, attached.pid.map(|pid| pid as libc::pid_t));
                 }
-                Message::Abort { code, text } => self.abort(rank, code, &text),
-                _ => {}
+                Ok(Received::Unknown) => {}
+                Ok(Received::Nothing) => return,
+                Ok(Received::Closed) | Err(_) => self.ranks[rank].control = None,
             }
+        }
+    }
+
+    /// A message of a rank, from process `pid`.
+    fn told(&mut self, rank: usize, message: Message, pid: Option<libc::pid_t>) {
+        match message {
+            Message::Hello => self.hello(rank, pid),
+            Message::Finalized => {
+                self.ranks[rank].state = State::Finalized;
+                self.ranks[rank].mpi = None;
+            }
+            Message::Abort { code, text } => self.abort(rank, code, &text),
+            Message::Welcome { .. } | Message::Refused { .. } | Message::Join { .. } => {}
         }
     }
 
@@ -368,6 +380,11 @@ impl Job<'_> {
                 "these processes do not end, even after SIGKILL: {left:?}"
             ));
         }
+        // From here on there is nothing to clean up, and whoever reads the output may never do so:
+        // signals may end this process.
+        let _ =
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        signals::unblock();
         self.output.finish();
     }
 }

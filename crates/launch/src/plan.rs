@@ -19,6 +19,8 @@ pub struct Plan {
     pub ranks: Vec<usize>,
     /// The cores that the job may use, neighbours side by side.
     pub cores: Vec<usize>,
+    /// How many of them it can keep busy.
+    pub usable: usize,
     /// The cores of each rank, if bound.
     pub bound: Option<Vec<Vec<usize>>>,
     /// Settings that were warned of.
@@ -72,6 +74,7 @@ impl Plan {
             programs,
             ranks,
             cores,
+            usable: tern_node::usable_cores(),
             warned: warn(options),
             tag_output: options.tag_output,
             timeout: options.timeout,

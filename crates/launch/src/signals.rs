@@ -39,6 +39,12 @@ pub fn block() -> libc::sigset_t {
     }
 }
 
+/// Lets signals have their effect again.
+pub fn unblock() {
+    // SAFETY: a set of signals that are valid.
+    unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &taken(), std::ptr::null_mut()) };
+}
+
 fn taken() -> libc::sigset_t {
     // SAFETY: sigemptyset initialises the set, and the signals are valid.
     unsafe {

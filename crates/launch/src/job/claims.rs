@@ -50,7 +50,7 @@ impl Job<'_> {
             let welcome = Message::Welcome { rank: rank as u32 };
             // If the process is gone by now, so is the rank; its end is seen as any other.
             let _ = control::send_with(&socket, &welcome, self.segment.as_fd());
-            self.ranks[rank].control = socket;
+            self.ranks[rank].control = Some(socket);
             return;
         }
         self.listen(rank);

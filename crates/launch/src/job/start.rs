@@ -122,7 +122,7 @@ impl<'a> Job<'a> {
         self.ranks.push(Rank {
             state: State::Started,
             pid: Some(pid),
-            control,
+            control: Some(control),
             theirs,
             mpi: None,
         });
@@ -140,7 +140,7 @@ impl<'a> Job<'a> {
             launcher: std::process::id(),
             segment: Descriptor::of(&self.segment, SEGMENT)?,
             control: Descriptor::of(theirs, CONTROL)?,
-            cores: tern_node::usable_cores() as u32,
+            cores: self.plan.usable as u32,
             appnum: appnum as u32,
             app_size: self.plan.programs[appnum].count,
             universe_size: size,
