@@ -1,1 +1,0 @@
-//! Costs and thresholds by which protocols and algorithms are chosen.
