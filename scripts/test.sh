@@ -61,6 +61,8 @@ part() {
 }
 
 cd "$root"
+# The library that is tested is the one that is installed.
+export TERN_LIBRARY="$prefix/lib/libmpi_abi.so.1"
 part "lints" cargo clippy --workspace --all-targets -- -D warnings
 part "tests of the crates" cargo test --workspace --no-fail-fast
 part "C programs" tests/run.sh "$prefix"

@@ -139,6 +139,27 @@ pub fn header(tables: &Tables) -> String {
     out
 }
 
+/// Every C prototype by the function's name, MPI_ names only.
+pub fn prototypes(tables: &Tables) -> Vec<(String, String)> {
+    let mut list = Vec::new();
+    for function in tables.functions() {
+        for &large in function.forms() {
+            let name = format!("MPI_{}", function.c_name(large));
+            let params = parameters(tables, function, large);
+            list.push((name.clone(), format!("{} {name}({params});", function.c_return())));
+        }
+    }
+    list
+}
+
+/// The types of functions that the user writes, as C.
+pub fn callback_types() -> String {
+    let mut out = String::new();
+    callbacks(&mut out, &CALLBACKS);
+    callbacks(&mut out, &TOOL_CALLBACKS);
+    out
+}
+
 fn callbacks(out: &mut String, list: &[(&str, &str, &str)]) {
     for (result, name, params) in list {
         let params = params.replace("COPY", COPY).replace("DELETE", DELETE);

@@ -1,0 +1,64 @@
+//! The library exports the functions of the header and nothing else, under its standard name.
+
+#[path = "../generator/mod.rs"]
+mod generator;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The library that TERN_LIBRARY names, else that of this profile, built if it is not.
+fn library() -> PathBuf {
+    if let Some(library) = std::env::var_os("TERN_LIBRARY") {
+        return library.into();
+    }
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "-p", "tern-abi", "--manifest-path"]);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+    assert!(command.status().unwrap().success(), "{command:?}");
+    // This test lies in deps/ of the same folder.
+    let tests = std::env::current_exe().unwrap();
+    tests.parent().and_then(Path::parent).unwrap().join("libmpi_abi.so")
+}
+
+fn output(program: &str, arguments: &[&str], file: &Path) -> String {
+    let output = Command::new(program).args(arguments).arg(file).output();
+    let output = output.unwrap_or_else(|e| panic!("{program}: {e}"));
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Names that the checked-in header declares.
+fn declared() -> Vec<String> {
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/mpi.h");
+    let text = std::fs::read_to_string(header).unwrap();
+    let functions = text.split("/* ---- Functions ---- */").nth(1).unwrap();
+    let words = functions.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '(');
+    let mut names: Vec<String> = words
+        .filter_map(|word| word.split_once('(').map(|(name, _)| name))
+        .filter(|name| name.starts_with("MPI_") || name.starts_with("PMPI_"))
+        .map(String::from)
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn exactly_the_functions_of_the_header_are_exported() {
+    let library = library();
+    let listing = output("nm", &["-D", "--defined-only", "--format=posix"], &library);
+    let mut exported: Vec<String> =
+        listing.lines().filter_map(|line| line.split(' ').next()).map(String::from).collect();
+    exported.sort();
+    let declared = declared();
+    assert_eq!(declared.len(), 1328);
+    let missing: Vec<_> = declared.iter().filter(|name| exported.binary_search(name).is_err()).collect();
+    assert!(missing.is_empty(), "declared, not exported: {missing:?}");
+    let stray: Vec<_> = exported.iter().filter(|name| declared.binary_search(name).is_err()).collect();
+    assert!(stray.is_empty(), "exported, not declared: {stray:?}");
+}
+
+#[test]
+fn the_library_has_its_standard_name() {
+    let dynamic = output("readelf", &["-d"], &library());
+    assert!(dynamic.contains("[libmpi_abi.so.1]"), "{dynamic}");
+}
