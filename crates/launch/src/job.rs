@@ -35,6 +35,13 @@ struct Rank {
     mpi: Option<(libc::pid_t, Option<OwnedFd>)>,
 }
 
+impl Rank {
+    /// It has ended, and is not known to have initialised MPI.
+    fn has_left(&self) -> bool {
+        self.pid.is_none() && self.state == State::Started
+    }
+}
+
 /// A job that has been told to end.
 struct Ending {
     since: Instant,

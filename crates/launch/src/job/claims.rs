@@ -76,9 +76,13 @@ impl Job<'_> {
                 self.mpi_ended(number);
             }
         }
-        // Who has left already will never come.
-        let left = |rank: &super::Rank| rank.pid.is_none() && rank.state == State::Started;
-        if let Some(gone) = self.ranks.iter().position(left)
+        // Who has left already will never come; what it has sent before may still be unread.
+        for other in (0..self.ranks.len()).filter(|&other| other != number) {
+            if self.ranks[other].has_left() {
+                self.listen(other);
+            }
+        }
+        if let Some(gone) = self.ranks.iter().position(super::Rank::has_left)
             && gone != number
         {
             let text = format!("rank {gone} {}", rank::without_init(number));
