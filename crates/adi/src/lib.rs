@@ -17,14 +17,26 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_mcm::{Mcm, Step, lock};
 
-/// Work done at each progress; true when it moved something.
-pub type Hook = Rc<dyn Fn(&Adi) -> bool>;
+/// Work done at each progress.
+pub type Hook = Rc<dyn Fn(&Adi) -> Background>;
+
+/// What a hook has to say after a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// It has nothing to do until [`Adi::wake_hooks`].
+    Idle,
+    /// It waits for something.
+    Waiting,
+    /// It got on.
+    Moved,
+}
 
 /// The point-to-point engine of this process.
 pub struct Adi {
     mcm: Rc<Mcm>,
     state: RefCell<State>,
     hooks: RefCell<Vec<Hook>>,
+    /// Some hook is not idle.
     has_hooks: Cell<bool>,
 }
 
@@ -57,7 +69,7 @@ impl Adi {
     #[inline]
     pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) {
         if let Sent::Pending(request) = self.isend(to, tuple, data, mode) {
-            self.wait_until(&mut || self.is_done(request));
+            self.wait(|| self.is_done(request));
             self.take(request);
         }
     }
@@ -72,7 +84,7 @@ impl Adi {
     #[inline]
     pub fn recv(&self, pattern: Pattern, data: Data) -> Status {
         let request = self.irecv(pattern, data);
-        self.wait_until(&mut || self.is_done(request));
+        self.wait(|| self.is_done(request));
         self.take(request)
     }
 
@@ -154,12 +166,20 @@ impl Adi {
 
     #[cold]
     fn run_hooks(&self) -> bool {
+        self.has_hooks.set(false);
         let mut moved = false;
         let mut at = 0;
         loop {
             // A hook may add further hooks, or run user code that comes back here.
             let Some(hook) = self.hooks.borrow().get(at).cloned() else { return moved };
-            moved |= hook(self);
+            match hook(self) {
+                Background::Idle => {}
+                Background::Waiting => self.has_hooks.set(true),
+                Background::Moved => {
+                    self.has_hooks.set(true);
+                    moved = true;
+                }
+            }
             at += 1;
         }
     }
@@ -169,17 +189,24 @@ impl Adi {
     /// `done` is called often and must be cheap.
     #[inline]
     pub fn wait_until(&self, done: &mut dyn FnMut() -> bool) {
-        self.mcm.wait(&mut || {
+        self.wait(done);
+    }
+
+    /// As [`Adi::wait_until`], inlined.
+    #[inline]
+    fn wait(&self, mut done: impl FnMut() -> bool) {
+        self.mcm.wait(|| {
             if done() {
                 return Step::Done;
             }
-            let moved = self.progress();
-            if done() {
-                Step::Done
-            } else if moved {
-                Step::Moved
-            } else {
-                Step::Idle
+            // What waits to be sent, and hooks, need more than a look at the devices.
+            if self.mcm.is_quiet() && !self.has_hooks.get() && self.is_flushed() {
+                return Step::Idle;
+            }
+            match self.progress() {
+                true => Step::Moved,
+                false if done() => Step::Done,
+                false => Step::Idle,
             }
         });
     }
@@ -188,6 +215,11 @@ impl Adi {
     /// borrow of `Adi` is held and may call any method but `progress` and `wait_until`.
     pub fn add_hook(&self, hook: Hook) {
         self.hooks.borrow_mut().push(hook);
+        self.wake_hooks();
+    }
+
+    /// Calls the hooks from now on, until all of them are idle.
+    pub fn wake_hooks(&self) {
         self.has_hooks.set(true);
     }
 

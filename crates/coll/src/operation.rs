@@ -6,7 +6,7 @@ use crate::reduction::apply;
 use crate::schedule::{Action, Peer, Schedule};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tern_adi::{Adi, Data, Pattern, Proc, SendMode, Sent, Status, Tuple};
+use tern_adi::{Adi, Background, Data, Pattern, Proc, SendMode, Sent, Status, Tuple};
 
 /// What a schedule needs to move messages. [`Adi`] is the real one.
 pub trait Transport {
@@ -238,6 +238,7 @@ impl Collectives {
         operation.start();
         if !operation.advance(adi) {
             self.active.borrow_mut().push(operation.clone());
+            adi.wake_hooks();
         }
     }
 
@@ -246,8 +247,8 @@ impl Collectives {
         self.active.borrow().is_empty()
     }
 
-    /// Advances everything that is active; true when something moved.
-    fn advance(&self, adi: &Adi) -> bool {
+    /// Advances everything that is active.
+    fn advance(&self, adi: &Adi) -> Background {
         let (mut moved, mut completed) = (false, false);
         let mut index = 0;
         // A user function may start or complete others meanwhile, so the list is not borrowed
@@ -262,7 +263,11 @@ impl Collectives {
         if completed {
             self.active.borrow_mut().retain(|o| !o.is_done());
         }
-        moved | completed
+        match moved | completed {
+            true => Background::Moved,
+            false if self.is_idle() => Background::Idle,
+            false => Background::Waiting,
+        }
     }
 }
 

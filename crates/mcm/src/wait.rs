@@ -36,7 +36,7 @@ impl Mcm {
     /// Calls `step` until it says `Done`. Between two looks other threads may enter; a process
     /// that waits long sleeps until a peer rings.
     #[inline]
-    pub fn wait(&self, step: &mut dyn FnMut() -> Step) {
+    pub fn wait(&self, mut step: impl FnMut() -> Step) {
         let mut idle = 0;
         loop {
             match step() {
@@ -45,7 +45,7 @@ impl Mcm {
                 Step::Idle => {
                     idle += 1;
                     if idle > self.patience.spins {
-                        if self.yield_or_sleep(idle - self.patience.spins, step) {
+                        if self.yield_or_sleep(idle - self.patience.spins, &mut step) {
                             return;
                         }
                     } else {

@@ -72,22 +72,18 @@ fn end_one(found: &Request, index: usize, requests: Handles, status: StatusOut) 
     outcome.error
 }
 
-/// The error of a call over several requests (MPI_ERR_IN_STATUS, section 3.7.5): marks the
-/// statuses of the others.
-fn in_status(
-    failed: Vec<(usize, Box<Error>)>,
-    statuses: StatusesOut,
-    others: impl Iterator<Item = (usize, i32)>,
-) -> Result<()> {
+/// The error of a call over several requests (MPI_ERR_IN_STATUS, section 3.7.5): the first `count`
+/// statuses say which ones succeeded.
+fn in_status(failed: Vec<(usize, Box<Error>)>, statuses: StatusesOut, count: usize) -> Result<()> {
     let Some((_, first)) = failed.first() else { return Ok(()) };
     let message = match failed.len() {
         1 => format!("one request failed: {first}"),
         n => format!("{n} requests failed; the first: {first}"),
     };
-    for (index, code) in others {
+    for index in (0..count).filter(|index| !failed.iter().any(|(at, _)| at == index)) {
         let status = statuses.at(index);
         if let Some(raw) = status.get() {
-            status.set_with_error(&RawStatus { error: code, ..raw });
+            status.set_with_error(&RawStatus { error: MPI_SUCCESS, ..raw });
         }
     }
     Err(Error::new(MPI_ERR_IN_STATUS, message))
@@ -107,11 +103,7 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
             failed.push((index, error));
         }
     }
-    let good: Vec<_> = (0..count as usize)
-        .filter(|i| !failed.iter().any(|(f, _)| f == i))
-        .map(|i| (i, MPI_SUCCESS))
-        .collect();
-    in_status(failed, statuses, good.into_iter())
+    in_status(failed, statuses, count as usize)
 }
 
 pub fn testall(count: i32, requests: Handles, flag: Out<i32>, statuses: StatusesOut) -> Result<()> {
@@ -238,11 +230,7 @@ fn end_some(
         done += 1;
     }
     outcount.set(done as i32);
-    let good: Vec<_> = (0..done)
-        .filter(|i| !failed.iter().any(|(f, _)| f == i))
-        .map(|i| (i, MPI_SUCCESS))
-        .collect();
-    in_status(failed, statuses, good.into_iter())
+    in_status(failed, statuses, done)
 }
 
 /// Looks at a request without ending it.

@@ -11,6 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
+use tern_adi::Background;
 use std::task::{Context, Poll, Waker};
 
 /// The result of work that was started.
@@ -53,6 +54,7 @@ pub fn start<T: 'static>(work: impl Future<Output = Result<T>> + 'static) -> Rc<
     });
     if !finishes(&mut work) {
         TASKS.get().pending.borrow_mut().push(work);
+        adi().wake_hooks();
         if !TASKS.get().hooked.replace(true) {
             adi().add_hook(Rc::new(|_| poll_all()));
         }
@@ -74,11 +76,11 @@ fn finishes(work: &mut Work) -> bool {
     work.as_mut().poll(&mut context).is_ready()
 }
 
-/// Lets every pending task get on; true when one did.
-fn poll_all() -> bool {
+/// Lets every pending task get on.
+fn poll_all() -> Background {
     let tasks = TASKS.get();
     if tasks.pending.borrow().is_empty() {
-        return false;
+        return Background::Idle;
     }
     let before = tasks.steps.get();
     // Out of the cell while they run: they may start further ones.
@@ -93,7 +95,7 @@ fn poll_all() -> bool {
     let mut now = tasks.pending.borrow_mut();
     pending.append(&mut now);
     *now = pending;
-    tasks.steps.get() != before
+    if tasks.steps.get() != before { Background::Moved } else { Background::Waiting }
 }
 
 /// Notes that something moved that other tasks may wait for.
