@@ -24,8 +24,10 @@ const IMPATIENT: Duration = Duration::from_millis(500);
 /// One rank.
 struct Rank {
     state: State,
-    /// The process that was started; none once it has ended.
-    pid: Option<libc::pid_t>,
+    /// The process that was started.
+    pid: libc::pid_t,
+    /// Whether it has not ended.
+    alive: bool,
     /// The socket to it; none once its end is closed.
     control: Option<OwnedFd>,
     /// The end of the socket that it inherits. Kept, for a process that comes without it is given
@@ -36,9 +38,9 @@ struct Rank {
 }
 
 impl Rank {
-    /// It has ended, and is not known to have initialised MPI.
-    fn has_left(&self) -> bool {
-        self.pid.is_none() && self.state == State::Started
+    /// The process that takes part in MPI for this rank.
+    fn mpi_process(&self) -> libc::pid_t {
+        self.mpi.as_ref().map_or(self.pid, |(pid, _)| *pid)
     }
 }
 
@@ -102,7 +104,7 @@ pub fn run(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
 impl Job<'_> {
     /// Until every rank has ended.
     fn serve(&mut self) {
-        while self.ranks.iter().any(|rank| rank.pid.is_some()) {
+        while self.ranks.iter().any(|rank| rank.alive) {
             for ready in self.wait() {
                 match ready {
                     Ready::Signals => self.take_signals(),
@@ -116,6 +118,7 @@ impl Job<'_> {
                 }
             }
             self.joining.retain(Option::is_some);
+            self.check_left();
             self.check_time();
         }
     }
@@ -194,6 +197,30 @@ impl Job<'_> {
         }
     }
 
+    /// Who has ended without initialising MPI will never do it, but who has initialised it waits for
+    /// all.
+    fn check_left(&mut self) {
+        let waits = |rank: &Rank| rank.state == State::Initialised;
+        let left = |rank: &Rank| !rank.alive && rank.state == State::Started;
+        if self.ending.is_some() || !self.ranks.iter().any(waits) {
+            return;
+        }
+        for rank in 0..self.ranks.len() {
+            // Its last messages may still wait in its socket.
+            if left(&self.ranks[rank]) {
+                self.listen(rank);
+            }
+        }
+        let waiting = self.ranks.iter().position(waits);
+        if let Some((gone, waiting)) = self.ranks.iter().position(left).zip(waiting) {
+            let name = self.named(gone, self.ranks[gone].pid);
+            self.fail(
+                1,
+                &format!("{name} ended without calling MPI_Init, which rank {waiting} has called"),
+            );
+        }
+    }
+
     fn take_signals(&mut self) {
         while let Some(signal) = self.signals.next() {
             match signal.number {
@@ -214,7 +241,12 @@ impl Job<'_> {
 
     /// Passes a signal on to the processes that were started.
     fn forward(&self, signal: libc::c_int) {
-        for pid in self.ranks.iter().filter_map(|rank| rank.pid) {
+        for pid in self
+            .ranks
+            .iter()
+            .filter(|rank| rank.alive)
+            .map(|rank| rank.pid)
+        {
             signals::send(pid, signal);
         }
     }
@@ -302,12 +334,15 @@ impl Job<'_> {
     /// The rank of a process that has ended; none for the child of a rank.
     fn rank_ended(&mut self, pid: Pid, status: WaitStatus) -> Option<(usize, libc::pid_t, End)> {
         let pid = pid.as_raw_pid();
-        let rank = self.ranks.iter().position(|rank| rank.pid == Some(pid))?;
+        let rank = self
+            .ranks
+            .iter()
+            .position(|rank| rank.alive && rank.pid == pid)?;
         let end = match status.terminating_signal() {
             Some(signal) => End::Signaled(signal),
             None => End::Exited(status.exit_status()?),
         };
-        self.ranks[rank].pid = None;
+        self.ranks[rank].alive = false;
         Some((rank, pid, end))
     }
 
@@ -316,11 +351,7 @@ impl Job<'_> {
         if self.plan.verbose && self.ending.is_none() {
             self.say(&format!("{name} {}", end.text()));
         }
-        let waiting = self
-            .ranks
-            .iter()
-            .position(|other| other.state == State::Initialised);
-        match rank::judge(self.ranks[rank].state, end, waiting) {
+        match rank::judge(self.ranks[rank].state, end) {
             Verdict::Fine => {}
             Verdict::Note(code, text) => {
                 if self.ending.is_none() {
@@ -360,15 +391,10 @@ impl Job<'_> {
     }
 
     fn abort(&mut self, rank: usize, code: i32, text: &str) {
-        let pid = self.ranks[rank]
-            .mpi
-            .as_ref()
-            .map(|(pid, _)| *pid)
-            .or(self.ranks[rank].pid);
-        let name = self.named(rank, pid.unwrap_or(0));
+        let name = self.named(rank, self.ranks[rank].mpi_process());
         let text = match text {
             "" => format!("{name} called MPI_Abort with code {code}"),
-            text => format!("{name} called MPI_Abort with code {code}: {text}"),
+            text => format!("{name}: {}", text.trim_end()),
         };
         self.fail(rank::abort_code(code), &text);
     }

@@ -53,29 +53,19 @@ impl End {
     }
 }
 
-/// Judges the end of a rank that had come to `state`. `waiting` is a rank that has initialised MPI
-/// and so waits for all others to do it.
-pub fn judge(state: State, end: End, waiting: Option<usize>) -> Verdict {
+/// Judges the end of a rank that had come to `state`.
+pub fn judge(state: State, end: End) -> Verdict {
     match (state, end) {
         (State::Initialised, End::Exited(code)) => {
             let text = format!("exited with code {code} without calling MPI_Finalize");
             Verdict::Fatal(if code == 0 { 1 } else { code }, text)
         }
-        (State::Started, End::Exited(0)) => match waiting {
-            Some(other) => Verdict::Fatal(1, without_init(other)),
-            None => Verdict::Fine,
-        },
-        (State::Finalized, End::Exited(0)) => Verdict::Fine,
+        (State::Started | State::Finalized, End::Exited(0)) => Verdict::Fine,
         (State::Finalized, end) => {
             Verdict::Note(end.code(), format!("{} after MPI_Finalize", end.text()))
         }
         (_, end) => Verdict::Fatal(end.code(), end.text()),
     }
-}
-
-/// What is wrong with a rank that has ended while `other` waits for it in MPI_Init.
-pub fn without_init(other: usize) -> String {
-    format!("ended without calling MPI_Init, which rank {other} has called")
 }
 
 /// The exit code of a job for the error code that MPI_Abort was given: its low 8 bits are all that
@@ -93,13 +83,13 @@ mod tests {
 
     #[test]
     fn programs_without_mpi_are_judged_by_their_exit_code() {
-        assert_eq!(judge(State::Started, End::Exited(0), None), Verdict::Fine);
+        assert_eq!(judge(State::Started, End::Exited(0)), Verdict::Fine);
         assert!(matches!(
-            judge(State::Started, End::Exited(3), None),
+            judge(State::Started, End::Exited(3)),
             Verdict::Fatal(3, _)
         ));
         assert!(matches!(
-            judge(State::Started, End::Signaled(11), None),
+            judge(State::Started, End::Signaled(11)),
             Verdict::Fatal(139, _)
         ));
     }
@@ -107,39 +97,28 @@ mod tests {
     #[test]
     fn to_leave_without_finalize_is_fatal() {
         assert!(matches!(
-            judge(State::Initialised, End::Exited(0), Some(0)),
+            judge(State::Initialised, End::Exited(0)),
             Verdict::Fatal(1, _)
         ));
         assert!(matches!(
-            judge(State::Initialised, End::Exited(5), None),
+            judge(State::Initialised, End::Exited(5)),
             Verdict::Fatal(5, _)
         ));
         assert!(matches!(
-            judge(State::Initialised, End::Signaled(9), None),
+            judge(State::Initialised, End::Signaled(9)),
             Verdict::Fatal(137, _)
         ));
     }
 
     #[test]
-    fn to_leave_before_init_is_fatal_when_somebody_waits() {
-        assert!(matches!(
-            judge(State::Started, End::Exited(0), Some(2)),
-            Verdict::Fatal(1, _)
-        ));
-    }
-
-    #[test]
     fn after_finalize_the_others_go_on() {
-        assert_eq!(
-            judge(State::Finalized, End::Exited(0), Some(1)),
-            Verdict::Fine
-        );
+        assert_eq!(judge(State::Finalized, End::Exited(0)), Verdict::Fine);
         assert!(matches!(
-            judge(State::Finalized, End::Exited(4), None),
+            judge(State::Finalized, End::Exited(4)),
             Verdict::Note(4, _)
         ));
         assert!(matches!(
-            judge(State::Finalized, End::Signaled(6), None),
+            judge(State::Finalized, End::Signaled(6)),
             Verdict::Note(134, _)
         ));
     }

@@ -181,13 +181,7 @@ fn abort_ends_the_job_with_its_code() {
         "{}",
         run.err
     );
-    assert!(
-        run.err
-            .trim_end()
-            .ends_with("called MPI_Abort with code 42: the reason"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.trim_end().ends_with("): the reason"), "{}", run.err);
     assert_eq!(run.err.lines().count(), 1, "{}", run.err);
     let run = job(2, "abort-and-stay,hang").run();
     assert_eq!(run.code, Some(43));

@@ -298,7 +298,8 @@ impl Control {
     }
 
     /// Asks the launcher to end the job with this exit code (MPI_Abort). The launcher prints the
-    /// rank and the text, which may be empty. The caller should exit right after.
+    /// rank, a colon and the text; if that is empty, that MPI_Abort was called. The caller should
+    /// exit right after.
     pub fn abort(&self, code: i32, text: &str) {
         let _ = send(
             &self.socket,

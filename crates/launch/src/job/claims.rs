@@ -8,7 +8,7 @@ use rustix::process::{Pid, PidfdFlags};
 use tern_pmi::control::{self, Message, Received};
 
 use super::Job;
-use crate::rank::{self, State};
+use crate::rank::State;
 
 impl Job<'_> {
     /// A process connects.
@@ -54,13 +54,7 @@ impl Job<'_> {
             return;
         }
         self.listen(rank);
-        let rank = &self.ranks[rank];
-        let by = rank
-            .mpi
-            .as_ref()
-            .map(|(pid, _)| *pid)
-            .or(rank.pid)
-            .unwrap_or(0);
+        let by = self.ranks[rank].mpi_process();
         let _ = control::send(&socket, &Message::Refused { by: by as u32 });
     }
 
@@ -68,25 +62,13 @@ impl Job<'_> {
     pub(super) fn hello(&mut self, number: usize, pid: Option<libc::pid_t>) {
         let rank = &mut self.ranks[number];
         rank.state = State::Initialised;
-        if let Some(pid) = pid.filter(|pid| rank.pid.is_some_and(|started| started != *pid)) {
+        if let Some(pid) = pid.filter(|pid| rank.alive && rank.pid != *pid) {
             let watch = watch(pid);
             let ended = matches!(watch, Err(Errno::SRCH));
             rank.mpi = Some((pid, watch.ok()));
             if ended {
                 self.mpi_ended(number);
             }
-        }
-        // Who has left already will never come; what it has sent before may still be unread.
-        for other in (0..self.ranks.len()).filter(|&other| other != number) {
-            if self.ranks[other].has_left() {
-                self.listen(other);
-            }
-        }
-        if let Some(gone) = self.ranks.iter().position(super::Rank::has_left)
-            && gone != number
-        {
-            let text = format!("rank {gone} {}", rank::without_init(number));
-            self.fail(1, &text);
         }
     }
 

@@ -121,7 +121,8 @@ impl<'a> Job<'a> {
         let theirs = Some(theirs);
         self.ranks.push(Rank {
             state: State::Started,
-            pid: Some(pid),
+            pid,
+            alive: true,
             control: Some(control),
             theirs,
             mpi: None,
@@ -159,7 +160,7 @@ impl<'a> Job<'a> {
         if !self.plan.verbose && !self.plan.report_bindings {
             return;
         }
-        let name = self.named(rank, self.ranks[rank].pid.unwrap_or(0));
+        let name = self.named(rank, self.ranks[rank].pid);
         if self.plan.verbose {
             self.say(&format!("{name} is started"));
         }
