@@ -1,6 +1,10 @@
 //! The functions of MPI, one Rust function for each C function and its large-count form, named
 //! in lower case without `MPI_`. The generated C entry points call them as `tern_mpi::api::name`.
 
+pub use crate::abi_info::{
+    abi_get_fortran_booleans, abi_get_fortran_info, abi_get_info, abi_get_version, abi_set_fortran_booleans,
+    abi_set_fortran_info,
+};
 pub use crate::pack::{
     get_address, pack, pack_external, pack_external_size, pack_size, unpack, unpack_external,
 };

@@ -7,6 +7,7 @@
 #[macro_use]
 pub mod error;
 
+pub mod abi_info;
 pub mod abort;
 pub mod api;
 pub mod args;

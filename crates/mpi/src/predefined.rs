@@ -44,7 +44,8 @@ pub struct FortranInfo {
     pub integer: i32,
     pub real: i32,
     pub double_precision: i32,
-    /// A bit for each entry of [`SIZED_FORTRAN`]: whether the compiler has the type.
+    /// A bit for each entry of [`SIZED_FORTRAN`]: whether the compiler has the type. The next one
+    /// is for DOUBLE COMPLEX.
     pub supported: u32,
 }
 
@@ -75,6 +76,8 @@ pub const SIZED_FORTRAN: [&str; 18] = [
     "MPI_COMPLEX16",
     "MPI_COMPLEX32",
 ];
+
+const DOUBLE_COMPLEX_BIT: usize = SIZED_FORTRAN.len();
 
 /// The first handle of the table of predefined datatypes, and how many follow it.
 const FIRST: usize = MPI_DATATYPE_NULL;
@@ -220,6 +223,7 @@ fn basic_of(form: Form, info: &FortranInfo) -> Option<Basic> {
             Fortran::Real => real(info.real),
             Fortran::Complex => complex(info.real),
             Fortran::DoublePrecision => real(info.double_precision),
+            Fortran::DoubleComplex if info.supported >> DOUBLE_COMPLEX_BIT & 1 == 0 => None,
             Fortran::DoubleComplex => complex(info.double_precision),
             Fortran::TwoReal => real_pair(info.real),
             Fortran::TwoDoublePrecision => real_pair(info.double_precision),
