@@ -2,6 +2,9 @@
 //! them and the data is small. Each function returns `None` when the schedules must do it; the
 //! answer depends only on what all members know, so all of them take the same path.
 
+// Addresses are those of the program, which MPI trusts as C does.
+#![allow(clippy::not_unsafe_ptr_arg_deref, clippy::too_many_arguments)]
+
 use crate::lines::{Lines, Mismatch, Vector};
 use crate::peers::{Buffer, Operator, Peers};
 use tern_adi::Adi;
@@ -12,8 +15,10 @@ pub type Fast = Option<Result<(), Mismatch>>;
 
 /// Most bytes that one member reads in an operation in which all read from all.
 const ALL_TO_ALL: usize = 128 << 10;
+/// Longest reduction to all that goes through the lines, in parts.
+const ALLREDUCE: usize = 4 << 20;
 /// Longest broadcast that goes through the lines, in parts.
-const BCAST: usize = 256 << 10;
+const BCAST: usize = 4 << 20;
 
 /// Packs the elements at `base` into `out`.
 fn pack(base: *const u8, count: i64, ty: &Type, from: usize, out: &mut [u8]) {
@@ -176,14 +181,18 @@ pub fn allreduce(
     op: &Operator,
 ) -> Fast {
     let lines = lines(adi, peers)?;
-    let vector = vector(lines, op, ty, count, 1)?;
     let input = if send.is_null() { recv.cast_const() } else { send };
-    // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
-    Some(unsafe { lines.reduce(adi, None, &vector, input, recv) })
+    if let Some(vector) = vector(lines, op, ty, count, 1) {
+        // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
+        return Some(unsafe { lines.reduce(adi, None, &vector, input, recv) });
+    }
+    let Operator::Predefined(op) = op else { return None };
+    let vector = Vector::new(*op, ty, count).filter(|vector| vector.bytes <= ALLREDUCE)?;
+    // SAFETY: as above.
+    Some(unsafe { lines.allreduce_long(adi, &vector, input, recv) })
 }
 
 /// MPI_Scan, or MPI_Exscan if `exclusive`. `send` is null for MPI_IN_PLACE.
-#[allow(clippy::too_many_arguments)]
 pub fn scan(
     adi: &Adi,
     peers: &Peers,

@@ -378,6 +378,70 @@ impl Lines {
         Ok(())
     }
 
+    /// A reduction to all of a vector of any length. It goes in parts of the capacity, in two turns
+    /// each: every member publishes its part, reduces its share of the part over all members, and
+    /// publishes that for the others. So each element is reduced once, not once by each.
+    ///
+    /// # Safety
+    /// As for [`Lines::reduce`].
+    pub unsafe fn allreduce_long(&self, adi: &Adi, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
+        let label = label(Kind::Allreduce, 0, vector.bytes);
+        let size = vector.bytes / vector.elements;
+        let whole = self.capacity() / size;
+        let mut at = 0;
+        while at < vector.elements {
+            let elements = whole.min(vector.elements - at);
+            let (from, to) = (input.wrapping_add(at * size), out.wrapping_add(at * size));
+            // SAFETY: a part of the caller's vectors.
+            unsafe { self.allreduce_part(adi, label, vector, elements, from, to)? };
+            at += elements;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Lines::reduce`], for `elements` elements that fit the capacity.
+    unsafe fn allreduce_part(
+        &self,
+        adi: &Adi,
+        label: u64,
+        vector: &Vector,
+        elements: usize,
+        input: *const u8,
+        out: *mut u8,
+    ) -> Done {
+        let size = vector.bytes / vector.elements;
+        // The share of a member: where it begins, and its length, in bytes.
+        let share = |rank: usize| {
+            let begin = elements * rank / self.size();
+            let end = elements * (rank + 1) / self.size();
+            (begin * size, (end - begin) * size)
+        };
+        let turn = self.next();
+        // SAFETY: the caller's promise.
+        self.publish_with(adi, turn, label, elements * size, |to| unsafe { copy_in(input, to) });
+        self.await_all(adi, turn, label)?;
+        let (begin, len) = share(self.me);
+        let mine = out.wrapping_add(begin);
+        let own = Vector { kernel: vector.kernel, elements: len / size, bytes: len };
+        // SAFETY: all have reached the turn; the share lies inside the vector.
+        unsafe { self.combine(turn, elements * size, begin, self.size(), &own, mine) };
+        let turn = self.next();
+        // SAFETY: `mine` holds `len` bytes.
+        self.publish_with(adi, turn, label, len, |to| unsafe { copy_in(mine, to) });
+        self.await_all(adi, turn, label)?;
+        for rank in (0..self.size()).filter(|&rank| rank != self.me) {
+            let (begin, len) = share(rank);
+            // SAFETY: reached, and this process publishes nothing meanwhile; the share lies inside
+            // the vector.
+            unsafe {
+                let part = self.payload(rank, turn, len);
+                std::ptr::copy_nonoverlapping(part.as_ptr(), out.add(begin), len);
+            }
+        }
+        Ok(())
+    }
+
     /// The reduction over the ranks up to this one; without this one if `exclusive`.
     ///
     /// # Safety
