@@ -63,7 +63,7 @@ pub fn reap() -> rustix::io::Result<Option<(Pid, WaitStatus)>> {
 /// up after ten seconds more, with the processes that do not die.
 pub fn end_all(grace: Duration) -> Vec<libc::pid_t> {
     let start = Instant::now();
-    let mut told = false;
+    let mut told: Vec<libc::pid_t> = Vec::new();
     let mut pause = Duration::from_micros(200);
     loop {
         loop {
@@ -76,11 +76,18 @@ pub fn end_all(grace: Duration) -> Vec<libc::pid_t> {
         let waited = start.elapsed();
         if waited >= grace {
             signal(libc::SIGKILL);
-        } else if !told {
-            signal(libc::SIGTERM);
-            // A stopped process takes SIGTERM only once it goes on.
-            signal(libc::SIGCONT);
-            told = true;
+        } else {
+            // Those that were started since the last look come too.
+            for pid in all()
+                .into_iter()
+                .filter(|pid| !told.contains(pid))
+                .collect::<Vec<_>>()
+            {
+                crate::signals::send(pid, libc::SIGTERM);
+                // A stopped process takes SIGTERM only once it goes on.
+                crate::signals::send(pid, libc::SIGCONT);
+                told.push(pid);
+            }
         }
         if waited > grace + Duration::from_secs(10) {
             return all();

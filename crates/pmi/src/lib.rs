@@ -62,7 +62,7 @@ pub struct Job {
 
 /// Finds out who this process is, and claims its rank. To be called once in a process.
 ///
-/// Costs five system calls under mpiexec. Log lines carry the rank from here on.
+/// Costs six system calls under mpiexec. Log lines carry the rank from here on.
 pub fn init() -> Result<Job, Error> {
     let job = match std::env::var(TICKET) {
         Ok(text) => join(&text.parse()?)?,
