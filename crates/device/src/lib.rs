@@ -4,6 +4,8 @@
 //! and a payload. Packets of one pair of processes arrive whole and in order. The layers above
 //! know a peer only by its number; a device knows nothing of communicators.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod lines;
 pub use lines::LineArea;
 

@@ -121,3 +121,6 @@ impl LineArea {
         unsafe { slice::from_raw_parts(self.payload(turn, len), len) }
     }
 }
+
+#[cfg(all(test, loom))]
+mod model;

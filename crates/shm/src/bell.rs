@@ -47,8 +47,10 @@ impl Bell {
         // Acquire: pairs with the release in `ring`; rings before this are for work that the
         // caller's next poll sees.
         let token = self.rings.load(Ordering::Acquire);
-        self.sleeping.store(1, Ordering::SeqCst);
-        if barrier == Barrier::Expedited {
+        // A swap, as in `wake`, so that each takes the flag as the other left it; it costs what
+        // the store would.
+        self.sleeping.swap(1, Ordering::SeqCst);
+        if barrier == Barrier::Expedited && !cfg!(loom) {
             membarrier(GLOBAL_EXPEDITED);
         } else {
             crate::sync::fence(Ordering::SeqCst);
@@ -79,7 +81,11 @@ impl Bell {
     pub fn ring(&self) {
         // The store of what the caller has published must not be delayed by the compiler beyond
         // this load; the processor's side of it is the sleeper's membarrier.
+        #[cfg(not(loom))]
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        // The model checker knows no membarrier: it takes the fence that this puts here.
+        #[cfg(loom)]
+        crate::sync::fence(Ordering::SeqCst);
         if self.sleeping.load(Ordering::Relaxed) != 0 {
             self.wake();
         }
@@ -99,3 +105,6 @@ impl Bell {
         }
     }
 }
+
+#[cfg(all(test, loom))]
+mod model;

@@ -1,0 +1,116 @@
+//! Control lines, for devices that have them.
+
+use super::*;
+use crate::LineArea;
+
+/// The area `index` of `owner`, as `device` sees it; `None` when the device has no lines.
+fn area(device: &dyn Device, owner: u32, index: u32) -> Option<LineArea> {
+    let area = device.lines(owner, index);
+    assert!(
+        area.is_some() || !device.abilities().lines || index > 0,
+        "lines were promised"
+    );
+    area
+}
+
+pub fn lines_begin_empty(factory: Factory) {
+    let devices = everybody(factory, 2);
+    for device in &devices {
+        assert!(device.lines(2, 0).is_none(), "there is no process 2");
+        for owner in 0..2 {
+            let Some(area) = area(&**device, owner, 0) else {
+                return;
+            };
+            assert!(!area.reached(1) && !area.reached(2) && !area.passed(1));
+            assert!(area.capacity() > 0);
+        }
+    }
+}
+
+pub fn lines_show_what_their_owner_publishes(factory: Factory) {
+    let devices = everybody(factory, 2);
+    let Some(mine) = area(&*devices[0], 0, 0) else {
+        return;
+    };
+    let seen = area(&*devices[1], 0, 0).expect("lines of a peer");
+    let longest = mine.capacity();
+    assert_eq!(seen.capacity(), longest);
+    // Two turns of each length, so that both cells carry it.
+    let lengths = [0, 1, 48, 49, 112, 113, 4096, longest];
+    for (turn, len) in (1..).zip(lengths.into_iter().flat_map(|len| [len, len])) {
+        assert!(!seen.reached(turn));
+        mine.publish_with(turn, turn * 10, len, |out| {
+            out.copy_from_slice(&bytes(turn, len))
+        });
+        assert!(seen.reached(turn) && seen.passed(turn));
+        assert!(!seen.reached(turn + 1) && !seen.passed(turn + 1));
+        assert_eq!(seen.label(turn), turn * 10);
+        // SAFETY: reached, with this length; dropped before the next turn.
+        let payload = unsafe { seen.read(turn, len) };
+        assert_eq!(payload.len(), len);
+        check(turn, payload);
+        // The turn before is still there: its reader may not have come yet.
+        if turn > 1 {
+            assert!(seen.passed(turn - 1));
+        }
+    }
+}
+
+pub fn lines_are_apart(factory: Factory) {
+    let devices = everybody(factory, 3);
+    if !devices[0].abilities().lines {
+        return;
+    }
+    let areas = |device: &dyn Device| -> Vec<LineArea> {
+        (0..3)
+            .flat_map(|owner| (0..4).map(move |index| (owner, index)))
+            .filter_map(|(owner, index)| device.lines(owner, index))
+            .collect()
+    };
+    for (number, area) in (1..).zip(areas(&*devices[0])) {
+        let len = area.capacity();
+        area.publish_with(1, number, len, |out| out.fill(number as u8));
+        area.publish_with(2, number + 100, len, |out| out.fill(number as u8 + 100));
+    }
+    for (number, area) in (1..).zip(areas(&*devices[2])) {
+        for (turn, value) in [(1, number), (2, number + 100)] {
+            assert_eq!(area.label(turn), value);
+            // SAFETY: published above, and not again.
+            let payload = unsafe { area.read(turn, area.capacity()) };
+            assert!(payload.iter().all(|&byte| byte == value as u8));
+        }
+    }
+}
+
+pub fn lines_between_threads(factory: Factory) {
+    const TURNS: u64 = 2000;
+    let group = factory(3);
+    let run = |me: u32| {
+        let device = group.join(me);
+        let Some(mine) = area(&*device, me, 0) else {
+            return;
+        };
+        for turn in 1..=TURNS {
+            let len = (turn as usize * 37) % 300;
+            let seed = |process: u32| turn * 3 + process as u64;
+            mine.publish_with(turn, turn, len, |out| {
+                out.copy_from_slice(&bytes(seed(me), len))
+            });
+            for peer in (0..3).filter(|&peer| peer != me) {
+                let theirs = area(&*device, peer, 0).expect("lines of a peer");
+                while !theirs.reached(turn) {
+                    std::thread::yield_now();
+                }
+                assert_eq!(theirs.label(turn), turn);
+                // SAFETY: reached, with this length; dropped before this process goes on.
+                check(seed(peer), unsafe { theirs.read(turn, len) });
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for me in 1..3 {
+            scope.spawn(move || run(me));
+        }
+        run(0);
+    });
+}

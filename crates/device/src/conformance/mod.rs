@@ -1,0 +1,113 @@
+//! What every device must do, as tests that a device's own test program runs:
+//!
+//! ```ignore
+//! fn group(processes: u32) -> Box<dyn Group> { … }
+//! tern_device::conformance_tests!(group);
+//! ```
+//!
+//! All processes of a group live in one process here, mostly in one thread: that makes each
+//! step a deliberate one. A failed check panics and says what was expected.
+
+mod flow;
+mod lines;
+mod packets;
+mod pattern;
+mod sequence;
+mod sleep;
+
+pub use flow::*;
+pub use lines::*;
+pub use packets::*;
+pub use sequence::{Action, follow};
+pub use sleep::*;
+
+use crate::{Device, Header, Payload, Sink};
+use pattern::{bytes, check};
+use std::collections::VecDeque;
+
+/// Processes that can reach each other, before they have joined.
+pub trait Group: Sync {
+    /// The device of process `me`. Called once for each.
+    fn join(&self, me: u32) -> Box<dyn Device>;
+}
+
+/// Makes a group of so many processes, with memory of its own.
+pub type Factory = fn(u32) -> Box<dyn Group>;
+
+/// Declares one test for each check.
+#[macro_export]
+macro_rules! conformance_tests {
+    ($factory:expr; $($check:ident),* $(,)?) => {
+        $(#[test]
+        fn $check() {
+            $crate::conformance::$check($factory);
+        })*
+    };
+    ($factory:expr) => {
+        $crate::conformance_tests!($factory;
+            it_reaches_the_peers_that_there_are,
+            nothing_has_arrived_at_first,
+            packets_of_every_size_arrive_whole,
+            packets_of_a_pair_stay_in_order,
+            headers_are_not_touched,
+            gathered_payloads_arrive_as_bytes_do,
+            long_payloads_go_in_parts,
+            everybody_sends_to_everybody,
+            a_peer_may_begin_late,
+            a_sink_may_send,
+            a_full_peer_says_so_and_recovers,
+            a_full_peer_does_not_stop_others,
+            long_payloads_fill_and_drain,
+            threads_at_both_ends,
+            lines_begin_empty,
+            lines_show_what_their_owner_publishes,
+            lines_are_apart,
+            lines_between_threads,
+            a_packet_wakes_a_sleeper,
+            a_ring_before_sleeping_counts,
+            a_process_wakes_its_own_threads,
+            work_before_sleeping_is_seen,
+        );
+    };
+}
+
+/// Everybody of a group of `processes`.
+fn everybody(factory: Factory, processes: u32) -> Vec<Box<dyn Device>> {
+    let group = factory(processes);
+    (0..processes).map(|me| group.join(me)).collect()
+}
+
+/// A packet as it came: sender, header, payload.
+type Packet = (u32, Header, Vec<u8>);
+
+/// Keeps what comes.
+#[derive(Default)]
+struct Inbox(VecDeque<Packet>);
+
+impl Sink for Inbox {
+    fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
+        self.0.push_back((from, *header, payload.to_vec()));
+    }
+}
+
+/// Polls until a packet comes.
+fn receive(device: &dyn Device, inbox: &mut Inbox) -> Packet {
+    for _ in 0..MANY_POLLS {
+        if let Some(packet) = inbox.0.pop_front() {
+            return packet;
+        }
+        if device.poll(inbox) == 0 {
+            std::thread::yield_now();
+        }
+    }
+    panic!("a packet was sent and never came");
+}
+
+/// Far more polls than any device needs to bring a packet.
+const MANY_POLLS: u32 = 10_000_000;
+
+/// Sends a packet that must find room; returns the payload bytes taken.
+fn send(device: &dyn Device, to: u32, header: &Header, payload: &[u8]) -> usize {
+    let taken = device.copy_and_send(to, header, Payload::Bytes(payload));
+    taken.expect("room for one packet")
+}

@@ -1,0 +1,74 @@
+//! Any sequence of sends and polls, against the simplest model: a queue per pair.
+
+use super::*;
+
+/// One step of a sequence. Processes and sizes are taken modulo what there is.
+#[derive(Clone, Copy, Debug)]
+pub enum Action {
+    Send { from: u32, to: u32, size: usize },
+    Poll { who: u32 },
+}
+
+/// Checks at each poll that what comes is the oldest that its sender has sent.
+struct Expect<'a> {
+    me: u32,
+    /// (number, length) by sender and receiver.
+    sent: &'a mut Vec<Vec<VecDeque<(u64, usize)>>>,
+}
+
+impl Sink for Expect<'_> {
+    fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
+        let oldest = self.sent[from as usize][self.me as usize].pop_front();
+        let (number, size) = oldest.expect("no more packets than were sent");
+        assert_eq!(
+            (*header, payload.len()),
+            ([number; 4], size),
+            "from {from} to {}",
+            self.me
+        );
+        check(number, payload);
+    }
+}
+
+/// Runs `actions` between `processes` devices of a new group, and empties all queues at the end.
+pub fn follow(factory: Factory, processes: u32, actions: &[Action]) {
+    let devices = everybody(factory, processes);
+    let mut sent = vec![vec![VecDeque::new(); processes as usize]; processes as usize];
+    for (number, action) in (0..).zip(actions) {
+        match *action {
+            Action::Send { from, to, size } => {
+                let (from, to) = (from % processes, to % processes);
+                if from == to {
+                    continue;
+                }
+                let device = &devices[from as usize];
+                let payload = bytes(number, size % (2 * device.abilities().packet));
+                let taken = device.copy_and_send(to, &[number; 4], Payload::Bytes(&payload));
+                let queue = &mut sent[from as usize][to as usize];
+                assert!(
+                    taken.is_some() || !queue.is_empty(),
+                    "refused with nothing under way"
+                );
+                queue.extend(taken.map(|taken| (number, taken)));
+            }
+            Action::Poll { who } => {
+                let me = who % processes;
+                devices[me as usize].poll(&mut Expect {
+                    me,
+                    sent: &mut sent,
+                });
+            }
+        }
+    }
+    for me in 0..processes {
+        let mut polls = 0;
+        while sent.iter().any(|to| !to[me as usize].is_empty()) {
+            devices[me as usize].poll(&mut Expect {
+                me,
+                sent: &mut sent,
+            });
+            polls += 1;
+            assert!(polls < MANY_POLLS, "a packet was sent and never came");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Control lines under loom: groups that publish, wait for each other and read, turn by turn.
+//!
+//! Payloads are plain memory, which loom does not see; each cell has a shadow that it does see.
+
+use super::{AtomicU64, BUFFERS, Cell, INLINE, LineArea};
+use loom::cell::UnsafeCell;
+use loom::thread;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+const LEN: usize = BUFFERS + 2 * 4096;
+
+/// How often a process looks for a turn before it gives up.
+const LOOKS: usize = 3;
+
+/// The memory of one process's area.
+struct Memory {
+    base: *mut u8,
+    /// What the payload of each cell belongs to.
+    shadows: [UnsafeCell<u64>; 2],
+}
+
+// SAFETY: used through the line area alone, whose rules are what is tested here.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+fn layout() -> Layout {
+    Layout::from_size_align(LEN, 4096).unwrap()
+}
+
+impl Memory {
+    fn new() -> Memory {
+        // SAFETY: the layout is not empty.
+        let base = unsafe { alloc_zeroed(layout()) };
+        for index in 0..2 {
+            let cell = Cell {
+                turn: AtomicU64::new(0),
+                label: AtomicU64::new(0),
+                inline: [0; INLINE],
+            };
+            // SAFETY: two cells fit into the first page.
+            unsafe { base.cast::<Cell>().add(index).write(cell) };
+        }
+        assert!(2 * size_of::<Cell>() <= BUFFERS);
+        Memory {
+            base,
+            shadows: [UnsafeCell::new(0), UnsafeCell::new(0)],
+        }
+    }
+
+    fn area(&self) -> LineArea {
+        // SAFETY: set up in `new`; self outlives what the model does with it.
+        unsafe { LineArea::new(self.base, LEN) }
+    }
+
+    fn publish(&self, turn: u64, len: usize) {
+        self.area().publish_with(turn, label(turn), len, |out| {
+            // SAFETY: loom checks that nobody reads it at the same time.
+            self.shadows[turn as usize & 1].with_mut(|shadow| unsafe { *shadow = turn });
+            out.fill(turn as u8);
+        });
+    }
+
+    /// Reads `turn`; false when it does not come soon.
+    fn read(&self, turn: u64, len: usize) -> bool {
+        let mut looks = 0;
+        while !self.area().reached(turn) {
+            looks += 1;
+            if looks == LOOKS {
+                return false;
+            }
+            thread::yield_now();
+        }
+        assert!(self.area().passed(turn));
+        assert_eq!(self.area().label(turn), label(turn));
+        // SAFETY: loom checks that nobody writes it at the same time.
+        let shadow = self.shadows[turn as usize & 1].with(|shadow| unsafe { *shadow });
+        assert_eq!(shadow, turn);
+        let area = self.area();
+        // SAFETY: reached, of this length, and dropped before this process publishes again.
+        let payload = unsafe { area.read(turn, len) };
+        assert!(payload.len() == len && payload.iter().all(|&byte| byte == turn as u8));
+        true
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: from `alloc_zeroed` with the same layout.
+        unsafe { dealloc(self.base, layout()) };
+    }
+}
+
+fn label(turn: u64) -> u64 {
+    turn + 100
+}
+
+/// `processes` of them exchange `lengths.len()` turns; turn `t` has `lengths[t - 1]` bytes. All
+/// that can happen, or the first so many `runs`.
+///
+/// A process that misses a turn for long gives up, for loom cannot tell waiting from hanging:
+/// the same process a little later is another run of the model, and looking has no effect that
+/// others could see.
+fn exchange(processes: usize, lengths: &'static [usize], runs: Option<usize>) {
+    let mut model = loom::model::Builder::new();
+    model.max_permutations = runs;
+    let finished = Arc::new(AtomicUsize::new(0));
+    let count = finished.clone();
+    model.check(move || {
+        let group: loom::sync::Arc<Vec<Memory>> =
+            loom::sync::Arc::new((0..processes).map(|_| Memory::new()).collect());
+        let run = move |group: &[Memory], me: usize| {
+            (1..).zip(lengths).all(|(turn, &len)| {
+                group[me].publish(turn, len);
+                (0..processes)
+                    .filter(|&peer| peer != me)
+                    .all(|peer| group[peer].read(turn, len))
+            })
+        };
+        let threads: Vec<_> = (1..processes)
+            .map(|me| {
+                let group = group.clone();
+                thread::spawn(move || run(&group, me))
+            })
+            .collect();
+        let mut all = run(&group, 0);
+        for thread in threads {
+            all &= thread.join().unwrap();
+        }
+        count.fetch_add(all as usize, Relaxed);
+    });
+    assert!(
+        finished.load(Relaxed) > 0,
+        "no run of the model came to its end"
+    );
+}
+
+#[test]
+fn two_processes_take_turns() {
+    exchange(2, &[8, 200, 0, 112], None);
+}
+
+#[test]
+fn three_processes_take_turns() {
+    exchange(3, &[8, 8, 8], Some(100_000));
+}
+
+/// A process that never waits for its peer overwrites what the peer reads.
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn going_on_alone_is_caught() {
+    loom::model(|| {
+        let memory = loom::sync::Arc::new(Memory::new());
+        let other = memory.clone();
+        let owner = thread::spawn(move || {
+            other.publish(1, 8);
+            other.publish(3, 8);
+        });
+        while !memory.area().reached(1) {
+            thread::yield_now();
+        }
+        // SAFETY: loom is to find that this is not so.
+        memory.shadows[1].with(|shadow| unsafe { *shadow });
+        owner.join().unwrap();
+    });
+}

@@ -1,0 +1,141 @@
+//! The bell under loom: no wake-up is lost, in whatever order sleeper and ringer step.
+
+use super::{Barrier, Bell};
+use crate::sync::{AtomicU32, Ordering};
+use loom::sync::Arc;
+use loom::thread;
+
+struct Shared {
+    bell: Bell,
+    /// What a sender publishes before it rings.
+    work: [AtomicU32; 2],
+}
+
+fn shared() -> Arc<Shared> {
+    Arc::new(Shared {
+        bell: Bell {
+            sleeping: AtomicU32::new(0),
+            rings: AtomicU32::new(0),
+        },
+        work: [AtomicU32::new(0), AtomicU32::new(0)],
+    })
+}
+
+/// One attempt to sleep until `work` is there; returns the token when it would have slept.
+fn doze(shared: &Shared, work: usize) -> Option<u32> {
+    let token = shared.bell.prepare(Barrier::Expedited);
+    // Acquire: pairs with the release in `publish`.
+    (shared.work[work].load(Ordering::Acquire) == 0).then_some(token)
+}
+
+fn publish(shared: &Shared, work: usize) {
+    // Release: pairs with the acquire in `doze`.
+    shared.work[work].store(1, Ordering::Release);
+}
+
+impl Shared {
+    /// The futex word has moved on since `token`, so that nobody sleeps on it.
+    fn rung_since(&self, token: Option<u32>) -> bool {
+        token.is_none_or(|token| self.bell.rings.load(Ordering::SeqCst) != token)
+    }
+}
+
+#[test]
+fn a_sleeper_sees_the_work_or_is_rung() {
+    loom::model(|| {
+        let shared = shared();
+        let other = shared.clone();
+        let sender = thread::spawn(move || {
+            publish(&other, 0);
+            other.bell.ring();
+        });
+        let token = doze(&shared, 0);
+        sender.join().unwrap();
+        assert!(shared.rung_since(token));
+    });
+}
+
+#[test]
+fn two_senders_wake_one_sleeper() {
+    loom::model(|| {
+        let shared = shared();
+        let senders = [0, 1].map(|work| {
+            let other = shared.clone();
+            thread::spawn(move || {
+                publish(&other, work);
+                other.bell.ring();
+            })
+        });
+        // It sleeps until there is work of any kind, then again for the rest.
+        let token = shared.bell.prepare(Barrier::Expedited);
+        let seen = |work: usize| shared.work[work].load(Ordering::Acquire) != 0;
+        let token = (!seen(0) && !seen(1)).then_some(token);
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        assert!(shared.rung_since(token));
+    });
+}
+
+#[test]
+fn a_second_sleep_is_rung_too() {
+    loom::model(|| {
+        let shared = shared();
+        let other = shared.clone();
+        let sender = thread::spawn(move || {
+            for work in 0..2 {
+                publish(&other, work);
+                other.bell.ring();
+            }
+        });
+        // Whatever comes of the first, it is awake again afterwards.
+        doze(&shared, 0);
+        shared.bell.lower();
+        let token = doze(&shared, 1);
+        sender.join().unwrap();
+        assert!(shared.rung_since(token));
+    });
+}
+
+#[test]
+fn threads_of_one_process_are_all_woken() {
+    loom::model(|| {
+        let shared = shared();
+        let sleeper = {
+            let shared = shared.clone();
+            thread::spawn(move || doze(&shared, 0))
+        };
+        let sender = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                publish(&shared, 0);
+                shared.bell.ring();
+            })
+        };
+        let mine = doze(&shared, 0);
+        sender.join().unwrap();
+        let other = sleeper.join().unwrap();
+        assert!(shared.rung_since(mine));
+        assert!(shared.rung_since(other));
+    });
+}
+
+/// The model must be able to fail: without a fence at the sender, the load of the flag may be
+/// older than the store of the work.
+#[test]
+#[should_panic(expected = "rung_since")]
+fn a_sender_without_fence_is_caught() {
+    loom::model(|| {
+        let shared = shared();
+        let other = shared.clone();
+        let sender = thread::spawn(move || {
+            publish(&other, 0);
+            if other.bell.sleeping.load(Ordering::Relaxed) != 0 {
+                other.bell.wake();
+            }
+        });
+        let token = doze(&shared, 0);
+        sender.join().unwrap();
+        assert!(shared.rung_since(token), "rung_since");
+    });
+}

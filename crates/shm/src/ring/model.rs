@@ -1,0 +1,181 @@
+//! The ring under loom: every order of the two ends' steps, and every value that the memory
+//! model lets a load return.
+//!
+//! Payloads are plain memory, which loom does not see. So each cell and each unit of data has a
+//! shadow that loom does see: the sender writes it where it fills the payload, the receiver
+//! reads it while it holds the packet, and loom fails when the two are not ordered.
+
+use super::{CELLS, INLINE, Padded, Receiver, Ring, Sender, Slot, UNIT};
+use crate::sync::AtomicU32;
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use tern_device::{Gather, Payload};
+
+/// Three packets of two units each: the fourth has to wrap.
+const DATA: usize = 6 * UNIT;
+/// The longest packet of such a ring: two units.
+const LONG: usize = DATA / 4;
+
+struct Memory {
+    ring: Ring,
+    data: std::cell::UnsafeCell<[u8; DATA]>,
+    cells: [UnsafeCell<u8>; CELLS as usize],
+    units: [UnsafeCell<u8>; DATA / UNIT],
+}
+
+// SAFETY: `data` is only touched through the ring, whose rules are what is tested here.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn new() -> Arc<Memory> {
+        let slot = || Slot {
+            turn: AtomicU32::new(0),
+            len: 0,
+            offset: 0,
+            header: [0; 4],
+            inline: [0; INLINE],
+        };
+        Arc::new(Memory {
+            ring: Ring {
+                slots: std::array::from_fn(|_| slot()),
+                taken: Padded(AtomicU32::new(0)),
+            },
+            data: [0; DATA].into(),
+            cells: std::array::from_fn(|_| UnsafeCell::new(0)),
+            units: std::array::from_fn(|_| UnsafeCell::new(0)),
+        })
+    }
+
+    fn base(&self) -> *mut u8 {
+        self.data.get().cast()
+    }
+
+    /// The shadows of the units that `len` bytes at `start` lie in; none for inline payloads.
+    fn shadows(&self, start: *const u8, len: usize) -> &[UnsafeCell<u8>] {
+        match (start as usize).checked_sub(self.base() as usize) {
+            Some(offset) if offset < DATA => {
+                &self.units[offset / UNIT..(offset + len).div_ceil(UNIT)]
+            }
+            _ => &[],
+        }
+    }
+}
+
+/// Fills a payload with one value, and its shadows with it.
+struct Fill<'a> {
+    memory: &'a Memory,
+    cell: usize,
+    len: usize,
+    value: u8,
+}
+
+impl Gather for Fill<'_> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn write_to(&mut self, out: &mut [u8]) {
+        let shadows = self.memory.shadows(out.as_ptr(), out.len());
+        for shadow in shadows.iter().chain([&self.memory.cells[self.cell]]) {
+            // SAFETY: loom checks that nobody reads or writes it at the same time.
+            shadow.with_mut(|shadow| unsafe { *shadow = self.value });
+        }
+        out.fill(self.value);
+    }
+}
+
+/// Sends packets of the lengths given, the first with value 1, the next with 2, and so on.
+fn send_all(memory: &Memory, lengths: &[usize]) {
+    // SAFETY: the memory outlives the sender; there is one.
+    let sender = unsafe { Sender::new(&memory.ring, memory.base(), DATA) };
+    for (number, &len) in lengths.iter().enumerate() {
+        let value = number as u8 + 1;
+        let mut fill = Fill {
+            memory,
+            cell: number % CELLS as usize,
+            len,
+            value,
+        };
+        while sender
+            .send(&[value as u64; 4], Payload::Gather(&mut fill))
+            .is_none()
+        {
+            thread::yield_now();
+        }
+    }
+}
+
+fn receive_all(memory: &Memory, lengths: &[usize]) {
+    // SAFETY: the memory outlives the receiver; there is one.
+    let receiver = unsafe { Receiver::new(&memory.ring, memory.base(), DATA) };
+    for (number, &len) in lengths.iter().enumerate() {
+        let value = number as u8 + 1;
+        let (header, payload) = loop {
+            match receiver.peek() {
+                Some(packet) => break packet,
+                None => thread::yield_now(),
+            }
+        };
+        assert_eq!(*header, [value as u64; 4]);
+        assert_eq!(payload.len(), len);
+        assert!(payload.iter().all(|&byte| byte == value));
+        let shadows = memory.shadows(payload.as_ptr(), payload.len());
+        for shadow in shadows
+            .iter()
+            .chain([&memory.cells[number % CELLS as usize]])
+        {
+            // SAFETY: loom checks that nobody writes it at the same time.
+            assert_eq!(shadow.with(|shadow| unsafe { *shadow }), value);
+        }
+        receiver.release();
+    }
+    assert!(receiver.peek().is_none());
+}
+
+fn pass(lengths: &'static [usize]) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let memory = Memory::new();
+        let other = memory.clone();
+        let sender = thread::spawn(move || send_all(&other, lengths));
+        receive_all(&memory, lengths);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn short_packets_share_cells() {
+    pass(&[0, 1, INLINE, 7, 2]);
+}
+
+#[test]
+fn long_packets_share_the_data_area() {
+    pass(&[LONG, LONG, LONG, LONG, LONG]);
+}
+
+#[test]
+fn short_and_long_packets_mix() {
+    pass(&[LONG, 0, LONG, 3, LONG]);
+}
+
+/// The shadows must be able to fail: a receiver that gives a packet back before it has read it.
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn releasing_too_early_is_caught() {
+    loom::model(|| {
+        let memory = Memory::new();
+        let other = memory.clone();
+        let sender = thread::spawn(move || send_all(&other, &[1; 5]));
+        // SAFETY: as in `receive_all`.
+        let receiver = unsafe { Receiver::new(&memory.ring, memory.base(), DATA) };
+        while receiver.peek().is_none() {
+            thread::yield_now();
+        }
+        receiver.release();
+        // SAFETY: loom is to find that this is not so.
+        memory.cells[0].with(|shadow| unsafe { *shadow });
+        sender.join().unwrap();
+    });
+}

@@ -1,0 +1,117 @@
+//! The shared-memory device against the contract of all devices.
+
+use proptest::prelude::*;
+use rustix::fd::{AsFd, OwnedFd};
+use tern_device::conformance::{Action, Group, follow};
+use tern_device::{Device, Header, Payload, Sink};
+use tern_shm::Shm;
+
+/// Processes over one memfd. They live in one process here, with a mapping each.
+struct Segment {
+    memory: OwnedFd,
+    processes: u32,
+    ring_data: Option<usize>,
+}
+
+impl Segment {
+    fn new(processes: u32, ring_data: Option<usize>) -> Segment {
+        let memory = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::CLOEXEC);
+        Segment {
+            memory: memory.expect("a memfd"),
+            processes,
+            ring_data,
+        }
+    }
+}
+
+impl Group for Segment {
+    fn join(&self, me: u32) -> Box<dyn Device> {
+        let device = Shm::new(self.memory.as_fd(), me, self.processes, self.ring_data);
+        Box::new(device.expect("shared memory"))
+    }
+}
+
+fn usual(processes: u32) -> Box<dyn Group> {
+    Box::new(Segment::new(processes, None))
+}
+
+/// As little data area as there can be: it wraps with every few packets.
+fn narrow(processes: u32) -> Box<dyn Group> {
+    Box::new(Segment::new(processes, Some(1)))
+}
+
+mod with_usual_rings {
+    tern_device::conformance_tests!(super::usual);
+}
+
+mod with_narrow_rings {
+    tern_device::conformance_tests!(super::narrow);
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let size = prop_oneof![0..200usize, 0..3000usize, 0..100_000usize];
+    prop_oneof![
+        3 => (0..3u32, 0..3u32, size).prop_map(|(from, to, size)| Action::Send { from, to, size }),
+        1 => (0..3u32).prop_map(|who| Action::Poll { who }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_sequence_keeps_order(actions in prop::collection::vec(action(), 1..300)) {
+        follow(narrow, 3, &actions);
+    }
+
+    #[test]
+    fn any_sequence_keeps_order_in_usual_rings(actions in prop::collection::vec(action(), 1..300)) {
+        follow(usual, 3, &actions);
+    }
+}
+
+#[derive(Default)]
+struct Inbox(Vec<(u32, Vec<u8>)>);
+
+impl Sink for Inbox {
+    fn packet(&mut self, from: u32, _: &Header, payload: &[u8]) {
+        self.0.push((from, payload.to_vec()));
+    }
+}
+
+/// Shared memory needs no set-up, so a process may be sent to before it has started.
+#[test]
+fn a_packet_waits_for_a_process_that_starts_late() {
+    let group = Segment::new(2, None);
+    let early = group.join(0);
+    early
+        .copy_and_send(1, &[0; 4], Payload::Bytes(b"early"))
+        .expect("room");
+    let mut inbox = Inbox::default();
+    assert_eq!(group.join(1).poll(&mut inbox), 1);
+    assert_eq!(inbox.0, [(0, b"early".to_vec())]);
+}
+
+/// The last process finds all its structures inside the mapping.
+#[test]
+fn the_last_of_many_processes_is_reached() {
+    let group = Segment::new(512, None);
+    let (first, last) = (group.join(0), group.join(511));
+    let payload = vec![7; first.abilities().packet];
+    let taken = first.copy_and_send(511, &[0; 4], Payload::Bytes(&payload));
+    assert_eq!(taken, Some(payload.len()));
+    last.copy_and_send(0, &[0; 4], Payload::Bytes(b"back"))
+        .expect("room");
+    let mut inbox = Inbox::default();
+    assert_eq!(last.poll(&mut inbox) + first.poll(&mut inbox), 2);
+    assert_eq!(inbox.0, [(0, payload), (511, b"back".to_vec())]);
+}
+
+#[test]
+fn too_many_processes_are_refused_with_the_limit() {
+    let group = Segment::new(5000, None);
+    let refused = Shm::new(group.memory.as_fd(), 0, 5000, None);
+    let message = refused.err().expect("an error").to_string();
+    assert!(
+        message.contains("5000") && message.contains("4096"),
+        "{message}"
+    );
+}
