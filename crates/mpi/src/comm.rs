@@ -64,6 +64,37 @@ impl Comm {
         Rc::new(comm)
     }
 
+    /// What stands for a duplicate of `parent` that is being made.
+    pub fn before(parent: &Comm) -> Comm {
+        Comm {
+            handle: Cell::new(MPI_COMM_NULL),
+            context: parent.context,
+            id: ContextId::predefined(context::WORLD),
+            rank: parent.rank,
+            local: parent.local.clone(),
+            remote: parent.remote.clone(),
+            peers: parent.peers.clone(),
+            errhandler: parent.errhandler.clone(),
+            name: RefCell::default(),
+            attributes: Attributes::default(),
+            info: RefCell::default(),
+            topology: parent.topology.clone(),
+            buffer: RefCell::default(),
+        }
+    }
+
+    /// This communicator in place of `early`, which stood for it, with what the program has given
+    /// that one meanwhile.
+    pub fn after(self, early: &Comm) -> Comm {
+        self.handle.set(early.handle.get());
+        self.errhandler.replace(early.errhandler.borrow().clone());
+        self.name.replace(early.name.take());
+        early.info.take().iter().for_each(|(key, value)| info::put(&mut self.info.borrow_mut(), key, value));
+        self.attributes.values.borrow_mut().append(&mut early.attributes.values.borrow_mut());
+        self.buffer.replace(early.buffer.take());
+        self
+    }
+
     /// Its name for messages.
     pub fn label(&self) -> String {
         let name = self.name.borrow();

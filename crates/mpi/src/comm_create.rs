@@ -62,7 +62,11 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
     let copies = attribute::copy_all(&comm.attributes, comm.handle.get());
     let failed = copies.as_ref().err().cloned();
     let circle = comm.circle();
-    let handle = objects().comms.borrow_mut().reserve();
+    let early = Rc::new(Comm::before(&comm));
+    let handle = objects().comms.borrow_mut().insert_with(|handle| {
+        early.handle.set(handle);
+        early.clone()
+    });
     let parent = comm.clone();
     let task = task::start(async move {
         let made = duplicate(parent, circle, copies, info).await;
@@ -70,10 +74,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
             Ok(new) => (new, Ok(())),
             Err(error) => (None, Err(error)),
         };
-        let new = new.map(|new| {
-            new.handle.set(handle);
-            Rc::new(new)
-        });
+        let new = new.map(|new| Rc::new(new.after(&early)));
         objects().comms.borrow_mut().fill(handle, new);
         outcome
     });
@@ -106,7 +107,8 @@ pub fn comm_dup_with_info(comm: Rc<Comm>, info: Option<Rc<Info>>, newcomm: Out<u
     dup_blocking(comm, info::map_of(&info), newcomm)
 }
 
-/// MPI_Comm_idup: `newcomm` is set at once, and names the communicator when the request is complete.
+/// MPI_Comm_idup: `newcomm` is set at once. Until the request is complete it names a stand-in that
+/// cannot communicate; programs give it a name or an error handler.
 pub fn comm_idup(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) -> Result<()> {
     dup_nonblocking(comm, InfoMap::new(), newcomm, request)
 }

@@ -123,7 +123,7 @@ mod tests {
         let mut table = Table::new(Kind::Comm);
         let a = table.insert("a");
         assert_eq!(table.get(a), Some(&"a"));
-        assert!(a >= 4096 && a < 1 << 31);
+        assert!((4096..1 << 31).contains(&a));
         assert_eq!(table.remove(a), Some("a"));
         let b = table.insert("b");
         assert_ne!(a, b);
