@@ -29,7 +29,8 @@ pub use crate::type_query::{
 // Point-to-point (chapter 3) and requests.
 pub use crate::buffered::{
     bsend, bsend_init, buffer_attach, buffer_detach, buffer_flush, buffer_iflush,
-    comm_attach_buffer, comm_detach_buffer, comm_flush_buffer, comm_iflush_buffer, ibsend,
+    comm_attach_buffer, comm_detach_buffer, comm_flush_buffer, comm_iflush_buffer, ibsend, session_attach_buffer,
+    session_detach_buffer, session_flush_buffer, session_iflush_buffer,
 };
 pub use crate::completion::{
     cancel, request_free, request_get_status, request_get_status_all, request_get_status_any,

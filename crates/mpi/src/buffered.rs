@@ -8,7 +8,7 @@ use crate::args::{Out, OutCount};
 use crate::constants::*;
 use crate::error::Result;
 use crate::guarded::Guarded;
-use crate::objects::{Comm, Datatype};
+use crate::objects::{Comm, Datatype, Session};
 use crate::p2p::{persistent, send_bytes};
 use crate::request::Request;
 use crate::runtime::adi;
@@ -95,7 +95,8 @@ fn cost(bytes: usize) -> i64 {
 
 /// The buffer in charge of a communicator's buffered sends.
 fn pool_of(comm: &Comm) -> Option<Rc<Pool>> {
-    comm.buffer.borrow().clone().or_else(|| PROCESS.get().borrow().clone())
+    let own = comm.buffer.borrow().clone();
+    own.or_else(|| comm.local.session.as_ref()?.buffer.borrow().clone()).or_else(|| PROCESS.get().borrow().clone())
 }
 
 pub fn bsend(
@@ -153,7 +154,7 @@ pub fn bsend_init(
     Ok(())
 }
 
-type Place = RefCell<Option<Rc<Pool>>>;
+pub type Place = RefCell<Option<Rc<Pool>>>;
 
 fn attach(place: &Place, address: *mut u8, size: i64) -> Result<()> {
     if place.borrow().is_some() {
@@ -181,6 +182,15 @@ fn detach(place: &Place, address: Out<usize>, size: OutCount) -> Result<()> {
 /// Sends what is left in the process's buffer (MPI_Finalize).
 pub fn flush_all() {
     let pool = PROCESS.get().borrow().clone();
+    if let Some(pool) = pool {
+        pool.flush();
+    }
+}
+
+/// Sends what is left in a communicator's or a session's buffer, and detaches it, as the object is
+/// freed (section 3.6).
+pub fn release(place: &Place) {
+    let pool = place.borrow_mut().take();
     if let Some(pool) = pool {
         pool.flush();
     }
@@ -225,4 +235,16 @@ pub fn comm_flush_buffer(comm: Rc<Comm>) -> Result<()> {
 }
 pub fn comm_iflush_buffer(comm: Rc<Comm>, request: Out<usize>) -> Result<()> {
     iflush(&comm.buffer, request)
+}
+pub fn session_attach_buffer(session: Rc<Session>, buffer: *mut u8, size: i64) -> Result<()> {
+    attach(&session.buffer, buffer, size)
+}
+pub fn session_detach_buffer(session: Rc<Session>, buffer: Out<usize>, size: OutCount) -> Result<()> {
+    detach(&session.buffer, buffer, size)
+}
+pub fn session_flush_buffer(session: Rc<Session>) -> Result<()> {
+    flush(&session.buffer)
+}
+pub fn session_iflush_buffer(session: Rc<Session>, request: Out<usize>) -> Result<()> {
+    iflush(&session.buffer, request)
 }

@@ -130,7 +130,7 @@ impl Comm {
     /// Index of the local group's first process in [`Comm::circle`].
     pub fn own_offset(&self) -> usize {
         match self.sides() {
-            (first, Some(_)) if first != &*self.local => first.procs.len(),
+            (first, Some(_)) if !std::ptr::eq(first, &*self.local) => first.procs.len(),
             _ => 0,
         }
     }
@@ -284,6 +284,7 @@ fn lookup_freeable(handle: usize) -> Result<Rc<Comm>> {
 }
 
 fn forget(comm: Rc<Comm>, handle: Out<usize>) {
+    crate::buffered::release(&comm.buffer);
     on_free(&comm);
     objects().comms.borrow_mut().remove(handle.get());
     handle.set(MPI_COMM_NULL);

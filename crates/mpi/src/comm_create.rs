@@ -256,7 +256,7 @@ pub async fn split(comm: Rc<Comm>, color: i32, key: i32) -> Made {
             .map(|(given, rank)| (given[1], rank))
             .collect();
         members.sort_unstable();
-        Group::new(members.iter().map(|&(_, rank)| group.procs[rank]).collect())
+        group.derive(members.iter().map(|&(_, rank)| group.procs[rank]).collect())
     };
     let local = side(comm.own_offset(), &comm.local);
     let remote = comm.remote.as_ref().map(|remote| side(comm.remote_offset(), remote));
@@ -280,7 +280,7 @@ const RESOURCE: &str = "mpi_hw_resource_type";
 const SHARED_MEMORY: &str = "mpi_shared_memory";
 const PSET: &str = "mpi_pset_name";
 
-/// MPI_Comm_split_type (section 7.4.2). The one kind of resource that is told apart is the node,
+/// MPI_Comm_split_type (section 7.4.2). On an intercommunicator, both groups are split. The one kind of resource that is told apart is the node,
 /// whose processes can share memory.
 pub fn comm_split_type(
     comm: Rc<Comm>,
@@ -289,7 +289,6 @@ pub fn comm_split_type(
     info: Option<Rc<Info>>,
     newcomm: Out<usize>,
 ) -> Result<()> {
-    check_intra(&comm)?;
     let hints = info::map_of(&info);
     let by_node = node_of(runtime().me);
     let guided = info::find(&hints, RESOURCE) == Some(SHARED_MEMORY);
@@ -329,7 +328,8 @@ fn node_of(proc: Proc) -> i32 {
 
 /// How one side of a new intercommunicator sees it before it exists.
 struct Side {
-    /// The local group.
+    group: Rc<Group>,
+    /// Its processes.
     circle: Circle,
     /// Index of the leader in it.
     leader: usize,
@@ -357,7 +357,7 @@ async fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
     if let Some(error) = failure {
         return Err(error);
     }
-    let local = Group::new(side.circle.procs.to_vec());
+    let local = side.group;
     let remote = Group::new(remote);
     if remote.procs.is_empty() {
         return err!(MPI_ERR_OTHER, "the leader of the local group could not reach the remote group");
@@ -411,7 +411,8 @@ pub fn intercomm_create(
     let leaders = (local_comm.rank == local_leader).then(reach);
     let errhandler = inherited(&local_comm);
     let circle = local_comm.circle();
-    let side = Side { circle, leader: local_leader as usize, leaders, tag: tag as u32 };
+    let group = local_comm.local.clone();
+    let side = Side { group, circle, leader: local_leader as usize, leaders, tag: tag as u32 };
     give(newintercomm, run(connect(side, errhandler)))
 }
 
@@ -440,7 +441,7 @@ pub fn intercomm_create_from_groups(
         Ok(leaders(BOOTSTRAP, reserved_tag(tag ^ 1), me, other))
     };
     let leaders = (leader == me).then(reach);
-    let side = Side { circle, leader: local_leader as usize, leaders, tag };
+    let side = Side { group: local_group, circle, leader: local_leader as usize, leaders, tag };
     let made = run(connect(side, errhandler))?;
     if let Some(made) = &made {
         *made.info.borrow_mut() = info::map_of(&info);

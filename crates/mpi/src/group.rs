@@ -63,31 +63,31 @@ impl Group {
     pub fn union(&self, other: &Group) -> Rc<Group> {
         let ranks = Ranks::of(self);
         let more = other.procs.iter().filter(|&&p| !ranks.has(p));
-        Group::new(self.procs.iter().chain(more).copied().collect())
+        self.derive(self.procs.iter().chain(more).copied().collect())
     }
 
     /// This group's processes that `other` has too.
     pub fn intersection(&self, other: &Group) -> Rc<Group> {
         let ranks = Ranks::of(other);
-        Group::new(self.procs.iter().copied().filter(|&p| ranks.has(p)).collect())
+        self.derive(self.procs.iter().copied().filter(|&p| ranks.has(p)).collect())
     }
 
     /// This group's processes that `other` does not have.
     pub fn difference(&self, other: &Group) -> Rc<Group> {
         let ranks = Ranks::of(other);
-        Group::new(self.procs.iter().copied().filter(|&p| !ranks.has(p)).collect())
+        self.derive(self.procs.iter().copied().filter(|&p| !ranks.has(p)).collect())
     }
 
     /// The processes of `ranks`, in that order. Ranks must be valid and distinct.
     pub fn include(&self, ranks: &[i32]) -> Result<Rc<Group>> {
         self.check_distinct(ranks)?;
-        Ok(Group::new(ranks.iter().map(|&r| self.procs[r as usize]).collect()))
+        Ok(self.derive(ranks.iter().map(|&r| self.procs[r as usize]).collect()))
     }
 
     /// All processes but those of `ranks`, in this group's order.
     pub fn exclude(&self, ranks: &[i32]) -> Result<Rc<Group>> {
         let gone = self.check_distinct(ranks)?;
-        Ok(Group::new(self.procs.iter().zip(gone).filter(|(_, gone)| !gone).map(|(&p, _)| p).collect()))
+        Ok(self.derive(self.procs.iter().zip(gone).filter(|(_, gone)| !gone).map(|(&p, _)| p).collect()))
     }
 
     /// Marks the ranks that are named. MPI_ERR_RANK for one that does not exist or comes twice.

@@ -10,15 +10,20 @@ use tern_adi::Proc;
 use tern_coll::Peers;
 
 /// An ordered set of processes (MPI 5.0 section 7.2.1).
-#[derive(Debug, PartialEq, Eq)]
 pub struct Group {
     /// Process of each rank.
     pub procs: Rc<[Proc]>,
+    /// The session that it was derived from, if any (section 11.3).
+    pub session: Option<Rc<Session>>,
 }
 
 impl Group {
     pub fn new(procs: Vec<Proc>) -> Rc<Group> {
-        Rc::new(Group { procs: procs.into() })
+        Rc::new(Group { procs: procs.into(), session: None })
+    }
+    /// A group derived from this one.
+    pub fn derive(&self, procs: Vec<Proc>) -> Rc<Group> {
+        Rc::new(Group { procs: procs.into(), session: self.session.clone() })
     }
     pub fn size(&self) -> i32 {
         self.procs.len() as i32
@@ -187,6 +192,8 @@ pub struct Session {
     pub errhandler: RefCell<Rc<Errhandler>>,
     pub info: RefCell<InfoMap>,
     pub thread_level: i32,
+    /// Buffer for buffered sends in communicators derived from it (section 3.6).
+    pub buffer: RefCell<Option<Rc<crate::buffered::Pool>>>,
 }
 
 /// Every object of this process, by handle; reached as [`objects`].

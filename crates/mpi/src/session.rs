@@ -65,6 +65,7 @@ pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session:
             errhandler: RefCell::new(errhandler),
             info: RefCell::new(used),
             thread_level,
+            buffer: RefCell::default(),
         })
     }));
     Ok(())
@@ -72,7 +73,8 @@ pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session:
 
 /// MPI_Session_finalize: what this process has sent is on its way first.
 pub fn session_finalize(session: Out<usize>) -> Result<()> {
-    lookup(session.get())?;
+    let found = lookup(session.get())?;
+    crate::buffered::release(&found.buffer);
     adi().wait_until(&mut || adi().is_flushed());
     objects().sessions.borrow_mut().remove(session.get());
     session.set(MPI_SESSION_NULL);
@@ -119,8 +121,9 @@ pub fn session_get_pset_info(_session: Rc<Session>, pset_name: &str, info: Out<u
 }
 
 /// MPI_Group_from_session_pset
-pub fn group_from_session_pset(_session: Rc<Session>, pset_name: &str, newgroup: Out<usize>) -> Result<()> {
-    newgroup.set(hand_out(members(pset_name)?));
+pub fn group_from_session_pset(session: Rc<Session>, pset_name: &str, newgroup: Out<usize>) -> Result<()> {
+    let procs = members(pset_name)?.procs.clone();
+    newgroup.set(hand_out(Rc::new(Group { procs, session: Some(session) })));
     Ok(())
 }
 

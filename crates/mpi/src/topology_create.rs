@@ -8,7 +8,7 @@ use crate::context::allocate;
 use crate::error::Result;
 use crate::exchange::{pack, unpack};
 use crate::info;
-use crate::objects::{Comm, Group, Info};
+use crate::objects::{Comm, Info};
 use crate::task::run;
 use crate::topology::{Topology, coordinates, grid};
 use std::rc::Rc;
@@ -22,7 +22,7 @@ fn check_intra(comm: &Comm) -> Result<()> {
 
 /// A communicator of the first `size` processes of `comm`, with a topology.
 fn with_topology(comm: Rc<Comm>, size: i32, topology: Topology, newcomm: Out<usize>) -> Result<()> {
-    let group = Group::new(comm.local.procs[..size as usize].to_vec());
+    let group = comm.local.derive(comm.local.procs[..size as usize].to_vec());
     give(run(subset(comm, group))?, Some(topology), newcomm)
 }
 
