@@ -17,6 +17,12 @@ pub struct Group {
     pub session: Option<Rc<Session>>,
 }
 
+impl std::fmt::Debug for Group {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.procs.fmt(f)
+    }
+}
+
 impl Group {
     pub fn new(procs: Vec<Proc>) -> Rc<Group> {
         Rc::new(Group { procs: procs.into(), session: None })
