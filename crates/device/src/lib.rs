@@ -109,6 +109,9 @@ pub trait Device {
     /// function that is called without the library's lock.
     fn sleep(&self, token: u32, timeout: std::time::Duration);
 
+    /// How many processes that share this one's cores do not sleep, about.
+    fn awake(&self) -> u32;
+
     /// Says that this thread no longer sleeps, nor is about to.
     fn end_sleep(&self);
 

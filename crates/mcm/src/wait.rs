@@ -19,13 +19,22 @@ pub enum Step {
 pub struct Patience {
     pub spins: u32,
     pub yields: u32,
+    /// With more processes awake than this, nobody spins.
+    pub cores: u32,
 }
 
 impl Patience {
-    /// For `ranks` processes that share `cores` cores: with a core for each, spinning costs
-    /// nobody anything and answers fastest; else a spin only delays the one that is waited for.
+    /// For `ranks` processes that share `cores` cores. With a core for each, spinning costs nobody
+    /// anything and answers fastest. With fewer, a spin delays whoever is waited for, unless the
+    /// others sleep; and two that are awake may still share a core, so it is short. Yielding passes
+    /// the core on for a microsecond or so; a sleep costs ten times that and more to wake from, so
+    /// it is for those that wait really long.
     pub fn new(ranks: u32, cores: u32) -> Patience {
-        if ranks <= cores { Patience { spins: 20_000, yields: 100 } } else { Patience { spins: 0, yields: 20 } }
+        if ranks <= cores {
+            Patience { spins: 20_000, yields: 100, cores: u32::MAX }
+        } else {
+            Patience { spins: 200, yields: 300, cores }
+        }
     }
 }
 
@@ -44,8 +53,9 @@ impl Mcm {
                 Step::Moved => idle = 0,
                 Step::Idle => {
                     idle += 1;
-                    if idle > self.patience.spins {
-                        if self.yield_or_sleep(idle - self.patience.spins, &mut step) {
+                    let spins = self.spins();
+                    if idle > spins {
+                        if self.yield_or_sleep(idle - spins, &mut step) {
                             return;
                         }
                     } else {
@@ -55,6 +65,13 @@ impl Mcm {
                 }
             }
         }
+    }
+
+    /// Looks to spin for, as things are now.
+    #[inline]
+    fn spins(&self) -> u32 {
+        let crowded = self.patience.cores != u32::MAX && self.device().awake() > self.patience.cores;
+        if crowded { 0 } else { self.patience.spins }
     }
 
     /// The slower part of waiting. Returns true when `step` said `Done`.

@@ -162,7 +162,17 @@ impl Device for Shm {
     }
 
     fn sleep(&self, token: u32, timeout: Duration) {
+        let sleepers = &self.segment.node().sleepers;
+        // Relaxed: a hint for those that wait; nothing depends on it.
+        sleepers.fetch_add(1, Ordering::Relaxed);
         self.segment.process(self.me).bell.sleep(token, self.barrier, timeout);
+        sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn awake(&self) -> u32 {
+        let sleepers = self.segment.node().sleepers.load(Ordering::Relaxed);
+        self.segment.geometry.processes.saturating_sub(sleepers)
     }
 
     fn end_sleep(&self) {

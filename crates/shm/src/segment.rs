@@ -3,7 +3,7 @@
 
 use crate::bell::Bell;
 use crate::ring::{CELLS, Ring};
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU32, AtomicU64};
 use rustix::fd::BorrowedFd;
 use rustix::{fs, io, mm};
 
@@ -12,6 +12,13 @@ const PAGE: usize = 4096;
 pub const AREAS: u32 = 64;
 /// Bytes of one area: cells in the first page, then two buffers.
 pub const AREA: usize = PAGE + 2 * 32 * 1024;
+
+/// What all processes of the node share.
+#[repr(C, align(128))]
+pub struct Node {
+    /// Processes that sleep.
+    pub sleepers: AtomicU32,
+}
 
 /// What peers need of a process before anything else.
 #[repr(C)]
@@ -53,10 +60,11 @@ impl Geometry {
         self.process_len() + AREAS as usize * AREA + rings
     }
     pub fn total(&self) -> usize {
-        self.block_len() * self.processes as usize
+        self.block(self.processes)
     }
+    /// After a page for [`Node`], a block for each process.
     fn block(&self, process: u32) -> usize {
-        self.block_len() * process as usize
+        PAGE + self.block_len() * process as usize
     }
     fn area(&self, process: u32, index: u32) -> usize {
         self.block(process) + self.process_len() + index as usize * AREA
@@ -90,6 +98,11 @@ impl Segment {
         debug_assert!(offset < self.geometry.total());
         // SAFETY: offsets come from `geometry` and lie inside the mapping.
         unsafe { self.base.add(offset) }
+    }
+
+    pub fn node(&self) -> &Node {
+        // SAFETY: mapped while self lives; all fields are atomics that begin as zeros.
+        unsafe { &*self.at(0).cast() }
     }
 
     pub fn process(&self, process: u32) -> &Process {
