@@ -131,7 +131,7 @@ fn die(scope: &Scope, function: &str, error: &Error, handler: &str) -> ! {
     if let Some(advice) = advice(class) {
         text.push_str(&format!("  What to try: {advice}\n"));
     }
-    text.push_str(&format!("  The error handler is {handler}: the job ends.\n"));
+    text.push_str(&format!("  The error handler is {handler}: the job ends."));
     crate::abort::abort(if (1..=255).contains(&class) { class } else { 1 }, &text)
 }
 

@@ -58,7 +58,11 @@ fn environment() -> Rc<Info> {
         let args: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
         Rc::new(Info { handle: Cell::new(MPI_INFO_ENV), map: RefCell::new(describe(&args)) })
     };
-    ENV.get().get_or_init(new).clone()
+    match crate::runtime::installed() {
+        Some(_) => ENV.get().get_or_init(new).clone(),
+        // Not all of it is known yet.
+        None => new(),
+    }
 }
 
 /// The reserved keys that are known of a process with these arguments.
