@@ -61,10 +61,9 @@ part() {
 }
 
 cd "$root"
-# The library that is tested is the one that is installed.
-export TERN_LIBRARY="$prefix/lib/libmpi_abi.so.1"
 part "lints" cargo clippy --workspace --all-targets -- -D warnings
-part "tests of the crates" cargo test --workspace --no-fail-fast
+# The library that is tested is the one that is installed.
+part "tests of the crates" env TERN_TEST_LIBRARY="$prefix/lib/libmpi_abi.so.1" cargo test --workspace --no-fail-fast
 part "C programs" tests/run.sh "$prefix"
 for test in tests/*-test.sh; do
     [ -e "$test" ] || continue

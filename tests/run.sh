@@ -10,7 +10,7 @@
 #   // flags: -lm            more arguments for mpicc
 #   // mpiexec: -env A=B     more arguments for mpiexec
 #   // needs: COMMAND        skipped, aloud, where that shell command fails
-# Exit code: 0 when nothing failed.
+# TERN_TEST_DIR: where programs and logs go [target/tests-c]. Exit code: 0 when nothing failed.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

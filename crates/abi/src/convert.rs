@@ -48,8 +48,8 @@ handles! {
 pub fn session(name: &str, handle: usize) -> Result<Rc<Session>> {
     match objects().sessions.borrow().get(handle) {
         Some(session) => Ok(session.clone()),
-        None if handle == MPI_SESSION_NULL => refuse(MPI_ERR_SESSION, format!("{name} is MPI_SESSION_NULL")),
-        None => refuse(MPI_ERR_SESSION, format!("{name} is {handle:#x}, which is not a session, or one that was finalized")),
+        None if handle == MPI_SESSION_NULL => refuse(MPI_ERR_SESSION, format!("argument {name} is MPI_SESSION_NULL")),
+        None => refuse(MPI_ERR_SESSION, format!("argument {name} is {handle:#x}, which is not a session, or one that was finalized")),
     }
 }
 
@@ -64,9 +64,9 @@ pub fn committed(name: &str, handle: usize) -> Result<Rc<Datatype>> {
 fn not_committed<T>(name: &str, datatype: &Datatype) -> Result<T> {
     let label = datatype.name.borrow();
     if datatype.predefined {
-        return refuse(MPI_ERR_TYPE, format!("{name} is {label}, which the Fortran compiler of this program lacks"));
+        return refuse(MPI_ERR_TYPE, format!("argument {name} is {label}, which the Fortran compiler of this program lacks"));
     }
-    refuse(MPI_ERR_TYPE, format!("{name} is a datatype that is not committed: call MPI_Type_commit first"))
+    refuse(MPI_ERR_TYPE, format!("argument {name} is a datatype that is not committed: call MPI_Type_commit first"))
 }
 
 /// What stands for a datatype that is not significant.
@@ -105,7 +105,7 @@ pub fn size(name: &str, size: c_int) -> Result<i32> {
 
 #[cold]
 fn negative<T>(class: i32, name: &str, value: i64) -> Result<T> {
-    refuse(class, format!("{name} is {value}, but must not be negative"))
+    refuse(class, format!("argument {name} is {value}, but must not be negative"))
 }
 
 #[inline(always)]
@@ -114,7 +114,7 @@ pub fn dest(name: &str, rank: i32, comm: &Comm) -> Result<i32> {
     if (rank as u32) < size as u32 || rank == MPI_PROC_NULL {
         return Ok(rank);
     }
-    bad_rank(MPI_ERR_RANK, name, rank, size, " or MPI_PROC_NULL")
+    bad_rank(MPI_ERR_RANK, name, rank, size, "; or MPI_PROC_NULL")
 }
 
 #[inline(always)]
@@ -123,7 +123,7 @@ pub fn source(name: &str, rank: i32, comm: &Comm) -> Result<i32> {
     if (rank as u32) < size as u32 || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL {
         return Ok(rank);
     }
-    bad_rank(MPI_ERR_RANK, name, rank, size, ", MPI_ANY_SOURCE or MPI_PROC_NULL")
+    bad_rank(MPI_ERR_RANK, name, rank, size, "; or MPI_ANY_SOURCE or MPI_PROC_NULL")
 }
 
 #[inline(always)]
@@ -144,12 +144,12 @@ pub fn root(name: &str, root: i32, comm: &Comm) -> Result<i32> {
     if root == MPI_ROOT || root == MPI_PROC_NULL {
         return Ok(root);
     }
-    bad_rank(MPI_ERR_ROOT, name, root, size, ", MPI_ROOT or MPI_PROC_NULL")
+    bad_rank(MPI_ERR_ROOT, name, root, size, "; or MPI_ROOT or MPI_PROC_NULL")
 }
 
 #[cold]
 fn bad_rank<T>(class: i32, name: &str, rank: i32, size: i32, others: &str) -> Result<T> {
-    refuse(class, format!("{name} is {rank}, but the group has {size} processes: 0 to {}{others}", size - 1))
+    refuse(class, format!("argument {name} is {rank}, but ranks go from 0 to {} here{others}", size - 1))
 }
 
 #[inline(always)]
@@ -159,12 +159,12 @@ pub fn send_tag(name: &str, tag: i32) -> Result<i32> {
 
 #[inline(always)]
 pub fn recv_tag(name: &str, tag: i32) -> Result<i32> {
-    if tag >= 0 || tag == MPI_ANY_TAG { Ok(tag) } else { bad_tag(name, tag, " or MPI_ANY_TAG") }
+    if tag >= 0 || tag == MPI_ANY_TAG { Ok(tag) } else { bad_tag(name, tag, "; or MPI_ANY_TAG") }
 }
 
 #[cold]
 fn bad_tag<T>(name: &str, tag: i32, others: &str) -> Result<T> {
-    refuse(MPI_ERR_TAG, format!("{name} is {tag}, but tags go from 0 to {}{others}", i32::MAX))
+    refuse(MPI_ERR_TAG, format!("argument {name} is {tag}, but tags go from 0 to {}{others}", i32::MAX))
 }
 
 // -- Where parameters of rooted collectives are significant --
@@ -199,7 +199,7 @@ pub fn recv_buffer(name: &str, buffer: *mut u8, count: i64, datatype: Option<&Rc
     if !buffer.is_null() || count == 0 || datatype.is_some_and(|t| !t.predefined) {
         return Ok(buffer);
     }
-    refuse(MPI_ERR_BUFFER, format!("{name} is a null pointer, but {count} elements are to be there"))
+    refuse(MPI_ERR_BUFFER, format!("argument {name} is a null pointer, but {count} elements are to be there"))
 }
 
 #[inline(always)]
@@ -227,14 +227,14 @@ pub fn recv_buffer_or_in_place(
     if !comm.is_inter() {
         return Ok(buffer);
     }
-    refuse(MPI_ERR_BUFFER, format!("{name} is MPI_IN_PLACE, which intercommunicators do not have"))
+    refuse(MPI_ERR_BUFFER, format!("argument {name} is MPI_IN_PLACE, which intercommunicators do not have"))
 }
 
 // -- Pointers --
 
 #[cold]
 fn null<T>(name: &str) -> Result<T> {
-    refuse(MPI_ERR_ARG, format!("{name} is a null pointer"))
+    refuse(MPI_ERR_ARG, format!("argument {name} is a null pointer"))
 }
 
 /// # Safety
@@ -351,7 +351,7 @@ pub fn no_handles() -> Handles {
 /// `status` is MPI_STATUS_IGNORE or valid for reads and writes of a status.
 pub unsafe fn status(name: &str, status: Ptr) -> Result<StatusOut> {
     if status.is_null() {
-        return refuse(MPI_ERR_ARG, format!("{name} is MPI_STATUS_IGNORE, but a status is needed"));
+        return refuse(MPI_ERR_ARG, format!("argument {name} is MPI_STATUS_IGNORE, but a status is needed"));
     }
     // SAFETY: passed on to the caller.
     Ok(unsafe { face::status(status) })
@@ -365,7 +365,7 @@ pub unsafe fn string<'a>(name: &str, string: Ptr) -> Result<&'a str> {
     }
     // SAFETY: passed on to the caller.
     let string = unsafe { CStr::from_ptr(string.cast::<c_char>()) };
-    string.to_str().or_else(|_| refuse(MPI_ERR_ARG, format!("{name} is {string:?}, which is not UTF-8")))
+    string.to_str().or_else(|_| refuse(MPI_ERR_ARG, format!("argument {name} is {string:?}, which is not UTF-8")))
 }
 
 /// # Safety

@@ -6,9 +6,9 @@ mod generator;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The library that TERN_LIBRARY names, else that of this profile, built if it is not.
+/// The library that TERN_TEST_LIBRARY names, else that of this profile, built if it is not.
 fn library() -> PathBuf {
-    if let Some(library) = std::env::var_os("TERN_LIBRARY") {
+    if let Some(library) = std::env::var_os("TERN_TEST_LIBRARY") {
         return library.into();
     }
     let mut command = Command::new(env!("CARGO"));

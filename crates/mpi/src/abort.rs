@@ -16,3 +16,33 @@ pub fn abort(code: i32, text: &str) -> ! {
     }
     std::process::exit(code)
 }
+
+/// From now on a panic says where it happened and in which rank, before it ends the process.
+pub fn report_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let rank = installed().map(|runtime| runtime.me);
+        let place = panic.location().map_or_else(|| "an unknown place".into(), |at| at.to_string());
+        let text = defect(rank, &place, panic.payload_as_str().unwrap_or("no message"));
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }));
+}
+
+fn defect(rank: Option<u32>, place: &str, message: &str) -> String {
+    let rank = rank.map_or_else(|| "this process".into(), |rank| format!("rank {rank}"));
+    format!(
+        "tern: internal error in {rank} at {place}: {message}\n\
+         tern: this is a defect of Tern and ends the job; please report it with these lines\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defect_is_told_with_rank_and_place() {
+        let text = defect(Some(3), "src/a.rs:7:1", "no such thing");
+        assert!(text.starts_with("tern: internal error in rank 3 at src/a.rs:7:1: no such thing\n"));
+        assert!(text.ends_with('\n') && text.contains("report"));
+    }
+}

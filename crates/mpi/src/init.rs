@@ -65,6 +65,7 @@ pub fn release() {
 
 /// Finds the job and joins its shared memory.
 fn start() -> Result<Runtime> {
+    crate::abort::report_panics();
     let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
     let mcm = Mcm::open(&job)
         .map_err(|e| Error::new(MPI_ERR_NO_MEM, format!("the job's shared memory: {e}")))?;

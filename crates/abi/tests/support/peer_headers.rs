@@ -12,8 +12,10 @@ pub fn find(name: &str, package: &str) -> Option<PathBuf> {
         }
         return skip(name, "TERN_PEERS_DIR has no mpi_abi.h of it");
     }
+    // Where `make bench` and tests/same-binary-test.sh install them.
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers").join(name);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pypi").join(name);
-    if let Some(found) = search(&dir, 8) {
+    if let Some(found) = search(&installed, 8).or_else(|| search(&dir, 8)) {
         return Some(found);
     }
     match download(package, &dir) {

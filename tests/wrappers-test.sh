@@ -1,0 +1,90 @@
+#!/bin/sh
+# The compiler wrappers, the pkg-config file, and installing into another place.
+# Usage: tests/wrappers-test.sh PREFIX
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT INT TERM
+cd "$place"
+unset CC CXX TERN_CC TERN_CXX
+failed=0
+
+# expect WHAT PATTERN COMMAND...: the output of the command matches the whole-line pattern.
+expect() {
+    what=$1 pattern=$2
+    shift 2
+    said=$("$@" 2>&1) || true
+    if printf '%s\n' "$said" | grep -qx -e "$pattern"; then
+        echo "ok   $what"
+    else
+        failed=1
+        echo "FAIL $what: $* said: $said"
+    fi
+}
+
+cat > c.c <<'C'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int major, minor;
+    MPI_Init(&argc, &argv);
+    MPI_Abi_get_version(&major, &minor);
+    printf("C %d.%d\n", major, minor);
+    return MPI_Finalize();
+}
+C
+cat > cxx.cc <<'C'
+#include <mpi.h>
+#include <iostream>
+#include <vector>
+int main(int argc, char **argv)
+{
+    std::vector<int> all(1);
+    MPI_Init(&argc, &argv);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.data(), 1, MPI_INT, MPI_COMM_SELF);
+    std::cout << "C++ " << all.size() << std::endl;
+    return MPI_Finalize();
+}
+C
+
+for name in mpicc mpicc_abi; do
+    expect "$name compiles and links" "" "$prefix/bin/$name" c.c -o c
+    expect "what $name made runs" "C 1.0" ./c
+done
+for name in mpicxx mpic++ mpicxx_abi mpiCC; do
+    expect "$name compiles and links" "" "$prefix/bin/$name" cxx.cc -o cxx
+    expect "what $name made runs" "C++ 1" ./cxx
+done
+expect "-c does not link" "" "$prefix/bin/mpicc" -c c.c -o c.o
+expect "objects are linked" "" "$prefix/bin/mpicc" c.o -o c2
+expect "what was linked runs" "C 1.0" ./c2
+expect "-E only preprocesses" ".*MPI_Init(&argc, &argv);.*" "$prefix/bin/mpicc" -E c.c
+expect "--version asks the compiler" "cc .*" "$prefix/bin/mpicc" --version
+expect "-show when linking" "cc -I$prefix/include c.c -L$prefix/lib .*-lmpi_abi" "$prefix/bin/mpicc" -show c.c
+expect "-show when compiling" "cc -I$prefix/include -c c.c" "$prefix/bin/mpicc" -show -c c.c
+expect "TERN_CC" "gcc -O1 -I.* c.c -L.*" env TERN_CC="gcc -O1" "$prefix/bin/mpicc" -show c.c
+expect "CC" "gcc -I.* c.c -L.*" env CC=gcc "$prefix/bin/mpicc" -show c.c
+expect "CC that is a wrapper" "cc -I.* c.c -L.*" env CC="$prefix/bin/mpicc" "$prefix/bin/mpicc" -show c.c
+expect "-cc=" "gcc -I.* c.c -L.*" "$prefix/bin/mpicc" -cc=gcc -show c.c
+expect "through a symbolic link" "cc -I$prefix/include -c c.c" sh -c "ln -s $prefix/bin/mpicc mpicc; ./mpicc -show -c c.c"
+expect "LD_LIBRARY_PATH goes first (RUNPATH)" ".*RUNPATH.*$prefix/lib.*" readelf -d c
+
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+for name in tern mpi_abi; do
+    # shellcheck disable=SC2046
+    expect "pkg-config $name" "" cc c.c -o c3 $(pkg-config --cflags --libs $name)
+    expect "what pkg-config $name made runs" "C 1.0" ./c3
+done
+
+# An installation that is moved afterwards, as packages are.
+mkdir built
+cp "$prefix/lib/libmpi_abi.so.1" built/libmpi_abi.so
+cp "$prefix/bin/mpiexec" built/mpiexec
+expect "installing with DESTDIR" "" "$root/scripts/install.sh" built /opt/tern "$place/dest"
+mv dest/opt/tern moved
+expect "a moved installation compiles" "" moved/bin/mpicc c.c -o c4
+expect "what it made runs" "C 1.0" ./c4
+exit $failed
