@@ -86,7 +86,9 @@ fn in_status(failed: Vec<(usize, Box<Error>)>, statuses: StatusesOut, count: usi
             status.set_with_error(&RawStatus { error: MPI_SUCCESS, ..raw });
         }
     }
-    Err(Error::new(MPI_ERR_IN_STATUS, message))
+    let mut error = Error::new(MPI_ERR_IN_STATUS, message);
+    error.comm = first.comm.clone();
+    Err(error)
 }
 
 pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<()> {

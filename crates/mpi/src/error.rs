@@ -1,15 +1,20 @@
 //! Errors of MPI calls: a class of the standard and a message that a person can act on.
 
 use crate::constants::*;
+use crate::objects::Comm;
 use std::fmt;
+use std::rc::Rc;
 
 /// An error on its way to the error handler (MPI 5.0 section 9.3).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Error {
     /// Error code returned to the program: the class itself, or a code of the user's.
     pub code: i32,
     /// What failed, with which values, and what to try.
     pub message: String,
+    /// The communicator whose error handler is in charge, where the call does not name it: that
+    /// of a request which the call has ended.
+    pub comm: Option<Rc<Comm>>,
 }
 
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -17,11 +22,17 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 impl Error {
     /// An error of class `class` (`MPI_ERR_…`).
     pub fn new(class: i32, message: impl Into<String>) -> Box<Error> {
-        Box::new(Error { code: class, message: message.into() })
+        Box::new(Error { code: class, message: message.into(), comm: None })
     }
     /// A code that user code returned (callbacks): passed on as it is.
     pub fn from_code(code: i32, message: impl Into<String>) -> Box<Error> {
-        Box::new(Error { code, message: message.into() })
+        Box::new(Error { code, message: message.into(), comm: None })
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error {}: {}", self.code, self.message)
     }
 }
 

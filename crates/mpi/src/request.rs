@@ -120,6 +120,15 @@ impl Request {
 
     /// Ends a complete operation: what it held is free, a persistent one is inactive.
     pub fn finish(&self) -> Outcome {
+        let mut outcome = self.end();
+        if let Some(error) = &mut outcome.error {
+            // The handle may be gone when the error is raised.
+            error.comm = self.comm().cloned();
+        }
+        outcome
+    }
+
+    fn end(&self) -> Outcome {
         match self {
             Request::Transfer { id, receive, .. } => transfer_outcome(adi().take(*id), *receive),
             Request::Complete => Outcome::success(RawStatus::empty()),
