@@ -1,0 +1,81 @@
+//! User memory that tells when a byte was written that should not have been.
+
+use std::rc::Rc;
+use tern_adi::Data;
+use tern_layout::{Basic, Type};
+
+/// What memory holds that nothing has been received into.
+const UNTOUCHED: u8 = 0xee;
+/// Bytes of data, and from the start of one element to the next, of the layout with gaps.
+const BLOCK: usize = 3;
+const STRIDE: usize = 5;
+
+/// Memory for `len` bytes of data, dense or with gaps between them.
+pub struct Buffer {
+    memory: Box<[u8]>,
+    len: usize,
+    gaps: bool,
+}
+
+fn layout_with_gaps() -> Rc<Type> {
+    let block = Type::contiguous(BLOCK as i64, &Type::basic(Basic::Byte)).unwrap();
+    Type::resized(0, STRIDE as i64, &block).unwrap()
+}
+
+/// A length as [`Buffer`] rounds it.
+pub fn whole(len: usize, gaps: bool) -> usize {
+    if gaps { len.next_multiple_of(BLOCK) } else { len }
+}
+
+impl Buffer {
+    /// Data with gaps has a multiple of three bytes: `len` is rounded up.
+    pub fn new(len: usize, gaps: bool) -> Buffer {
+        let len = whole(len, gaps);
+        let size = if gaps { len / BLOCK * STRIDE } else { len };
+        Buffer { memory: vec![UNTOUCHED; size].into(), len, gaps }
+    }
+
+    pub fn holding(bytes: &[u8], gaps: bool) -> Buffer {
+        let mut buffer = Buffer::new(bytes.len(), gaps);
+        for (at, byte) in bytes.iter().enumerate() {
+            let place = buffer.place(at);
+            buffer.memory[place] = *byte;
+        }
+        buffer
+    }
+
+    fn place(&self, at: usize) -> usize {
+        if self.gaps { at / BLOCK * STRIDE + at % BLOCK } else { at }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn data(&mut self) -> Data {
+        let base = self.memory.as_mut_ptr();
+        if self.gaps {
+            Data::new(base, (self.len / BLOCK) as i64, &layout_with_gaps())
+        } else {
+            Data::Bytes(base, self.len)
+        }
+    }
+
+    /// Panics unless the data begins with `bytes`, and nothing else was written.
+    pub fn check(&self, bytes: &[u8]) {
+        let mut expected = Buffer::new(self.len, self.gaps);
+        for (at, byte) in bytes.iter().enumerate() {
+            let place = expected.place(at);
+            expected.memory[place] = *byte;
+        }
+        if let Some(at) = (0..self.memory.len()).find(|&at| self.memory[at] != expected.memory[at]) {
+            panic!(
+                "byte {at} of {} is {:#x}, expected {:#x}; {} bytes should have been received",
+                self.memory.len(),
+                self.memory[at],
+                expected.memory[at],
+                bytes.len()
+            );
+        }
+    }
+}

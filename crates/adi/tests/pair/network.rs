@@ -1,0 +1,135 @@
+//! A network in memory that is as unkind as the contract of devices allows: short queues, packets
+//! taken in part, peers polled in any order and not always. All of it follows from one seed.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+use tern_device::{Abilities, Device, Header, Payload, Sink};
+
+/// How unkind.
+#[derive(Clone, Copy, Debug)]
+pub struct Manners {
+    pub seed: u64,
+    /// Payload bytes of a packet at most.
+    pub packet: usize,
+    /// Packets under way from one process to another at most.
+    pub queue: usize,
+}
+
+/// A xorshift generator.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) % limit
+    }
+}
+
+type Packets = VecDeque<(Header, Vec<u8>)>;
+
+struct Network {
+    manners: Manners,
+    random: Random,
+    /// Under way, by sender and receiver.
+    queues: Vec<Vec<Packets>>,
+}
+
+impl Network {
+    /// How much of a payload goes: mostly what fits, often less, at times none of it.
+    fn share(&mut self, len: usize) -> usize {
+        let len = len.min(self.manners.packet) as u64;
+        match self.random.below(4) {
+            0 => self.random.below(len + 1) as usize,
+            _ => len as usize,
+        }
+    }
+}
+
+/// The network as one process sees it.
+pub struct Port {
+    network: Rc<RefCell<Network>>,
+    me: u32,
+    abilities: Abilities,
+}
+
+/// Ports for `processes` that reach each other.
+pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
+    let row = || (0..processes).map(|_| Packets::new()).collect();
+    let network = Rc::new(RefCell::new(Network {
+        manners,
+        random: Random(manners.seed.wrapping_mul(2) | 1),
+        queues: (0..processes).map(|_| row()).collect(),
+    }));
+    let abilities = Abilities {
+        name: "memory",
+        packet: manners.packet,
+        inline: 0,
+        latency_ns: 1.0,
+        bandwidth: 1.0,
+        lines: false,
+    };
+    (0..processes)
+        .map(|me| Port { network: network.clone(), me, abilities: abilities.clone() })
+        .collect()
+}
+
+impl Device for Port {
+    fn abilities(&self) -> &Abilities {
+        &self.abilities
+    }
+
+    fn reaches(&self, peer: u32) -> bool {
+        peer != self.me && (peer as usize) < self.network.borrow().queues.len()
+    }
+
+    fn copy_and_send(&self, peer: u32, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
+        assert!(self.reaches(peer), "no way from {} to {peer}", self.me);
+        let (room, len) = {
+            let mut network = self.network.borrow_mut();
+            let waiting = network.queues[self.me as usize][peer as usize].len();
+            // At times it says no although there is room.
+            let room = waiting < network.manners.queue && network.random.below(8) != 0;
+            (room, network.share(payload.len()))
+        };
+        if !room {
+            return None;
+        }
+        let mut bytes = vec![0; len];
+        payload.write_to(&mut bytes);
+        let mut network = self.network.borrow_mut();
+        network.queues[self.me as usize][peer as usize].push_back((*header, bytes));
+        Some(len)
+    }
+
+    fn poll(&self, sink: &mut dyn Sink) -> usize {
+        let mut packets = 0;
+        let processes = self.network.borrow().queues.len();
+        let first = self.network.borrow_mut().random.below(processes as u64) as usize;
+        for step in 0..processes {
+            let from = (first + step) % processes;
+            let burst = self.network.borrow_mut().random.below(4);
+            for _ in 0..burst {
+                let packet = self.network.borrow_mut().queues[from][self.me as usize].pop_front();
+                let Some((header, payload)) = packet else { break };
+                // The sink may send: nothing is borrowed here.
+                sink.packet(from as u32, &header, &payload);
+                packets += 1;
+            }
+        }
+        packets
+    }
+
+    fn prepare_sleep(&self) -> u32 {
+        panic!("a driver in one thread never waits")
+    }
+
+    fn sleep(&self, _token: u32, _timeout: Duration) {}
+
+    fn end_sleep(&self) {}
+
+    fn ring(&self, _peer: u32) {}
+}

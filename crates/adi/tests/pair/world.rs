@@ -1,0 +1,341 @@
+//! Engines of a few processes in one thread, driven step by step, and a record of what happened.
+
+use crate::buffer::{Buffer, whole};
+use crate::network::{Manners, ports};
+use std::rc::Rc;
+use tern_adi::{ANY_SOURCE, ANY_TAG, Adi, Message as Probed, Pattern, Request, SendMode, Sent, Status, Tuple};
+use tern_mcm::{Mcm, Patience};
+
+/// One operation. Processes and numbers of earlier operations are taken modulo what there is.
+#[derive(Clone, Debug)]
+pub enum Action {
+    Send { from: u32, to: u32, context: u32, tag: i32, len: usize, gaps: bool, mode: SendMode },
+    Receive { at: u32, wanted: Wanted, len: usize, gaps: bool },
+    /// Probes, and receives exactly what the probe told.
+    Probe { at: u32, wanted: Wanted },
+    /// Takes a message out of matching.
+    Claim { at: u32, wanted: Wanted },
+    /// Receives the oldest message that was taken out so.
+    Fetch { at: u32, len: usize, gaps: bool },
+    CancelSend(usize),
+    CancelReceive(usize),
+    /// Gives the request of a send up.
+    Release(usize),
+    Progress(u32),
+}
+
+/// Which message a receive is for. Sources are taken modulo what there is; below 0 is any.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    pub context: u32,
+    pub source: i32,
+    pub tag: i32,
+}
+
+/// A message that was sent.
+#[derive(Debug)]
+pub struct Message {
+    pub from: u32,
+    pub to: u32,
+    pub tuple: Tuple,
+    pub bytes: Vec<u8>,
+    pub synchronous: bool,
+    /// The step of its sending; and of its completion, as far as the sender could see it.
+    pub step: usize,
+    pub done: Option<usize>,
+    pub cancel_asked: Option<usize>,
+    pub cancelled: bool,
+    request: Option<Request>,
+}
+
+/// A receive that was posted.
+pub struct Receive {
+    pub at: u32,
+    pub pattern: Pattern,
+    pub buffer: Buffer,
+    pub step: usize,
+    /// When its message left matching, if that is known.
+    pub matched: Option<usize>,
+    pub done: Option<usize>,
+    pub status: Option<Status>,
+    pub cancel_asked: Option<usize>,
+    /// The size that a probe told.
+    pub probed: Option<u64>,
+    request: Option<Request>,
+}
+
+impl std::fmt::Debug for Receive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the receive of step {} at {} for {:?}", self.step, self.at, self.pattern)
+    }
+}
+
+/// A message between a matched probe and its receive.
+struct Claimed {
+    message: Probed,
+    /// The receive that it will be: its place is that of the probe.
+    receive: usize,
+}
+
+pub struct World {
+    pub processes: u32,
+    pub messages: Vec<Message>,
+    pub receives: Vec<Receive>,
+    engines: Vec<Adi>,
+    claimed: Vec<Vec<Claimed>>,
+    /// Memory of the sends, which stays until all is over.
+    outgoing: Vec<Buffer>,
+    step: usize,
+}
+
+/// The rounds of progress after which something hangs.
+const ROUNDS: usize = 200_000;
+
+/// The engines of `processes` that reach each other.
+pub fn engines(processes: u32, manners: Manners, eager_limit: usize) -> Vec<Adi> {
+    let engine = |(me, port)| {
+        let mcm = Mcm::new(Box::new(port), me, processes, Patience::new(1, 1));
+        Adi::new(Rc::new(mcm), Some(eager_limit))
+    };
+    (0..).zip(ports(processes, manners)).map(engine).collect()
+}
+
+impl World {
+    pub fn new(processes: u32, manners: Manners, eager_limit: usize) -> World {
+        World {
+            processes,
+            messages: Vec::new(),
+            receives: Vec::new(),
+            engines: engines(processes, manners, eager_limit),
+            claimed: (0..processes).map(|_| Vec::new()).collect(),
+            outgoing: Vec::new(),
+            step: 0,
+        }
+    }
+
+    pub fn act(&mut self, action: &Action) {
+        self.step += 1;
+        let process = |number: u32| number % self.processes;
+        match *action {
+            Action::Send { from, to, context, tag, len, gaps, mode } => {
+                let (from, to) = (process(from), process(to));
+                self.send(from, to, Tuple { context, source: from as i32, tag }, len, gaps, mode);
+            }
+            Action::Receive { at, wanted, len, gaps } => {
+                let pattern = self.pattern(wanted);
+                self.receive(process(at), pattern, len, gaps, None);
+            }
+            Action::Probe { at, wanted } => self.probe(process(at), self.pattern(wanted)),
+            Action::Claim { at, wanted } => self.claim(process(at), self.pattern(wanted)),
+            Action::Fetch { at, len, gaps } => self.fetch(process(at), len, gaps),
+            Action::CancelSend(number) => self.cancel_send(number),
+            Action::CancelReceive(number) => self.cancel_receive(number),
+            Action::Release(number) => self.release(number),
+            Action::Progress(at) => {
+                self.engines[process(at) as usize].progress();
+            }
+        }
+        self.look();
+    }
+
+    fn pattern(&self, wanted: Wanted) -> Pattern {
+        let Wanted { context, source, tag } = wanted;
+        let source = if source < 0 { ANY_SOURCE } else { source % self.processes as i32 };
+        Pattern { context, source, tag: if tag < 0 { ANY_TAG } else { tag } }
+    }
+
+    fn send(&mut self, from: u32, to: u32, tuple: Tuple, len: usize, gaps: bool, mode: SendMode) {
+        let number = self.messages.len();
+        let bytes: Vec<u8> = (0..whole(len, gaps))
+            .map(|at| (number * 31 + at * 7 + (at >> 8)) as u8 & 0x7f)
+            .collect();
+        let mut buffer = Buffer::holding(&bytes, gaps);
+        let sent = self.engines[from as usize].isend(to, tuple, buffer.data(), mode);
+        self.outgoing.push(buffer);
+        let (request, done) = match sent {
+            Sent::Done => (None, Some(self.step)),
+            Sent::Pending(request) => (Some(request), None),
+        };
+        self.messages.push(Message {
+            from,
+            to,
+            tuple,
+            bytes,
+            synchronous: mode == SendMode::Synchronous,
+            step: self.step,
+            done,
+            cancel_asked: None,
+            cancelled: false,
+            request,
+        });
+    }
+
+    fn receive(&mut self, at: u32, pattern: Pattern, len: usize, gaps: bool, probed: Option<u64>) {
+        let mut buffer = Buffer::new(len, gaps);
+        let request = self.engines[at as usize].irecv(pattern, buffer.data());
+        let receive = self.new_receive(at, pattern, buffer);
+        self.receives.push(Receive { request: Some(request), probed, ..receive });
+    }
+
+    fn new_receive(&self, at: u32, pattern: Pattern, buffer: Buffer) -> Receive {
+        Receive {
+            at,
+            pattern,
+            buffer,
+            step: self.step,
+            matched: None,
+            done: None,
+            status: None,
+            cancel_asked: None,
+            probed: None,
+            request: None,
+        }
+    }
+
+    fn probe(&mut self, at: u32, pattern: Pattern) {
+        let Some(status) = self.engines[at as usize].probe(pattern) else { return };
+        let exact = Pattern { context: pattern.context, source: status.source, tag: status.tag };
+        assert!(pattern.matches(&Tuple { context: exact.context, source: exact.source, tag: exact.tag }));
+        self.receive(at, exact, status.bytes as usize, false, Some(status.bytes));
+        let receive = self.receives.last_mut().unwrap();
+        receive.matched = Some(self.step);
+        // What the wildcard saw first is what must have left first.
+        receive.pattern = pattern;
+    }
+
+    fn claim(&mut self, at: u32, pattern: Pattern) {
+        let Some(message) = self.engines[at as usize].matched_probe(pattern) else { return };
+        let (matched, probed) = (Some(self.step), Some(message.status.bytes));
+        let receive = self.new_receive(at, pattern, Buffer::new(0, false));
+        self.claimed[at as usize].push(Claimed { message, receive: self.receives.len() });
+        self.receives.push(Receive { matched, probed, ..receive });
+    }
+
+    fn fetch(&mut self, at: u32, len: usize, gaps: bool) {
+        if self.claimed[at as usize].is_empty() {
+            return;
+        }
+        let Claimed { message, receive } = self.claimed[at as usize].remove(0);
+        let receive = &mut self.receives[receive];
+        receive.buffer = Buffer::new(len, gaps);
+        receive.request = Some(self.engines[at as usize].imrecv(message, receive.buffer.data()));
+    }
+
+    fn cancel_send(&mut self, number: usize) {
+        let open: Vec<usize> = (0..self.messages.len())
+            .filter(|&at| self.messages[at].request.is_some())
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let message = &mut self.messages[open[number % open.len()]];
+        message.cancel_asked.get_or_insert(self.step);
+        self.engines[message.from as usize].cancel(message.request.unwrap());
+    }
+
+    fn cancel_receive(&mut self, number: usize) {
+        let open: Vec<usize> = (0..self.receives.len())
+            .filter(|&at| self.receives[at].request.is_some())
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let receive = &mut self.receives[open[number % open.len()]];
+        receive.cancel_asked.get_or_insert(self.step);
+        let engine = &self.engines[receive.at as usize];
+        engine.cancel(receive.request.unwrap());
+    }
+
+    /// A request that was asked to be cancelled is kept: what became of it must be known.
+    fn release(&mut self, number: usize) {
+        let open: Vec<usize> = (0..self.messages.len())
+            .filter(|&at| self.messages[at].request.is_some() && self.messages[at].cancel_asked.is_none())
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let message = &mut self.messages[open[number % open.len()]];
+        self.engines[message.from as usize].release(message.request.take().unwrap());
+    }
+
+    /// Notes what has completed.
+    fn look(&mut self) {
+        for message in &mut self.messages {
+            let engine = &self.engines[message.from as usize];
+            if let Some(request) = message.request.take_if(|request| engine.is_done(*request)) {
+                message.done = Some(self.step);
+                message.cancelled = engine.take(request).cancelled;
+                assert!(!message.cancelled || message.cancel_asked.is_some());
+            }
+        }
+        for receive in &mut self.receives {
+            let engine = &self.engines[receive.at as usize];
+            if let Some(request) = receive.request.take_if(|request| engine.is_done(*request)) {
+                receive.done = Some(self.step);
+                let status = engine.status(request);
+                assert_eq!(engine.take(request), status);
+                receive.status = Some(status);
+            }
+        }
+    }
+
+    /// Receives every message that is left, takes back every receive that is left, and waits for
+    /// all that is under way.
+    pub fn finish(&mut self, contexts: u32, longest: usize) {
+        for at in 0..self.processes {
+            while !self.claimed[at as usize].is_empty() {
+                self.step += 1;
+                self.fetch(at, longest, false);
+            }
+        }
+        for _ in 0..ROUNDS {
+            self.step += 1;
+            let moved = self.round() | self.sweep(contexts, longest);
+            self.look();
+            if !moved {
+                break;
+            }
+        }
+        self.step += 1;
+        for number in 0..self.receives.len() {
+            if let Some(request) = self.receives[number].request {
+                self.receives[number].cancel_asked.get_or_insert(self.step);
+                self.engines[self.receives[number].at as usize].cancel(request);
+            }
+        }
+        self.look();
+        for engine in &self.engines {
+            assert_eq!(engine.unexpected(), (0, 0), "a message that nobody received is still there");
+        }
+        let open: Vec<&Message> = self.messages.iter().filter(|m| m.request.is_some()).collect();
+        assert!(open.is_empty(), "sends that never completed: {open:?}");
+        let open: Vec<&Receive> = self.receives.iter().filter(|r| r.status.is_none()).collect();
+        assert!(open.is_empty(), "receives that never completed: {open:?}");
+    }
+
+    /// One round of progress; true when anything moved. The network sleeps at times, so that a
+    /// round is a good number of polls.
+    fn round(&mut self) -> bool {
+        let mut moved = false;
+        for _ in 0..40 {
+            for engine in &self.engines {
+                moved |= engine.progress();
+            }
+        }
+        moved
+    }
+
+    /// Receives whatever waits; true when something did.
+    fn sweep(&mut self, contexts: u32, longest: usize) -> bool {
+        let before = self.receives.len();
+        for at in 0..self.processes {
+            for context in 0..contexts {
+                let all = Pattern { context, source: ANY_SOURCE, tag: ANY_TAG };
+                while self.engines[at as usize].probe(all).is_some() {
+                    self.receive(at, all, longest, false, None);
+                }
+            }
+        }
+        self.receives.len() > before
+    }
+}
