@@ -34,14 +34,9 @@ mod scope;
 
 /// The entry points. Only these are exported.
 #[allow(
-    unused_imports,
-    unused_variables,
-    unused_unsafe,
-    clippy::missing_safety_doc,
-    clippy::missing_transmute_annotations,
-    clippy::too_many_arguments,
+    unused,
+    clippy::all,
     clippy::undocumented_unsafe_blocks,
-    clippy::useless_transmute,
     reason = "generated code: the safety of all of it is what MPI asks of its callers"
 )]
 mod entries {

@@ -51,3 +51,22 @@ fn the_tables_have_every_function_of_the_standard() {
     assert_eq!(symbols.len(), 1328);
     assert!(symbols.windows(2).all(|pair| pair[0] < pair[1]), "a function is there twice");
 }
+
+#[test]
+fn every_kind_is_used_and_no_two_have_one_name() {
+    let tables = tables();
+    for (at, kind) in tables.kinds.iter().enumerate() {
+        let used = tables.functions().flat_map(|f| &f.params).any(|param| param.kind == at);
+        assert!(used, "kind {} is used by no function", kind.name);
+        assert!(tables.kinds[..at].iter().all(|other| other.name != kind.name), "kind {} is there twice", kind.name);
+    }
+}
+
+#[test]
+fn only_functions_whose_forms_differ_have_two() {
+    let tables = tables();
+    for function in tables.functions() {
+        let varies = function.params.iter().any(|param| tables.kind(param).varies());
+        assert_eq!(function.large, varies, "MPI_{}: a large-count form, but do its parameters differ?", function.name);
+    }
+}
