@@ -245,6 +245,11 @@ impl StatusOut {
             }
         }
     }
+    /// Stores the status of a null or inactive request, whose MPI_ERROR is MPI_SUCCESS
+    /// (MPI 5.0 section 3.7.3).
+    pub fn set_empty(&self) {
+        self.set_with_error(&RawStatus::empty());
+    }
     /// Stores all of it.
     pub fn set_with_error(&self, status: &RawStatus) {
         if !self.0.is_null() {

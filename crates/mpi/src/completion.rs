@@ -6,11 +6,17 @@ use crate::error::{Error, Result};
 use crate::request::{Outcome, Request, forget, lookup, retire};
 use crate::runtime::adi;
 
+/// The request that `handle` names; `None` for a null or inactive one, whose status is empty.
+#[inline]
+fn lookup_active(handle: usize) -> Result<Option<Request>> {
+    Ok(lookup(handle)?.filter(Request::is_active))
+}
+
 /// Waits for one request.
 pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
     let mut handle = request.get();
-    let Some(found) = lookup(handle)? else {
-        status.set(&RawStatus::empty());
+    let Some(found) = lookup_active(handle)? else {
+        status.set_empty();
         return Ok(());
     };
     if !found.is_done() {
@@ -30,9 +36,9 @@ fn report_one(outcome: Outcome, status: StatusOut) -> Result<()> {
 /// Looks whether one request is complete.
 pub fn test(request: Out<usize>, flag: Out<i32>, status: StatusOut) -> Result<()> {
     let mut handle = request.get();
-    let Some(found) = lookup(handle)? else {
+    let Some(found) = lookup_active(handle)? else {
         flag.set(1);
-        status.set(&RawStatus::empty());
+        status.set_empty();
         return Ok(());
     };
     if !found.is_done() {
@@ -50,9 +56,7 @@ pub fn test(request: Out<usize>, flag: Out<i32>, status: StatusOut) -> Result<()
 
 /// The requests of an array; null ones and inactive ones are `None`.
 fn active(count: i32, requests: Handles) -> Result<Vec<Option<Request>>> {
-    (0..count as usize)
-        .map(|i| Ok(lookup(requests.get(i))?.filter(Request::is_active)))
-        .collect()
+    (0..count as usize).map(|i| lookup_active(requests.get(i))).collect()
 }
 
 /// Ends the complete request at `index` and stores its status as one of several.
@@ -94,8 +98,8 @@ fn in_status(failed: Vec<(usize, Box<Error>)>, statuses: StatusesOut, count: usi
 pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<()> {
     let mut failed = Vec::new();
     for index in 0..count as usize {
-        let Some(found) = lookup(requests.get(index))? else {
-            statuses.at(index).set(&RawStatus::empty());
+        let Some(found) = lookup_active(requests.get(index))? else {
+            statuses.at(index).set_empty();
             continue;
         };
         if !found.is_done() {
@@ -137,7 +141,7 @@ pub fn waitany(count: i32, requests: Handles, index: Out<i32>, status: StatusOut
 
 fn none_active(index: Out<i32>, status: StatusOut) -> Result<()> {
     index.set(MPI_UNDEFINED);
-    status.set(&RawStatus::empty());
+    status.set_empty();
     Ok(())
 }
 
@@ -237,9 +241,9 @@ fn end_some(
 
 /// Looks at a request without ending it.
 pub fn request_get_status(request: usize, flag: Out<i32>, status: StatusOut) -> Result<()> {
-    let Some(found) = lookup(request)? else {
+    let Some(found) = lookup_active(request)? else {
         flag.set(1);
-        status.set(&RawStatus::empty());
+        status.set_empty();
         return Ok(());
     };
     if !found.is_done() {
@@ -264,8 +268,10 @@ pub fn request_get_status_all(
     flag.set(done as i32);
     if done {
         for (index, request) in all.iter().enumerate() {
-            let raw = request.as_ref().map_or_else(RawStatus::empty, |r| r.peek().status);
-            statuses.at(index).set(&raw);
+            match request {
+                Some(request) => statuses.at(index).set(&request.peek().status),
+                None => statuses.at(index).set_empty(),
+            }
         }
     }
     Ok(())

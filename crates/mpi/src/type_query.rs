@@ -168,9 +168,13 @@ pub fn type_get_true_extent_x(datatype: Rc<Datatype>, true_lb: OutCount, true_ex
     type_get_true_extent(datatype, true_lb, true_extent)
 }
 
-/// MPI_Type_get_name (section 7.8).
-pub fn type_get_name(datatype: Rc<Datatype>, type_name: TextOut, resultlen: Out<i32>) -> Result<()> {
-    resultlen.set(type_name.set(&datatype.name.borrow(), MPI_MAX_OBJECT_NAME));
+/// MPI_Type_get_name (section 7.8). MPI_DATATYPE_NULL has a name too.
+pub fn type_get_name(datatype: usize, type_name: TextOut, resultlen: Out<i32>) -> Result<()> {
+    let length = match datatype {
+        MPI_DATATYPE_NULL => type_name.set("MPI_DATATYPE_NULL", MPI_MAX_OBJECT_NAME),
+        _ => type_name.set(&lookup(datatype)?.name.borrow(), MPI_MAX_OBJECT_NAME),
+    };
+    resultlen.set(length);
     Ok(())
 }
 
