@@ -1,7 +1,7 @@
 //! Moving bytes between user memory and packets.
 
 use crate::Data;
-use tern_mcm::{Gather, Payload};
+use tern_mcm::{Gather, Payload, copy_short};
 
 impl Data {
     /// Copies into user memory what belongs at byte `from` of the message's data. Bytes beyond
@@ -17,7 +17,7 @@ impl Data {
             // SAFETY: the caller of the receive keeps the buffer valid and unshared (see `Data`),
             // and the bytes lie inside it; packets never overlap user memory.
             Data::Bytes(base, _) => unsafe {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.add(from), bytes.len());
+                copy_short(bytes, std::slice::from_raw_parts_mut(base.add(from), bytes.len()));
             },
             Data::Typed { base, count, ty } => {
                 // SAFETY: as above, for the bytes that the layout describes.

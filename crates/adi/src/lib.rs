@@ -102,7 +102,10 @@ impl Adi {
     /// The status of a completed request, which is freed.
     #[inline]
     pub fn take(&self, request: Request) -> Status {
-        self.state.borrow_mut().transfers.remove(request.0).status
+        let mut state = self.state.borrow_mut();
+        let status = state.transfers.get(request.0).status;
+        state.transfers.free(request.0);
+        status
     }
 
     /// Frees the request once it completes (MPI_Request_free).

@@ -32,6 +32,13 @@ impl<T> Slab<T> {
         self.entries[index as usize].as_mut().expect("a live entry")
     }
 
+    /// Frees the entry without looking at it again.
+    #[inline]
+    pub fn free(&mut self, index: u32) {
+        self.entries[index as usize] = None;
+        self.free.push(index);
+    }
+
     #[inline]
     pub fn remove(&mut self, index: u32) -> T {
         let value = self.entries[index as usize].take().expect("a live entry");

@@ -236,7 +236,10 @@ impl State {
         self.moved = true;
         let transfer = self.transfers.get_mut(request);
         transfer.done = true;
-        transfer.data = Data::none();
+        if let Data::Typed { .. } = transfer.data {
+            // The program may free the type, which nobody needs any more.
+            transfer.data = Data::none();
+        }
         if transfer.released {
             self.transfers.remove(request);
         }
@@ -410,6 +413,22 @@ impl State {
         }
     }
 
+    /// The hot path: a message that is whole in its packet has matched.
+    #[inline]
+    fn deliver(&mut self, request: u32, tuple: &Tuple, payload: &[u8]) {
+        let transfer = self.transfers.get_mut(request);
+        let (size, room) = (payload.len(), transfer.data.len());
+        transfer.data.scatter(0, payload);
+        transfer.status = Status {
+            source: tuple.source,
+            tag: tuple.tag,
+            bytes: size.min(room) as u64,
+            truncated: (size > room).then_some(size as u64),
+            cancelled: false,
+        };
+        self.complete(request);
+    }
+
     /// A message of `size` bytes has matched: notes it in the status; completes an empty one.
     #[inline]
     fn begin(&mut self, request: u32, tuple: &Tuple, size: u64) {
@@ -521,9 +540,11 @@ impl State {
     fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<u32>, payload: &[u8]) {
         let whole = payload.len() as u64 == size;
         if let Some(request) = self.matching.arrive(&tuple) {
-            self.begin(request, &tuple, size);
-            self.absorb(request, payload);
-            if !whole {
+            if whole {
+                self.deliver(request, &tuple, payload);
+            } else {
+                self.begin(request, &tuple, size);
+                self.absorb(request, payload);
                 self.incoming[from as usize] = Incoming::Transfer(request);
             }
             if let Some(sender) = sync {

@@ -3,7 +3,7 @@
 pub mod lock;
 mod wait;
 
-pub use tern_device::{Gather, Header, LineArea, Payload, Sink};
+pub use tern_device::{Gather, Header, LineArea, Payload, Sink, copy_short};
 pub use wait::{Patience, Step};
 
 use std::os::fd::AsFd;

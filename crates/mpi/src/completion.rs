@@ -3,7 +3,7 @@
 use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::request::{Outcome, Request, forget, lookup, retire};
+use crate::request::{Outcome, Request, complete_handle, end_transfer, forget, lookup, retire, transfer};
 use crate::runtime::adi;
 
 /// The request that `handle` names; `None` for a null or inactive one, whose status is empty.
@@ -15,6 +15,11 @@ fn lookup_active(handle: usize) -> Result<Option<Request>> {
 /// Waits for one request.
 pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
     let mut handle = request.get();
+    if let Some((id, receive)) = transfer(handle) {
+        let outcome = end_transfer(&mut handle, id, receive);
+        request.set(handle);
+        return report_one(outcome, status);
+    }
     let Some(found) = lookup_active(handle)? else {
         status.set_empty();
         return Ok(());
@@ -65,13 +70,16 @@ fn end_one(found: &Request, index: usize, requests: Handles, status: StatusOut) 
     let mut handle = requests.get(index);
     let outcome = retire(found, &mut handle);
     requests.set(index, handle);
-    let mut raw = outcome.status;
-    raw.error = outcome.error.as_ref().map_or(MPI_SUCCESS, |error| error.code);
-    if status.get().is_some() {
-        let previous = status.get().map_or(0, |s| s.error);
-        // MPI_ERROR is set only when the call returns MPI_ERR_IN_STATUS (section 3.2.5).
-        let error = if outcome.error.is_some() { raw.error } else { previous };
-        status.set_with_error(&RawStatus { error, ..raw });
+    report_among(outcome, status)
+}
+
+/// Stores the status of one completion of several; MPI_ERROR is set only when the call returns
+/// MPI_ERR_IN_STATUS (section 3.2.5).
+#[inline]
+fn report_among(outcome: Outcome, status: StatusOut) -> Option<Box<Error>> {
+    match &outcome.error {
+        None => status.set(&outcome.status),
+        Some(error) => status.set_with_error(&RawStatus { error: error.code, ..outcome.status }),
     }
     outcome.error
 }
@@ -98,7 +106,19 @@ fn in_status(failed: Vec<(usize, Box<Error>)>, statuses: StatusesOut, count: usi
 pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<()> {
     let mut failed = Vec::new();
     for index in 0..count as usize {
-        let Some(found) = lookup_active(requests.get(index))? else {
+        let mut handle = requests.get(index);
+        if let Some((id, receive)) = transfer(handle) {
+            let outcome = end_transfer(&mut handle, id, receive);
+            requests.set(index, handle);
+            failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
+            continue;
+        }
+        if handle == complete_handle() {
+            requests.set(index, MPI_REQUEST_NULL);
+            statuses.at(index).set(&RawStatus::empty());
+            continue;
+        }
+        let Some(found) = lookup_active(handle)? else {
             statuses.at(index).set_empty();
             continue;
         };

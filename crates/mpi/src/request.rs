@@ -3,6 +3,7 @@
 use crate::args::RawStatus;
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::guarded::Guarded;
 use crate::objects::{Comm, objects};
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
@@ -203,10 +204,37 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
 }
 
 
+/// The transfer that `handle` names, and whether it is a receive: the common case, looked up
+/// without a copy of the request.
+#[inline]
+pub fn transfer(handle: usize) -> Option<(tern_adi::Request, bool)> {
+    match objects().requests.borrow().get(handle) {
+        Some(Request::Transfer { id, receive, .. }) => Some((*id, *receive)),
+        _ => None,
+    }
+}
+
+/// Waits for a transfer and ends it; its handle becomes null.
+#[inline]
+pub fn end_transfer(handle: &mut usize, id: tern_adi::Request, receive: bool) -> Outcome {
+    if !adi().is_done(id) {
+        adi().wait_until(&mut || adi().is_done(id));
+    }
+    let request = objects().requests.borrow_mut().remove(*handle);
+    *handle = MPI_REQUEST_NULL;
+    let mut outcome = transfer_outcome(adi().take(id), receive);
+    if let Some(error) = &mut outcome.error {
+        error.comm = request.as_ref().and_then(Request::comm).cloned();
+    }
+    outcome
+}
+
+static COMPLETE: Guarded<Cell<usize>> = Guarded::new(Cell::new(0));
+
 /// The handle of sends that were complete at once.
+#[inline]
 pub fn complete_handle() -> usize {
-    static HANDLE: crate::guarded::Guarded<Cell<usize>> = crate::guarded::Guarded::new(Cell::new(0));
-    let cell = HANDLE.get();
+    let cell = COMPLETE.get();
     if cell.get() == 0 {
         cell.set(Request::Complete.into_handle());
     }

@@ -131,8 +131,11 @@ impl Device for Shm {
         self.find_contacts();
         let mut packets = 0;
         for (peer, ring) in self.active.borrow().iter() {
-            for _ in 0..BURST {
+            for packet in 0..BURST {
                 let Some((header, payload)) = ring.peek() else { break };
+                if packet > 0 {
+                    ring.prefetch(2);
+                }
                 sink.packet(*peer, header, payload);
                 ring.release();
                 packets += 1;

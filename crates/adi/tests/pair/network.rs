@@ -78,6 +78,10 @@ pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
 }
 
 impl Device for Port {
+    fn awake(&self) -> u32 {
+        1
+    }
+
     fn abilities(&self) -> &Abilities {
         &self.abilities
     }
