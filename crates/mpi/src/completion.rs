@@ -352,7 +352,11 @@ pub fn request_free(request: Out<usize>) -> Result<()> {
     match &found {
         Request::Transfer { id, .. } => adi().release(*id),
         Request::Persistent(persistent) => release_round(persistent.active.borrow_mut().take()),
-        Request::Generalized(generalized) => generalized.release(),
+        Request::Generalized(generalized) if !generalized.release()? => {
+            request.set(MPI_REQUEST_NULL);
+            return Ok(());
+        }
+        Request::Generalized(_) => {}
         Request::Complete | Request::Work(_) => {}
     }
     forget(&found, &mut handle);

@@ -3,7 +3,7 @@
 use crate::args::{Out, RawStatus};
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::request::{Outcome, Request, lookup};
+use crate::request::{Outcome, Request, forget, lookup};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -40,12 +40,17 @@ impl Generalized {
     /// Ends it: query, then free.
     pub fn finish(&self) -> Outcome {
         let queried = self.query();
-        // SAFETY: as in `query`; the request is complete and ends now.
-        let code = unsafe { (self.free)(self.extra_state) };
+        let freed = self.free();
         if queried.error.is_some() {
             return queried;
         }
-        outcome_of(queried.status, code, "free")
+        Outcome { status: queried.status, error: freed.err() }
+    }
+
+    fn free(&self) -> Result<()> {
+        // SAFETY: as in `query`; the request is complete and ends now.
+        let code = unsafe { (self.free)(self.extra_state) };
+        outcome_of(RawStatus::empty(), code, "free").error.map_or(Ok(()), Err)
     }
 
     pub fn cancel(&self) -> Result<()> {
@@ -54,13 +59,15 @@ impl Generalized {
         outcome_of(RawStatus::empty(), code, "cancel").error.map_or(Ok(()), Err)
     }
 
-    /// MPI_Request_free: the free callback runs now, or once it is complete.
-    pub fn release(&self) {
+    /// MPI_Request_free: the free callback runs now, or in MPI_Grequest_complete, which finds the
+    /// request by its handle until then. Returns whether it has run.
+    pub fn release(&self) -> Result<bool> {
         if self.complete.get() {
-            self.finish();
+            self.free()?;
         } else {
             self.released.set(true);
         }
+        Ok(self.complete.get())
     }
 }
 
@@ -77,12 +84,14 @@ pub fn grequest_start(
     Ok(())
 }
 
-pub fn grequest_complete(request: usize) -> Result<()> {
-    match lookup(request)? {
-        Some(Request::Generalized(generalized)) => {
+pub fn grequest_complete(mut request: usize) -> Result<()> {
+    let found = lookup(request)?;
+    match &found {
+        Some(named @ Request::Generalized(generalized)) => {
             generalized.complete.set(true);
             if generalized.released.get() {
-                generalized.finish();
+                forget(named, &mut request);
+                generalized.free()?;
             }
             Ok(())
         }
