@@ -1,0 +1,110 @@
+// ranks: 1 2 4
+// Cancelling: a receive that nothing has matched, a send that nobody has received, and those for
+// which it is too late.
+#include "check.h"
+
+static void receives(void)
+{
+    int x = 77, flag;
+    MPI_Request requests[3];
+    MPI_Status status;
+    /* Of three receives the middle one goes: the others keep their order. */
+    int in[3] = {0, 0, 0};
+    for (int i = 0; i < 3; i++)
+        OK(MPI_Irecv(&in[i], 1, MPI_INT, MPI_ANY_SOURCE, i == 1 ? 5 : MPI_ANY_TAG, MPI_COMM_SELF, &requests[i]));
+    OK(MPI_Cancel(&requests[1]));
+    OK(MPI_Wait(&requests[1], &status));
+    OK(MPI_Test_cancelled(&status, &flag));
+    CHECK(flag && requests[1] == MPI_REQUEST_NULL);
+    for (int i = 1; i <= 2; i++) OK(MPI_Send(&i, 1, MPI_INT, 0, 5, MPI_COMM_SELF));
+    OK(MPI_Wait(&requests[0], &status));
+    OK(MPI_Test_cancelled(&status, &flag));
+    CHECK(!flag);
+    OK(MPI_Wait(&requests[2], MPI_STATUS_IGNORE));
+    CHECK(in[0] == 1 && in[1] == 0 && in[2] == 2, "%d %d %d", in[0], in[1], in[2]);
+
+    /* Too late: it has been received. */
+    OK(MPI_Irecv(&x, 1, MPI_INT, 0, 6, MPI_COMM_SELF, &requests[0]));
+    OK(MPI_Send(&(int){8}, 1, MPI_INT, 0, 6, MPI_COMM_SELF));
+    OK(MPI_Cancel(&requests[0]));
+    OK(MPI_Wait(&requests[0], &status));
+    OK(MPI_Test_cancelled(&status, &flag));
+    CHECK(!flag && x == 8);
+
+    /* A persistent one may be started again. */
+    OK(MPI_Recv_init(&x, 1, MPI_INT, 0, 8, MPI_COMM_SELF, &requests[0]));
+    OK(MPI_Start(&requests[0]));
+    OK(MPI_Cancel(&requests[0]));
+    OK(MPI_Wait(&requests[0], &status));
+    OK(MPI_Test_cancelled(&status, &flag));
+    CHECK(flag && requests[0] != MPI_REQUEST_NULL);
+    OK(MPI_Start(&requests[0]));
+    OK(MPI_Send(&(int){11}, 1, MPI_INT, 0, 8, MPI_COMM_SELF));
+    OK(MPI_Wait(&requests[0], &status));
+    OK(MPI_Test_cancelled(&status, &flag));
+    CHECK(!flag && x == 11);
+    OK(MPI_Request_free(&requests[0]));
+}
+
+/* Cancelled and given up at once. */
+static void given_up(void)
+{
+    int x = 8, y = 3, z = 0;
+    MPI_Request request;
+    OK(MPI_Irecv(&x, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &request));
+    OK(MPI_Cancel(&request));
+    OK(MPI_Request_free(&request));
+    OK(MPI_Sendrecv(&y, 1, MPI_INT, 0, 7, &z, 1, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    CHECK(x == 8 && z == 3);
+}
+
+/* A send that the other side never receives. It completes in any case, and either it was
+ * cancelled or the message is there. (MPICH does not cancel sends: it would wait for ever.) */
+static void sends(int len)
+{
+    if (size < 2 || !strict()) return;
+    char *buffer = calloc(len + 1, 1);
+    int cancelled, there;
+    if (rank == 0) {
+        MPI_Request request;
+        MPI_Status status;
+        OK(MPI_Issend(buffer, len, MPI_BYTE, 1, 9, MPI_COMM_WORLD, &request));
+        OK(MPI_Cancel(&request));
+        OK(MPI_Wait(&request, &status));
+        OK(MPI_Test_cancelled(&status, &cancelled));
+        OK(MPI_Send(&cancelled, 1, MPI_INT, 1, 10, MPI_COMM_WORLD));
+    } else if (rank == 1) {
+        OK(MPI_Recv(&cancelled, 1, MPI_INT, 0, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Iprobe(0, 9, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE));
+        CHECK(cancelled == !there, "%d bytes: cancelled %d, there %d", len, cancelled, there);
+        /* Nobody has asked for it, so that there was every chance. */
+        CHECK(cancelled);
+        if (there) OK(MPI_Recv(buffer, len, MPI_BYTE, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    free(buffer);
+}
+
+static void to_self(void)
+{
+    int flag, x = 4, y = 0;
+    MPI_Request send;
+    OK(MPI_Issend(&x, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &send));
+    OK(MPI_Cancel(&send));
+    OK(MPI_Test(&send, &flag, MPI_STATUS_IGNORE));
+    if (!flag) OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    x = 5;
+    OK(MPI_Sendrecv(&x, 1, MPI_INT, 0, 1, &y, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    CHECK(y == 5, "a cancelled message was received");
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    receives();
+    sends(0);
+    sends(100);
+    sends(1 << 20);
+    given_up();
+    if (strict()) to_self();
+    return finish();
+}

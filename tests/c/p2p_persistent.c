@@ -1,0 +1,106 @@
+// ranks: 1 2 4
+// Persistent requests: started many times, one by one and together, freed when inactive.
+#include "check.h"
+
+enum { ROUNDS = 40, N = 5000 };
+
+static void all_modes(int to, int from)
+{
+    static int out[5][N], in[5][N];
+    const int counts[5] = {1, N, 17, 1000, 0};
+    MPI_Request requests[10];
+    MPI_Status statuses[10];
+    char *space = malloc(1 << 20);
+    OK(MPI_Buffer_attach(space, 1 << 20));
+    OK(MPI_Send_init(out[0], counts[0], MPI_INT, to, 0, MPI_COMM_WORLD, &requests[0]));
+    OK(MPI_Ssend_init(out[1], counts[1], MPI_INT, to, 1, MPI_COMM_WORLD, &requests[1]));
+    OK(MPI_Bsend_init(out[2], counts[2], MPI_INT, to, 2, MPI_COMM_WORLD, &requests[2]));
+    OK(MPI_Send_init(out[3], counts[3], MPI_INT, to, 3, MPI_COMM_WORLD, &requests[3]));
+    OK(MPI_Rsend_init(out[4], counts[4], MPI_INT, to, 4, MPI_COMM_WORLD, &requests[4]));
+    for (int i = 0; i < 5; i++)
+        OK(MPI_Recv_init(in[i], N, MPI_INT, from, i, MPI_COMM_WORLD, &requests[5 + i]));
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < 5; i++)
+            for (int j = 0; j < counts[i]; j++) out[i][j] = round * 7 + rank + i * j;
+        OK(MPI_Startall(5, &requests[5]));
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (round % 2)
+            OK(MPI_Startall(5, requests));
+        else
+            for (int i = 4; i >= 0; i--) OK(MPI_Start(&requests[i]));
+        OK(MPI_Waitall(10, requests, statuses));
+        for (int i = 0; i < 5; i++) {
+            int count;
+            OK(MPI_Get_count(&statuses[5 + i], MPI_INT, &count));
+            CHECK(count == counts[i] && statuses[5 + i].MPI_SOURCE == from);
+            for (int j = 0; j < counts[i]; j++)
+                if (in[i][j] != round * 7 + from + i * j) {
+                    CHECK(in[i][j] == round * 7 + from + i * j, "round %d, kind %d, at %d", round, i, j);
+                    break;
+                }
+        }
+        for (int i = 0; i < 10; i++) CHECK(requests[i] != MPI_REQUEST_NULL);
+    }
+    for (int i = 0; i < 10; i++) OK(MPI_Request_free(&requests[i]));
+    CHECK(requests[0] == MPI_REQUEST_NULL);
+    void *back;
+    int len;
+    OK(MPI_Buffer_detach(&back, &len));
+    CHECK(back == space && len == 1 << 20);
+    free(space);
+}
+
+/* An inactive request is complete, with an empty status. */
+static void inactive(void)
+{
+    int x = 0, flag = 0, index = 5, count;
+    MPI_Request request;
+    MPI_Status status;
+    OK(MPI_Recv_init(&x, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request));
+    memset(&status, 77, sizeof status);
+    OK(MPI_Wait(&request, &status));
+    CHECK(status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG);
+    OK(MPI_Get_count(&status, MPI_INT, &count));
+    CHECK(count == 0);
+    OK(MPI_Test(&request, &flag, &status));
+    CHECK(flag && request != MPI_REQUEST_NULL);
+    OK(MPI_Testany(1, &request, &index, &flag, &status));
+    CHECK(flag && index == MPI_UNDEFINED);
+    OK(MPI_Request_get_status(request, &flag, &status));
+    CHECK(flag);
+    /* Started, and freed while active: it still receives. */
+    int value = 42;
+    OK(MPI_Start(&request));
+    OK(MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF));
+    OK(MPI_Wait(&request, &status));
+    CHECK(x == 42);
+    OK(MPI_Request_free(&request));
+}
+
+/* Persistent requests to nobody. */
+static void to_nobody(void)
+{
+    int x = 3;
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    OK(MPI_Send_init(&x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &requests[0]));
+    OK(MPI_Recv_init(&x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &requests[1]));
+    for (int round = 0; round < 3; round++) {
+        OK(MPI_Startall(2, requests));
+        OK(MPI_Waitall(2, requests, statuses));
+        /* MPICH leaves this status empty. */
+        CHECK(!strict() || (statuses[1].MPI_SOURCE == MPI_PROC_NULL && statuses[1].MPI_TAG == MPI_ANY_TAG));
+    }
+    CHECK(x == 3);
+    OK(MPI_Request_free(&requests[0]));
+    OK(MPI_Request_free(&requests[1]));
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    all_modes((rank + 1) % size, (rank + size - 1) % size);
+    inactive();
+    to_nobody();
+    return finish();
+}
