@@ -240,7 +240,7 @@ impl Entry<'_> {
 
     /// The count of the buffer `at`, or 0 when there is none or there are many.
     fn count_of(&self, at: usize) -> String {
-        let counts = ["count", "counts", "peer-counts"];
+        let counts = ["count", "counts", "own-counts", "peer-counts"];
         match self.nearest(at, |k| counts.contains(&k.name.as_str())) {
             Some((p, kind)) if kind.name == "count" => p.name.clone(),
             _ => "0".into(),

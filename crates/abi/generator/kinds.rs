@@ -27,8 +27,10 @@ impl Kind {
 
     /// Counts, displacements and datatypes, which belong to a buffer.
     pub fn belongs_to_buffer(&self) -> bool {
-        ["count", "counts", "displs", "datatype", "types", "peer-counts", "peer-displs", "peer-types"]
-            .contains(&self.name.as_str())
+        let kinds = [
+            "count", "counts", "displs", "datatype", "types", "own-counts", "peer-counts", "peer-displs", "peer-types",
+        ];
+        kinds.contains(&self.name.as_str())
     }
 
     /// The Rust type of the C parameter. Every pointer is `Ptr`.
