@@ -42,6 +42,7 @@ pub use crate::p2p::{
     irecv, irsend, isend, isendrecv, isendrecv_replace, issend, recv, recv_init, rsend, rsend_init,
     send, send_init, sendrecv, sendrecv_replace, ssend, ssend_init,
 };
+pub use crate::partitioned::{parrived, pready, pready_list, pready_range, precv_init, psend_init};
 pub use crate::probe::{improbe, imrecv, iprobe, mprobe, mrecv, probe};
 pub use crate::collective::{
     allgather, allgatherv, allreduce, alltoall, alltoallv, alltoallw, barrier, bcast, exscan, gather, gatherv,

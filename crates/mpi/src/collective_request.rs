@@ -34,6 +34,7 @@ pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Re
         comm: Some(comm.clone()),
         start: Box::new(move || Ok(begin(&of, &operation))),
         active: RefCell::new(None),
+        partitioned: None,
         freed: Cell::new(false),
     };
     request.set(Request::Persistent(Rc::new(persistent)).into_handle());
@@ -50,6 +51,7 @@ fn begin(comm: &Rc<Comm>, operation: &Rc<Operation>) -> Request {
             status: RawStatus::empty(),
             error: ended.truncated().map(truncated),
         }),
+        ended: RefCell::default(),
         cancel: None,
     }))
 }

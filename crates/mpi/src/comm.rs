@@ -53,6 +53,7 @@ impl Comm {
             info: RefCell::default(),
             topology: RefCell::default(),
             buffer: RefCell::default(),
+            channels: Default::default(),
         }
     }
 
@@ -80,6 +81,7 @@ impl Comm {
             info: RefCell::default(),
             topology: parent.topology.clone(),
             buffer: RefCell::default(),
+            channels: Default::default(),
         }
     }
 

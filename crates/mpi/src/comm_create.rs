@@ -17,6 +17,7 @@ use crate::objects::{Attributes, Comm, Errhandler, ErrhandlerKind, Group, Info, 
 use crate::request::{Outcome, Request, Work};
 use crate::runtime::runtime;
 use crate::task::{self, run};
+use std::cell::RefCell;
 use std::rc::Rc;
 use tern_adi::Proc;
 
@@ -91,6 +92,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
         comm: Some(comm),
         done: Box::new(move || done.is_done()),
         finish: Box::new(finish),
+        ended: RefCell::default(),
         cancel: None,
     };
     request.set(Request::Work(Rc::new(work)).into_handle());

@@ -271,7 +271,7 @@ pub fn request_get_status(request: usize, flag: Out<i32>, status: StatusOut) -> 
     }
     flag.set(found.is_done() as i32);
     if found.is_done() {
-        status.set(&found.peek().status);
+        status.set(&found.peek());
     }
     Ok(())
 }
@@ -289,7 +289,7 @@ pub fn request_get_status_all(
     if done {
         for (index, request) in all.iter().enumerate() {
             match request {
-                Some(request) => statuses.at(index).set(&request.peek().status),
+                Some(request) => statuses.at(index).set(&request.peek()),
                 None => statuses.at(index).set_empty(),
             }
         }
@@ -314,7 +314,7 @@ pub fn request_get_status_any(
     flag.set(found.is_some() as i32);
     index.set(found.map_or(MPI_UNDEFINED, |at| at as i32));
     if let Some(request) = found.and_then(|at| all[at].as_ref()) {
-        status.set(&request.peek().status);
+        status.set(&request.peek());
     }
     Ok(())
 }
@@ -336,7 +336,7 @@ pub fn request_get_status_some(
     for (at, request) in all.iter().enumerate() {
         let Some(request) = request.as_ref().filter(|request| request.is_done()) else { continue };
         indices.set(done, at as i32);
-        statuses.at(done).set(&request.peek().status);
+        statuses.at(done).set(&request.peek());
         done += 1;
     }
     outcount.set(done as i32);

@@ -38,6 +38,11 @@ pub fn sequence_tag(number: u32) -> i32 {
     i32::MIN + 0x4000_0000 + (number & 0x1fff_ffff) as i32
 }
 
+/// The same for channels of partitioned communication ([`crate::partitioned`]).
+pub fn channel_tag(number: u32) -> i32 {
+    i32::MIN + 0x6000_0000 + (number & 0x0fff_ffff) as i32
+}
+
 /// The ids that this process uses, as bits; no trailing zero bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Ids(Vec<u8>);
@@ -258,7 +263,8 @@ mod tests {
     fn reserved_tags_are_no_wildcards() {
         for number in [0, 1, 0x3fff_ffff, u32::MAX] {
             assert!(reserved_tag(number) < sequence_tag(0));
-            assert!(sequence_tag(number) < tern_adi::ANY_TAG);
+            assert!(sequence_tag(number) < channel_tag(0));
+            assert!(channel_tag(number) < tern_adi::ANY_TAG);
         }
     }
 

@@ -44,6 +44,7 @@ pub mod objects;
 pub mod op;
 pub mod p2p;
 pub mod pack;
+pub mod partitioned;
 pub mod predefined;
 pub mod probe;
 pub mod request;

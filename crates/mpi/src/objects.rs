@@ -59,6 +59,8 @@ pub struct Comm {
     pub topology: RefCell<Option<Rc<crate::topology::Topology>>>,
     /// Buffer for buffered sends attached to this communicator (section 3.6).
     pub buffer: RefCell<Option<Rc<crate::buffered::Pool>>>,
+    /// What matches its partitioned sends and receives (chapter 4).
+    pub channels: crate::partitioned::Channels,
 }
 
 impl Comm {

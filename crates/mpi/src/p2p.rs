@@ -175,6 +175,7 @@ pub(crate) fn null_receive() -> Request {
         comm: None,
         done: Box::new(|| true),
         finish: Box::new(|| crate::request::Outcome::success(null_status())),
+        ended: RefCell::default(),
         cancel: Some(Box::new(|| ())),
     }))
 }
@@ -309,6 +310,7 @@ fn both(send: Request, receive: Request, comm: Rc<Comm>, hold: Vec<u8>) -> Reque
             takes.0.finish();
             takes.1.finish()
         }),
+        ended: RefCell::default(),
         cancel: None,
     }))
 }
@@ -322,6 +324,7 @@ pub(crate) fn persistent(
         comm: Some(comm.clone()),
         start: Box::new(start),
         active: RefCell::new(None),
+        partitioned: None,
         freed: Cell::new(false),
     }))
 }

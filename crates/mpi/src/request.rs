@@ -31,6 +31,8 @@ pub struct Work {
     pub done: Box<dyn Fn() -> bool>,
     /// Called once, when it is complete.
     pub finish: Box<dyn Fn() -> Outcome>,
+    /// How it ended, when that was asked for before the request ended.
+    pub ended: RefCell<Option<Outcome>>,
     /// MPI_Cancel, where it means something.
     pub cancel: Option<Box<dyn Fn()>>,
 }
@@ -47,12 +49,24 @@ impl Outcome {
     }
 }
 
+impl Work {
+    /// The status of complete work.
+    fn peek(&self) -> RawStatus {
+        let ended = self.ended.take().unwrap_or_else(|| (self.finish)());
+        let status = ended.status;
+        self.ended.replace(Some(ended));
+        status
+    }
+}
+
 /// A persistent request: `start` gives the operation of one round.
 pub struct Persistent {
     pub comm: Option<Rc<Comm>>,
     pub start: Box<dyn Fn() -> Result<Request>>,
     /// The round that is under way.
     pub active: RefCell<Option<Request>>,
+    /// What it does with partitions, if it is of chapter 4.
+    pub partitioned: Option<crate::partitioned::Partitioned>,
     /// Freed by the program while active: drop it when the round ends.
     pub freed: Cell<bool>,
 }
@@ -67,7 +81,7 @@ impl Request {
     /// A request for an operation that is complete when `done` says so.
     pub fn work(comm: Option<Rc<Comm>>, done: impl Fn() -> bool + 'static) -> Request {
         let finish = Box::new(|| Outcome::success(RawStatus::empty()));
-        Request::Work(Rc::new(Work { comm, done: Box::new(done), finish, cancel: None }))
+        Request::Work(Rc::new(Work { comm, done: Box::new(done), finish, ended: RefCell::default(), cancel: None }))
     }
 
     /// Names the request; the program gets the handle.
@@ -106,16 +120,16 @@ impl Request {
     }
 
     /// What its status would say, without ending it. It is complete.
-    pub fn peek(&self) -> Outcome {
+    pub fn peek(&self) -> RawStatus {
         match self {
-            Request::Transfer { id, receive, .. } => transfer_outcome(adi().status(*id), *receive),
-            Request::Complete => Outcome::success(RawStatus::empty()),
-            Request::Work(_) => Outcome::success(RawStatus::empty()),
-            Request::Persistent(persistent) => match &*persistent.active.borrow() {
-                Some(active) => active.peek(),
-                None => Outcome::success(RawStatus::empty()),
-            },
-            Request::Generalized(generalized) => generalized.query(),
+            Request::Transfer { id, receive, .. } => transfer_outcome(adi().status(*id), *receive).status,
+            Request::Complete => RawStatus::empty(),
+            Request::Work(work) => work.peek(),
+            Request::Persistent(persistent) => {
+                let active = persistent.active.borrow().clone();
+                active.map_or_else(RawStatus::empty, |active| active.peek())
+            }
+            Request::Generalized(generalized) => generalized.query().status,
         }
     }
 
@@ -133,7 +147,7 @@ impl Request {
         match self {
             Request::Transfer { id, receive, .. } => transfer_outcome(adi().take(*id), *receive),
             Request::Complete => Outcome::success(RawStatus::empty()),
-            Request::Work(work) => (work.finish)(),
+            Request::Work(work) => work.ended.take().unwrap_or_else(|| (work.finish)()),
             Request::Persistent(persistent) => {
                 let active = persistent.active.borrow_mut().take();
                 active.map_or_else(|| Outcome::success(RawStatus::empty()), |a| a.finish())
