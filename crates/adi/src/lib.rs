@@ -167,6 +167,13 @@ impl Adi {
         moved
     }
 
+    /// Progress for a call that looks whether something has come, and returns if not.
+    #[inline]
+    pub fn look(&self) {
+        let moved = self.progress();
+        self.mcm.looked(moved);
+    }
+
     #[cold]
     fn run_hooks(&self) -> bool {
         self.has_hooks.set(false);

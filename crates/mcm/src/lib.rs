@@ -6,6 +6,7 @@ mod wait;
 pub use tern_device::{Gather, Header, LineArea, Payload, Sink, copy_short};
 pub use wait::{Patience, Step};
 
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use tern_device::Device;
 use tern_shm::Shm;
@@ -16,6 +17,8 @@ pub struct Mcm {
     me: u32,
     size: u32,
     patience: Patience,
+    /// Looks of nonblocking calls, one after the other, that found nothing.
+    vain: Cell<u32>,
 }
 
 impl Mcm {
@@ -38,7 +41,7 @@ impl Mcm {
 
     /// `me` of `size` processes, reached through `device`.
     pub fn new(device: Box<dyn Device>, me: u32, size: u32, patience: Patience) -> Mcm {
-        Mcm { device, me, size, patience }
+        Mcm { device, me, size, patience, vain: Cell::new(0) }
     }
 
     /// The number of this process.

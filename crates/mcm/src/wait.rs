@@ -41,6 +41,9 @@ impl Patience {
 /// Longest sleep; a lost wake-up, which should not be, costs no more than this.
 const SLEEP: Duration = Duration::from_millis(50);
 
+/// Looks in vain after which a program seems to call MPI_Test or MPI_Iprobe in a loop.
+const VAIN: u32 = 20;
+
 impl Mcm {
     /// Calls `step` until it says `Done`. Between two looks other threads may enter; a process
     /// that waits long sleeps until a peer rings.
@@ -70,8 +73,25 @@ impl Mcm {
     /// Looks to spin for, as things are now.
     #[inline]
     fn spins(&self) -> u32 {
-        let crowded = self.patience.cores != u32::MAX && self.device().awake() > self.patience.cores;
-        if crowded { 0 } else { self.patience.spins }
+        if self.is_crowded() { 0 } else { self.patience.spins }
+    }
+
+    /// True while more processes are awake than there are cores.
+    #[inline]
+    fn is_crowded(&self) -> bool {
+        self.patience.cores != u32::MAX && self.device().awake() > self.patience.cores
+    }
+
+    /// After the look of a nonblocking call (MPI_Test, MPI_Iprobe and the like), which may have
+    /// `moved` something. A program that calls these in a loop waits without saying so: where
+    /// cores are scarce, it passes its core on.
+    #[inline]
+    pub fn looked(&self, moved: bool) {
+        let vain = if moved { 0 } else { self.vain.get().saturating_add(1) };
+        self.vain.set(vain);
+        if vain > VAIN && self.is_crowded() {
+            lock::outside(rustix::thread::sched_yield);
+        }
     }
 
     /// The slower part of waiting. Returns true when `step` said `Done`.

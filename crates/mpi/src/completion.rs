@@ -47,7 +47,7 @@ pub fn test(request: Out<usize>, flag: Out<i32>, status: StatusOut) -> Result<()
         return Ok(());
     };
     if !found.is_done() {
-        adi().progress();
+        adi().look();
         if !found.is_done() {
             flag.set(0);
             return Ok(());
@@ -136,7 +136,7 @@ pub fn testall(count: i32, requests: Handles, flag: Out<i32>, statuses: Statuses
     let all = active(count, requests)?;
     let done = || all.iter().flatten().all(Request::is_done);
     if !done() {
-        adi().progress();
+        adi().look();
         if !done() {
             flag.set(0);
             return Ok(());
@@ -196,7 +196,7 @@ pub fn testany(
         return none_active(index, status);
     }
     let found = first_done(&all).or_else(|| {
-        adi().progress();
+        adi().look();
         first_done(&all)
     });
     let Some(at) = found else {
@@ -230,7 +230,7 @@ pub fn testsome(
     statuses: StatusesOut,
 ) -> Result<()> {
     let all = active(count, requests)?;
-    adi().progress();
+    adi().look();
     end_some(&all, requests, outcount, indices, statuses)
 }
 
@@ -267,7 +267,7 @@ pub fn request_get_status(request: usize, flag: Out<i32>, status: StatusOut) -> 
         return Ok(());
     };
     if !found.is_done() {
-        adi().progress();
+        adi().look();
     }
     flag.set(found.is_done() as i32);
     if found.is_done() {
@@ -282,7 +282,7 @@ pub fn request_get_status_all(
     flag: Out<i32>,
     statuses: StatusesOut,
 ) -> Result<()> {
-    adi().progress();
+    adi().look();
     let all = active(count, requests)?;
     let done = all.iter().flatten().all(Request::is_done);
     flag.set(done as i32);
@@ -309,7 +309,7 @@ pub fn request_get_status_any(
         flag.set(1);
         return none_active(index, status);
     }
-    adi().progress();
+    adi().look();
     let found = first_done(&all);
     flag.set(found.is_some() as i32);
     index.set(found.map_or(MPI_UNDEFINED, |at| at as i32));
@@ -331,7 +331,7 @@ pub fn request_get_status_some(
         outcount.set(MPI_UNDEFINED);
         return Ok(());
     }
-    adi().progress();
+    adi().look();
     let mut done = 0;
     for (at, request) in all.iter().enumerate() {
         let Some(request) = request.as_ref().filter(|request| request.is_done()) else { continue };

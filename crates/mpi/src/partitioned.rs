@@ -369,7 +369,7 @@ pub fn parrived(request: usize, partition: i32, flag: Out<i32>) -> Result<()> {
         return err!(MPI_ERR_ARG, "partition {partition} was asked for; there are {count}, counted from 0");
     }
     if !found.is_done() {
-        adi().progress();
+        adi().look();
     }
     flag.set(found.is_done() as i32);
     Ok(())

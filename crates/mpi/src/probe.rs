@@ -35,7 +35,7 @@ pub fn iprobe(source: i32, tag: i32, comm: Rc<Comm>, flag: Out<i32>, status: Sta
     }
     let look = || adi().probe(pattern(&comm, source, tag));
     let found = look().or_else(|| {
-        adi().progress();
+        adi().look();
         look()
     });
     flag.set(found.is_some() as i32);
@@ -83,7 +83,7 @@ pub fn improbe(
     }
     let look = || adi().matched_probe(pattern(&comm, source, tag));
     let found = look().or_else(|| {
-        adi().progress();
+        adi().look();
         look()
     });
     flag.set(found.is_some() as i32);
