@@ -209,10 +209,6 @@ impl Adi {
             if done() {
                 return Step::Done;
             }
-            // What waits to be sent, and hooks, need more than a look at the devices.
-            if self.mcm.is_quiet() && !self.has_hooks.get() && self.is_flushed() {
-                return Step::Idle;
-            }
             match self.progress() {
                 true => Step::Moved,
                 false if done() => Step::Done,

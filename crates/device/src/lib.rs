@@ -89,11 +89,6 @@ pub trait Device {
     /// Hands what has arrived to `sink`; returns the number of packets. Never blocks.
     fn poll(&self, sink: &mut dyn Sink) -> usize;
 
-    /// True when [`Device::poll`] would find nothing: the cheap look of one who waits.
-    fn is_quiet(&self) -> bool {
-        false
-    }
-
     /// The shared area `index` of process `peer`, or `None` when the device has none for it.
     /// Areas begin as zeros; only their owner writes to them.
     fn lines(&self, _peer: u32, _index: u32) -> Option<LineArea> {

@@ -77,12 +77,6 @@ impl Mcm {
         self.device.poll(sink)
     }
 
-    /// True when [`Mcm::poll`] would find nothing.
-    #[inline]
-    pub fn is_quiet(&self) -> bool {
-        self.device.is_quiet()
-    }
-
     /// See [`Device::lines`].
     pub fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
         self.device.lines(peer, index)

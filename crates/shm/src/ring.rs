@@ -185,16 +185,6 @@ impl Receiver {
         Receiver { ring, data, data_len, next: Var::new(0) }
     }
 
-    /// True when a packet has arrived.
-    #[inline]
-    pub fn is_full(&self) -> bool {
-        let position = self.next.get();
-        // SAFETY: the ring is mapped while self lives; the turn is only touched as an atomic.
-        let turn = unsafe { &(*self.ring).slots[(position % CELLS) as usize].turn };
-        // Relaxed: `peek` looks again before it reads the packet.
-        turn.load(Ordering::Relaxed) == position.wrapping_add(1)
-    }
-
     /// The next packet, if it has arrived. It stays in the ring until [`Receiver::release`].
     #[inline]
     pub fn peek(&self) -> Option<(&Header, &[u8])> {
