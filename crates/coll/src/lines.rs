@@ -23,6 +23,8 @@ pub struct Lines {
     turn: Cell<u64>,
     /// The turn before the first.
     base: u64,
+    /// The label of the last turn.
+    last: Cell<u64>,
     /// A turn that all peers are known to have reached.
     reached: Cell<u64>,
 }
@@ -103,6 +105,7 @@ impl Lines {
             me: peers.rank as usize,
             turn: Cell::new(base),
             base,
+            last: Cell::new(0),
             reached: Cell::new(base),
         })
     }
@@ -123,19 +126,33 @@ impl Lines {
 
     /// Publishes a turn without payload.
     fn publish(&self, turn: u64, label: u64) {
+        self.last.set(label);
         self.areas[self.me].publish(turn, stamped(label, turn));
     }
 
-    /// Publishes a turn with a payload, once all peers are done with the one it overwrites.
+    /// Publishes a turn with a payload, once all peers are done with the one it overwrites. Fails
+    /// when a peer took the turn before for something else: two roots of a broadcast, say, which
+    /// do not wait for anybody, find out here.
     #[inline]
-    fn publish_with(&self, adi: &Adi, turn: u64, label: u64, len: usize, write: impl FnOnce(&mut [u8])) {
+    fn publish_with(
+        &self,
+        adi: &Adi,
+        turn: u64,
+        label: u64,
+        len: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Done {
+        let mut agreed = Ok(());
         if turn - 1 > self.reached.get() {
-            self.await_passed(adi, turn - 1);
+            agreed = self.await_passed(adi, turn - 1);
         }
+        self.last.set(label);
         self.areas[self.me].publish_with(turn, stamped(label, turn), len, write);
+        agreed
     }
 
-    fn await_passed(&self, adi: &Adi, turn: u64) {
+    fn await_passed(&self, adi: &Adi, turn: u64) -> Done {
+        let mut agreed = Ok(());
         if turn > self.base {
             let mut rank = 0;
             self.wait(adi, &mut || {
@@ -144,8 +161,19 @@ impl Lines {
                 }
                 rank == self.areas.len()
             });
+            agreed = self.check_below(self.areas.len(), turn, self.last.get());
         }
         self.reached.set(turn);
+        agreed
+    }
+
+    /// Whether the members below `end`, which have reached `turn`, took it for the same.
+    #[inline]
+    fn check_below(&self, end: usize, turn: u64, label: u64) -> Done {
+        (0..end).try_for_each(|rank| match rank == self.me {
+            true => Ok(()),
+            false => self.check(rank, turn, label),
+        })
     }
 
     #[inline]
@@ -165,10 +193,7 @@ impl Lines {
             }
             rank >= end
         });
-        (0..end).try_for_each(|rank| match rank == self.me {
-            true => Ok(()),
-            false => self.check(rank, turn, label),
-        })
+        self.check_below(end, turn, label)
     }
 
     /// Compares what `rank` has published in `turn` with `label`, unless it has gone on since.
@@ -236,7 +261,7 @@ impl Lines {
             let part = (len - at).min(chunk);
             let turn = self.next();
             if self.me == root {
-                self.publish_with(adi, turn, label, part, |out| send(at, out));
+                self.publish_with(adi, turn, label, part, |out| send(at, out))?;
                 self.ring_all(adi);
             } else {
                 self.publish(turn, label);
@@ -263,7 +288,7 @@ impl Lines {
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Gather, root as u32, len));
         if self.me != root {
-            self.publish_with(adi, turn, label, len, send);
+            self.publish_with(adi, turn, label, len, send)?;
             self.ring_all(adi);
             return Ok(());
         }
@@ -288,7 +313,7 @@ impl Lines {
         let (turn, label) = (self.next(), label(Kind::Scatter, root as u32, len));
         let total = len * self.size();
         if self.me == root {
-            self.publish_with(adi, turn, label, total, send);
+            self.publish_with(adi, turn, label, total, send)?;
             self.ring_all(adi);
             return Ok(());
         }
@@ -309,7 +334,7 @@ impl Lines {
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Allgather, 0, len));
-        self.publish_with(adi, turn, label, len, send);
+        self.publish_with(adi, turn, label, len, send)?;
         self.await_all(adi, turn, label)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
@@ -328,7 +353,7 @@ impl Lines {
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Alltoall, 0, len));
         let total = len * self.size();
-        self.publish_with(adi, turn, label, total, send);
+        self.publish_with(adi, turn, label, total, send)?;
         self.await_all(adi, turn, label)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
@@ -367,7 +392,7 @@ impl Lines {
         let kind = if root.is_some() { Kind::Reduce } else { Kind::Allreduce };
         let (turn, label) = (self.next(), label(kind, root.unwrap_or(0) as u32, vector.bytes));
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) });
+        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) })?;
         if root.is_some_and(|root| root != self.me) {
             self.ring_all(adi);
             return Ok(());
@@ -419,7 +444,7 @@ impl Lines {
         };
         let turn = self.next();
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, elements * size, |to| unsafe { copy_in(input, to) });
+        self.publish_with(adi, turn, label, elements * size, |to| unsafe { copy_in(input, to) })?;
         self.await_all(adi, turn, label)?;
         let (begin, len) = share(self.me);
         let mine = out.wrapping_add(begin);
@@ -428,7 +453,7 @@ impl Lines {
         unsafe { self.combine(turn, elements * size, begin, self.size(), &own, mine) };
         let turn = self.next();
         // SAFETY: `mine` holds `len` bytes.
-        self.publish_with(adi, turn, label, len, |to| unsafe { copy_in(mine, to) });
+        self.publish_with(adi, turn, label, len, |to| unsafe { copy_in(mine, to) })?;
         self.await_all(adi, turn, label)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             let (begin, len) = share(rank);
@@ -449,7 +474,7 @@ impl Lines {
     pub unsafe fn scan(&self, adi: &Adi, exclusive: bool, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
         let (turn, label) = (self.next(), label(Kind::Scan, exclusive as u32, vector.bytes));
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) });
+        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) })?;
         self.ring_all(adi);
         let end = self.me + !exclusive as usize;
         self.await_below(adi, end, turn, label)?;
@@ -468,7 +493,7 @@ impl Lines {
         let (turn, label) = (self.next(), label(Kind::ReduceScatter, 0, vector.bytes));
         let total = vector.bytes * self.size();
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, total, |to| unsafe { copy_in(input, to) });
+        self.publish_with(adi, turn, label, total, |to| unsafe { copy_in(input, to) })?;
         self.await_all(adi, turn, label)?;
         // SAFETY: all have reached the turn.
         unsafe { self.combine(turn, total, self.me * vector.bytes, self.size(), vector, out) };
