@@ -7,6 +7,12 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+# A /dev/shm of its own, where that is allowed: other programs come and go in the real one.
+if [ "${2:-}" != private ] && unshare --mount true 2> /dev/null; then
+    # shellcheck disable=SC2016
+    exec unshare --mount sh -c 'mount -t tmpfs tmpfs /dev/shm && exec "$0" "$@"' \
+        "$here/${0##*/}" "$prefix" private
+fi
 mpiexec=$prefix/bin/mpiexec
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT INT TERM

@@ -1,6 +1,6 @@
 //! What every device must do, as tests that a device's own test program runs:
 //!
-//! ```ignore
+//! ```text
 //! fn group(processes: u32) -> Box<dyn Group> { … }
 //! tern_device::conformance_tests!(group);
 //! ```

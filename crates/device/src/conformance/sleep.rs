@@ -50,6 +50,8 @@ pub fn a_packet_wakes_a_sleeper(factory: Factory) {
             assert_eq!((header, payload.len()), ([round; 4], 300));
             check(round, &payload);
         }
+        // The peer has sent, and this one has received: nobody sleeps now.
+        assert_eq!(device.awake(), 2);
     });
 }
 
