@@ -82,7 +82,10 @@ pub fn count(session: &mut Session) -> Result<(), String> {
         eprintln!("SKIPPED instructions: valgrind is not installed");
         return Ok(());
     }
-    println!("Instructions of an 8-byte message between two ranks, message already there\n");
+    println!(
+        "Instructions of an 8-byte message between two ranks. Those of MPI_Recv include its looks while\n\
+         the message is not there yet, so they depend on the other rank.\n"
+    );
     println!("| library | MPI_Send | MPI_Recv | together |\n|---|---|---|---|");
     for library in session.libraries.clone() {
         let folder = session.output.clone();
