@@ -38,14 +38,18 @@ int main(int argc, char **argv)
         OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
         CHECK(!flag);
     } else {
-        MPI_Request requests[LONG];
+        static MPI_Request requests[LONG + SMALL];
+        static int numbers[SMALL];
         for (int i = 0; i < LONG; i++) {
             for (int j = 0; j < LENGTH; j++) out[i][j] = rank + i + j;
             OK(MPI_Isend(out[i], LENGTH, MPI_INT, 0, 1000 + i, MPI_COMM_WORLD, &requests[i]));
         }
-        for (int i = 0; i < SMALL; i++) OK(MPI_Send(&i, 1, MPI_INT, 0, i % 7, MPI_COMM_WORLD));
+        for (int i = 0; i < SMALL; i++) {
+            numbers[i] = i;
+            OK(MPI_Isend(&numbers[i], 1, MPI_INT, 0, i % 7, MPI_COMM_WORLD, &requests[LONG + i]));
+        }
         OK(MPI_Send(NULL, 0, MPI_INT, 0, 999, MPI_COMM_WORLD));
-        OK(MPI_Waitall(LONG, requests, MPI_STATUSES_IGNORE));
+        OK(MPI_Waitall(LONG + SMALL, requests, MPI_STATUSES_IGNORE));
     }
     return finish();
 }
