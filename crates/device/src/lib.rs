@@ -95,9 +95,10 @@ pub trait Device {
         None
     }
 
-    /// Says that the process is about to sleep. After this a peer that sends will wake it; the
-    /// caller polls once more before it calls [`Device::sleep`] with the token. Every call is
-    /// followed by [`Device::end_sleep`].
+    /// Says that the process is about to sleep. After this a peer that sends will wake it, and so
+    /// will one that makes room where a packet was refused. The caller polls, and sends what was
+    /// refused, once more before it calls [`Device::sleep`] with the token. Every call is followed
+    /// by [`Device::end_sleep`].
     fn prepare_sleep(&self) -> u32;
 
     /// Sleeps until a peer has rung since `token` was given, or `timeout` passes. The one

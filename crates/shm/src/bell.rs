@@ -41,6 +41,18 @@ pub fn register() -> Barrier {
     if membarrier(REGISTER_GLOBAL_EXPEDITED) { Barrier::Expedited } else { Barrier::Naps }
 }
 
+/// Stands between a store that a sleeper must not miss and the load that tells whether it sleeps.
+/// The store must not be delayed by the compiler beyond the load; the processor's side of it is the
+/// sleeper's membarrier.
+#[inline]
+pub fn fence_at_the_waker() {
+    #[cfg(not(loom))]
+    std::sync::atomic::compiler_fence(Ordering::SeqCst);
+    // The model checker knows no membarrier: it takes the fence that this puts here.
+    #[cfg(loom)]
+    crate::sync::fence(Ordering::SeqCst);
+}
+
 impl Bell {
     /// Raises the flag. Look for work once more after this, then [`Bell::sleep`].
     pub fn prepare(&self, barrier: Barrier) -> u32 {
@@ -79,13 +91,7 @@ impl Bell {
     /// Wakes the owner when it sleeps. Costs one load of a line that seldom changes otherwise.
     #[inline]
     pub fn ring(&self) {
-        // The store of what the caller has published must not be delayed by the compiler beyond
-        // this load; the processor's side of it is the sleeper's membarrier.
-        #[cfg(not(loom))]
-        std::sync::atomic::compiler_fence(Ordering::SeqCst);
-        // The model checker knows no membarrier: it takes the fence that this puts here.
-        #[cfg(loom)]
-        crate::sync::fence(Ordering::SeqCst);
+        fence_at_the_waker();
         if self.sleeping.load(Ordering::Relaxed) != 0 {
             self.wake();
         }
@@ -107,4 +113,4 @@ impl Bell {
 }
 
 #[cfg(all(test, loom))]
-mod model;
+pub mod model;

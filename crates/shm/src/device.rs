@@ -90,6 +90,7 @@ impl Shm {
     fn drain(&self, sink: &mut dyn Sink) -> usize {
         let mut packets = 0;
         for (peer, ring) in self.active.borrow().iter() {
+            let before = packets;
             for packet in 0..BURST {
                 let Some((header, payload)) = ring.peek() else { break };
                 if packet > 0 {
@@ -98,6 +99,9 @@ impl Shm {
                 sink.packet(*peer, header, payload);
                 ring.release();
                 packets += 1;
+            }
+            if packets > before && ring.is_room_wanted() {
+                self.segment.process(*peer).bell.ring();
             }
         }
         packets
@@ -168,6 +172,9 @@ impl Device for Shm {
 
     fn prepare_sleep(&self) -> u32 {
         self.sleepers.set(self.sleepers.get() + 1);
+        for sender in self.senders.iter().filter_map(OnceCell::get) {
+            sender.want_room();
+        }
         self.segment.process(self.me).bell.prepare(self.barrier)
     }
 

@@ -8,6 +8,7 @@
 //! zeros, and no position's turn repeats before 2^32 packets, so a ring needs no set-up: a
 //! sender may write before the receiver has started.
 
+use crate::bell;
 use crate::sync::{AtomicU32, Ordering};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
@@ -34,12 +35,17 @@ pub struct Slot {
 #[repr(C)]
 pub struct Ring {
     slots: [Slot; CELLS as usize],
-    /// Cells that the receiver has taken.
-    taken: Padded,
+    taken: Taken,
 }
 
+/// What the receiver says.
 #[repr(C, align(128))]
-struct Padded(AtomicU32);
+struct Taken {
+    /// Cells that it has taken.
+    cells: AtomicU32,
+    /// Raised by a sender that is about to sleep and waits for room; lowered by the receiver.
+    wanted: AtomicU32,
+}
 
 /// The sender's end.
 pub struct Sender {
@@ -56,6 +62,8 @@ pub struct Sender {
     tail: Var<usize>,
     /// (position, end of its data) of packets with data that the receiver has not taken.
     used: RefCell<VecDeque<(u32, usize)>>,
+    /// A packet was refused since [`Sender::want_room`].
+    refused: Var<bool>,
 }
 
 impl Sender {
@@ -72,6 +80,7 @@ impl Sender {
             head: Var::new(0),
             tail: Var::new(0),
             used: RefCell::new(VecDeque::with_capacity(CELLS as usize)),
+            refused: Var::new(false),
         }
     }
 
@@ -99,7 +108,7 @@ impl Sender {
     fn refresh(&self) {
         // Acquire: pairs with the release in `Receiver::release`; the cells and data counted
         // there are ours again.
-        let taken = self.ring().taken.0.load(Ordering::Acquire);
+        let taken = self.ring().taken.cells.load(Ordering::Acquire);
         self.taken.set(taken);
         let mut used = self.used.borrow_mut();
         while let Some(&(position, end)) = used.front() {
@@ -133,7 +142,25 @@ impl Sender {
 
     /// Puts a packet into the ring; returns the payload bytes taken, `None` when it is full.
     #[inline]
-    pub fn send(&self, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
+    pub fn send(&self, header: &Header, payload: Payload<'_>) -> Option<usize> {
+        let taken = self.put(header, payload);
+        if taken.is_none() {
+            self.refused.set(true);
+        }
+        taken
+    }
+
+    /// Before the owner sleeps: asks the receiver to ring once it has made room, if a packet was
+    /// refused. The caller tries to send once more after the barrier of its bell.
+    pub fn want_room(&self) {
+        if self.refused.take() {
+            // Relaxed: the bell's barrier puts it before the last look at what was taken.
+            self.ring().taken.wanted.store(1, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn put(&self, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
         if !self.has_cell() {
             return None;
         }
@@ -224,9 +251,20 @@ impl Receiver {
         let next = self.next.get().wrapping_add(1);
         self.next.set(next);
         // SAFETY: mapped while self lives.
-        let taken = unsafe { &(*self.ring).taken.0 };
+        let taken = unsafe { &(*self.ring).taken.cells };
         // Release: pairs with the acquire in `Sender::refresh`.
         taken.store(next, Ordering::Release);
+    }
+
+    /// True when the sender may sleep until there is room; asked after [`Receiver::release`].
+    #[inline]
+    pub fn is_room_wanted(&self) -> bool {
+        // What was released must not be delayed beyond this look, as in `Bell::ring`.
+        bell::fence_at_the_waker();
+        // SAFETY: mapped while self lives.
+        let wanted = unsafe { &(*self.ring).taken.wanted };
+        // Relaxed: it only says whether to look at the bell.
+        wanted.load(Ordering::Relaxed) != 0 && wanted.swap(0, Ordering::Relaxed) != 0
     }
 }
 

@@ -64,6 +64,7 @@ macro_rules! conformance_tests {
             lines_are_apart,
             lines_between_threads,
             a_packet_wakes_a_sleeper,
+            room_wakes_a_sleeper,
             a_ring_before_sleeping_counts,
             a_process_wakes_its_own_threads,
             work_before_sleeping_is_seen,

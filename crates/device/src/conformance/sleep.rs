@@ -55,6 +55,48 @@ pub fn a_packet_wakes_a_sleeper(factory: Factory) {
     });
 }
 
+pub fn room_wakes_a_sleeper(factory: Factory) {
+    const PACKETS: u64 = 5000;
+    // So many at a time that they do not fit, and nobody takes one before the sender sleeps.
+    const BATCH: u64 = 500;
+    let group = factory(2);
+    let group = &*group;
+    let size = |number: u64| if number.is_multiple_of(7) { 2000 } else { 20 };
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let device = group.join(0);
+            for number in 0..PACKETS {
+                let payload = bytes(number, size(number));
+                let try_send = || device.copy_and_send(1, &[number; 4], Payload::Bytes(&payload));
+                while try_send().is_none() {
+                    let token = device.prepare_sleep();
+                    let taken = try_send();
+                    if taken.is_none() {
+                        let start = Instant::now();
+                        device.sleep(token, LONG);
+                        assert!(start.elapsed() < LONG, "room was made and nobody said so");
+                    }
+                    device.end_sleep();
+                    if taken.is_some() {
+                        break;
+                    }
+                }
+            }
+        });
+        let device = group.join(1);
+        let mut inbox = Inbox::default();
+        for number in 0..PACKETS {
+            if number.is_multiple_of(BATCH) {
+                // As one that computes: the sender has filled the ring by the time.
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let (_, header, payload) = receive(&*device, &mut inbox);
+            assert_eq!((header, payload.len()), ([number; 4], size(number)));
+            check(number, &payload);
+        }
+    });
+}
+
 pub fn a_ring_before_sleeping_counts(factory: Factory) {
     let devices = everybody(factory, 2);
     for _ in 0..100 {

@@ -11,12 +11,20 @@ struct Shared {
     work: [AtomicU32; 2],
 }
 
+impl Bell {
+    pub fn new() -> Bell {
+        Bell { sleeping: AtomicU32::new(0), rings: AtomicU32::new(0) }
+    }
+
+    /// The futex word has moved on since `token`, so that nobody sleeps on it.
+    pub fn rung_since(&self, token: u32) -> bool {
+        self.rings.load(Ordering::SeqCst) != token
+    }
+}
+
 fn shared() -> Arc<Shared> {
     Arc::new(Shared {
-        bell: Bell {
-            sleeping: AtomicU32::new(0),
-            rings: AtomicU32::new(0),
-        },
+        bell: Bell::new(),
         work: [AtomicU32::new(0), AtomicU32::new(0)],
     })
 }
@@ -34,9 +42,9 @@ fn publish(shared: &Shared, work: usize) {
 }
 
 impl Shared {
-    /// The futex word has moved on since `token`, so that nobody sleeps on it.
+    /// Nobody sleeps: there was no need to, or the bell has been rung.
     fn rung_since(&self, token: Option<u32>) -> bool {
-        token.is_none_or(|token| self.bell.rings.load(Ordering::SeqCst) != token)
+        token.is_none_or(|token| self.bell.rung_since(token))
     }
 }
 

@@ -5,7 +5,8 @@
 //! shadow that loom does see: the sender writes it where it fills the payload, the receiver
 //! reads it while it holds the packet, and loom fails when the two are not ordered.
 
-use super::{CELLS, INLINE, Padded, Receiver, Ring, Sender, Slot, UNIT};
+use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken, UNIT};
+use crate::bell::{Barrier, Bell};
 use crate::sync::AtomicU32;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -39,7 +40,7 @@ impl Memory {
         Arc::new(Memory {
             ring: Ring {
                 slots: std::array::from_fn(|_| slot()),
-                taken: Padded(AtomicU32::new(0)),
+                taken: Taken { cells: AtomicU32::new(0), wanted: AtomicU32::new(0) },
             },
             data: [0; DATA].into(),
             cells: std::array::from_fn(|_| UnsafeCell::new(0)),
@@ -158,6 +159,39 @@ fn long_packets_share_the_data_area() {
 #[test]
 fn short_and_long_packets_mix() {
     pass(&[LONG, 0, LONG, 3, LONG]);
+}
+
+/// A sender that sleeps since its ring is full has seen the room, or is rung.
+#[test]
+fn room_wakes_a_sleeping_sender() {
+    loom::model(|| {
+        let (memory, bell) = (Memory::new(), Arc::new(Bell::new()));
+        // SAFETY: the memory outlives the sender; there is one.
+        let sender = unsafe { Sender::new(&memory.ring, memory.base(), DATA) };
+        for _ in 0..CELLS {
+            sender.send(&[0; 4], Payload::Bytes(&[])).expect("room");
+        }
+        let (other, sleeper) = (memory.clone(), bell.clone());
+        let receiving = thread::spawn(move || {
+            // SAFETY: as above, for the one receiver.
+            let receiver = unsafe { Receiver::new(&other.ring, other.base(), DATA) };
+            for _ in 0..2 {
+                receiver.peek().expect("the ring is full");
+                receiver.release();
+                if receiver.is_room_wanted() {
+                    sleeper.ring();
+                }
+            }
+        });
+        let mut token = None;
+        if sender.send(&[0; 4], Payload::Bytes(&[])).is_none() {
+            sender.want_room();
+            let prepared = bell.prepare(Barrier::Expedited);
+            token = sender.send(&[0; 4], Payload::Bytes(&[])).is_none().then_some(prepared);
+        }
+        receiving.join().unwrap();
+        assert!(token.is_none_or(|token| bell.rung_since(token)), "it sleeps though there is room");
+    });
 }
 
 /// The shadows must be able to fail: a receiver that gives a packet back before it has read it.
