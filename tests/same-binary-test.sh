@@ -2,6 +2,7 @@
 # Programs compiled once, with Tern's mpicc, run on Tern, MPICH and Intel MPI by changing only the
 # library path (each with the launcher of its library), and say the same.
 # Usage: tests/same-binary-test.sh PREFIX
+#   MPI4PY_BUILT     see mpi4py-build.sh
 #   TERN_PEERS_DIR   has folders mpich and impi with lib/libmpi_abi.so.1 and bin/mpiexec
 #                    [target/peers, filled from PyPI]
 set -eu
@@ -74,6 +75,14 @@ for name in $everywhere $returning; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/$name" "$root/tests/c/$name.c"
 done
 
+# One build of mpi4py too. It is the one that tests/mpi4py.sh uses.
+python=$("$root/tests/mpi4py-build.sh" "$prefix")/venv/bin/python
+
+# pi FOLDER: what demo/pi.py says there, but for the library's name.
+pi() {
+    run "$1" 2 "$python" "$root/demo/pi.py" 100000 | grep -v '^pi: library'
+}
+
 # compare LABEL WORD FOLDER PROGRAMS...: all of them on one library; its version says WORD.
 compare() {
     label=$1 word=$2 folder=$3
@@ -81,6 +90,7 @@ compare() {
     check "$label, library" "$(run "$prefix" 2 "$place/library" Tern)" "$(run "$folder" 2 "$place/library" "$word")"
     run "$folder" 2 "$place/heat" 64 200 "$place/$label.png" > /dev/null
     check "$label, heat" "$(cksum < "$place/tern.png")" "$(cksum < "$place/$label.png" 2>&1)"
+    check "$label, mpi4py" "$expected" "$(pi "$folder")"
     for name; do
         check "$label, $name" "" "$(run "$folder" 2 "$place/$name")"
     done
@@ -97,6 +107,8 @@ check() {
 }
 
 run "$prefix" 2 "$place/heat" 64 200 "$place/tern.png" > /dev/null
+expected=$(pi "$prefix")
+case $expected in *3.14159265*) ;; *) check "pi by mpi4py" "3.14159265" "$expected" ;; esac
 # shellcheck disable=SC2086
 compare tern Tern "$prefix" $everywhere $returning
 if fetch mpich mpich==5.0.2; then
