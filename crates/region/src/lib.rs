@@ -1,0 +1,2 @@
+//! Declared memory, and how bytes move between two processes of a node.
+
