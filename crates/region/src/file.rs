@@ -1,0 +1,38 @@
+//! The length of the node's shared file.
+
+use rustix::fd::BorrowedFd;
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use rustix::process::Resource;
+use rustix::{fs, process};
+use std::io;
+
+/// Gives pages back: the range of a file reads as zeros afterwards, in every mapping of it.
+pub(crate) fn punch(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
+    Ok(fs::fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, len)?)
+}
+
+/// Makes sure that a file in memory is at least `least` bytes long, and `wish` if it may be; both
+/// are multiples of the page. Nothing else changes, and no memory is taken for good. Many processes
+/// may do this at once, for it never makes a file shorter, as ftruncate in two processes may.
+/// The last page before the new end must not be in use by anybody.
+///
+/// Errors: EFBIG when this process may not make files of `least` bytes (RLIMIT_FSIZE; the signal
+/// that the kernel would send is avoided), others of fallocate.
+pub fn extend(file: BorrowedFd<'_>, least: u64, wish: u64) -> io::Result<()> {
+    let page = rustix::param::page_size() as u64;
+    let size = fs::fstat(file)?.st_size as u64;
+    if size >= least {
+        return Ok(());
+    }
+    let limit = process::getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+    // Offsets are signed in the kernel.
+    let limit = limit.min(i64::MAX as u64) / page * page;
+    let end = wish.max(least).min(limit);
+    if end < least {
+        return Err(Errno::FBIG.into());
+    }
+    // Unlike ftruncate this cannot shorten what another process has just made longer.
+    fs::fallocate(file, FallocateFlags::empty(), end - page, page)?;
+    punch(file, end - page, page)
+}

@@ -1,0 +1,195 @@
+//! Peers' memory, mapped here on first use.
+
+use crate::heap::Place;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::mm::{self, MapFlags, ProtFlags};
+use rustix::process::{Resource, getrlimit};
+use std::cell::{Cell, RefCell};
+use std::io;
+
+/// A pointer that [`Views::at`] has returned stays good for at least this many further calls.
+pub const KEPT: usize = 8;
+/// Entries of the table that answers most calls.
+const QUICK: usize = 64;
+/// An entry of it that says nothing.
+const NONE: u32 = u32::MAX;
+
+/// How much is kept mapped.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Bytes of one view: a power of two, a multiple of the page.
+    view: u64,
+    /// Most views.
+    views: usize,
+    /// Most bytes of address space, unless the [`KEPT`] latest views need more.
+    bytes: u64,
+}
+
+impl Limits {
+    /// Large views, unless the process may not have much address space.
+    fn of_process() -> Limits {
+        match getrlimit(Resource::As).current {
+            None => Limits { view: 256 << 20, views: 1024, bytes: 1 << 42 },
+            Some(limit) => Limits { view: 4 << 20, views: 1024, bytes: limit / 8 },
+        }
+    }
+}
+
+/// Parts of the node's shared file, mapped in this process.
+///
+/// What a view shows follows from its offset in the file alone, so that it is never stale: memory
+/// that a peer frees and allocates again is seen as it is. Views are mapped when they are first asked
+/// for, and those that were not used for the longest time go when there are too many.
+pub struct Views {
+    file: OwnedFd,
+    limits: Limits,
+    views: RefCell<Vec<View>>,
+    /// By a view's number in the file: where it stands in `views`.
+    quick: [Cell<u32>; QUICK],
+    /// Calls so far.
+    calls: Cell<u64>,
+}
+
+struct View {
+    start: u64,
+    end: u64,
+    address: *mut u8,
+    /// The call that used it last.
+    used: Cell<u64>,
+}
+
+impl View {
+    #[inline]
+    fn address(&self, start: u64, end: u64, call: u64) -> Option<*mut u8> {
+        if start < self.start || end > self.end {
+            return None;
+        }
+        self.used.set(call);
+        Some(self.address.wrapping_add((start - self.start) as usize))
+    }
+}
+
+// SAFETY: the addresses are of mappings that belong to this object and to the whole process.
+unsafe impl Send for Views {}
+
+impl Views {
+    /// Views of `file`, the node's shared file. Nothing is mapped yet.
+    pub fn new(file: OwnedFd) -> Views {
+        Views::with(file, Limits::of_process())
+    }
+
+    fn with(file: OwnedFd, limits: Limits) -> Views {
+        Views {
+            file,
+            limits,
+            views: RefCell::new(Vec::new()),
+            quick: [const { Cell::new(NONE) }; QUICK],
+            calls: Cell::new(0),
+        }
+    }
+
+    /// The address at which the `len` bytes at `place` can be read and written here. It stays good
+    /// for [`KEPT`] further calls.
+    ///
+    /// The file must reach beyond these bytes when they are touched, which it does for what a
+    /// [`Heap`](crate::Heap) has allocated or reserved; otherwise touching raises SIGBUS.
+    ///
+    /// Errors: ENOMEM when there is no address space or too many mappings, EOVERFLOW when the
+    /// range is beyond what a file can have.
+    #[inline]
+    pub fn at(&self, place: Place, len: usize) -> io::Result<*mut u8> {
+        let call = self.calls.get() + 1;
+        self.calls.set(call);
+        let (start, end) = (place.0, place.0.wrapping_add(len as u64));
+        if end >= start
+            && let Some(view) = self.views.borrow().get(self.slot(start).get() as usize)
+            && let Some(address) = view.address(start, end, call)
+        {
+            return Ok(address);
+        }
+        self.find(start, len, call)
+    }
+
+    #[inline]
+    fn slot(&self, start: u64) -> &Cell<u32> {
+        &self.quick[(start / self.limits.view) as usize % QUICK]
+    }
+
+    #[cold]
+    fn find(&self, start: u64, len: usize, call: u64) -> io::Result<*mut u8> {
+        let end = start
+            .checked_add(len as u64)
+            .filter(|end| *end <= i64::MAX as u64 / 2)
+            .ok_or(Errno::OVERFLOW)?;
+        let known =
+            self.views.borrow().iter().position(|view| view.address(start, end, call).is_some());
+        let index = match known {
+            Some(index) => index,
+            None => self.open(start, end, call)?,
+        };
+        self.slot(start).set(index as u32);
+        self.views.borrow()[index].address(start, end, call).ok_or(Errno::FAULT.into())
+    }
+
+    /// Maps whole views around the range, or just its pages when there is no room for more.
+    fn open(&self, start: u64, end: u64, call: u64) -> io::Result<usize> {
+        let around = |unit: u64| (start / unit * unit, end.max(start + 1).next_multiple_of(unit));
+        let (first, last) = around(self.limits.view);
+        self.make_room(last - first, self.limits);
+        if let Ok(view) = self.map(first, last, call) {
+            return Ok(self.enter(view));
+        }
+        let (first, last) = around(rustix::param::page_size() as u64);
+        self.make_room(last - first, Limits { bytes: 0, ..self.limits });
+        Ok(self.enter(self.map(first, last, call)?))
+    }
+
+    fn map(&self, start: u64, end: u64, call: u64) -> io::Result<View> {
+        let len = usize::try_from(end - start).map_err(|_| Errno::NOMEM)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let address = unsafe {
+            mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &self.file, start)?
+        };
+        Ok(View { start, end, address: address.cast(), used: Cell::new(call) })
+    }
+
+    fn enter(&self, view: View) -> usize {
+        let mut views = self.views.borrow_mut();
+        views.push(view);
+        views.len() - 1
+    }
+
+    /// Unmaps those that were not used for the longest time, until `fresh` more bytes fit the limits.
+    fn make_room(&self, fresh: u64, limits: Limits) {
+        let mut views = self.views.borrow_mut();
+        let mut bytes: u64 = views.iter().map(|view| view.end - view.start).sum();
+        let mut gone = false;
+        while views.len() > KEPT && (views.len() >= limits.views || bytes + fresh > limits.bytes) {
+            let oldest = (0..views.len()).min_by_key(|index| views[*index].used.get());
+            let view = views.swap_remove(oldest.unwrap_or(0));
+            bytes -= view.end - view.start;
+            unmap(&view);
+            gone = true;
+        }
+        if gone {
+            // The others have moved in the list.
+            self.quick.iter().for_each(|slot| slot.set(NONE));
+        }
+    }
+}
+
+fn unmap(view: &View) {
+    // SAFETY: our own mapping; who was given an address in it was told how long it is good.
+    let _ = unsafe { mm::munmap(view.address.cast(), (view.end - view.start) as usize) };
+}
+
+impl Drop for Views {
+    fn drop(&mut self) {
+        self.views.get_mut().iter().for_each(unmap);
+    }
+}
+
+#[cfg(test)]
+mod tests;
