@@ -73,10 +73,19 @@ void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn
 /* --- benchmarks; each returns after all ranks have finished with it --- */
 void run_pingpong(void);
 void run_pingpong_off(void);
+void run_pingpong_alloc(void);
 void run_sendrecv(void);
 void run_sendrecv_off(void);
 void run_rate(void);
 void run_stream(void);
+void run_column(void);
+void run_overlap_recv(void);
+void run_overlap_recv_alloc(void);
+void run_overlap_recv_off(void);
+void run_overlap_send(void);
+void run_overlap_send_alloc(void);
+void run_overlap_both(void);
+void run_overlap_both_alloc(void);
 void run_pingpong_count(void);
 void run_barrier(void);
 void run_bcast(void);

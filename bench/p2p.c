@@ -1,25 +1,10 @@
 /* Point-to-point benchmarks between ranks 0 and 1. Further ranks wait in a barrier meanwhile, so
  * that with more ranks than cores the same figures tell what waiting ranks cost the others. */
-#include "bench.h"
+#include "pair.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WINDOW = 64, LARGE_WINDOW = 16, LARGE = 65536 };
-
-/* One side of a pair. Message number k lies at slot(k) of `send` and of `receive`; in cache there
- * is one slot only. */
-typedef struct {
-    MPI_Comm comm;
-    int me, other;
-    long size;
-    char *send, *receive;
-    size_t slot_bytes, slots, stride;
-    size_t next; /* the slot of the next message */
-    int window;
-    MPI_Request *requests;
-} pair;
 
 static const long latency_sizes[] = {0,     8,     64,     256,     1024,   4096,
                                      16384, 65536, 262144, 1048576, 4194304};
@@ -27,39 +12,6 @@ static const long off_sizes[] = {8, 1024, 4096, 16384, 65536, 262144, 1048576, 4
 static const long sendrecv_sizes[] = {4096, 65536, 1048576, 4194304};
 static const long rate_sizes[] = {8};
 static const long stream_sizes[] = {8, 1024, 16384, 65536, 1048576};
-
-static size_t advance(pair *p)
-{
-    size_t at = p->next * p->slot_bytes;
-    p->next += p->stride;
-    if (p->next >= p->slots)
-        p->next -= p->slots;
-    return at;
-}
-
-/* Slots in cache: one. Off cache: steps of about 0.618 of the pool, through all slots, so that
- * neither a cache nor a prefetcher knows the next one. */
-static void lay_out(pair *p, long size, size_t pool_bytes)
-{
-    p->size = size;
-    p->next = 0;
-    p->slot_bytes = ((size_t)size + 127) / 64 * 64;
-    p->slots = pool_bytes ? pool_bytes / p->slot_bytes : 1;
-    if (p->slots < 1)
-        fail("--pool-mib: no room for a message of %ld bytes", size);
-    p->stride = (size_t)(0.618 * (double)p->slots);
-    for (;; p->stride++) {
-        size_t a = p->stride, b = p->slots;
-        while (b != 0) {
-            size_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        if (a == 1)
-            break;
-    }
-    p->stride %= p->slots;
-}
 
 static void pingpong(void *context, long iterations)
 {
@@ -133,26 +85,25 @@ typedef struct {
     const long *sizes;
     size_t size_count;
     int off_cache, windowed;
+    origin from;
 } description;
 
 /* What ranks 0 and 1 do: every size of one benchmark. */
-static void run_pair(const description *d, MPI_Comm comm)
+static void run_pair(MPI_Comm comm, const void *what)
 {
+    const description *d = what;
     const long *sizes = opt.sizes ? opt.sizes : d->sizes;
     size_t count = opt.sizes ? (size_t)opt.size_count : d->size_count;
     size_t pool = d->off_cache ? (size_t)opt.pool_mib << 19 : 0; /* half to send, half to receive */
     size_t bytes = pool;
     for (size_t i = 0; i < count; i++) {
         size_t slots = !d->windowed ? 1 : sizes[i] > LARGE ? LARGE_WINDOW : WINDOW;
-        size_t needed = (((size_t)sizes[i] + 127) / 64 * 64) * slots;
-        if (needed > bytes && !pool)
-            bytes = needed;
+        if (slot_of(sizes[i]) * slots > bytes && !pool)
+            bytes = slot_of(sizes[i]) * slots;
     }
     MPI_Request requests[WINDOW];
     pair p = {.comm = comm, .me = world_rank, .other = 1 - world_rank, .requests = requests};
-    p.send = memory(bytes);
-    p.receive = memory(bytes);
-    fill(p.send, bytes, (unsigned)p.me);
+    pair_allocate(&p, bytes, d->from);
     for (size_t i = 0; i < count; i++) {
         lay_out(&p, sizes[i], pool);
         p.window = !d->windowed ? 0 : sizes[i] > LARGE ? LARGE_WINDOW : WINDOW;
@@ -161,21 +112,12 @@ static void run_pair(const description *d, MPI_Comm comm)
         if (p.me == 0)
             d->tell(d->name, &p, &f);
     }
-    free(p.send);
-    free(p.receive);
+    pair_free(&p);
 }
 
 static void run(const description *d)
 {
-    if (world_size < 2)
-        fail("%s needs two ranks", d->name);
-    MPI_Comm comm;
-    MPI_Comm_split(MPI_COMM_WORLD, world_rank < 2 ? 0 : MPI_UNDEFINED, world_rank, &comm);
-    if (comm != MPI_COMM_NULL) {
-        run_pair(d, comm);
-        MPI_Comm_free(&comm);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    with_pair(d->name, run_pair, d);
 }
 
 static void tell_half(const char *name, const pair *p, const figure *f)
@@ -202,62 +144,35 @@ static void tell_stream(const char *name, const pair *p, const figure *f)
 
 void run_pingpong(void)
 {
-    run(&(description){"pingpong", pingpong, tell_half, SIZES(latency_sizes), 0, 0});
+    run(&(description){"pingpong", pingpong, tell_half, SIZES(latency_sizes), .from = HEAP});
 }
 
 void run_pingpong_off(void)
 {
-    run(&(description){"pingpong_off", pingpong, tell_half, SIZES(off_sizes), 1, 0});
+    run(&(description){"pingpong_off", pingpong, tell_half, SIZES(off_sizes), .off_cache = 1});
+}
+
+void run_pingpong_alloc(void)
+{
+    run(&(description){"pingpong_alloc", pingpong, tell_half, SIZES(latency_sizes), .from = ALLOCATED});
 }
 
 void run_sendrecv(void)
 {
-    run(&(description){"sendrecv", sendrecv, tell_both_ways, SIZES(sendrecv_sizes), 0, 0});
+    run(&(description){"sendrecv", sendrecv, tell_both_ways, SIZES(sendrecv_sizes), .from = HEAP});
 }
 
 void run_sendrecv_off(void)
 {
-    run(&(description){"sendrecv_off", sendrecv, tell_both_ways, SIZES(sendrecv_sizes), 1, 0});
+    run(&(description){"sendrecv_off", sendrecv, tell_both_ways, SIZES(sendrecv_sizes), .off_cache = 1});
 }
 
 void run_rate(void)
 {
-    run(&(description){"rate", stream, tell_messages, SIZES(rate_sizes), 0, 1});
+    run(&(description){"rate", stream, tell_messages, SIZES(rate_sizes), .windowed = 1});
 }
 
 void run_stream(void)
 {
-    run(&(description){"stream", stream, tell_stream, SIZES(stream_sizes), 0, 1});
-}
-
-/* The two calls whose instructions a profiler counts: nothing else may happen in here. */
-__attribute__((noinline)) void counted_send(const void *buffer, int count, MPI_Comm comm)
-{
-    MPI_Send(buffer, count, MPI_BYTE, 1, 1, comm);
-}
-
-__attribute__((noinline)) void counted_receive(void *buffer, int count, MPI_Comm comm)
-{
-    MPI_Recv(buffer, count, MPI_BYTE, 1, 1, comm, MPI_STATUS_IGNORE);
-}
-
-/* A fixed number of ping-pongs, for counting instructions. Rank 0 sleeps before it receives, so
- * that the answer is there and no instruction is spent on waiting. */
-void run_pingpong_count(void)
-{
-    if (world_size != 2)
-        fail("pingpong_count needs two ranks");
-    long size = opt.sizes ? opt.sizes[0] : 8;
-    char *buffer = memory((size_t)size);
-    for (long i = 0; i < opt.iterations; i++) {
-        if (world_rank == 0) {
-            counted_send(buffer, (int)size, MPI_COMM_WORLD);
-            usleep(200);
-            counted_receive(buffer, (int)size, MPI_COMM_WORLD);
-        } else {
-            MPI_Recv(buffer, (int)size, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Send(buffer, (int)size, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
-        }
-    }
-    free(buffer);
+    run(&(description){"stream", stream, tell_stream, SIZES(stream_sizes), .windowed = 1});
 }

@@ -14,9 +14,14 @@ pub struct Row {
 }
 
 impl Row {
-    /// Rates and bandwidths are better when higher; times and memory when lower.
+    /// Rates, bandwidths and shares are better when higher; times and memory when lower.
     pub fn higher_is_better(&self) -> bool {
-        self.unit.ends_with("/s")
+        self.unit.ends_with("/s") || self.is_share()
+    }
+
+    /// A percentage, which may be zero or below: compared by difference, not by ratio.
+    pub fn is_share(&self) -> bool {
+        self.unit == "%"
     }
 }
 
@@ -29,7 +34,7 @@ pub struct Line {
     pub unit: String,
 }
 
-const UNITS: [&str; 6] = ["us", "ms", "MiB", "GB/s", "MB/s", "M/s"];
+const UNITS: [&str; 7] = ["us", "ms", "MiB", "GB/s", "MB/s", "M/s", "%"];
 
 /// Reads `name size value unit ...`; lines of another form, such as what a library prints by
 /// itself, give `None`.
@@ -39,7 +44,7 @@ pub fn parse(line: &str) -> Option<Line> {
     let size = words.next()?.parse().ok()?;
     let value: f64 = words.next()?.parse().ok()?;
     let unit = words.next()?.to_string();
-    let known = UNITS.contains(&unit.as_str()) && value.is_finite() && value > 0.0;
+    let known = UNITS.contains(&unit.as_str()) && value.is_finite() && (value > 0.0 || unit == "%");
     known.then_some(Line {
         benchmark,
         size,
@@ -133,6 +138,7 @@ mod tests {
             ("pingpong", 8, 0.103)
         );
         assert_eq!(line.unit, "us");
+        assert_eq!(parse("overlap_recv 8 -3.5 % low=-4").unwrap().value, -3.5);
         for other in [
             "",
             "warning 8 is small",
@@ -140,6 +146,7 @@ mod tests {
             "x 8 nan us",
             "x 8 1.0 parsec",
             "x -1 1 us",
+            "x 8 -1 us",
         ] {
             assert_eq!(parse(other), None, "{other}");
         }
@@ -195,6 +202,7 @@ mod tests {
             ranks: 2,
         };
         assert!(row("GB/s").higher_is_better() && row("M/s").higher_is_better());
+        assert!(row("%").higher_is_better());
         assert!(!row("us").higher_is_better() && !row("MiB").higher_is_better());
     }
 }

@@ -83,8 +83,8 @@ pub fn count(session: &mut Session) -> Result<(), String> {
         return Ok(());
     }
     println!(
-        "Instructions of an 8-byte message between two ranks. Those of MPI_Recv include its looks while\n\
-         the message is not there yet, so they depend on the other rank.\n"
+        "Instructions of an 8-byte message between two ranks. The message is there before MPI_Recv is\n\
+         called, so nothing is counted that waits.\n"
     );
     println!("| library | MPI_Send | MPI_Recv | together |\n|---|---|---|---|");
     for library in session.libraries.clone() {

@@ -41,6 +41,8 @@ enum Command {
     All,
     /// Point-to-point at two ranks, each on its core
     P2p,
+    /// How much of its time a rank keeps for computing while a message moves
+    Overlap,
     /// Collectives at two ranks, each on its core
     Coll,
     /// More ranks than cores
@@ -76,7 +78,7 @@ struct Options {
     /// How often each library runs each benchmark, in turn [default: 5, with --quick 2]
     #[arg(long, global = true)]
     rounds: Option<usize>,
-    /// Ranks of the oversubscribed suite [default: 8], and of `startup` [default: 2,8,32]
+    /// Ranks of the oversubscribed suite [default: 4,8,16, with --quick 8], and of `startup` [default: 2,8,32]
     #[arg(long, global = true, value_delimiter = ',')]
     ranks: Vec<usize>,
     /// Cores to use, taken from those that this process may run on
@@ -152,15 +154,18 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         [] => default.to_vec(),
         given => given.to_vec(),
     };
+    let crowds: &[usize] = if quick { &[8] } else { &[4, 8, 16] };
     match command {
         Command::P2p => suite::point_to_point(quick),
+        Command::Overlap => suite::overlap(quick),
         Command::Coll => suite::collectives(quick),
-        Command::Oversubscribed => suite::oversubscribed(quick, &several(&[8])),
+        Command::Oversubscribed => suite::oversubscribed(quick, &several(crowds)),
         Command::Startup => suite::startup(&several(&[2, 8, 32]), options.cores),
         Command::All => {
             let mut jobs = suite::point_to_point(quick);
+            jobs.extend(suite::overlap(quick));
             jobs.extend(suite::collectives(quick));
-            jobs.extend(suite::oversubscribed(quick, &several(&[8])));
+            jobs.extend(suite::oversubscribed(quick, &several(crowds)));
             jobs.extend(suite::startup(&[2, 8, 32], options.cores));
             jobs
         }

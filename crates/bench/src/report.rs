@@ -33,15 +33,18 @@ fn better(row: &Row, a: f64, b: f64) -> bool {
     if row.higher_is_better() { a > b } else { a < b }
 }
 
-/// How far Tern is ahead of the best peer: above 1 it is better, whatever the unit.
-fn lead(row: &Row, tern: Option<Summary>, peers: &[Option<Summary>]) -> Option<f64> {
+/// How far Tern is ahead of the best peer: a ratio above 1 when it is better, whatever the unit;
+/// for shares the difference in percentage points.
+fn lead(row: &Row, tern: Option<Summary>, peers: &[Option<Summary>]) -> Option<String> {
     let best = peers.iter().flatten().map(|summary| summary.median);
     let best = best.reduce(|a, b| if better(row, a, b) { a } else { b })?;
     let tern = tern?.median;
-    Some(if row.higher_is_better() {
-        tern / best
+    Some(if row.is_share() {
+        format!("{:+.1} points", tern - best)
+    } else if row.higher_is_better() {
+        format!("{:.2}", tern / best)
     } else {
-        best / tern
+        format!("{:.2}", best / tern)
     })
 }
 
@@ -105,7 +108,7 @@ fn tables(session: &Session) -> String {
         if let Some(place) = tern {
             let mut peers = all.clone();
             let own = peers.remove(place);
-            let lead = lead(row, own, &peers).map_or("-".to_string(), |lead| format!("{lead:.2}"));
+            let lead = lead(row, own, &peers).unwrap_or_else(|| "-".to_string());
             let _ = write!(text, " {lead} |");
         }
         text.push('\n');
@@ -244,9 +247,11 @@ mod tests {
     #[test]
     fn the_lead_is_above_one_when_tern_is_better() {
         let peers = [summary(2.0), None, summary(4.0)];
-        assert_eq!(lead(&row("us"), summary(1.0), &peers), Some(2.0));
-        assert_eq!(lead(&row("us"), summary(4.0), &peers), Some(0.5));
-        assert_eq!(lead(&row("GB/s"), summary(8.0), &peers), Some(2.0));
+        let shown = |unit, own| lead(&row(unit), summary(own), &peers).unwrap();
+        assert_eq!(shown("us", 1.0), "2.00");
+        assert_eq!(shown("us", 4.0), "0.50");
+        assert_eq!(shown("GB/s", 8.0), "2.00");
+        assert_eq!(shown("%", 95.0), "+91.0 points");
         assert_eq!(lead(&row("us"), None, &peers), None);
         assert_eq!(lead(&row("us"), summary(1.0), &[None]), None);
     }

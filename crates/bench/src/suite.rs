@@ -75,6 +75,12 @@ impl Job {
 pub fn point_to_point(quick: bool) -> Vec<Job> {
     let some: &[u64] = &[8, 4096, 65536, 1048576];
     let job = |title: &str, benchmark| Job::new(title, 2, Placement::Bound, &[benchmark]);
+    let mut column = job(
+        "Matrix column, by derived type and packed by hand, bytes of both ways counted",
+        "column",
+    )
+    .quick(quick, &[]);
+    column.sized = false;
     vec![
         job("Ping-pong, half round trip, same buffers", "pingpong").quick(quick, some),
         job(
@@ -82,11 +88,40 @@ pub fn point_to_point(quick: bool) -> Vec<Job> {
             "pingpong_off",
         )
         .quick(quick, some),
+        job("Ping-pong, memory from MPI_Alloc_mem", "pingpong_alloc").quick(quick, some),
         job("Both ways at once, bytes of both counted", "sendrecv").quick(quick, &some[1..]),
         job("Both ways at once, off cache", "sendrecv_off").quick(quick, &some[1..]),
         job("Message rate, windows of 64", "rate").quick(quick, &[8]),
         job("Windows of sends", "stream").quick(quick, some),
+        column,
     ]
+}
+
+/// Two ranks, each on its core: how much of its time one keeps for computing.
+pub fn overlap(quick: bool) -> Vec<Job> {
+    let receiver = "Share of its time that the receiver keeps for computing, receive posted early";
+    let sender = "The same for the sender, until its send is complete locally";
+    let both = "The same with both ranks sending, receiving and computing";
+    let jobs = [
+        (receiver, "", "overlap_recv"),
+        (
+            receiver,
+            ", memory from MPI_Alloc_mem",
+            "overlap_recv_alloc",
+        ),
+        (receiver, ", off cache", "overlap_recv_off"),
+        (sender, "", "overlap_send"),
+        (sender, ", memory from MPI_Alloc_mem", "overlap_send_alloc"),
+        (both, "", "overlap_both"),
+        (both, ", memory from MPI_Alloc_mem", "overlap_both_alloc"),
+    ];
+    let job = |(title, memory, benchmark): (&str, &str, &'static str)| {
+        let title = format!("{title}{memory}");
+        let mut job = Job::new(&title, 2, Placement::Bound, &[benchmark]);
+        job.time_ms = 100;
+        job.quick(quick, &[4096, 65536, 1048576])
+    };
+    jobs.into_iter().map(job).collect()
 }
 
 /// Two ranks, each on its core.
@@ -120,9 +155,9 @@ pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
         };
         jobs.push(job(&["pingpong"], &[8]));
         jobs.push(job(&["barrier"], &[]));
-        jobs.push(job(&["bcast"], &[8, 1024, 32768]));
         jobs.push(job(&["allreduce"], &[8, 1024, 65536]));
-        jobs.push(job(&["alltoall"], &[8, 1024, 32768]));
+        jobs.push(job(&["alltoall"], &[1024, 8, 32768]));
+        jobs.push(job(&["bcast"], &[8, 1024, 32768]));
     }
     jobs
 }
@@ -169,6 +204,7 @@ mod tests {
     fn quick_suites_cost_less_than_full_ones() {
         let cost = |jobs: Vec<Job>| jobs.iter().map(|j| j.time_ms).sum::<u64>();
         assert!(cost(point_to_point(true)) < cost(point_to_point(false)));
+        assert!(cost(overlap(true)) < cost(overlap(false)));
         assert!(cost(oversubscribed(true, &[8])) < cost(oversubscribed(false, &[8])));
     }
 }

@@ -1,0 +1,92 @@
+/* Exchange of a matrix column: by a derived type, and packed by hand into a contiguous buffer. The
+ * matrix has ROWS rows of ROW_BYTES; a column takes some bytes of each row. Both ranks send and
+ * receive at once, and the bytes of both count. */
+#include "pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 1024, ROW_BYTES = 8192 };
+
+typedef struct {
+    MPI_Comm comm;
+    int other;
+    size_t width;           /* bytes of a row that belong to the column */
+    char *from, *to;        /* matrices */
+    char *packed, *arrived; /* columns by themselves */
+    MPI_Datatype column;
+} exchange;
+
+static void by_type(void *context, long iterations)
+{
+    exchange *e = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Sendrecv(e->from, 1, e->column, e->other, 1, e->to, 1, e->column, e->other, 1, e->comm,
+                     MPI_STATUS_IGNORE);
+}
+
+/* The width is a constant in each copy of the loops, as it would be in a program. */
+#define BY_HAND(WIDTH)                                                                             \
+    static void by_hand_##WIDTH(void *context, long iterations)                                    \
+    {                                                                                              \
+        exchange *e = context;                                                                     \
+        for (long i = 0; i < iterations; i++) {                                                    \
+            for (size_t row = 0; row < ROWS; row++)                                                \
+                memcpy(e->packed + row * WIDTH, e->from + row * ROW_BYTES, WIDTH);                 \
+            MPI_Sendrecv(e->packed, ROWS * WIDTH, MPI_BYTE, e->other, 1, e->arrived, ROWS * WIDTH, \
+                         MPI_BYTE, e->other, 1, e->comm, MPI_STATUS_IGNORE);                       \
+            for (size_t row = 0; row < ROWS; row++)                                                \
+                memcpy(e->to + row * ROW_BYTES, e->arrived + row * WIDTH, WIDTH);                  \
+        }                                                                                          \
+    }
+BY_HAND(8)
+BY_HAND(64)
+BY_HAND(1024)
+
+static void point(const char *name, operation run, exchange *e)
+{
+    long bytes = (long)(ROWS * e->width);
+    memset(e->to, 0, (size_t)ROWS * ROW_BYTES);
+    run(e, 1);
+    for (size_t row = 0; row < ROWS; row++)
+        check(name, e->to + row * ROW_BYTES, e->width, row * ROW_BYTES, (unsigned)e->other);
+    figure f = measure(e->comm, run, e);
+    if (world_rank == 0)
+        report_rate(name, bytes, &f, 2e-6 * (double)bytes, "MB/s");
+}
+
+static void run_pair(MPI_Comm comm, const void *what)
+{
+    (void)what;
+    static const struct {
+        size_t width;
+        operation by_hand;
+        const char *type_name, *hand_name;
+    } columns[] = {{8, by_hand_8, "vector_8B", "byhand_8B"},
+                   {64, by_hand_64, "vector_64B", "byhand_64B"},
+                   {1024, by_hand_1024, "vector_1KiB", "byhand_1KiB"}};
+    size_t matrix = (size_t)ROWS * ROW_BYTES;
+    exchange e = {.comm = comm, .other = 1 - world_rank};
+    e.from = memory(matrix);
+    e.to = memory(matrix);
+    fill(e.from, matrix, (unsigned)world_rank);
+    for (int i = 0; i < 3; i++) {
+        e.width = columns[i].width;
+        e.packed = memory(ROWS * e.width);
+        e.arrived = memory(ROWS * e.width);
+        MPI_Type_vector(ROWS, (int)(e.width / 8), ROW_BYTES / 8, MPI_DOUBLE, &e.column);
+        MPI_Type_commit(&e.column);
+        point(columns[i].type_name, by_type, &e);
+        point(columns[i].hand_name, columns[i].by_hand, &e);
+        MPI_Type_free(&e.column);
+        free(e.packed);
+        free(e.arrived);
+    }
+    free(e.from);
+    free(e.to);
+}
+
+void run_column(void)
+{
+    with_pair("column", run_pair, NULL);
+}
