@@ -13,11 +13,11 @@ const LAYERS: &[&[&str]] = &[
     &["tern-mcm"],
     &["tern-shm", "tern-verbs", "tern-ofi"],
     &["tern-device"],
+    &["tern-tune"],
     &["tern-region"],
     &["tern-hca"],
     &["tern-layout"],
     &["tern-node"],
-    &["tern-tune"],
     &["tern-pmi"],
     &["tern-settings"],
 ];

@@ -24,6 +24,20 @@ choice! {
     }
 }
 
+choice! {
+    /// How large messages move between two processes of a node.
+    pub enum Mechanism {
+        /// By the one that costs least.
+        Auto = "auto",
+        /// Two copies through shared cells.
+        Pipe = "pipe",
+        /// One copy by the kernel: process_vm_readv and process_vm_writev.
+        Cma = "cma",
+        /// One copy between pages that both processes have mapped.
+        Mapped = "mapped",
+    }
+}
+
 /// Declares the settings and the list of all of them.
 /// `NAME: type = "VARIABLE", "default" [, smallest..=largest]; ` with the meaning as doc comment.
 macro_rules! settings {
@@ -69,6 +83,19 @@ settings! {
     /// Whether small collective operations inside a node go over shared control lines instead of
     /// messages.
     COLL_LINES: bool = "TERN_COLL_LINES", "on";
+
+    /// The only mechanism that moves messages of 1 KiB and more inside a node, for tests. A message
+    /// for which it is not possible is piped. `auto`: the one that costs least.
+    MECHANISM: Mechanism = "TERN_MECHANISM", "auto";
+
+    /// What Tern takes its costs to be when it chooses how to move messages. `auto`: measured
+    /// once on a machine, and then kept in a file; `default`: figures that Tern brings along; else
+    /// the name of a file that tern-tune has written.
+    COSTS: &'static str = "TERN_COSTS", "auto";
+
+    /// Rank 0 prints which way messages of each size will move, and what the other ways would
+    /// cost.
+    EXPLAIN: bool = "TERN_EXPLAIN", "off";
 
     /// How long mpiexec waits for processes that it has asked to end before it kills them.
     GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR;

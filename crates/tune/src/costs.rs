@@ -1,0 +1,180 @@
+//! What things cost on this machine.
+
+use crate::Curve;
+
+/// How two cores stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Placement {
+    /// They share a cache (the last level).
+    Cache,
+    /// They share a NUMA node, but no cache.
+    Node,
+    /// They are on different NUMA nodes.
+    Machine,
+}
+
+impl Placement {
+    /// All, nearest first.
+    pub const ALL: [Placement; 3] = [Placement::Cache, Placement::Node, Placement::Machine];
+
+    /// The name in files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Placement::Cache => "cache",
+            Placement::Node => "node",
+            Placement::Machine => "machine",
+        }
+    }
+}
+
+/// What moves the bytes, as far as cost goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mover {
+    /// Two copies through the cells of the ring, at once.
+    Eager,
+    /// Two copies through the ring in parts, after a handshake.
+    Pipe,
+    /// process_vm_readv or process_vm_writev by one process.
+    Cma,
+    /// The same by both processes, each on parts of the message.
+    CmaBoth,
+    /// A vector copy by one process that has both buffers mapped.
+    Mapped,
+    /// The same by both processes, each on parts of the message.
+    MappedBoth,
+}
+
+impl Mover {
+    /// All movers.
+    pub const ALL: [Mover; 6] = [
+        Mover::Eager,
+        Mover::Pipe,
+        Mover::Cma,
+        Mover::CmaBoth,
+        Mover::Mapped,
+        Mover::MappedBoth,
+    ];
+
+    /// The name in files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mover::Eager => "eager",
+            Mover::Pipe => "pipe",
+            Mover::Cma => "cma",
+            Mover::CmaBoth => "cma-both",
+            Mover::Mapped => "mapped",
+            Mover::MappedBoth => "mapped-both",
+        }
+    }
+}
+
+/// Whether the bytes are in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Warmth {
+    /// The buffers were used just before.
+    Warm,
+    /// The buffers are in memory only.
+    Cold,
+}
+
+impl Warmth {
+    /// Both.
+    pub const ALL: [Warmth; 2] = [Warmth::Warm, Warmth::Cold];
+
+    /// The name in files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Warmth::Warm => "warm",
+            Warmth::Cold => "cold",
+        }
+    }
+}
+
+/// The costs between two cores of one placement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// Nanoseconds for a packet without payload, from send to receive.
+    pub packet: f64,
+    /// Nanoseconds to move a message, without handshakes: by [`Mover`] and [`Warmth`].
+    pub movers: [[Curve; 2]; 6],
+}
+
+impl Pace {
+    /// Nanoseconds for `size` bytes.
+    pub fn at(&self, mover: Mover, warmth: Warmth, size: u64) -> f64 {
+        self.movers[mover as usize][warmth as usize].at(size)
+    }
+}
+
+/// Everything that is known of what things cost on this machine. Times in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    /// By [`Placement`].
+    pub paces: [Pace; 3],
+    /// R: to turn a private buffer of that size into shared memory in place.
+    pub promote: Curve,
+    /// V: to look up whether a promoted buffer still is what it was.
+    pub lookup: f64,
+    /// More for each piece of a message that is not contiguous, copied once in user space.
+    pub piece: f64,
+    /// More for each piece that the kernel copies.
+    pub kernel_piece: f64,
+    /// To wake a process that sleeps, until it runs.
+    pub wake: f64,
+    /// To hand a core to another process that shares it.
+    pub switch: f64,
+    /// Where the figures come from, one line for the user.
+    pub origin: String,
+}
+
+impl Costs {
+    /// The costs between cores of this placement.
+    pub fn pace(&self, placement: Placement) -> &Pace {
+        &self.paces[placement as usize]
+    }
+
+    /// After how many uses it pays to promote a buffer of `size` bytes that messages of that size
+    /// leave: n > R / (C - V) (the rule for frequently used buffers, 2009), where C is what a
+    /// mapped copy saves of the best way without one. `None`: never.
+    pub fn uses_to_promote(&self, placement: Placement, size: u64, cma: bool) -> Option<u32> {
+        let pace = self.pace(placement);
+        let at = |mover| pace.at(mover, Warmth::Warm, size);
+        let private = match cma {
+            true => at(Mover::Pipe).min(at(Mover::Cma)),
+            false => at(Mover::Pipe),
+        };
+        let saved = private - at(Mover::Mapped).min(at(Mover::MappedBoth)) - self.lookup;
+        let uses = self.promote.at(size) / saved;
+        (saved > 0.0 && uses < f64::from(u32::MAX)).then(|| uses as u32 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn promotion_pays_after_r_over_c_minus_v_uses() {
+        let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
+        let mut costs = Costs {
+            promote: flat(1000.0),
+            lookup: 10.0,
+            ..Costs::default()
+        };
+        let pace = &mut costs.paces[Placement::Cache as usize];
+        for (mover, ns) in [
+            (Mover::Pipe, 150.0),
+            (Mover::Cma, 120.0),
+            (Mover::Mapped, 50.0),
+            (Mover::MappedBoth, 40.0),
+        ] {
+            pace.movers[mover as usize] = [flat(ns), flat(ns)];
+        }
+        let uses = |costs: &Costs, cma| costs.uses_to_promote(Placement::Cache, 1 << 16, cma);
+        // R / (C - V) is 1000 / (120 - 40 - 10) and 1000 / (150 - 40 - 10).
+        assert_eq!(uses(&costs, true), Some(15));
+        assert_eq!(uses(&costs, false), Some(11));
+        costs.lookup = 80.0;
+        assert_eq!(uses(&costs, true), None);
+    }
+}
