@@ -96,3 +96,29 @@ proptest! {
         }
     }
 }
+
+/// Reads of first touch, not measured in time but in page faults.
+#[test]
+fn a_first_write_costs_few_faults() {
+    const LEN: usize = 4 << 20;
+    let file = file(0);
+    let views = Views::new(file.try_clone().expect("dup"));
+    let heap = Heap::new(file, PAGE, 1 << 30);
+    let own = heap.allocate(LEN).expect("memory");
+    // SAFETY: our own bytes.
+    unsafe { own.write_bytes(1, LEN) };
+    let place = heap.place(own, LEN).expect("a place");
+    let faults = || {
+        // SAFETY: all zeros is a value of this type, which the call overwrites.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: writes into the variable above.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+        usage.ru_minflt
+    };
+    let before = faults();
+    let seen = views.at(place, LEN).expect("a view");
+    // SAFETY: the same bytes, seen through the view.
+    unsafe { seen.write_bytes(2, LEN) };
+    let took = faults() - before;
+    assert!(took < LEN as i64 / 4096 / 2, "{took} faults for {} pages", LEN / 4096);
+}
