@@ -1,5 +1,6 @@
 //! Figures: reading them from the program's output, and medians over the rounds.
 
+use crate::probe::{Placement, near_ns};
 use std::collections::BTreeMap;
 
 /// What a figure is about: one row of a table.
@@ -83,15 +84,36 @@ pub fn summarise(values: &[f64]) -> Option<Summary> {
     })
 }
 
+/// One value, and where the cores were meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    pub value: f64,
+    /// `None` where it was not probed.
+    pub placement: Option<Placement>,
+}
+
+/// The values of those samples that come from a good placement, or all when there is none.
+fn comparable(samples: &[Sample], near_ns: Option<f64>) -> Vec<f64> {
+    let good = |sample: &&Sample| {
+        let judged = sample.placement.zip(near_ns);
+        judged.is_none_or(|(placement, near)| placement.is_near(near))
+    };
+    let values: Vec<f64> = samples.iter().filter(good).map(|s| s.value).collect();
+    if values.is_empty() {
+        return samples.iter().map(|sample| sample.value).collect();
+    }
+    values
+}
+
 /// Everything that was measured: rows in the order of their first appearance, and for each the
-/// values of each library (by name), one per round.
+/// samples of each library (by name), one per round.
 #[derive(Default)]
 pub struct Figures {
-    rows: Vec<(Row, BTreeMap<String, Vec<f64>>)>,
+    rows: Vec<(Row, BTreeMap<String, Vec<Sample>>)>,
 }
 
 impl Figures {
-    pub fn add(&mut self, row: Row, library: &str, value: f64) {
+    pub fn add(&mut self, row: Row, library: &str, value: Sample) {
         let place = self.rows.iter().position(|(known, _)| *known == row);
         let place = place.unwrap_or_else(|| {
             self.rows.push((row, BTreeMap::new()));
@@ -108,16 +130,31 @@ impl Figures {
         self.rows.is_empty()
     }
 
+    fn placements(&self) -> impl Iterator<Item = Placement> {
+        let samples = self.values().flat_map(|(_, _, samples)| samples);
+        samples.filter_map(|sample| sample.placement)
+    }
+
+    /// Median nanoseconds for a cache line from core to core, and the share of the samples that come
+    /// from a bad placement. `None` where nothing was probed.
+    pub fn placement(&self) -> Option<(f64, f64)> {
+        let near = near_ns(self.placements()).unwrap_or(f64::INFINITY);
+        let lines: Vec<f64> = self.placements().map(|p| p.line_ns).collect();
+        let bad = self.placements().filter(|p| !p.is_near(near)).count();
+        Some((summarise(&lines)?.median, bad as f64 / lines.len() as f64))
+    }
+
     /// Rows in order, each with the summary of a library by its name.
     pub fn rows(&self) -> impl Iterator<Item = (&Row, impl Fn(&str) -> Option<Summary>)> {
-        self.rows.iter().map(|(row, libraries)| {
-            let summary = |name: &str| libraries.get(name).and_then(|values| summarise(values));
+        let near = near_ns(self.placements());
+        self.rows.iter().map(move |(row, libraries)| {
+            let summary = move |name: &str| summarise(&comparable(libraries.get(name)?, near));
             (row, summary)
         })
     }
 
-    /// The values behind a summary.
-    pub fn values(&self) -> impl Iterator<Item = (&Row, &str, &[f64])> {
+    /// The samples behind a summary.
+    pub fn values(&self) -> impl Iterator<Item = (&Row, &str, &[Sample])> {
         self.rows.iter().flat_map(|(row, libraries)| {
             libraries
                 .iter()
@@ -178,10 +215,14 @@ mod tests {
             ranks: 2,
         };
         let mut figures = Figures::default();
-        figures.add(row(64), "tern", 1.0);
-        figures.add(row(8), "tern", 2.0);
-        figures.add(row(64), "mpich", 3.0);
-        figures.add(row(64), "tern", 5.0);
+        let sample = |value| Sample {
+            value,
+            placement: None,
+        };
+        figures.add(row(64), "tern", sample(1.0));
+        figures.add(row(8), "tern", sample(2.0));
+        figures.add(row(64), "mpich", sample(3.0));
+        figures.add(row(64), "tern", sample(5.0));
         let sizes: Vec<u64> = figures.rows().map(|(row, _)| row.size).collect();
         assert_eq!(sizes, [64, 8]);
         let (_, summary) = figures.rows().next().unwrap();
@@ -190,6 +231,27 @@ mod tests {
         assert!(summary("impi").is_none());
         drop(summary);
         assert_eq!(figures.values().count(), 3);
+    }
+
+    #[test]
+    fn samples_from_a_bad_placement_are_set_aside_while_there_are_others() {
+        let sample = |value, line_ns, shared| Sample {
+            value,
+            placement: Some(Placement { line_ns, shared }),
+        };
+        let all = [
+            sample(1.0, 50.0, false),
+            sample(9.0, 210.0, false),
+            sample(8.0, 20.0, true),
+            sample(2.0, 90.0, false),
+        ];
+        assert_eq!(comparable(&all, Some(50.0)), [1.0, 2.0]);
+        assert_eq!(comparable(&all[1..3], Some(50.0)), [9.0, 8.0]);
+        let unknown = [Sample {
+            value: 3.0,
+            placement: None,
+        }];
+        assert_eq!(comparable(&unknown, None), [3.0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::library::Library;
 use crate::run::Outcome;
 use crate::session::Session;
-use crate::suite::Placement;
+use crate::suite::Binding;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -51,7 +51,7 @@ fn run(
     .to_vec();
     let groups: [(usize, &[String], &[String]); 2] =
         [(1, &before, &arguments), (1, &[], &arguments)];
-    let Outcome { failure, .. } = session.launch(library, Placement::Bound, &groups);
+    let Outcome { failure, .. } = session.launch(library, Binding::Bound, &groups);
     if let Some(reason) = failure {
         return Err(reason);
     }
@@ -97,7 +97,7 @@ pub fn count(session: &mut Session) -> Result<(), String> {
                     send + receive
                 );
             }
-            Err(reason) => session.problem(library.name, "instructions", reason),
+            Err(reason) => session.problem(&library.name, "instructions", reason),
         }
     }
     Ok(())

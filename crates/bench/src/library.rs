@@ -1,7 +1,8 @@
 //! The libraries that are compared and how each starts a program.
 
 use crate::Places;
-use crate::suite::Placement;
+use crate::line::Line;
+use crate::suite::Binding;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,17 +25,19 @@ enum Kind {
     Intel,
 }
 
-/// One column of the table.
+/// One column of the table: a library with settings.
 #[derive(Clone, Debug)]
 pub struct Library {
     kind: Kind,
     /// As given to `--libraries`.
-    pub name: &'static str,
+    pub name: String,
     /// Heading of the column, with the version where it is known.
     pub label: String,
     pub abi: Abi,
     /// Has bin/ and lib/.
     pub prefix: PathBuf,
+    /// Environment of its runs, beside what it always needs.
+    pub variables: Vec<(String, String)>,
 }
 
 const KINDS: [(Kind, &str, &str); 5] = [
@@ -80,12 +83,16 @@ fn version(prefix: &Path, package: &str) -> Option<String> {
 }
 
 impl Library {
-    /// A library by its name; an error when the name is unknown, or when something of the
-    /// library is missing. The error says what.
-    pub fn find(name: &str, places: &Places) -> Result<Self, String> {
-        let Some(&(kind, name, label)) = KINDS.iter().find(|(_, known, _)| *known == name) else {
+    /// A library by its name, with the settings of a line; an error when the name is unknown, or when
+    /// something of the library is missing. The error says what.
+    pub fn find(line: &Line, places: &Places) -> Result<Self, String> {
+        let library = line.library.as_str();
+        let Some(&(kind, _, label)) = KINDS.iter().find(|(_, known, _)| *known == library) else {
             let known: Vec<&str> = KINDS.iter().map(|(_, name, _)| *name).collect();
-            return Err(format!("unknown library; known are {}", known.join(", ")));
+            return Err(format!(
+                "unknown library {library}; known are {}",
+                known.join(", ")
+            ));
         };
         let (prefix, package, abi) = match kind {
             Kind::Tern => (places.tern.clone(), None, Abi::Standard),
@@ -95,15 +102,23 @@ impl Library {
                 (places.peers.join("openmpi"), Some("openmpi"), Abi::OpenMpi)
             }
         };
+        let prefix = line.prefix.clone().unwrap_or(prefix);
         let version = package.and_then(|package| version(&prefix, package));
-        let label = [Some(label.to_string()), version].into_iter().flatten();
-        let label = label.collect::<Vec<_>>().join(" ");
+        let mut label = [Some(label.to_string()), version]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ");
+        if line.name != library {
+            label.clone_from(&line.name);
+        }
         let library = Self {
             kind,
-            name,
+            name: line.name.clone(),
             label,
             abi,
             prefix,
+            variables: line.variables.clone(),
         };
         for needed in [library.launcher(), library.shared_object()] {
             if !needed.exists() {
@@ -115,6 +130,11 @@ impl Library {
             }
         }
         Ok(library)
+    }
+
+    /// Tern as it comes: the column that the lead is of.
+    pub fn is_plain_tern(&self) -> bool {
+        self.is_tern() && self.name == "tern"
     }
 
     pub fn is_tern(&self) -> bool {
@@ -144,17 +164,17 @@ impl Library {
 
     /// Options of the launcher. With more ranks than cores they are the best that was found for
     /// the library: yielding while it waits.
-    fn launcher_arguments(&self, placement: Placement) -> Vec<&'static str> {
-        let bound = placement == Placement::Bound;
+    fn launcher_arguments(&self, binding: Binding) -> Vec<&'static str> {
+        let bound = binding == Binding::Bound;
         match self.kind {
             Kind::Tern => vec!["--bind-to", if bound { "core" } else { "none" }],
             Kind::Mpich => vec!["-bind-to", if bound { "core" } else { "none" }],
             Kind::Intel => vec![],
             Kind::OpenMpi | Kind::OpenMpiUcx => {
                 let mut arguments = vec!["--allow-run-as-root", "--bind-to"];
-                arguments.extend(match placement {
-                    Placement::Bound => &["core"][..],
-                    Placement::Shared => &[
+                arguments.extend(match binding {
+                    Binding::Bound => &["core"][..],
+                    Binding::Shared => &[
                         "none",
                         "--map-by",
                         ":OVERSUBSCRIBE",
@@ -172,19 +192,19 @@ impl Library {
     }
 
     /// Variables that the library needs. `cores` are those in use.
-    fn environment(&self, placement: Placement, cores: &[usize]) -> Vec<(&'static str, String)> {
+    fn environment(&self, binding: Binding, cores: &[usize]) -> Vec<(&'static str, String)> {
         let mut variables = Vec::new();
         if self.abi == Abi::Standard {
             variables.push(("LD_LIBRARY_PATH", self.lib().display().to_string()));
         }
         if self.kind == Kind::Intel {
             let list: Vec<String> = cores.iter().map(usize::to_string).collect();
-            variables.extend(match placement {
-                Placement::Bound => [
+            variables.extend(match binding {
+                Binding::Bound => [
                     ("I_MPI_PIN", "1".to_string()),
                     ("I_MPI_PIN_PROCESSOR_LIST", list.join(",")),
                 ],
-                Placement::Shared => [
+                Binding::Shared => [
                     ("I_MPI_PIN", "0".to_string()),
                     ("I_MPI_WAIT_MODE", "1".to_string()),
                 ],
@@ -196,7 +216,7 @@ impl Library {
     /// The command that starts `programs`, each a number of ranks and a command line.
     pub fn command(
         &self,
-        placement: Placement,
+        binding: Binding,
         cores: &[usize],
         programs: &[(usize, Vec<String>)],
     ) -> Command {
@@ -212,8 +232,9 @@ impl Library {
         command
             .env_remove("LD_LIBRARY_PATH")
             .env_remove("LD_PRELOAD");
-        command.envs(self.environment(placement, cores));
-        command.args(self.launcher_arguments(placement));
+        command.envs(self.environment(binding, cores));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.args(self.launcher_arguments(binding));
         for (place, (ranks, line)) in programs.iter().enumerate() {
             if place > 0 {
                 command.arg(":");
@@ -246,10 +267,11 @@ mod tests {
         let prefix = PathBuf::from("/p");
         Library {
             kind,
-            name: "x",
+            name: "x".into(),
             label: "X".into(),
             abi,
             prefix,
+            variables: vec![("TERN_X".into(), "1".into())],
         }
     }
 
@@ -257,10 +279,10 @@ mod tests {
     fn the_command_binds_ranks_and_sets_the_library_path() {
         let mpich = library(Kind::Mpich, Abi::Standard);
         let programs = [(2, vec!["a".to_string(), "b".to_string()])];
-        let line = shown(&mpich.command(Placement::Bound, &[0, 1], &programs));
+        let line = shown(&mpich.command(Binding::Bound, &[0, 1], &programs));
         assert_eq!(
             line,
-            "LD_LIBRARY_PATH=/p/lib /p/bin/mpiexec -bind-to core -n 2 a b"
+            "LD_LIBRARY_PATH=/p/lib TERN_X=1 /p/bin/mpiexec -bind-to core -n 2 a b"
         );
     }
 
@@ -268,7 +290,7 @@ mod tests {
     fn several_programs_are_separated_by_a_colon() {
         let tern = library(Kind::Tern, Abi::Standard);
         let programs = [(1, vec!["a".to_string()]), (3, vec!["b".to_string()])];
-        let line = shown(&tern.command(Placement::Shared, &[0], &programs));
+        let line = shown(&tern.command(Binding::Shared, &[0], &programs));
         assert!(
             line.ends_with("/p/bin/mpiexec --bind-to none -n 1 a : -n 3 b"),
             "{line}"
@@ -278,9 +300,8 @@ mod tests {
     #[test]
     fn only_the_ucx_column_asks_for_ucx() {
         let programs = [(2, vec!["a".to_string()])];
-        let line = |kind| {
-            shown(&library(kind, Abi::OpenMpi).command(Placement::Bound, &[0, 1], &programs))
-        };
+        let line =
+            |kind| shown(&library(kind, Abi::OpenMpi).command(Binding::Bound, &[0, 1], &programs));
         assert!(line(Kind::OpenMpiUcx).contains("--mca pml ucx"));
         assert!(!line(Kind::OpenMpi).contains("ucx"));
     }
@@ -289,7 +310,7 @@ mod tests {
     fn intel_is_pinned_to_the_cores_in_use() {
         let programs = [(2, vec!["a".to_string()])];
         let intel = library(Kind::Intel, Abi::Standard);
-        let line = shown(&intel.command(Placement::Bound, &[2, 5], &programs));
+        let line = shown(&intel.command(Binding::Bound, &[2, 5], &programs));
         assert!(line.contains("I_MPI_PIN_PROCESSOR_LIST=2,5"), "{line}");
     }
 
@@ -302,20 +323,13 @@ mod tests {
             source: nowhere(),
             output: nowhere(),
         };
+        let find = |name, places| Library::find(&Line::parse(name).unwrap(), places);
         assert!(
-            Library::find("mpich", &places)
+            find("mpich", &places)
                 .unwrap_err()
                 .contains("tern-bench peers")
         );
-        assert!(
-            Library::find("tern", &places)
-                .unwrap_err()
-                .contains("--tern")
-        );
-        assert!(
-            Library::find("lam", &places)
-                .unwrap_err()
-                .contains("unknown")
-        );
+        assert!(find("tern", &places).unwrap_err().contains("--tern"));
+        assert!(find("lam", &places).unwrap_err().contains("unknown"));
     }
 }

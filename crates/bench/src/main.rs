@@ -1,9 +1,11 @@
 //! `tern-bench`: runs the benchmark program in `bench/` on Tern and on other MPI libraries, on
 //! the same cores in the same run, interleaved, and prints one table with Tern first.
 //!
-//! - [`peers`] installs the other libraries from PyPI; [`library`] knows how each is started.
+//! - [`peers`] installs the other libraries from PyPI; [`library`] knows how each is started, [`line`]
+//!   which settings it gets.
 //! - [`program`] compiles the benchmark program, once for each binary interface.
 //! - [`suite`] says what is measured; [`session`] runs it, round by round, through [`run`].
+//! - [`probe`] looks how far apart the cores are, which changes in a virtual machine.
 //! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
 //!   the CSV and the JSON.
 //! - [`instructions`] counts the instructions of a short message.
@@ -12,7 +14,9 @@ mod cores;
 mod figures;
 mod instructions;
 mod library;
+mod line;
 mod peers;
+mod probe;
 mod program;
 mod report;
 mod run;
@@ -64,7 +68,7 @@ struct Options {
     /// Message sizes in bytes instead of each benchmark's own
     #[arg(long, global = true, value_delimiter = ',', value_name = "BYTES")]
     sizes: Vec<u64>,
-    /// Libraries to run
+    /// Libraries, and lines that Tern knows: tern-pipe, tern-cma, tern-mapped, tern-promote, tern-off
     #[arg(
         long,
         global = true,
@@ -72,6 +76,19 @@ struct Options {
         default_value = "tern,mpich,openmpi,openmpi-ucx,impi"
     )]
     libraries: Vec<String>,
+    /// A further line: a library, another prefix of it, and settings; may be repeated
+    #[arg(
+        long = "line",
+        global = true,
+        value_name = "NAME=LIBRARY[@PREFIX][:VARIABLE=VALUE]..."
+    )]
+    lines: Vec<String>,
+    /// Tern also with each of its mechanisms forced, in ping-pong and overlap
+    #[arg(long, global = true)]
+    mechanisms: bool,
+    /// Seconds that a launch waits for the cores to be near each other [default: 10, with --quick 2]
+    #[arg(long, global = true, value_name = "SECONDS")]
+    patience: Option<u64>,
     /// Only these benchmarks of the suite
     #[arg(long, global = true, value_delimiter = ',', value_name = "NAME")]
     only: Vec<String>,

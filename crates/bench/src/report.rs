@@ -1,7 +1,8 @@
 //! The report: markdown tables for people, CSV and JSON for programs.
 
 use crate::cores;
-use crate::figures::{Row, Summary};
+use crate::figures::{Row, Sample, Summary};
+use crate::library::Library;
 use crate::session::Session;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -61,57 +62,47 @@ fn cell(row: &Row, summary: Option<Summary>, all: &[Option<Summary>]) -> String 
     format!("{text} ±{}", short(summary.spread))
 }
 
-/// The tables, one for each title.
+/// The tables, one for each title. A table has a column for each library that has a figure in it.
 fn tables(session: &Session) -> String {
-    let names: Vec<&str> = session
-        .libraries
-        .iter()
-        .map(|library| library.name)
-        .collect();
-    let labels: Vec<&str> = session
-        .libraries
-        .iter()
-        .map(|library| library.label.as_str())
-        .collect();
-    let tern = session
-        .libraries
-        .iter()
-        .position(|library| library.is_tern());
     let mut text = String::new();
-    let mut title = "";
-    for (row, summary) in session.figures.rows() {
-        if row.title != title {
-            title = &row.title;
-            let _ = write!(
-                text,
-                "\n**{title}**\n\n| operation | size | unit | {} |",
-                labels.join(" | ")
-            );
-            text += if tern.is_some() {
-                " Tern's lead |\n"
-            } else {
-                "\n"
-            };
-            let columns = 3 + labels.len() + usize::from(tern.is_some());
-            let _ = writeln!(text, "|{}", "---|".repeat(columns));
-        }
-        let all: Vec<Option<Summary>> = names.iter().map(|name| summary(name)).collect();
-        let cells: Vec<String> = all.iter().map(|one| cell(row, *one, &all)).collect();
+    let rows: Vec<_> = session.figures.rows().collect();
+    for table in rows.chunk_by(|(a, _), (b, _)| a.title == b.title) {
+        let has_figure = |library: &&Library| table.iter().any(|(_, f)| f(&library.name).is_some());
+        let libraries: Vec<&Library> = session.libraries.iter().filter(has_figure).collect();
+        let own = libraries.iter().position(|library| library.is_plain_tern());
+        let labels: Vec<&str> = libraries.iter().map(|l| l.label.as_str()).collect();
         let _ = write!(
             text,
-            "| {} | {} | {} | {} |",
-            row.benchmark,
-            size(row),
-            row.unit,
-            cells.join(" | ")
+            "\n**{}**\n\n| operation | size | unit | {} |",
+            table[0].0.title,
+            labels.join(" | ")
         );
-        if let Some(place) = tern {
-            let mut peers = all.clone();
-            let own = peers.remove(place);
-            let lead = lead(row, own, &peers).unwrap_or_else(|| "-".to_string());
-            let _ = write!(text, " {lead} |");
+        text += if own.is_some() {
+            " Tern's lead |\n"
+        } else {
+            "\n"
+        };
+        let columns = 3 + labels.len() + usize::from(own.is_some());
+        let _ = writeln!(text, "|{}", "---|".repeat(columns));
+        for (row, summary) in table {
+            let all: Vec<Option<Summary>> = libraries.iter().map(|l| summary(&l.name)).collect();
+            let cells: Vec<String> = all.iter().map(|one| cell(row, *one, &all)).collect();
+            let name = &row.benchmark;
+            let _ = write!(
+                text,
+                "| {name} | {} | {} | {} |",
+                size(row),
+                row.unit,
+                cells.join(" | ")
+            );
+            if let Some(own) = own {
+                let is_peer = |place: &usize| !libraries[*place].is_tern();
+                let peers: Vec<_> = (0..all.len()).filter(is_peer).map(|p| all[p]).collect();
+                let lead = lead(row, all[own], &peers).unwrap_or_else(|| "-".to_string());
+                let _ = write!(text, " {lead} |");
+            }
+            text.push('\n');
         }
-        text.push('\n');
     }
     text
 }
@@ -126,6 +117,15 @@ fn markdown(session: &Session) -> String {
         cores::kernel(),
         session.rounds,
     );
+    if let Some((median, bad)) = session.figures.placement() {
+        let _ = writeln!(
+            text,
+            "\nA cache line took {median:.0} ns from core to core (median over the launches). {:.0} % of the \
+             values come from a placement more than twice as far, or where both cores are threads of \
+             one; they count only where there are no others.",
+            100.0 * bad
+        );
+    }
     text += &tables(session);
     if !session.problems.is_empty() {
         text += "\nSkipped or failed:\n";
@@ -141,9 +141,14 @@ fn markdown(session: &Session) -> String {
 }
 
 fn csv(session: &Session) -> String {
-    let mut text = "title,benchmark,size,unit,ranks,library,round,value\n".to_string();
+    let mut text =
+        "title,benchmark,size,unit,ranks,library,round,value,line_ns,shared\n".to_string();
     for (row, library, values) in session.figures.values() {
-        for (round, value) in values.iter().enumerate() {
+        for (round, sample) in values.iter().enumerate() {
+            let Sample { value, placement } = sample;
+            let place = placement.map_or(",".to_string(), |p| {
+                format!("{:.1},{}", p.line_ns, p.shared)
+            });
             let Row {
                 title,
                 benchmark,
@@ -153,7 +158,7 @@ fn csv(session: &Session) -> String {
             } = row;
             let _ = writeln!(
                 text,
-                "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value}"
+                "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place}"
             );
         }
     }
@@ -173,7 +178,7 @@ fn document(session: &Session) -> Value {
                 median,
                 spread,
                 rounds,
-            }) = summary(library.name)
+            }) = summary(&library.name)
             {
                 figures.push(json!({
                     "title": row.title, "benchmark": row.benchmark, "size": row.size,
@@ -191,6 +196,7 @@ fn document(session: &Session) -> Value {
         .collect();
     json!({
         "processor": cores::model(), "kernel": cores::kernel(), "cores": session.cores,
+        "line_ns": session.figures.placement().map(|(median, _)| median),
         "libraries": libraries, "figures": figures, "problems": problems,
     })
 }

@@ -1,9 +1,11 @@
 //! A series of measurements: libraries found, programs compiled, jobs run round by round.
 
-use crate::figures::{Figures, Line, Row, parse};
+use crate::figures::{self, Figures, Row, Sample, parse};
 use crate::library::{Abi, Library, shown};
+use crate::line::{Line, MECHANISMS};
+use crate::probe::{Placement, Probe};
 use crate::run::{Outcome, adopt_orphans, run};
-use crate::suite::{Job, Placement};
+use crate::suite::{Binding, Job};
 use crate::{Options, Places, cores, program, report};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,9 +25,27 @@ pub struct Session {
     pub figures: Figures,
     pub cores: Vec<usize>,
     pub rounds: usize,
+    /// Names of those lines that run only in jobs where mechanisms are told apart.
+    mechanisms: Vec<String>,
+    probe: Probe,
     options: Options,
     pub output: PathBuf,
     programs: Vec<(Abi, PathBuf)>,
+}
+
+/// How often a launch is tried until the cores are in a good place before and after.
+const TRIES: usize = 4;
+
+/// The lines that the options ask for.
+fn lines(options: &Options) -> Result<Vec<Line>, String> {
+    let names = options.libraries.iter().map(|name| name.as_str());
+    let mechanisms = MECHANISMS.iter().filter(|_| options.mechanisms);
+    let own = options.lines.iter().map(|spec| spec.as_str());
+    names
+        .chain(mechanisms.map(|(name, _)| *name))
+        .chain(own)
+        .map(Line::parse)
+        .collect()
 }
 
 /// Jobs of one library that failed: as a whole (then its benchmarks run one by one), or for good.
@@ -41,21 +61,30 @@ impl Session {
     pub fn start(options: &Options, places: &Places) -> Result<Self, String> {
         adopt_orphans()?;
         let cores = cores::restrict(options.cores)?;
+        let patience = if options.quick { 2 } else { 10 };
+        let patience = Duration::from_secs(options.patience.unwrap_or(patience));
+        let mut mechanisms: Vec<String> = Vec::new();
+        if options.mechanisms {
+            let names = MECHANISMS.iter().map(|(name, _)| name.to_string());
+            mechanisms.extend(names.filter(|name| !options.libraries.contains(name)));
+        }
         let default_rounds = if options.quick { 2 } else { 5 };
         let mut session = Self {
             libraries: Vec::new(),
             problems: Vec::new(),
             figures: Figures::default(),
+            probe: Probe::new(&cores, patience),
             cores,
+            mechanisms,
             rounds: options.rounds.unwrap_or(default_rounds).max(1),
             options: options.clone(),
             output: places.output.clone(),
             programs: Vec::new(),
         };
-        for name in &options.libraries {
-            match Library::find(name, places) {
+        for line in lines(options)? {
+            match Library::find(&line, places) {
                 Ok(library) => session.libraries.push(library),
-                Err(reason) => session.problem(name, "all", reason),
+                Err(reason) => session.problem(&line.name, "all", reason),
             }
         }
         for abi in [Abi::Standard, Abi::OpenMpi] {
@@ -101,7 +130,7 @@ impl Session {
         }
         for library in candidates {
             self.problem(
-                library.name,
+                &library.name,
                 "all",
                 format!("cannot compile: {}", reasons.join("; ")),
             );
@@ -120,7 +149,7 @@ impl Session {
     pub fn launch(
         &self,
         library: &Library,
-        placement: Placement,
+        binding: Binding,
         groups: &[(usize, &[String], &[String])],
     ) -> Outcome {
         let line = |before: &[String], arguments: &[String]| {
@@ -130,7 +159,7 @@ impl Session {
             .iter()
             .map(|(ranks, before, arguments)| (*ranks, line(before, arguments)))
             .collect();
-        let mut command = library.command(placement, &self.cores, &programs);
+        let mut command = library.command(binding, &self.cores, &programs);
         if self.options.verbose {
             eprintln!("  {}", shown(&command));
         }
@@ -175,10 +204,13 @@ impl Session {
     }
 
     fn run_job(&mut self, job: &Job) {
-        let mut failed: BTreeMap<&'static str, Failed> = BTreeMap::new();
+        let mut failed: BTreeMap<String, Failed> = BTreeMap::new();
+        let mut libraries = self.libraries.clone();
+        libraries.retain(|library| job.mechanisms || !self.mechanisms.contains(&library.name));
         for _ in 0..self.rounds {
-            for library in self.libraries.clone() {
-                self.run_turn(job, &library, failed.entry(library.name).or_default());
+            for library in &libraries {
+                let failed = failed.entry(library.name.clone()).or_default();
+                self.run_turn(job, library, failed);
             }
         }
     }
@@ -215,18 +247,33 @@ impl Session {
 
     fn failed(&mut self, job: &Job, library: &Library, reason: String) {
         let what = format!("{} with {} ranks", job.benchmarks.join(", "), job.ranks);
-        self.problem(library.name, &what, reason);
+        self.problem(&library.name, &what, reason);
     }
 
-    /// One launch. The figures of a launch that fails are kept only when it is a single
+    /// One launch, and again while the cores are in a bad place, a few times. Returns their place with
+    /// the outcome.
+    fn launch_near(&mut self, job: &Job, library: &Library) -> (Option<Placement>, Outcome) {
+        let groups: [(usize, &[String], &[String]); 1] = [(job.ranks, &[], &job.arguments())];
+        if !job.probed {
+            return (None, self.launch(library, job.binding, &groups));
+        }
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let before = self.probe.settle();
+            let outcome = self.launch(library, job.binding, &groups);
+            let place = self.probe.since(before);
+            if outcome.failure.is_some() || self.probe.is_good(place) || tries == TRIES {
+                return (place, outcome);
+            }
+        }
+    }
+
+    /// One run. The figures of a run that fails are kept only when it is a single
     /// benchmark, whose figures would otherwise be lost. Returns why it failed.
     fn run_once(&mut self, job: &Job, library: &Library) -> Option<String> {
-        let outcome = self.launch(
-            library,
-            job.placement,
-            &[(job.ranks, &[], &job.arguments())],
-        );
-        let mut lines: Vec<Line> = outcome.output.lines().filter_map(parse).collect();
+        let (placement, outcome) = self.launch_near(job, library);
+        let mut lines: Vec<figures::Line> = outcome.output.lines().filter_map(parse).collect();
         if outcome.failure.is_some() && job.benchmarks.len() > 1 {
             return outcome.failure;
         }
@@ -236,14 +283,14 @@ impl Session {
         if job.wall && outcome.failure.is_none() {
             let value = outcome.wall.as_secs_f64() * 1e3;
             let size = job.ranks as u64;
-            lines.push(Line {
+            lines.push(figures::Line {
                 benchmark: "launch".into(),
                 size,
                 value,
                 unit: "ms".into(),
             });
         }
-        for Line {
+        for figures::Line {
             benchmark,
             size,
             value,
@@ -257,7 +304,8 @@ impl Session {
                 unit,
                 ranks: job.ranks,
             };
-            self.figures.add(row, library.name, value);
+            self.figures
+                .add(row, &library.name, Sample { value, placement });
         }
         outcome.failure
     }

@@ -2,7 +2,7 @@
 
 /// Where the ranks of a job run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum Binding {
     /// One core for each rank.
     Bound,
     /// All ranks on all cores that are used, which are fewer than the ranks.
@@ -15,7 +15,7 @@ pub struct Job {
     /// Heading of the table that the figures go to.
     pub title: String,
     pub ranks: usize,
-    pub placement: Placement,
+    pub binding: Binding,
     /// Names that the benchmark program knows.
     pub benchmarks: Vec<&'static str>,
     /// Message sizes in bytes; empty: the program's own.
@@ -28,21 +28,32 @@ pub struct Job {
     pub batches: u64,
     /// The wall time of the whole launch is a figure, too.
     pub wall: bool,
+    /// Whether it matters how far apart the cores are.
+    pub probed: bool,
+    /// Whether Tern runs with each of its mechanisms forced, too, when that is asked for.
+    pub mechanisms: bool,
 }
 
 impl Job {
-    fn new(title: &str, ranks: usize, placement: Placement, benchmarks: &[&'static str]) -> Self {
+    fn new(title: &str, ranks: usize, binding: Binding, benchmarks: &[&'static str]) -> Self {
         Self {
             title: title.to_string(),
             ranks,
-            placement,
+            binding,
             benchmarks: benchmarks.to_vec(),
             sizes: Vec::new(),
             sized: true,
             time_ms: 50,
             batches: 11,
             wall: false,
+            probed: true,
+            mechanisms: false,
         }
+    }
+
+    fn mechanisms(mut self) -> Self {
+        self.mechanisms = true;
+        self
     }
 
     fn sizes(mut self, sizes: &[u64]) -> Self {
@@ -74,7 +85,7 @@ impl Job {
 /// Two ranks, each on its core.
 pub fn point_to_point(quick: bool) -> Vec<Job> {
     let some: &[u64] = &[8, 4096, 65536, 1048576];
-    let job = |title: &str, benchmark| Job::new(title, 2, Placement::Bound, &[benchmark]);
+    let job = |title: &str, benchmark| Job::new(title, 2, Binding::Bound, &[benchmark]);
     let mut column = job(
         "Matrix column, by derived type and packed by hand, bytes of both ways counted",
         "column",
@@ -82,13 +93,18 @@ pub fn point_to_point(quick: bool) -> Vec<Job> {
     .quick(quick, &[]);
     column.sized = false;
     vec![
-        job("Ping-pong, half round trip, same buffers", "pingpong").quick(quick, some),
+        job("Ping-pong, half round trip, same buffers", "pingpong")
+            .quick(quick, some)
+            .mechanisms(),
         job(
             "Ping-pong, every message elsewhere in a 256 MiB pool",
             "pingpong_off",
         )
-        .quick(quick, some),
-        job("Ping-pong, memory from MPI_Alloc_mem", "pingpong_alloc").quick(quick, some),
+        .quick(quick, some)
+        .mechanisms(),
+        job("Ping-pong, memory from MPI_Alloc_mem", "pingpong_alloc")
+            .quick(quick, some)
+            .mechanisms(),
         job("Both ways at once, bytes of both counted", "sendrecv").quick(quick, &some[1..]),
         job("Both ways at once, off cache", "sendrecv_off").quick(quick, &some[1..]),
         job("Message rate, windows of 64", "rate").quick(quick, &[8]),
@@ -117,9 +133,9 @@ pub fn overlap(quick: bool) -> Vec<Job> {
     ];
     let job = |(title, memory, benchmark): (&str, &str, &'static str)| {
         let title = format!("{title}{memory}");
-        let mut job = Job::new(&title, 2, Placement::Bound, &[benchmark]);
+        let mut job = Job::new(&title, 2, Binding::Bound, &[benchmark]);
         job.time_ms = 100;
-        job.quick(quick, &[4096, 65536, 1048576])
+        job.quick(quick, &[4096, 65536, 1048576]).mechanisms()
     };
     jobs.into_iter().map(job).collect()
 }
@@ -135,7 +151,7 @@ pub fn collectives(quick: bool) -> Vec<Job> {
         &["gather", "scatter"],
     ];
     let job = |group: &&[&'static str]| {
-        Job::new(title, 2, Placement::Bound, group).quick(quick, &[8, 32768])
+        Job::new(title, 2, Binding::Bound, group).quick(quick, &[8, 32768])
     };
     groups.iter().map(job).collect()
 }
@@ -146,7 +162,7 @@ pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
     for &ranks in ranks {
         let job = |benchmarks: &[&'static str], sizes: &[u64]| {
             let title = format!("{ranks} ranks, more than cores");
-            let mut job = Job::new(&title, ranks, Placement::Shared, benchmarks).sizes(sizes);
+            let mut job = Job::new(&title, ranks, Binding::Shared, benchmarks).sizes(sizes);
             (job.time_ms, job.batches) = if quick { (40, 3) } else { (150, 3) };
             if quick {
                 job.sizes.truncate(1);
@@ -167,15 +183,16 @@ pub fn startup(ranks: &[usize], cores: usize) -> Vec<Job> {
     let mut jobs = Vec::new();
     for &ranks in ranks {
         let enough = ranks <= cores;
-        let placement = if enough {
-            Placement::Bound
+        let binding = if enough {
+            Binding::Bound
         } else {
-            Placement::Shared
+            Binding::Shared
         };
         for (benchmark, wall) in [("hello", true), ("memory", false)] {
             let title = "Start and memory (size: ranks)";
-            let mut job = Job::new(title, ranks, placement, &[benchmark]);
+            let mut job = Job::new(title, ranks, binding, &[benchmark]);
             job.sized = false;
+            job.probed = false;
             job.wall = wall;
             jobs.push(job);
         }
@@ -189,14 +206,14 @@ mod tests {
 
     #[test]
     fn arguments_name_benchmarks_sizes_and_time() {
-        let job = Job::new("t", 2, Placement::Bound, &["barrier", "bcast"]).sizes(&[8, 64]);
+        let job = Job::new("t", 2, Binding::Bound, &["barrier", "bcast"]).sizes(&[8, 64]);
         let expected = "barrier bcast --sizes 8,64 --time-ms 50 --batches 11";
         assert_eq!(job.arguments().join(" "), expected);
     }
 
     #[test]
     fn a_job_without_sizes_leaves_them_to_the_program() {
-        let job = Job::new("t", 2, Placement::Bound, &["barrier"]);
+        let job = Job::new("t", 2, Binding::Bound, &["barrier"]);
         assert!(!job.arguments().contains(&"--sizes".to_string()));
     }
 

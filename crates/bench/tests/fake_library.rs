@@ -191,3 +191,30 @@ fn start_up_figures_include_the_wall_time() {
         assert!(table.contains(row), "{table}");
     }
 }
+
+#[test]
+fn a_line_runs_a_library_with_settings() {
+    let scratch = Scratch::new("line");
+    fake(&scratch.0, "echo \"rate 8 ${TERN_SPIN:-5} M/s\"");
+    let arguments = [
+        "p2p",
+        "--only",
+        "rate",
+        "--rounds",
+        "1",
+        "--libraries",
+        "tern",
+        "--line",
+        "patient=tern:TERN_SPIN=7",
+    ];
+    let output = bench(&scratch.0, &arguments);
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("| Tern | patient | Tern's lead |"),
+        "{table}"
+    );
+    assert!(
+        table.contains("| rate | 8 B | M/s | 5.00 ±0 | **7.00** ±0 | - |"),
+        "{table}"
+    );
+}
