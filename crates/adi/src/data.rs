@@ -1,9 +1,24 @@
 //! Moving bytes between user memory and packets.
 
 use crate::Data;
-use tern_mcm::{Gather, Payload, copy_short};
+use tern_layout::Blocks;
+use tern_mcm::{Gather, Memory, Payload, copy_short};
 
 impl Data {
+    /// What another process can be told of where the data lies.
+    pub(crate) fn memory(&self) -> Memory {
+        match self {
+            Data::Bytes(base, len) => Memory::dense(*base, *len),
+            Data::Typed { base, count, ty } => match ty.blocks(*count) {
+                None => Memory::opaque(self.len()),
+                Some((at, Blocks { len, block, stride })) => {
+                    let address = base.wrapping_offset(at as isize) as u64;
+                    Memory { address, len, block, stride, place: 0 }
+                }
+            },
+        }
+    }
+
     /// Copies into user memory what belongs at byte `from` of the message's data. Bytes beyond
     /// the end are dropped (the message was too long; its status tells).
     #[inline]

@@ -8,6 +8,7 @@ mod matching;
 mod packet;
 mod slab;
 mod state;
+mod tuple;
 mod types;
 
 pub use types::*;
@@ -74,16 +75,16 @@ impl Adi {
         }
     }
 
-    /// Starts a receive.
+    /// Starts a receive. `from` is the process that the pattern's source stands for, or [`UNKNOWN`].
     #[inline]
-    pub fn irecv(&self, pattern: Pattern, data: Data) -> Request {
-        Request(self.state.borrow_mut().receive(pattern, data))
+    pub fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Request {
+        Request(self.state.borrow_mut().receive(from, pattern, data))
     }
 
     /// Receives and returns when the data is there; makes progress meanwhile.
     #[inline]
-    pub fn recv(&self, pattern: Pattern, data: Data) -> Status {
-        let request = self.irecv(pattern, data);
+    pub fn recv(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        let request = self.irecv(from, pattern, data);
         self.wait(|| self.is_done(request));
         self.take(request)
     }

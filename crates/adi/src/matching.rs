@@ -11,7 +11,7 @@ const BUCKETS: usize = 128;
 const NONE: u32 = u32::MAX;
 
 /// Doubly linked lists in one array; entries keep their index while they live.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Lists<K> {
     entries: Vec<Entry<K>>,
     free: u32,
@@ -29,13 +29,15 @@ struct Ends {
 
 const EMPTY: Ends = Ends { first: NONE, last: NONE };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry<K> {
     key: K,
     /// What the caller knows this entry by.
     id: u32,
     /// Age: smaller is older.
     sequence: u64,
+    /// A receive that its sender can see.
+    published: bool,
     /// The bucket, or `OTHER`.
     list: u32,
     next: u32,
@@ -55,7 +57,7 @@ impl<K: Copy> Lists<K> {
 
     fn push(&mut self, list: u32, key: K, id: u32, sequence: u64) -> u32 {
         let previous = self.ends(list).last;
-        let entry = Entry { key, id, sequence, list, next: NONE, previous };
+        let entry = Entry { key, id, sequence, published: false, list, next: NONE, previous };
         let index = if self.free == NONE {
             self.entries.push(entry);
             self.entries.len() as u32 - 1
@@ -91,6 +93,19 @@ impl<K: Copy> Lists<K> {
         id
     }
 
+    /// The last entry of `list` that satisfies `test`.
+    fn find_last(&self, list: u32, mut test: impl FnMut(&K) -> bool) -> Option<u32> {
+        let mut at = if list == OTHER { self.other.last } else { self.buckets[list as usize].last };
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            if test(&entry.key) {
+                return Some(at);
+            }
+            at = entry.previous;
+        }
+        None
+    }
+
     /// The first entry of `list` that satisfies `test`.
     #[inline]
     fn find(&self, list: u32, mut test: impl FnMut(&K) -> bool) -> Option<u32> {
@@ -114,7 +129,7 @@ fn bucket(context: u32, source: i32, tag: i32) -> u32 {
 }
 
 /// The matching state of one process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Matching {
     /// Receives, by the tuple they ask for; those with wildcards in the other list.
     posted: Lists<Pattern>,
@@ -155,6 +170,27 @@ impl Matching {
             bucket(pattern.context, pattern.source, pattern.tag)
         };
         Place(self.posted.push(list, pattern, id, sequence))
+    }
+
+    /// True when a receive of `pattern`, for which no unexpected message waits, may be published
+    /// (rule 1 of the tuple queues): it names its message exactly, and every open receive that could
+    /// take the message instead is published itself.
+    pub fn may_publish(&self, pattern: &Pattern) -> bool {
+        let Pattern { context, source, tag } = *pattern;
+        if pattern.is_wild() {
+            return false;
+        }
+        let list = bucket(context, source, tag);
+        // Those of one tuple are published one after the other: if the last one is, all are.
+        let last = self.posted.find_last(list, |other| other == pattern);
+        let tuple = Tuple { context, source, tag };
+        last.is_none_or(|last| self.posted.entries[last as usize].published)
+            && self.posted.find(OTHER, |other| other.matches(&tuple)).is_none()
+    }
+
+    /// Notes that a posted receive is published.
+    pub fn publish(&mut self, place: Place) {
+        self.posted.entries[place.0 as usize].published = true;
     }
 
     /// Withdraws a posted receive.

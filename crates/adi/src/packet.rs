@@ -15,8 +15,8 @@ pub enum Packet {
     Rts { tuple: Tuple, size: u64, sender: u32 },
     /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`.
     Cts { sender: u32, receiver: u32, bytes: u64 },
-    /// The next bytes for request `receiver`.
-    Data { receiver: u32 },
+    /// The next bytes for request `receiver`, of a message of `size` bytes.
+    Data { receiver: u32, size: u64 },
     /// The synchronous send has matched.
     Ack { sender: u32 },
     /// Take back a message that may not have matched yet.
@@ -53,7 +53,7 @@ impl Packet {
             Packet::More => [MORE, 0, 0, 0],
             Packet::Rts { ref tuple, size, sender } => with(RTS, tuple, size, sender),
             Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
-            Packet::Data { receiver } => [DATA, 0, 0, receiver as u64],
+            Packet::Data { receiver, size } => [DATA, 0, size, receiver as u64],
             Packet::Ack { sender } => [ACK, 0, 0, sender as u64],
             Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender),
             Packet::Cancelled { sender, success } => [CANCELLED, 0, success as u64, sender as u64],
@@ -74,7 +74,7 @@ impl Packet {
             MORE => Packet::More,
             RTS => Packet::Rts { tuple, size, sender: low },
             CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
-            DATA => Packet::Data { receiver: low },
+            DATA => Packet::Data { receiver: low, size },
             ACK => Packet::Ack { sender: low },
             CANCEL => Packet::Cancel { tuple, sender: low },
             CANCELLED => Packet::Cancelled { sender: low, success: size != 0 },
@@ -97,7 +97,7 @@ mod tests {
             Packet::More,
             Packet::Rts { tuple, size: u64::MAX, sender: 5 },
             Packet::Cts { sender: 1, receiver: any, bytes: 9 },
-            Packet::Data { receiver: any },
+            Packet::Data { receiver: any, size: 1 << 33 },
             Packet::Ack { sender: any },
             Packet::Cancel { tuple, sender: 0 },
             Packet::Cancelled { sender: 2, success: true },

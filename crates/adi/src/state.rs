@@ -1,19 +1,24 @@
 //! The protocol state of one process: requests, arrivals, and what waits to be sent.
 
 mod cancel;
+mod direct;
 
 use crate::data::copy;
 use crate::matching::{Matching, Place};
 use crate::packet::Packet;
 use crate::slab::Slab;
-use crate::{Data, Pattern, Proc, SendMode, Sent, Status, Tuple};
+use crate::tuple;
+use crate::{Data, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
+use direct::Published;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use tern_mcm::{Header, Mcm, Payload, Sink};
+use tern_mcm::{Direct, Header, Mcm, Memory, Payload, Sink};
 
 /// Bytes of a long message that go into one packet: the receiver copies one out while the sender
 /// copies the next in.
 const CHUNK: usize = 32 << 10;
+/// No number of anything.
+const NONE: u32 = u32::MAX;
 
 /// A transfer of this process's.
 #[derive(Debug)]
@@ -39,6 +44,8 @@ pub enum Side {
     Receive {
         /// Where it is posted; none once a message has matched.
         place: Option<Place>,
+        /// Where its sender sees it.
+        published: Published,
         /// Bytes that have arrived, and that will in all.
         received: usize,
         expected: usize,
@@ -59,7 +66,7 @@ pub enum Body {
     /// The bytes so far; of a synchronous send, the request to acknowledge.
     Bytes { bytes: Vec<u8>, sync: Option<u32> },
     /// It waits at its sender.
-    Waiting { sender: u32 },
+    Waiting { sender: u32, source: Memory },
     /// It is this process's own send.
     Own { request: u32 },
 }
@@ -76,6 +83,8 @@ enum Incoming {
 #[derive(Debug)]
 enum Outgoing {
     Header(Header),
+    /// A request to send, with where the data lies.
+    Request(Header, Memory),
     /// The rest of an eager message; nothing of it has gone when `first` is there.
     Eager { request: u32, first: Option<Header>, sent: usize },
 }
@@ -106,6 +115,11 @@ pub struct State {
     pub arrivals: Slab<Arrival>,
     pub eager_limit: usize,
     incoming: Vec<Incoming>,
+    /// What went to each peer, and came from it, on the stream.
+    streams: Vec<tuple::Sender>,
+    taken: Vec<tuple::Receiver>,
+    /// Receives of this length and more are published, and messages of it look for one.
+    direct_from: usize,
     outboxes: Vec<Outbox>,
     /// Peers whose outbox is not empty.
     busy: Vec<Proc>,
@@ -116,6 +130,7 @@ pub struct State {
 impl State {
     pub fn new(mcm: Rc<Mcm>, eager_limit: usize) -> State {
         let peers = mcm.size() as usize;
+        let direct_from = mcm.direct().map_or(usize::MAX, Direct::threshold);
         State {
             mcm,
             matching: Matching::new(),
@@ -123,6 +138,9 @@ impl State {
             arrivals: Slab::new(),
             eager_limit,
             incoming: vec![Incoming::Nowhere; peers],
+            streams: vec![tuple::Sender::default(); peers],
+            taken: vec![tuple::Receiver::default(); peers],
+            direct_from,
             outboxes: (0..peers).map(|_| Outbox::default()).collect(),
             busy: Vec::new(),
             moved: false,
@@ -136,14 +154,23 @@ impl State {
             return self.send_to_self(tuple, data, mode);
         }
         let size = data.len();
+        let mut memory = Memory::opaque(size);
+        if size >= self.direct_from {
+            match self.send_direct(to, &tuple, &data) {
+                Ok(sent) => return sent,
+                Err(located) => memory = located,
+            }
+        }
+        self.streams[to as usize].put(&tuple);
         if mode == SendMode::Standard && size <= self.eager_limit {
             return self.send_eager(to, tuple, data);
         }
         let request = self.new_send(to, tuple, data);
         if size > self.eager_limit {
             self.mark_send(request, false, true);
-            let packet = Packet::Rts { tuple, size: size as u64, sender: request };
-            self.control(to, packet);
+            let header = Packet::Rts { tuple, size: size as u64, sender: request }.encode();
+            self.queue(to, Outgoing::Request(header, memory));
+            self.flush(to);
         } else {
             self.mark_send(request, true, true);
             let packet = Packet::Eager { tuple, size: size as u64, sync: Some(request) };
@@ -323,6 +350,12 @@ impl State {
                 let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&[]));
                 gone.is_none().then_some(Outgoing::Header(header))
             }
+            Outgoing::Request(header, memory) => {
+                // Whatever part of the words goes: the receiver makes do without.
+                let words = memory.encode();
+                let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&words));
+                gone.is_none().then_some(Outgoing::Request(header, memory))
+            }
             Outgoing::Eager { request, mut first, mut sent } => {
                 let data = self.transfers.get(request).data.clone();
                 let size = data.len();
@@ -346,9 +379,9 @@ impl State {
 
     /// Sends one packet of a long message: `Ok` with the rest, `Err` when there is no room.
     fn push_bulk(&mut self, to: Proc, mut bulk: Bulk) -> Result<Option<Bulk>, Bulk> {
-        let header = Packet::Data { receiver: bulk.receiver }.encode();
-        let len = (bulk.end - bulk.sent).min(CHUNK);
         let data = &self.transfers.get(bulk.request).data;
+        let header = Packet::Data { receiver: bulk.receiver, size: data.len() as u64 }.encode();
+        let len = (bulk.end - bulk.sent).min(CHUNK);
         let taken = data.with_payload(bulk.sent, len, |p| self.mcm.copy_and_send(to, &header, p));
         let Some(taken) = taken else { return Err(bulk) };
         bulk.sent += taken;
@@ -363,21 +396,29 @@ impl State {
 
     /// A receive that is not posted: a message is about to be given to it.
     pub fn receive_matched(&mut self, data: Data) -> u32 {
-        let side = Side::Receive { place: None, received: 0, expected: 0 };
+        let side =
+            Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
         let status = Status::default();
         self.transfers.insert(Transfer { data, status, done: false, released: false, side })
     }
 
-    pub fn receive(&mut self, pattern: Pattern, data: Data) -> u32 {
+    /// Starts a receive; `from` is the process that it names as the source, or [`UNKNOWN`].
+    pub fn receive(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
+        let long = data.len() >= self.direct_from && from != UNKNOWN;
         let request = self.receive_matched(data);
         if let Some(place) = self.matching.find_unexpected(&pattern) {
             let arrival = self.matching.take_unexpected(place);
             self.consume(arrival, request);
-        } else {
-            let posted = self.matching.post(pattern, request);
-            if let Side::Receive { place, .. } = &mut self.transfers.get_mut(request).side {
-                *place = Some(posted);
-            }
+            return request;
+        }
+        let visible = if long { self.publish(request, from, &pattern) } else { Published::NOT };
+        let posted = self.matching.post(pattern, request);
+        if visible.slot != NONE {
+            self.matching.publish(posted);
+        }
+        if let Side::Receive { place, published, .. } = &mut self.transfers.get_mut(request).side {
+            *place = Some(posted);
+            *published = visible;
         }
         request
     }
@@ -397,7 +438,9 @@ impl State {
                     self.control(from, Packet::Ack { sender });
                 }
             }
-            Body::Waiting { sender } => self.clear_to_send(request, from, &tuple, size, sender),
+            Body::Waiting { sender, source } => {
+                self.clear_to_send(request, from, &tuple, size, sender, &source);
+            }
             Body::Own { request: own } => {
                 let data = self.transfers.get(own).data.clone();
                 self.finish_own(request, tuple, &data);
@@ -443,7 +486,12 @@ impl State {
             truncated: (size > room).then_some(size),
             cancelled: false,
         };
-        transfer.side = Side::Receive { place: None, received: 0, expected: size as usize };
+        transfer.side = Side::Receive {
+            place: None,
+            published: Published::NOT,
+            received: 0,
+            expected: size as usize,
+        };
         if size == 0 {
             self.complete(request);
         }
@@ -468,25 +516,54 @@ impl State {
         }
     }
 
-    /// Asks the sender for the bytes that the receive has room for.
-    fn clear_to_send(&mut self, request: u32, from: Proc, tuple: &Tuple, size: u64, sender: u32) {
+    /// Copies the bytes that the receive has room for, or asks the sender for them.
+    fn clear_to_send(
+        &mut self,
+        request: u32,
+        from: Proc,
+        tuple: &Tuple,
+        size: u64,
+        sender: u32,
+        source: &Memory,
+    ) {
         let room = self.transfers.get(request).data.len() as u64;
-        let bytes = size.min(room);
+        let mut bytes = size.min(room);
         self.begin(request, tuple, size);
         if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
             *expected = bytes as usize;
         }
+        if bytes > 0 && self.pull(request, from, source) {
+            bytes = 0;
+        }
+        // Without a byte to send it tells the sender that all is done.
         self.control(from, Packet::Cts { sender, receiver: request, bytes });
         if bytes == 0 {
             self.complete(request);
         }
     }
 
+    /// Takes the oldest receive that matches a message of the stream out of matching.
+    #[inline]
+    fn match_arrival(&mut self, from: Proc, tuple: &Tuple) -> Option<u32> {
+        let mut found = self.matching.arrive(tuple);
+        while let Some(request) = found
+            && !self.win_back(request)
+        {
+            // Its sender has claimed it for an earlier message.
+            if let Side::Receive { place, .. } = &mut self.transfers.get_mut(request).side {
+                *place = None;
+            }
+            found = self.matching.arrive(tuple);
+        }
+        self.count_taken(from);
+        found
+    }
+
     // ---- packets
 
     fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<u32>, payload: &[u8]) {
         let whole = payload.len() as u64 == size;
-        if let Some(request) = self.matching.arrive(&tuple) {
+        if let Some(request) = self.match_arrival(from, &tuple) {
             if whole {
                 self.deliver(request, &tuple, payload);
             } else {
@@ -521,11 +598,12 @@ impl State {
         }
     }
 
-    fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: u32) {
-        if let Some(request) = self.matching.arrive(&tuple) {
-            return self.clear_to_send(request, from, &tuple, size, sender);
+    fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: u32, words: &[u8]) {
+        let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
+        if let Some(request) = self.match_arrival(from, &tuple) {
+            return self.clear_to_send(request, from, &tuple, size, sender, &source);
         }
-        let body = Body::Waiting { sender };
+        let body = Body::Waiting { sender, source };
         let arrival = self.arrivals.insert(Arrival { tuple, from, size, body });
         self.matching.keep(tuple, arrival);
     }
@@ -534,9 +612,12 @@ impl State {
         if bytes == 0 {
             return self.advance_send(request, true, true);
         }
-        let bulk = Bulk { request, receiver, sent: 0, end: bytes as usize };
-        self.outboxes[from as usize].bulk.push_back(bulk);
-        self.list(from);
+        self.bulk(from, Bulk { request, receiver, sent: 0, end: bytes as usize });
+    }
+
+    fn bulk(&mut self, to: Proc, bulk: Bulk) {
+        self.outboxes[to as usize].bulk.push_back(bulk);
+        self.list(to);
     }
 }
 
@@ -546,13 +627,23 @@ impl Sink for State {
         match Packet::decode(header) {
             Packet::Eager { tuple, size, sync } => self.eager(from, tuple, size, sync, payload),
             Packet::More => self.more(from, payload),
-            Packet::Rts { tuple, size, sender } => self.request_to_send(from, tuple, size, sender),
+            Packet::Rts { tuple, size, sender } => {
+                self.request_to_send(from, tuple, size, sender, payload);
+            }
             Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),
-            Packet::Data { receiver } => self.absorb(receiver, payload),
+            Packet::Data { receiver, size } => self.data(receiver, size, payload),
             Packet::Ack { sender } => self.advance_send(sender, true, false),
             Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),
             Packet::Cancelled { sender, success: true } => self.cancelled(sender),
             Packet::Cancelled { success: false, .. } => {}
         }
+    }
+
+    fn delivered(&mut self, receiver: u32, size: u64) {
+        self.filled(receiver, size);
+    }
+
+    fn sent(&mut self, sender: u32) {
+        self.advance_send(sender, true, true);
     }
 }

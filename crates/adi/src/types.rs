@@ -6,6 +6,9 @@ use tern_layout::Type;
 /// A process of the job, numbered from 0 across all worlds that this process knows.
 pub type Proc = u32;
 
+/// The process that a receive names as its source, when it names none.
+pub const UNKNOWN: Proc = u32::MAX;
+
 /// Wildcard for the source of a receive (the ABI's `MPI_ANY_SOURCE`).
 pub const ANY_SOURCE: i32 = -1;
 /// Wildcard for the tag of a receive (the ABI's `MPI_ANY_TAG`).

@@ -14,7 +14,8 @@ pub trait Transport {
     type Request: Copy;
     /// Starts a send; None when it is already complete.
     fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<Self::Request>;
-    fn irecv(&self, pattern: Pattern, data: Data) -> Self::Request;
+    /// Starts a receive from process `from`, for which the pattern's source stands.
+    fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Self::Request;
     /// Makes no progress.
     fn is_done(&self, request: Self::Request) -> bool;
     /// The status of a completed request, which is freed.
@@ -31,8 +32,8 @@ impl Transport for Adi {
         }
     }
 
-    fn irecv(&self, pattern: Pattern, data: Data) -> Self::Request {
-        Adi::irecv(self, pattern, data)
+    fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Self::Request {
+        Adi::irecv(self, from, pattern, data)
     }
 
     fn is_done(&self, request: Self::Request) -> bool {
@@ -212,9 +213,9 @@ impl<R: Copy> Operation<R> {
     }
 
     fn recv<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, data: &Data) {
-        let (_, tag) = self.address(peer);
+        let (from, tag) = self.address(peer);
         let pattern = Pattern { context: self.peers.context, source: peer.rank as i32, tag };
-        let request = transport.irecv(pattern, data.clone());
+        let request = transport.irecv(from, pattern, data.clone());
         self.pending.borrow_mut().push(request);
     }
 }

@@ -279,7 +279,7 @@ impl Transport for TooLong {
         None
     }
 
-    fn irecv(&self, _: tern_adi::Pattern, data: tern_adi::Data) -> usize {
+    fn irecv(&self, _: u32, _: tern_adi::Pattern, data: tern_adi::Data) -> usize {
         data.len()
     }
 
@@ -316,7 +316,7 @@ impl Transport for Recorder {
         None
     }
 
-    fn irecv(&self, pattern: tern_adi::Pattern, _: tern_adi::Data) {
+    fn irecv(&self, _: u32, pattern: tern_adi::Pattern, _: tern_adi::Data) {
         self.0.borrow_mut().push(pattern);
     }
 

@@ -6,7 +6,9 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod direct;
 mod lines;
+pub use direct::{Delivery, Direct, Key, Memory};
 pub use lines::LineArea;
 
 /// What travels in front of a payload: opaque to devices.
@@ -52,10 +54,17 @@ pub trait Gather {
     fn write_to(&mut self, out: &mut [u8]);
 }
 
-/// Takes incoming packets: sender, header, payload. The payload is the device's own memory and
-/// valid during the call only.
+/// Takes what has come.
 pub trait Sink {
+    /// A packet. The payload is the device's own memory and valid during the call only.
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]);
+
+    /// The published receive of request `receiver` has been filled by a message of `size` bytes,
+    /// of which it holds the first ones. Comes only from devices with [`Direct`].
+    fn delivered(&mut self, _receiver: u32, _size: u64) {}
+
+    /// The message of request `sender`, whose delivery was pending, is in the receiver's memory.
+    fn sent(&mut self, _sender: u32) {}
 }
 
 /// What a device can do and what it costs.
@@ -94,6 +103,14 @@ pub trait Device {
     fn lines(&self, _peer: u32, _index: u32) -> Option<LineArea> {
         None
     }
+
+    /// Tuple queues and single copies, where the device has them.
+    fn direct(&self) -> Option<&dyn Direct> {
+        None
+    }
+
+    /// Says whether this process waits inside the library, so that peers may count on its help.
+    fn set_waiting(&self, _waiting: bool) {}
 
     /// Says that the process is about to sleep. After this a peer that sends will wake it, and so
     /// will one that makes room where a packet was refused. The caller polls, and sends what was

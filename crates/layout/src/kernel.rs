@@ -93,6 +93,13 @@ pub(crate) struct Steps {
     pub row: isize,
 }
 
+impl Steps {
+    /// The steps of one row.
+    pub fn of(stride: i64) -> Steps {
+        Steps { stride: stride as isize, row: 0 }
+    }
+}
+
 /// The size of a grid.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {

@@ -14,6 +14,7 @@
 
 mod array;
 mod basic;
+mod blocks;
 mod bounds;
 mod construct;
 mod constructor;
@@ -30,6 +31,7 @@ mod types;
 
 pub use array::{DistArg, Distribution, Order};
 pub use basic::{Basic, Class};
+pub use blocks::{Blocks, copy_blocks};
 pub use constructor::Constructor;
 pub use cursor::{Cursor, Segments};
 pub use error::{Argument, Error};

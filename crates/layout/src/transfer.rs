@@ -83,12 +83,8 @@ impl Cursor {
                 count: step.count,
                 rows: 1,
             };
-            let steps = |side: &Side| Steps {
-                stride: side.stride as isize,
-                row: 0,
-            };
             // SAFETY: these blocks are within both streams.
-            unsafe { copy_grid(shape, to, steps(&step.to), of, steps(&step.from)) };
+            unsafe { copy_grid(shape, to, Steps::of(step.to.stride), of, Steps::of(step.from.stride)) };
             let bytes = step.block * step.count;
             step.to.advance(target, &step);
             step.from.advance(source, &step);
@@ -107,22 +103,22 @@ const MANY: u64 = 4;
 const LARGE: u64 = 512;
 
 /// Blocks that are copied at once from one leaf to another.
-struct Step {
-    block: u64,
-    count: u64,
-    to: Side,
-    from: Side,
+pub(crate) struct Step {
+    pub block: u64,
+    pub count: u64,
+    pub to: Side,
+    pub from: Side,
 }
 
 /// One side of a step. `whole`: its blocks are whole blocks of the leaf, else they lie in one.
-struct Side {
-    at: i64,
-    stride: i64,
+pub(crate) struct Side {
+    pub at: i64,
+    pub stride: i64,
     whole: bool,
 }
 
 impl Side {
-    fn advance(&self, leaf: &mut Leaf, step: &Step) {
+    pub fn advance(&self, leaf: &mut Leaf, step: &Step) {
         if self.whole {
             leaf.advance_blocks(step.count);
         } else {
@@ -134,7 +130,7 @@ impl Side {
 impl Step {
     /// The next step of at most `limit` bytes; None if it is too small to be worth it.
     #[inline]
-    fn between(to: &Leaf, from: &Leaf, limit: u64) -> Option<Step> {
+    pub fn between(to: &Leaf, from: &Leaf, limit: u64) -> Option<Step> {
         let (to_at, to_len, to_blocks) = to.front();
         let (from_at, from_len, from_blocks) = from.front();
         let block = to_len.min(from_len).min(limit);
@@ -254,7 +250,7 @@ impl Type {
 
     /// All data of `count` elements as one piece, if it has a regular shape.
     #[inline]
-    fn whole(&self, count: Count) -> Option<Piece> {
+    pub(crate) fn whole(&self, count: Count) -> Option<Piece> {
         match (&self.program().node, u64::try_from(count)) {
             (Node::Grid(grid), Ok(count @ 1..)) => {
                 grid.repeated(count, self.extent()).map(|grid| grid.piece())

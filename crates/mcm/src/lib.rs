@@ -3,7 +3,9 @@
 pub mod lock;
 mod wait;
 
-pub use tern_device::{Gather, Header, LineArea, Payload, Sink, copy_short};
+pub use tern_device::{
+    Delivery, Direct, Gather, Header, Key, LineArea, Memory, Payload, Sink, copy_short,
+};
 pub use wait::{Patience, Step};
 
 use std::cell::Cell;
@@ -27,7 +29,7 @@ impl Mcm {
     /// Errors: the job's shared memory cannot be sized or mapped.
     pub fn open(job: &tern_pmi::Job) -> std::io::Result<Mcm> {
         let ring = tern_settings::RING_SIZE.get().map(|bytes| bytes as usize);
-        let device = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, ring)?;
+        let device = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, job.node_cores, ring)?;
         let mut patience = Patience::new(job.local_size, job.node_cores);
         let looks = |count: u64| count.min(u32::MAX as u64) as u32;
         if let Some(spins) = tern_settings::SPIN.get() {
@@ -80,6 +82,12 @@ impl Mcm {
     /// See [`Device::lines`].
     pub fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
         self.device.lines(peer, index)
+    }
+
+    /// See [`Device::direct`].
+    #[inline]
+    pub fn direct(&self) -> Option<&dyn Direct> {
+        self.device.direct()
     }
 
     /// See [`Device::ring`].

@@ -52,14 +52,18 @@ impl Mcm {
         let mut idle = 0;
         loop {
             match step() {
-                Step::Done => return,
+                Step::Done => break,
                 Step::Moved => idle = 0,
                 Step::Idle => {
                     idle += 1;
+                    if idle == 1 {
+                        // Peers may count on our help with what is long.
+                        self.device().set_waiting(true);
+                    }
                     let spins = self.spins();
                     if idle > spins {
                         if self.yield_or_sleep(idle - spins, &mut step) {
-                            return;
+                            break;
                         }
                     } else {
                         std::hint::spin_loop();
@@ -68,6 +72,7 @@ impl Mcm {
                 }
             }
         }
+        self.device().set_waiting(false);
     }
 
     /// Looks to spin for, as things are now.

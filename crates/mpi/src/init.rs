@@ -178,10 +178,17 @@ pub fn abort(comm: Rc<Comm>, errorcode: i32) -> Result<()> {
 
 const ALIGNMENT: usize = 4096;
 
-/// MPI_Alloc_mem: memory on pages of its own. The size stands in front.
+/// MPI_Alloc_mem: memory that all processes of the node reach, or else private memory on pages of its
+/// own, with the size in front.
 pub fn alloc_mem(size: i64, _info: Option<Rc<Info>>, baseptr: Out<usize>) -> Result<()> {
     if size < 0 {
         return err!(MPI_ERR_ARG, "size {size} is negative");
+    }
+    if let Some(direct) = adi().mcm().direct()
+        && let Some(shared) = direct.allocate(size as usize)
+    {
+        baseptr.set(shared as usize);
+        return Ok(());
     }
     let total = size as usize + ALIGNMENT;
     let layout = std::alloc::Layout::from_size_align(total, ALIGNMENT)
@@ -200,6 +207,10 @@ pub fn alloc_mem(size: i64, _info: Option<Rc<Info>>, baseptr: Out<usize>) -> Res
 /// MPI_Free_mem
 pub fn free_mem(base: *mut u8) -> Result<()> {
     if base.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the program uses it no more (MPI's own rule).
+    if adi().mcm().direct().is_some_and(|direct| unsafe { direct.free(base) }) {
         return Ok(());
     }
     let start = base.wrapping_sub(ALIGNMENT);

@@ -8,7 +8,7 @@ use crate::request::{Persistent, Request, complete_handle, transfer_outcome};
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tern_adi::{Data, Pattern, SendMode, Sent, Tuple};
+use tern_adi::{Data, Pattern, SendMode, Sent, Tuple, UNKNOWN};
 
 /// The status of a receive from MPI_PROC_NULL (section 3.10).
 pub fn null_status() -> RawStatus {
@@ -33,6 +33,12 @@ pub(crate) fn pattern(comm: &Comm, source: i32, tag: i32) -> Pattern {
 #[inline]
 fn target(comm: &Comm, rank: i32) -> tern_adi::Proc {
     comm.target().procs[rank as usize]
+}
+
+/// The process that a receive names, if it names one.
+#[inline]
+pub(crate) fn origin(comm: &Comm, source: i32) -> tern_adi::Proc {
+    if source == MPI_ANY_SOURCE { UNKNOWN } else { target(comm, source) }
 }
 
 #[inline]
@@ -147,7 +153,8 @@ pub fn recv(
         status.set(&null_status());
         return Ok(());
     }
-    let received = adi().recv(pattern(&comm, source, tag), data(buf, count, &datatype));
+    let from = origin(&comm, source);
+    let received = adi().recv(from, pattern(&comm, source, tag), data(buf, count, &datatype));
     let outcome = transfer_outcome(received, true);
     status.set(&outcome.status);
     outcome.error.map_or(Ok(()), Err)
@@ -165,7 +172,8 @@ fn start_receive(
     if source == MPI_PROC_NULL {
         return null_receive();
     }
-    let id = adi().irecv(pattern(comm, source, tag), data(buf, count, datatype));
+    let from = origin(comm, source);
+    let id = adi().irecv(from, pattern(comm, source, tag), data(buf, count, datatype));
     Request::Transfer { id, receive: true, comm: comm.clone() }
 }
 

@@ -193,7 +193,7 @@ impl Receiver {
             None => self.find(key).await,
         };
         self.channel.set(Some(channel));
-        let request = adi().irecv(pattern(&self.comm, key.0, channel), self.data.clone());
+        let request = adi().irecv(key.0, pattern(&self.comm, key.0, channel), self.data.clone());
         until(|| adi().is_done(request).then_some(())).await;
         Ok(adi().take(request))
     }

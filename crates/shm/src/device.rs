@@ -1,22 +1,27 @@
 //! The shared-memory device.
 
 use crate::bell::{self, Barrier};
+use crate::direct;
+use crate::reach::Reach;
 use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::{AREA, AREAS, Geometry, MAX_PROCESSES, Segment};
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::time::Duration;
-use tern_device::{Abilities, Device, Header, LineArea, Payload, Sink};
+use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
 
 /// Packets taken from one ring before the next ring has its turn.
 const BURST: usize = 16;
 
 /// The device of one process. Peers are numbered as the segment numbers them.
 pub struct Shm {
-    segment: Segment,
-    me: u32,
+    pub(crate) segment: Segment,
+    pub(crate) me: u32,
+    pub(crate) direct: direct::State,
     abilities: Abilities,
+    /// Cores that the processes of the node share.
+    cores: u32,
     barrier: Barrier,
     /// Threads of this process that sleep or are about to.
     sleepers: Cell<u32>,
@@ -29,7 +34,7 @@ pub struct Shm {
 }
 
 impl Shm {
-    /// Joins the segment `fd` as process `me` of `processes`. `ring_data` overrides the size of
+    /// Joins the segment `fd` as process `me` of `processes`, which share `cores`. `ring_data` overrides the size of
     /// each ring's data area.
     ///
     /// Errors: the memory cannot be sized or mapped, or there are too many processes.
@@ -37,6 +42,7 @@ impl Shm {
         fd: BorrowedFd<'_>,
         me: u32,
         processes: u32,
+        cores: u32,
         ring_data: Option<usize>,
     ) -> std::io::Result<Shm> {
         if processes > MAX_PROCESSES {
@@ -54,10 +60,13 @@ impl Shm {
             bandwidth: 20.0,
             lines: true,
         };
+        let reach = Reach::new(&segment, fd, me, true)?;
         Ok(Shm {
             segment,
+            direct: direct::State::new(reach),
             me,
             abilities,
+            cores,
             barrier: bell::register(),
             sleepers: Cell::new(0),
             senders: (0..processes).map(|_| OnceCell::new()).collect(),
@@ -65,6 +74,16 @@ impl Shm {
             polls: Cell::new(0),
             known: RefCell::new(vec![0; processes.div_ceil(64) as usize]),
         })
+    }
+
+    /// Largest payload of a packet.
+    pub(crate) fn packet(&self) -> usize {
+        self.abilities.packet
+    }
+
+    /// True when more processes are awake than there are cores for.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.awake() > self.cores
     }
 
     /// The ring to `peer`, opened on first use.
@@ -159,15 +178,23 @@ impl Device for Shm {
         // New senders are looked for when the known ones are quiet, and now and then.
         self.polls.set(self.polls.get().wrapping_add(1));
         if (packets == 0 || self.polls.get().is_multiple_of(16)) && self.find_contacts() {
-            return packets + self.drain(sink);
+            return packets + self.drain(sink) + self.poll_direct(sink);
         }
-        packets
+        packets + self.poll_direct(sink)
     }
 
     fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
         // SAFETY: a part of the segment set aside for this; the device lives as long as the process.
         (peer < self.segment.geometry.processes && index < AREAS)
             .then(|| unsafe { LineArea::new(self.segment.area(peer, index), AREA) })
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
+    }
+
+    fn set_waiting(&self, waiting: bool) {
+        self.segment.process(self.me).set_waiting(waiting);
     }
 
     fn prepare_sleep(&self) -> u32 {

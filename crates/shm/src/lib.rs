@@ -4,11 +4,16 @@
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 mod bell;
+mod board;
 mod ring;
 mod sync;
 
 #[cfg(not(loom))]
 mod device;
+#[cfg(not(loom))]
+mod direct;
+#[cfg(not(loom))]
+mod reach;
 #[cfg(not(loom))]
 mod segment;
 #[cfg(not(loom))]

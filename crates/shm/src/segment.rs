@@ -2,10 +2,13 @@
 //! of them finds every structure without asking. It is sparse: what is not used costs nothing.
 
 use crate::bell::Bell;
+use crate::board::Board;
 use crate::ring::{CELLS, Ring};
-use crate::sync::{AtomicU32, AtomicU64};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
-use rustix::{fs, io, mm};
+use rustix::mm;
+use std::io;
+use tern_region::cma::Beacon;
 
 const PAGE: usize = 4096;
 /// Shared areas for collectives per process: one for each of the first communicator ids.
@@ -18,6 +21,16 @@ pub const AREA: usize = PAGE + 2 * 32 * 1024;
 pub struct Node {
     /// Processes that sleep.
     pub sleepers: AtomicU32,
+    /// One of them has told the user that the kernel does not copy.
+    told: AtomicU32,
+}
+
+impl Node {
+    /// True for the first process that asks.
+    pub fn first_to_tell(&self) -> bool {
+        // Relaxed: it orders nothing.
+        self.told.swap(1, Ordering::Relaxed) == 0
+    }
 }
 
 /// What peers need of a process before anything else.
@@ -26,6 +39,37 @@ pub struct Process {
     pub bell: Bell,
     /// One bit per peer that has ever sent here.
     pub contacts: [AtomicU64; MAX_PROCESSES as usize / 64],
+    /// 1 while the process waits inside the library. On a line that only long messages look at.
+    waiting: AtomicU32,
+    /// Process number; beside it the address and the number of its beacon, 0 before it has come.
+    pid: AtomicU32,
+    beacon: [AtomicU64; 2],
+}
+
+impl Process {
+    /// Says by what peers can prove that they reach this process.
+    pub fn introduce(&self, pid: u32, beacon: &Beacon) {
+        self.pid.store(pid, Ordering::Relaxed);
+        self.beacon[0].store(beacon.address(), Ordering::Relaxed);
+        // Release: pairs with the acquire in `introduction`.
+        self.beacon[1].store(beacon.nonce(), Ordering::Release);
+    }
+
+    /// Process number, address and number of the beacon.
+    pub fn introduction(&self) -> Option<(u32, u64, u64)> {
+        // Acquire: pairs with the release in `introduce`.
+        let nonce = self.beacon[1].load(Ordering::Acquire);
+        let address = self.beacon[0].load(Ordering::Relaxed);
+        (nonce != 0).then(|| (self.pid.load(Ordering::Relaxed), address, nonce))
+    }
+
+    // Relaxed, both: a hint for the choice of who copies; nothing depends on it.
+    pub fn set_waiting(&self, waiting: bool) {
+        self.waiting.store(waiting as u32, Ordering::Relaxed);
+    }
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) != 0
+    }
 }
 
 /// Most processes on one node.
@@ -57,7 +101,8 @@ impl Geometry {
     }
     fn block_len(&self) -> usize {
         let rings = if self.processes > 1 { self.processes as usize * self.ring_len() } else { 0 };
-        self.process_len() + AREAS as usize * AREA + rings
+        let boards = self.processes as usize * size_of::<Board>();
+        self.process_len() + AREAS as usize * AREA + rings + boards
     }
     pub fn total(&self) -> usize {
         self.block(self.processes)
@@ -72,7 +117,20 @@ impl Geometry {
     fn ring(&self, from: u32, to: u32) -> usize {
         self.area(to, AREAS) + from as usize * self.ring_len()
     }
+    fn board(&self, receiver: u32, sender: u32) -> usize {
+        self.block(receiver + 1) - (sender as usize + 1) * size_of::<Board>()
+    }
+
+    /// Offset and length of the part of the file that `process` hands out itself.
+    pub fn heap(&self, process: u32) -> (u64, u64) {
+        let first = (self.total() as u64).next_multiple_of(1 << 30);
+        (first + process as u64 * HEAP, HEAP)
+    }
 }
+
+/// Bytes of the file that each process hands out: far more than there is memory, for they cost
+/// nothing.
+const HEAP: u64 = 1 << 48;
 
 /// The mapped segment.
 pub struct Segment {
@@ -84,9 +142,7 @@ impl Segment {
     /// Sizes the memory (every process does, to the same length) and maps it.
     pub fn map(fd: BorrowedFd<'_>, geometry: Geometry) -> io::Result<Segment> {
         let total = geometry.total();
-        if fs::fstat(fd)?.st_size < total as i64 {
-            fs::ftruncate(fd, total as u64)?;
-        }
+        tern_region::extend(fd, total as u64, total as u64)?;
         let flags = mm::MapFlags::SHARED | mm::MapFlags::NORESERVE;
         let protection = mm::ProtFlags::READ | mm::ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -112,6 +168,13 @@ impl Segment {
 
     pub fn area(&self, process: u32, index: u32) -> *mut u8 {
         self.at(self.geometry.area(process, index))
+    }
+
+    /// What `receiver` has published for `sender`.
+    #[inline]
+    pub fn board(&self, receiver: u32, sender: u32) -> &Board {
+        // SAFETY: mapped while self lives; all fields are atomics that begin as zeros.
+        unsafe { &*self.at(self.geometry.board(receiver, sender)).cast() }
     }
 
     /// The ring from one process to another, and its data area.

@@ -26,7 +26,7 @@ impl Segment {
 
 impl Group for Segment {
     fn join(&self, me: u32) -> Box<dyn Device> {
-        let device = Shm::new(self.memory.as_fd(), me, self.processes, self.ring_data);
+        let device = Shm::new(self.memory.as_fd(), me, self.processes, 2, self.ring_data);
         Box::new(device.expect("shared memory"))
     }
 }
@@ -108,7 +108,7 @@ fn the_last_of_many_processes_is_reached() {
 #[test]
 fn too_many_processes_are_refused_with_the_limit() {
     let group = Segment::new(5000, None);
-    let refused = Shm::new(group.memory.as_fd(), 0, 5000, None);
+    let refused = Shm::new(group.memory.as_fd(), 0, 5000, 2, None);
     let message = refused.err().expect("an error").to_string();
     assert!(
         message.contains("5000") && message.contains("4096"),

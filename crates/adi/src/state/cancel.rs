@@ -12,8 +12,11 @@ impl State {
         }
         match transfer.side {
             Side::Receive { place: Some(place), .. } => {
-                self.matching.withdraw(place);
-                self.cancelled(request);
+                // Rule 4: a receive that its sender has claimed completes.
+                if self.win_back(request) {
+                    self.matching.withdraw(place);
+                    self.cancelled(request);
+                }
             }
             Side::Receive { .. } => {}
             Side::Send { to, tuple, .. } => self.cancel_send(request, to, tuple),
@@ -45,7 +48,7 @@ impl State {
             let arrival = self.arrivals.get(arrival);
             arrival.from == from
                 && match arrival.body {
-                    Body::Waiting { sender: other } => other == sender,
+                    Body::Waiting { sender: other, .. } => other == sender,
                     Body::Bytes { sync, .. } => sync == Some(sender),
                     Body::Own { .. } => false,
                 }

@@ -1,11 +1,12 @@
 //! A network in memory that is as unkind as the contract of devices allows: short queues, packets
 //! taken in part, peers polled in any order and not always. All of it follows from one seed.
 
+use crate::direct::{self, Board};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Header, Payload, Sink};
+use tern_device::{Abilities, Device, Direct, Header, Payload, Sink};
 
 /// How unkind.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,8 @@ struct Network {
     random: Random,
     /// Under way, by sender and receiver.
     queues: Vec<Vec<Packets>>,
+    /// Published receives, by receiver and sender.
+    boards: Vec<Vec<Board>>,
 }
 
 impl Network {
@@ -63,6 +66,7 @@ pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
         manners,
         random: Random(manners.seed.wrapping_mul(2) | 1),
         queues: (0..processes).map(|_| row()).collect(),
+        boards: (0..processes).map(|_| (0..processes).map(|_| Board::default()).collect()).collect(),
     }));
     let abilities = Abilities {
         name: "memory",
@@ -77,7 +81,31 @@ pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
         .collect()
 }
 
+impl Port {
+    pub fn me(&self) -> u32 {
+        self.me
+    }
+
+    pub fn processes(&self) -> u32 {
+        self.network.borrow().queues.len() as u32
+    }
+
+    /// True once in `times`, at random.
+    pub fn chance(&self, times: u64) -> bool {
+        self.network.borrow_mut().random.below(times) == 0
+    }
+
+    /// Does something to what `receiver` has published for `sender`.
+    pub fn board<R>(&self, receiver: u32, sender: u32, act: impl FnOnce(&mut Board) -> R) -> R {
+        act(&mut self.network.borrow_mut().boards[receiver as usize][sender as usize])
+    }
+}
+
 impl Device for Port {
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
+    }
+
     fn awake(&self) -> u32 {
         1
     }
@@ -124,7 +152,7 @@ impl Device for Port {
                 packets += 1;
             }
         }
-        packets
+        packets + direct::look(self, sink)
     }
 
     fn prepare_sleep(&self) -> u32 {

@@ -3,7 +3,9 @@
 use crate::buffer::{Buffer, whole};
 use crate::network::{Manners, ports};
 use std::rc::Rc;
-use tern_adi::{ANY_SOURCE, ANY_TAG, Adi, Message as Probed, Pattern, Request, SendMode, Sent, Status, Tuple};
+use tern_adi::{
+    ANY_SOURCE, ANY_TAG, Adi, Message as Probed, Pattern, Request, SendMode, Sent, Status, Tuple, UNKNOWN,
+};
 use tern_mcm::{Mcm, Patience};
 
 /// One operation. Processes and numbers of earlier operations are taken modulo what there is.
@@ -172,7 +174,9 @@ impl World {
 
     fn receive(&mut self, at: u32, pattern: Pattern, len: usize, gaps: bool, probed: Option<u64>) {
         let mut buffer = Buffer::new(len, gaps);
-        let request = self.engines[at as usize].irecv(pattern, buffer.data());
+        // Processes are numbered as the ranks are.
+        let from = if pattern.source == ANY_SOURCE { UNKNOWN } else { pattern.source as u32 };
+        let request = self.engines[at as usize].irecv(from, pattern, buffer.data());
         let receive = self.new_receive(at, pattern, buffer);
         self.receives.push(Receive { request: Some(request), probed, ..receive });
     }

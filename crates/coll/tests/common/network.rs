@@ -277,7 +277,7 @@ impl Transport for Port<'_> {
         send
     }
 
-    fn irecv(&self, pattern: Pattern, data: Data) -> usize {
+    fn irecv(&self, _from: u32, pattern: Pattern, data: Data) -> usize {
         let mut inner = self.network.inner.borrow_mut();
         inner.activity += 1;
         // Nobody may read what has not come yet.

@@ -1,0 +1,161 @@
+//! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
+
+use super::{Bulk, NONE, Side, State};
+use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
+use tern_mcm::{Delivery, Direct, Key, Memory};
+
+/// The receives of one peer that the peer can see.
+#[derive(Clone, Copy, Debug)]
+pub struct Published {
+    pub peer: Proc,
+    /// Where the device keeps it; `NONE` when it is not published.
+    pub slot: u32,
+}
+
+impl Published {
+    pub const NOT: Published = Published { peer: NONE, slot: NONE };
+}
+
+fn key(context: u32, source: i32, tag: i32) -> Key {
+    Key { context, source, tag }
+}
+
+impl State {
+    fn direct(&self) -> &dyn Direct {
+        self.mcm.direct().expect("what is published was published by it")
+    }
+
+    // ---- sending
+
+    /// Delivers a message into a receive that its receiver has published, if there is one. `Err`
+    /// tells where the data lies, for a request to send.
+    #[cold]
+    pub(super) fn send_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data) -> Result<Sent, Memory> {
+        let memory = self.direct().locate(data.memory());
+        let last = self.streams[to as usize].last(tuple);
+        let request = self.new_send(to, *tuple, data.clone());
+        let key = key(tuple.context, tuple.source, tuple.tag);
+        // What is published matches, so that standard and synchronous sends are alike.
+        match self.direct().deliver(to, &key, last, &memory, request) {
+            Delivery::Pending => return Ok(Sent::Pending(crate::Request(request))),
+            Delivery::Packets { receiver, room } => {
+                let end = data.len().min(room as usize);
+                self.bulk(to, Bulk { request, receiver, sent: 0, end });
+                self.flush(to);
+                if !self.transfers.get(request).done {
+                    return Ok(Sent::Pending(crate::Request(request)));
+                }
+            }
+            Delivery::Done => self.moved = true,
+            Delivery::Stream => {
+                self.transfers.remove(request);
+                return Err(memory);
+            }
+        }
+        self.transfers.remove(request);
+        Ok(Sent::Done)
+    }
+
+    // ---- receiving
+
+    /// Publishes the receive that is about to be posted, if that pays and the rules allow it.
+    #[cold]
+    pub(super) fn publish(&mut self, request: u32, from: Proc, pattern: &Pattern) -> Published {
+        if from == self.mcm.me() || !self.matching.may_publish(pattern) {
+            return Published::NOT;
+        }
+        let memory = self.direct().locate(self.transfers.get(request).data.memory());
+        let key = key(pattern.context, pattern.source, pattern.tag);
+        let seen = self.taken[from as usize].taken;
+        let Some(slot) = self.direct().publish(from, &key, &memory, request, seen) else {
+            return Published::NOT;
+        };
+        self.taken[from as usize].published += 1;
+        let status = &mut self.transfers.get_mut(request).status;
+        (status.source, status.tag) = (pattern.source, pattern.tag);
+        Published { peer: from, slot }
+    }
+
+    /// The receive `request` is about to be given a message of the stream, or to be cancelled. False
+    /// when its sender has claimed it: then it is another message's.
+    #[inline]
+    pub(super) fn win_back(&mut self, request: u32) -> bool {
+        match self.transfers.get(request).side {
+            Side::Receive { published: Published { peer, slot }, .. } if slot != NONE => {
+                self.win_back_slot(request, peer, slot)
+            }
+            _ => true,
+        }
+    }
+
+    #[cold]
+    fn win_back_slot(&mut self, request: u32, peer: Proc, slot: u32) -> bool {
+        if !self.direct().retract(peer, slot) {
+            return false;
+        }
+        self.end_publication(request, peer);
+        true
+    }
+
+    /// The receive is no longer published.
+    fn end_publication(&mut self, request: u32, peer: Proc) {
+        self.taken[peer as usize].published -= 1;
+        if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
+            *published = Published::NOT;
+        }
+    }
+
+    /// A message of the stream from `from` has been matched or kept: the peer may want to know.
+    #[inline]
+    pub(super) fn count_taken(&mut self, from: Proc) {
+        if let Some(number) = self.taken[from as usize].take() {
+            self.direct().raise(from, number);
+        }
+    }
+
+    /// The receive `request`, which was published, has got a message of `size` bytes by another way
+    /// than the stream. Takes it out of matching and notes the size in its status.
+    fn claimed(&mut self, request: u32, size: u64) {
+        let Side::Receive { place, published, .. } = self.transfers.get(request).side else {
+            unreachable!("a message for a send")
+        };
+        if let Some(place) = place {
+            self.matching.withdraw(place);
+        }
+        self.end_publication(request, published.peer);
+        let Status { source, tag, .. } = self.transfers.get(request).status;
+        self.begin(request, &Tuple { context: 0, source, tag }, size);
+    }
+
+    /// A published receive holds its message of `size` bytes.
+    pub(super) fn filled(&mut self, request: u32, size: u64) {
+        self.claimed(request, size);
+        self.complete(request);
+    }
+
+    /// The next bytes of a long message of `size` bytes.
+    pub(super) fn data(&mut self, request: u32, size: u64, payload: &[u8]) {
+        if let Side::Receive { published: Published { peer, slot }, .. } = self.transfers.get(request).side
+            && slot != NONE
+        {
+            // The first packet for a receive that was claimed to be filled so.
+            self.direct().forget(peer, slot);
+            self.claimed(request, size);
+            let room = self.transfers.get(request).data.len();
+            if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
+                *expected = room.min(size as usize);
+            }
+        }
+        self.absorb(request, payload);
+    }
+
+    /// Copies the message that waits at its sender in `source`, if that is possible and better than
+    /// packets.
+    pub(super) fn pull(&mut self, request: u32, from: Proc, source: &Memory) -> bool {
+        let target = self.transfers.get(request).data.memory();
+        if source.is_opaque() || target.is_opaque() {
+            return false;
+        }
+        self.mcm.direct().is_some_and(|direct| direct.pull(from, source, &direct.locate(target)))
+    }
+}

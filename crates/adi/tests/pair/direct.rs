@@ -1,0 +1,179 @@
+//! Published receives over the network in memory, as unkind as the contract allows: publishing is
+//! refused at times, a sender prefers the stream at times, and deliveries take their time.
+
+use crate::network::Port;
+use tern_device::{Delivery, Direct, Key, Memory, Sink};
+
+/// Smallest transfer that uses them, in bytes: below and above the eager limits of the tests.
+const THRESHOLD: usize = 12;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Open,
+    /// Its sender sends packets.
+    Packets,
+    /// It will be filled at some later look of either side, by the message of this request.
+    Pending(Memory, u32),
+    Filled(u64),
+}
+
+struct Published {
+    slot: u32,
+    key: Key,
+    target: Memory,
+    receiver: u32,
+    stage: Stage,
+}
+
+/// What one process has published for one other.
+#[derive(Default)]
+pub struct Board {
+    /// Oldest first.
+    receives: Vec<Published>,
+    seen: u32,
+    slots: u32,
+    /// Requests of the sender whose message has arrived, unknown to it.
+    sent: Vec<u32>,
+}
+
+/// Copies what fits, byte by byte.
+fn copy(source: &Memory, target: &Memory) {
+    let at = |memory: &Memory, byte: u64| {
+        let offset = (byte / memory.block) as i64 * memory.stride + (byte % memory.block) as i64;
+        memory.address.wrapping_add_signed(offset) as *mut u8
+    };
+    for byte in 0..source.len.min(target.len) {
+        // SAFETY: the tests keep their buffers while requests are open.
+        unsafe { *at(target, byte) = *at(source, byte) };
+    }
+}
+
+impl Board {
+    /// Fills what is pending, if it is to be now.
+    fn settle(&mut self, now: bool) {
+        for receive in &mut self.receives {
+            if let Stage::Pending(source, sender) = receive.stage
+                && now
+            {
+                copy(&source, &receive.target);
+                receive.stage = Stage::Filled(source.len);
+                self.sent.push(sender);
+            }
+        }
+    }
+}
+
+/// Tells `sink` of what has ended for this process, as receiver and as sender.
+pub fn look(port: &Port, sink: &mut dyn Sink) -> usize {
+    let mut ended = 0;
+    for peer in 0..port.processes() {
+        let now = port.chance(2);
+        let filled = port.board(port.me(), peer, |board| {
+            board.settle(now);
+            let filled = |receive: &Published| matches!(receive.stage, Stage::Filled(_));
+            board.receives.iter().position(filled).map(|at| board.receives.remove(at))
+        });
+        if let Some(Published { receiver, stage: Stage::Filled(size), .. }) = filled {
+            sink.delivered(receiver, size);
+            ended += 1;
+        }
+        let now = port.chance(2);
+        let sent = port.board(peer, port.me(), |board| {
+            board.settle(now);
+            board.sent.pop()
+        });
+        if let Some(sender) = sent {
+            sink.sent(sender);
+            ended += 1;
+        }
+    }
+    ended
+}
+
+impl Direct for Port {
+    fn threshold(&self) -> usize {
+        THRESHOLD
+    }
+
+    fn locate(&self, memory: Memory) -> Memory {
+        memory
+    }
+
+    fn allocate(&self, _len: usize) -> Option<*mut u8> {
+        None
+    }
+
+    unsafe fn free(&self, _memory: *mut u8) -> bool {
+        false
+    }
+
+    fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+        if self.chance(8) {
+            return None;
+        }
+        self.board(self.me(), peer, |board| {
+            let slot = board.slots;
+            board.slots += 1;
+            board.seen = seen;
+            let (key, target, stage) = (*key, *memory, Stage::Open);
+            board.receives.push(Published { slot, key, target, receiver, stage });
+            Some(slot)
+        })
+    }
+
+    fn retract(&self, peer: u32, slot: u32) -> bool {
+        self.board(self.me(), peer, |board| {
+            let at = board.receives.iter().position(|receive| receive.slot == slot).expect("published");
+            let open = board.receives[at].stage == Stage::Open;
+            if open {
+                board.receives.remove(at);
+            }
+            open
+        })
+    }
+
+    fn forget(&self, peer: u32, slot: u32) {
+        self.board(self.me(), peer, |board| {
+            let at = board.receives.iter().position(|receive| receive.slot == slot).expect("published");
+            assert!(board.receives.remove(at).stage == Stage::Packets, "only packets end this way");
+        });
+    }
+
+    fn raise(&self, peer: u32, seen: u32) {
+        self.board(self.me(), peer, |board| board.seen = seen);
+    }
+
+    fn pull(&self, _peer: u32, source: &Memory, target: &Memory) -> bool {
+        let pulls = self.chance(2);
+        if pulls {
+            copy(source, target);
+        }
+        pulls
+    }
+
+    fn deliver(&self, peer: u32, key: &Key, last: u32, source: &Memory, sender: u32) -> Delivery {
+        if self.chance(4) {
+            return Delivery::Stream;
+        }
+        let (at_once, later) = (self.chance(3), self.chance(2));
+        self.board(peer, self.me(), |board| {
+            let seen = board.seen;
+            let open = |receive: &&mut Published| receive.stage == Stage::Open && receive.key == *key;
+            let Some(receive) = board.receives.iter_mut().find(open) else { return Delivery::Stream };
+            if (seen.wrapping_sub(last) as i32) < 0 {
+                return Delivery::Stream;
+            }
+            if source.is_opaque() || receive.target.is_opaque() || (!at_once && !later) {
+                receive.stage = Stage::Packets;
+                return Delivery::Packets { receiver: receive.receiver, room: receive.target.len };
+            }
+            if later {
+                receive.stage = Stage::Pending(*source, sender);
+                return Delivery::Pending;
+            }
+            copy(source, &receive.target);
+            receive.stage = Stage::Filled(source.len);
+            Delivery::Done
+        })
+    }
+}

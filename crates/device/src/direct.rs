@@ -1,0 +1,154 @@
+//! Tuple queues and single copies: the optional part of the contract (design, sections 4 and 5).
+//!
+//! A receiver publishes a receive under its matching tuple where the sender sees it; the sender
+//! delivers straight into it. Whether it may is decided by numbers that the layer above gives: see
+//! `tern_adi`'s tuple queues. How the bytes move is the device's choice, by cost.
+
+/// What a message is matched by between two given processes: context, source, tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub context: u32,
+    pub source: i32,
+    pub tag: i32,
+}
+
+/// Where the bytes of one side of a transfer lie, as the peer can reach them: blocks at a stride,
+/// or one run, which is one block. All lengths are bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Of the first byte, in its own process.
+    pub address: u64,
+    /// Bytes of data in all.
+    pub len: u64,
+    /// Bytes of one block; 0: the shape is too irregular for single copies.
+    pub block: u64,
+    /// From one block to the next.
+    pub stride: i64,
+    /// Where `address` lies in the memory that all processes of the node share; 0: it is private.
+    pub place: u64,
+}
+
+impl Memory {
+    /// One run of bytes.
+    pub fn dense(address: *const u8, len: usize) -> Memory {
+        Memory { address: address as u64, len: len as u64, block: len as u64, stride: 0, place: 0 }
+    }
+
+    /// Memory that only its owner can make sense of.
+    pub fn opaque(len: usize) -> Memory {
+        Memory { len: len as u64, ..Memory::default() }
+    }
+
+    pub fn is_opaque(&self) -> bool {
+        self.block == 0
+    }
+
+    pub fn is_dense(&self) -> bool {
+        self.block == self.len
+    }
+
+    /// The bytes from the lowest to the highest address: where they begin, relative to `address`,
+    /// and how many.
+    pub fn span(&self) -> (i64, u64) {
+        let blocks = self.len.div_ceil(self.block.max(1)).max(1);
+        let reach = (blocks - 1) as i64 * self.stride;
+        (reach.min(0), reach.unsigned_abs() + self.block)
+    }
+
+    /// As five words, for a packet.
+    pub fn encode(&self) -> [u8; 40] {
+        let mut bytes = [0; 40];
+        let words = [self.address, self.len, self.block, self.stride as u64, self.place];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The reverse; `None` when there are not five words.
+    pub fn decode(bytes: &[u8]) -> Option<Memory> {
+        let bytes: &[u8; 40] = bytes.try_into().ok()?;
+        let word = |at: usize| crate::word::<8>(bytes, at * 8);
+        let [address, len, block, stride, place] = [0, 1, 2, 3, 4].map(|at| u64::from_le_bytes(word(at)));
+        Some(Memory { address, len, block, stride: stride as i64, place })
+    }
+}
+
+/// What became of a message that looked for a published receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// There is none that it may use, or packets are better: it goes on the stream.
+    Stream,
+    /// It is in the receiver's memory.
+    Done,
+    /// It is on its way there; [`crate::Sink::sent`] tells the end.
+    Pending,
+    /// The receive is claimed for it; its first bytes, as many as it has room for, go as data
+    /// packets for request `receiver`.
+    Packets { receiver: u32, room: u64 },
+}
+
+/// Tuple queues and single copies between processes. `peer` is never this process.
+pub trait Direct {
+    /// Smallest receive worth publishing, and smallest message worth looking for one, in bytes.
+    fn threshold(&self) -> usize;
+
+    /// Says that a transfer is about to use this memory; returns it with its place, if shared.
+    fn locate(&self, memory: Memory) -> Memory;
+
+    /// Fresh, zeroed memory that peers reach without the kernel's help; `None` when there is no more.
+    fn allocate(&self, len: usize) -> Option<*mut u8>;
+
+    /// Gives memory of [`Direct::allocate`] back; false when it is none.
+    ///
+    /// # Safety
+    /// Nobody uses the memory any more.
+    unsafe fn free(&self, memory: *mut u8) -> bool;
+
+    // ---- the receiver
+
+    /// Publishes a receive from `peer` for its request `receiver`; `seen` is the number of the last
+    /// stream message taken from that peer. `None`: no room, it stays unpublished. Ends by
+    /// [`crate::Sink::delivered`], [`Direct::retract`] or [`Direct::forget`].
+    fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32>;
+
+    /// Wins a published receive back; false when the sender has claimed it.
+    fn retract(&self, peer: u32, slot: u32) -> bool;
+
+    /// Frees a receive that was claimed and filled by packets.
+    fn forget(&self, peer: u32, slot: u32);
+
+    /// Says that the stream has been taken up to number `seen`. What [`Direct::retract`] has won
+    /// back before is seen to be gone by a sender that sees this number.
+    fn raise(&self, peer: u32, seen: u32);
+
+    /// Copies from the memory of a sender that has asked to send into our own; false: it cannot, or
+    /// packets are better.
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory) -> bool;
+
+    // ---- the sender
+
+    /// Delivers a message into the oldest published receive for `key`, if the stream was taken at
+    /// least up to number `last` when that receive was last seen to.
+    fn deliver(&self, peer: u32, key: &Key, last: u32, source: &Memory, sender: u32) -> Delivery;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_survives_a_packet() {
+        let memory = Memory { address: 1, len: 2, block: 3, stride: -4, place: u64::MAX };
+        assert_eq!(Memory::decode(&memory.encode()), Some(memory));
+        assert_eq!(Memory::decode(&[0; 39]), None);
+    }
+
+    #[test]
+    fn spans_reach_from_the_lowest_byte_to_the_highest() {
+        let column = Memory { address: 0, len: 24, block: 8, stride: 100, place: 0 };
+        assert_eq!(column.span(), (0, 208));
+        assert_eq!(Memory { stride: -100, ..column }.span(), (-200, 208));
+        assert_eq!(Memory::dense(std::ptr::null(), 7).span(), (0, 7));
+    }
+}

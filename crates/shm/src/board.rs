@@ -1,0 +1,314 @@
+//! The receives that one process has published for one sender (design, section 4): a page in the
+//! receiver's block of the segment, which the sender looks through and claims from.
+//!
+//! One word per slot says how it stands; the receiver opens a slot and wins it back, the sender
+//! claims it, both by compare and swap on that word. A word holds the receive's order of
+//! publication, so that a slot that was used again is never taken for what it was.
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use tern_device::{Key, Memory};
+
+/// Receives that can be published for one sender at a time. The model checker tries few.
+pub const SLOTS: usize = if cfg!(loom) { 2 } else { 30 };
+
+/// How a slot stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Stage {
+    Free = 0,
+    /// A receive that the sender may claim.
+    Open = 1,
+    /// The sender fills it alone.
+    Claimed = 2,
+    /// Whoever is at work copies the next chunk.
+    Shared = 3,
+    /// The bytes are there.
+    Filled = 4,
+}
+
+/// The word of a slot: stage, a few bits of the key, order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word(u64);
+
+impl Word {
+    fn new(stage: Stage, mark: u8, order: u32) -> Word {
+        Word(stage as u64 | (mark as u64) << 8 | (order as u64) << 32)
+    }
+
+    pub fn stage(self) -> Stage {
+        match self.0 & 0xff {
+            1 => Stage::Open,
+            2 => Stage::Claimed,
+            3 => Stage::Shared,
+            4 => Stage::Filled,
+            _ => Stage::Free,
+        }
+    }
+
+    fn with(self, stage: Stage) -> Word {
+        Word(self.0 & !0xff | stage as u64)
+    }
+
+    fn mark(self) -> u8 {
+        (self.0 >> 8) as u8
+    }
+
+    fn order(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// A few bits of a key.
+fn mark(key: &Key) -> u8 {
+    let mixed = (key.context ^ (key.tag as u32).rotate_left(16)).wrapping_mul(0x9e37_79b9);
+    (mixed >> 24) as u8
+}
+
+/// Memory as five words that both sides may look at at any time.
+#[repr(C)]
+#[derive(Default)]
+struct SharedMemory([AtomicU64; 5]);
+
+impl SharedMemory {
+    // Relaxed, all of them: the slot's word orders them.
+    fn store(&self, memory: &Memory) {
+        let words = [memory.address, memory.len, memory.block, memory.stride as u64, memory.place];
+        for (to, word) in self.0.iter().zip(words) {
+            to.store(word, Ordering::Relaxed);
+        }
+    }
+
+    fn load(&self) -> Memory {
+        let word = |at: usize| self.0[at].load(Ordering::Relaxed);
+        Memory { address: word(0), len: word(1), block: word(2), stride: word(3) as i64, place: word(4) }
+    }
+}
+
+/// One receive: the first line is the receiver's, the second the sender's.
+#[repr(C, align(64))]
+#[derive(Default)]
+pub struct Slot {
+    /// Context and tag; source and the receiver's request.
+    key: [AtomicU64; 2],
+    target: SharedMemory,
+    _line: u64,
+    source: SharedMemory,
+    /// Length of the message in bytes.
+    size: AtomicU64,
+    /// Chunks claimed from the front, and in the upper half from the back.
+    claims: AtomicU64,
+    /// Chunks copied.
+    copied: AtomicU32,
+}
+
+impl Slot {
+    /// Claims a chunk of `chunks`, from the front or from the back; `None` when all are claimed.
+    #[inline]
+    pub fn claim(&self, back: bool, chunks: u32) -> Option<u32> {
+        // Relaxed: it hands out numbers; what they stand for is ordered by the slot's word and by
+        // `copied`.
+        let before = self.claims.fetch_add(if back { 1 << 32 } else { 1 }, Ordering::Relaxed);
+        let (front, rear) = (before as u32, (before >> 32) as u32);
+        if front + rear >= chunks {
+            return None;
+        }
+        Some(if back { chunks - 1 - rear } else { front })
+    }
+
+    /// Counts a chunk that was copied; true when it was the last of `chunks`.
+    #[inline]
+    pub fn copied(&self, chunks: u32) -> bool {
+        // AcqRel: who counts the last one has seen all the others', and says so by `finish`.
+        self.copied.fetch_add(1, Ordering::AcqRel) + 1 == chunks
+    }
+}
+
+/// What a slot says of its receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    pub key: Key,
+    pub receiver: u32,
+    pub target: Memory,
+}
+
+/// The page.
+#[repr(C, align(64))]
+#[derive(Default)]
+pub struct Board {
+    /// Slots from this one on are free.
+    used: AtomicU32,
+    /// Number of the last stream message that the receiver has taken.
+    seen: AtomicU32,
+    words: [AtomicU64; SLOTS],
+    slots: [Slot; SLOTS],
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Slot>() == 128 && size_of::<Board>() == 4096);
+
+impl Board {
+    /// The word of `slot` now. What was stored before it took this value is seen.
+    #[inline]
+    pub fn word(&self, slot: u32) -> Word {
+        // Acquire: pairs with the releases in `publish`, `claim`'s followers `share` and `fill`.
+        Word(self.words[slot as usize].load(Ordering::Acquire))
+    }
+
+    pub fn slot(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize]
+    }
+
+    /// Slots that may be in use.
+    #[inline]
+    pub fn used(&self) -> u32 {
+        // Acquire: pairs with the release in `publish`.
+        self.used.load(Ordering::Acquire)
+    }
+
+    // ---- the receiver
+
+    /// Opens a free slot, the `order`th since the beginning; `None` when there is none.
+    pub fn publish(&self, receive: &Published, order: u32, seen: u32) -> Option<u32> {
+        // Relaxed: only the receiver frees slots, and makes `used` grow.
+        let free = |word: &AtomicU64| Word(word.load(Ordering::Relaxed)).stage() == Stage::Free;
+        let index = self.words.iter().position(free)? as u32;
+        let slot = self.slot(index);
+        let Key { context, source, tag } = receive.key;
+        slot.key[0].store(context as u64 | (tag as u32 as u64) << 32, Ordering::Relaxed);
+        slot.key[1].store(source as u32 as u64 | (receive.receiver as u64) << 32, Ordering::Relaxed);
+        slot.target.store(&receive.target);
+        self.raise(seen);
+        if self.used.load(Ordering::Relaxed) <= index {
+            self.used.store(index + 1, Ordering::Release);
+        }
+        let word = Word::new(Stage::Open, mark(&receive.key), order);
+        // Release: pairs with the acquire in `word`.
+        self.words[index as usize].store(word.0, Ordering::Release);
+        Some(index)
+    }
+
+    /// Says that the stream has been taken up to number `seen`.
+    #[inline]
+    pub fn raise(&self, seen: u32) {
+        // Release: pairs with the acquire in `find`; a sender that sees the number sees what was
+        // won back before it.
+        self.seen.store(seen, Ordering::Release);
+    }
+
+    /// Wins an open receive back and frees its slot; false when the sender has claimed it.
+    pub fn retract(&self, slot: u32) -> bool {
+        let word = self.word(slot);
+        // Acquire on failure: pairs with the sender's claim, whose stream messages come after it.
+        word.stage() == Stage::Open && self.swap(slot, word, Stage::Free)
+    }
+
+    /// Frees a slot that was filled, or whose message came by packets.
+    pub fn free(&self, slot: u32) {
+        let word = self.word(slot).with(Stage::Free);
+        // Release: pairs with the acquire in `word`; what was copied out of here is done with.
+        self.words[slot as usize].store(word.0, Ordering::Release);
+    }
+
+    /// The request that a slot belongs to.
+    pub fn receiver(&self, slot: u32) -> u32 {
+        (self.slot(slot).key[1].load(Ordering::Relaxed) >> 32) as u32
+    }
+
+    // ---- the sender
+
+    /// The oldest open receive for `key`, when the receiver had taken the stream up to `last`.
+    #[inline]
+    pub fn find(&self, key: &Key, last: u32) -> Option<(u32, Word)> {
+        self.oldest(key)?;
+        // A receive can have been published in front of where the look was, and a younger one
+        // behind it. Whatever is older than the one just found is seen now.
+        let oldest = self.oldest(key)?;
+        // Acquire: pairs with the release in `raise`. It is read after the words and before the
+        // claim: a receive that was won back before this number was stored fails the claim.
+        let seen = self.seen.load(Ordering::Acquire);
+        (seen.wrapping_sub(last) as i32 >= 0).then_some(oldest)
+    }
+
+    fn oldest(&self, key: &Key) -> Option<(u32, Word)> {
+        let mark = mark(key);
+        let mut oldest: Option<(u32, Word)> = None;
+        for index in 0..self.used() {
+            let word = self.word(index);
+            if word.stage() == Stage::Open && word.mark() == mark && self.is_for(index, key) {
+                let is_older = |(_, other): (u32, Word)| {
+                    (word.order().wrapping_sub(other.order()) as i32) < 0
+                };
+                if oldest.is_none_or(is_older) {
+                    oldest = Some((index, word));
+                }
+            }
+        }
+        oldest
+    }
+
+    fn is_for(&self, slot: u32, key: &Key) -> bool {
+        let slot = self.slot(slot);
+        slot.key[0].load(Ordering::Relaxed) == key.context as u64 | (key.tag as u32 as u64) << 32
+            && slot.key[1].load(Ordering::Relaxed) as u32 == key.source as u32
+    }
+
+    /// What the slot says; only valid once it is claimed with the word that was seen.
+    pub fn target(&self, slot: u32) -> Memory {
+        self.slot(slot).target.load()
+    }
+
+    /// Claims an open receive; false when the receiver has won it back.
+    pub fn claim(&self, slot: u32, word: Word) -> bool {
+        self.swap(slot, word, Stage::Claimed)
+    }
+
+    /// Offers a claimed receive to both sides, to copy from `source`.
+    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64) {
+        let at = self.slot(slot);
+        at.source.store(source);
+        at.claims.store(0, Ordering::Relaxed);
+        at.copied.store(0, Ordering::Relaxed);
+        self.set(slot, word, Stage::Shared, size);
+    }
+
+    /// Says that a claimed receive holds its message of `size` bytes.
+    pub fn fill(&self, slot: u32, word: Word, size: u64) {
+        self.set(slot, word, Stage::Filled, size);
+    }
+
+    // ---- both
+
+    /// Says that the last chunk of a shared slot has been copied.
+    pub fn finish(&self, slot: u32) {
+        let word = self.word(slot).with(Stage::Filled);
+        // Release: pairs with the acquire in `word`.
+        self.words[slot as usize].store(word.0, Ordering::Release);
+    }
+
+    /// True while a slot that was claimed at `word` is copied by both.
+    pub fn is_shared(&self, slot: u32, word: Word) -> bool {
+        self.word(slot) == word.with(Stage::Shared)
+    }
+
+    /// The sender's side of a shared slot, and the length of its message.
+    pub fn source(&self, slot: u32) -> (Memory, u64) {
+        let at = self.slot(slot);
+        (at.source.load(), at.size.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, slot: u32, word: Word, stage: Stage, size: u64) {
+        self.slot(slot).size.store(size, Ordering::Relaxed);
+        // Release: pairs with the acquire in `word`.
+        self.words[slot as usize].store(word.with(stage).0, Ordering::Release);
+    }
+
+    fn swap(&self, slot: u32, from: Word, to: Stage) -> bool {
+        // AcqRel: the claim and the withdrawal order what their sides did before against the other;
+        // acquire on failure, so that the loser sees what the winner did before it.
+        let word = &self.words[slot as usize];
+        word.compare_exchange(from.0, from.with(to).0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model;

@@ -1,0 +1,167 @@
+//! The board under loom.
+
+use super::{Board, Published, SLOTS, SharedMemory, Slot, Stage};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use loom::sync::Arc;
+use loom::thread;
+use tern_device::{Key, Memory};
+
+impl Board {
+    fn empty() -> Board {
+        let zero = || AtomicU64::new(0);
+        let memory = || SharedMemory([zero(), zero(), zero(), zero(), zero()]);
+        let slot = || Slot {
+            key: [zero(), zero()],
+            target: memory(),
+            _line: 0,
+            source: memory(),
+            size: zero(),
+            claims: zero(),
+            copied: AtomicU32::new(0),
+        };
+        Board {
+            used: AtomicU32::new(0),
+            seen: AtomicU32::new(0),
+            words: std::array::from_fn::<_, SLOTS, _>(|_| zero()),
+            slots: std::array::from_fn::<_, SLOTS, _>(|_| slot()),
+        }
+    }
+}
+
+const KEY: Key = Key { context: 1, source: 0, tag: 7 };
+
+fn receive(receiver: u32) -> Published {
+    let target = Memory { address: 100 + receiver as u64, ..Memory::opaque(8) };
+    Published { key: KEY, receiver, target }
+}
+
+#[test]
+fn a_receive_is_claimed_or_won_back_but_never_both() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let slot = board.publish(&receive(1), 0, 0).expect("room");
+        let other = board.clone();
+        let sender = thread::spawn(move || {
+            let Some((slot, word)) = other.find(&KEY, 0) else { return false };
+            let claimed = other.claim(slot, word);
+            if claimed {
+                other.fill(slot, word, 5);
+            }
+            claimed
+        });
+        let back = board.retract(slot);
+        let claimed = sender.join().unwrap();
+        assert_ne!(back, claimed);
+        let stage = if claimed { Stage::Filled } else { Stage::Free };
+        assert_eq!(board.word(slot).stage(), stage);
+    });
+}
+
+/// The sender sees what it claims whole, and the older receive before the younger one, although
+/// the slots are used in any order.
+#[test]
+fn the_oldest_receive_is_claimed_first() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let first = board.publish(&receive(1), 0, 0).expect("room");
+        let other = board.clone();
+        let sender = thread::spawn(move || {
+            let (slot, word) = other.find(&KEY, 0)?;
+            other.claim(slot, word).then(|| (other.receiver(slot), other.target(slot).address))
+        });
+        // The first slot is free again when the third receive is published, in front of the second.
+        let back = board.retract(first);
+        if back {
+            let second = board.publish(&receive(2), 1, 0).expect("room");
+            let third = board.publish(&receive(3), 2, 0).expect("room");
+            assert_ne!(second, third);
+        }
+        match sender.join().unwrap() {
+            Some((receiver, address)) => {
+                assert_eq!(address, 100 + receiver as u64);
+                assert_eq!(receiver, if back { 2 } else { 1 });
+            }
+            // It lost the race for the first one, or saw nothing.
+            None => assert!(back),
+        }
+    });
+}
+
+/// As `the_oldest_receive_is_claimed_first`, with the younger one in front.
+#[test]
+fn a_younger_receive_in_front_is_not_taken_for_the_oldest() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let blocker = board.publish(&Published { key: Key { tag: 9, ..KEY }, ..receive(0) }, 0, 0);
+        let other = board.clone();
+        let sender = thread::spawn(move || {
+            let (slot, word) = other.find(&KEY, 0)?;
+            other.claim(slot, word).then(|| other.receiver(slot))
+        });
+        let _older = board.publish(&receive(1), 1, 0).expect("room");
+        assert!(board.retract(blocker.expect("room")));
+        let _younger = board.publish(&receive(2), 2, 0).expect("room");
+        assert!(matches!(sender.join().unwrap(), None | Some(1)));
+    });
+}
+
+/// Rule 2: after a stream message has taken a receive, the sender does not use it, nor a younger
+/// one before the receiver has said that it has taken the message.
+#[test]
+fn a_number_on_the_stream_holds_the_sender_back() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let first = board.publish(&receive(1), 0, 0).expect("room");
+        let second = board.publish(&receive(2), 1, 0).expect("room");
+        let stream = Arc::new(AtomicU32::new(0));
+        let (other, put) = (board.clone(), stream.clone());
+        let sender = thread::spawn(move || {
+            // Release: pairs with the acquire below; it stands for the ring.
+            put.store(1, Ordering::Release);
+            let (slot, word) = other.find(&KEY, 1)?;
+            other.claim(slot, word).then(|| other.receiver(slot))
+        });
+        if stream.load(Ordering::Acquire) == 1 {
+            assert!(board.retract(first));
+            board.raise(1);
+        }
+        let claimed = sender.join().unwrap();
+        assert!(matches!(claimed, None | Some(2)), "claimed {claimed:?}");
+        assert_eq!(board.word(second).stage() == Stage::Claimed, claimed.is_some());
+    });
+}
+
+/// Both sides claim chunks; each is copied once, and one of them finishes.
+#[test]
+fn shared_chunks_are_copied_once() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let slot = board.publish(&receive(1), 0, 0).expect("room");
+        let (slot, word) = board.find(&KEY, 0).filter(|&(found, _)| found == slot).expect("open");
+        assert!(board.claim(slot, word));
+        board.share(slot, word, &Memory { address: 5, ..Memory::opaque(3) }, 3);
+        let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
+        let work = move |back: bool, board: &Board, copies: &[AtomicU32; 3]| {
+            assert_eq!(board.source(slot).0.address, 5);
+            let at = board.slot(slot);
+            let mut finished = false;
+            while let Some(chunk) = at.claim(back, 3) {
+                copies[chunk as usize].fetch_add(1, Ordering::Relaxed);
+                if at.copied(3) {
+                    board.finish(slot);
+                    finished = true;
+                }
+            }
+            finished
+        };
+        let (other, counts) = (board.clone(), copies.clone());
+        let sender = thread::spawn(move || work(false, &other, &counts));
+        let mine = work(true, &board, &copies);
+        let theirs = sender.join().unwrap();
+        assert_ne!(mine, theirs);
+        assert!(!board.is_shared(slot, word));
+        for count in copies.iter() {
+            assert_eq!(count.load(Ordering::Relaxed), 1);
+        }
+    });
+}

@@ -1,0 +1,322 @@
+//! Published receives and single copies of one process: who copies, by which mechanism.
+
+use crate::board::{Board, Published, Stage, Word};
+use crate::device::Shm;
+use crate::reach::Reach;
+use std::cell::{Cell, RefCell};
+use tern_device::{Delivery, Direct, Key, Memory, Sink};
+
+/// Bytes that one side copies at a time when both are at work.
+const CHUNK: u64 = 16 << 10;
+/// Smallest transfer that pays for publishing.
+const THRESHOLD: usize = 8 << 10;
+
+/// What this process has published and what it delivers.
+pub struct State {
+    pub reach: Reach,
+    /// Receives published since the beginning.
+    order: Cell<u32>,
+    /// Peers with published receives, and how many.
+    published: RefCell<Vec<(u32, u32)>>,
+    pending: RefCell<Vec<Pending>>,
+}
+
+/// A message that both sides copy and the other side has not finished.
+struct Pending {
+    peer: u32,
+    slot: u32,
+    word: Word,
+    sender: u32,
+}
+
+/// How a message reaches a published receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Stream,
+    Packets,
+    /// By both sides, chunk by chunk.
+    Both,
+    /// By the sender alone, through its view of the receiver's memory.
+    Mapped,
+    /// By the sender alone, by the kernel.
+    Kernel,
+}
+
+impl State {
+    pub fn new(reach: Reach) -> State {
+        State {
+            reach,
+            order: Cell::new(0),
+            published: RefCell::default(),
+            pending: RefCell::default(),
+        }
+    }
+
+    /// Nothing is published or pending: there is nothing to look at.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.published.borrow().is_empty() && self.pending.borrow().is_empty()
+    }
+
+    /// Notes that one receive of `peer` more, or one less, is published.
+    fn count(&self, peer: u32, more: bool) {
+        let mut published = self.published.borrow_mut();
+        match published.iter().position(|&(other, _)| other == peer) {
+            None => published.push((peer, 1)),
+            Some(at) if more => published[at].1 += 1,
+            Some(at) if published[at].1 > 1 => published[at].1 -= 1,
+            Some(at) => {
+                published.swap_remove(at);
+            }
+        }
+    }
+}
+
+impl Shm {
+    /// What this process has published for `peer`.
+    fn own_board(&self, peer: u32) -> &Board {
+        self.segment.board(self.me, peer)
+    }
+
+    /// Looks after published receives and pending messages; returns how many have ended.
+    #[inline]
+    pub(crate) fn poll_direct(&self, sink: &mut dyn Sink) -> usize {
+        if self.direct.is_idle() { 0 } else { self.look_at_boards(sink) + self.look_at_pending(sink) }
+    }
+
+    fn look_at_boards(&self, sink: &mut dyn Sink) -> usize {
+        let mut ended = 0;
+        let mut at = 0;
+        loop {
+            // The sink may publish: nothing is borrowed while it runs.
+            let Some(&(peer, _)) = self.direct.published.borrow().get(at) else { return ended };
+            let board = self.own_board(peer);
+            for slot in 0..board.used() {
+                let filled = match board.word(slot).stage() {
+                    Stage::Filled => true,
+                    Stage::Shared => self.help(peer, board, slot),
+                    _ => false,
+                };
+                if filled {
+                    let (receiver, size) = (board.receiver(slot), board.source(slot).1);
+                    self.forget(peer, slot);
+                    sink.delivered(receiver, size);
+                    ended += 1;
+                }
+            }
+            at += 1;
+        }
+    }
+
+    fn look_at_pending(&self, sink: &mut dyn Sink) -> usize {
+        let mut ended = 0;
+        let mut at = 0;
+        loop {
+            let sender = {
+                let mut pending = self.direct.pending.borrow_mut();
+                let Some(Pending { peer, slot, word, sender }) = pending.get(at) else { return ended };
+                let sender = *sender;
+                if self.segment.board(*peer, self.me).is_shared(*slot, *word) {
+                    at += 1;
+                    continue;
+                }
+                pending.swap_remove(at);
+                sender
+            };
+            sink.sent(sender);
+            ended += 1;
+        }
+    }
+
+    /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
+    fn help(&self, peer: u32, board: &Board, slot: u32) -> bool {
+        let (source, _) = board.source(slot);
+        let target = board.target(slot);
+        // Without a view the sender does it alone.
+        let Some(from) = self.direct.reach.view(&source) else { return false };
+        let finished = self.copy_chunks(board, slot, true, &target, target.address as *mut u8, &source, from);
+        if finished {
+            // The sender may sleep until it is done.
+            self.segment.process(peer).bell.ring();
+        }
+        finished
+    }
+
+    /// Copies chunks until all are claimed; true when it has copied the last one.
+    #[allow(clippy::too_many_arguments)]
+    fn copy_chunks(
+        &self,
+        board: &Board,
+        slot: u32,
+        back: bool,
+        target: &Memory,
+        to: *mut u8,
+        source: &Memory,
+        from: *const u8,
+    ) -> bool {
+        let len = source.len.min(target.len);
+        let chunks = len.div_ceil(CHUNK) as u32;
+        let shared = board.slot(slot);
+        let mut finished = false;
+        while let Some(chunk) = shared.claim(back, chunks) {
+            let skip = chunk as u64 * CHUNK;
+            // SAFETY: both sides have declared their memory for this transfer, which is not over
+            // before all chunks are copied; `to` and `from` are where it lies here.
+            unsafe { copy_part(target, to, source, from, skip, CHUNK.min(len - skip)) };
+            if shared.copied(chunks) {
+                board.finish(slot);
+                finished = true;
+            }
+        }
+        finished
+    }
+
+    /// How a message should go to a published receive.
+    fn way(&self, peer: u32, source: &Memory, target: &Memory) -> Way {
+        let size = source.len.min(target.len);
+        let packets = if size <= self.packet() as u64 { Way::Stream } else { Way::Packets };
+        if source.is_opaque() || target.is_opaque() {
+            return packets;
+        }
+        let helps = self.segment.process(peer).is_waiting() && !self.is_crowded();
+        if target.place != 0 {
+            return if source.place != 0 { Way::Both } else { Way::Mapped };
+        }
+        if helps && source.place != 0 {
+            // The receiver pulls.
+            return Way::Stream;
+        }
+        if helps || !self.direct.reach.kernel_copies(peer, self.segment.process(peer), source, target) { packets } else { Way::Kernel }
+    }
+
+    /// Fills a claimed receive; `None` when the mechanism has failed, which it no longer is
+    /// chosen after.
+    fn fill(&self, way: Way, peer: u32, slot: u32, word: Word, source: &Memory, sender: u32) -> Option<Delivery> {
+        let board = self.segment.board(peer, self.me);
+        let target = board.target(slot);
+        let len = source.len.min(target.len);
+        let own = source.address as *const u8;
+        let delivery = match way {
+            Way::Both | Way::Mapped => {
+                let to = self.direct.reach.view(&target)?;
+                if way == Way::Both {
+                    board.share(slot, word, source, source.len);
+                    match self.copy_chunks(board, slot, false, &target, to, source, own) {
+                        true => Delivery::Done,
+                        false => Delivery::Pending,
+                    }
+                } else {
+                    // SAFETY: the receiver has declared its memory, and cannot take it back any
+                    // more; the sender's is the program's, valid while it sends.
+                    unsafe { copy_part(&target, to, source, own, 0, len) };
+                    board.fill(slot, word, source.len);
+                    Delivery::Done
+                }
+            }
+            Way::Kernel => {
+                self.direct.reach.write(peer, source, &target).then_some(())?;
+                board.fill(slot, word, source.len);
+                Delivery::Done
+            }
+            Way::Stream | Way::Packets => return None,
+        };
+        if delivery == Delivery::Pending {
+            let still = Pending { peer, slot, word, sender };
+            self.direct.pending.borrow_mut().push(still);
+        }
+        self.segment.process(peer).bell.ring();
+        Some(delivery)
+    }
+}
+
+impl Direct for Shm {
+    fn threshold(&self) -> usize {
+        THRESHOLD
+    }
+
+    fn locate(&self, memory: Memory) -> Memory {
+        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory) }
+    }
+
+    fn allocate(&self, len: usize) -> Option<*mut u8> {
+        self.direct.reach.heap().allocate(len).ok()
+    }
+
+    unsafe fn free(&self, memory: *mut u8) -> bool {
+        // SAFETY: contract of this function.
+        unsafe { self.direct.reach.heap().free(memory) }
+    }
+
+    fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+        let receive = Published { key: *key, receiver, target: *memory };
+        let order = self.direct.order.get();
+        let slot = self.own_board(peer).publish(&receive, order, seen)?;
+        self.direct.order.set(order.wrapping_add(1));
+        self.direct.count(peer, true);
+        Some(slot)
+    }
+
+    fn retract(&self, peer: u32, slot: u32) -> bool {
+        let back = self.own_board(peer).retract(slot);
+        if back {
+            self.direct.count(peer, false);
+        }
+        back
+    }
+
+    fn forget(&self, peer: u32, slot: u32) {
+        self.own_board(peer).free(slot);
+        self.direct.count(peer, false);
+    }
+
+    fn raise(&self, peer: u32, seen: u32) {
+        self.own_board(peer).raise(seen);
+    }
+
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        if source.is_opaque() || target.is_opaque() {
+            return false;
+        }
+        if let Some(from) = self.direct.reach.view(source) {
+            let len = source.len.min(target.len);
+            // SAFETY: the sender waits with its memory until it is told; the target is the
+            // program's, which it leaves to the receive.
+            unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len) };
+            return true;
+        }
+        let helps = self.segment.process(peer).is_waiting() && !self.is_crowded();
+        !helps
+            && self.direct.reach.kernel_copies(peer, self.segment.process(peer), target, source)
+            && self.direct.reach.read(peer, source, target)
+    }
+
+    #[inline]
+    fn deliver(&self, peer: u32, key: &Key, last: u32, source: &Memory, sender: u32) -> Delivery {
+        let board = self.segment.board(peer, self.me);
+        let Some((slot, word)) = board.find(key, last) else { return Delivery::Stream };
+        let way = self.way(peer, source, &board.target(slot));
+        // The receiver may win it back meanwhile; then the message goes on the stream as well.
+        if way == Way::Stream || !board.claim(slot, word) {
+            return Delivery::Stream;
+        }
+        let packets = || Delivery::Packets { receiver: board.receiver(slot), room: board.target(slot).len };
+        self.fill(way, peer, slot, word, source, sender).unwrap_or_else(packets)
+    }
+}
+
+/// Copies `len` bytes from byte `skip` of the data on.
+///
+/// # Safety
+/// `to` and `from` are where the first bytes of `target` and `source` lie in this process, all of
+/// their data is mapped, and `skip + len` is in both.
+unsafe fn copy_part(target: &Memory, to: *mut u8, source: &Memory, from: *const u8, skip: u64, len: u64) {
+    if target.is_dense() && source.is_dense() {
+        // SAFETY: the caller's contract.
+        return unsafe {
+            std::ptr::copy_nonoverlapping(from.add(skip as usize), to.add(skip as usize), len as usize);
+        };
+    }
+    let blocks = |memory: &Memory| tern_layout::Blocks { len: memory.len, block: memory.block, stride: memory.stride };
+    // SAFETY: the caller's contract.
+    unsafe { tern_layout::copy_blocks(&blocks(target), to, &blocks(source), from, skip, len) };
+}

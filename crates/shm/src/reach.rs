@@ -1,0 +1,167 @@
+//! How this process reaches the memory of its peers: through the node's shared file, or by the
+//! kernel.
+
+use crate::segment::{Node, Process, Segment};
+use std::cell::Cell;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+use tern_device::Memory;
+use tern_region::cma::{self, Beacon, Failed, Pid, Run};
+use tern_region::{Heap, Place, Views};
+
+/// Shortest block that the kernel is asked to copy: it takes some time for each.
+const KERNEL_BLOCK: u64 = 4 << 10;
+
+/// Whether the kernel copies to and from a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kernel {
+    Untried,
+    Works(Pid),
+    Fails,
+}
+
+/// The ways from this process to the others of the node.
+pub struct Reach {
+    heap: Rc<Heap>,
+    views: Views,
+    kernel: Vec<Cell<Kernel>>,
+    /// By which peers know that they reach this process, and no other one.
+    _beacon: Box<Beacon>,
+    /// What all processes of the node share.
+    node: *const Node,
+}
+
+impl Reach {
+    /// For process `me` of the segment that lies in `file`, which outlives the value. `kernel`: whether the kernel may be
+    /// asked to copy.
+    pub fn new(segment: &Segment, file: BorrowedFd<'_>, me: u32, kernel: bool) -> io::Result<Reach> {
+        let (base, span) = segment.geometry.heap(me);
+        let heap = Rc::new(Heap::new(file.try_clone_to_owned()?, base, span));
+        let beacon = Beacon::new();
+        segment.process(me).introduce(std::process::id(), &beacon);
+        let first = if kernel { Kernel::Untried } else { Kernel::Fails };
+        Ok(Reach {
+            heap,
+            views: Views::new(file.try_clone_to_owned()?),
+            kernel: vec![Cell::new(first); segment.geometry.processes as usize],
+            _beacon: beacon,
+            node: segment.node(),
+        })
+    }
+
+    /// Memory that all processes of the node share.
+    pub fn heap(&self) -> &Rc<Heap> {
+        &self.heap
+    }
+
+    /// Finds out where own memory lies in the shared file, if it does.
+    pub fn locate(&self, memory: Memory) -> Memory {
+        let (low, len) = memory.span();
+        let start = memory.address.wrapping_add_signed(low);
+        let place = self.heap.place(start as *const u8, len as usize);
+        Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
+    }
+
+    /// Where the first byte of a peer's memory lies in this process, if it is shared and can be
+    /// mapped. It stays so while no more than a few others are asked for.
+    #[inline]
+    pub fn view(&self, memory: &Memory) -> Option<*mut u8> {
+        if memory.place == 0 {
+            return None;
+        }
+        let (low, len) = memory.span();
+        let start = memory.place.wrapping_add_signed(low);
+        let view = self.views.at(Place(start), len as usize).ok()?;
+        Some(view.wrapping_offset(-low as isize))
+    }
+
+    /// True when the kernel can copy between own memory and that of `peer`. The first question
+    /// about a peer is answered by a real transfer.
+    pub fn kernel_copies(&self, peer: u32, process: &Process, own: &Memory, theirs: &Memory) -> bool {
+        let suits = |memory: &Memory| memory.is_dense() || memory.block >= KERNEL_BLOCK;
+        suits(own)
+            && suits(theirs)
+            && match self.kernel[peer as usize].get() {
+                Kernel::Works(_) => true,
+                Kernel::Fails => false,
+                Kernel::Untried => self.try_kernel(peer, process),
+            }
+    }
+
+    #[cold]
+    fn try_kernel(&self, peer: u32, process: &Process) -> bool {
+        // A peer that has not introduced itself yet is asked again.
+        let Some((pid, address, nonce)) = process.introduction() else { return false };
+        match cma::probe(pid as Pid, address, nonce) {
+            Ok(()) => self.kernel[peer as usize].set(Kernel::Works(pid as Pid)),
+            Err(failed) => self.give_up(peer, &failed),
+        }
+        self.kernel[peer as usize].get() != Kernel::Fails
+    }
+
+    /// Leaves the kernel's help to `peer` for good, and says so once.
+    #[cold]
+    fn give_up(&self, peer: u32, failed: &Failed) {
+        self.kernel[peer as usize].set(Kernel::Fails);
+        // SAFETY: the segment outlives self.
+        if unsafe { &*self.node }.first_to_tell() {
+            tern_settings::warn!(
+                "single copies by the kernel do not work with process {peer} of this node: {failed}. \
+                 Long messages are copied through shared memory instead"
+            );
+        }
+    }
+
+    /// Copies own memory into that of `peer` by the kernel; false when that has failed, and will not
+    /// be tried again.
+    pub fn write(&self, peer: u32, own: &Memory, theirs: &Memory) -> bool {
+        // SAFETY: own memory is the program's, valid while it sends; the peer has declared its own
+        // for this message.
+        self.transfer(peer, own, theirs, |pid, own, theirs| unsafe { cma::write(pid, own, theirs) })
+    }
+
+    /// Copies memory of `peer` into own memory by the kernel, otherwise as [`Reach::write`].
+    pub fn read(&self, peer: u32, theirs: &Memory, own: &Memory) -> bool {
+        // SAFETY: own memory is the program's, which it leaves to the receive.
+        self.transfer(peer, own, theirs, |pid, own, theirs| unsafe { cma::read(pid, own, theirs) })
+    }
+
+    fn transfer(
+        &self,
+        peer: u32,
+        own: &Memory,
+        theirs: &Memory,
+        copy: impl FnOnce(Pid, &[Run], &[Run]) -> Result<usize, Failed>,
+    ) -> bool {
+        let Kernel::Works(pid) = self.kernel[peer as usize].get() else { return false };
+        let len = own.len.min(theirs.len) as usize;
+        let run = |memory: &Memory| [Run::new(memory.address as *const u8, len)];
+        let result = match (own.is_dense(), theirs.is_dense()) {
+            (true, true) => copy(pid, &run(own), &run(theirs)),
+            _ => copy(pid, &runs(own, len), &runs(theirs, len)),
+        };
+        match result {
+            Ok(moved) if moved == len => true,
+            Ok(moved) => {
+                self.give_up(peer, &Failed { why: cma::Why::Other, errno: 0, moved });
+                false
+            }
+            Err(failed) => {
+                self.give_up(peer, &failed);
+                false
+            }
+        }
+    }
+}
+
+/// The blocks of memory that hold its first `len` bytes.
+fn runs(memory: &Memory, len: usize) -> Vec<Run> {
+    let block = memory.block as usize;
+    (0..len.div_ceil(block))
+        .map(|at| {
+            let address = memory.address.wrapping_add_signed(at as i64 * memory.stride);
+            Run::new(address as *const u8, block.min(len - at * block))
+        })
+        .collect()
+}
