@@ -1,6 +1,7 @@
 //! Declared memory, and how bytes move between two processes of a node.
 
 pub mod cma;
+pub mod copy;
 mod file;
 pub mod heap;
 mod offsets;

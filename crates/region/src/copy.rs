@@ -1,0 +1,132 @@
+//! Copy routines: contiguous memory, with what is known of its source and its target.
+//!
+//! [`copy`] differs from the C library's routine in two cases only:
+//!
+//! - **The source is shared memory that another core fills again and again** ([`Source::Peer`]): a
+//!   store to a line that another core holds is slow, on AMD's Zen some 8 ns a line however many
+//!   are under way, and neither prefetching for writing nor wider stores help. A line that its
+//!   reader has written back to memory (CLWB) is free of that. Two copies through shared cells:
+//!   25 GB/s instead of 8, or 15 where source and target lie differently in their cache lines.
+//! - **The target is not used soon** ([`Target::Later`]): streaming stores do not read the target's
+//!   lines first, and leave the caches to others. Off cache one copy reaches 18 GB/s instead of 11;
+//!   in cache it is the other way round by two to one.
+//!
+//! All figures here are from two cores of a Zen 4 that share an L3 cache, by the example
+//! `copy-speed`. The loops are chosen once, by what the processor offers.
+
+mod kernel;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use kernel::{Kernel, kernels};
+
+use std::ptr;
+use std::sync::LazyLock;
+
+/// What is known of the memory that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nothing.
+    Any,
+    /// Another core has written it, will write it again before anybody reads it, and this is the
+    /// only time it is read in between.
+    Peer,
+}
+
+/// What is known of the memory that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// It is in a cache, or somebody reads it soon. Say this when in doubt.
+    Soon,
+    /// It is in no cache, and nobody reads it before as much has been moved as the caches hold.
+    Later,
+}
+
+/// Copies shorter than this are left to the C library, whatever is known.
+pub const SHORT: usize = 1 << 10;
+
+/// Copies `len` bytes. Stores are visible to other cores in the usual order: a release that
+/// follows publishes them.
+///
+/// # Safety
+/// As for [`ptr::copy_nonoverlapping`].
+#[inline]
+pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize, source: Source, target: Target) {
+    let run = match (source, target) {
+        _ if len < SHORT => ptr_copy,
+        (Source::Any, Target::Soon) => ptr_copy,
+        (Source::Any, Target::Later) => LOOPS.stream,
+        (Source::Peer, Target::Soon) => LOOPS.take,
+        (Source::Peer, Target::Later) => LOOPS.take_and_stream,
+    };
+    // SAFETY: the same contract; the loops are those of this processor.
+    unsafe { run(to, from, len) };
+}
+
+/// After `len` bytes at `from` have been read otherwise than by [`copy`]: what it does for
+/// [`Source::Peer`].
+///
+/// # Safety
+/// The memory is mapped.
+#[inline]
+pub unsafe fn give_back(from: *const u8, len: usize) {
+    if len >= SHORT {
+        // SAFETY: the same contract.
+        unsafe { (LOOPS.give_back)(from, len) };
+    }
+}
+
+/// Bytes at the start of a target that [`expect`] asks for: more do not help.
+const EXPECTED: usize = 4 << 10;
+
+/// Says that `to` will be written soon, by somebody who now waits for the data: its first lines
+/// are fetched meanwhile. Where they are in no cache, a message of 4 KiB takes two thirds of the
+/// time.
+#[inline]
+pub fn expect(to: *mut u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..len.min(EXPECTED)).step_by(64) {
+        x86::prefetch_for_writing(to.wrapping_add(at));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (to, len, EXPECTED);
+}
+
+type Loop = unsafe fn(to: *mut u8, from: *const u8, len: usize);
+
+/// The loops of this processor.
+struct Loops {
+    stream: Loop,
+    take: Loop,
+    take_and_stream: Loop,
+    give_back: unsafe fn(from: *const u8, len: usize),
+}
+
+static LOOPS: LazyLock<Loops> = LazyLock::new(Loops::choose);
+
+impl Loops {
+    const PORTABLE: Loops = Loops {
+        stream: ptr_copy,
+        take: ptr_copy,
+        take_and_stream: ptr_copy,
+        give_back: |_, _| {},
+    };
+
+    fn choose() -> Loops {
+        #[cfg(target_arch = "x86_64")]
+        return x86::choose();
+        #[cfg(not(target_arch = "x86_64"))]
+        Loops::PORTABLE
+    }
+}
+
+/// The C library's routine.
+///
+/// # Safety
+/// As for [`ptr::copy_nonoverlapping`].
+unsafe fn ptr_copy(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the same contract.
+    unsafe { ptr::copy_nonoverlapping(from, to, len) };
+}

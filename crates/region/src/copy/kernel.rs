@@ -1,0 +1,21 @@
+//! All copy loops that this machine can run, for those who measure or test them.
+
+/// A copy loop.
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    pub name: &'static str,
+    /// # Safety
+    /// As for [`std::ptr::copy_nonoverlapping`].
+    pub run: unsafe fn(to: *mut u8, from: *const u8, len: usize),
+}
+
+/// The loops that this processor has the instructions for; the first is the C library's.
+pub fn kernels() -> Vec<Kernel> {
+    let mut all = vec![Kernel {
+        name: "libc",
+        run: super::ptr_copy,
+    }];
+    #[cfg(target_arch = "x86_64")]
+    super::x86::list(&mut all);
+    all
+}
