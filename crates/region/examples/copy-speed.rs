@@ -420,12 +420,11 @@ fn main() {
     // SAFETY: the process has one thread.
     let child = unsafe { libc::fork() };
     side.me = (child == 0) as usize;
-    // SAFETY: a plain system call.
-    side.other = if child == 0 {
-        unsafe { libc::getppid() }
-    } else {
-        child
-    };
+    side.other = child;
+    if child == 0 {
+        // SAFETY: a plain system call.
+        side.other = unsafe { libc::getppid() };
+    }
     bind(side.me);
     for pool in pools {
         // SAFETY: inside the mapping; this fills the process's page table.
