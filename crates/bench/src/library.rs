@@ -162,8 +162,8 @@ impl Library {
         self.prefix.join("bin").join(name)
     }
 
-    /// Options of the launcher. With more ranks than cores they are the best that was found for
-    /// the library: yielding while it waits.
+    /// Options of the launcher. With more ranks than cores they and the environment are the best
+    /// documented ones that were found for the library: yielding while it waits.
     fn launcher_arguments(&self, binding: Binding) -> Vec<&'static str> {
         let bound = binding == Binding::Bound;
         match self.kind {
@@ -192,23 +192,34 @@ impl Library {
     }
 
     /// Variables that the library needs. `cores` are those in use.
-    fn environment(&self, binding: Binding, cores: &[usize]) -> Vec<(&'static str, String)> {
+    fn environment(&self, binding: Binding, cores: &[usize]) -> Vec<(String, String)> {
         let mut variables = Vec::new();
         if self.abi == Abi::Standard {
-            variables.push(("LD_LIBRARY_PATH", self.lib().display().to_string()));
+            variables.push(("LD_LIBRARY_PATH".into(), self.lib().display().to_string()));
         }
         if self.kind == Kind::Intel {
             let list: Vec<String> = cores.iter().map(usize::to_string).collect();
             variables.extend(match binding {
                 Binding::Bound => [
-                    ("I_MPI_PIN", "1".to_string()),
-                    ("I_MPI_PIN_PROCESSOR_LIST", list.join(",")),
+                    ("I_MPI_PIN".into(), "1".to_string()),
+                    ("I_MPI_PIN_PROCESSOR_LIST".into(), list.join(",")),
                 ],
                 Binding::Shared => [
-                    ("I_MPI_PIN", "0".to_string()),
-                    ("I_MPI_WAIT_MODE", "1".to_string()),
+                    ("I_MPI_PIN".into(), "0".to_string()),
+                    ("I_MPI_WAIT_MODE".into(), "1".to_string()),
                 ],
             });
+        }
+        if self.kind == Kind::Mpich && binding == Binding::Shared {
+            // Its collectives for shared memory spin without yielding: 8 ms for a barrier.
+            let yielding = ["BARRIER", "BCAST", "REDUCE", "ALLREDUCE"];
+            variables.extend(yielding.map(|name| {
+                (
+                    format!("MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM"),
+                    "mpir".to_string(),
+                )
+            }));
+            variables.push(("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "1".into()));
         }
         variables
     }

@@ -14,22 +14,49 @@ pub struct Line {
     pub variables: Vec<(String, String)>,
 }
 
-/// Tern with each of its mechanisms forced.
-pub const MECHANISMS: [(&str, &str); 5] = [
-    ("tern-pipe", "tern:TERN_MECHANISM=pipe"),
-    ("tern-cma", "tern:TERN_MECHANISM=cma:TERN_PROMOTE=off"),
-    ("tern-mapped", "tern:TERN_MECHANISM=mapped"),
-    ("tern-promote", "tern:TERN_PROMOTE=always"),
-    ("tern-off", "tern:TERN_PROMOTE=off"),
+/// Lines that run beside the libraries in some jobs only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extra {
+    /// Tern with each of its mechanisms forced.
+    Mechanisms,
+    /// Peers in further settings for more ranks than cores.
+    Crowded,
+}
+
+/// Lines that have a name.
+pub const KNOWN: [(Extra, &str, &str); 6] = [
+    (Extra::Mechanisms, "tern-pipe", "tern:TERN_MECHANISM=pipe"),
+    (
+        Extra::Mechanisms,
+        "tern-cma",
+        "tern:TERN_MECHANISM=cma:TERN_PROMOTE=off",
+    ),
+    (
+        Extra::Mechanisms,
+        "tern-mapped",
+        "tern:TERN_MECHANISM=mapped",
+    ),
+    (
+        Extra::Mechanisms,
+        "tern-promote",
+        "tern:TERN_PROMOTE=always",
+    ),
+    (Extra::Mechanisms, "tern-off", "tern:TERN_PROMOTE=off"),
+    // Better than waiting (what plain `impi` does there) for point-to-point, worse for collectives.
+    (
+        Extra::Crowded,
+        "impi-yield",
+        "impi:I_MPI_WAIT_MODE=0:I_MPI_THREAD_YIELD=2:I_MPI_SPIN_COUNT=1",
+    ),
 ];
 
 impl Line {
-    /// Reads a name (a library, or one of [`MECHANISMS`]), or
+    /// Reads a name (a library, or one of [`KNOWN`]), or
     /// `NAME=LIBRARY[@PREFIX][:VARIABLE=VALUE]...`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let known = MECHANISMS.iter().find(|(name, _)| *name == text);
+        let known = KNOWN.iter().find(|(_, name, _)| *name == text);
         let (name, what) = match (known, text.split_once('=')) {
-            (Some((name, what)), _) => (*name, *what),
+            (Some((_, name, what)), _) => (*name, *what),
             (None, Some(parts)) => parts,
             (None, None) => (text, text),
         };
@@ -82,10 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn mechanisms_are_known_by_name() {
-        for (name, _) in MECHANISMS {
+    fn lines_are_known_by_name() {
+        for (_, name, _) in KNOWN {
             let line = Line::parse(name).unwrap();
-            assert_eq!((line.name.as_str(), line.library.as_str()), (name, "tern"));
+            assert_eq!(line.name, name);
+            assert!(name.starts_with(&format!("{}-", line.library)));
             assert!(!line.variables.is_empty());
         }
     }

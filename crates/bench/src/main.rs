@@ -7,15 +7,17 @@
 //! - [`suite`] says what is measured; [`session`] runs it, round by round, through [`run`].
 //! - [`probe`] looks how far apart the cores are, which changes in a virtual machine.
 //! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
-//!   the CSV and the JSON.
+//!   the CSV and the JSON, [`plot`] and [`chart`] draw the plots.
 //! - [`instructions`] counts the instructions of a short message.
 
+mod chart;
 mod cores;
 mod figures;
 mod instructions;
 mod library;
 mod line;
 mod peers;
+mod plot;
 mod probe;
 mod program;
 mod report;
@@ -41,7 +43,7 @@ struct Cli {
 enum Command {
     /// Install the other libraries (Python virtual environments under target/peers)
     Peers,
-    /// Every suite below except `instructions`
+    /// Every suite below except `instructions`, with plots
     All,
     /// Point-to-point at two ranks, each on its core
     P2p,
@@ -53,6 +55,8 @@ enum Command {
     Oversubscribed,
     /// Start, stop and memory of a program that does nothing
     Startup,
+    /// Plots of the figures.json that an earlier run has left in the output folder
+    Plot,
     /// Instructions of a short send and receive, counted by valgrind
     Instructions,
 }
@@ -143,9 +147,14 @@ fn main() -> ExitCode {
     let places = Places::new(&cli.options);
     let result = match cli.command {
         Command::Peers => peers::install(&places.peers),
+        Command::Plot => plot::write(&places.output),
         Command::Instructions => with_session(&cli.options, &places, instructions::count),
         command => with_session(&cli.options, &places, |session| {
-            session.measure(&suites(&command, &cli.options))
+            session.measure(&suites(&command, &cli.options))?;
+            match command {
+                Command::All => plot::write(&places.output),
+                _ => Ok(()),
+            }
         }),
     };
     match result {
@@ -186,6 +195,6 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
             jobs.extend(suite::startup(&[2, 8, 32], options.cores));
             jobs
         }
-        Command::Peers | Command::Instructions => Vec::new(),
+        Command::Peers | Command::Plot | Command::Instructions => Vec::new(),
     }
 }

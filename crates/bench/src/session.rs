@@ -2,7 +2,7 @@
 
 use crate::figures::{self, Figures, Row, Sample, parse};
 use crate::library::{Abi, Library, shown};
-use crate::line::{Line, MECHANISMS};
+use crate::line::{Extra, KNOWN, Line};
 use crate::probe::{Placement, Probe};
 use crate::run::{Outcome, adopt_orphans, run};
 use crate::suite::{Binding, Job};
@@ -25,8 +25,8 @@ pub struct Session {
     pub figures: Figures,
     pub cores: Vec<usize>,
     pub rounds: usize,
-    /// Names of those lines that run only in jobs where mechanisms are told apart.
-    mechanisms: Vec<String>,
+    /// Names of those libraries that run in some jobs only.
+    extras: Vec<(String, Extra)>,
     probe: Probe,
     options: Options,
     pub output: PathBuf,
@@ -36,16 +36,24 @@ pub struct Session {
 /// How often a launch is tried until the cores are in a good place before and after.
 const TRIES: usize = 4;
 
-/// The lines that the options ask for.
-fn lines(options: &Options) -> Result<Vec<Line>, String> {
-    let names = options.libraries.iter().map(|name| name.as_str());
-    let mechanisms = MECHANISMS.iter().filter(|_| options.mechanisms);
-    let own = options.lines.iter().map(|spec| spec.as_str());
-    names
-        .chain(mechanisms.map(|(name, _)| *name))
-        .chain(own)
-        .map(Line::parse)
-        .collect()
+/// The lines that the options ask for, and for those that run in some jobs only, in which.
+fn lines(options: &Options) -> Result<Vec<(Line, Option<Extra>)>, String> {
+    let named = |name: &str| options.libraries.iter().any(|wanted| wanted == name);
+    let mut lines = Vec::new();
+    for name in options.libraries.iter().chain(&options.lines) {
+        lines.push((Line::parse(name)?, None));
+    }
+    for (extra, name, _) in KNOWN {
+        let line = Line::parse(name)?;
+        let asked = match extra {
+            Extra::Mechanisms => options.mechanisms,
+            Extra::Crowded => named(&line.library),
+        };
+        if asked && !named(name) {
+            lines.push((line, Some(extra)));
+        }
+    }
+    Ok(lines)
 }
 
 /// Jobs of one library that failed: as a whole (then its benchmarks run one by one), or for good.
@@ -63,11 +71,6 @@ impl Session {
         let cores = cores::restrict(options.cores)?;
         let patience = if options.quick { 2 } else { 10 };
         let patience = Duration::from_secs(options.patience.unwrap_or(patience));
-        let mut mechanisms: Vec<String> = Vec::new();
-        if options.mechanisms {
-            let names = MECHANISMS.iter().map(|(name, _)| name.to_string());
-            mechanisms.extend(names.filter(|name| !options.libraries.contains(name)));
-        }
         let default_rounds = if options.quick { 2 } else { 5 };
         let mut session = Self {
             libraries: Vec::new(),
@@ -75,15 +78,18 @@ impl Session {
             figures: Figures::default(),
             probe: Probe::new(&cores, patience),
             cores,
-            mechanisms,
+            extras: Vec::new(),
             rounds: options.rounds.unwrap_or(default_rounds).max(1),
             options: options.clone(),
             output: places.output.clone(),
             programs: Vec::new(),
         };
-        for line in lines(options)? {
+        for (line, extra) in lines(options)? {
             match Library::find(&line, places) {
-                Ok(library) => session.libraries.push(library),
+                Ok(library) => {
+                    session.extras.extend(extra.map(|extra| (line.name, extra)));
+                    session.libraries.push(library);
+                }
                 Err(reason) => session.problem(&line.name, "all", reason),
             }
         }
@@ -206,7 +212,10 @@ impl Session {
     fn run_job(&mut self, job: &Job) {
         let mut failed: BTreeMap<String, Failed> = BTreeMap::new();
         let mut libraries = self.libraries.clone();
-        libraries.retain(|library| job.mechanisms || !self.mechanisms.contains(&library.name));
+        libraries.retain(|library| {
+            let extra = self.extras.iter().find(|(name, _)| *name == library.name);
+            extra.is_none_or(|(_, extra)| job.extra == Some(*extra))
+        });
         for _ in 0..self.rounds {
             for library in &libraries {
                 let failed = failed.entry(library.name.clone()).or_default();

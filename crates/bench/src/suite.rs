@@ -1,5 +1,7 @@
 //! What is measured: jobs, each one launch of the benchmark program.
 
+use crate::line::Extra;
+
 /// Where the ranks of a job run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
@@ -30,8 +32,8 @@ pub struct Job {
     pub wall: bool,
     /// Whether it matters how far apart the cores are.
     pub probed: bool,
-    /// Whether Tern runs with each of its mechanisms forced, too, when that is asked for.
-    pub mechanisms: bool,
+    /// Which lines run beside the libraries, when they are asked for.
+    pub extra: Option<Extra>,
 }
 
 impl Job {
@@ -47,12 +49,12 @@ impl Job {
             batches: 11,
             wall: false,
             probed: true,
-            mechanisms: false,
+            extra: None,
         }
     }
 
     fn mechanisms(mut self) -> Self {
-        self.mechanisms = true;
+        self.extra = Some(Extra::Mechanisms);
         self
     }
 
@@ -163,6 +165,7 @@ pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
         let job = |benchmarks: &[&'static str], sizes: &[u64]| {
             let title = format!("{ranks} ranks, more than cores");
             let mut job = Job::new(&title, ranks, Binding::Shared, benchmarks).sizes(sizes);
+            job.extra = Some(Extra::Crowded);
             (job.time_ms, job.batches) = if quick { (40, 3) } else { (150, 3) };
             if quick {
                 job.sizes.truncate(1);
