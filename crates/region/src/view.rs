@@ -53,6 +53,8 @@ pub struct Views {
     quick: [Cell<u32>; QUICK],
     /// Calls so far.
     calls: Cell<u64>,
+    /// How often [`Views::hold`] was called more than [`Views::let_go`].
+    held: Cell<u32>,
 }
 
 struct View {
@@ -90,6 +92,7 @@ impl Views {
             views: RefCell::new(Vec::new()),
             quick: [const { Cell::new(NONE) }; QUICK],
             calls: Cell::new(0),
+            held: Cell::new(0),
         }
     }
 
@@ -120,6 +123,16 @@ impl Views {
             unsafe { touch(address, len) };
         }
         Ok(address)
+    }
+
+    /// From now on no address goes bad, until [`Views::let_go`] was called as often.
+    pub fn hold(&self) {
+        self.held.set(self.held.get() + 1);
+    }
+
+    /// See [`Views::hold`].
+    pub fn let_go(&self) {
+        self.held.set(self.held.get() - 1);
     }
 
     #[inline]
@@ -174,6 +187,9 @@ impl Views {
 
     /// Unmaps those that were not used for the longest time, until `fresh` more bytes fit the limits.
     fn make_room(&self, fresh: u64, limits: Limits) {
+        if self.held.get() > 0 {
+            return;
+        }
         let mut views = self.views.borrow_mut();
         let mut bytes: u64 = views.iter().map(|view| view.end - view.start).sum();
         let mut gone = false;

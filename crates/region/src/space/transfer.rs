@@ -1,0 +1,318 @@
+//! One copy on its way: a state machine that goes on by steps, so that many can be under way and a
+//! thread need not wait inside of one.
+
+use super::Error;
+use super::cell::Question;
+use super::layout::{CELL, Piece};
+use super::member;
+use super::shared::{Engine, Shared};
+use super::side::{Class, Side};
+use crate::cma::{self, Failed, Pid, Run};
+use crate::sync::Ordering;
+use std::sync::Arc;
+
+/// What a step has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Bytes were moved, or another way was found; there is more to do.
+    Moved,
+    /// It is somebody else's turn.
+    Waiting,
+    Done,
+}
+
+/// A copy of `rest` more bytes.
+pub struct Transfer {
+    pub from: Side,
+    pub to: Side,
+    pub rest: u64,
+    asked: Option<Asked>,
+}
+
+/// A question that an owner has not answered yet.
+struct Asked {
+    cell: CellOf,
+    len: u64,
+    /// The cell's bytes go into the target; otherwise the source's come into the cell.
+    write: bool,
+    looks: u32,
+}
+
+/// A cell of this process, free again when dropped.
+struct CellOf {
+    shared: Arc<Shared>,
+    index: usize,
+}
+
+impl CellOf {
+    fn take(shared: &Arc<Shared>) -> Option<CellOf> {
+        Some(CellOf { index: shared.take_cell()?, shared: shared.clone() })
+    }
+
+    fn data(&self, len: u64) -> Run {
+        Run::new(self.shared.tables.data(self.shared.me, self.index), len as usize)
+    }
+}
+
+impl Drop for CellOf {
+    fn drop(&mut self) {
+        self.shared.free_cell(self.index);
+    }
+}
+
+impl Transfer {
+    pub fn new(from: Side, to: Side, len: u64) -> Transfer {
+        Transfer { from, to, rest: len, asked: None }
+    }
+
+    /// Goes on by at most `most` bytes.
+    ///
+    /// # Safety
+    /// Local memory of both sides is there, and is for this copy to read or write.
+    pub unsafe fn step(
+        &mut self,
+        shared: &Arc<Shared>,
+        engine: &mut Engine,
+        most: u64,
+    ) -> Result<Step, Error> {
+        if self.asked.is_some() {
+            // SAFETY: contract of this function.
+            return unsafe { self.go_on(shared, engine) };
+        }
+        let most = most.min(self.rest);
+        if most == 0 {
+            return Ok(Step::Done);
+        }
+        engine.views.hold();
+        // SAFETY: contract of this function.
+        let step = unsafe { self.move_some(shared, engine, most) };
+        engine.views.let_go();
+        step
+    }
+
+    /// # Safety
+    /// As for [`Transfer::step`].
+    unsafe fn move_some(
+        &mut self,
+        shared: &Arc<Shared>,
+        engine: &mut Engine,
+        most: u64,
+    ) -> Result<Step, Error> {
+        let Engine { views, from, to } = engine;
+        let (from_class, from_len) = self.from.gather(shared, views, most, from);
+        let (to_class, to_len) = self.to.gather(shared, views, most.min(from_len), to);
+        let len = from_len.min(to_len);
+        if len == 0 {
+            // The lists are shorter than their regions say.
+            return Err(Error::Fault {
+                member: if from_len == 0 { self.from.owner } else { self.to.owner },
+            });
+        }
+        cut(from, len);
+        cut(to, len);
+        // SAFETY: both sides are gathered from memory that is there (contract), or the kernel checks.
+        let result = unsafe {
+            match (from_class, to_class) {
+                (Class::Local, Class::Local) => {
+                    copy_runs(to, from);
+                    Ok(len as usize)
+                }
+                (Class::Remote(pid), Class::Local) => cma::read(pid, to, from),
+                (Class::Local, Class::Remote(pid)) => cma::write(pid, from, to),
+                _ => return self.fill(shared, engine, len.min(CELL as u64), from_class),
+            }
+        };
+        let failing =
+            if matches!(from_class, Class::Remote(_)) { self.from.owner } else { self.to.owner };
+        match result {
+            Ok(_) => self.advance(len),
+            Err(failed) => {
+                self.advance(failed.moved as u64);
+                shared.cma_failed(failing, failed)?;
+            }
+        }
+        Ok(Step::Moved)
+    }
+
+    fn advance(&mut self, len: u64) {
+        self.from.advance(len);
+        self.to.advance(len);
+        self.rest -= len;
+    }
+
+    /// Brings `len` bytes of the source into a cell; they go on from there.
+    ///
+    /// # Safety
+    /// As for [`Transfer::step`]; the engine's source runs are of class `class`.
+    unsafe fn fill(
+        &mut self,
+        shared: &Arc<Shared>,
+        engine: &mut Engine,
+        len: u64,
+        class: Class,
+    ) -> Result<Step, Error> {
+        let Some(cell) = CellOf::take(shared) else { return Ok(Step::Waiting) };
+        cut(&mut engine.from, len);
+        // SAFETY: the cell is ours, and has room; the rest as in `move_some`.
+        match unsafe { into_cell(class, &engine.from, cell.data(len)) } {
+            None => {
+                self.ask(shared, cell, len, false);
+                Ok(Step::Waiting)
+            }
+            // SAFETY: contract of this function.
+            Some(Ok(_)) => unsafe { self.drain(shared, engine, cell, len) },
+            Some(Err(failed)) => {
+                shared.cma_failed(self.from.owner, failed)?;
+                Ok(Step::Moved)
+            }
+        }
+    }
+
+    /// Brings the `len` bytes in the cell to the target.
+    ///
+    /// # Safety
+    /// As for [`Transfer::step`].
+    unsafe fn drain(
+        &mut self,
+        shared: &Arc<Shared>,
+        engine: &mut Engine,
+        cell: CellOf,
+        len: u64,
+    ) -> Result<Step, Error> {
+        let (class, len) = self.to.gather(shared, &engine.views, len, &mut engine.to);
+        // SAFETY: the cell is ours; the rest as in `move_some`.
+        match unsafe { out_of_cell(class, &engine.to, cell.data(len)) } {
+            None => {
+                self.ask(shared, cell, len, true);
+                return Ok(Step::Waiting);
+            }
+            Some(Ok(_)) => self.advance(len),
+            // What was moved is moved again by other means.
+            Some(Err(failed)) => shared.cma_failed(self.to.owner, failed)?,
+        }
+        Ok(Step::Moved)
+    }
+
+    /// Asks the owner of a region to move bytes between it and a cell.
+    fn ask(&mut self, shared: &Arc<Shared>, cell: CellOf, len: u64, write: bool) {
+        let side = if write { &self.to } else { &self.from };
+        // Only regions of others are not local.
+        if let Some(cookie) = side.cookie() {
+            let question = Question { cookie, offset: side.at, len: len as u32, write };
+            shared.member().cells[cell.index].ask(question);
+            let owner = shared.tables.member(side.owner);
+            // Release: pairs with the acquire in `serve`.
+            owner.asked[shared.me as usize / 64].fetch_or(1 << (shared.me % 64), Ordering::Release);
+            member::ring(owner);
+        }
+        self.asked = Some(Asked { cell, len, write, looks: 0 });
+    }
+
+    /// # Safety
+    /// As for [`Transfer::step`].
+    unsafe fn go_on(&mut self, shared: &Arc<Shared>, engine: &mut Engine) -> Result<Step, Error> {
+        let Some(mut asked) = self.asked.take() else { return Ok(Step::Moved) };
+        let owner = if asked.write { self.to.owner } else { self.from.owner };
+        match shared.member().cells[asked.cell.index].answered() {
+            None => {
+                asked.looks += 1;
+                if asked.looks.is_multiple_of(64) && !shared.seat.is_alive(owner) {
+                    return Err(Error::PeerGone { member: owner });
+                }
+                self.asked = Some(asked);
+                Ok(Step::Waiting)
+            }
+            Some(0) if asked.write => {
+                self.advance(asked.len);
+                Ok(Step::Moved)
+            }
+            Some(0) => {
+                engine.views.hold();
+                // SAFETY: contract of this function.
+                let step = unsafe { self.drain(shared, engine, asked.cell, asked.len) };
+                engine.views.let_go();
+                step
+            }
+            Some(_) => Err(Error::Fault { member: owner }),
+        }
+    }
+}
+
+/// # Safety
+/// The runs are of that class and can be read; `cell` can be written, and is as long as they are.
+unsafe fn into_cell(class: Class, runs: &[Run], cell: Run) -> Option<Result<usize, Failed>> {
+    let pid: Pid = match class {
+        Class::Ask => return None,
+        Class::Local => {
+            // SAFETY: contract of this function.
+            unsafe { copy_runs(&[cell], runs) };
+            return Some(Ok(cell.len));
+        }
+        Class::Remote(pid) => pid,
+    };
+    // SAFETY: contract of this function.
+    Some(unsafe { cma::read(pid, &[cell], runs) })
+}
+
+/// # Safety
+/// The runs are of that class and can be written; `cell` can be read, and is as long as they are.
+unsafe fn out_of_cell(class: Class, runs: &[Run], cell: Run) -> Option<Result<usize, Failed>> {
+    let pid: Pid = match class {
+        Class::Ask => return None,
+        Class::Local => {
+            // SAFETY: contract of this function.
+            unsafe { copy_runs(runs, &[cell]) };
+            return Some(Ok(cell.len));
+        }
+        Class::Remote(pid) => pid,
+    };
+    // SAFETY: contract of this function.
+    Some(unsafe { cma::write(pid, &[cell], runs) })
+}
+
+/// Shortens a list to its first `len` bytes; an empty list (of a class without runs) stays.
+fn cut(runs: &mut Vec<Run>, mut len: u64) {
+    let mut count = 0;
+    for run in runs.iter_mut() {
+        if len == 0 {
+            break;
+        }
+        run.len = run.len.min(len as usize);
+        len -= run.len as u64;
+        count += 1;
+    }
+    runs.truncate(count);
+}
+
+/// Copies from one list to another of the same length, in order.
+///
+/// # Safety
+/// All runs are mapped here, the ones of `to` for us to write.
+unsafe fn copy_runs(to: &[Run], from: &[Run]) {
+    let (mut to, mut from) = (to.iter().copied(), from.iter().copied());
+    let (Some(mut target), Some(mut source)) = (to.next(), from.next()) else { return };
+    loop {
+        let len = target.len.min(source.len);
+        // SAFETY: contract of this function; they may overlap, where regions do.
+        unsafe { std::ptr::copy(source.at, target.at, len) };
+        for (run, list) in [(&mut target, &mut to), (&mut source, &mut from)] {
+            run.at = run.at.wrapping_add(len);
+            run.len -= len;
+            if run.len == 0 {
+                let Some(next) = list.next() else { return };
+                *run = next;
+            }
+        }
+    }
+}
+
+/// The pieces of local memory, as if it were a region.
+pub fn local_pieces(runs: &[Run]) -> Option<(Vec<Piece>, u64)> {
+    let mut start = 0u64;
+    let mut pieces = Vec::with_capacity(runs.len());
+    for run in runs.iter().filter(|run| run.len > 0) {
+        pieces.push(Piece { start, len: run.len as u64, address: run.at as u64, place: 0 });
+        start = start.checked_add(run.len as u64)?;
+    }
+    Some((pieces, start))
+}
