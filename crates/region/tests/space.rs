@@ -16,6 +16,10 @@ fn run(bytes: &[u8]) -> [Run; 1] {
     [Run::new(bytes.as_ptr(), bytes.len())]
 }
 
+fn run_mut(bytes: &mut [u8]) -> [Run; 1] {
+    [Run::new(bytes.as_mut_ptr(), bytes.len())]
+}
+
 /// Declares `bytes`, which the caller keeps until the region is gone.
 fn declare(space: &Space, bytes: &[u8], protection: Protection, flags: Flags) -> Cookie {
     // SAFETY: the callers keep the bytes, and look at them again only when others have ended.
@@ -31,7 +35,7 @@ fn shared(space: &Space, len: usize) -> &'static mut [u8] {
 
 fn read(space: &Space, spot: Spot, into: &mut [u8]) -> Result<(), Error> {
     // SAFETY: a buffer of the caller's own.
-    unsafe { space.inline_copy(&run(into), spot, into.len() as u64, Direction::Read) }
+    unsafe { space.inline_copy(&run_mut(into), spot, into.len() as u64, Direction::Read) }
 }
 
 fn write(space: &Space, spot: Spot, from: &[u8]) -> Result<(), Error> {
@@ -221,7 +225,7 @@ fn asynchronous_copies_have_a_status() {
                 // SAFETY: the buffer stays until the copy is over.
                 unsafe {
                     space.start_inline_copy(
-                        &run(bytes),
+                        &run_mut(bytes),
                         cookie.at(0),
                         bytes.len() as u64,
                         Direction::Read,
@@ -306,7 +310,7 @@ fn a_killed_user_does_not_keep_a_region() {
         // SAFETY: the buffer stays.
         let status = unsafe {
             space.start_inline_copy(
-                &run(&mut bytes),
+                &run_mut(&mut bytes),
                 cookie.at(0),
                 LEN as u64,
                 Direction::Read,
@@ -453,7 +457,7 @@ fn cma_that_stops_loses_nothing() {
         // SAFETY: the buffer stays.
         let status = unsafe {
             space.start_inline_copy(
-                &run(&mut bytes),
+                &run_mut(&mut bytes),
                 cookie.at(0),
                 LONG as u64,
                 Direction::Read,
