@@ -5,6 +5,7 @@ use crate::device::Shm;
 use crate::reach::Reach;
 use std::cell::{Cell, RefCell};
 use tern_device::{Delivery, Direct, Key, Memory, Sink};
+use tern_tune::{By, Chooser, Situation, Transfer};
 
 /// Bytes that one side copies at a time when both are at work.
 const CHUNK: u64 = 16 << 10;
@@ -14,6 +15,7 @@ const THRESHOLD: usize = 8 << 10;
 /// What this process has published and what it delivers.
 pub struct State {
     pub reach: Reach,
+    chooser: Chooser,
     /// Receives published since the beginning.
     order: Cell<u32>,
     /// Peers with published receives, and how many.
@@ -46,6 +48,7 @@ impl State {
     pub fn new(reach: Reach) -> State {
         State {
             reach,
+            chooser: Chooser::from_settings(),
             order: Cell::new(0),
             published: RefCell::default(),
             pending: RefCell::default(),
@@ -171,22 +174,42 @@ impl Shm {
         finished
     }
 
+    /// What is known of a message when it is decided how it goes.
+    fn situation(&self, peer: u32, stage: tern_tune::Stage, source: &Memory, target: &Memory) -> Situation {
+        let size = source.len.min(target.len);
+        let (known, process) = (!source.is_opaque() && !target.is_opaque(), self.segment.process(peer));
+        let published = stage == tern_tune::Stage::Published;
+        let (own, theirs) = if published { (source, target) } else { (target, source) };
+        let kernel = known && self.direct.reach.kernel_copies(peer, process, own, theirs);
+        let dense = source.is_dense() && target.is_dense();
+        Situation {
+            size,
+            stage,
+            other_waits: process.is_waiting(),
+            source_shared: known && source.place != 0,
+            // A sender that has asked to send does not know where its message goes.
+            target_shared: known && published && target.place != 0,
+            push: published && kernel,
+            pull: !published && kernel,
+            eager: size <= self.packet() as u64,
+            block: if dense { 0 } else { source.block.min(target.block) },
+            crowded: self.is_crowded(),
+            ..Situation::default()
+        }
+    }
+
     /// How a message should go to a published receive.
     fn way(&self, peer: u32, source: &Memory, target: &Memory) -> Way {
-        let size = source.len.min(target.len);
-        let packets = if size <= self.packet() as u64 { Way::Stream } else { Way::Packets };
-        if source.is_opaque() || target.is_opaque() {
-            return packets;
+        let situation = self.situation(peer, tern_tune::Stage::Published, source, target);
+        match self.direct.chooser.pick(&situation) {
+            Transfer::Eager => Way::Stream,
+            Transfer::Pipe => Way::Packets,
+            Transfer::Mapped { by: By::Both } => Way::Both,
+            Transfer::Mapped { by: By::Sender } => Way::Mapped,
+            Transfer::Cma { by: By::Sender | By::Both } => Way::Kernel,
+            // It asks to send, and the receiver fetches.
+            Transfer::Mapped { by: By::Receiver } | Transfer::Cma { by: By::Receiver } => Way::Stream,
         }
-        let helps = self.segment.process(peer).is_waiting() && !self.is_crowded();
-        if target.place != 0 {
-            return if source.place != 0 { Way::Both } else { Way::Mapped };
-        }
-        if helps && source.place != 0 {
-            // The receiver pulls.
-            return Way::Stream;
-        }
-        if helps || !self.direct.reach.kernel_copies(peer, self.segment.process(peer), source, target) { packets } else { Way::Kernel }
     }
 
     /// Fills a claimed receive; `None` when the mechanism has failed, which it no longer is
@@ -274,20 +297,19 @@ impl Direct for Shm {
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
-        if source.is_opaque() || target.is_opaque() {
-            return false;
+        let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
+        match self.direct.chooser.pick(&situation) {
+            Transfer::Mapped { .. } => {
+                let Some(from) = self.direct.reach.view(source) else { return false };
+                let len = source.len.min(target.len);
+                // SAFETY: the sender waits with its memory until it is told; the target is the
+                // program's, which it leaves to the receive.
+                unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len) };
+                true
+            }
+            Transfer::Cma { .. } => self.direct.reach.read(peer, source, target),
+            Transfer::Eager | Transfer::Pipe => false,
         }
-        if let Some(from) = self.direct.reach.view(source) {
-            let len = source.len.min(target.len);
-            // SAFETY: the sender waits with its memory until it is told; the target is the
-            // program's, which it leaves to the receive.
-            unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len) };
-            return true;
-        }
-        let helps = self.segment.process(peer).is_waiting() && !self.is_crowded();
-        !helps
-            && self.direct.reach.kernel_copies(peer, self.segment.process(peer), target, source)
-            && self.direct.reach.read(peer, source, target)
     }
 
     #[inline]
