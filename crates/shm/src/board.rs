@@ -115,6 +115,12 @@ impl Slot {
         Some(if back { chunks - 1 - rear } else { front })
     }
 
+    /// True when all of `chunks` have been claimed.
+    pub fn is_claimed(&self, chunks: u32) -> bool {
+        let claims = self.claims.load(Ordering::Relaxed);
+        claims as u32 + (claims >> 32) as u32 >= chunks
+    }
+
     /// Counts a chunk that was copied; true when it was the last of `chunks`.
     #[inline]
     pub fn copied(&self, chunks: u32) -> bool {

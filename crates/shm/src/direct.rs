@@ -7,8 +7,12 @@ use std::cell::{Cell, RefCell};
 use tern_device::{Delivery, Direct, Key, Memory, Sink};
 use tern_tune::{By, Chooser, Situation, Transfer};
 
-/// Bytes that one side copies at a time when both are at work.
-const CHUNK: u64 = 16 << 10;
+/// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
+/// chunks are as many as two processes need, but not less than the lower bound.
+const CHUNK: std::ops::RangeInclusive<u64> = 16 << 10..=32 << 10;
+/// Looks of a sender at a message that it has left to the receiver, who seemed to wait, before it copies
+/// the message itself.
+const LOOKS: u32 = 200;
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
 
@@ -23,12 +27,20 @@ pub struct State {
     pending: RefCell<Vec<Pending>>,
 }
 
-/// A message that both sides copy and the other side has not finished.
+/// A message that both sides copy and that is not finished.
 struct Pending {
     peer: u32,
     slot: u32,
     word: Word,
     sender: u32,
+    source: Memory,
+    /// Looks before this side does what the other one has not begun.
+    looks: u32,
+}
+
+/// Bytes of a chunk of a message of so many bytes.
+fn chunk(len: u64) -> u64 {
+    len.div_ceil(2).next_multiple_of(64).clamp(*CHUNK.start(), *CHUNK.end())
 }
 
 /// How a message reaches a published receive.
@@ -117,18 +129,42 @@ impl Shm {
         loop {
             let sender = {
                 let mut pending = self.direct.pending.borrow_mut();
-                let Some(Pending { peer, slot, word, sender }) = pending.get(at) else { return ended };
-                let sender = *sender;
-                if self.segment.board(*peer, self.me).is_shared(*slot, *word) {
+                let Some(message) = pending.get_mut(at) else { return ended };
+                if !self.is_finished(message) {
                     at += 1;
                     continue;
                 }
-                pending.swap_remove(at);
-                sender
+                pending.swap_remove(at).sender
             };
             sink.sent(sender);
             ended += 1;
         }
+    }
+
+    /// True when a message has been copied. A receiver that has left the library since, and so does
+    /// not do its part, is not waited for.
+    #[inline]
+    fn is_finished(&self, message: &mut Pending) -> bool {
+        let Pending { peer, slot, word, .. } = *message;
+        let board = self.segment.board(peer, self.me);
+        if !board.is_shared(slot, word) {
+            return true;
+        }
+        message.looks = message.looks.saturating_sub(1);
+        message.looks == 0 && self.take_over(message)
+    }
+
+    #[cold]
+    fn take_over(&self, message: &Pending) -> bool {
+        let Pending { peer, slot, ref source, .. } = *message;
+        let board = self.segment.board(peer, self.me);
+        let target = board.target(slot);
+        let len = source.len.min(target.len);
+        if board.slot(slot).is_claimed(len.div_ceil(chunk(len)) as u32) {
+            return false;
+        }
+        let Some(to) = self.direct.reach.view(&target) else { return false };
+        self.copy_chunks(board, slot, false, &target, to, source, source.address as *const u8)
     }
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
@@ -158,14 +194,15 @@ impl Shm {
         from: *const u8,
     ) -> bool {
         let len = source.len.min(target.len);
-        let chunks = len.div_ceil(CHUNK) as u32;
+        let chunk_len = chunk(len);
+        let chunks = len.div_ceil(chunk_len) as u32;
         let shared = board.slot(slot);
         let mut finished = false;
         while let Some(chunk) = shared.claim(back, chunks) {
-            let skip = chunk as u64 * CHUNK;
+            let skip = chunk as u64 * chunk_len;
             // SAFETY: both sides have declared their memory for this transfer, which is not over
             // before all chunks are copied; `to` and `from` are where it lies here.
-            unsafe { copy_part(target, to, source, from, skip, CHUNK.min(len - skip)) };
+            unsafe { copy_part(target, to, source, from, skip, chunk_len.min(len - skip)) };
             if shared.copied(chunks) {
                 board.finish(slot);
                 finished = true;
@@ -204,8 +241,10 @@ impl Shm {
         match self.direct.chooser.pick(&situation) {
             Transfer::Eager => Way::Stream,
             Transfer::Pipe => Way::Packets,
-            Transfer::Mapped { by: By::Both } => Way::Both,
-            Transfer::Mapped { by: By::Sender } => Way::Mapped,
+            Transfer::Mapped { .. } if situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded => {
+                Way::Both
+            }
+            Transfer::Mapped { by: By::Both | By::Sender } => Way::Mapped,
             Transfer::Cma { by: By::Sender | By::Both } => Way::Kernel,
             // It asks to send, and the receiver fetches.
             Transfer::Mapped { by: By::Receiver } | Transfer::Cma { by: By::Receiver } => Way::Stream,
@@ -224,7 +263,10 @@ impl Shm {
                 let to = self.direct.reach.view(&target)?;
                 if way == Way::Both {
                     board.share(slot, word, source, source.len);
-                    match self.copy_chunks(board, slot, false, &target, to, source, own) {
+                    // One chunk is copied faster by who reads from the other's cache than by who
+                    // writes to what the other has.
+                    let mine = len > chunk(len);
+                    match mine && self.copy_chunks(board, slot, false, &target, to, source, own) {
                         true => Delivery::Done,
                         false => Delivery::Pending,
                     }
@@ -244,7 +286,7 @@ impl Shm {
             Way::Stream | Way::Packets => return None,
         };
         if delivery == Delivery::Pending {
-            let still = Pending { peer, slot, word, sender };
+            let still = Pending { peer, slot, word, sender, source: *source, looks: LOOKS };
             self.direct.pending.borrow_mut().push(still);
         }
         self.segment.process(peer).bell.ring();
