@@ -63,7 +63,7 @@ impl Shm {
         let reach = Reach::new(&segment, fd, me, true)?;
         Ok(Shm {
             segment,
-            direct: direct::State::new(reach),
+            direct: direct::State::new(reach, processes),
             me,
             abilities,
             cores,

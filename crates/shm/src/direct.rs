@@ -10,6 +10,10 @@ use tern_tune::{By, Chooser, Situation, Transfer};
 /// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
 /// chunks are as many as two processes need, but not less than the lower bound.
 const CHUNK: std::ops::RangeInclusive<u64> = 16 << 10..=32 << 10;
+/// For so many bytes of a message a sender looks once more for a receive that is about to be published,
+/// and so often at most.
+const LOOK: u64 = 256;
+const MOST_LOOKS: u64 = 256;
 /// Looks of a sender at a message that it has left to the receiver, who seemed to wait, before it copies
 /// the message itself.
 const LOOKS: u32 = 200;
@@ -20,6 +24,8 @@ const THRESHOLD: usize = 8 << 10;
 pub struct State {
     pub reach: Reach,
     chooser: Chooser,
+    /// By peer: whether the last message that looked for a published receive has found one.
+    hits: Vec<Cell<bool>>,
     /// Receives published since the beginning.
     order: Cell<u32>,
     /// Peers with published receives, and how many.
@@ -57,8 +63,9 @@ enum Way {
 }
 
 impl State {
-    pub fn new(reach: Reach) -> State {
+    pub fn new(reach: Reach, processes: u32) -> State {
         State {
+            hits: vec![Cell::new(false); processes as usize],
             reach,
             chooser: Chooser::from_settings(),
             order: Cell::new(0),
@@ -211,6 +218,26 @@ impl Shm {
         finished
     }
 
+    /// The published receive for a message of `len` bytes. Two processes that answer each other come
+    /// to their next calls at the same time: where the last message has found its receive, this one
+    /// waits for it a little, less than the copy will take.
+    #[inline]
+    fn find(&self, peer: u32, board: &Board, key: &Key, last: u32, len: u64) -> Option<(u32, Word)> {
+        let mut found = board.find(key, last);
+        let hit = &self.direct.hits[peer as usize];
+        if found.is_none() && hit.get() && !self.is_crowded() {
+            for _ in 0..(len / LOOK).min(MOST_LOOKS) {
+                std::hint::spin_loop();
+                found = board.find(key, last);
+                if found.is_some() {
+                    break;
+                }
+            }
+        }
+        hit.set(found.is_some());
+        found
+    }
+
     /// What is known of a message when it is decided how it goes.
     fn situation(&self, peer: u32, stage: tern_tune::Stage, source: &Memory, target: &Memory) -> Situation {
         let size = source.len.min(target.len);
@@ -357,7 +384,9 @@ impl Direct for Shm {
     #[inline]
     fn deliver(&self, peer: u32, key: &Key, last: u32, source: &Memory, sender: u32) -> Delivery {
         let board = self.segment.board(peer, self.me);
-        let Some((slot, word)) = board.find(key, last) else { return Delivery::Stream };
+        let Some((slot, word)) = self.find(peer, board, key, last, source.len) else {
+            return Delivery::Stream;
+        };
         let way = self.way(peer, source, &board.target(slot));
         // The receiver may win it back meanwhile; then the message goes on the stream as well.
         if way == Way::Stream || !board.claim(slot, word) {
