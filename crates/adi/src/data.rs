@@ -3,6 +3,7 @@
 use crate::Data;
 use tern_layout::Blocks;
 use tern_mcm::{Gather, Memory, Payload, copy_short};
+use tern_region::copy::{self as region, SHORT, Source, Target};
 
 impl Data {
     /// What another process can be told of where the data lies.
@@ -20,9 +21,10 @@ impl Data {
     }
 
     /// Copies into user memory what belongs at byte `from` of the message's data. Bytes beyond
-    /// the end are dropped (the message was too long; its status tells).
+    /// the end are dropped (the message was too long; its status tells). `source` says whether the
+    /// bytes are a packet's, or this process's own.
     #[inline]
-    pub(crate) fn scatter(&self, from: usize, bytes: &[u8]) {
+    pub(crate) fn scatter(&self, from: usize, bytes: &[u8], source: Source) {
         let room = self.len().saturating_sub(from);
         let bytes = &bytes[..bytes.len().min(room)];
         if bytes.is_empty() {
@@ -31,12 +33,19 @@ impl Data {
         match self {
             // SAFETY: the caller of the receive keeps the buffer valid and unshared (see `Data`),
             // and the bytes lie inside it; packets never overlap user memory.
-            Data::Bytes(base, _) => unsafe {
+            Data::Bytes(base, _) if bytes.len() < SHORT => unsafe {
                 copy_short(bytes, std::slice::from_raw_parts_mut(base.add(from), bytes.len()));
+            },
+            // SAFETY: as above.
+            Data::Bytes(base, _) => unsafe {
+                let to = base.add(from);
+                region::copy(to, bytes.as_ptr(), bytes.len(), source, Target::Soon);
             },
             Data::Typed { base, count, ty } => {
                 // SAFETY: as above, for the bytes that the layout describes.
                 unsafe { ty.unpack(*base, *count, from as u64, bytes) };
+                // SAFETY: `bytes` is mapped.
+                unsafe { region::give_back(bytes.as_ptr(), bytes.len(), source) };
             }
         }
     }
@@ -108,7 +117,7 @@ pub(crate) fn copy(from: &Data, to: &Data) -> usize {
             while at < len {
                 let part = &mut chunk[..(len - at).min(16384)];
                 from.gather(at, part);
-                to.scatter(at, part);
+                to.scatter(at, part, Source::Any);
                 at += part.len();
             }
         }

@@ -81,6 +81,9 @@ pub struct Abilities {
     pub bandwidth: f64,
     /// Shared control lines for collectives ([`Device::lines`]).
     pub lines: bool,
+    /// Whoever has copied a long payload should write its lines back to memory, since its place is
+    /// filled again while they are still cached.
+    pub write_back: bool,
 }
 
 /// A way to carry packets. Not thread-safe: callers hold the library's lock.

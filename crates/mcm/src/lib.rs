@@ -67,6 +67,12 @@ impl Mcm {
         self.device.abilities().packet
     }
 
+    /// True when whoever has copied a long payload should write its lines back
+    /// ([`tern_device::Abilities::write_back`]).
+    pub fn write_back(&self) -> bool {
+        self.device.abilities().write_back
+    }
+
     /// Sends a packet as [`Device::copy_and_send`] does, on the device that reaches `peer`.
     #[inline]
     pub fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {

@@ -65,14 +65,14 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize, source: Source, tar
     unsafe { run(to, from, len) };
 }
 
-/// After `len` bytes at `from` have been read otherwise than by [`copy`]: what it does for
-/// [`Source::Peer`].
+/// After `len` bytes at `from` have been read otherwise than by [`copy`]: what it does for this
+/// source.
 ///
 /// # Safety
 /// The memory is mapped.
 #[inline]
-pub unsafe fn give_back(from: *const u8, len: usize) {
-    if len >= SHORT {
+pub unsafe fn give_back(from: *const u8, len: usize, source: Source) {
+    if source == Source::Peer && len >= SHORT {
         // SAFETY: the same contract.
         unsafe { (LOOPS.give_back)(from, len) };
     }

@@ -3,8 +3,8 @@
 use crate::bell::{self, Barrier};
 use crate::direct;
 use crate::reach::Reach;
-use crate::ring::{INLINE, Receiver, Sender};
-use crate::segment::{AREA, AREAS, Geometry, MAX_PROCESSES, Segment};
+use crate::ring::{INLINE, PACKET, Receiver, Sender};
+use crate::segment::{LARGE, AREA, AREAS, Geometry, MAX_PROCESSES, Segment};
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -54,11 +54,12 @@ impl Shm {
         let segment = Segment::map(fd, geometry)?;
         let abilities = Abilities {
             name: "shm",
-            packet: geometry.data / 4,
+            packet: (geometry.data / 4).min(PACKET),
             inline: INLINE,
             latency_ns: 100.0,
             bandwidth: 20.0,
             lines: true,
+            write_back: geometry.data < LARGE,
         };
         let reach = Reach::new(&segment, fd, me, true)?;
         Ok(Shm {

@@ -8,18 +8,21 @@
 //! zeros, and no position's turn repeats before 2^32 packets, so a ring needs no set-up: a
 //! sender may write before the receiver has started.
 
+mod area;
+
 use crate::bell;
 use crate::sync::{AtomicU32, Ordering};
+use area::{Area, LONG, UNIT};
 use std::cell::{Cell as Var, RefCell};
-use std::collections::VecDeque;
 use tern_device::{Header, Payload};
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
 /// Cells per ring: a power of two, so that positions may wrap. The model checker tries few.
 pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
-/// Data is handed out in units of a cache line.
-const UNIT: usize = 64;
+
+/// The largest payload of a packet, however large the data area is.
+pub const PACKET: usize = 64 << 10;
 
 /// A packet on its way.
 #[repr(C, align(128))]
@@ -56,12 +59,7 @@ pub struct Sender {
     next: Var<u32>,
     /// What the receiver was last seen to have taken.
     taken: Var<u32>,
-    /// Start of free data.
-    head: Var<usize>,
-    /// Start of data still in use; equal to `head` only when `used` is empty.
-    tail: Var<usize>,
-    /// (position, end of its data) of packets with data that the receiver has not taken.
-    used: RefCell<VecDeque<(u32, usize)>>,
+    area: RefCell<Area>,
     /// A packet was refused since [`Sender::want_room`].
     refused: Var<bool>,
 }
@@ -77,16 +75,14 @@ impl Sender {
             data_len,
             next: Var::new(0),
             taken: Var::new(0),
-            head: Var::new(0),
-            tail: Var::new(0),
-            used: RefCell::new(VecDeque::with_capacity(CELLS as usize)),
+            area: RefCell::new(Area::new(data_len, CELLS as usize)),
             refused: Var::new(false),
         }
     }
 
     /// The largest payload of one packet.
     pub fn packet(&self) -> usize {
-        self.data_len / 4
+        (self.data_len / 4).min(PACKET)
     }
 
     fn ring(&self) -> &Ring {
@@ -110,34 +106,27 @@ impl Sender {
         // there are ours again.
         let taken = self.ring().taken.cells.load(Ordering::Acquire);
         self.taken.set(taken);
-        let mut used = self.used.borrow_mut();
-        while let Some(&(position, end)) = used.front() {
-            if (taken.wrapping_sub(position) as i32) <= 0 {
-                break;
-            }
-            self.tail.set(end);
-            used.pop_front();
-        }
-        if used.is_empty() {
-            // Start over: the first lines of the area are the likeliest to be cached.
-            self.head.set(0);
-            self.tail.set(0);
-        }
+        self.area.borrow_mut().release(taken);
     }
 
-    /// Finds `len` contiguous bytes of data area; returns their offset.
-    fn find_data(&self, len: usize) -> Option<usize> {
-        let len = len.next_multiple_of(UNIT);
-        let (head, tail, empty) = (self.head.get(), self.tail.get(), self.used.borrow().is_empty());
-        if empty || head > tail {
-            if head + len <= self.data_len {
-                return Some(head);
-            }
-            // One unit stays free, so that a full area does not look like an empty one.
-            let room = if empty { self.data_len } else { tail.saturating_sub(UNIT) };
-            return (len <= room).then_some(0);
+    /// Lays `payload` out in the data area; returns its offset, `None` when there is no room.
+    fn put_data(&self, payload: &mut Payload<'_>, len: usize) -> Option<usize> {
+        let position = self.next.get();
+        let take = || self.area.borrow_mut().take(position, len);
+        let mut offset = take().or_else(|| {
+            self.refresh();
+            take()
+        })?;
+        if let Payload::Bytes(bytes) = payload
+            && len >= LONG
+        {
+            // As it lies in its lines at the sender: so it often does at the receiver, and a copy
+            // between like places is faster.
+            offset += bytes.as_ptr() as usize % UNIT;
         }
-        (head + len < tail).then_some(head)
+        // SAFETY: inside the area, and nobody else's until it is released.
+        payload.write_to(unsafe { std::slice::from_raw_parts_mut(self.data.add(offset), len) });
+        Some(offset)
     }
 
     /// Puts a packet into the ring; returns the payload bytes taken, `None` when it is full.
@@ -177,14 +166,7 @@ impl Sender {
                 let inline = std::slice::from_raw_parts_mut((&raw mut (*slot).inline).cast(), len);
                 payload.write_to(inline);
             } else {
-                let offset = self.find_data(len).or_else(|| {
-                    self.refresh();
-                    self.find_data(len)
-                })?;
-                payload.write_to(std::slice::from_raw_parts_mut(self.data.add(offset), len));
-                let end = offset + len.next_multiple_of(UNIT);
-                self.head.set(end);
-                self.used.borrow_mut().push_back((position, end));
+                let offset = self.put_data(&mut payload, len)?;
                 (*slot).offset = offset as u64;
             }
             (*slot).len = len as u32;

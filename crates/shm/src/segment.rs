@@ -72,6 +72,10 @@ impl Process {
     }
 }
 
+/// A data area of this size is larger than a core's own cache: when its lines are written again,
+/// the receiver no longer holds them, and so they are fast to write.
+pub const LARGE: usize = 2 << 20;
+
 /// Most processes on one node.
 pub const MAX_PROCESSES: u32 = 4096;
 
@@ -86,7 +90,8 @@ pub struct Geometry {
 impl Geometry {
     pub fn new(processes: u32, data: Option<usize>) -> Geometry {
         let data = data.unwrap_or(match processes {
-            0..=16 => 256 << 10,
+            0..=4 => LARGE,
+            5..=16 => 256 << 10,
             17..=64 => 64 << 10,
             _ => 16 << 10,
         });

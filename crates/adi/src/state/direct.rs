@@ -146,7 +146,7 @@ impl State {
                 *expected = room.min(size as usize);
             }
         }
-        self.absorb(request, payload);
+        self.absorb(request, payload, self.payload);
     }
 
     /// Copies the message that waits at its sender in `source`, if that is possible and better than

@@ -75,6 +75,7 @@ pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
         latency_ns: 1.0,
         bandwidth: 1.0,
         lines: false,
+        write_back: true,
     };
     (0..processes)
         .map(|me| Port { network: network.clone(), me, abilities: abilities.clone() })

@@ -150,7 +150,7 @@ fn hints_change_no_memory_and_touch_no_guard() {
     for len in 0..=PAGE {
         expect(to.bytes().as_mut_ptr(), len);
         // SAFETY: mapped.
-        unsafe { give_back(from.bytes()[PAGE - len..].as_ptr(), len) };
+        unsafe { give_back(from.bytes()[PAGE - len..].as_ptr(), len, Source::Peer) };
     }
     // Beyond the mapping prefetching is harmless.
     expect(to.bytes().as_mut_ptr().wrapping_add(PAGE - 1), PAGE);

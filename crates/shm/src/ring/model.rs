@@ -5,7 +5,8 @@
 //! shadow that loom does see: the sender writes it where it fills the payload, the receiver
 //! reads it while it holds the packet, and loom fails when the two are not ordered.
 
-use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken, UNIT};
+use super::area::UNIT;
+use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken};
 use crate::bell::{Barrier, Bell};
 use crate::sync::AtomicU32;
 use loom::cell::UnsafeCell;
