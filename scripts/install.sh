@@ -26,7 +26,7 @@ put 644 "$root/include/mpi.h" "$to/include/mpi.h"
 
 put 755 "$built/mpiexec" "$to/bin/mpiexec"
 ln -sfn mpiexec "$to/bin/mpirun"
-for program in tern-info tern-bench; do
+for program in tern-info tern-tune tern-bench; do
     if [ -x "$built/$program" ]; then
         put 755 "$built/$program" "$to/bin/$program"
     fi

@@ -4,12 +4,14 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
+use tern_tune::store::{self, COSTS_FILE};
+
 use crate::args::{Options, Program};
 use crate::bind;
 use crate::program::{self, Unusable};
 
 /// Variables that each rank gets anew.
-const OWN: [&str; 3] = [tern_pmi::TICKET, "TERN_RANK", "TERN_SIZE"];
+const OWN: [&str; 4] = [tern_pmi::TICKET, "TERN_RANK", "TERN_SIZE", COSTS_FILE];
 
 /// A job to start.
 pub struct Plan {
@@ -23,6 +25,8 @@ pub struct Plan {
     pub usable: usize,
     /// The cores of each rank, if bound.
     pub bound: Option<Vec<Vec<usize>>>,
+    /// The variable that names the file with this machine's costs.
+    pub costs: Option<CString>,
     /// Settings that were warned of.
     pub warned: Vec<String>,
     /// See [`Options`].
@@ -65,12 +69,14 @@ impl Plan {
             .flat_map(|(number, program)| (0..program.count).map(move |_| number))
             .collect();
         let mut cores = tern_node::affinity();
+        let costs = costs(&cores, ranks.len());
         if options.bind != crate::args::Bind::None && ranks.len() <= cores.len() && ranks.len() > 1
         {
             cores = tern_node::topology::by_closeness(&cores);
         }
         Ok(Plan {
             bound: bind::shares(options.bind, ranks.len(), &cores),
+            costs,
             programs,
             ranks,
             cores,
@@ -82,6 +88,16 @@ impl Plan {
             verbose: options.verbose,
         })
     }
+}
+
+/// The variable for the ranks, if there are several and the user wants measured costs. On a
+/// machine that is not known yet, they are measured now.
+fn costs(cores: &[usize], ranks: usize) -> Option<CString> {
+    if ranks < 2 || tern_settings::COSTS.get() != "auto" || tern_node::usable_cores() < 2 {
+        return None;
+    }
+    let file = store::provide(cores)?;
+    Some(entry(OsStr::new(COSTS_FILE), file.as_os_str()))
 }
 
 fn planned(program: &Program, global: &[(OsString, OsString)]) -> Result<Planned, Unusable> {

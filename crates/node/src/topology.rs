@@ -32,6 +32,41 @@ fn closeness(system: &Path, cores: &[usize]) -> Vec<usize> {
     keyed.into_iter().map(|(_, _, core)| core).collect()
 }
 
+/// The hardware threads around one, itself among them where the kernel tells; empty where not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Neighbours {
+    /// Those of the same processor core.
+    pub siblings: Vec<usize>,
+    /// Those that share its last cache.
+    pub cache: Vec<usize>,
+    /// Those of the same NUMA node.
+    pub node: Vec<usize>,
+}
+
+impl Neighbours {
+    /// Those around this hardware thread. Reads about ten small files, fewer on small machines.
+    pub fn of(core: usize) -> Neighbours {
+        Neighbours::read(Path::new(SYSTEM), core)
+    }
+
+    fn read(system: &Path, core: usize) -> Neighbours {
+        let list = |index: usize| {
+            let file = cpu(system, core).join(format!("cache/index{index}/shared_cpu_list"));
+            Some(parse_list(&read(&file)?))
+        };
+        let online = read(&system.join("node/online")).unwrap_or_default();
+        let mut nodes = parse_list(&online).into_iter().map(|number| {
+            let file = system.join(format!("node/node{number}/cpulist"));
+            read(&file).map_or(Vec::new(), |text| parse_list(&text))
+        });
+        Neighbours {
+            siblings: siblings(system, core),
+            cache: (0..).map_while(list).last().unwrap_or_default(),
+            node: nodes.find(|node| node.contains(&core)).unwrap_or_default(),
+        }
+    }
+}
+
 /// A NUMA node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumaNode {
@@ -258,6 +293,25 @@ mod tests {
         assert_eq!(machine.nodes[1].cores, [1, 3, 5, 7]);
         assert_eq!(machine.nodes[1].memory, Some(1 << 20));
         std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn neighbours_are_those_who_share() {
+        let root = machine("neighbours");
+        for thread in 0..8 {
+            let node = thread % 2;
+            let dir = root.join(format!("cpu/cpu{thread}/cache/index1"));
+            std::fs::create_dir_all(&dir).unwrap();
+            let list = format!("{node},{},{},{}\n", node + 2, node + 4, node + 6);
+            std::fs::write(dir.join("shared_cpu_list"), list).unwrap();
+        }
+        let around = Neighbours::read(&root, 3);
+        assert_eq!(around.siblings, [3, 7]);
+        assert_eq!(around.cache, [1, 3, 5, 7]);
+        assert_eq!(around.node, [1, 3, 5, 7]);
+        std::fs::remove_dir_all(root).unwrap();
+        let nowhere = Neighbours::read(Path::new("/nonexistent"), 0);
+        assert_eq!(nowhere, Neighbours::default());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Once;
 use crate::ALL;
 
 /// Names that mpiexec sets for the processes that it starts.
-const INTERNAL: [&str; 3] = ["TERN_LAUNCH", "TERN_RANK", "TERN_SIZE"];
+const INTERNAL: [&str; 4] = ["TERN_LAUNCH", "TERN_RANK", "TERN_SIZE", "TERN_COSTS_FILE"];
 /// Start of the names that tests use.
 const TEST: &str = "TERN_TEST";
 

@@ -153,7 +153,7 @@ fn curve(points: &[(u64, f64)]) -> Curve {
 
 impl Pace {
     /// The same between cores that are further apart.
-    fn further(&self, factor: f64) -> Pace {
+    pub(crate) fn further(&self, factor: f64) -> Pace {
         Pace {
             packet: self.packet * factor,
             movers: self

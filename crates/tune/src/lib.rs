@@ -4,14 +4,25 @@
 //! caches. [`choose`] is a pure function of costs and a [`Situation`]; [`Chooser`] remembers its
 //! answers in a table, so that the path of a message pays one load.
 
+mod calibrate;
 mod choose;
 mod costs;
 mod curve;
 mod defaults;
+mod explain;
+mod machine;
+mod place;
+pub mod store;
 mod table;
+mod text;
 
+pub use calibrate::{Calibration, calibrate};
 pub use choose::{By, Choice, Situation, Stage, Transfer, choose};
 pub use costs::{Costs, Mover, Pace, Placement, Warmth};
 pub use curve::Curve;
+pub use explain::{Facts, explain};
+pub use machine::Machine;
+pub use place::placements;
+pub use store::load;
 pub use table::Chooser;
 pub use tern_settings::Mechanism;

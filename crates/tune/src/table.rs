@@ -28,7 +28,7 @@ pub struct Chooser {
 impl Chooser {
     /// The chooser that TERN_COSTS and TERN_MECHANISM ask for.
     pub fn from_settings() -> Chooser {
-        Chooser::new(Costs::default, tern_settings::MECHANISM.get())
+        Chooser::new(crate::load, tern_settings::MECHANISM.get())
     }
 
     /// A chooser that gets its costs from `load` at the first choice, and uses the mechanism that

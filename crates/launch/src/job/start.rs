@@ -90,6 +90,7 @@ impl<'a> Job<'a> {
             .env
             .iter()
             .chain(&own)
+            .chain(&self.plan.costs)
             .map(CString::as_c_str)
             .collect();
         let mut fds: Vec<(RawFd, RawFd)> = Vec::with_capacity(5);

@@ -1,0 +1,190 @@
+//! The memory that the two measuring processes and their parent share.
+
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags};
+
+use super::{LARGEST, MOVERS, SIZES};
+
+/// Cells of the ring.
+pub(super) const CELLS: usize = 8;
+/// Bytes of a part in it.
+pub(super) const PART: usize = 32 << 10;
+
+/// Bytes of a cache line, or less.
+pub(super) const LINE: usize = 64;
+
+/// A word with a cache line, and the one that processors fetch beside it, of its own.
+#[repr(C, align(128))]
+pub(super) struct Line(pub AtomicU64);
+
+/// The words. All begin as zeros.
+#[repr(C, align(4096))]
+pub(super) struct Words {
+    /// How many steps the sender and the receiver have taken.
+    pub steps: [Line; 2],
+    /// The two directions of a ping-pong.
+    pub balls: [Line; 2],
+    /// The next chunk of a message that both copy.
+    pub claim: Line,
+    /// Raised when the sender has copied its last chunk.
+    pub done: Line,
+    /// Raised when the time is over.
+    pub stop: Line,
+    /// Process number of the sender, and where its private buffer is.
+    pub sender: [AtomicU64; 2],
+    /// Where the receiver's private buffer is, and its process number.
+    pub receiver: [AtomicU64; 2],
+    /// How many parts were put into each cell of the ring.
+    pub filled: [Line; CELLS],
+    /// How many parts were taken.
+    pub taken: Line,
+    /// Nanoseconds as the bits of a float; 0 for what was not measured.
+    moves: [[[AtomicU64; SIZES.len()]; 2]; MOVERS.len()],
+    packet: AtomicU64,
+    piece: AtomicU64,
+    kernel_piece: AtomicU64,
+    /// Raised by a process that lost its core to others.
+    pub lost: AtomicU64,
+}
+
+#[repr(C, align(4096))]
+struct Layout {
+    words: Words,
+    ring: [u8; CELLS * PART],
+    source: [u8; LARGEST],
+    target: [u8; LARGEST],
+}
+
+/// What one run has found, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// By number in [`MOVERS`], warmth, and number in [`SIZES`].
+    pub moves: [[[Option<f64>; SIZES.len()]; 2]; MOVERS.len()],
+    /// A cache line from one core to the other.
+    pub packet: Option<f64>,
+    /// More for each piece, in user space and in the kernel.
+    pub piece: Option<f64>,
+    pub kernel_piece: Option<f64>,
+    /// The processes lost their cores now and then.
+    pub busy: bool,
+}
+
+impl Found {
+    /// The median of each figure over those rounds that have it.
+    pub fn median(rounds: &[Found]) -> Found {
+        let figure = |of: &dyn Fn(&Found) -> Option<f64>| {
+            let mut all: Vec<f64> = rounds.iter().filter_map(of).collect();
+            all.sort_unstable_by(f64::total_cmp);
+            all.get(all.len() / 2).copied()
+        };
+        let mut median = Found {
+            packet: figure(&|found| found.packet),
+            piece: figure(&|found| found.piece),
+            kernel_piece: figure(&|found| found.kernel_piece),
+            busy: rounds.iter().filter(|found| found.busy).count() * 2 > rounds.len(),
+            ..Found::default()
+        };
+        for (mover, warmths) in median.moves.iter_mut().enumerate() {
+            for (warmth, sizes) in warmths.iter_mut().enumerate() {
+                for (size, ns) in sizes.iter_mut().enumerate() {
+                    *ns = figure(&|found| found.moves[mover][warmth][size]);
+                }
+            }
+        }
+        median
+    }
+}
+
+/// The mapping.
+pub(super) struct Arena(*mut Layout);
+
+impl Arena {
+    pub fn new() -> rustix::io::Result<Arena> {
+        // SAFETY: a new mapping.
+        let at = unsafe {
+            rustix::mm::mmap_anonymous(
+                std::ptr::null_mut(),
+                size_of::<Layout>(),
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+            )?
+        };
+        Ok(Arena(at.cast()))
+    }
+
+    pub fn words(&self) -> &Words {
+        // SAFETY: mapped while self lives; zeros are valid words; all of them are atomic.
+        unsafe { &(*self.0).words }
+    }
+
+    /// `CELLS` parts of `PART` bytes.
+    pub fn ring(&self) -> *mut u8 {
+        self.0.wrapping_byte_add(offset_of!(Layout, ring)).cast()
+    }
+
+    /// The sender's shared buffer.
+    pub fn source(&self) -> *mut u8 {
+        self.0.wrapping_byte_add(offset_of!(Layout, source)).cast()
+    }
+
+    /// The receiver's shared buffer.
+    pub fn target(&self) -> *mut u8 {
+        self.0.wrapping_byte_add(offset_of!(Layout, target)).cast()
+    }
+
+    /// Has every page mapped into this process: a fork leaves shared pages to be found anew.
+    pub fn touch(&self) {
+        for offset in (0..size_of::<Layout>()).step_by(4096) {
+            let byte = self.0.wrapping_byte_add(offset).cast::<AtomicU8>();
+            // SAFETY: inside the mapping; what is there is left as it is.
+            unsafe { (*byte).fetch_or(0, Ordering::Relaxed) };
+        }
+    }
+
+    pub fn found(&self) -> Found {
+        let words = self.words();
+        let read = |word: &AtomicU64| match word.load(Ordering::Relaxed) {
+            0 => None,
+            bits => Some(f64::from_bits(bits)),
+        };
+        let moves = words.moves.each_ref();
+        Found {
+            moves: moves.map(|two| two.each_ref().map(|sizes| sizes.each_ref().map(read))),
+            packet: read(&words.packet),
+            piece: read(&words.piece),
+            kernel_piece: read(&words.kernel_piece),
+            busy: words.lost.load(Ordering::Relaxed) != 0,
+        }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping, which nothing borrows any more.
+        let _ = unsafe { rustix::mm::munmap(self.0.cast(), size_of::<Layout>()) };
+    }
+}
+
+impl Words {
+    pub fn set_move(&self, mover: usize, warmth: usize, size: usize, ns: f64) {
+        store(&self.moves[mover][warmth][size], ns);
+    }
+
+    pub fn set_packet(&self, ns: f64) {
+        store(&self.packet, ns);
+    }
+
+    pub fn set_pieces(&self, user: f64, kernel: Option<f64>) {
+        store(&self.piece, user);
+        if let Some(ns) = kernel {
+            store(&self.kernel_piece, ns);
+        }
+    }
+}
+
+/// Relaxed: the parent reads after the process has ended.
+fn store(word: &AtomicU64, ns: f64) {
+    word.store(ns.max(f64::MIN_POSITIVE).to_bits(), Ordering::Relaxed);
+}

@@ -1,0 +1,183 @@
+//! The measuring process that receives, and takes the times.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Instant;
+
+use super::arena::{CELLS, LINE, PART};
+use super::roles::{
+    CHUNK, Experiment, KERNEL_CHUNK, Process, TURNS, clock_cost, copy, experiments, flush, io,
+    quickest, take, times,
+};
+use crate::{Mover, Warmth};
+
+/// Takes the times of all experiments.
+pub(super) fn run(own: &mut Process<'_>) {
+    let words = own.arena.words();
+    // SAFETY: asks for nothing but leave for the other process to write to this one's memory.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
+    words.receiver[0].store(u64::from(std::process::id()), Relaxed);
+    words.receiver[1].store(own.private as u64, Relaxed);
+    own.together(1);
+    pong(own);
+    let clock = clock_cost();
+    for experiment in experiments() {
+        // The best with the target read before, and without.
+        let mut best = [f64::INFINITY; 2];
+        for time in 0..times(&experiment) {
+            let reads = time % 2;
+            let taken = receive(own, &experiment, reads == 1);
+            if words.stop.0.load(Relaxed) != 0 {
+                return;
+            }
+            // The first two are warm-ups.
+            if let (Some(ns), 2..) = (taken, time) {
+                best[reads] = best[reads].min((ns - clock).max(0.0));
+            }
+        }
+        let ns = (best[0] + best[1]) / 2.0;
+        if ns.is_finite() {
+            words.set_move(
+                experiment.number,
+                experiment.warmth as usize,
+                experiment.size_number,
+                ns,
+            );
+        }
+    }
+    pieces(own);
+    own.together(1);
+}
+
+/// The receiver's part of one experiment: nanoseconds, `None` if it failed or the time is over.
+///
+/// A program reads what it has received, and then its core holds the lines of the buffer; that
+/// hinders a sender who writes there. A program that only passes buffers on does not. So it is
+/// measured both ways.
+fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Option<f64> {
+    let (arena, size) = (own.arena, experiment.size);
+    let target = match experiment.mover {
+        Mover::MappedBoth => arena.target(),
+        _ => own.private,
+    };
+    if experiment.warmth == Warmth::Cold {
+        flush(target, size);
+    } else if reads {
+        for at in (0..size).step_by(LINE) {
+            // SAFETY: inside the buffer, which nobody writes to now.
+            unsafe { target.add(at).read_volatile() };
+        }
+    }
+    own.together(1);
+    let words = arena.words();
+    if words.stop.0.load(Relaxed) != 0 {
+        return None;
+    }
+    let [pid, at_sender] = words.sender.each_ref().map(|word| word.load(Relaxed));
+    let read = |at: usize, len: usize| {
+        let local = io(target.wrapping_add(at), len);
+        let remote = io((at_sender as usize + at) as *mut u8, len);
+        // SAFETY: writes to memory of this process only, inside the buffer.
+        let moved = unsafe { libc::process_vm_readv(pid as libc::pid_t, &local, 1, &remote, 1, 0) };
+        moved == len as isize
+    };
+    let begin = Instant::now();
+    let moved = match experiment.mover {
+        Mover::Mapped => {
+            // SAFETY: inside both buffers; the sender has filled its one (`together`).
+            unsafe { copy(arena.source(), target, size) };
+            true
+        }
+        Mover::MappedBoth => {
+            own.share(size, CHUNK, |at, len| {
+                // SAFETY: inside both buffers; each chunk is claimed once.
+                unsafe { copy(arena.source().add(at), target.add(at), len) };
+                true
+            });
+            // Acquire: pairs with the release in `send`.
+            own.until(|| words.done.0.load(Acquire) == own.step);
+            true
+        }
+        Mover::Cma => read(0, size),
+        Mover::CmaBoth => {
+            let mut moved = true;
+            own.share(size, KERNEL_CHUNK, |at, len| {
+                moved = read(at, len);
+                moved
+            });
+            // Acquire: as above.
+            own.until(|| words.done.0.load(Acquire) == own.step);
+            moved
+        }
+        Mover::Eager | Mover::Pipe => {
+            for (part, at) in (0..size).step_by(PART).enumerate() {
+                let cell = part % CELLS;
+                // Acquire: pairs with the release in `send`.
+                own.until(|| words.filled[cell].0.load(Acquire) == own.turn(part + 1));
+                // SAFETY: inside the cell and the buffer.
+                unsafe {
+                    take(
+                        arena.ring().add(cell * PART),
+                        target.add(at),
+                        PART.min(size - at),
+                    )
+                };
+                // Release: pairs with the acquire in `send`.
+                words.taken.0.store(own.turn(part + 1), Release);
+            }
+            true
+        }
+    };
+    let took = begin.elapsed().as_nanos() as f64;
+    own.together(1);
+    moved.then_some(took)
+}
+
+/// The receiver's side of it.
+fn pong(own: &mut Process<'_>) {
+    let [there, back] = &own.arena.words().balls;
+    for turn in 1..=TURNS {
+        // Acquire and release: pair with those in `ping`.
+        own.until(|| there.0.load(Acquire) >= turn);
+        back.0.store(turn, Release);
+    }
+}
+
+/// What pieces cost more than the same bytes in one.
+fn pieces(own: &mut Process<'_>) {
+    const PIECE: usize = 64;
+    const STRIDE: usize = 256;
+    const COUNT: usize = 1024;
+    let (from, to) = (own.arena.source(), own.private);
+    // SAFETY: inside both buffers.
+    let strided = quickest(|| unsafe {
+        for piece in 0..COUNT {
+            copy(from.add(piece * STRIDE), to.add(piece * PIECE), PIECE);
+        }
+    });
+    // SAFETY: as above.
+    let dense = quickest(|| unsafe { copy(from, to, COUNT * PIECE) });
+    let words = own.arena.words();
+    let [pid, at_sender] = words.sender.each_ref().map(|word| word.load(Relaxed));
+    let remote: [libc::iovec; 64] =
+        std::array::from_fn(|piece| io((at_sender as usize + piece * 4096) as *mut u8, 1024));
+    let mut moved = true;
+    let mut read = |runs: &[libc::iovec]| {
+        let total = runs.iter().map(|run| run.iov_len).sum();
+        let local = io(to, total);
+        quickest(|| {
+            // SAFETY: writes to memory of this process only, inside the buffer.
+            let got = unsafe {
+                let (pid, runs_len) = (pid as libc::pid_t, runs.len() as libc::c_ulong);
+                libc::process_vm_readv(pid, &local, 1, runs.as_ptr(), runs_len, 0)
+            };
+            moved &= got == total as isize;
+        })
+    };
+    let many = read(&remote);
+    let one = read(&[io(at_sender as *mut u8, 64 << 10)]);
+    let each = |more: f64, count: usize| (more / count as f64).max(0.0);
+    words.set_pieces(
+        each(strided - dense, COUNT),
+        moved.then(|| each(many - one, remote.len())),
+    );
+}

@@ -1,0 +1,116 @@
+//! The measuring process that sends.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Instant;
+
+use super::arena::{CELLS, PART};
+use super::roles::{
+    CHUNK, Experiment, KERNEL_CHUNK, Process, TURNS, clock_cost, copy, experiments, flush, io,
+    times,
+};
+use crate::{Mover, Warmth};
+
+/// Prepares its buffer, helps where both work, and looks at the clock.
+pub(super) fn run(own: &mut Process<'_>) {
+    let words = own.arena.words();
+    // SAFETY: asks for nothing but leave for the other process to read this one's memory.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
+    words.sender[0].store(u64::from(std::process::id()), Relaxed);
+    words.sender[1].store(own.private as u64, Relaxed);
+    own.together(0);
+    ping(own);
+    for experiment in experiments() {
+        for time in 0..times(&experiment) {
+            if own.begin.elapsed() > own.budget {
+                words.stop.0.store(1, Relaxed);
+            }
+            send(own, &experiment, time as u8);
+            if words.stop.0.load(Relaxed) != 0 {
+                return;
+            }
+        }
+    }
+    own.together(0);
+}
+
+/// The sender's part of one experiment.
+fn send(own: &mut Process<'_>, experiment: &Experiment, fill: u8) {
+    let (arena, size) = (own.arena, experiment.size);
+    let source = match Process::is_shared(experiment.mover) {
+        true => arena.source(),
+        false => own.private,
+    };
+    // SAFETY: the buffer has LARGEST bytes, and the receiver does not look yet.
+    unsafe { source.write_bytes(fill, size) };
+    if experiment.warmth == Warmth::Cold {
+        flush(source, size);
+    }
+    let words = arena.words();
+    words.claim.0.store(0, Relaxed);
+    own.together(0);
+    // Everything that the receiver had prepared is known from here on.
+    if words.stop.0.load(Relaxed) != 0 {
+        return;
+    }
+    match experiment.mover {
+        Mover::MappedBoth => {
+            own.share(size, CHUNK, |at, len| {
+                // SAFETY: inside both buffers; each chunk is claimed once.
+                unsafe { copy(source.add(at), arena.target().add(at), len) };
+                true
+            });
+            // Release: pairs with the acquire in `receive`.
+            words.done.0.store(own.step, Release);
+        }
+        Mover::CmaBoth => {
+            let [pid, at_receiver] = words.receiver.each_ref().map(|word| word.load(Relaxed));
+            own.share(size, KERNEL_CHUNK, |at, len| {
+                let local = io(source.wrapping_add(at), len);
+                let remote = io((at_receiver as usize + at) as *mut u8, len);
+                // SAFETY: reads memory of this process only; writes to the receiver's buffer.
+                let moved = unsafe {
+                    libc::process_vm_writev(pid as libc::pid_t, &local, 1, &remote, 1, 0)
+                };
+                moved == len as isize
+            });
+            // Release: as above.
+            words.done.0.store(own.step, Release);
+        }
+        Mover::Eager | Mover::Pipe => {
+            let taken = || words.taken.0.load(Acquire).saturating_sub(own.turn(0));
+            for (part, at) in (0..size).step_by(PART).enumerate() {
+                let cell = part % CELLS;
+                // Acquire (`taken`): pairs with the release in `receive`; the cell is free again.
+                own.until(|| part < CELLS + taken() as usize);
+                // SAFETY: inside the buffer and the cell.
+                unsafe {
+                    copy(
+                        source.add(at),
+                        arena.ring().add(cell * PART),
+                        PART.min(size - at),
+                    )
+                };
+                // Release: pairs with the acquire in `receive`.
+                words.filled[cell].0.store(own.turn(part + 1), Release);
+            }
+        }
+        Mover::Mapped | Mover::Cma => {}
+    }
+    // The buffers and counters are the receiver's until it has done with them.
+    own.together(0);
+}
+
+/// The sender's side of the ping-pong.
+fn ping(own: &mut Process<'_>) {
+    let [there, back] = &own.arena.words().balls;
+    let mut best = f64::INFINITY;
+    for turn in 1..=TURNS {
+        let begin = Instant::now();
+        // Release and acquire: pair with those in `pong`.
+        there.0.store(turn, Release);
+        own.until(|| back.0.load(Acquire) >= turn);
+        best = best.min(begin.elapsed().as_nanos() as f64);
+    }
+    let one_way = (best - clock_cost()) / 2.0;
+    own.arena.words().set_packet(one_way.max(1.0));
+}

@@ -1,0 +1,217 @@
+//! tern-tune: measures thoroughly what it costs to move bytes on this machine, and shows it.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tern_tune::{Costs, Facts, Machine, Mechanism, Mover, Placement, Warmth, explain, store};
+
+const HELP: &str = "\
+Measures what it costs to move messages between the cores of this machine, and keeps the result for
+later jobs. mpiexec does the same in a tenth of a second on a machine that it does not know; this
+takes longer and is exact. Run it while the machine is quiet, on the cores of the jobs (taskset).
+
+  tern-tune [options]
+
+  --rounds N      measure N times and take medians [20]
+  --output FILE   write to this file instead, for TERN_COSTS=FILE
+  --show          measure nothing: show what is known
+  --explain       show also what Tern chooses for each size, and why
+  --version       version of Tern
+  --help          this
+";
+
+/// What the command line asks for.
+struct Options {
+    rounds: u32,
+    output: Option<PathBuf>,
+    show: bool,
+    explain: bool,
+}
+
+fn main() {
+    let code = match options(std::env::args().skip(1)) {
+        Ok(Some(options)) => match run(&options) {
+            Ok(text) => print(&text),
+            Err(why) => fail(&why, 1),
+        },
+        Ok(None) => 0,
+        Err(why) => fail(&format!("{why}; tern-tune --help"), 2),
+    };
+    std::process::exit(code)
+}
+
+fn fail(why: &str, code: i32) -> i32 {
+    eprintln!("tern-tune: {why}");
+    code
+}
+
+fn print(text: &str) -> i32 {
+    i32::from(std::io::stdout().write_all(text.as_bytes()).is_err())
+}
+
+/// `None` if the question was answered already.
+fn options(mut args: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
+    let mut options = Options {
+        rounds: 20,
+        output: None,
+        show: false,
+        explain: false,
+    };
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--rounds" => {
+                let text = value()?;
+                let rounds = text
+                    .parse()
+                    .ok()
+                    .filter(|rounds| (1..=10_000).contains(rounds));
+                options.rounds = rounds.ok_or(format!("{text} is not between 1 and 10000"))?;
+            }
+            "--output" => options.output = Some(value()?.into()),
+            "--show" => options.show = true,
+            "--explain" => options.explain = true,
+            "--help" | "-h" => {
+                print(HELP);
+                return Ok(None);
+            }
+            "--version" | "-V" => {
+                print(&format!("tern-tune (Tern) {}\n", env!("CARGO_PKG_VERSION")));
+                return Ok(None);
+            }
+            _ => return Err(format!("{arg} is not known")),
+        }
+    }
+    Ok(Some(options))
+}
+
+/// What is to be printed.
+fn run(options: &Options) -> Result<String, String> {
+    let cores = tern_node::affinity();
+    let machine = Machine::new(&cores);
+    let stored = store::directory().map(|directory| directory.join(machine.file()));
+    let file = options.output.clone().or(stored);
+    let mut text = format!("{machine}\n");
+    let costs = match options.show {
+        true => show(file, &mut text)?,
+        false => measure(&machine, &cores, options.rounds, file, &mut text)?,
+    };
+    for placement in tern_tune::placements(&cores) {
+        table(&mut text, &costs, placement);
+        if options.explain {
+            let _ = write!(text, "\n{}", explain(&costs, &facts(placement)));
+        }
+    }
+    figures(&mut text, &costs);
+    Ok(text)
+}
+
+/// What is known already.
+fn show(file: Option<PathBuf>, text: &mut String) -> Result<Costs, String> {
+    match file {
+        Some(file) if file.exists() => {
+            let _ = writeln!(text, "from {}", file.display());
+            let costs = store::read(&file)?;
+            let _ = writeln!(text, "{}", costs.origin);
+            Ok(costs)
+        }
+        _ => {
+            text.push_str("not measured yet; by default Tern reckons with these\n");
+            Ok(Costs::default())
+        }
+    }
+}
+
+fn measure(
+    machine: &Machine,
+    cores: &[usize],
+    rounds: u32,
+    file: Option<PathBuf>,
+    text: &mut String,
+) -> Result<Costs, String> {
+    // Time enough for all that there is to measure.
+    let budget = Duration::from_secs(3);
+    let found = store::measure(machine, cores, budget, rounds)
+        .map_err(|why| format!("nothing can be measured here: {why}"))?;
+    if found.busy {
+        text.push_str("the machine was busy; measure again when it is quiet\n");
+    }
+    for gap in &found.gaps {
+        let _ = writeln!(text, "{gap}; that stays as by default");
+    }
+    match file {
+        Some(file) => match store::write(&file, &found.costs) {
+            Ok(()) => {
+                let _ = writeln!(text, "written to {}", file.display());
+            }
+            Err(error) => return Err(format!("{}: {error}", file.display())),
+        },
+        None => text.push_str("not kept: neither XDG_CACHE_HOME nor HOME is set\n"),
+    }
+    Ok(found.costs)
+}
+
+/// Microseconds and GB/s by size and mover.
+fn table(text: &mut String, costs: &Costs, placement: Placement) {
+    let pace = costs.pace(placement);
+    for (warmth, state) in [(Warmth::Warm, "in cache"), (Warmth::Cold, "off cache")] {
+        let _ = write!(
+            text,
+            "\nCores of the same {}, {state}: microseconds (GB/s). A packet takes {:.2}.\n{:>8}",
+            placement.name(),
+            pace.packet / 1e3,
+            "size"
+        );
+        let movers = Mover::ALL
+            .into_iter()
+            .filter(|mover| *mover != Mover::Eager);
+        for mover in movers.clone() {
+            let _ = write!(text, "{:>17}", mover.name());
+        }
+        text.push('\n');
+        for size in (8..=22).step_by(2).map(|log| 1u64 << log) {
+            let _ = write!(text, "{size:>8}");
+            for mover in movers.clone() {
+                let ns = pace.at(mover, warmth, size);
+                let rate = size as f64 / ns.max(f64::MIN_POSITIVE);
+                let _ = write!(text, "{:>17}", format!("{:.2} ({rate:.1})", ns / 1e3));
+            }
+            text.push('\n');
+        }
+    }
+}
+
+/// The figures that no table has.
+fn figures(text: &mut String, costs: &Costs) {
+    let _ = write!(
+        text,
+        "\nMore for each piece of a message: {:.0} ns, {:.0} ns by the kernel\n",
+        costs.piece, costs.kernel_piece
+    );
+    for (name, size) in [("64 KiB", 1 << 16), ("1 MiB", 1 << 20)] {
+        let _ = write!(
+            text,
+            "To share a private buffer of {name}: {:.0} us, pays after ",
+            costs.promote.at(size) / 1e3
+        );
+        let _ = match costs.uses_to_promote(Placement::Cache, size, true) {
+            Some(uses) => writeln!(text, "{uses} uses"),
+            None => writeln!(text, "no number of uses"),
+        };
+    }
+}
+
+/// Two processes that may do anything.
+fn facts(placement: Placement) -> Facts {
+    Facts {
+        placement,
+        crowded: false,
+        push: true,
+        pull: true,
+        eager_limit: tern_settings::EAGER_LIMIT.get().unwrap_or(64 << 10),
+        publish_from: 1,
+        asked: Mechanism::Auto,
+    }
+}

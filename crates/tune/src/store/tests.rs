@@ -1,0 +1,163 @@
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+
+/// A directory that is removed when dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("tern-tune-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::set_permissions(&self.0, std::fs::Permissions::from_mode(0o700));
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn named(name: &str) -> Costs {
+    Costs {
+        origin: name.into(),
+        ..Costs::default()
+    }
+}
+
+fn files(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_directory_follows_the_base_directory_rules() {
+    let with = |variables: &'static [(&str, &str)]| {
+        directory_in(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    };
+    let both = with(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]);
+    assert_eq!(both, Some("/x/tern".into()));
+    assert_eq!(with(&[("HOME", "/h")]), Some("/h/.cache/tern".into()));
+    let relative = with(&[("XDG_CACHE_HOME", "x"), ("HOME", "/h")]);
+    assert_eq!(relative, Some("/h/.cache/tern".into()));
+    assert_eq!(with(&[]), None);
+}
+
+#[test]
+fn a_file_is_written_whole_or_not_at_all() {
+    let scratch = Scratch::new("whole");
+    let file = scratch.0.join("deep/down/costs");
+    write(&file, &named("one")).unwrap();
+    write(&file, &named("two")).unwrap();
+    assert_eq!(read(&file).unwrap().origin, "two");
+    assert_eq!(files(file.parent().unwrap()), ["costs"]);
+    // A directory stands where the file should go: nothing is left beside it.
+    let taken = scratch.0.join("taken");
+    std::fs::create_dir_all(taken.join("by")).unwrap();
+    assert!(write(&taken, &named("three")).is_err());
+    assert_eq!(files(&scratch.0), ["deep", "taken"]);
+}
+
+#[test]
+fn writers_at_once_do_not_mix() {
+    let scratch = Scratch::new("mix");
+    let file = scratch.0.join("costs");
+    write(&file, &named("first")).unwrap();
+    // Threads share a process number, so they take turns at writing; readers do not.
+    let turn = std::sync::Mutex::new(());
+    std::thread::scope(|scope| {
+        for name in ["a", "b"] {
+            let (file, turn) = (&file, &turn);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    let _turn = turn.lock();
+                    write(file, &named(name)).unwrap();
+                }
+            });
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    read(file).unwrap();
+                }
+            });
+        }
+    });
+    assert!(["a", "b"].contains(&&*read(&file).unwrap().origin));
+}
+
+#[test]
+fn a_known_machine_is_not_measured() {
+    let scratch = Scratch::new("known");
+    let cores = tern_node::affinity();
+    let file = scratch.0.join(Machine::new(&cores).file());
+    let spoilt = "tern-costs 1\nnonsense\n";
+    std::fs::write(&file, spoilt).unwrap();
+    assert!(!is_good(&file));
+    write(&file, &named("a test")).unwrap();
+    assert_eq!(provide_in(&scratch.0, &cores, BUDGET), Some(file.clone()));
+    assert_eq!(read(&file).unwrap().origin, "a test");
+    // Not even locked.
+    assert_eq!(files(&scratch.0).len(), 1);
+}
+
+#[test]
+fn what_a_busy_machine_gave_is_used_for_an_hour() {
+    let scratch = Scratch::new("busy");
+    let file = scratch.0.join("costs");
+    write(&file, &named(&format!("measured {BUSY}: x"))).unwrap();
+    assert!(is_good(&file));
+    let opened = std::fs::File::options().write(true).open(&file).unwrap();
+    let long_ago = std::time::SystemTime::now() - SECOND_TRY * 2;
+    opened.set_modified(long_ago).unwrap();
+    assert!(!is_good(&file));
+    write(&file, &named("measured while it was quiet: x")).unwrap();
+    let opened = std::fs::File::options().write(true).open(&file).unwrap();
+    opened.set_modified(long_ago).unwrap();
+    assert!(is_good(&file));
+}
+
+#[test]
+fn while_another_measures_the_defaults_do() {
+    let scratch = Scratch::new("lock");
+    let held = lock(&scratch.0).unwrap();
+    assert!(held.is_some());
+    assert_eq!(provide_in(&scratch.0, &tern_node::affinity(), BUDGET), None);
+    drop(held);
+    assert!(lock(&scratch.0).unwrap().is_some());
+}
+
+#[test]
+fn what_cannot_be_stored_is_kept_in_memory() {
+    let file = keep(&named("memory")).unwrap();
+    assert_eq!(read(&file).unwrap().origin, "memory");
+}
+
+#[test]
+fn the_setting_decides() {
+    let scratch = Scratch::new("setting");
+    let file = scratch.0.join("costs");
+    write(&file, &named("stored")).unwrap();
+    let origin = |setting: &str, told| load_from(setting, told).map(|costs| costs.origin);
+    let default = Costs::default().origin;
+    assert_eq!(origin("default", Some(&file)), Ok(default.clone()));
+    assert_eq!(origin("auto", Some(&file)), Ok("stored".into()));
+    assert_eq!(origin("auto", None), Ok(default.clone()));
+    let gone = scratch.0.join("gone");
+    assert_eq!(origin("auto", Some(&gone)), Ok(default));
+    assert_eq!(origin(file.to_str().unwrap(), None), Ok("stored".into()));
+    let wrong = origin(gone.to_str().unwrap(), Some(&file)).unwrap_err();
+    assert!(wrong.contains("gone: No such file"), "{wrong}");
+    std::fs::write(&file, "tern-costs 1\nwake -3\n").unwrap();
+    let wrong = origin(file.to_str().unwrap(), None).unwrap_err();
+    assert!(
+        wrong.ends_with("costs: line 2: \"-3\" is not a time in nanoseconds"),
+        "{wrong}"
+    );
+}

@@ -1,0 +1,240 @@
+//! Costs as text: one figure or curve a line.
+//!
+//! ```text
+//! tern-costs 1
+//! origin measured on …
+//! lookup 370
+//! promote 65536:110000 1048576:900000
+//! cache packet 100
+//! cache mapped warm 1024:51 65536:980
+//! ```
+//!
+//! Times are nanoseconds, a point is `bytes:nanoseconds`. `#` begins a comment. What a text does
+//! not name stays as in [`Costs::default`].
+
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+use crate::{Costs, Curve, Mover, Placement, Warmth};
+
+/// The first line. The number changes when older programs could misread the rest.
+const HEAD: &str = "tern-costs 1";
+
+impl Costs {
+    /// The single figures, by name.
+    fn figures(&self) -> [(&'static str, f64); 5] {
+        [
+            ("lookup", self.lookup),
+            ("piece", self.piece),
+            ("kernel-piece", self.kernel_piece),
+            ("wake", self.wake),
+            ("switch", self.switch),
+        ]
+    }
+
+    fn figure(&mut self, name: &str) -> Option<&mut f64> {
+        Some(match name {
+            "lookup" => &mut self.lookup,
+            "piece" => &mut self.piece,
+            "kernel-piece" => &mut self.kernel_piece,
+            "wake" => &mut self.wake,
+            "switch" => &mut self.switch,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Costs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{HEAD}")?;
+        writeln!(f, "origin {}", self.origin)?;
+        for (name, ns) in self.figures() {
+            writeln!(f, "{name} {ns:.1}")?;
+        }
+        writeln!(f, "promote{}", points(&self.promote))?;
+        for placement in Placement::ALL {
+            let pace = self.pace(placement);
+            let place = placement.name();
+            writeln!(f, "{place} packet {:.1}", pace.packet)?;
+            for mover in Mover::ALL {
+                for warmth in Warmth::ALL {
+                    let curve = &pace.movers[mover as usize][warmth as usize];
+                    let (mover, warmth) = (mover.name(), warmth.name());
+                    writeln!(f, "{place} {mover} {warmth}{}", points(curve))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn points(curve: &Curve) -> String {
+    curve
+        .points()
+        .iter()
+        .fold(String::new(), |mut text, (size, ns)| {
+            let _ = write!(text, " {size}:{ns:.1}");
+            text
+        })
+}
+
+impl FromStr for Costs {
+    type Err = String;
+
+    /// The error is one line that says where and what.
+    fn from_str(text: &str) -> Result<Costs, String> {
+        let mut lines = text.lines();
+        if lines.next() != Some(HEAD) {
+            return Err(format!("the first line is not {HEAD:?}"));
+        }
+        let mut costs = Costs::default();
+        for (number, line) in lines.enumerate() {
+            costs
+                .take(line)
+                .map_err(|why| format!("line {}: {why}", number + 2))?;
+        }
+        Ok(costs)
+    }
+}
+
+impl Costs {
+    /// Takes over what one line says.
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let Some((name, rest)) = line.split_once(' ') else {
+            return match line {
+                "" => Ok(()),
+                name => Err(format!("{name:?} has no value")),
+            };
+        };
+        if let Some(figure) = self.figure(name) {
+            *figure = time(rest)?;
+        } else if name == "origin" {
+            self.origin = rest.trim().to_owned();
+        } else if name == "promote" {
+            self.promote = curve(rest)?;
+        } else if let Some(place) = Placement::ALL.iter().find(|place| place.name() == name) {
+            let (name, rest) = rest.trim().split_once(' ').unwrap_or((rest, ""));
+            let pace = &mut self.paces[*place as usize];
+            if name == "packet" {
+                pace.packet = time(rest)?;
+                return Ok(());
+            }
+            let (warm, rest) = rest.trim().split_once(' ').unwrap_or((rest, ""));
+            let mover = Mover::ALL.iter().find(|mover| mover.name() == name);
+            let warmth = Warmth::ALL.iter().find(|warmth| warmth.name() == warm);
+            let (Some(mover), Some(warmth)) = (mover, warmth) else {
+                return Err(format!("{name:?} {warm:?} is no mover, warm or cold"));
+            };
+            pace.movers[*mover as usize][*warmth as usize] = curve(rest)?;
+        } else {
+            return Err(format!("{name:?} is not known"));
+        }
+        Ok(())
+    }
+}
+
+/// Nanoseconds: a finite number that is not negative.
+fn time(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    match text.parse::<f64>() {
+        Ok(ns) if ns.is_finite() && ns >= 0.0 => Ok(ns),
+        _ => Err(format!("{text:?} is not a time in nanoseconds")),
+    }
+}
+
+fn curve(text: &str) -> Result<Curve, String> {
+    let points = text.split_whitespace().map(|point| {
+        let (size, ns) = point.split_once(':')?;
+        Some((size.parse().ok()?, ns.parse().ok()?))
+    });
+    let points: Option<Vec<(u64, f64)>> = points.collect();
+    let points = points.ok_or("a point is not written bytes:nanoseconds")?;
+    Curve::new(points).map_err(|why| format!("the curve {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut costs = Costs {
+            lookup: 1.5,
+            origin: "a machine of glass".into(),
+            ..Costs::default()
+        };
+        costs.paces[1].packet = 77.0;
+        costs.paces[2].movers[3][1] = Curve::new(vec![(7, 9.5)]).unwrap();
+        // What is scaled has more digits than are written.
+        let once: Costs = costs.to_string().parse().unwrap();
+        let twice: Costs = once.to_string().parse().unwrap();
+        assert_eq!(once, twice);
+        assert_eq!(once.origin, costs.origin);
+        assert_eq!(once.lookup, 1.5);
+        assert_eq!(once.paces[0], costs.paces[0]);
+        assert_eq!(once.paces[1].packet, 77.0);
+        assert_eq!(once.paces[2].movers[3][1], costs.paces[2].movers[3][1]);
+    }
+
+    #[test]
+    fn what_is_left_out_is_as_by_default() {
+        let costs: Costs = "tern-costs 1\n\n# nothing\nwake 5 # five\n"
+            .parse()
+            .unwrap();
+        assert_eq!(
+            costs,
+            Costs {
+                wake: 5.0,
+                ..Costs::default()
+            }
+        );
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        let wrong = |line: &str| {
+            format!("tern-costs 1\nwake 1\n{line}\n")
+                .parse::<Costs>()
+                .unwrap_err()
+        };
+        for (line, why) in [
+            ("wake", "line 3: \"wake\" has no value"),
+            ("wake -1", "line 3: \"-1\" is not a time in nanoseconds"),
+            ("wake NaN", "line 3: \"NaN\" is not a time in nanoseconds"),
+            ("wake inf", "line 3: \"inf\" is not a time in nanoseconds"),
+            ("wakes 1", "line 3: \"wakes\" is not known"),
+            (
+                "cache ring warm 1:1",
+                "line 3: \"ring\" \"warm\" is no mover, warm or cold",
+            ),
+            (
+                "cache pipe hot 1:1",
+                "line 3: \"pipe\" \"hot\" is no mover, warm or cold",
+            ),
+            ("cache pipe warm", "line 3: the curve has no points"),
+            (
+                "cache pipe warm 1",
+                "line 3: a point is not written bytes:nanoseconds",
+            ),
+            (
+                "cache pipe warm 1:2 x:3",
+                "line 3: a point is not written bytes:nanoseconds",
+            ),
+            ("promote 1:NaN", "line 3: the curve has NaN ns at 1 bytes"),
+            (
+                "promote 8:1 4:2",
+                "line 3: the curve has its sizes out of order at 4",
+            ),
+            (
+                "promote 1:1000 2:1",
+                "line 3: the curve falls from 1000 ns at 1 bytes to 1 ns at 2",
+            ),
+        ] {
+            assert_eq!(wrong(line), why);
+        }
+        for head in ["", "tern-costs 2\n", "<html>\n"] {
+            assert!(head.parse::<Costs>().is_err());
+        }
+    }
+}
