@@ -41,6 +41,8 @@ impl Job {
             .stderr(Stdio::piped());
         let (name, value) = mark.split_once('=').unwrap();
         command.env(name, value).env_remove("TERN_LAUNCH");
+        // Measuring costs would start processes of its own.
+        command.env("TERN_COSTS", "default");
         Job { mark, command }
     }
 
