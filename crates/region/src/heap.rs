@@ -2,7 +2,7 @@
 
 use crate::file::{extend, punch};
 use crate::offsets::Offsets;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, FallocateFlags};
 use rustix::io::Errno;
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
@@ -75,6 +75,11 @@ impl Heap {
             bounds: Cell::new((usize::MAX, 0)),
             strict: OnceCell::new(),
         }
+    }
+
+    /// The node's file.
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 
     /// Maps `len` bytes of fresh, zeroed, shared memory, at least a page.

@@ -100,6 +100,7 @@ pub mod copy;
 mod file;
 pub mod heap;
 mod offsets;
+pub mod promote;
 pub mod space;
 mod sync;
 pub mod view;
@@ -107,6 +108,7 @@ pub mod view;
 pub use cma::Run;
 pub use file::extend;
 pub use heap::{Heap, Place};
+pub use promote::Promoter;
 #[cfg(not(loom))]
 pub use space::Space;
 pub use view::Views;

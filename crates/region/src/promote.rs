@@ -1,0 +1,493 @@
+//! Promotion: private memory that is sent from or received into often becomes shared memory, at the
+//! same addresses.
+//!
+//! Its whole pages are copied to a range of the node's file and that range is mapped over the same
+//! addresses. Peers that map the file then copy without a system call. This needs no kernel module, no
+//! permission to trace, no descriptor passed on.
+//!
+//! It changes what the program's memory is, so it is done only where that cannot show:
+//!
+//! | condition | reason | where |
+//! |---|---|---|
+//! | one thread | a store during the copy would be lost | `process` |
+//! | memory of glibc's malloc: in the main heap, or a chunk with a mapping of its own | other allocators use MADV_DONTNEED and expect zeros; glibc does so in other arenas only, or does not rely on it | `owner` |
+//! | no loaded object imports madvise, brk, clone and their like | the program could do the same itself, or go past malloc and fork | `imports` |
+//! | private, anonymous, readable and writable, no unusual flag, no huge page, no NUMA policy | the program asked for it | `maps`, `flags`, `process` |
+//! | no descriptor or mapping of a device, an io_uring, AIO | the kernel or a device may write to the old pages | `process` |
+//! | no limit on the size of files | the kernel would send SIGXFSZ | `process` |
+//! | core dumps treat shared memory like private memory | its contents would be missing | `process` |
+//! | memory to spare, in the machine and the cgroup | for a moment there are two copies | `process` |
+//! | no transfer by a peer into those pages | it would be lost | the caller ([`Promoter::set_in_use`]) |
+//!
+//! What cannot be found out counts as no. Before a fork everything is made private again (`fork`).
+//! Each promoted chunk has 4 TiB of offsets to itself, so that a mapping that grows (realloc) finds
+//! zeros. Before each use the kernel is asked what is at the address; nothing is hooked or patched.
+//!
+//! What is left: a program that calls MADV_DONTNEED on malloc's memory, or clone, by a system call in
+//! assembly or through a name that it looks up at run time, can tell the difference.
+
+mod flags;
+mod fork;
+mod imports;
+mod maps;
+mod owner;
+mod pages;
+mod process;
+mod records;
+mod refusal;
+mod usage;
+
+pub use refusal::Refusal;
+pub use usage::Costs;
+
+use crate::heap::{Heap, Place};
+use fork::Ground;
+use imports::Imports;
+use maps::{FileId, Maps, Vma};
+use owner::{Malloc, Owned};
+use records::{Record, Records};
+use std::ops::Range;
+use std::rc::Rc;
+use usage::Usage;
+
+/// When to promote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Policy {
+    /// Never.
+    Off,
+    /// When it pays, by [`Costs`], and cannot show.
+    #[default]
+    Auto,
+    /// At the first use, and without looking at which functions the program imports: the user
+    /// vouches that it does not call MADV_DONTNEED on malloc's memory, nor forks past the C library.
+    Always,
+}
+
+/// Offsets for one chunk: a mapping can grow to that many bytes. Far more than a node's memory.
+const SLOT: u64 = 1 << 42;
+/// At most that many chunks are promoted at a time, fewer where the span is smaller; and the heap.
+const MOST_SLOTS: u64 = 256;
+/// Pieces of memory that are promoted at a time; the kernel allows 65,530 mappings.
+const MOST_RECORDS: usize = 1024;
+
+/// Asked whether a peer may be writing into the pages of a range, or reading from the old ones.
+pub type InUse = Box<dyn Fn(Range<usize>) -> bool>;
+
+/// What happened so far.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Counts {
+    /// Promotions.
+    pub promoted: u64,
+    /// Bytes that are promoted now, as far as known.
+    pub bytes: u64,
+    /// Attempts that were refused.
+    pub refused: u64,
+    /// Promoted pieces that the program has since freed or moved.
+    pub gone: u64,
+}
+
+/// Promotes the buffers of one process. There is one in a process; it belongs to whoever holds the
+/// library's lock.
+///
+/// Dropping it makes everything private again.
+pub struct Promoter {
+    heap: Rc<Heap>,
+    policy: Policy,
+    costs: Costs,
+    usage: Usage,
+    in_use: Option<InUse>,
+    quiesce: Option<fn()>,
+    imports: Imports,
+    /// Made at the first attempt.
+    ready: Option<Ready>,
+    records: Records,
+    refusal: Option<Refusal>,
+    counts: Counts,
+    /// Uses until the records are compared with the kernel's.
+    until_refresh: usize,
+}
+
+struct Ready {
+    ground: &'static Ground,
+    malloc: Malloc,
+    /// For each slot of the area, the address that its first offset is at. The first is the heap's.
+    slots: Vec<Option<usize>>,
+}
+
+impl Promoter {
+    /// `heap` gives the offsets. Does nothing yet: what the machine allows is found out when the
+    /// first buffer is due.
+    pub fn new(heap: Rc<Heap>, policy: Policy, costs: Costs) -> Promoter {
+        Promoter {
+            heap,
+            policy,
+            costs,
+            usage: Usage::new(),
+            in_use: None,
+            quiesce: None,
+            imports: Imports::default(),
+            ready: None,
+            records: Records::default(),
+            refusal: None,
+            counts: Counts::default(),
+            until_refresh: 64,
+        }
+    }
+
+    /// Without this, no peer ever writes to this process's private memory.
+    ///
+    /// Promotion takes whole pages, so the range that is asked about may begin before and end after
+    /// the buffer, up to the whole of its malloc chunk.
+    pub fn set_in_use(&mut self, in_use: InUse) {
+        self.in_use = Some(in_use);
+    }
+
+    /// To be called from the handler of a fork before memory is made private, if any was promoted:
+    /// from its return to that of fork no peer may write into a promoted buffer. To be set before the
+    /// first use.
+    pub fn set_quiesce(&mut self, quiesce: fn()) {
+        self.quiesce = Some(quiesce);
+    }
+
+    /// Counts one use of the buffer, and promotes it when the rule says so. `Some`: the kernel
+    /// said just now that these bytes are shared, at that place.
+    pub fn used(&mut self, address: *const u8, len: usize) -> Option<Place> {
+        if self.policy == Policy::Off || len == 0 || self.is_over() {
+            return None;
+        }
+        self.until_refresh -= 1;
+        if self.until_refresh == 0 {
+            self.refresh();
+        }
+        let start = address.addr();
+        if let Some(record) = self.records.find_mut(start) {
+            record.uses = record.uses.saturating_add(1);
+            if let Some(place) = self.presumed(address, len)
+                && self.verify(address, len, place)
+            {
+                return Some(place);
+            }
+        }
+        let needed = match self.policy {
+            Policy::Always => 1,
+            _ => self.costs.break_even(len)?,
+        };
+        if !self.usage.used(start, len, needed) {
+            return None;
+        }
+        match self.promote(start, len, needed) {
+            Ok(place) => Some(place),
+            Err(refusal) => {
+                self.counts.refused += 1;
+                self.usage.failed(start, len);
+                self.refusal = Some(refusal);
+                None
+            }
+        }
+    }
+
+    /// The place the bytes had when that was last found out, without asking the kernel. A message
+    /// may be offered by it before the kernel is asked; [`Promoter::verify`] must be called before
+    /// anybody relies on it.
+    #[inline]
+    pub fn presumed(&self, address: *const u8, len: usize) -> Option<Place> {
+        self.records.place(address.addr(), len).map(Place)
+    }
+
+    /// Whether the bytes are at that place of the file now, by what the kernel says.
+    pub fn verify(&mut self, address: *const u8, len: usize, place: Place) -> bool {
+        let start = address.addr();
+        let Some(ready) = &self.ready else {
+            return false;
+        };
+        if ready.ground.is_over() {
+            return false;
+        }
+        let vma = ready.ground.maps.at(start);
+        let holds = vma.is_some_and(|vma| {
+            vma.is_shared(ready.ground.id)
+                && vma.offset + (start - vma.start) as u64 == place.0
+                && len <= vma.end - start
+        });
+        if !holds {
+            self.refresh();
+        }
+        holds
+    }
+
+    /// Makes all promoted memory private, with the same contents; with more threads than one, or too
+    /// little memory for a copy, promotion ends for good. No peer may be writing into it.
+    pub fn demote_all(&mut self) {
+        if let Some(ready) = &self.ready {
+            ready.ground.privatise();
+        }
+        self.refresh();
+    }
+
+    /// Why the last attempt was refused.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_ref()
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts {
+            bytes: self.records.bytes(),
+            ..self.counts
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.ready
+            .as_ref()
+            .is_some_and(|ready| ready.ground.is_over())
+            || self.refusal.as_ref().is_some_and(Refusal::is_final)
+    }
+
+    fn promote(&mut self, start: usize, len: usize, needed: u32) -> Result<Place, Refusal> {
+        self.get_ready()?;
+        self.refresh();
+        process::check()?;
+        if self.policy != Policy::Always {
+            self.imports.check()?;
+        }
+        let ready = self.ready.as_ref().ok_or(Refusal::Kernel)?;
+        let wanted = whole_pages(start, len).ok_or(Refusal::NotMallocs)?;
+        let owned = ready
+            .malloc
+            .find(&ready.ground.maps, &wanted, ready.ground.id)?;
+        let range = extent(&owned, wanted);
+        if self
+            .in_use
+            .as_ref()
+            .is_some_and(|in_use| in_use(range.clone()))
+        {
+            return Err(Refusal::InUse);
+        }
+        let (slot, base) = ready.slot_for(&owned).ok_or(Refusal::File)?;
+        let offset = |address: usize| ready.offset_of(slot) + (address - base) as u64;
+        let private = ready.private_pieces(&range, offset)?;
+        if private.len() + self.records.len() > MOST_RECORDS {
+            return Err(Refusal::File);
+        }
+        ready.check_memory(&range, &private)?;
+        for piece in &private {
+            // SAFETY: malloc's plain memory, by the checks; one thread; no peer writes there
+            // (`in_use`). Between copy and mapping only the stack is written to. The slot's
+            // offsets for these addresses are mapped nowhere, for else `private_pieces` had found
+            // the pages to be shared, or the slot had not been free.
+            unsafe {
+                pages::share(
+                    &ready.ground.maps,
+                    piece,
+                    self.heap.file(),
+                    offset(piece.start),
+                )?
+            };
+        }
+        let ready = self.ready.as_mut().ok_or(Refusal::Kernel)?;
+        ready.slots[slot] = Some(base);
+        let offset = ready.offset_of(slot);
+        for piece in private {
+            let offset = offset + (piece.start - base) as u64;
+            self.records.insert(Record {
+                pages: piece,
+                offset,
+                address: start,
+                len,
+                needed,
+                uses: 0,
+            });
+        }
+        self.counts.promoted += 1;
+        let place = Place(offset + (start - base) as u64);
+        let address = std::ptr::with_exposed_provenance(start);
+        if self.verify(address, len, place) {
+            Ok(place)
+        } else {
+            Err(Refusal::File)
+        }
+    }
+
+    /// What has to be found out once in a process.
+    fn get_ready(&mut self) -> Result<(), Refusal> {
+        if let Some(ready) = &self.ready {
+            return if ready.ground.is_over() {
+                Err(Refusal::Over)
+            } else {
+                Ok(())
+            };
+        }
+        let maps = Maps::open().map_err(|_| Refusal::Kernel)?;
+        let malloc = Malloc::prove()?;
+        process::check()?;
+        let file = self.heap.file();
+        let id = FileId::of(file).map_err(|_| Refusal::File)?;
+        let file = rustix::io::fcntl_dupfd_cloexec(file, 0).map_err(|_| Refusal::File)?;
+        let page = rustix::param::page_size();
+        let sizes =
+            std::iter::successors(Some(MOST_SLOTS), |slots| (*slots > 2).then_some(slots / 2));
+        let (area, slots) = sizes
+            .filter_map(|slots| Some((self.heap.reserve(page, slots * SLOT)?, slots)))
+            .next()
+            .ok_or(Refusal::File)?;
+        // Slots start at multiples of the page, like the area.
+        let ground = Ground::new(maps, file, id, area..area + slots * SLOT, self.quiesce);
+        let ground = ground.install().ok_or(Refusal::Kernel)?;
+        self.ready = Some(Ready {
+            ground,
+            malloc,
+            slots: vec![None; slots as usize],
+        });
+        Ok(())
+    }
+
+    /// Compares the records with what the kernel says, gives back the memory of what is mapped no
+    /// more, and tells the usage table what has paid.
+    fn refresh(&mut self) {
+        let Some(ready) = &mut self.ready else {
+            self.until_refresh = 64;
+            return;
+        };
+        if ready.ground.is_over() {
+            self.records = Records::default();
+            self.until_refresh = usize::MAX;
+            return;
+        }
+        let mapped: Vec<Vma> =
+            pages::promoted(&ready.ground.maps, ready.ground.id, &ready.ground.area).collect();
+        for gone in self.records.keep(&mapped) {
+            self.counts.gone += 1;
+            if gone.uses < gone.needed {
+                self.usage.failed(gone.address, gone.len);
+            } else {
+                self.usage.paid(gone.address, gone.len);
+            }
+            let slot = ready.slot_of(gone.offset);
+            let offsets = gone.offset..gone.offset + gone.pages.len() as u64;
+            let elsewhere = mapped.iter().any(|vma| {
+                vma.offset < offsets.end
+                    && offsets.start < vma.offset + (vma.end - vma.start) as u64
+            });
+            // The slot of a chunk is given back as a whole; in the heap's, what is unmapped.
+            if slot == 0 && !elsewhere {
+                ready.punch(gone.offset, gone.pages.len() as u64);
+            }
+        }
+        ready.refresh_slots(&mapped);
+        // One question to the kernel for each mapping: spread over four times as many uses.
+        self.until_refresh = 64 + 4 * mapped.len();
+    }
+}
+
+impl Drop for Promoter {
+    fn drop(&mut self) {
+        self.demote_all();
+    }
+}
+
+impl Ready {
+    fn offset_of(&self, slot: usize) -> u64 {
+        self.ground.area.start + slot as u64 * SLOT
+    }
+
+    fn slot_of(&self, offset: u64) -> usize {
+        ((offset - self.ground.area.start) / SLOT) as usize
+    }
+
+    /// The slot for memory of malloc's, and the address that its first offset is for.
+    fn slot_for(&self, owned: &Owned) -> Option<(usize, usize)> {
+        match owned {
+            Owned::Heap { start } => Some((0, *start)),
+            Owned::Chunk(chunk) => {
+                let chunks = || self.slots.iter().skip(1);
+                let slot = chunks().position(|base| *base == Some(chunk.start));
+                let slot = 1 + slot.or_else(|| chunks().position(Option::is_none))?;
+                ((chunk.len() as u64) < SLOT / 2).then_some((slot, chunk.start))
+            }
+        }
+    }
+
+    /// What of the range is private yet. Refuses what is neither plain nor promoted.
+    fn private_pieces(
+        &self,
+        range: &Range<usize>,
+        offset: impl Fn(usize) -> u64,
+    ) -> Result<Vec<Range<usize>>, Refusal> {
+        let mut pieces = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let vma = self.ground.maps.at(at).ok_or(Refusal::NotMallocs)?;
+            let piece = at..vma.end.min(range.end);
+            at = piece.end;
+            if vma.is_plain() {
+                pieces.push(piece);
+            } else if !vma.is_shared(self.ground.id)
+                || vma.offset + (piece.start - vma.start) as u64 != offset(piece.start)
+            {
+                return Err(Refusal::Shared);
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// The conditions on the memory itself.
+    fn check_memory(&self, range: &Range<usize>, private: &[Range<usize>]) -> Result<(), Refusal> {
+        let maps = &self.ground.maps;
+        flags::check(range, |start| {
+            maps.at(start)
+                .is_some_and(|vma| vma.is_shared(self.ground.id))
+        })?;
+        for piece in private {
+            if maps.has_huge(piece.clone()).unwrap_or(true) {
+                return Err(Refusal::Huge);
+            }
+            if !process::has_no_policy(piece.start) {
+                return Err(Refusal::Policy);
+            }
+        }
+        let bytes = private.iter().map(Range::len).sum();
+        if process::has_memory(bytes) {
+            Ok(())
+        } else {
+            Err(Refusal::Memory)
+        }
+    }
+
+    /// Frees the slots of chunks that are mapped nowhere, and follows those that were moved.
+    fn refresh_slots(&mut self, mapped: &[Vma]) {
+        for slot in 1..self.slots.len() {
+            if self.slots[slot].is_none() {
+                continue;
+            }
+            let offset = self.offset_of(slot);
+            match mapped.iter().find(|vma| self.slot_of(vma.offset) == slot) {
+                Some(vma) => {
+                    self.slots[slot] = vma.start.checked_sub((vma.offset - offset) as usize)
+                }
+                // Where the hole cannot be made, the slot is not used again.
+                None if self.punch(offset, SLOT) => self.slots[slot] = None,
+                None => self.slots[slot] = Some(0),
+            }
+        }
+    }
+
+    /// Gives the memory of offsets back; they read as zeros then.
+    fn punch(&self, offset: u64, len: u64) -> bool {
+        crate::file::punch(rustix::fd::AsFd::as_fd(&self.ground.file), offset, len).is_ok()
+    }
+}
+
+/// The whole pages that hold these bytes.
+fn whole_pages(start: usize, len: usize) -> Option<Range<usize>> {
+    let page = rustix::param::page_size();
+    Some(start & !(page - 1)..start.checked_add(len)?.checked_next_multiple_of(page)?)
+}
+
+/// What to promote for those pages: the whole chunk, so that it stays one mapping and realloc can
+/// still move it; but only the pages if the chunk is more than twice as large.
+fn extent(owned: &Owned, wanted: Range<usize>) -> Range<usize> {
+    match owned {
+        Owned::Chunk(chunk) if chunk.len() <= 2 * wanted.len() => chunk.clone(),
+        _ => wanted,
+    }
+}

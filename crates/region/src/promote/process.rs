@@ -1,0 +1,300 @@
+//! The conditions on the whole process: threads, limits, core dumps, devices, memory.
+
+use super::owner;
+use super::refusal::Refusal;
+use rustix::fs;
+use rustix::process::{Resource, getrlimit};
+use std::io::{BufRead, BufReader};
+
+/// Memory that must be left when the second copy has been made.
+const SPARE: u64 = 64 << 20;
+
+/// All that can change from one promotion to the next, but for the memory.
+pub fn check() -> Result<(), Refusal> {
+    if !has_one_thread() {
+        return Err(Refusal::Threads);
+    }
+    // The kernel would end the process with a signal when the node's file grows beyond it.
+    if getrlimit(Resource::Fsize).current.is_some() {
+        return Err(Refusal::FileLimit);
+    }
+    if !is_dumped_alike() {
+        return Err(Refusal::CoreFilter);
+    }
+    check_descriptors()?;
+    check_mappings()
+}
+
+/// Whether glibc has never started a thread and the kernel knows of one only.
+pub fn has_one_thread() -> bool {
+    let single = owner::symbol(c"__libc_single_threaded").cast::<u8>();
+    // SAFETY: a `char` of glibc's (2.32), which is written when a thread is started, so by this one.
+    let single = !single.is_null() && unsafe { single.read_volatile() } != 0;
+    // A directory has two links and one more for each thread.
+    single && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink == 3)
+}
+
+/// Whether a core dump treats shared memory without a name (bit 1) like private memory (bit 0);
+/// core(5).
+fn is_dumped_alike() -> bool {
+    let filter = std::fs::read_to_string("/proc/self/coredump_filter").ok();
+    let filter = filter.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    filter.is_some_and(|bits| bits & 3 == 0 || bits & 3 == 3)
+}
+
+/// Refuses open descriptors of anything that could use memory behind the processor's back.
+fn check_descriptors() -> Result<(), Refusal> {
+    let unknown = || Refusal::Descriptor("/proc/self/fd".to_owned());
+    for entry in std::fs::read_dir("/proc/self/fd").map_err(|_| unknown())? {
+        let path = entry.map_err(|_| unknown())?.path();
+        let link = std::fs::read_link(&path).map_err(|_| unknown())?;
+        let link = link.to_string_lossy();
+        let harmless = if link.starts_with("socket:") {
+            is_plain_socket(&path)
+        } else {
+            is_harmless(&link)
+        };
+        if !harmless {
+            return Err(Refusal::Descriptor(link.into_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// By what /proc/self/fd shows: files, pipes, terminals, and the kernel's objects for waiting.
+fn is_harmless(link: &str) -> bool {
+    const DEVICES: [&str; 11] = [
+        "/dev/null",
+        "/dev/zero",
+        "/dev/full",
+        "/dev/random",
+        "/dev/urandom",
+        "/dev/tty",
+        "/dev/console",
+        "/dev/ptmx",
+        "/dev/pts/",
+        "/dev/shm/",
+        "/dev/hugepages/",
+    ];
+    const OBJECTS: [&str; 6] = [
+        "[eventpoll]",
+        "[eventfd]",
+        "[timerfd]",
+        "[signalfd]",
+        "[pidfd]",
+        "inotify",
+    ];
+    if let Some(object) = link.strip_prefix("anon_inode:") {
+        return OBJECTS.contains(&object);
+    }
+    if link.starts_with("/dev/") {
+        return DEVICES.iter().any(|known| link.starts_with(known));
+    }
+    link.starts_with('/') || link.starts_with("pipe:")
+}
+
+/// Of a family that does not register memory (as AF_XDP does).
+fn is_plain_socket(path: &std::path::Path) -> bool {
+    let number = path
+        .file_name()
+        .and_then(|name| name.to_str()?.parse().ok());
+    number.is_some_and(|number: i32| {
+        let mut family = 0;
+        let mut len = size_of::<libc::c_int>() as libc::socklen_t;
+        // SAFETY: writes one int; a number that is no socket's is an error.
+        let result = unsafe {
+            libc::getsockopt(
+                number,
+                libc::SOL_SOCKET,
+                libc::SO_DOMAIN,
+                (&raw mut family).cast(),
+                &raw mut len,
+            )
+        };
+        result == 0
+            && [
+                libc::AF_UNIX,
+                libc::AF_INET,
+                libc::AF_INET6,
+                libc::AF_NETLINK,
+            ]
+            .contains(&family)
+    })
+}
+
+/// Refuses mapped devices and rings of asynchronous input and output: some of them need no open
+/// descriptor.
+fn check_mappings() -> Result<(), Refusal> {
+    let unknown = || Refusal::Descriptor("/proc/self/maps".to_owned());
+    let maps = std::fs::File::open("/proc/self/maps").map_err(|_| unknown())?;
+    for line in BufReader::new(maps).split(b'\n') {
+        let line = line.map_err(|_| unknown())?;
+        let line = String::from_utf8_lossy(&line);
+        // Address, permissions, offset, device, inode; the name may hold blanks.
+        let name = line.splitn(6, ' ').nth(5).unwrap_or("").trim_start();
+        let suspect = name.starts_with("anon_inode:")
+            || name.starts_with("/[aio]")
+            || name.starts_with("/dev/");
+        if suspect && !is_harmless(name) {
+            return Err(Refusal::Descriptor(name.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether `len` bytes more can be taken with some to spare, by the whole machine and by the
+/// cgroups of this process; within a cgroup, too much is deadly.
+pub fn has_memory(len: usize) -> bool {
+    let needed = 2 * len as u64 + SPARE;
+    free_memory().is_some_and(|free| free >= needed) && cgroups_have(needed).unwrap_or(false)
+}
+
+/// `MemAvailable`, in bytes.
+fn free_memory() -> Option<u64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    field(&info, "MemAvailable:").map(|kib| kib * 1024)
+}
+
+/// The number after a name at the start of a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find(|line| line.split_ascii_whitespace().next() == Some(name))?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Whether each cgroup that limits this process's memory has that much left. `None`: unknown.
+fn cgroups_have(needed: u64) -> Option<bool> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        let (roots, limit, usage): (&[&str], _, _) = if controllers.is_empty() {
+            (
+                &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+                "memory.max",
+                "memory.current",
+            )
+        } else if controllers.split(',').any(|one| one == "memory") {
+            (
+                &["/sys/fs/cgroup/memory"],
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+            )
+        } else {
+            continue;
+        };
+        for root in roots {
+            for group in std::path::Path::new(path).ancestors() {
+                let directory = format!("{root}{}", group.display());
+                if !group_has(&directory, limit, usage, needed) {
+                    return Some(false);
+                }
+            }
+        }
+    }
+    Some(true)
+}
+
+/// A group without a limit, or whose files are not there (the root), has what is needed.
+fn group_has(directory: &str, limit: &str, usage: &str, needed: u64) -> bool {
+    let read = |name: &str| std::fs::read_to_string(format!("{directory}/{name}")).ok();
+    let Some(limit) = read(limit).and_then(|text| text.trim().parse::<u64>().ok()) else {
+        return true;
+    };
+    let Some(used) = read(usage).and_then(|text| text.trim().parse::<u64>().ok()) else {
+        return false;
+    };
+    let stat = read("memory.stat").unwrap_or_default();
+    // Cached files, which the kernel drops when it needs memory.
+    let cached = field(&stat, "inactive_file").unwrap_or(0);
+    limit.saturating_sub(used.saturating_sub(cached)) >= needed
+}
+
+/// Whether the memory at `address` follows no policy of its own about NUMA nodes.
+pub fn has_no_policy(address: usize) -> bool {
+    const MPOL_F_ADDR: libc::c_long = 2;
+    let mut mode: libc::c_int = -1;
+    let none = std::ptr::null_mut::<libc::c_ulong>();
+    // SAFETY: writes one int; no set of nodes is asked for.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            &raw mut mode,
+            none,
+            0,
+            address,
+            MPOL_F_ADDR,
+        )
+    };
+    // A kernel without NUMA has no policies.
+    if result == 0 {
+        mode == 0
+    } else {
+        std::io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors() {
+        for link in [
+            "/home/me/nvidia0",
+            "/dev/null",
+            "/dev/pts/3",
+            "pipe:[17]",
+            "/memfd:x (deleted)",
+            "anon_inode:[eventfd]",
+        ] {
+            assert!(is_harmless(link), "{link}");
+        }
+        for link in [
+            "anon_inode:[io_uring]",
+            "anon_inode:[userfaultfd]",
+            "/dev/infiniband/uverbs0",
+            "/dev/nvidia0",
+            "/dev/kfd",
+            "/dev/dri/renderD128",
+            "/dev/vfio/7",
+            "socket:[9]",
+            "unheard-of:[1]",
+        ] {
+            assert!(!is_harmless(link), "{link}");
+        }
+    }
+
+    #[test]
+    fn fields() {
+        let text = "MemTotal:  10 kB\nMemAvailable:    7 kB\n";
+        assert_eq!(field(text, "MemAvailable:"), Some(7));
+        assert_eq!(field(text, "Mem"), None);
+    }
+
+    #[test]
+    fn a_group_at_its_limit_has_nothing() {
+        let directory = std::env::temp_dir().join(format!("tern-group-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
+        let has = |needed| {
+            group_has(
+                directory.to_str().unwrap(),
+                "memory.max",
+                "memory.current",
+                needed,
+            )
+        };
+        assert!(has(u64::MAX), "no files, no limit");
+        write("memory.max", "1000\n");
+        assert!(!has(1), "a limit, and nobody says what is used");
+        write("memory.current", "900\n");
+        assert!(has(100) && !has(101));
+        write("memory.stat", "anon 500\ninactive_file 50\n");
+        assert!(has(150) && !has(151), "cached files can go");
+        write("memory.max", "max\n");
+        assert!(has(u64::MAX));
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}

@@ -1,0 +1,127 @@
+//! Which buffers are used often: counts per buffer in a table that does not grow.
+//!
+//! The rule is the frequent-buffer rule ("Improving RDMA-based MPI Eager Protocol for
+//! Frequently-used Buffers", 2009): what costs R once, and then saves C for a look-up of V each
+//! time, pays from the n-th use on when n > R / (C - V).
+//!
+//! The table keeps, in each of its sets, the buffers that are used most, in the manner of Misra and
+//! Gries ("Finding repeated elements", 1982): a buffer that finds its set full takes one off every
+//! count there, and a place that has come to zero. So buffers that are used once each push each
+//! other out, and a buffer that has more than one use in `WAYS + 1` of those of its set stays.
+
+/// What promotion costs and saves, in nanoseconds, by length in bytes.
+pub struct Costs {
+    /// R: promoting that many bytes.
+    pub promote: Box<dyn Fn(usize) -> f64>,
+    /// C: what a transfer of that many bytes costs less from promoted memory.
+    pub saved: Box<dyn Fn(usize) -> f64>,
+    /// V: looking up, and asking the kernel, at each use.
+    pub look_up: f64,
+}
+
+impl Costs {
+    /// The number of uses from which on promotion pays: the least n > R / (C - V). `None`: never.
+    pub fn break_even(&self, len: usize) -> Option<u32> {
+        let gain = (self.saved)(len) - self.look_up;
+        let uses = (self.promote)(len) / gain;
+        (gain > 0.0 && uses < f64::from(u32::MAX)).then(|| uses.max(0.0) as u32 + 1)
+    }
+}
+
+/// Buffers of one set.
+pub const WAYS: usize = 8;
+const SETS: usize = 64;
+/// A buffer that was promoted in vain, or could not be, waits up to 2^MOST_PATIENCE times as long.
+const MOST_PATIENCE: u8 = 16;
+
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    key: u64,
+    /// Uses since the last attempt; never more than there were. 0: a free place.
+    count: u32,
+    patience: u8,
+}
+
+/// The uses of buffers, by address and class of length (the next power of two).
+pub struct Usage {
+    sets: Box<[[Entry; WAYS]; SETS]>,
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Usage {
+    pub fn new() -> Usage {
+        Usage {
+            sets: Box::new([[Entry::default(); WAYS]; SETS]),
+        }
+    }
+
+    /// Counts one use. True when there were `needed` uses of this buffer since it came into the
+    /// table or was last tried, more if earlier tries were in vain. The caller then tries, and
+    /// reports with [`Usage::failed`] if that was in vain; the count starts again.
+    pub fn used(&mut self, address: usize, len: usize, needed: u32) -> bool {
+        let key = key(address, len);
+        let Some(entry) = self.place(key) else {
+            return false;
+        };
+        entry.count = entry.count.saturating_add(1);
+        let needed = u64::from(needed) << entry.patience;
+        let due = u64::from(entry.count) >= needed;
+        if due {
+            entry.count = 1;
+        }
+        due
+    }
+
+    /// The attempt was in vain, or what it won was lost before it paid: wait twice as long.
+    pub fn failed(&mut self, address: usize, len: usize) {
+        if let Some(entry) = self.place(key(address, len)) {
+            entry.count = entry.count.max(1);
+            entry.patience = (entry.patience + 1).min(MOST_PATIENCE);
+        }
+    }
+
+    /// What the last attempt won has paid: wait no longer than the rule says.
+    pub fn paid(&mut self, address: usize, len: usize) {
+        if let Some(entry) = self.place(key(address, len)) {
+            entry.count = entry.count.max(1);
+            entry.patience = 0;
+        }
+    }
+
+    /// The place of `key`, new if need be; `None` if the others of its set are used more.
+    fn place(&mut self, key: u64) -> Option<&mut Entry> {
+        let set = &mut self.sets[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize];
+        if let Some(way) = set
+            .iter()
+            .position(|entry| entry.key == key && entry.count > 0)
+        {
+            return Some(&mut set[way]);
+        }
+        if set.iter().all(|entry| entry.count > 0) {
+            for entry in set.iter_mut() {
+                entry.count -= 1;
+            }
+            return None;
+        }
+        let free = set.iter_mut().find(|entry| entry.count == 0)?;
+        *free = Entry {
+            key,
+            ..Entry::default()
+        };
+        Some(free)
+    }
+}
+
+/// Never the same for two buffers of different addresses: addresses have at most 57 bits.
+fn key(address: usize, len: usize) -> u64 {
+    let class = usize::BITS - len.saturating_sub(1).leading_zeros();
+    (address as u64) << 7 | u64::from(class)
+}
+
+#[cfg(test)]
+mod tests;

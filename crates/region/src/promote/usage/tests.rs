@@ -1,0 +1,112 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+fn costs(promote: f64, saved: f64, look_up: f64) -> Costs {
+    Costs {
+        promote: Box::new(move |_| promote),
+        saved: Box::new(move |_| saved),
+        look_up,
+    }
+}
+
+#[test]
+fn break_even_is_the_least_n_above_r_by_c_minus_v() {
+    assert_eq!(costs(100.0, 30.0, 10.0).break_even(1), Some(6));
+    assert_eq!(costs(99.0, 30.0, 10.0).break_even(1), Some(5));
+    assert_eq!(costs(0.0, 30.0, 10.0).break_even(1), Some(1));
+}
+
+#[test]
+fn what_saves_no_more_than_the_look_up_never_pays() {
+    assert_eq!(costs(100.0, 10.0, 10.0).break_even(1), None);
+    assert_eq!(costs(100.0, 5.0, 10.0).break_even(1), None);
+    assert_eq!(costs(0.0, 10.0, 10.0).break_even(1), None);
+    assert_eq!(costs(f64::INFINITY, 10.0, 1.0).break_even(1), None);
+    assert_eq!(costs(f64::NAN, 10.0, 1.0).break_even(1), None);
+}
+
+#[test]
+fn due_at_the_needed_use_and_not_before() {
+    let mut usage = Usage::new();
+    let due: Vec<bool> = (0..5).map(|_| usage.used(4096, 100, 5)).collect();
+    assert_eq!(due, [false, false, false, false, true]);
+}
+
+#[test]
+fn lengths_of_one_class_count_together_and_others_apart() {
+    let mut usage = Usage::new();
+    assert!(!usage.used(4096, 65, 2));
+    assert!(!usage.used(4096, 64, 2));
+    assert!(usage.used(4096, 128, 2));
+}
+
+#[test]
+fn an_attempt_in_vain_doubles_the_wait_and_success_ends_that() {
+    let mut usage = Usage::new();
+    let wait = |usage: &mut Usage| (1..).find(|_| usage.used(4096, 100, 8)).unwrap();
+    assert_eq!(wait(&mut usage), 8);
+    usage.failed(4096, 100);
+    let second = wait(&mut usage);
+    assert!((15..=16).contains(&second), "{second}");
+    usage.failed(4096, 100);
+    let third = wait(&mut usage);
+    assert!((31..=32).contains(&third), "{third}");
+    usage.paid(4096, 100);
+    assert!(wait(&mut usage) <= 8);
+}
+
+#[test]
+fn patience_has_an_end() {
+    let mut usage = Usage::new();
+    for _ in 0..100 {
+        usage.failed(4096, 100);
+    }
+    assert!((0..1 << MOST_PATIENCE).any(|_| usage.used(4096, 100, 1)));
+}
+
+#[test]
+fn thousands_of_buffers_used_once_do_not_hide_one_that_is_used_often() {
+    let mut usage = Usage::new();
+    let mut due = 0;
+    for i in 0..100_000usize {
+        assert!(!usage.used((i + 10) << 12, 4096, 4));
+        // One use in five: more than its share of any set.
+        if i % 4 == 0 && usage.used(4096, 4096, 100) {
+            due += 1;
+        }
+    }
+    assert!(due > 0);
+    let places = usage.sets.iter().flatten().count();
+    assert_eq!(places, WAYS * SETS);
+}
+
+proptest! {
+    /// Nothing is due that was not used as often as it takes.
+    #[test]
+    fn never_due_too_early(uses in prop::collection::vec((0usize..40, 1u32..6), 1..2000)) {
+        let mut usage = Usage::new();
+        let mut counts: HashMap<usize, u32> = HashMap::new();
+        for (buffer, needed) in uses {
+            let count = counts.entry(buffer).or_default();
+            *count += 1;
+            if usage.used(buffer << 16, 5000, needed) {
+                prop_assert!(*count >= needed, "{} of {}", count, needed);
+                // The use that was due counts towards the next time.
+                *count = 1;
+            }
+        }
+    }
+
+    /// A buffer with more than its share of the uses is due in the end, whatever else is used.
+    #[test]
+    fn the_frequent_are_found(others in prop::collection::vec(1usize..5000, 600..1200)) {
+        let mut usage = Usage::new();
+        let mut due = false;
+        for other in others {
+            usage.used(other << 12, 4096, u32::MAX);
+            due |= usage.used(0x7000_0000_0000, 4096, 300);
+        }
+        prop_assert!(due);
+    }
+}
