@@ -1,11 +1,10 @@
 //! Promotion for C programs: what tests/promote/*.c are linked with. A shared object of its own, as
 //! the library is in a real program.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
-use std::ptr::null_mut;
 use std::rc::Rc;
 use tern_region::heap::Heap;
 use tern_region::promote::{Costs, Policy, Promoter};
@@ -201,33 +200,4 @@ pub unsafe extern "C" fn promote_file_bytes(fixture: *mut Fixture) -> u64 {
             .metadata()
             .map_or(0, |data| data.blocks() * 512)
     }
-}
-
-/// What a peer sees: a mapping of the file of its own.
-///
-/// # Safety
-/// `fixture` is of `promote_start`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_view(
-    fixture: *mut Fixture,
-    offset: i64,
-    len: usize,
-) -> *mut c_void {
-    use rustix::mm::{MapFlags, ProtFlags, mmap};
-    let page = rustix::param::page_size() as u64;
-    let skipped = offset as u64 % page;
-    // SAFETY: the caller's promise, and a mapping at an address of the kernel's choice.
-    let view = unsafe {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let file = &(*fixture).file;
-        mmap(
-            null_mut(),
-            len + skipped as usize,
-            protection,
-            MapFlags::SHARED,
-            file,
-            offset as u64 - skipped,
-        )
-    };
-    view.map_or(null_mut(), |view| view.wrapping_byte_add(skipped as usize))
 }

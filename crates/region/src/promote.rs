@@ -219,7 +219,7 @@ impl Promoter {
     /// little memory for a copy, promotion ends for good. No peer may be writing into it.
     pub fn demote_all(&mut self) {
         if let Some(ready) = &self.ready {
-            ready.ground.privatise();
+            ready.ground.demote();
         }
         self.refresh();
     }
@@ -353,8 +353,11 @@ impl Promoter {
             self.until_refresh = usize::MAX;
             return;
         }
-        let mapped: Vec<Vma> =
-            pages::promoted(&ready.ground.maps, ready.ground.id, &ready.ground.area).collect();
+        let Ok(mapped) = ready.ground.promoted() else {
+            // Nobody knows what is mapped, so nothing may be given back.
+            ready.ground.end();
+            return self.refresh();
+        };
         for gone in self.records.keep(&mapped) {
             self.counts.gone += 1;
             if gone.uses < gone.needed {

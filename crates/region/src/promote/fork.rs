@@ -3,7 +3,7 @@
 //! The handler asks the kernel what is mapped and trusts no table, so it is right whatever the
 //! program has unmapped or moved, and whatever this library was doing when the fork came.
 
-use super::maps::{FileId, Maps};
+use super::maps::{FileId, Maps, Vma};
 use super::{pages, process};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ops::Range;
@@ -21,6 +21,7 @@ pub struct Ground {
     /// Called before promoted memory is made private.
     pub quiesce: Option<fn()>,
     over: AtomicBool,
+    gone: AtomicBool,
 }
 
 /// The ground of the process's promoter. Release where it is stored, acquire in the handlers.
@@ -49,6 +50,7 @@ impl Ground {
             area,
             quiesce,
             over: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
         }
     }
 
@@ -71,27 +73,63 @@ impl Ground {
         Some(ground)
     }
 
-    /// Nothing can be promoted any more: memory was frozen, or this is a child.
+    /// Nothing can be promoted any more: memory was frozen, the kernel has stopped to answer, or this
+    /// is a child.
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
+    /// This is a child, which has nothing promoted and knows nothing of its own memory.
+    fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+
+    /// What is promoted now, in order of address. `Err`: the kernel does not say.
+    pub fn promoted(&self) -> rustix::io::Result<Vec<Vma>> {
+        pages::promoted(&self.maps, self.id, &self.area)
+    }
+
+    /// Promotes nothing any more; what is promoted stays so.
+    pub fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
     /// Makes all promoted memory private, with the same contents.
-    pub fn privatise(&self) {
-        if self.is_over() {
+    pub fn demote(&self) {
+        if self.is_gone() {
             return;
         }
+        match self.promoted() {
+            Ok(promoted) if promoted.is_empty() => {}
+            Ok(promoted) => {
+                if let Some(quiesce) = self.quiesce {
+                    quiesce();
+                }
+                self.privatise(&promoted);
+            }
+            Err(error) => {
+                eprintln!(
+                    "tern: a child may share memory with its parent: cannot read /proc/self/maps: {error}"
+                );
+            }
+        }
+    }
+
+    fn privatise(&self, promoted: &[Vma]) {
         let alone = process::has_one_thread();
-        for vma in pages::promoted(&self.maps, self.id, &self.area) {
+        for vma in promoted {
             // SAFETY: a promoted mapping, as the kernel says; one thread for the one, any number
             // for the other; `quiesce` has kept peers away.
-            let plain = alone && unsafe { pages::thaw(&vma, self.file.as_fd()) };
-            if !plain {
-                if !alone {
-                    // SAFETY: as above.
-                    unsafe { pages::freeze(&vma, self.file.as_fd()) };
+            let plain = unsafe {
+                if alone {
+                    pages::thaw(vma, self.file.as_fd())
+                } else {
+                    pages::freeze(vma, self.file.as_fd());
+                    false
                 }
-                self.over.store(true, Ordering::Relaxed);
+            };
+            if !plain {
+                self.end();
             }
         }
     }
@@ -103,23 +141,15 @@ fn ground() -> Option<&'static Ground> {
 }
 
 unsafe extern "C" fn before_fork() {
-    let Some(ground) = ground().filter(|ground| !ground.is_over()) else {
-        return;
-    };
-    if pages::promoted(&ground.maps, ground.id, &ground.area)
-        .next()
-        .is_some()
-    {
-        if let Some(quiesce) = ground.quiesce {
-            quiesce();
-        }
-        ground.privatise();
+    if let Some(ground) = ground() {
+        ground.demote();
     }
 }
 
 unsafe extern "C" fn in_child() {
     if let Some(ground) = ground() {
         // Its view of /proc/self is the parent's.
-        ground.over.store(true, Ordering::Relaxed);
+        ground.gone.store(true, Ordering::Relaxed);
+        ground.end();
     }
 }

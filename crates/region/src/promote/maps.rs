@@ -158,10 +158,42 @@ impl Maps {
         self.query(address, 0).ok()?
     }
 
-    /// The first mapping at or after `address` that is shared and of a file.
-    pub fn next_shared(&self, address: usize) -> Option<Vma> {
-        self.query(address, COVERING_OR_NEXT | SHARED | FILE_BACKED)
-            .ok()?
+    /// All mappings that are shared and of a file, in order of address.
+    pub fn shared(&self) -> io::Result<Vec<Vma>> {
+        let mut all = Vec::new();
+        let mut address = 0;
+        loop {
+            match self.query(address, COVERING_OR_NEXT | SHARED | FILE_BACKED) {
+                Ok(None) => return Ok(all),
+                Ok(Some(vma)) => {
+                    address = vma.end;
+                    all.push(vma);
+                }
+                // It did answer once; a sandbox may have come since.
+                Err(_) => return self.shared_by_text(),
+            }
+        }
+    }
+
+    /// The same from the text of /proc/self/maps.
+    fn shared_by_text(&self) -> io::Result<Vec<Vma>> {
+        let mut text = Vec::new();
+        let mut part = [0; 4096];
+        loop {
+            match io::pread(&self.maps, &mut part, text.len() as u64)? {
+                0 => break,
+                count => text.extend_from_slice(&part[..count]),
+            }
+        }
+        let lines = text
+            .split(|&byte| byte == b'\n')
+            .filter(|line| !line.is_empty());
+        let all: Option<Vec<Vma>> = lines
+            .map(|line| parse(&String::from_utf8_lossy(line)))
+            .collect();
+        let mut all = all.ok_or(Errno::INVAL)?;
+        all.retain(|vma| vma.flags & SHARED != 0 && vma.file != FileId::default());
+        Ok(all)
     }
 
     fn query(&self, address: usize, flags: u64) -> io::Result<Option<Vma>> {
@@ -220,6 +252,73 @@ impl Maps {
     }
 }
 
+/// One line of /proc/self/maps. (The size of pages is not told, and taken for the usual one.)
+fn parse(line: &str) -> Option<Vma> {
+    let mut words = line.split_ascii_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let flags = words
+        .next()?
+        .chars()
+        .zip([READABLE, WRITABLE, EXECUTABLE, SHARED]);
+    let flags = flags
+        .filter(|(set, _)| "rwxs".contains(*set))
+        .map(|(_, flag)| flag)
+        .sum();
+    let offset = u64::from_str_radix(words.next()?, 16).ok()?;
+    let (major, minor) = words.next()?.split_once(':')?;
+    let device = (
+        u32::from_str_radix(major, 16).ok()?,
+        u32::from_str_radix(minor, 16).ok()?,
+    );
+    Some(Vma {
+        start: usize::from_str_radix(start, 16).ok()?,
+        end: usize::from_str_radix(end, 16).ok()?,
+        offset,
+        file: FileId {
+            device,
+            inode: words.next()?.parse().ok()?,
+        },
+        page: rustix::param::page_size() as u64,
+        flags,
+    })
+}
+
 fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shared mapping of two pages of a file.
+    fn map() -> (OwnedFd, usize) {
+        let file = fs::memfd_create("maps", fs::MemfdFlags::CLOEXEC).unwrap();
+        fs::ftruncate(&file, 16 * 4096).unwrap();
+        let (protection, flags) = (rustix::mm::ProtFlags::all(), rustix::mm::MapFlags::SHARED);
+        let protection = protection & (rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE);
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let at =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), 8192, protection, flags, &file, 4096) };
+        (file, at.unwrap().addr())
+    }
+
+    #[test]
+    fn ioctl_and_text_agree() {
+        let (file, at) = map();
+        let id = FileId::of(&file).unwrap();
+        let maps = match Maps::open() {
+            Ok(maps) => maps,
+            Err(error) => return eprintln!("skipped: no PROCMAP_QUERY here: {error}"),
+        };
+        let ours = |all: Vec<Vma>| all.into_iter().find(|vma| vma.file == id).unwrap();
+        let asked = ours(maps.shared().unwrap());
+        assert_eq!(
+            (asked.start, asked.end, asked.offset),
+            (at, at + 8192, 4096)
+        );
+        assert_eq!(ours(maps.shared_by_text().unwrap()), asked);
+        assert_eq!(maps.at(at + 5000), Some(asked));
+        assert!(asked.is_shared(id) && !asked.is_plain());
+    }
 }

@@ -35,14 +35,23 @@ pub enum Owned {
 pub struct Malloc {
     /// Where the main heap starts, a multiple of the page; `None` if malloc does not use it.
     heap: Option<usize>,
+    /// Large chunks have mappings of their own, with the headers that we know. (A program can tell
+    /// malloc to take all from the heap.)
+    has_chunks: bool,
 }
 
 impl Malloc {
     /// Proves that malloc and its fellows are glibc's, and lay out memory as we know it.
     pub fn prove() -> Result<Malloc, Refusal> {
         is_glibc()?;
-        probe_mapped_chunk()?;
-        Ok(Malloc { heap: probe_heap() })
+        let malloc = Malloc {
+            heap: probe_heap(),
+            has_chunks: probe_mapped_chunk(),
+        };
+        if malloc.heap.is_none() && !malloc.has_chunks {
+            return Err(Refusal::Malloc("unknown layout"));
+        }
+        Ok(malloc)
     }
 
     /// What of malloc's the pages belong to. `file` is the node's: pages that are promoted already
@@ -53,6 +62,9 @@ impl Malloc {
             && pages.end <= kernel_break().ok_or(Refusal::NotMallocs)?
         {
             return Ok(Owned::Heap { start });
+        }
+        if !self.has_chunks {
+            return Err(Refusal::NotMallocs);
         }
         let around = surroundings(maps, pages, file).ok_or(Refusal::NotMallocs)?;
         mapped_chunk(&around, pages)
@@ -101,27 +113,21 @@ pub fn object_of(address: *const c_void) -> Option<usize> {
     Some(base.addr())
 }
 
-fn probe_mapped_chunk() -> Result<(), Refusal> {
-    // SAFETY: malloc and free in their plain use; the header is in the same mapping if malloc is
-    // what it seems, for the pointer is then 16 bytes after the start of a page.
+/// Whether a large allocation has a mapping and a header as we expect.
+fn probe_mapped_chunk() -> bool {
+    // SAFETY: malloc and free in their plain use. Two words before what it returns are malloc's and
+    // can be read.
     unsafe {
         let memory = libc::malloc(PROBE);
         if memory.is_null() {
-            return Err(Refusal::Malloc("no memory for a trial"));
+            return false;
         }
-        let chunk = memory.addr() - ALIGN;
         let page = rustix::param::page_size();
         let expected = (PROBE + ALIGN).next_multiple_of(page);
-        let good = chunk.is_multiple_of(page) && {
-            let header = memory.byte_sub(ALIGN).cast::<usize>();
-            header.read() == 0 && header.add(1).read() == expected | IS_MMAPPED
-        };
+        let header = memory.byte_sub(ALIGN).cast::<usize>();
+        let (skipped, size) = (header.read(), header.add(1).read());
         libc::free(memory);
-        if good {
-            Ok(())
-        } else {
-            Err(Refusal::Malloc("unknown layout"))
-        }
+        header.addr().is_multiple_of(page) && skipped == 0 && size == expected | IS_MMAPPED
     }
 }
 

@@ -195,17 +195,9 @@ fn lock_if(locked: bool, start: usize, len: usize) {
     }
 }
 
-/// The promoted mappings: of `file`, shared, at offsets in `area`.
-pub fn promoted<'a>(
-    maps: &'a Maps,
-    file: FileId,
-    area: &'a Range<u64>,
-) -> impl Iterator<Item = Vma> + 'a {
-    let mut address = 0;
-    std::iter::from_fn(move || {
-        let vma = maps.next_shared(address)?;
-        address = vma.end;
-        Some(vma)
-    })
-    .filter(move |vma| vma.file == file && area.contains(&vma.offset))
+/// The promoted mappings: of `file`, shared, at offsets in `area`; in order of address.
+pub fn promoted(maps: &Maps, file: FileId, area: &Range<u64>) -> io::Result<Vec<Vma>> {
+    let mut all = maps.shared()?;
+    all.retain(|vma| vma.file == file && area.contains(&vma.offset));
+    Ok(all)
 }

@@ -132,10 +132,12 @@ fn check_mappings() -> Result<(), Refusal> {
         let line = String::from_utf8_lossy(&line);
         // Address, permissions, offset, device, inode; the name may hold blanks.
         let name = line.splitn(6, ' ').nth(5).unwrap_or("").trim_start();
-        let suspect = name.starts_with("anon_inode:")
-            || name.starts_with("/[aio]")
-            || name.starts_with("/dev/");
-        if suspect && !is_harmless(name) {
+        let harmless = if name.starts_with("anon_inode:") || name.starts_with("/dev/") {
+            is_harmless(name)
+        } else {
+            !name.starts_with("/[aio]")
+        };
+        if !harmless {
             return Err(Refusal::Descriptor(name.to_owned()));
         }
     }
