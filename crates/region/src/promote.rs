@@ -50,18 +50,9 @@ use std::ops::Range;
 use std::rc::Rc;
 use usage::Usage;
 
-/// When to promote.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Policy {
-    /// Never.
-    Off,
-    /// When it pays, by [`Costs`], and cannot show.
-    #[default]
-    Auto,
-    /// At the first use, and without looking at which functions the program imports: the user
-    /// vouches that it does not call MADV_DONTNEED on malloc's memory, nor forks past the C library.
-    Always,
-}
+/// When to promote: never; when it pays, by [`Costs`], and cannot show; or at the first use, and
+/// without looking at which functions the program imports, for which the user vouches.
+pub use tern_settings::Promote as Policy;
 
 /// Offsets for one chunk: a mapping can grow to that many bytes. Far more than a node's memory.
 const SLOT: u64 = 1 << 42;

@@ -38,6 +38,20 @@ choice! {
     }
 }
 
+choice! {
+    /// Whether private memory that is sent from or received into often becomes shared memory, at
+    /// the same addresses.
+    pub enum Promote {
+        /// Never.
+        Off = "off",
+        /// When it pays, and the program cannot tell.
+        Auto = "auto",
+        /// At the first use. For programs that call madvise on memory of malloc's for other than
+        /// advice, or make processes past the C library, this is wrong.
+        Always = "always",
+    }
+}
+
 /// Declares the settings and the list of all of them.
 /// `NAME: type = "VARIABLE", "default" [, smallest..=largest]; ` with the meaning as doc comment.
 macro_rules! settings {
@@ -96,6 +110,13 @@ settings! {
     /// Rank 0 prints which way messages of each size will move, and what the other ways would
     /// cost.
     EXPLAIN: bool = "TERN_EXPLAIN", "off";
+
+    /// Whether private memory of malloc's that is sent from or received into often becomes shared
+    /// memory in place, so that other processes of the node copy from and to it without the
+    /// kernel's help. `auto`: where it pays, in processes with one thread whose programs cannot
+    /// tell. `always`: at the first use, and also in programs that call madvise or the like, where
+    /// the user must know that they do not call it with MADV_DONTNEED on memory of malloc's.
+    PROMOTE: Promote = "TERN_PROMOTE", "auto";
 
     /// How long mpiexec waits for processes that it has asked to end before it kills them.
     GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR;

@@ -113,33 +113,49 @@ pub fn object_of(address: *const c_void) -> Option<usize> {
     Some(base.addr())
 }
 
+/// Calls `look` with what malloc returns for `len` bytes, and frees that; `None` if there is none.
+///
+/// The functions are looked up by name, for a compiler that sees calls of malloc and free may leave
+/// both out.
+fn with_memory<T>(len: usize, look: impl FnOnce(*mut c_void) -> T) -> Option<T> {
+    type Malloc = unsafe extern "C" fn(usize) -> *mut c_void;
+    type Free = unsafe extern "C" fn(*mut c_void);
+    // SAFETY: the addresses of malloc and free, or null, which is `None`.
+    let (malloc, free) = unsafe {
+        (
+            std::mem::transmute::<*mut c_void, Option<Malloc>>(symbol(c"malloc"))?,
+            std::mem::transmute::<*mut c_void, Option<Free>>(symbol(c"free"))?,
+        )
+    };
+    // SAFETY: malloc and free in their plain use.
+    unsafe {
+        let memory = malloc(len);
+        if memory.is_null() {
+            return None;
+        }
+        let seen = look(memory);
+        free(memory);
+        Some(seen)
+    }
+}
+
 /// Whether a large allocation has a mapping and a header as we expect.
 fn probe_mapped_chunk() -> bool {
-    // SAFETY: malloc and free in their plain use. Two words before what it returns are malloc's and
-    // can be read.
-    unsafe {
-        let memory = libc::malloc(PROBE);
-        if memory.is_null() {
-            return false;
-        }
-        let page = rustix::param::page_size();
-        let expected = (PROBE + ALIGN).next_multiple_of(page);
-        let header = memory.byte_sub(ALIGN).cast::<usize>();
-        let (skipped, size) = (header.read(), header.add(1).read());
-        libc::free(memory);
+    let page = rustix::param::page_size();
+    let expected = (PROBE + ALIGN).next_multiple_of(page);
+    let good = with_memory(PROBE, |memory| {
+        let header = memory.wrapping_byte_sub(ALIGN).cast::<usize>();
+        // SAFETY: two words before what it returns are malloc's and can be read.
+        let (skipped, size) = unsafe { (header.read_volatile(), header.add(1).read_volatile()) };
         header.addr().is_multiple_of(page) && skipped == 0 && size == expected | IS_MMAPPED
-    }
+    });
+    good.unwrap_or(false)
 }
 
 /// The start of the main heap, if a small allocation comes from there.
 fn probe_heap() -> Option<usize> {
     let start = start_of_heap()?;
-    // SAFETY: malloc and free in their plain use.
-    let small = unsafe {
-        let small = libc::malloc(ALIGN);
-        libc::free(small);
-        small.addr()
-    };
+    let small = with_memory(ALIGN, |memory| memory.addr())?;
     let page = rustix::param::page_size();
     (start <= small && small < kernel_break()?).then(|| start.next_multiple_of(page))
 }

@@ -181,7 +181,7 @@ fn count_as_anonymous(address: usize) {
 
 /// Whether this process has locked memory at all (`VmLck` of /proc/self/status).
 fn is_anything_locked() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = process::text("/proc/self/status").unwrap_or_default();
     !status.lines().any(|line| {
         line.strip_prefix("VmLck:")
             .is_some_and(|rest| rest.trim() == "0 kB")

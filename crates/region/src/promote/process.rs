@@ -4,7 +4,7 @@ use super::owner;
 use super::refusal::Refusal;
 use rustix::fs;
 use rustix::process::{Resource, getrlimit};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 
 /// Memory that must be left when the second copy has been made.
 const SPARE: u64 = 64 << 20;
@@ -37,7 +37,7 @@ pub fn has_one_thread() -> bool {
 /// Whether a core dump treats shared memory without a name (bit 1) like private memory (bit 0);
 /// core(5).
 fn is_dumped_alike() -> bool {
-    let filter = std::fs::read_to_string("/proc/self/coredump_filter").ok();
+    let filter = text("/proc/self/coredump_filter");
     let filter = filter.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
     filter.is_some_and(|bits| bits & 3 == 0 || bits & 3 == 3)
 }
@@ -153,8 +153,15 @@ pub fn has_memory(len: usize) -> bool {
 
 /// `MemAvailable`, in bytes.
 fn free_memory() -> Option<u64> {
-    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
-    field(&info, "MemAvailable:").map(|kib| kib * 1024)
+    field(&text("/proc/meminfo")?, "MemAvailable:").map(|kib| kib * 1024)
+}
+
+/// A file of the kernel's, in one read where it is short: each further one may cost as much.
+pub fn text(path: &str) -> Option<String> {
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut text = Vec::with_capacity(8192);
+    file.read_to_end(&mut text).ok()?;
+    String::from_utf8(text).ok()
 }
 
 /// The number after a name at the start of a line.
@@ -167,32 +174,26 @@ fn field(text: &str, name: &str) -> Option<u64> {
 
 /// Whether each cgroup that limits this process's memory has that much left. `None`: unknown.
 fn cgroups_have(needed: u64) -> Option<bool> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    for line in groups.lines() {
+    for line in text("/proc/self/cgroup")?.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, parts.next()?);
-        let (roots, limit, usage): (&[&str], _, _) = if controllers.is_empty() {
-            (
-                &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
-                "memory.max",
-                "memory.current",
-            )
+        let (root, limit, usage) = if controllers.is_empty() {
+            ("/sys/fs/cgroup", "memory.max", "memory.current")
         } else if controllers.split(',').any(|one| one == "memory") {
             (
-                &["/sys/fs/cgroup/memory"],
+                "/sys/fs/cgroup/memory",
                 "memory.limit_in_bytes",
                 "memory.usage_in_bytes",
             )
         } else {
             continue;
         };
-        for root in roots {
-            for group in std::path::Path::new(path).ancestors() {
-                let directory = format!("{root}{}", group.display());
-                if !group_has(&directory, limit, usage, needed) {
-                    return Some(false);
-                }
-            }
+        let groups = std::path::Path::new(path).ancestors();
+        if !groups
+            .into_iter()
+            .all(|group| group_has(&format!("{root}{}", group.display()), limit, usage, needed))
+        {
+            return Some(false);
         }
     }
     Some(true)
@@ -200,16 +201,23 @@ fn cgroups_have(needed: u64) -> Option<bool> {
 
 /// A group without a limit, or whose files are not there (the root), has what is needed.
 fn group_has(directory: &str, limit: &str, usage: &str, needed: u64) -> bool {
-    let read = |name: &str| std::fs::read_to_string(format!("{directory}/{name}")).ok();
-    let Some(limit) = read(limit).and_then(|text| text.trim().parse::<u64>().ok()) else {
+    /// What no machine has is no limit.
+    const NO_LIMIT: u64 = 1 << 60;
+    let read = |name: &str| text(&format!("{directory}/{name}"));
+    let number = |name: &str| read(name).and_then(|text| text.trim().parse::<u64>().ok());
+    let Some(limit) = number(limit).filter(|limit| *limit < NO_LIMIT) else {
         return true;
     };
-    let Some(used) = read(usage).and_then(|text| text.trim().parse::<u64>().ok()) else {
+    let Some(used) = number(usage) else {
         return false;
     };
-    let stat = read("memory.stat").unwrap_or_default();
+    if limit.saturating_sub(used) >= needed {
+        return true;
+    }
     // Cached files, which the kernel drops when it needs memory.
-    let cached = field(&stat, "inactive_file").unwrap_or(0);
+    let cached = read("memory.stat")
+        .and_then(|stat| field(&stat, "inactive_file"))
+        .unwrap_or(0);
     limit.saturating_sub(used.saturating_sub(cached)) >= needed
 }
 
