@@ -13,9 +13,8 @@ pub(crate) fn punch(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<(
 }
 
 /// Makes sure that a file in memory is at least `least` bytes long, and `wish` if it may be; both
-/// are multiples of the page. Nothing else changes, and no memory is taken for good. Many processes
-/// may do this at once, for it never makes a file shorter, as ftruncate in two processes may.
-/// The last page before the new end must not be in use by anybody.
+/// are multiples of the page. Nothing else changes, but that the new last page takes memory. Many
+/// processes may do this at once, for it never makes a file shorter, as ftruncate in two processes may.
 ///
 /// Errors: EFBIG when this process may not make files of `least` bytes (RLIMIT_FSIZE; the signal
 /// that the kernel would send is avoided), others of fallocate.
@@ -32,7 +31,7 @@ pub fn extend(file: BorrowedFd<'_>, least: u64, wish: u64) -> io::Result<()> {
     if end < least {
         return Err(Errno::FBIG.into());
     }
-    // Unlike ftruncate this cannot shorten what another process has just made longer.
-    fs::fallocate(file, FallocateFlags::empty(), end - page, page)?;
-    punch(file, end - page, page)
+    // Unlike ftruncate this cannot shorten what another process has just made longer. The page stays,
+    // since somebody may use it already.
+    Ok(fs::fallocate(file, FallocateFlags::empty(), end - page, page)?)
 }

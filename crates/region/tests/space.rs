@@ -3,7 +3,7 @@
 mod support;
 
 use std::sync::atomic::Ordering;
-use support::{Process, pattern, processes};
+use support::{Process, pattern, processes, processes_with_other_pids, skip};
 use tern_region::Run;
 use tern_region::space::{
     Cookie, DONE, Direction, Error, Flags, Mechanism, Offload, Options, PENDING, Protection, Space,
@@ -470,7 +470,7 @@ fn cma_that_stops_loses_nothing() {
         }
         let worked = space.standing(0, Mechanism::Cma) == Standing::Works;
         if !worked {
-            eprintln!("cma_that_stops_loses_nothing: skipped in part: no CMA on this machine");
+            skip("cma_that_stops_loses_nothing", "in part: no CMA on this machine");
         }
         refuse_cma();
         assert_eq!(space.wait(&status), Ok(()));
@@ -542,32 +542,22 @@ fn memory_that_is_not_there_is_a_fault() {
             )
         };
         process.post(1, cookie.expect("a region").to_bits());
-        process.await_post(10);
+        process.post(2, declare(&space, &[1; 8], Protection::Read, Flags::NONE).to_bits());
+        process.serve_until_post(&space, 10);
     }
     fn user(process: &mut Process) {
         let space = process.join(Options::default());
         let cookie = cookie(process, 1);
         let mut word = [0u8; 8];
-        // A good region first, to see whether there is CMA at all.
-        if space.standing(0, Mechanism::Cma) != Standing::Left {
-            let result = read(&space, cookie.at(0), &mut word);
-            match space.standing(0, Mechanism::Cma) {
-                Standing::Works => {
-                    assert_eq!(result, Err(Error::Fault { member: 0 }));
-                    assert_eq!(write(&space, cookie.at(0), &word), Err(Error::Fault { member: 0 }));
-                }
-                _ => eprintln!(
-                    "memory_that_is_not_there_is_a_fault: skipped: no CMA on this machine"
-                ),
-            }
+        let good = self::cookie(process, 2);
+        assert_eq!(read(&space, good.at(0), &mut word), Ok(()));
+        if space.standing(0, Mechanism::Cma) == Standing::Works {
+            assert_eq!(read(&space, cookie.at(0), &mut word), Err(Error::Fault { member: 0 }));
+            assert_eq!(write(&space, cookie.at(0), &word), Err(Error::Fault { member: 0 }));
+        } else {
+            skip("memory_that_is_not_there_is_a_fault", "no CMA on this machine");
         }
         process.post(10, 1);
-    }
-    if tern_region::cma::probe(std::process::id() as i32, 0, 1)
-        .is_err_and(|failed| failed.why == tern_region::cma::Why::Refused)
-    {
-        eprintln!("memory_that_is_not_there_is_a_fault: skipped: no CMA on this machine");
-        return;
     }
     processes("memory_that_is_not_there_is_a_fault", owner, &[user]);
 }
@@ -593,4 +583,33 @@ fn shared_memory_needs_neither_permission_nor_owner() {
         process.post(10, 1);
     }
     processes("shared_memory_needs_neither_permission_nor_owner", owner, &[user]);
+}
+
+#[test]
+fn a_process_of_another_pid_namespace_is_reached() {
+    // Each takes the other's number for that of a stranger, or of nobody: neither may touch whoever
+    // that is, nor take the other for dead.
+    fn first(process: &mut Process) {
+        let space = process.join(Options { server: true, ..Options::default() });
+        let private = pattern(LEN, 1);
+        process.post(1, declare(&space, &private, Protection::ReadWrite, Flags::NONE).to_bits());
+        let cookie = cookie(process, 2);
+        let mut bytes = vec![0; LEN];
+        assert_eq!(read(&space, cookie.at(0), &mut bytes), Ok(()));
+        assert!(bytes == pattern(LEN, 2));
+        assert_eq!(space.standing(1, Mechanism::Cma), Standing::Left);
+        process.post(10, 1);
+        assert_eq!(lines_about_cma(&process.last_words()), 1, "one line says why");
+        assert!(private == pattern(LEN, 3));
+    }
+    fn second(process: &mut Process) {
+        assert_eq!(std::process::id(), 1);
+        let space = process.join(Options { server: true, ..Options::default() });
+        let private = pattern(LEN, 2);
+        process.post(2, declare(&space, &private, Protection::Read, Flags::NONE).to_bits());
+        let cookie = cookie(process, 1);
+        assert_eq!(write(&space, cookie.at(0), &pattern(LEN, 3)), Ok(()));
+        process.await_post(10);
+    }
+    processes_with_other_pids("a_process_of_another_pid_namespace_is_reached", first, &[second]);
 }

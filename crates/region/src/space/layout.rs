@@ -1,7 +1,6 @@
 //! Where a space's structures lie in the node's shared file.
 //!
-//! From the base: a block of tables for each member, one page that nobody uses, and a span of
-//! memory for each member. Everything begins as zeros and is sparse.
+//! From the base: a block of tables for each member, and a span of memory for each member. Everything begins as zeros and is sparse.
 
 use super::cell::Cell;
 use super::table::{Hold, Slot};
@@ -74,9 +73,9 @@ const BLOCK: usize =
     (MEMBER + SLOTS + PIECES * size_of::<Piece>() + CELLS * CELL).next_multiple_of(PAGE);
 
 impl Shape {
-    /// Bytes of the tables, with the page after them.
+    /// Bytes of the tables.
     fn tables(&self) -> usize {
-        self.members as usize * BLOCK + PAGE
+        self.members as usize * BLOCK
     }
 
     /// Bytes of the file from the base that the space may use.
@@ -119,7 +118,6 @@ unsafe impl Sync for Tables {}
 impl Tables {
     pub fn map(file: BorrowedFd<'_>, base: u64, shape: Shape) -> io::Result<Tables> {
         let len = shape.tables();
-        // The last page, which an extension of the file passes through, is used by nobody.
         crate::extend(file, base + len as u64, base + len as u64)?;
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a new mapping at an address of the kernel's choice.

@@ -18,9 +18,7 @@ pub const FAILED: u32 = 2;
 
 /// Bytes of a step of an asynchronous copy: how long a poll may take, or a cancel has to wait.
 pub const STEP: u64 = 256 << 10;
-/// The longest sleep of a copy thread while copies are under way.
-const NAP: Duration = Duration::from_millis(5);
-/// And while there are none.
+/// The longest sleep of a copy thread while there are no copies under way.
 const SLEEP: Duration = Duration::from_secs(10);
 
 /// An asynchronous copy.
@@ -46,20 +44,24 @@ impl Job {
         match unsafe { transfer.step(shared, engine, STEP) } {
             Ok(Step::Moved) if transfer.rest > 0 => return true,
             Ok(Step::Waiting) => return false,
-            Ok(Step::Moved | Step::Done) => self.end(&mut work, DONE),
+            Ok(Step::Moved | Step::Done) => self.end(shared, &mut work, DONE),
             Err(error) => {
                 *lock(&self.error) = Some(error);
-                self.end(&mut work, FAILED);
+                self.end(shared, &mut work, FAILED);
             }
         }
         true
     }
 
-    fn end(&self, work: &mut Option<Transfer>, word: u32) {
+    fn end(&self, shared: &Shared, work: &mut Option<Transfer>, word: u32) {
         // The regions are let go first, so that who sees the word may destroy them at once.
         *work = None;
         // Release: pairs with the acquire of whoever reads the word; the bytes are there.
         self.word.store(word, Ordering::Release);
+        if self.threaded {
+            // Another thread may wait for it.
+            member::ring(shared.member());
+        }
     }
 }
 
@@ -143,14 +145,17 @@ impl Shared {
     /// The copy thread: does what was given to it, and answers peers.
     pub fn run_thread(self: &Arc<Self>) {
         let Ok(mut engine) = self.engine() else { return };
+        let mut looks = 0;
         while !self.stop.load(Ordering::Acquire) {
             let token = member::listen(self.member());
             let moved = self.step_jobs(&mut engine, true);
             if self.serve() || moved {
-                continue;
+                looks = 0;
+            } else if lock(&self.jobs).iter().any(|job| job.threaded) || looks < self.looks {
+                self.pause(token, &mut looks);
+            } else {
+                member::sleep(self.member(), token, SLEEP);
             }
-            let idle = lock(&self.jobs).iter().all(|job| !job.threaded);
-            member::sleep(self.member(), token, if idle { SLEEP } else { NAP });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "not every test program uses all of it")]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,9 +36,24 @@ pub fn shape(members: u32) -> Shape {
     Shape { members, span: 1 << 30 }
 }
 
+/// As [`processes`], with the others in a pid namespace of their own, as in a container.
+pub fn processes_with_other_pids(name: &str, first: fn(&mut Process), others: &[fn(&mut Process)]) {
+    let isolate = ["unshare", "--pid", "--fork", "--kill-child"];
+    let possible =
+        Command::new(isolate[0]).args(&isolate[1..]).arg("true").stderr(Stdio::null()).status();
+    if std::env::var(VARIABLE).is_err() && !possible.is_ok_and(|status| status.success()) {
+        return skip(name, "no right to make a pid namespace, or no unshare");
+    }
+    run(name, first, others, &isolate);
+}
+
 /// Runs a test of this name as member 0, and the `others` as members 1 and on, each in a process
 /// of its own.
 pub fn processes(name: &str, first: fn(&mut Process), others: &[fn(&mut Process)]) {
+    run(name, first, others, &[]);
+}
+
+fn run(name: &str, first: fn(&mut Process), others: &[fn(&mut Process)], wrapper: &[&str]) {
     let shape = shape(others.len() as u32 + 1);
     if let Ok(text) = std::env::var(VARIABLE) {
         let (me, fd) = text.split_once(' ').expect("member and descriptor");
@@ -52,7 +67,10 @@ pub fn processes(name: &str, first: fn(&mut Process), others: &[fn(&mut Process)
     let number = file.as_raw_fd();
     let mut process = Process::new(0, file, shape);
     for member in 1..shape.members {
-        let child = Command::new(std::env::current_exe().expect("own program"))
+        let program = std::env::current_exe().expect("own program");
+        let mut words = wrapper.iter().map(|word| (*word).into()).chain([program.into_os_string()]);
+        let child = Command::new(words.next().expect("a program"))
+            .args(words)
             .args([name, "--exact", "--nocapture", "--test-threads=1"])
             .env(VARIABLE, format!("{member} {number}"))
             .env_remove("TERN_LOG")
@@ -72,6 +90,9 @@ fn end(mut child: Child) -> (Option<i32>, String) {
     let mut text = String::new();
     let _ = child.stderr.take().expect("piped").read_to_string(&mut text);
     eprint!("{text}");
+    for line in text.lines().filter(|line| line.contains(": skipped: ")) {
+        let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+    }
     (child.wait().expect("wait").code(), text)
 }
 
@@ -160,6 +181,11 @@ impl Process {
         assert_eq!(code, Some(0), "a process has failed");
         text
     }
+}
+
+/// Says that a test is not run, past the test harness, which keeps what tests print.
+pub fn skip(name: &str, why: &str) {
+    let _ = std::io::stderr().write_all(format!("{name}: skipped: {why}\n").as_bytes());
 }
 
 /// A byte for each position, different for each seed.
