@@ -63,13 +63,14 @@ impl Adi {
     /// Starts a send to `to`. `tuple.source` is the sender's own rank in the communicator.
     #[inline]
     pub fn isend(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
-        self.state.borrow_mut().send(to, tuple, data, mode)
+        self.state.borrow_mut().send(to, tuple, data, mode, false)
     }
 
     /// Sends and returns when the buffer may be reused; makes progress meanwhile.
     #[inline]
     pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) {
-        if let Sent::Pending(request) = self.isend(to, tuple, data, mode) {
+        let sent = self.state.borrow_mut().send(to, tuple, data, mode, true);
+        if let Sent::Pending(request) = sent {
             self.wait(|| self.is_done(request));
             self.take(request);
         }

@@ -163,14 +163,15 @@ impl State {
 
     // ---- sending
 
-    pub fn send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
+    /// Starts a send. `waits`: the caller does nothing else until the buffer may be reused.
+    pub fn send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
         if to == self.mcm.me() {
             return self.send_to_self(tuple, data, mode);
         }
         let size = data.len();
         let mut memory = Memory::opaque(size);
         if size >= self.direct_from {
-            match self.send_direct(to, &tuple, &data) {
+            match self.send_direct(to, &tuple, &data, waits) {
                 Ok(sent) => return sent,
                 Err(located) => memory = located,
             }

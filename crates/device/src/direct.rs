@@ -74,6 +74,16 @@ impl Memory {
     }
 }
 
+/// A message that looks for a published receive.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    pub source: &'a Memory,
+    /// The request that is told of the end.
+    pub sender: u32,
+    /// The sender waits until the message has left; otherwise it would rather compute.
+    pub waits: bool,
+}
+
 /// What became of a message that looked for a published receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
@@ -128,9 +138,9 @@ pub trait Direct {
 
     // ---- the sender
 
-    /// Delivers a message into the oldest published receive for `key`, if the stream was taken at
-    /// least up to number `last` when that receive was last seen to.
-    fn deliver(&self, peer: u32, key: &Key, last: u32, source: &Memory, sender: u32) -> Delivery;
+    /// Delivers a message into the oldest published receive for `key`, if the receiver has taken the
+    /// stream at least up to number `last`.
+    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery;
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::board::{Board, Published, Stage, Word};
 use crate::device::Shm;
 use crate::reach::Reach;
 use std::cell::{Cell, RefCell};
-use tern_device::{Delivery, Direct, Key, Memory, Sink};
+use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Sink};
 use tern_tune::{By, Chooser, Situation, Transfer};
 
 /// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
@@ -14,9 +14,10 @@ const CHUNK: std::ops::RangeInclusive<u64> = 16 << 10..=32 << 10;
 /// and so often at most.
 const LOOK: u64 = 256;
 const MOST_LOOKS: u64 = 256;
-/// Looks of a sender at a message that it has left to the receiver, who seemed to wait, before it copies
-/// the message itself.
+/// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
 const LOOKS: u32 = 200;
+/// Looks of a receiver at a sender that has not begun to wait yet.
+const NEARLY: u32 = 25;
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
 
@@ -158,7 +159,8 @@ impl Shm {
             return true;
         }
         message.looks = message.looks.saturating_sub(1);
-        message.looks == 0 && self.take_over(message)
+        let len = message.source.len;
+        (message.looks == 0 || len > *CHUNK.end()) && self.take_over(message)
     }
 
     #[cold]
@@ -263,14 +265,18 @@ impl Shm {
     }
 
     /// How a message should go to a published receive.
-    fn way(&self, peer: u32, source: &Memory, target: &Memory) -> Way {
-        let situation = self.situation(peer, tern_tune::Stage::Published, source, target);
+    fn way(&self, peer: u32, message: &Outgoing<'_>, target: &Memory) -> Way {
+        let situation = self.situation(peer, tern_tune::Stage::Published, message.source, target);
+        let long = situation.size > self.packet() as u64;
+        let both = situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded;
+        if long && !message.waits && !both && situation.other_waits {
+            // The receiver has time to fetch it, or to take packets if the sender soon waits too.
+            return Way::Stream;
+        }
         match self.direct.chooser.pick(&situation) {
             Transfer::Eager => Way::Stream,
             Transfer::Pipe => Way::Packets,
-            Transfer::Mapped { .. } if situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded => {
-                Way::Both
-            }
+            Transfer::Mapped { .. } if both => Way::Both,
             Transfer::Mapped { by: By::Both | By::Sender } => Way::Mapped,
             Transfer::Cma { by: By::Sender | By::Both } => Way::Kernel,
             // It asks to send, and the receiver fetches.
@@ -280,7 +286,8 @@ impl Shm {
 
     /// Fills a claimed receive; `None` when the mechanism has failed, which it no longer is
     /// chosen after.
-    fn fill(&self, way: Way, peer: u32, slot: u32, word: Word, source: &Memory, sender: u32) -> Option<Delivery> {
+    fn fill(&self, way: Way, peer: u32, slot: u32, word: Word, message: &Outgoing<'_>) -> Option<Delivery> {
+        let Outgoing { source, sender, waits } = *message;
         let board = self.segment.board(peer, self.me);
         let target = board.target(slot);
         let len = source.len.min(target.len);
@@ -291,8 +298,8 @@ impl Shm {
                 if way == Way::Both {
                     board.share(slot, word, source, source.len);
                     // One chunk is copied faster by who reads from the other's cache than by who
-                    // writes to what the other has.
-                    let mine = len > chunk(len);
+                    // writes to what the other has. A sender that could compute leaves all of it.
+                    let mine = waits && len > chunk(len);
                     match mine && self.copy_chunks(board, slot, false, &target, to, source, own) {
                         true => Delivery::Done,
                         false => Delivery::Pending,
@@ -366,6 +373,14 @@ impl Direct for Shm {
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        let process = self.segment.process(peer);
+        for _ in 0..NEARLY {
+            // A sender that has not waited when it sent may be about to.
+            if process.is_waiting() {
+                break;
+            }
+            std::hint::spin_loop();
+        }
         let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
         match self.direct.chooser.pick(&situation) {
             Transfer::Mapped { .. } => {
@@ -382,18 +397,19 @@ impl Direct for Shm {
     }
 
     #[inline]
-    fn deliver(&self, peer: u32, key: &Key, last: u32, source: &Memory, sender: u32) -> Delivery {
+    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+        let source = message.source;
         let board = self.segment.board(peer, self.me);
         let Some((slot, word)) = self.find(peer, board, key, last, source.len) else {
             return Delivery::Stream;
         };
-        let way = self.way(peer, source, &board.target(slot));
+        let way = self.way(peer, message, &board.target(slot));
         // The receiver may win it back meanwhile; then the message goes on the stream as well.
         if way == Way::Stream || !board.claim(slot, word) {
             return Delivery::Stream;
         }
         let packets = || Delivery::Packets { receiver: board.receiver(slot), room: board.target(slot).len };
-        self.fill(way, peer, slot, word, source, sender).unwrap_or_else(packets)
+        self.fill(way, peer, slot, word, message).unwrap_or_else(packets)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Bulk, NONE, Side, State};
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
-use tern_mcm::{Delivery, Direct, Key, Memory};
+use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing};
 
 /// The receives of one peer that the peer can see.
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +30,14 @@ impl State {
     /// Delivers a message into a receive that its receiver has published, if there is one. `Err`
     /// tells where the data lies, for a request to send.
     #[cold]
-    pub(super) fn send_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data) -> Result<Sent, Memory> {
+    pub(super) fn send_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
         let memory = self.direct().locate(data.memory());
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
         let key = key(tuple.context, tuple.source, tuple.tag);
+        let message = Outgoing { source: &memory, sender: request, waits };
         // What is published matches, so that standard and synchronous sends are alike.
-        match self.direct().deliver(to, &key, last, &memory, request) {
+        match self.direct().deliver(to, &key, last, &message) {
             Delivery::Pending => return Ok(Sent::Pending(crate::Request(request))),
             Delivery::Packets { receiver, room } => {
                 let end = data.len().min(room as usize);

@@ -2,7 +2,7 @@
 //! refused at times, a sender prefers the stream at times, and deliveries take their time.
 
 use crate::network::Port;
-use tern_device::{Delivery, Direct, Key, Memory, Sink};
+use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Sink};
 
 /// Smallest transfer that uses them, in bytes: below and above the eager limits of the tests.
 const THRESHOLD: usize = 12;
@@ -151,7 +151,8 @@ impl Direct for Port {
         pulls
     }
 
-    fn deliver(&self, peer: u32, key: &Key, last: u32, source: &Memory, sender: u32) -> Delivery {
+    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+        let Outgoing { source, sender, .. } = *message;
         if self.chance(4) {
             return Delivery::Stream;
         }
