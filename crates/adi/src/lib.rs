@@ -85,6 +85,7 @@ impl Adi {
     /// Receives and returns when the data is there; makes progress meanwhile.
     #[inline]
     pub fn recv(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        self.mcm.set_waiting(true);
         let request = self.irecv(from, pattern, data);
         self.wait(|| self.is_done(request));
         self.take(request)

@@ -90,6 +90,12 @@ impl Mcm {
         self.device.lines(peer, index)
     }
 
+    /// See [`Device::set_waiting`]. [`Mcm::wait`] lowers it when it ends.
+    #[inline]
+    pub fn set_waiting(&self, waiting: bool) {
+        self.device.set_waiting(waiting);
+    }
+
     /// See [`Device::direct`].
     #[inline]
     pub fn direct(&self) -> Option<&dyn Direct> {

@@ -16,7 +16,7 @@ const LOOK: u64 = 256;
 const MOST_LOOKS: u64 = 256;
 /// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
 const LOOKS: u32 = 200;
-/// Looks of a receiver at a sender that has not begun to wait yet.
+/// Looks at a process that has not begun to wait yet.
 const NEARLY: u32 = 25;
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
@@ -27,6 +27,8 @@ pub struct State {
     chooser: Chooser,
     /// By peer: whether the last message that looked for a published receive has found one.
     hits: Vec<Cell<bool>>,
+    /// By peer: whether it waited in the library after the last message had been moved.
+    waits: Vec<Cell<bool>>,
     /// Receives published since the beginning.
     order: Cell<u32>,
     /// Peers with published receives, and how many.
@@ -67,6 +69,7 @@ impl State {
     pub fn new(reach: Reach, processes: u32) -> State {
         State {
             hits: vec![Cell::new(false); processes as usize],
+            waits: vec![Cell::new(false); processes as usize],
             reach,
             chooser: Chooser::from_settings(),
             order: Cell::new(0),
@@ -240,6 +243,23 @@ impl Shm {
         found
     }
 
+    /// Whether `peer` has nothing to do but wait. One that has waited before may be about to.
+    fn is_waiting(&self, peer: u32) -> bool {
+        let process = self.segment.process(peer);
+        let looks = if self.direct.waits[peer as usize].get() { NEARLY } else { 1 };
+        (0..looks).any(|look| {
+            if look > 0 {
+                std::hint::spin_loop();
+            }
+            process.is_waiting()
+        })
+    }
+
+    /// After a copy: notes whether `peer` waits now.
+    fn learn(&self, peer: u32) {
+        self.direct.waits[peer as usize].set(self.segment.process(peer).is_waiting());
+    }
+
     /// What is known of a message when it is decided how it goes.
     fn situation(&self, peer: u32, stage: tern_tune::Stage, source: &Memory, target: &Memory) -> Situation {
         let size = source.len.min(target.len);
@@ -251,7 +271,7 @@ impl Shm {
         Situation {
             size,
             stage,
-            other_waits: process.is_waiting(),
+            other_waits: self.is_waiting(peer),
             source_shared: known && source.place != 0,
             // A sender that has asked to send does not know where its message goes.
             target_shared: known && published && target.place != 0,
@@ -373,14 +393,6 @@ impl Direct for Shm {
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
-        let process = self.segment.process(peer);
-        for _ in 0..NEARLY {
-            // A sender that has not waited when it sent may be about to.
-            if process.is_waiting() {
-                break;
-            }
-            std::hint::spin_loop();
-        }
         let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
         match self.direct.chooser.pick(&situation) {
             Transfer::Mapped { .. } => {
@@ -391,7 +403,11 @@ impl Direct for Shm {
                 unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len) };
                 true
             }
-            Transfer::Cma { .. } => self.direct.reach.read(peer, source, target),
+            Transfer::Cma { .. } => {
+                let done = self.direct.reach.read(peer, source, target);
+                self.learn(peer);
+                done
+            }
             Transfer::Eager | Transfer::Pipe => false,
         }
     }
@@ -408,8 +424,10 @@ impl Direct for Shm {
         if way == Way::Stream || !board.claim(slot, word) {
             return Delivery::Stream;
         }
+        let delivery = self.fill(way, peer, slot, word, message);
+        self.learn(peer);
         let packets = || Delivery::Packets { receiver: board.receiver(slot), room: board.target(slot).len };
-        self.fill(way, peer, slot, word, message).unwrap_or_else(packets)
+        delivery.unwrap_or_else(packets)
     }
 }
 
