@@ -11,6 +11,8 @@
 #   // mpiexec: -env A=B     more arguments for mpiexec
 #   // needs: COMMAND        skipped, aloud, where that shell command fails
 # TERN_TEST_DIR: where programs and logs go [target/tests-c]. Exit code: 0 when nothing failed.
+# TERN_TEST_UNDER: a command that stands before mpiexec, TERN_TEST_INSIDE: before the program.
+# TERN_TEST_WARNINGS: how many lines of its own Tern may write in a run that ends well [any number].
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,14 +35,16 @@ fail() {
     tail -n 15 "$log" | cut -c 1-300 | sed 's/^/    /'
 }
 
+own_lines() { grep -c -E '^tern(\[[0-9]+\])?: ' "$log" || true; }
+
 run() {
     ranks=$1
     label="$name, $ranks ranks"
     log=$build/$name.$ranks.log
     code=0
     # shellcheck disable=SC2086
-    timeout --kill-after=5 "$limit" "$prefix/bin/mpiexec" -n "$ranks" $arguments \
-        "$build/$name" < /dev/null > "$log" 2>&1 || code=$?
+    timeout --kill-after=5 "$limit" ${TERN_TEST_UNDER:-} "$prefix/bin/mpiexec" -n "$ranks" $arguments \
+        ${TERN_TEST_INSIDE:-} "$build/$name" < /dev/null > "$log" 2>&1 || code=$?
     # 124 is what timeout(1) gives, and 137 when it had to kill.
     if [ "$code" = 124 ] && [ "$expected" != 124 ]; then
         fail "$label" "did not end in $limit s"
@@ -50,6 +54,8 @@ run() {
         fail "$label" "exit code $code, expected $expected"
     elif [ -n "$output" ] && ! grep -q -e "$output" "$log"; then
         fail "$label" "no line matches: $output"
+    elif [ "$code" -eq 0 ] && [ "$(own_lines)" -gt "${TERN_TEST_WARNINGS:-1000}" ]; then
+        fail "$label" "$(own_lines) lines of Tern's own"
     else
         passed=$((passed + 1))
         echo "ok   $label"

@@ -54,6 +54,8 @@ struct Ending {
 struct Job<'a> {
     plan: &'a Plan,
     job_id: u64,
+    /// The limit of descriptors that ranks get back, if it had to be raised for the launcher.
+    files: Option<libc::rlimit>,
     segment: OwnedFd,
     listener: Option<OwnedFd>,
     /// Connections that have not yet said which rank they want.

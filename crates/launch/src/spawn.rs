@@ -136,9 +136,6 @@ unsafe fn obey(orders: &Orders) -> c_int {
         }
         // Rust ignores SIGPIPE for the launcher; programs expect the default.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        if !orders.files.is_null() {
-            libc::setrlimit(libc::RLIMIT_NOFILE, orders.files);
-        }
         if !orders.cores.is_null() {
             // A core may have gone offline since; then the rank runs unbound.
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), orders.cores);
@@ -156,6 +153,10 @@ unsafe fn obey(orders: &Orders) -> c_int {
             if failed(done) {
                 return last_errno().raw_os_error();
             }
+        }
+        // The descriptors' numbers may be above it, so it comes last.
+        if !orders.files.is_null() {
+            libc::setrlimit(libc::RLIMIT_NOFILE, orders.files);
         }
         libc::sigprocmask(libc::SIG_SETMASK, orders.mask, ptr::null_mut());
         libc::execve(orders.file, orders.args, orders.env);

@@ -67,8 +67,13 @@ pub fn release() {
 fn start() -> Result<Runtime> {
     crate::abort::report_panics();
     let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
-    let mcm = Mcm::open(&job)
-        .map_err(|e| Error::new(MPI_ERR_NO_MEM, format!("the job's shared memory: {e}")))?;
+    let mcm = Mcm::open(&job).map_err(|e| {
+        let remedy = match e.kind() {
+            std::io::ErrorKind::FileTooLarge => "; raise the limit on file sizes (ulimit -f)",
+            _ => "",
+        };
+        Error::new(MPI_ERR_NO_MEM, format!("the job's shared memory: {e}{remedy}"))
+    })?;
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);
     Ok(Runtime::new(Adi::new(Rc::new(mcm), eager), job))
 }

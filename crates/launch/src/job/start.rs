@@ -26,11 +26,13 @@ impl<'a> Job<'a> {
     /// Everything but the processes.
     pub(super) fn new(plan: &'a Plan, keeper: OwnedFd) -> rustix::io::Result<Job<'a>> {
         let job_id = tern_pmi::new_job_id();
+        let files = raise_file_limit(plan);
         // Not below the numbers above, so that no step of a start overwrites what a later one needs.
         let segment = rustix::io::fcntl_dupfd_cloexec(tern_pmi::new_segment()?, CONTROL + 1)?;
         Ok(Job {
             plan,
             job_id,
+            files,
             segment,
             listener: listener(job_id).ok(),
             joining: Vec::new(),
@@ -47,7 +49,7 @@ impl<'a> Job<'a> {
 
     /// Starts all ranks, or as many as it can until one fails, which ends the job.
     pub(super) fn start(&mut self, mask: &libc::sigset_t) {
-        let files = raise_file_limit(self.plan);
+        let files = self.files;
         let null = match rustix::fs::open(
             "/dev/null",
             rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,

@@ -1,0 +1,122 @@
+#!/bin/sh
+# Where a system refuses what Tern would like to use, the same programs run with the same results, and
+# say at most one line about it: copying between processes refused as containers do, /dev/shm of
+# 64 KiB, little memory, limits on file size, locked memory, descriptors and address space.
+# Usage: tests/limits-test.sh PREFIX
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+place=$(mktemp -d)
+group=
+trap 'rm -rf "$place"; [ -z "$group" ] || rmdir "$group" 2> /dev/null || true' EXIT INT TERM
+passed=0 failed=0 skipped=0
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "SKIP $1: $2"
+}
+
+# Programs whose messages go every way that there is.
+programs="p2p_reuse p2p_types coll_intra"
+
+# under NAME COMMAND...: the programs, with the command before mpiexec.
+under() {
+    name=$1
+    shift
+    echo "-- $name"
+    # shellcheck disable=SC2086
+    TERN_TEST_DIR=$place/programs TERN_TEST_UNDER=$* TERN_TEST_WARNINGS=1 \
+        "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
+    sed '$d' "$place/said"
+    # Its last line: N passed, N failed, N skipped.
+    # shellcheck disable=SC2046
+    set -- $(tail -n 1 "$place/said" | tr -cd '0-9 ')
+    passed=$((passed + ${1:-0}))
+    failed=$((failed + ${2:-1}))
+    skipped=$((skipped + ${3:-0}))
+}
+
+# Commands that set a limit and run the rest; in files, because run.sh takes words.
+limit() {
+    printf '#!/bin/sh\n%s\nexec "$@"\n' "$2" > "$place/$1"
+    chmod +x "$place/$1"
+}
+
+"${CC:-cc}" -O1 -Wall -o "$place/refuse" "$here/limits/refuse.c"
+for what in copying absent container maps; do
+    if "$place/refuse" "$what" true 2> /dev/null; then
+        under "system calls refused: $what" "$place/refuse" "$what"
+    else
+        skip "system calls refused: $what" "seccomp filters are not permitted"
+    fi
+done
+
+# That the single copies do not work is said, once, when a message would have gone that way.
+label="refused copying is told once"
+if "$place/refuse" copying true 2> /dev/null; then
+    code=0
+    TERN_MECHANISM=cma timeout --kill-after=5 60 "$place/refuse" copying "$prefix/bin/mpiexec" -n 4 \
+        "$place/programs/p2p_reuse" < /dev/null > "$place/said" 2>&1 || code=$?
+    lines=$(grep -c '^tern.*refused' "$place/said" || true)
+    if [ "$code" -eq 0 ] && [ "$lines" -eq 1 ]; then
+        passed=$((passed + 1))
+        echo "ok   $label"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $label: exit code $code, $lines lines"
+    fi
+else
+    skip "$label" "seccomp filters are not permitted"
+fi
+
+limit small-shm 'mount -t tmpfs -o size=64k tmpfs /dev/shm || exit 125'
+if unshare --mount "$place/small-shm" true 2> /dev/null; then
+    under "/dev/shm of 64 KiB" unshare --mount "$place/small-shm"
+else
+    skip "/dev/shm of 64 KiB" "this user may not make a mount namespace"
+fi
+
+# Of cgroups there are two versions.
+memory=$((48 << 20))
+if mkdir "/sys/fs/cgroup/memory/tern-limits-$$" 2> /dev/null; then
+    group=/sys/fs/cgroup/memory/tern-limits-$$
+    echo "$memory" > "$group/memory.limit_in_bytes"
+elif mkdir "/sys/fs/cgroup/tern-limits-$$" 2> /dev/null; then
+    group=/sys/fs/cgroup/tern-limits-$$
+    echo "$memory" > "$group/memory.max" 2> /dev/null || { rmdir "$group"; group=; }
+fi
+limit small-group "echo \$\$ > '$group/cgroup.procs' || exit 125"
+if [ -n "$group" ] && "$place/small-group" true 2> /dev/null; then
+    under "a memory cgroup of 48 MiB" "$place/small-group"
+else
+    skip "a memory cgroup of 48 MiB" "this user may not make one with a memory limit"
+fi
+
+# Blocks of 512 bytes: more than the job's shared memory, less than what may grow in it.
+limit file-size 'ulimit -f 204800'
+under "files of at most 100 MiB" "$place/file-size"
+limit locked 'ulimit -l 0'
+under "no locked memory" "$place/locked"
+# The soft limit: mpiexec raises its own, the ranks keep it.
+limit descriptors 'ulimit -S -n 16'
+under "16 descriptors" "$place/descriptors"
+limit address-space 'ulimit -v 4000000'
+under "4 GB of address space" "$place/address-space"
+
+# Files smaller than the job's shared memory: it cannot run, and says what to raise.
+limit no-files 'ulimit -f 100'
+code=0
+timeout --kill-after=5 60 "$place/no-files" "$prefix/bin/mpiexec" -n 2 "$place/programs/p2p_types" \
+    < /dev/null > "$place/said" 2>&1 || code=$?
+if [ "$code" -ne 0 ] && [ "$code" -ne 124 ] && grep -q 'ulimit -f' "$place/said"; then
+    passed=$((passed + 1))
+    echo "ok   files of at most 50 KiB: refused, with the limit to raise"
+else
+    failed=$((failed + 1))
+    echo "FAIL files of at most 50 KiB: exit code $code"
+    sed 's/^/    /' "$place/said"
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
