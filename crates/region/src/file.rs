@@ -15,14 +15,15 @@ pub(crate) fn punch(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<(
 /// Makes sure that a file in memory is at least `least` bytes long, and `wish` if it may be; both
 /// are multiples of the page. Nothing else changes, but that the new last page takes memory. Many
 /// processes may do this at once, for it never makes a file shorter, as ftruncate in two processes may.
+/// Returns the new end, if it was not long enough before.
 ///
 /// Errors: EFBIG when this process may not make files of `least` bytes (RLIMIT_FSIZE; the signal
 /// that the kernel would send is avoided), others of fallocate.
-pub fn extend(file: BorrowedFd<'_>, least: u64, wish: u64) -> io::Result<()> {
+pub fn extend(file: BorrowedFd<'_>, least: u64, wish: u64) -> io::Result<Option<u64>> {
     let page = rustix::param::page_size() as u64;
     let size = fs::fstat(file)?.st_size as u64;
     if size >= least {
-        return Ok(());
+        return Ok(None);
     }
     let limit = process::getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
     // Offsets are signed in the kernel.
@@ -33,5 +34,6 @@ pub fn extend(file: BorrowedFd<'_>, least: u64, wish: u64) -> io::Result<()> {
     }
     // Unlike ftruncate this cannot shorten what another process has just made longer. The page stays,
     // since somebody may use it already.
-    Ok(fs::fallocate(file, FallocateFlags::empty(), end - page, page)?)
+    fs::fallocate(file, FallocateFlags::empty(), end - page, page)?;
+    Ok(Some(end))
 }

@@ -117,7 +117,11 @@ impl Heap {
 
     fn back(&self, offset: u64, len: u64, room: u64) -> io::Result<()> {
         if offset + room > self.reaches.get() {
-            extend(self.file.as_fd(), offset + room, self.base + self.span)?;
+            if let Some(end) = extend(self.file.as_fd(), offset + room, self.base + self.span)? {
+                // It is in this span, and beyond the file's old end, so that it is in no use yet.
+                let page = rustix::param::page_size() as u64;
+                punch(self.file.as_fd(), end - page, page)?;
+            }
             self.reaches.set(offset + room);
         }
         if *self.strict.get_or_init(is_overcommit_strict) {

@@ -111,6 +111,43 @@ fn a_space_has_sound_sizes() {
     assert_eq!(wrong(2, 1 << 20, BASE, 1), Ok(()));
 }
 
+#[test]
+fn threads_copy_at_once() {
+    let file = file();
+    let owner = join(&file, 0, Options { server: true, ..Options::default() });
+    let private = pattern(ROOM, 1);
+    let region =
+        declare(&owner, &[Run::new(private.as_ptr(), ROOM)], Flags::NONE).expect("a region");
+    // Copies by CMA and through cells, of which there are fewer than threads.
+    for cma in [true, false] {
+        let user = join(&file, 1, Options { cma, ..Options::default() });
+        std::thread::scope(|scope| {
+            for thread in 0..8usize {
+                let (user, private) = (&user, &private);
+                scope.spawn(move || {
+                    let mut bytes = vec![0u8; ROOM];
+                    for turn in 0..10usize {
+                        let start = (thread * 7919 + turn * 104_729) % (ROOM / 2);
+                        let len = ROOM / 2 - turn;
+                        let run = [Run::new(bytes.as_mut_ptr(), len)];
+                        // SAFETY: the thread's own buffer.
+                        unsafe {
+                            user.inline_copy(
+                                &run,
+                                region.at(start as u64),
+                                len as u64,
+                                Direction::Read,
+                            )
+                            .expect("a copy");
+                        }
+                        assert!(bytes[..len] == private[start..start + len]);
+                    }
+                });
+            }
+        });
+    }
+}
+
 const ROOM: usize = 600_000;
 
 /// Memory in which runs lie: private, or of a space.

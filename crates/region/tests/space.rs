@@ -326,6 +326,46 @@ fn a_killed_user_does_not_keep_a_region() {
 }
 
 #[test]
+fn an_owner_is_killed_while_its_memory_is_copied() {
+    fn copy_until_it_fails(process: &mut Process, options: Options) {
+        let cookie = cookie(process, 1);
+        let space = process.join(options);
+        let mut bytes = vec![0; 20 * LEN];
+        let copies = std::sync::atomic::AtomicU32::new(0);
+        let error = std::thread::scope(|scope| {
+            let copier = scope.spawn(|| {
+                loop {
+                    if let Err(error) = read(&space, cookie.at(0), &mut bytes) {
+                        return error;
+                    }
+                    assert!(bytes == pattern(20 * LEN, 1));
+                    copies.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            process.until(|_| (copies.load(Ordering::Relaxed) > 2).then_some(()));
+            process.kill(1);
+            copier.join().expect("a thread")
+        });
+        assert_eq!(error, Error::PeerGone { member: 1 });
+    }
+    fn directly(process: &mut Process) {
+        copy_until_it_fails(process, Options::default());
+    }
+    fn through_cells(process: &mut Process) {
+        copy_until_it_fails(process, only_pipe());
+    }
+    fn owner(process: &mut Process) {
+        let space = process.join(Options { server: true, ..Options::default() });
+        let private = pattern(20 * LEN, 1);
+        process.post(1, declare(&space, &private, Protection::Read, Flags::NONE).to_bits());
+        process.await_post(10);
+    }
+    for first in [directly, through_cells] {
+        processes("an_owner_is_killed_while_its_memory_is_copied", first, &[owner]);
+    }
+}
+
+#[test]
 fn a_killed_owner_is_noticed() {
     fn first(process: &mut Process) {
         let [private, common, more] = [1, 2, 3].map(|index| cookie(process, index));

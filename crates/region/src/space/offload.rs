@@ -166,8 +166,12 @@ pub fn is_core_idle() -> bool {
     let usable = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
     let cores = std::fs::read_to_string("/proc/stat").map_or(1, |text| count_cores(&text));
     let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| running(&text));
-    // This thread is one of those that run.
-    usable > 1 && running.is_some_and(|running| running < cores)
+    running.is_some_and(|running| has_idle_core(usable, running, cores))
+}
+
+/// `running` threads, this one among them, on `cores` cores of which this process may use `usable`.
+fn has_idle_core(usable: u32, running: u32, cores: u32) -> bool {
+    usable > 1 && running < cores
 }
 
 /// Cores that are up, from /proc/stat.
@@ -192,6 +196,15 @@ mod tests {
         assert_eq!(running("0.20 0.18 0.12 1/80 11206\n"), Some(1));
         assert_eq!(running("nothing"), None);
         assert_eq!(count_cores("cpu  1 2 3\ncpu0 1 2\ncpu1 1 2\nintr 5\ncpufreq 1\n"), 2);
+    }
+
+    #[test]
+    fn a_core_is_idle_when_fewer_run_than_there_are() {
+        assert!(has_idle_core(2, 1, 2));
+        assert!(!has_idle_core(2, 2, 2));
+        // It is somebody else's core.
+        assert!(!has_idle_core(1, 1, 2));
+        assert!(!has_idle_core(8, 9, 8));
     }
 
     #[test]

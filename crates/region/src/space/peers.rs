@@ -48,7 +48,8 @@ impl Shared {
                 self.peers[member as usize].cma.store(WORKS, Ordering::Relaxed);
                 true
             }
-            // Then it is asked, and found not to answer.
+            // It is asked then, and found not to answer. One that lives without having this number is in
+            // another pid namespace.
             Err(failed) if failed.why == Why::Gone && !self.seat.is_alive(member) => false,
             Err(failed) => {
                 self.leave_cma(member, failed);
@@ -60,10 +61,10 @@ impl Shared {
     /// After a transfer has failed: an error, or nothing when it is to be tried by other means.
     pub fn cma_failed(&self, member: u32, failed: Failed) -> Result<(), Error> {
         match failed.why {
-            Why::Gone if !self.seat.is_alive(member) => Err(Error::PeerGone { member }),
+            // The number was proved to be the right one.
+            Why::Gone => Err(Error::PeerGone { member }),
             Why::BadAddress => Err(Error::Fault { member }),
-            // No process of that number, though it lives: this is another pid namespace.
-            Why::Gone | Why::Refused | Why::Stranger | Why::Other => {
+            Why::Refused | Why::Stranger | Why::Other => {
                 self.leave_cma(member, failed);
                 Ok(())
             }
