@@ -7,6 +7,7 @@
 //! ```text
 //! #[inline]
 //! unsafe extern "C" fn send(buf: Ptr, count: c_int, …, comm: Handle) -> c_int {
+//!     if let Some(result) = fast::send(…) { … }   // with the flag `fast` only
 //!     let Some(_lock) = enter() else { return face::outside("MPI_Send") };
 //!     // SAFETY: …
 //!     let call = || -> Result<()> { unsafe {
@@ -103,6 +104,17 @@ impl Entry<'_> {
             out.push_str("    face::tool_not_built()\n}\n");
             return;
         }
+        if self.function.fast {
+            let _ = writeln!(
+                out,
+                "    if let Some(result) = fast::{}({}) {{\n        return match result {{\n            \
+                 Ok(()) => MPI_SUCCESS,\n            Err(error) => face::failed({}, \"{name}\", error),\n        \
+                 }};\n    }}",
+                self.core_name(),
+                self.unchecked(),
+                self.scope(),
+            );
+        }
         if self.function.any_time {
             out.push_str("    let _lock = enter_any_time();\n");
         } else {
@@ -125,6 +137,24 @@ impl Entry<'_> {
             false => format!("face::failed({}, \"{name}\", error)", self.scope()),
         };
         let _ = writeln!(out, "    match call() {{\n        Ok(()) => MPI_SUCCESS,\n        Err(error) => {failed},\n    }}\n}}");
+    }
+
+    /// The parameters as the core's values, without checks.
+    fn unchecked(&self) -> String {
+        let args = self.params().map(|(p, kind)| {
+            let name = &p.name;
+            match kind.name.as_str() {
+                "sendbuf" | "recvbuf" => format!("face::buffer({name})"),
+                "count" => format!("{name} as i64"),
+                "dest" | "source" => format!("face::rank({name})"),
+                "send-tag" | "recv-tag" => format!("face::tag({name})"),
+                "datatype" | "comm" => format!("face::{}({name})", kind.name),
+                "status-out" => format!("unsafe {{ face::status({name}) }}"),
+                "request-out" => format!("{name}.cast()"),
+                other => panic!("{}: no fast way for parameters of kind {other}", self.c_name()),
+            }
+        });
+        args.collect::<Vec<_>>().join(", ")
     }
 
     /// The arguments of the core's function.

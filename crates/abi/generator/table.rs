@@ -11,6 +11,8 @@
 //! - `tool`: returns its error code without an error handler (MPI 5.0 section 15.3.10).
 //! - `returns=KIND`: does not return an error code. Such a function must be custom.
 //! - `custom`: written by hand in `src/custom.rs`, with the C parameters as they are.
+//! - `fast`: the function of the same name in `tern_mpi::fast` is asked first; it gets all parameters
+//!   as they are, and may decline.
 //! - `todo`: not built yet; returns MPI_ERR_UNSUPPORTED_OPERATION.
 
 use super::kinds::Kind;
@@ -32,6 +34,7 @@ pub struct Function {
     pub deprecated: bool,
     pub tool: bool,
     pub custom: bool,
+    pub fast: bool,
     pub todo: bool,
     /// "" for an error code, else "double", "aint" or the kind of a handle.
     pub returns: String,
@@ -107,6 +110,7 @@ fn parse_head(line: &str) -> Result<Function, String> {
         deprecated: take("deprecated"),
         tool: take("tool"),
         custom: take("custom"),
+        fast: take("fast"),
         todo: take("todo"),
         returns: String::new(),
         params: Vec::new(),

@@ -46,7 +46,7 @@ mod entries {
     use tern_mpi::constants::MPI_SUCCESS;
     use tern_mpi::errhandler::Scope;
     use tern_mpi::error::Result;
-    use tern_mpi::{api, enter, enter_any_time};
+    use tern_mpi::{api, enter, enter_any_time, fast};
 
     include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 }

@@ -1,6 +1,6 @@
 //! Moving bytes between user memory and packets.
 
-use crate::Data;
+use crate::{Data, Status};
 use tern_layout::Blocks;
 use tern_mcm::{Gather, Memory, Payload, copy_short};
 use tern_region::copy::{self as region, SHORT, Source, Target};
@@ -48,6 +48,21 @@ impl Data {
                 unsafe { region::give_back(bytes.as_ptr(), bytes.len(), source) };
             }
         }
+    }
+
+    /// Copies a whole message in; returns the status of its receive.
+    #[inline]
+    pub(crate) fn fill(&self, source: i32, tag: i32, payload: &[u8], lies: Source) -> Status {
+        self.scatter(0, payload, lies);
+        self.received(source, tag, payload.len() as u64)
+    }
+
+    /// The status of a receive of a message of `size` bytes.
+    #[inline]
+    pub(crate) fn received(&self, source: i32, tag: i32, size: u64) -> Status {
+        let room = self.len() as u64;
+        let truncated = (size > room).then_some(size);
+        Status { source, tag, bytes: size.min(room), truncated, cancelled: false }
     }
 
     /// Copies out the bytes from byte `from` on.

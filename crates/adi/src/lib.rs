@@ -13,10 +13,14 @@ mod types;
 
 pub use types::*;
 
+use packet::Packet;
 use state::{Body, State};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_mcm::{Mcm, Step, lock};
+
+/// Looks at the rings between two looks at everything, by a call that waits for a message.
+const LOOKS: u32 = 16;
 
 /// Work done at each progress.
 pub type Hook = Rc<dyn Fn(&Adi) -> Background>;
@@ -66,6 +70,13 @@ impl Adi {
         self.state.borrow_mut().send(to, tuple, data, mode, false)
     }
 
+    /// Sends dense bytes at once when that needs no more than a packet; false when it does, and then
+    /// nothing has happened.
+    #[inline(always)]
+    pub fn send_now(&self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
+        self.state.borrow_mut().send_now(to, tuple, base, len)
+    }
+
     /// Sends and returns when the buffer may be reused; makes progress meanwhile.
     #[inline]
     pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) {
@@ -82,13 +93,68 @@ impl Adi {
         Request(self.state.borrow_mut().receive(from, pattern, data))
     }
 
-    /// Receives and returns when the data is there; makes progress meanwhile.
+    /// Receives and returns when the data is there; makes progress meanwhile. `from` is as for
+    /// [`Adi::irecv`].
+    ///
+    /// The receive is not listed. A message that is the next thing to come from `from` goes straight
+    /// into its place; to whatever else comes the receive is open while that is looked at.
     #[inline]
     pub fn recv(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
-        self.mcm.set_waiting(true);
-        let request = self.irecv(from, pattern, data);
-        self.wait(|| self.is_done(request));
-        self.take(request)
+        match self.take_next(from, &pattern, &data) {
+            Some(status) => status,
+            None => self.recv_waiting(from, pattern, data),
+        }
+    }
+
+    #[inline(never)]
+    fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        // With several threads there may be several calls that wait.
+        if lock::enabled() || !self.state.borrow_mut().expect(data.clone()) {
+            self.mcm.set_waiting(true);
+            let request = self.irecv(from, pattern, data);
+            self.wait(|| self.is_done(request));
+            return self.take(request);
+        }
+        let mut status = None;
+        self.mcm.wait(|| {
+            self.state.borrow_mut().open(pattern);
+            let moved = self.progress();
+            status = self.state.borrow_mut().expected();
+            if status.is_none() && !moved {
+                status = self.take_next(from, &pattern, &data);
+            }
+            match status {
+                Some(_) => Step::Done,
+                None if moved => Step::Moved,
+                None => Step::Idle,
+            }
+        });
+        self.state.borrow_mut().end_expected();
+        status.expect("the receive is complete")
+    }
+
+    /// Waits a little for the message of a receive that may be the next thing to come from `from`, and
+    /// does nothing else meanwhile: so only if there is nothing else to do.
+    #[inline]
+    fn take_next(&self, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
+        if self.has_hooks.get() || lock::enabled() {
+            return None;
+        }
+        let lies = self.state.borrow().may_take_next(data.len())?;
+        if from == UNKNOWN {
+            self.mcm.glance(LOOKS);
+            return None;
+        }
+        let mut status = None;
+        self.mcm.take_next(from, LOOKS, |header, payload| {
+            let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
+            status = Some(data.fill(pattern.source, tag, payload, lies));
+            true
+        });
+        if status.is_some() {
+            self.state.borrow_mut().count_taken(from);
+        }
+        status
     }
 
     /// True when the request has completed. Makes no progress.
@@ -233,6 +299,7 @@ impl Adi {
     }
 
     /// True when nothing waits to be sent.
+    #[inline]
     pub fn is_flushed(&self) -> bool {
         self.state.borrow().is_flushed()
     }

@@ -137,6 +137,19 @@ pub struct Matching {
     unexpected: Lists<Tuple>,
     /// How many those are.
     waiting: usize,
+    /// How many receives are posted.
+    open: usize,
+    /// The receive of a call that does nothing but wait for it, beside the lists.
+    expected: Option<Expected>,
+    sequence: u64,
+}
+
+/// A receive that is open without an entry of its own.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    pattern: Pattern,
+    id: u32,
+    /// Posted receives up to this are older.
     sequence: u64,
 }
 
@@ -152,7 +165,14 @@ impl Default for Matching {
 
 impl Matching {
     pub fn new() -> Matching {
-        Matching { posted: Lists::new(), unexpected: Lists::new(), waiting: 0, sequence: 0 }
+        Matching {
+            posted: Lists::new(),
+            unexpected: Lists::new(),
+            waiting: 0,
+            open: 0,
+            expected: None,
+            sequence: 0,
+        }
     }
 
     fn next(&mut self) -> u64 {
@@ -169,6 +189,7 @@ impl Matching {
         } else {
             bucket(pattern.context, pattern.source, pattern.tag)
         };
+        self.open += 1;
         Place(self.posted.push(list, pattern, id, sequence))
     }
 
@@ -185,6 +206,7 @@ impl Matching {
         let last = self.posted.find_last(list, |other| other == pattern);
         let tuple = Tuple { context, source, tag };
         last.is_none_or(|last| self.posted.entries[last as usize].published)
+            && self.expected.is_none_or(|expected| !expected.pattern.matches(&tuple))
             && self.posted.find(OTHER, |other| other.matches(&tuple)).is_none()
     }
 
@@ -193,14 +215,52 @@ impl Matching {
         self.posted.entries[place.0 as usize].published = true;
     }
 
+    /// Opens receive `id` without posting it, as if it were posted now: for a call that waits for
+    /// nothing else. There is one at a time; it ends when a message matches it. The caller has
+    /// made sure of the same as for [`Matching::post`].
+    #[inline]
+    pub fn expect(&mut self, pattern: Pattern, id: u32) {
+        debug_assert!(self.expected.is_none(), "one at a time");
+        self.expected = Some(Expected { pattern, id, sequence: self.sequence });
+    }
+
+    /// Closes the receive of [`Matching::expect`] if nothing has matched it; false when something has.
+    #[inline]
+    pub fn unexpect(&mut self) -> bool {
+        self.expected.take().is_some()
+    }
+
+    /// True when neither a receive is posted nor a message kept: the next message is the next
+    /// receive's, if it matches.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.open == 0 && self.waiting == 0 && self.expected.is_none()
+    }
+
     /// Withdraws a posted receive.
     pub fn withdraw(&mut self, place: Place) -> u32 {
+        self.open -= 1;
         self.posted.remove(place.0)
     }
 
     /// A message arrives: takes the oldest receive that it matches.
     #[inline]
     pub fn arrive(&mut self, tuple: &Tuple) -> Option<u32> {
+        let expected = self.expected.filter(|expected| expected.pattern.matches(tuple));
+        if self.open > 0 {
+            let limit = expected.map_or(u64::MAX, |expected| expected.sequence);
+            if let Some(found) = self.take_posted(tuple, limit) {
+                return Some(found);
+            }
+        }
+        let id = expected?.id;
+        self.expected = None;
+        Some(id)
+    }
+
+    /// Takes the oldest posted receive that `tuple` matches, if it is no younger than `limit`.
+    #[inline]
+    fn take_posted(&mut self, tuple: &Tuple, limit: u64) -> Option<u32> {
         let list = bucket(tuple.context, tuple.source, tuple.tag);
         let exact = self.posted.find(list, |pattern| {
             pattern.context == tuple.context
@@ -210,7 +270,9 @@ impl Matching {
         let wild = self.posted.find(OTHER, |pattern| pattern.matches(tuple));
         let age = |at: Option<u32>| at.map_or(u64::MAX, |at| self.posted.entries[at as usize].sequence);
         let oldest = if age(exact) <= age(wild) { exact } else { wild };
-        oldest.map(|at| self.posted.remove(at))
+        let at = oldest.filter(|_| age(oldest) <= limit)?;
+        self.open -= 1;
+        Some(self.posted.remove(at))
     }
 
     /// Keeps message `id`, which no receive matched.
@@ -280,6 +342,9 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Event {
         Receive(Pattern),
+        /// A call that waits, and one that does so no more.
+        Expect(Pattern),
+        Unexpect,
         Message(Tuple),
         Withdraw(usize),
     }
@@ -289,13 +354,15 @@ mod tests {
         let source = prop_oneof![3 => 0..3i32, 1 => Just(ANY_SOURCE)];
         let tag = prop_oneof![3 => 0..3i32, 1 => Just(ANY_TAG)];
         prop_oneof![
-            4 => (context.clone(), source, tag).prop_map(|(context, source, tag)| {
-                Event::Receive(Pattern { context, source, tag })
+            5 => (context.clone(), source, tag, 0..5u32).prop_map(|(context, source, tag, kind)| {
+                let pattern = Pattern { context, source, tag };
+                if kind == 0 { Event::Expect(pattern) } else { Event::Receive(pattern) }
             }),
             4 => (context, 0..3i32, 0..3i32).prop_map(|(context, source, tag)| {
                 Event::Message(Tuple { context, source, tag })
             }),
             1 => (0..8usize).prop_map(Event::Withdraw),
+            1 => Just(Event::Unexpect),
         ]
     }
 
@@ -307,8 +374,10 @@ mod tests {
             let mut places = std::collections::HashMap::new();
             for (id, event) in events.into_iter().enumerate() {
                 let id = id as u32;
+                let waits = matches!(event, Event::Expect(_));
                 match event {
-                    Event::Receive(pattern) => {
+                    Event::Expect(_) if real.expected.is_some() => {}
+                    Event::Receive(pattern) | Event::Expect(pattern) => {
                         let expected = model.unexpected.iter().position(|(t, _)| pattern.matches(t));
                         let found = real.find_unexpected(&pattern);
                         prop_assert_eq!(expected.is_some(), found.is_some());
@@ -317,7 +386,11 @@ mod tests {
                             prop_assert_eq!(real.take_unexpected(place), message);
                         } else {
                             model.posted.push((pattern, id));
-                            places.insert(id, real.post(pattern, id));
+                            if waits {
+                                real.expect(pattern, id);
+                            } else {
+                                places.insert(id, real.post(pattern, id));
+                            }
                         }
                     }
                     Event::Message(tuple) => {
@@ -330,10 +403,17 @@ mod tests {
                         }
                     }
                     Event::Withdraw(index) if index < model.posted.len() => {
+                        // One that waits is not withdrawn.
+                        let Some(&place) = places.get(&model.posted[index].1) else { continue };
                         let (_, id) = model.posted.remove(index);
-                        prop_assert_eq!(real.withdraw(places[&id]), id);
+                        prop_assert_eq!(real.withdraw(place), id);
                     }
                     Event::Withdraw(_) => {}
+                    Event::Unexpect => {
+                        let open = model.posted.iter().position(|(_, id)| !places.contains_key(id));
+                        prop_assert_eq!(real.unexpect(), open.is_some());
+                        open.map(|index| model.posted.remove(index));
+                    }
                 }
             }
         }

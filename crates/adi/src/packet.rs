@@ -1,6 +1,6 @@
 //! The packets of the point-to-point protocols, and their headers.
 
-use crate::Tuple;
+use crate::{ANY_TAG, Pattern, Tuple};
 use tern_mcm::Header;
 
 /// What a packet is for.
@@ -58,6 +58,19 @@ impl Packet {
             Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender),
             Packet::Cancelled { sender, success } => [CANCELLED, 0, success as u64, sender as u64],
         }
+    }
+
+    /// The tag of a message that is whole in its packet with `len` bytes of payload, asks for no
+    /// answer, and is what `pattern` wants, whose source is no wildcard.
+    #[inline]
+    pub fn wanted(header: &Header, pattern: &Pattern, len: usize) -> Option<i32> {
+        let [first, who, size, _] = *header;
+        let tag = (who >> 32) as i32;
+        let wanted = first == EAGER | (pattern.context as u64) << 32
+            && who as i32 == pattern.source
+            && (tag == pattern.tag || pattern.tag == ANY_TAG)
+            && size == len as u64;
+        wanted.then_some(tag)
     }
 
     #[inline]

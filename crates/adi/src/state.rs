@@ -30,6 +30,9 @@ fn chunk(size: usize) -> usize {
 /// No number of anything.
 const NONE: u32 = u32::MAX;
 
+/// The transfer of a receive that its call only waits for: always there, never posted.
+pub const EXPECTED: u32 = 0;
+
 /// A transfer of this process's.
 #[derive(Debug)]
 pub struct Transfer {
@@ -124,6 +127,8 @@ pub struct State {
     pub transfers: Slab<Transfer>,
     pub arrivals: Slab<Arrival>,
     pub eager_limit: usize,
+    /// Messages below this go with the packet's header.
+    short: usize,
     incoming: Vec<Incoming>,
     /// What went to each peer, and came from it, on the stream.
     streams: Vec<tuple::Sender>,
@@ -137,6 +142,10 @@ pub struct State {
     busy: Vec<Proc>,
     /// Something has completed or moved since this was last cleared.
     pub moved: bool,
+    /// Transfer [`EXPECTED`] is in use, from its start to the end of its call.
+    expecting: bool,
+    /// A message has matched it.
+    expected_begun: bool,
 }
 
 impl State {
@@ -144,10 +153,18 @@ impl State {
         let peers = mcm.size() as usize;
         let payload = if mcm.write_back() { Source::Peer } else { Source::Any };
         let direct_from = mcm.direct().map_or(usize::MAX, Direct::threshold);
+        let mut transfers = Slab::new();
+        let side =
+            Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
+        let (data, status) = (Data::none(), Status::default());
+        let first = transfers.insert(Transfer { data, status, done: true, released: false, side });
+        assert_eq!(first, EXPECTED);
+        let short = (mcm.inline() + 1).min(eager_limit + 1).min(direct_from);
         State {
             mcm,
+            short,
             matching: Matching::new(),
-            transfers: Slab::new(),
+            transfers,
             arrivals: Slab::new(),
             eager_limit,
             incoming: vec![Incoming::Nowhere; peers],
@@ -158,6 +175,8 @@ impl State {
             outboxes: (0..peers).map(|_| Outbox::default()).collect(),
             busy: Vec::new(),
             moved: false,
+            expecting: false,
+            expected_begun: false,
         }
     }
 
@@ -206,7 +225,23 @@ impl State {
         })
     }
 
-    /// The hot path: the whole message goes now, without a request.
+    /// The hot path: a short dense message goes now, as one packet, if nothing is in its way.
+    #[inline(always)]
+    pub fn send_now(&mut self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
+        if len >= self.short || to == self.mcm.me() || !self.is_flushed() {
+            return false;
+        }
+        let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None }.encode();
+        // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
+        let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(base, len) } };
+        let gone = self.mcm.send_short(to, &header, bytes);
+        if gone {
+            self.streams[to as usize].put(tuple);
+        }
+        gone
+    }
+
+    /// The whole message goes now, without a request, if there is room.
     #[inline]
     fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data) -> Sent {
         let size = data.len();
@@ -441,6 +476,62 @@ impl State {
         request
     }
 
+    /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is
+    /// allocated or listed. False when another such call is under way, and when the receive is long
+    /// enough to be published. Ends by [`State::end_expected`].
+    #[inline]
+    pub fn expect(&mut self, data: Data) -> bool {
+        if self.expecting || data.len() >= self.direct_from {
+            return false;
+        }
+        self.expecting = true;
+        let transfer = self.transfers.get_mut(EXPECTED);
+        transfer.data = data;
+        transfer.done = false;
+        transfer.side =
+            Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
+        self.expected_begun = false;
+        true
+    }
+
+    /// Opens that receive to what is about to be looked at, unless a message has matched it already.
+    #[inline]
+    pub fn open(&mut self, pattern: Pattern) {
+        if self.expected_begun {
+            return;
+        }
+        if let Some(place) = self.matching.find_unexpected(&pattern) {
+            self.expected_begun = true;
+            let arrival = self.matching.take_unexpected(place);
+            self.consume(arrival, EXPECTED);
+        } else {
+            self.matching.expect(pattern, EXPECTED);
+        }
+    }
+
+    /// Closes it again; its status when it is complete.
+    #[inline]
+    pub fn expected(&mut self) -> Option<Status> {
+        self.expected_begun |= !self.matching.unexpect();
+        let transfer = self.transfers.get(EXPECTED);
+        transfer.done.then_some(transfer.status)
+    }
+
+    #[inline]
+    pub fn end_expected(&mut self) {
+        self.expecting = false;
+        self.expected_begun = false;
+    }
+
+    /// True when the next message of the stream can only be for a call that waits for `len` bytes, or
+    /// for a later one, and nothing waits to be sent. Then no receive is published, and this one is
+    /// too short to be. Tells where payloads lie.
+    #[inline]
+    pub fn may_take_next(&self, len: usize) -> Option<Source> {
+        let free = self.matching.is_empty() && !self.expected_begun && self.is_flushed();
+        (free && len < self.direct_from).then_some(self.payload)
+    }
+
     /// Gives an arrival, already out of matching, to a receive.
     pub fn consume(&mut self, arrival: u32, request: u32) {
         let Arrival { tuple, from, size, .. } = *self.arrivals.get(arrival);
@@ -480,15 +571,7 @@ impl State {
     #[inline]
     fn deliver(&mut self, request: u32, tuple: &Tuple, payload: &[u8]) {
         let transfer = self.transfers.get_mut(request);
-        let (size, room) = (payload.len(), transfer.data.len());
-        transfer.data.scatter(0, payload, self.payload);
-        transfer.status = Status {
-            source: tuple.source,
-            tag: tuple.tag,
-            bytes: size.min(room) as u64,
-            truncated: (size > room).then_some(size as u64),
-            cancelled: false,
-        };
+        transfer.status = transfer.data.fill(tuple.source, tuple.tag, payload, self.payload);
         self.complete(request);
     }
 
@@ -496,14 +579,7 @@ impl State {
     #[inline]
     fn begin(&mut self, request: u32, tuple: &Tuple, size: u64) {
         let transfer = self.transfers.get_mut(request);
-        let room = transfer.data.len() as u64;
-        transfer.status = Status {
-            source: tuple.source,
-            tag: tuple.tag,
-            bytes: size.min(room),
-            truncated: (size > room).then_some(size),
-            cancelled: false,
-        };
+        transfer.status = transfer.data.received(tuple.source, tuple.tag, size);
         transfer.side = Side::Receive {
             place: None,
             published: Published::NOT,

@@ -67,6 +67,19 @@ pub trait Sink {
     fn sent(&mut self, _sender: u32) {}
 }
 
+impl<S: Sink + ?Sized> Sink for &mut S {
+    #[inline]
+    fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
+        (**self).packet(from, header, payload);
+    }
+    fn delivered(&mut self, receiver: u32, size: u64) {
+        (**self).delivered(receiver, size);
+    }
+    fn sent(&mut self, sender: u32) {
+        (**self).sent(sender);
+    }
+}
+
 /// What a device can do and what it costs.
 #[derive(Clone, Debug)]
 pub struct Abilities {
@@ -100,6 +113,24 @@ pub trait Device {
 
     /// Hands what has arrived to `sink`; returns the number of packets. Never blocks.
     fn poll(&self, sink: &mut dyn Sink) -> usize;
+
+    /// Offers the next packet of `peer` to `take`, as soon as there is one, and gives it up when `take`
+    /// says that it has used it. For one who waits for nothing else: it looks at this peer alone,
+    /// `looks` times. True when the packet was used; it may say false at any time.
+    fn take_next(
+        &self,
+        _peer: u32,
+        _looks: u32,
+        _take: &mut dyn FnMut(&Header, &[u8]) -> bool,
+    ) -> bool {
+        false
+    }
+
+    /// Looks up to `looks` times whether a known peer has sent something, and returns at once when
+    /// so. Less than a poll, for one who has nothing else to do; it may miss what a poll finds.
+    fn glance(&self, _looks: u32) {
+        std::hint::spin_loop();
+    }
 
     /// The shared area `index` of process `peer`, or `None` when the device has none for it.
     /// Areas begin as zeros; only their owner writes to them.
@@ -135,24 +166,31 @@ pub trait Device {
     fn ring(&self, peer: u32);
 }
 
-/// Copies bytes of which there are most often a few: up to 16 without a call.
+/// Copies bytes of which there are most often a few: up to 32 without a call.
 #[inline]
 pub fn copy_short(from: &[u8], to: &mut [u8]) {
     let len = from.len();
-    if len == to.len() && (4..=16).contains(&len) {
-        // Two words that overlap in the middle.
-        if len >= 8 {
-            let (first, last) = (word::<8>(from, 0), word::<8>(from, len - 8));
-            to[..8].copy_from_slice(&first);
-            to[len - 8..].copy_from_slice(&last);
-        } else {
-            let (first, last) = (word::<4>(from, 0), word::<4>(from, len - 4));
-            to[..4].copy_from_slice(&first);
-            to[len - 4..].copy_from_slice(&last);
-        }
-    } else {
-        to.copy_from_slice(from);
+    if len != to.len() || len > 32 {
+        return to.copy_from_slice(from);
     }
+    // Two words that overlap in the middle.
+    match len {
+        16.. => ends::<16>(from, to),
+        8.. => ends::<8>(from, to),
+        4.. => ends::<4>(from, to),
+        2.. => ends::<2>(from, to),
+        1 => to[0] = from[0],
+        0 => {}
+    }
+}
+
+/// Copies the first and the last `N` bytes, which are all there are when `N` is half or more.
+#[inline]
+fn ends<const N: usize>(from: &[u8], to: &mut [u8]) {
+    let last = from.len() - N;
+    let words = (word::<N>(from, 0), word::<N>(from, last));
+    to[..N].copy_from_slice(&words.0);
+    to[last..last + N].copy_from_slice(&words.1);
 }
 
 #[inline]
@@ -164,7 +202,7 @@ fn word<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 mod tests {
     #[test]
     fn short_copies_are_whole() {
-        for len in 0..40 {
+        for len in 0..70 {
             let from: Vec<u8> = (1..=len).collect();
             let mut to = vec![0; len as usize];
             super::copy_short(&from, &mut to);

@@ -15,12 +15,19 @@ use tern_shm::Shm;
 
 /// The devices of this process. Today that is shared memory alone: all processes share a node.
 pub struct Mcm {
-    device: Box<dyn Device>,
+    device: Carrier,
     me: u32,
     size: u32,
     patience: Patience,
     /// Looks of nonblocking calls, one after the other, that found nothing.
     vain: Cell<u32>,
+}
+
+/// The device. Packets go through shared memory so often that it is called by name.
+#[allow(clippy::large_enum_variant, reason = "there is one of it, and no box is in the way of a packet")]
+enum Carrier {
+    Shm(Shm),
+    Other(Box<dyn Device>),
 }
 
 impl Mcm {
@@ -38,11 +45,15 @@ impl Mcm {
         if let Some(yields) = tern_settings::YIELD.get() {
             patience.yields = looks(yields);
         }
-        Ok(Mcm::new(Box::new(device), job.rank, job.size, patience))
+        Ok(Mcm::over(Carrier::Shm(device), job.rank, job.size, patience))
     }
 
     /// `me` of `size` processes, reached through `device`.
     pub fn new(device: Box<dyn Device>, me: u32, size: u32, patience: Patience) -> Mcm {
+        Mcm::over(Carrier::Other(device), me, size, patience)
+    }
+
+    fn over(device: Carrier, me: u32, size: u32, patience: Patience) -> Mcm {
         Mcm { device, me, size, patience, vain: Cell::new(0) }
     }
 
@@ -59,52 +70,100 @@ impl Mcm {
 
     #[inline]
     fn device(&self) -> &dyn Device {
-        &*self.device
+        match &self.device {
+            Carrier::Shm(shm) => shm,
+            Carrier::Other(other) => &**other,
+        }
     }
 
     /// Largest payload of a packet to `peer`.
     pub fn packet(&self, _peer: u32) -> usize {
-        self.device.abilities().packet
+        self.device().abilities().packet
+    }
+
+    /// Payload bytes that travel with a header at no further cost.
+    pub fn inline(&self) -> usize {
+        self.device().abilities().inline
+    }
+
+    /// Sends a packet whose payload travels with the header, whole or not at all.
+    #[inline(always)]
+    pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {
+        match &self.device {
+            Carrier::Shm(shm) => shm.send_short(peer, header, payload),
+            // A device that takes more than the header takes what travels with it.
+            Carrier::Other(_) if !payload.is_empty() => false,
+            Carrier::Other(other) => other.copy_and_send(peer, header, Payload::Bytes(&[])).is_some(),
+        }
     }
 
     /// True when whoever has copied a long payload should write its lines back
     /// ([`tern_device::Abilities::write_back`]).
     pub fn write_back(&self) -> bool {
-        self.device.abilities().write_back
+        self.device().abilities().write_back
     }
 
     /// Sends a packet as [`Device::copy_and_send`] does, on the device that reaches `peer`.
     #[inline]
     pub fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
-        self.device.copy_and_send(peer, header, payload)
+        match &self.device {
+            Carrier::Shm(shm) => shm.copy_and_send(peer, header, payload),
+            Carrier::Other(other) => other.copy_and_send(peer, header, payload),
+        }
     }
 
     /// Hands what has arrived on any device to `sink`; returns the number of packets.
     #[inline]
-    pub fn poll(&self, sink: &mut dyn Sink) -> usize {
-        self.device.poll(sink)
+    pub fn poll<S: Sink>(&self, sink: &mut S) -> usize {
+        match &self.device {
+            Carrier::Shm(shm) => shm.poll_into(sink),
+            Carrier::Other(other) => other.poll(sink),
+        }
+    }
+
+    /// See [`Device::take_next`].
+    #[inline]
+    pub fn take_next(
+        &self,
+        peer: u32,
+        looks: u32,
+        mut take: impl FnMut(&Header, &[u8]) -> bool,
+    ) -> bool {
+        match &self.device {
+            Carrier::Shm(shm) => shm.take_from(peer, looks, take),
+            Carrier::Other(other) => other.take_next(peer, looks, &mut take),
+        }
+    }
+
+    /// See [`Device::glance`].
+    #[inline]
+    pub fn glance(&self, looks: u32) {
+        match &self.device {
+            Carrier::Shm(shm) => shm.glance(looks),
+            Carrier::Other(other) => other.glance(looks),
+        }
     }
 
     /// See [`Device::lines`].
     pub fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
-        self.device.lines(peer, index)
+        self.device().lines(peer, index)
     }
 
     /// See [`Device::set_waiting`]. [`Mcm::wait`] lowers it when it ends.
     #[inline]
     pub fn set_waiting(&self, waiting: bool) {
-        self.device.set_waiting(waiting);
+        self.device().set_waiting(waiting);
     }
 
     /// See [`Device::direct`].
     #[inline]
     pub fn direct(&self) -> Option<&dyn Direct> {
-        self.device.direct()
+        self.device().direct()
     }
 
     /// See [`Device::ring`].
     #[inline]
     pub fn ring(&self, peer: u32) {
-        self.device.ring(peer);
+        self.device().ring(peer);
     }
 }

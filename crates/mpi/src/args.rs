@@ -209,6 +209,14 @@ impl RawStatus {
     pub fn empty() -> RawStatus {
         RawStatus { source: -1, tag: -2, error: 0, internal: [0; 5] }
     }
+    /// The status of a receive, as far as it is no error.
+    #[inline]
+    pub fn received(status: &tern_adi::Status) -> RawStatus {
+        let mut raw = RawStatus { source: status.source, tag: status.tag, ..RawStatus::default() };
+        raw.set_bytes(status.bytes);
+        raw.set_cancelled(status.cancelled);
+        raw
+    }
     pub fn bytes(&self) -> u64 {
         self.internal[0] as u32 as u64 | (self.internal[1] as u32 as u64) << 32
     }
@@ -233,6 +241,11 @@ impl StatusOut {
     /// `ptr` is null or valid for writes of a status.
     pub unsafe fn new(ptr: *mut RawStatus) -> StatusOut {
         StatusOut(ptr)
+    }
+    /// True for MPI_STATUS_IGNORE.
+    #[inline]
+    pub fn is_ignore(&self) -> bool {
+        self.0.is_null()
     }
     /// Stores all but MPI_ERROR, which only functions that return several statuses set
     /// (MPI 5.0 section 3.2.5).

@@ -14,14 +14,20 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_coll::Peers;
 
+/// Runs `look` on the communicator that `handle` names, if there is one. Nothing else is to be done in
+/// there: the table of communicators is borrowed.
+#[inline(always)]
+pub fn find<R>(handle: usize, look: impl FnOnce(&Rc<Comm>) -> Option<R>) -> Option<R> {
+    match handle {
+        MPI_COMM_WORLD => look(objects().world.borrow().as_ref()?),
+        MPI_COMM_SELF => look(objects().own.borrow().as_ref()?),
+        _ => look(objects().comms.borrow().get(handle)?),
+    }
+}
+
 /// The communicator that `handle` names, or MPI_ERR_COMM.
 pub fn lookup(handle: usize) -> Result<Rc<Comm>> {
-    let predefined = match handle {
-        MPI_COMM_WORLD => objects().world.borrow().clone(),
-        MPI_COMM_SELF => objects().own.borrow().clone(),
-        _ => objects().comms.borrow().get(handle).cloned(),
-    };
-    if let Some(comm) = predefined {
+    if let Some(comm) = find(handle, |comm| Some(comm.clone())) {
         return Ok(comm);
     }
     match handle {

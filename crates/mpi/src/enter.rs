@@ -36,6 +36,12 @@ pub fn enter() -> Option<Guard> {
     }
 }
 
+/// True when a call may begin without anything held: MPI is up, below MPI_THREAD_MULTIPLE.
+#[inline(always)]
+pub fn is_single() -> bool {
+    MODE.load(Ordering::Relaxed) == Mode::Single as u8
+}
+
 /// Begins a call that may come at any time, from any thread.
 #[inline]
 pub fn enter_any_time() -> Guard {

@@ -32,6 +32,7 @@ pub mod environment;
 pub mod errhandler;
 pub mod errorcode;
 pub mod exchange;
+pub mod fast;
 pub mod generalized;
 pub mod group;
 pub mod guarded;

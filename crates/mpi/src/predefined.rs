@@ -175,11 +175,14 @@ static TABLE: &[Entry] = &[
 /// The objects made so far, by handle - FIRST.
 struct Predefined {
     slots: RefCell<[Option<Rc<Datatype>>; SLOTS]>,
+    /// Bytes of an element of those that are dense and may be communicated; else 0.
+    dense: [Cell<u32>; SLOTS],
     fortran: Cell<FortranInfo>,
 }
 
 static PREDEFINED: Guarded<Predefined> = Guarded::new(Predefined {
     slots: RefCell::new([const { None }; SLOTS]),
+    dense: [const { Cell::new(0) }; SLOTS],
     fortran: Cell::new(FortranInfo::DEFAULT),
 });
 
@@ -195,7 +198,17 @@ pub fn predefined(handle: usize) -> Option<Rc<Datatype>> {
     let entry = TABLE.iter().find(|entry| entry.handle == handle)?;
     let made = make(entry);
     PREDEFINED.get().slots.borrow_mut()[slot] = Some(made.clone());
+    let dense = made.committed.get() && made.layout.is_contiguous();
+    PREDEFINED.get().dense[slot].set(if dense { made.layout.size() as u32 } else { 0 });
     Some(made)
+}
+
+/// Bytes of an element of a predefined type whose elements lie one behind the other; `None` for
+/// other types, and before the first call of [`predefined`] for it.
+#[inline(always)]
+pub fn dense_size(handle: usize) -> Option<usize> {
+    let size = PREDEFINED.get().dense.get(handle.wrapping_sub(FIRST))?.get();
+    (size != 0).then_some(size as usize)
 }
 
 fn make(entry: &Entry) -> Rc<Datatype> {
@@ -300,6 +313,7 @@ pub fn set_fortran_info(info: FortranInfo) {
     for entry in TABLE {
         if basic_of(entry.form, &before) != basic_of(entry.form, &info) {
             this.slots.borrow_mut()[entry.handle - FIRST] = None;
+            this.dense[entry.handle - FIRST].set(0);
         }
     }
 }

@@ -184,9 +184,7 @@ pub fn transfer_outcome(status: tern_adi::Status, receive: bool) -> Outcome {
         raw.set_cancelled(status.cancelled);
         return Outcome::success(raw);
     }
-    let mut raw = RawStatus { source: status.source, tag: status.tag, ..RawStatus::default() };
-    raw.set_bytes(status.bytes);
-    raw.set_cancelled(status.cancelled);
+    let mut raw = RawStatus::received(&status);
     let error = status.truncated.map(|size| {
         raw.error = MPI_ERR_TRUNCATE;
         Error::new(

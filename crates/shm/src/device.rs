@@ -1,6 +1,6 @@
 //! The shared-memory device.
 
-use crate::bell::{self, Barrier};
+use crate::bell::{self, Barrier, Bell};
 use crate::direct;
 use crate::reach::Reach;
 use crate::ring::{INLINE, PACKET, Receiver, Sender};
@@ -25,12 +25,87 @@ pub struct Shm {
     barrier: Barrier,
     /// Threads of this process that sleep or are about to.
     sleepers: Cell<u32>,
-    senders: Vec<OnceCell<Sender>>,
-    /// Rings that something has ever come from.
-    active: RefCell<Vec<(u32, Receiver)>>,
+    senders: Vec<OnceCell<Outbound>>,
+    receivers: Vec<OnceCell<Inbound>>,
+    /// Peers that something has ever come from.
+    active: RefCell<Vec<u32>>,
     polls: Cell<u8>,
     /// The contacts already in `active`.
     known: RefCell<Vec<u64>>,
+}
+
+/// The way to a peer: its ring, and the bell that wakes it.
+struct Outbound {
+    ring: Sender,
+    bell: *const Bell,
+}
+
+/// The way from a peer.
+struct Inbound {
+    ring: Receiver,
+    bell: *const Bell,
+}
+
+impl Outbound {
+    #[inline]
+    fn bell(&self) -> &Bell {
+        // SAFETY: in the mapping, which lives as long as the device that owns this.
+        unsafe { &*self.bell }
+    }
+}
+
+impl Inbound {
+    /// Takes a burst of packets.
+    #[inline]
+    fn drain<S: Sink>(&self, peer: u32, sink: &mut S) -> usize {
+        if !self.ring.is_ready() {
+            return 0;
+        }
+        let mut packets = 0;
+        while packets < BURST {
+            let Some((header, payload)) = self.ring.peek() else { break };
+            if packets > 0 {
+                self.ring.prefetch(2);
+            }
+            let long = payload.len() > INLINE;
+            sink.packet(peer, header, payload);
+            self.ring.advance();
+            packets += 1;
+            if long {
+                // Its sender may wait for the room. That of cells is told once per burst.
+                self.ring.release();
+            }
+        }
+        self.release();
+        packets
+    }
+
+    /// Gives back what was taken, and wakes the sender if it sleeps for that.
+    #[inline]
+    fn release(&self) {
+        self.ring.release();
+        if self.ring.is_room_wanted() {
+            // SAFETY: as in `Outbound::bell`.
+            unsafe { &*self.bell }.ring();
+        }
+    }
+
+    /// [`Device::take_next`].
+    #[inline]
+    fn take_next(&self, looks: u32, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
+        for _ in 0..looks {
+            if let Some((header, payload)) = self.ring.peek() {
+                let used = take(header, payload);
+                if used {
+                    self.ring.advance();
+                    self.release();
+                }
+                return used;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
 }
 
 impl Shm {
@@ -71,6 +146,7 @@ impl Shm {
             barrier: bell::register(),
             sleepers: Cell::new(0),
             senders: (0..processes).map(|_| OnceCell::new()).collect(),
+            receivers: (0..processes).map(|_| OnceCell::new()).collect(),
             active: RefCell::new(Vec::new()),
             polls: Cell::new(0),
             known: RefCell::new(vec![0; processes.div_ceil(64) as usize]),
@@ -87,44 +163,72 @@ impl Shm {
         self.awake() > self.cores
     }
 
-    /// The ring to `peer`, opened on first use.
+    /// The way to `peer`, opened on first use.
     #[inline]
-    fn sender(&self, peer: u32) -> &Sender {
+    fn sender(&self, peer: u32) -> &Outbound {
         self.senders[peer as usize].get_or_init(|| self.open(peer))
     }
 
     #[cold]
-    fn open(&self, peer: u32) -> Sender {
+    fn open(&self, peer: u32) -> Outbound {
         let (ring, data) = self.segment.ring(self.me, peer);
-        let contacts = &self.segment.process(peer).contacts[self.me as usize / 64];
+        let process = self.segment.process(peer);
         // Release: pairs with the acquire in `find_contacts`. The ring is empty still, and
         // polling an empty ring is harmless, so the bit may go first.
-        contacts.fetch_or(1 << (self.me % 64), Ordering::Release);
+        process.contacts[self.me as usize / 64].fetch_or(1 << (self.me % 64), Ordering::Release);
         // SAFETY: inside the mapping, which lives as long as self and so the sender; every
         // process is the only sender of its own rings.
-        unsafe { Sender::new(ring, data, self.segment.geometry.data) }
+        let ring = unsafe { Sender::new(ring, data, self.segment.geometry.data) };
+        Outbound { ring, bell: &process.bell }
+    }
+
+    /// The way from `peer`, opened on first use.
+    #[inline]
+    fn receiver(&self, peer: u32) -> &Inbound {
+        self.receivers[peer as usize].get_or_init(|| self.attend(peer))
+    }
+
+    #[cold]
+    fn attend(&self, peer: u32) -> Inbound {
+        let (ring, data) = self.segment.ring(peer, self.me);
+        // SAFETY: inside the mapping, which lives as long as self; we are the only receiver.
+        let ring = unsafe { Receiver::new(ring, data, self.segment.geometry.data) };
+        Inbound { ring, bell: &self.segment.process(peer).bell }
     }
 
     /// Takes a burst of packets from each ring that something has come from before.
     #[inline]
-    fn drain(&self, sink: &mut dyn Sink) -> usize {
-        let mut packets = 0;
-        for (peer, ring) in self.active.borrow().iter() {
-            let before = packets;
-            for packet in 0..BURST {
-                let Some((header, payload)) = ring.peek() else { break };
-                if packet > 0 {
-                    ring.prefetch(2);
-                }
-                sink.packet(*peer, header, payload);
-                ring.release();
-                packets += 1;
-            }
-            if packets > before && ring.is_room_wanted() {
-                self.segment.process(*peer).bell.ring();
-            }
+    fn drain<S: Sink>(&self, sink: &mut S) -> usize {
+        self.active.borrow().iter().map(|&peer| self.receiver(peer).drain(peer, sink)).sum()
+    }
+
+    /// Sends a packet of no more payload than a cell has room for; false when the ring is full.
+    #[inline(always)]
+    pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {
+        let outbound = self.sender(peer);
+        if !outbound.ring.send_short(header, payload) {
+            return false;
         }
-        packets
+        outbound.bell().ring();
+        true
+    }
+
+    /// [`Device::take_next`], for a closure whose type is known.
+    #[inline]
+    pub fn take_from(&self, peer: u32, looks: u32, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
+        self.receiver(peer).take_next(looks, take)
+    }
+
+    /// [`Device::poll`], for a sink whose type is known.
+    #[inline]
+    pub fn poll_into<S: Sink>(&self, sink: &mut S) -> usize {
+        let packets = self.drain(sink);
+        // New senders are looked for when the known ones are quiet, and now and then.
+        self.polls.set(self.polls.get().wrapping_add(1));
+        if (packets == 0 || self.polls.get().is_multiple_of(16)) && self.find_contacts() {
+            return packets + self.drain(sink) + self.poll_direct(sink);
+        }
+        packets + self.poll_direct(sink)
     }
 
     /// Adds rings of processes that have sent for the first time; true when there were any.
@@ -149,10 +253,7 @@ impl Shm {
         while fresh != 0 {
             let peer = word as u32 * 64 + fresh.trailing_zeros();
             fresh &= fresh - 1;
-            let (ring, data) = self.segment.ring(peer, self.me);
-            // SAFETY: inside the mapping, which lives as long as self; we are the only receiver.
-            let receiver = unsafe { Receiver::new(ring, data, self.segment.geometry.data) };
-            self.active.borrow_mut().push((peer, receiver));
+            self.active.borrow_mut().push(peer);
         }
     }
 }
@@ -168,20 +269,35 @@ impl Device for Shm {
 
     #[inline]
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
-        let taken = self.sender(peer).send(header, payload)?;
-        self.segment.process(peer).bell.ring();
+        let outbound = self.sender(peer);
+        let taken = outbound.ring.send(header, payload)?;
+        outbound.bell().ring();
         Some(taken)
     }
 
     #[inline]
-    fn poll(&self, sink: &mut dyn Sink) -> usize {
-        let packets = self.drain(sink);
-        // New senders are looked for when the known ones are quiet, and now and then.
-        self.polls.set(self.polls.get().wrapping_add(1));
-        if (packets == 0 || self.polls.get().is_multiple_of(16)) && self.find_contacts() {
-            return packets + self.drain(sink) + self.poll_direct(sink);
+    fn poll(&self, mut sink: &mut dyn Sink) -> usize {
+        self.poll_into(&mut sink)
+    }
+
+    fn take_next(
+        &self,
+        peer: u32,
+        looks: u32,
+        take: &mut dyn FnMut(&Header, &[u8]) -> bool,
+    ) -> bool {
+        self.take_from(peer, looks, take)
+    }
+
+    #[inline]
+    fn glance(&self, looks: u32) {
+        let active = self.active.borrow();
+        for _ in 0..looks {
+            if active.iter().any(|&peer| self.receiver(peer).ring.is_ready()) {
+                return;
+            }
+            std::hint::spin_loop();
         }
-        packets + self.poll_direct(sink)
     }
 
     fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
@@ -201,7 +317,7 @@ impl Device for Shm {
     fn prepare_sleep(&self) -> u32 {
         self.sleepers.set(self.sleepers.get() + 1);
         for sender in self.senders.iter().filter_map(OnceCell::get) {
-            sender.want_room();
+            sender.ring.want_room();
         }
         self.segment.process(self.me).bell.prepare(self.barrier)
     }

@@ -14,7 +14,7 @@ use crate::bell;
 use crate::sync::{AtomicU32, Ordering};
 use area::{Area, LONG, UNIT};
 use std::cell::{Cell as Var, RefCell};
-use tern_device::{Header, Payload};
+use tern_device::{Header, Payload, copy_short};
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
@@ -91,6 +91,7 @@ impl Sender {
     }
 
     /// True when a cell is free; looks at the receiver's word only when it must.
+    #[inline(always)]
     fn has_cell(&self) -> bool {
         if self.next.get().wrapping_sub(self.taken.get()) < CELLS {
             return true;
@@ -129,6 +130,48 @@ impl Sender {
         Some(offset)
     }
 
+    /// Puts a packet with at most [`INLINE`] bytes of payload into the ring; false when it is full.
+    #[inline(always)]
+    pub fn send_short(&self, header: &Header, payload: &[u8]) -> bool {
+        debug_assert!(payload.len() <= INLINE);
+        if !self.has_cell() {
+            self.refused.set(true);
+            return false;
+        }
+        // SAFETY: as in `put`.
+        unsafe {
+            let slot = self.slot();
+            let inline = std::slice::from_raw_parts_mut((&raw mut (*slot).inline).cast(), payload.len());
+            copy_short(payload, inline);
+            self.publish(slot, header, payload.len());
+        }
+        true
+    }
+
+    /// The cell of the next packet.
+    #[inline(always)]
+    fn slot(&self) -> *mut Slot {
+        // SAFETY: the index is inside the array.
+        unsafe { (&raw const (*self.ring).slots).cast::<Slot>().add((self.next.get() % CELLS) as usize).cast_mut() }
+    }
+
+    /// Completes the next packet, whose payload is in its place.
+    ///
+    /// # Safety
+    /// `slot` is the next cell, and it is the sender's.
+    #[inline(always)]
+    unsafe fn publish(&self, slot: *mut Slot, header: &Header, len: usize) {
+        let next = self.next.get().wrapping_add(1);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            (*slot).len = len as u32;
+            (*slot).header = *header;
+            // Release: pairs with the acquire in `Receiver::peek`.
+            (*slot).turn.store(next, Ordering::Release);
+        }
+        self.next.set(next);
+    }
+
     /// Puts a packet into the ring; returns the payload bytes taken, `None` when it is full.
     #[inline]
     pub fn send(&self, header: &Header, payload: Payload<'_>) -> Option<usize> {
@@ -153,9 +196,7 @@ impl Sender {
         if !self.has_cell() {
             return None;
         }
-        let position = self.next.get();
-        let slot = &raw const self.ring().slots[(position % CELLS) as usize];
-        let slot = slot.cast_mut();
+        let slot = self.slot();
         let len = payload.len();
         let len = if len <= INLINE { len } else { len.min(self.packet()) };
         // SAFETY: the cell is ours until the turn is stored: the receiver has taken its last
@@ -169,12 +210,8 @@ impl Sender {
                 let offset = self.put_data(&mut payload, len)?;
                 (*slot).offset = offset as u64;
             }
-            (*slot).len = len as u32;
-            (*slot).header = *header;
-            // Release: pairs with the acquire in `Receiver::peek`.
-            (*slot).turn.store(position.wrapping_add(1), Ordering::Release);
+            self.publish(slot, header, len);
         }
-        self.next.set(position.wrapping_add(1));
         Some(len)
     }
 }
@@ -227,15 +264,30 @@ impl Receiver {
         prefetch(unsafe { &raw const (*self.ring).slots[(position % CELLS) as usize] });
     }
 
-    /// Gives the packet that [`Receiver::peek`] showed back to the sender.
+    /// True when [`Receiver::peek`] would show a packet.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        let position = self.next.get();
+        // SAFETY: mapped while self lives; the turn is only ever touched as an atomic.
+        let turn = unsafe { &(*self.ring).slots[(position % CELLS) as usize].turn };
+        // Relaxed: whoever takes the packet looks again, with acquire.
+        turn.load(Ordering::Relaxed) == position.wrapping_add(1)
+    }
+
+    /// Goes on to the next packet. The one that [`Receiver::peek`] showed is not to be looked at any
+    /// more; the sender learns that with the next [`Receiver::release`].
+    #[inline]
+    pub fn advance(&self) {
+        self.next.set(self.next.get().wrapping_add(1));
+    }
+
+    /// Gives all packets before the next one back to the sender.
     #[inline]
     pub fn release(&self) {
-        let next = self.next.get().wrapping_add(1);
-        self.next.set(next);
         // SAFETY: mapped while self lives.
         let taken = unsafe { &(*self.ring).taken.cells };
         // Release: pairs with the acquire in `Sender::refresh`.
-        taken.store(next, Ordering::Release);
+        taken.store(self.next.get(), Ordering::Release);
     }
 
     /// True when the sender may sleep until there is room; asked after [`Receiver::release`].

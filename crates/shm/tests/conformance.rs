@@ -53,6 +53,8 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         3 => (0..3u32, 0..3u32, size).prop_map(|(from, to, size)| Action::Send { from, to, size }),
         1 => (0..3u32).prop_map(|who| Action::Poll { who }),
+        1 => (0..3u32, 0..3u32, any::<bool>())
+            .prop_map(|(who, from, used)| Action::Take { who, from, used }),
     ]
 }
 
@@ -88,6 +90,24 @@ fn a_packet_waits_for_a_process_that_starts_late() {
     let mut inbox = Inbox::default();
     assert_eq!(group.join(1).poll(&mut inbox), 1);
     assert_eq!(inbox.0, [(0, b"early".to_vec())]);
+}
+
+/// One who waits for a peer gets its next packet alone, and only what it says it has used.
+#[test]
+fn the_next_packet_of_a_peer_is_taken_by_itself() {
+    let group = Segment::new(3, None);
+    let (me, one, two) = (group.join(0), group.join(1), group.join(2));
+    let never = &mut |_: &Header, _: &[u8]| panic!("nothing was sent");
+    assert!(!me.take_next(1, 3, never));
+    for (sender, word) in [(&two, b"two"), (&one, b"one"), (&one, b"and")] {
+        sender.copy_and_send(0, &[0; 4], Payload::Bytes(word)).expect("room");
+    }
+    assert!(!me.take_next(1, 3, &mut |_, payload| payload != b"one"));
+    assert!(me.take_next(1, 3, &mut |_, payload| payload == b"one"));
+    let mut inbox = Inbox::default();
+    while me.poll(&mut inbox) > 0 {}
+    inbox.0.sort();
+    assert_eq!(inbox.0, [(1, b"and".to_vec()), (2, b"two".to_vec())]);
 }
 
 /// The last process finds all its structures inside the mapping.

@@ -108,7 +108,7 @@ impl State {
 
     /// A message of the stream from `from` has been matched or kept: the peer may want to know.
     #[inline]
-    pub(super) fn count_taken(&mut self, from: Proc) {
+    pub fn count_taken(&mut self, from: Proc) {
         if let Some(number) = self.taken[from as usize].take() {
             self.direct().raise(from, number);
         }

@@ -9,7 +9,8 @@ mod world;
 
 use network::Manners;
 use proptest::prelude::*;
-use tern_adi::{Pattern, SendMode, Sent, Tuple};
+use std::rc::Rc;
+use tern_adi::{Background, Pattern, SendMode, Sent, Tuple, UNKNOWN};
 use world::{Action, Wanted, World};
 
 const CONTEXTS: u32 = 2;
@@ -164,5 +165,45 @@ fn a_cancelled_transfer_may_be_given_up() {
         assert!(matches!(sent, Sent::Pending(request) if engines[0].is_done(request)));
         unused.check(&[]);
         into.check(&[2; 50]);
+    }
+}
+
+/// A call that only waits: for messages that are there, that come, that come in pieces or must be
+/// asked for, and behind a receive that is older.
+#[test]
+fn a_receive_that_is_waited_for_at_once() {
+    let manners = Manners { seed: 3, packet: 16, queue: 2 };
+    for (eager_limit, mode) in
+        [(100, SendMode::Standard), (100, SendMode::Synchronous), (0, SendMode::Standard)]
+    {
+        let mut engines = world::engines(2, manners, eager_limit).into_iter().map(Rc::new);
+        let (sender, receiver) = (engines.next().unwrap(), engines.next().unwrap());
+        let pattern = |tag| Pattern { context: 0, source: tag % 2 - 1, tag };
+        let mut sent = Vec::new();
+        for (tag, len) in [(9, 5), (1, 50), (2, 0), (3, 8), (4, 60), (5, 33)] {
+            let mut buffer = buffer::Buffer::holding(&vec![tag as u8; len], false);
+            let tuple = Tuple { context: 0, source: 0, tag };
+            sender.isend(1, tuple, buffer.data(), mode);
+            sent.push(buffer);
+        }
+        let from = sender.clone();
+        receiver.add_hook(Rc::new(move |_| {
+            from.progress();
+            Background::Waiting
+        }));
+        // This one is older than the call that waits in front of it, and takes the first message.
+        let mut early = buffer::Buffer::new(60, false);
+        let any = receiver.irecv(UNKNOWN, Pattern { context: 0, source: -1, tag: -2 }, early.data());
+        for (tag, len) in [(1, 50), (2, 0), (4, 60), (3, 8), (5, 33)] {
+            let mut into = buffer::Buffer::new(60, false);
+            let from = if tag % 2 == 0 { UNKNOWN } else { 0 };
+            let status = receiver.recv(from, pattern(tag), into.data());
+            assert_eq!((status.source, status.tag, status.bytes), (0, tag, len));
+            into.check(&vec![tag as u8; len as usize]);
+        }
+        assert!(receiver.is_done(any));
+        assert_eq!(receiver.take(any).tag, 9);
+        early.check(&[9; 5]);
+        assert_eq!(receiver.unexpected().0, 0);
     }
 }

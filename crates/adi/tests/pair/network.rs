@@ -156,6 +156,21 @@ impl Device for Port {
         packets + direct::look(self, sink)
     }
 
+    fn take_next(
+        &self,
+        peer: u32,
+        _looks: u32,
+        take: &mut dyn FnMut(&Header, &[u8]) -> bool,
+    ) -> bool {
+        let mut network = self.network.borrow_mut();
+        let queue = &mut network.queues[peer as usize][self.me as usize];
+        let used = queue.front().is_some_and(|(header, payload)| take(header, payload));
+        if used {
+            queue.pop_front();
+        }
+        used
+    }
+
     fn prepare_sleep(&self) -> u32 {
         panic!("a driver in one thread never waits")
     }

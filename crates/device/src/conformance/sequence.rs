@@ -7,6 +7,8 @@ use super::*;
 pub enum Action {
     Send { from: u32, to: u32, size: usize },
     Poll { who: u32 },
+    /// Offers what comes next from one peer, which is used or declined.
+    Take { who: u32, from: u32, used: bool },
 }
 
 /// Checks at each poll that what comes is the oldest that its sender has sent.
@@ -50,6 +52,23 @@ pub fn follow(factory: Factory, processes: u32, actions: &[Action]) {
                     "refused with nothing under way"
                 );
                 queue.extend(taken.map(|taken| (number, taken)));
+            }
+            Action::Take { who, from, used } => {
+                let (who, from) = (who % processes, from % processes);
+                if who == from {
+                    continue;
+                }
+                let oldest = sent[from as usize][who as usize].front().copied();
+                let taken = devices[who as usize].take_next(from, 2, &mut |header, payload| {
+                    let (number, size) = oldest.expect("no more packets than were sent");
+                    assert_eq!((*header, payload.len()), ([number; 4], size), "the oldest");
+                    check(number, payload);
+                    used
+                });
+                assert!(used || !taken, "it was declined");
+                if taken {
+                    sent[from as usize][who as usize].pop_front();
+                }
             }
             Action::Poll { who } => {
                 let me = who % processes;

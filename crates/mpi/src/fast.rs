@@ -1,0 +1,168 @@
+//! The short way into the point-to-point functions that programs call most.
+//!
+//! An entry point of the table with the flag `fast` comes here first, with its arguments as they
+//! are. A call that is ordinary in every respect is served: MPI is up and below
+//! MPI_THREAD_MULTIPLE, the communicator exists, the type is predefined and dense, the peer is a
+//! rank (or any source) and the tag and the buffer are what they must be. Nothing is counted up or
+//! down for that: communicators are looked at in place, and of the type only its size is looked up.
+//! Everything else, errors in the arguments included, is declined before anything has happened,
+//! and goes the general way, which alone knows what is wrong and how to say it.
+
+use crate::args::{Out, RawStatus, StatusOut};
+use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
+use crate::enter::is_single;
+use crate::error::Result;
+use crate::objects::Comm;
+use crate::predefined::dense_size;
+use crate::request::{Request, complete_handle, transfer_outcome};
+use crate::runtime::adi;
+use crate::{comm, p2p};
+use std::rc::Rc;
+use tern_adi::{Adi, Data, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
+
+/// What became of a call: `None` when it was declined.
+pub type Fast = Option<Result<()>>;
+
+/// Longest data served, in bytes: far from where a count times a size could overflow.
+const LONGEST: u64 = 1 << 40;
+
+/// The memory of a buffer, if there is nothing to say about it.
+#[inline(always)]
+fn dense(buf: *mut u8, count: i64, datatype: usize) -> Option<Data> {
+    let size = dense_size(datatype)?;
+    // A negative count is a very large one here.
+    if count as u64 > LONGEST || (buf.is_null() && count != 0) {
+        return None;
+    }
+    Some(Data::Bytes(buf, count as usize * size))
+}
+
+/// Where a message to rank `dest` goes.
+#[inline(always)]
+fn target(comm: &Comm, dest: i32, tag: i32) -> Option<(Proc, Tuple)> {
+    let proc = *comm.target().procs.get(dest as u32 as usize)?;
+    (tag >= 0).then_some((proc, Tuple { context: comm.context, source: comm.rank, tag }))
+}
+
+/// What a receive from rank `source` asks for, and of which process.
+#[inline(always)]
+fn origin(comm: &Comm, source: i32, tag: i32) -> Option<(Proc, Pattern)> {
+    let from = match comm.target().procs.get(source as u32 as usize) {
+        Some(&proc) => proc,
+        None if source == MPI_ANY_SOURCE => UNKNOWN,
+        None => return None,
+    };
+    (tag >= 0 || tag == MPI_ANY_TAG).then(|| (from, p2p::pattern(comm, source, tag)))
+}
+
+/// The engine, for a call that needs no lock.
+#[inline(always)]
+fn engine() -> Option<&'static Adi> {
+    is_single().then(adi)
+}
+
+#[inline(always)]
+pub fn send(buf: *mut u8, count: i64, datatype: usize, dest: i32, tag: i32, comm: usize) -> Fast {
+    let adi = engine()?;
+    let data = dense(buf, count, datatype)?;
+    let (to, tuple) = comm::find(comm, |comm| target(comm, dest, tag))?;
+    if !adi.send_now(to, &tuple, buf, data.len()) {
+        adi.send(to, tuple, data, SendMode::Standard);
+    }
+    Some(Ok(()))
+}
+
+#[inline(always)]
+pub fn recv(
+    buf: *mut u8,
+    count: i64,
+    datatype: usize,
+    source: i32,
+    tag: i32,
+    comm: usize,
+    status: StatusOut,
+) -> Fast {
+    let adi = engine()?;
+    let data = dense(buf, count, datatype)?;
+    let (from, pattern) = comm::find(comm, |comm| origin(comm, source, tag))?;
+    Some(report(adi.recv(from, pattern, data), status))
+}
+
+/// Stores the status of a receive, and turns its error into the call's.
+#[inline(always)]
+fn report(received: Status, status: StatusOut) -> Result<()> {
+    if received.truncated.is_some() {
+        return truncated(received, status);
+    }
+    if !status.is_ignore() {
+        status.set(&RawStatus::received(&received));
+    }
+    Ok(())
+}
+
+#[cold]
+fn truncated(received: Status, status: StatusOut) -> Result<()> {
+    let outcome = transfer_outcome(received, true);
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+/// Where the handle of a request goes.
+///
+/// The caller gives a null pointer or one valid for writes of a handle, as MPI asks.
+#[inline(always)]
+fn place(request: *mut u8) -> Option<Out<usize>> {
+    // SAFETY: not null, so what MPI asks of the caller.
+    (!request.is_null()).then(|| unsafe { Out::new(request.cast()) })
+}
+
+#[inline(always)]
+pub fn isend(
+    buf: *mut u8,
+    count: i64,
+    datatype: usize,
+    dest: i32,
+    tag: i32,
+    comm: usize,
+    request: *mut u8,
+) -> Fast {
+    let adi = engine()?;
+    let request = place(request)?;
+    let data = dense(buf, count, datatype)?;
+    let (to, tuple) = comm::find(comm, |comm| target(comm, dest, tag))?;
+    if adi.send_now(to, &tuple, buf, data.len()) {
+        request.set(complete_handle());
+        return Some(Ok(()));
+    }
+    request.set(match adi.isend(to, tuple, data, SendMode::Standard) {
+        Sent::Done => complete_handle(),
+        Sent::Pending(id) => pending(id, comm),
+    });
+    Some(Ok(()))
+}
+
+#[cold]
+fn pending(id: tern_adi::Request, comm: usize) -> usize {
+    let comm = comm::find(comm, |comm| Some(comm.clone())).expect("found before");
+    Request::Transfer { id, receive: false, comm }.into_handle()
+}
+
+#[inline(always)]
+pub fn irecv(
+    buf: *mut u8,
+    count: i64,
+    datatype: usize,
+    source: i32,
+    tag: i32,
+    comm: usize,
+    request: *mut u8,
+) -> Fast {
+    let adi = engine()?;
+    let request = place(request)?;
+    let data = dense(buf, count, datatype)?;
+    let with_origin = |comm: &Rc<Comm>| Some((origin(comm, source, tag)?, comm.clone()));
+    let ((from, pattern), comm) = comm::find(comm, with_origin)?;
+    let id = adi.irecv(from, pattern, data);
+    request.set(Request::Transfer { id, receive: true, comm }.into_handle());
+    Some(Ok(()))
+}
