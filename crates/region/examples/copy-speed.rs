@@ -4,7 +4,8 @@
 //!
 //! Two processes, each on a core of its own, send a message to and fro; GB/s is its size by half
 //! the round trip. `in cache` every message uses the same buffers, `off` (cache) each lies
-//! elsewhere in 128 MiB; receive buffers begin `skew` bytes after the start of a cache line. A variant
+//! elsewhere in 128 MiB; with `exchange` both send and then both receive (`pipe` alone, with room for
+//! a message), and the bytes of both count; receive buffers begin `skew` bytes after the start of a cache line. A variant
 //! is `WAY:LOOP:LOOP:CHUNK:CELLS:EXPECTED:GAP`, later fields may be missing:
 //!
 //! - `pipe`: the sender copies chunks into cells of shared memory (first loop), the receiver
@@ -98,6 +99,8 @@ struct Side {
     cells_sent: u32,
     cells_taken: u32,
     off_cache: bool,
+    /// Both send, then both receive.
+    exchange: bool,
     /// Bytes from a line's start to the receive buffers.
     skew: usize,
     next: usize,
@@ -274,7 +277,7 @@ impl Side {
         let start = Instant::now();
         for _ in 0..messages {
             let at = self.place(len);
-            if self.me == 0 {
+            if self.me == 0 || self.exchange {
                 self.send(v, at, len);
                 self.receive(v, at, len);
             } else {
@@ -381,12 +384,13 @@ fn main() {
     let mut sizes = vec![4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
     let mut variants = Vec::new();
     let mut off_cache = false;
-    let (mut rounds, mut skew) = (9, 0);
+    let (mut rounds, mut skew, mut exchange) = (9, 0, false);
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("sizes", list)) => sizes = list.split(',').map(bytes).collect(),
             Some(("rounds", n)) => rounds = n.parse().expect("a number"),
             Some(("skew", n)) => skew = bytes(n),
+            _ if argument == "exchange" => exchange = true,
             _ if argument == "off" => off_cache = true,
             _ => variants.push(variant(&argument)),
         }
@@ -413,6 +417,7 @@ fn main() {
         cells_sent: 0,
         cells_taken: 0,
         off_cache,
+        exchange,
         skew,
         next: 0,
         turn: 0,
