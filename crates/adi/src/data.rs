@@ -21,10 +21,10 @@ impl Data {
     }
 
     /// Copies into user memory what belongs at byte `from` of the message's data. Bytes beyond
-    /// the end are dropped (the message was too long; its status tells). `source` says whether the
-    /// bytes are a packet's, or this process's own.
+    /// the end are dropped (the message was too long; its status tells). `source` is what the bytes
+    /// are, `target` what user memory is.
     #[inline]
-    pub(crate) fn scatter(&self, from: usize, bytes: &[u8], source: Source) {
+    pub(crate) fn scatter(&self, from: usize, bytes: &[u8], source: Source, target: Target) {
         let room = self.len().saturating_sub(from);
         let bytes = &bytes[..bytes.len().min(room)];
         if bytes.is_empty() {
@@ -39,7 +39,7 @@ impl Data {
             // SAFETY: as above.
             Data::Bytes(base, _) => unsafe {
                 let to = base.add(from);
-                region::copy(to, bytes.as_ptr(), bytes.len(), source, Target::Soon);
+                region::copy(to, bytes.as_ptr(), bytes.len(), source, target);
             },
             Data::Typed { base, count, ty } => {
                 // SAFETY: as above, for the bytes that the layout describes.
@@ -53,7 +53,7 @@ impl Data {
     /// Copies a whole message in; returns the status of its receive.
     #[inline]
     pub(crate) fn fill(&self, source: i32, tag: i32, payload: &[u8], lies: Source) -> Status {
-        self.scatter(0, payload, lies);
+        self.scatter(0, payload, lies, Target::Soon);
         self.received(source, tag, payload.len() as u64)
     }
 
@@ -132,7 +132,7 @@ pub(crate) fn copy(from: &Data, to: &Data) -> usize {
             while at < len {
                 let part = &mut chunk[..(len - at).min(16384)];
                 from.gather(at, part);
-                to.scatter(at, part, Source::Any);
+                to.scatter(at, part, Source::Any, Target::Soon);
                 at += part.len();
             }
         }

@@ -12,7 +12,8 @@ use crate::{Data, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
 use direct::Published;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use tern_region::copy::{Source, expect, give_back};
+use std::time::Instant;
+use tern_region::copy::{Source, Target, expect, give_back};
 use tern_mcm::{Direct, Header, Mcm, Memory, Payload, Sink};
 
 /// Bytes of a message of `size` bytes that go into one packet: the receiver copies one out while
@@ -26,6 +27,9 @@ fn chunk(size: usize) -> usize {
         _ => 16 << 10,
     }
 }
+
+/// Messages from here on are copied to their place by streaming stores when it is in no cache.
+const LONG: usize = 64 << 10;
 
 /// No number of anything.
 const NONE: u32 = u32::MAX;
@@ -137,6 +141,8 @@ pub struct State {
     direct_from: usize,
     /// What packets' payloads are to whoever copies them.
     payload: Source,
+    /// What the memory of the last long message seems to be.
+    target: Target,
     outboxes: Vec<Outbox>,
     /// Peers whose outbox is not empty.
     busy: Vec<Proc>,
@@ -172,6 +178,7 @@ impl State {
             taken: vec![tuple::Receiver::default(); peers],
             direct_from,
             payload,
+            target: Target::Soon,
             outboxes: (0..peers).map(|_| Outbox::default()).collect(),
             busy: Vec::new(),
             moved: false,
@@ -604,7 +611,13 @@ impl State {
         let from = *received;
         *received += bytes.len();
         let last = *received >= *expected;
-        transfer.data.scatter(from, bytes, source);
+        let long = *expected >= LONG;
+        let target = if long && from > 0 { self.target } else { Target::Soon };
+        let start = (long && from == 0).then(Instant::now);
+        transfer.data.scatter(from, bytes, source, target);
+        if let Some(start) = start {
+            self.target = Target::judge(bytes.len(), start.elapsed());
+        }
         if last {
             self.complete(request);
         }

@@ -66,6 +66,8 @@ fn routines() -> Vec<Kernel> {
     add("copy peer later", |to, from, len| unsafe {
         copy(to, from, len, Peer, Later)
     });
+    // SAFETY: the same.
+    add("copy long", |to, from, len| unsafe { copy_long(to, from, len, Any) });
     all
 }
 
@@ -161,6 +163,13 @@ fn hints_change_no_memory_and_touch_no_guard() {
             .enumerate()
             .all(|(i, &byte)| byte == noise(i))
     );
+}
+
+#[test]
+fn a_target_is_judged_by_its_pace() {
+    assert_eq!(Target::judge(8192, Duration::from_nanos(330)), Target::Soon);
+    assert_eq!(Target::judge(8192, Duration::from_nanos(1000)), Target::Later);
+    assert_eq!(Target::judge(usize::MAX, Duration::MAX), Target::Later);
 }
 
 /// What is told of a source and a target reaches another thread in order.
