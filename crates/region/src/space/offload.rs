@@ -151,7 +151,7 @@ impl Shared {
             let moved = self.step_jobs(&mut engine, true);
             if self.serve() || moved {
                 looks = 0;
-            } else if lock(&self.jobs).iter().any(|job| job.threaded) || looks < self.looks {
+            } else if lock(&self.jobs).iter().any(|job| job.threaded) || !Shared::is_patience_over(looks) {
                 self.pause(token, &mut looks);
             } else {
                 member::sleep(self.member(), token, SLEEP);

@@ -15,8 +15,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64 as Mask};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a waiting thread looks again before it sleeps, where it has more than one core.
-const LOOKS: u32 = 300;
+/// How often a waiting thread looks again before it gives way to others on its core, one of which may
+/// be the one it waits for.
+const LOOKS: u32 = 50;
+/// How often it gives way before it sleeps: together about as long as it takes to wake a sleeper.
+const YIELDS: u32 = 150;
 /// The longest sleep: then it sees to it that those it waits for still live.
 const NAP: Duration = Duration::from_millis(5);
 
@@ -36,8 +39,6 @@ pub struct Shared {
     pub jobs: Mutex<Vec<Arc<Job>>>,
     /// The space is being left.
     pub stop: AtomicBool,
-    /// How often a waiting thread of this process looks again before it sleeps.
-    pub looks: u32,
     /// One bit for each hold, and each cell, in use by this process.
     holds: Mask,
     cells: Mask,
@@ -79,12 +80,6 @@ impl Shared {
             engines: Mutex::default(),
             jobs: Mutex::default(),
             stop: AtomicBool::new(false),
-            // A thread that looks on the only core keeps the one from working that it waits for.
-            looks: if rustix::thread::sched_getaffinity(None).is_ok_and(|set| set.count() > 1) {
-                LOOKS
-            } else {
-                1
-            },
             holds: Mask::new(0),
             cells: Mask::new(0),
         })
@@ -109,11 +104,17 @@ impl Shared {
     /// One turn of a thread that has to wait: sleeps only when it has looked often.
     pub fn pause(&self, token: u32, looks: &mut u32) {
         *looks += 1;
-        match looks.checked_sub(self.looks) {
-            None => std::hint::spin_loop(),
+        match looks.checked_sub(LOOKS + YIELDS) {
+            None if *looks < LOOKS => std::hint::spin_loop(),
+            None => rustix::thread::sched_yield(),
             // Not everything that ends a wait rings the bell, so the first naps are short.
             Some(naps) => member::sleep(self.member(), token, NAP / (1 << (6 - naps.min(6)))),
         }
+    }
+
+    /// Whether a thread that has looked so often sleeps at its next pause.
+    pub fn is_patience_over(looks: u32) -> bool {
+        looks + 1 >= LOOKS + YIELDS
     }
 
     /// Answers what peers have asked; true when there was something.
