@@ -16,15 +16,18 @@
 //! | no descriptor or mapping of a device, an io_uring, AIO | the kernel or a device may write to the old pages | `process` |
 //! | no limit on the size of files | the kernel would send SIGXFSZ | `process` |
 //! | core dumps treat shared memory like private memory | its contents would be missing | `process` |
-//! | memory to spare, in the machine and the cgroup | for a moment there are two copies | `process` |
+//! | memory to spare, in the machine and the cgroup | for a moment there are two copies; and what the program frees is given back only at a later use of promotion | `process` |
 //! | no transfer by a peer into those pages | it would be lost | the caller ([`Promoter::set_in_use`]) |
 //!
 //! What cannot be found out counts as no. Before a fork everything is made private again (`fork`).
-//! Each promoted chunk has 4 TiB of offsets to itself, so that a mapping that grows (realloc) finds
-//! zeros. Before each use the kernel is asked what is at the address; nothing is hooked or patched.
+//! Before each use the kernel is asked what is at the address; nothing is hooked or patched.
 //!
 //! What is left: a program that calls MADV_DONTNEED on malloc's memory, or clone, by a system call in
-//! assembly or through a name that it looks up at run time, can tell the difference.
+//! assembly, through a name that it looks up at run time, or from an object that it loads after the
+//! promotion, can tell the difference.
+//!
+//! This process must not map its own promoted memory a second time: the kernel's answer would not
+//! tell the one from the other.
 
 mod flags;
 mod fork;
@@ -260,7 +263,7 @@ impl Promoter {
         if private.len() + self.records.len() > MOST_RECORDS {
             return Err(Refusal::File);
         }
-        ready.check_memory(&range, &private)?;
+        ready.check_memory(&range, &private, self.records.bytes())?;
         for piece in &private {
             // SAFETY: malloc's plain memory, by the checks; one thread; no peer writes there
             // (`in_use`). Between copy and mapping only the stack is written to. The slot's
@@ -425,7 +428,12 @@ impl Ready {
     }
 
     /// The conditions on the memory itself.
-    fn check_memory(&self, range: &Range<usize>, private: &[Range<usize>]) -> Result<(), Refusal> {
+    fn check_memory(
+        &self,
+        range: &Range<usize>,
+        private: &[Range<usize>],
+        promoted: u64,
+    ) -> Result<(), Refusal> {
         let maps = &self.ground.maps;
         flags::check(range, |start| {
             maps.at(start)
@@ -440,7 +448,7 @@ impl Ready {
             }
         }
         let bytes = private.iter().map(Range::len).sum();
-        if process::has_memory(bytes) {
+        if process::has_memory(bytes, promoted) {
             Ok(())
         } else {
             Err(Refusal::Memory)

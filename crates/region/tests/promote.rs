@@ -2,7 +2,7 @@
 //! own. Says aloud what is skipped, and why; that counts as ignored.
 //!
 //! Usage: `cargo test -p tern-region --test promote -- [CASE...]`. The programs are linked with the
-//! example `promote_c`, which `cargo test -p tern-region` builds.
+//! example `promote_c`, which is built here, for cargo does so only when it runs all tests.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,9 @@ fn main() -> ExitCode {
     let directory = std::env::temp_dir().join(format!("tern-promote-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory for the programs");
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let examples = build_library();
     for program in PROGRAMS {
-        let program = build(program, &directory);
+        let program = build(program, &directory, &examples);
         for case in cases(&program) {
             if !wanted.is_empty() && !wanted.contains(&case) {
                 continue;
@@ -58,20 +59,43 @@ fn main() -> ExitCode {
     }
 }
 
-/// Compiles a program of `tests/promote`.
-fn build(name: &str, directory: &Path) -> PathBuf {
-    let examples = std::env::current_exe().expect("own path");
-    let examples = examples
+/// Builds the library for the programs, in the profile that this test has, and gives its directory.
+fn build_library() -> PathBuf {
+    let own = std::env::current_exe().expect("own path");
+    let target = own
         .parent()
         .and_then(Path::parent)
-        .expect("target directory")
-        .join("examples");
-    let library = examples.join("libpromote_c.so");
+        .expect("target directory");
+    let profile = target
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("profile");
+    let profile = if profile == "debug" { "dev" } else { profile };
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args([
+            "build",
+            "-q",
+            "-p",
+            "tern-region",
+            "--example",
+            "promote_c",
+            "--profile",
+            profile,
+        ])
+        .arg("--target-dir")
+        .arg(target.parent().expect("target directory"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
     assert!(
-        library.exists(),
-        "{} is missing: cargo build -p tern-region --examples",
-        library.display()
+        status.expect("cargo").success(),
+        "the example promote_c does not build"
     );
+    target.join("examples")
+}
+
+/// Compiles a program of `tests/promote`.
+fn build(name: &str, directory: &Path, examples: &Path) -> PathBuf {
+    let library = examples.join("libpromote_c.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/promote/{name}.c"));
     let program = directory.join(name);
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());

@@ -113,7 +113,7 @@ fn lost() -> ! {
 pub unsafe fn thaw(vma: &Vma, file: BorrowedFd<'_>) -> bool {
     let len = vma.end - vma.start;
     let locked = is_anything_locked() && super::flags::is_locked(vma.start);
-    if process::has_memory(len) {
+    if process::has_memory(len, 0) {
         let _quiet = Quiet::new();
         // SAFETY: `staging` is fresh memory of the same length; the mapping that is replaced has
         // the same contents, and nobody stores to it meanwhile (contract).

@@ -145,9 +145,10 @@ fn check_mappings() -> Result<(), Refusal> {
 }
 
 /// Whether `len` bytes more can be taken with some to spare, by the whole machine and by the
-/// cgroups of this process; within a cgroup, too much is deadly.
-pub fn has_memory(len: usize) -> bool {
-    let needed = 2 * len as u64 + SPARE;
+/// cgroups of this process (within a cgroup, too much is deadly), and eight times the `promoted`
+/// ones: those stay in memory for a while when the program frees them.
+pub fn has_memory(len: usize, promoted: u64) -> bool {
+    let needed = 2 * len as u64 + SPARE + 8 * promoted;
     free_memory().is_some_and(|free| free >= needed) && cgroups_have(needed).unwrap_or(false)
 }
 

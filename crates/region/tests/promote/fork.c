@@ -180,14 +180,16 @@ static void a_thread_before(void)
 enum { THREADS = 3 };
 static atomic_bool stop;
 static long stores[THREADS];
+/* Large, so that making it private takes longer than a turn of a thread. */
+#define MANY (16 * MIB)
 static void *store(void *number)
 {
     long n = (long)number;
     /* Each has its own words on every page of the buffer. */
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        for (size_t i = 4096; i + 4096 < MAPPED; i += 4096)
+        for (size_t i = 4096; i + 4096 < MANY; i += 4096)
             ++*(volatile long *)(at[0] - (ptrdiff_t)((size_t)at[0] % 4096) + i + (size_t)n * 64);
-        stores[n]++;
+        __atomic_store_n(&stores[n], stores[n] + 1, __ATOMIC_RELAXED);
     }
     return NULL;
 }
@@ -196,21 +198,28 @@ static void *store(void *number)
  * no child sees one that comes after the fork. */
 static void threads_after(void)
 {
-    fixture *f = start();
-    memset(at[0], 0, MAPPED);
+    fixture *f = promote_start(AUTO, USES);
+    at[0] = calloc(1, MANY);
+    at[1] = malloc(HEAPED);
+    fill(at[1], HEAPED, 1);
+    promoted(f, at[0], MANY);
+    promoted(f, at[1], HEAPED);
     pthread_t threads[THREADS];
     for (long n = 0; n < THREADS; n++)
         CHECK(!pthread_create(&threads[n], NULL, store, (void *)n));
+    for (int n = 0; n < THREADS; n++)
+        while (__atomic_load_n(&stores[n], __ATOMIC_RELAXED) < 2)
+            sched_yield();
     for (int round = 0; round < 20; round++) {
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0) {
             /* Nobody stores here any more. */
-            char *copy = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            memcpy(copy, at[0], MAPPED);
+            char *copy = mmap(NULL, MANY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            memcpy(copy, at[0], MANY);
             for (int i = 0; i < 20; i++)
                 sched_yield();
-            _exit(memcmp(copy, at[0], MAPPED) ? 1 : 0);
+            _exit(memcmp(copy, at[0], MANY) ? 1 : 0);
         }
         wait_for(child);
         sched_yield();
@@ -219,14 +228,14 @@ static void threads_after(void)
     for (int n = 0; n < THREADS; n++)
         pthread_join(threads[n], NULL);
     char *page = at[0] - (ptrdiff_t)((size_t)at[0] % 4096);
-    for (size_t i = 4096; i + 4096 < MAPPED; i += 4096)
+    for (size_t i = 4096; i + 4096 < MANY; i += 4096)
         for (int n = 0; n < THREADS; n++)
             CHECK(*(long *)(page + i + (size_t)n * 64) == stores[n]);
     CHECK(filled(at[1], len[1], 1));
     for (int i = 0; i < 10 * USES; i++)
-        CHECK(promote_used(f, at[0], len[0]) == -1);
-    check_apart(f, at, len, 2);
-    at[0] = realloc(at[0], 20 * MIB);
+        CHECK(promote_used(f, at[0], MANY) == -1);
+    check_apart(f, at, (size_t[]){MANY, HEAPED}, 2);
+    at[0] = realloc(at[0], 2 * MANY);
     free(at[0]);
     free(at[1]);
 }
