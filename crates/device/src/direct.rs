@@ -104,7 +104,8 @@ pub trait Direct {
     fn threshold(&self) -> usize;
 
     /// Says that a transfer is about to use this memory; returns it with its place, if shared.
-    fn locate(&self, memory: Memory) -> Memory;
+    /// `quiet`: no other transfer of this process is under way.
+    fn locate(&self, memory: Memory, quiet: bool) -> Memory;
 
     /// Fresh, zeroed memory that peers reach without the kernel's help; `None` when there is no more.
     fn allocate(&self, len: usize) -> Option<*mut u8>;

@@ -64,7 +64,8 @@ const MOST_SLOTS: u64 = 256;
 /// Pieces of memory that are promoted at a time; the kernel allows 65,530 mappings.
 const MOST_RECORDS: usize = 1024;
 
-/// Asked whether a peer may be writing into the pages of a range, or reading from the old ones.
+/// Asked whether a peer may be writing into the pages of a range. Asked for all addresses: whether any
+/// transfer is under way that a peer knows the place of.
 pub type InUse = Box<dyn Fn(Range<usize>) -> bool>;
 
 /// What happened so far.
@@ -352,6 +353,10 @@ impl Promoter {
             ready.ground.end();
             return self.refresh();
         };
+        // What the program has given up may still be on its way to a peer, which then reads from the
+        // file, as after a fork. It is given back when nothing is under way.
+        let everything = 0..usize::MAX;
+        let busy = self.in_use.as_ref().is_some_and(|in_use| in_use(everything));
         for gone in self.records.keep(&mapped) {
             self.counts.gone += 1;
             if gone.uses < gone.needed {
@@ -366,11 +371,11 @@ impl Promoter {
                     && offsets.start < vma.offset + (vma.end - vma.start) as u64
             });
             // The slot of a chunk is given back as a whole; in the heap's, what is unmapped.
-            if slot == 0 && !elsewhere {
+            if slot == 0 && !elsewhere && !busy {
                 ready.punch(gone.offset, gone.pages.len() as u64);
             }
         }
-        ready.refresh_slots(&mapped);
+        ready.refresh_slots(&mapped, busy);
         // One question to the kernel for each mapping: spread over four times as many uses.
         self.until_refresh = 64 + 4 * mapped.len();
     }
@@ -455,8 +460,9 @@ impl Ready {
         }
     }
 
-    /// Frees the slots of chunks that are mapped nowhere, and follows those that were moved.
-    fn refresh_slots(&mut self, mapped: &[Vma]) {
+    /// Frees the slots of chunks that are mapped nowhere, unless some transfer is `busy`, and follows
+    /// those that were moved.
+    fn refresh_slots(&mut self, mapped: &[Vma], busy: bool) {
         for slot in 1..self.slots.len() {
             if self.slots[slot].is_none() {
                 continue;
@@ -466,6 +472,7 @@ impl Ready {
                 Some(vma) => {
                     self.slots[slot] = vma.start.checked_sub((vma.offset - offset) as usize)
                 }
+                None if busy => {}
                 // Where the hole cannot be made, the slot is not used again.
                 None if self.punch(offset, SLOT) => self.slots[slot] = None,
                 None => self.slots[slot] = Some(0),

@@ -24,6 +24,8 @@ pub enum Stage {
     Shared = 3,
     /// The bytes are there.
     Filled = 4,
+    /// The sender sends packets.
+    Packets = 5,
 }
 
 /// The word of a slot: stage, a few bits of the key, order.
@@ -41,6 +43,7 @@ impl Word {
             2 => Stage::Claimed,
             3 => Stage::Shared,
             4 => Stage::Filled,
+            5 => Stage::Packets,
             _ => Stage::Free,
         }
     }
@@ -215,6 +218,19 @@ impl Board {
         self.words[slot as usize].store(word.0, Ordering::Release);
     }
 
+    /// Says that an open receive lies in private memory now. False when the sender has claimed it.
+    pub fn make_private(&self, slot: u32) -> bool {
+        let word = self.word(slot);
+        if word.stage() != Stage::Open || !self.swap(slot, word, Stage::Claimed) {
+            return false;
+        }
+        let at = self.slot(slot);
+        at.target.store(&Memory { place: 0, ..at.target.load() });
+        // Release: pairs with the acquire in `word`.
+        self.words[slot as usize].store(word.0, Ordering::Release);
+        true
+    }
+
     /// The request that a slot belongs to.
     pub fn receiver(&self, slot: u32) -> u32 {
         (self.slot(slot).key[1].load(Ordering::Relaxed) >> 32) as u32
@@ -275,6 +291,11 @@ impl Board {
         at.claims.store(0, Ordering::Relaxed);
         at.copied.store(0, Ordering::Relaxed);
         self.set(slot, word, Stage::Shared, size);
+    }
+
+    /// Says that a claimed receive is filled by packets.
+    pub fn send_packets(&self, slot: u32, word: Word) {
+        self.words[slot as usize].store(word.with(Stage::Packets).0, Ordering::Release);
     }
 
     /// Says that a claimed receive holds its message of `size` bytes.

@@ -9,6 +9,8 @@ use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::time::Duration;
+use std::rc::Rc;
+use tern_tune::Chooser;
 use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
 
 /// Packets taken from one ring before the next ring has its turn.
@@ -136,10 +138,11 @@ impl Shm {
             lines: true,
             write_back: geometry.data < LARGE,
         };
-        let reach = Reach::new(&segment, fd, me, true)?;
+        let chooser = Rc::new(Chooser::from_settings());
+        let reach = Reach::new(&segment, fd, me, &chooser)?;
         Ok(Shm {
             segment,
-            direct: direct::State::new(reach, processes),
+            direct: direct::State::new(reach, chooser, processes),
             me,
             abilities,
             cores,
@@ -255,6 +258,12 @@ impl Shm {
             fresh &= fresh - 1;
             self.active.borrow_mut().push(peer);
         }
+    }
+}
+
+impl Drop for Shm {
+    fn drop(&mut self) {
+        crate::fork::forget(self);
     }
 }
 

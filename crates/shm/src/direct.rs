@@ -2,8 +2,10 @@
 
 use crate::board::{Board, Published, Stage, Word};
 use crate::device::Shm;
+use crate::fork;
 use crate::reach::Reach;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Sink};
 use tern_tune::{By, Chooser, Situation, Transfer};
 
@@ -24,7 +26,7 @@ const THRESHOLD: usize = 8 << 10;
 /// What this process has published and what it delivers.
 pub struct State {
     pub reach: Reach,
-    chooser: Chooser,
+    chooser: Rc<Chooser>,
     /// By peer: whether the last message that looked for a published receive has found one.
     hits: Vec<Cell<bool>>,
     /// By peer: whether it waited in the library after the last message had been moved.
@@ -66,12 +68,12 @@ enum Way {
 }
 
 impl State {
-    pub fn new(reach: Reach, processes: u32) -> State {
+    pub fn new(reach: Reach, chooser: Rc<Chooser>, processes: u32) -> State {
         State {
+            chooser,
             hits: vec![Cell::new(false); processes as usize],
             waits: vec![Cell::new(false); processes as usize],
             reach,
-            chooser: Chooser::from_settings(),
             order: Cell::new(0),
             published: RefCell::default(),
             pending: RefCell::default(),
@@ -177,6 +179,24 @@ impl Shm {
         }
         let Some(to) = self.direct.reach.view(&target) else { return false };
         self.copy_chunks(board, slot, false, &target, to, source, source.address as *const u8)
+    }
+
+    /// Waits until no peer writes to what this process has published by its place in the node's memory,
+    /// and says that it lies in private memory from now on.
+    pub(crate) fn withdraw_places(&self) {
+        for &(peer, _) in self.direct.published.borrow().iter() {
+            let board = self.own_board(peer);
+            for slot in 0..board.used() {
+                while board.target(slot).place != 0 && !board.make_private(slot) {
+                    match board.word(slot).stage() {
+                        Stage::Shared => _ = self.help(peer, board, slot),
+                        Stage::Free | Stage::Filled | Stage::Packets => break,
+                        Stage::Open | Stage::Claimed => {}
+                    }
+                    rustix::thread::sched_yield();
+                }
+            }
+        }
     }
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
@@ -353,8 +373,8 @@ impl Direct for Shm {
         THRESHOLD
     }
 
-    fn locate(&self, memory: Memory) -> Memory {
-        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory) }
+    fn locate(&self, memory: Memory, quiet: bool) -> Memory {
+        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet) }
     }
 
     fn allocate(&self, len: usize) -> Option<*mut u8> {
@@ -372,6 +392,8 @@ impl Direct for Shm {
         let slot = self.own_board(peer).publish(&receive, order, seen)?;
         self.direct.order.set(order.wrapping_add(1));
         self.direct.count(peer, true);
+        self.direct.reach.expose(peer, slot, memory);
+        fork::watch(self);
         Some(slot)
     }
 
@@ -379,6 +401,7 @@ impl Direct for Shm {
         let back = self.own_board(peer).retract(slot);
         if back {
             self.direct.count(peer, false);
+            self.direct.reach.cover(peer, slot);
         }
         back
     }
@@ -386,6 +409,7 @@ impl Direct for Shm {
     fn forget(&self, peer: u32, slot: u32) {
         self.own_board(peer).free(slot);
         self.direct.count(peer, false);
+        self.direct.reach.cover(peer, slot);
     }
 
     fn raise(&self, peer: u32, seen: u32) {
@@ -426,7 +450,10 @@ impl Direct for Shm {
         }
         let delivery = self.fill(way, peer, slot, word, message);
         self.learn(peer);
-        let packets = || Delivery::Packets { receiver: board.receiver(slot), room: board.target(slot).len };
+        let packets = || {
+            board.send_packets(slot, word);
+            Delivery::Packets { receiver: board.receiver(slot), room: board.target(slot).len }
+        };
         delivery.unwrap_or_else(packets)
     }
 }

@@ -2,13 +2,15 @@
 //! kernel.
 
 use crate::segment::{Node, Process, Segment};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use tern_device::Memory;
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
-use tern_region::{Heap, Place, Views};
+use tern_region::{Heap, Place, Promoter, Views};
+use tern_tune::{Chooser, Mover, Placement, Warmth};
 
 /// Shortest block that the kernel is asked to copy: it takes some time for each.
 const KERNEL_BLOCK: u64 = 4 << 10;
@@ -21,10 +23,44 @@ enum Kernel {
     Fails,
 }
 
+/// Own memory that peers may be at.
+#[derive(Default)]
+struct Exposed {
+    /// Private memory of published receives, by sender and slot.
+    receives: RefCell<Vec<(u32, u32, Range<usize>)>>,
+    /// No transfer was under way when the last one began.
+    quiet: Cell<bool>,
+}
+
+impl Exposed {
+    fn is_in_use(&self, range: &Range<usize>) -> bool {
+        if *range == (0..usize::MAX) {
+            return !self.quiet.get();
+        }
+        let receives = self.receives.borrow();
+        receives.iter().any(|(_, _, receive)| receive.start < range.end && range.start < receive.end)
+    }
+}
+
+/// R, C and V of the frequent-buffer rule, by what was measured.
+fn promotion_costs(chooser: &Rc<Chooser>) -> tern_region::promote::Costs {
+    let (to_promote, to_copy, look_up) = (chooser.clone(), chooser.clone(), chooser.costs().lookup);
+    let pace = move |mover, len: usize| {
+        to_copy.costs().pace(Placement::Cache).at(mover, Warmth::Warm, len as u64)
+    };
+    tern_region::promote::Costs {
+        promote: Box::new(move |len| to_promote.costs().promote.at(len as u64)),
+        saved: Box::new(move |len| pace(Mover::Pipe, len) - pace(Mover::MappedBoth, len)),
+        look_up,
+    }
+}
+
 /// The ways from this process to the others of the node.
 pub struct Reach {
     heap: Rc<Heap>,
     views: Views,
+    promoter: RefCell<Promoter>,
+    exposed: Rc<Exposed>,
     kernel: Vec<Cell<Kernel>>,
     /// By which peers know that they reach this process, and no other one.
     _beacon: Box<Beacon>,
@@ -33,18 +69,24 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// For process `me` of the segment that lies in `file`, which outlives the value. `kernel`: whether the kernel may be
-    /// asked to copy.
-    pub fn new(segment: &Segment, file: BorrowedFd<'_>, me: u32, kernel: bool) -> io::Result<Reach> {
+    /// For process `me` of the segment that lies in `file`, which outlives the value.
+    pub fn new(segment: &Segment, file: BorrowedFd<'_>, me: u32, chooser: &Rc<Chooser>) -> io::Result<Reach> {
         let (base, span) = segment.geometry.heap(me);
         let heap = Rc::new(Heap::new(file.try_clone_to_owned()?, base, span));
         let beacon = Beacon::new();
         segment.process(me).introduce(std::process::id(), &beacon);
-        let first = if kernel { Kernel::Untried } else { Kernel::Fails };
+        let exposed = Rc::<Exposed>::default();
+        let in_use = exposed.clone();
+        let policy = tern_settings::PROMOTE.get();
+        let mut promoter = Promoter::new(heap.clone(), policy, promotion_costs(chooser));
+        promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
+        promoter.set_quiesce(crate::fork::quiesce);
         Ok(Reach {
             heap,
             views: Views::new(file.try_clone_to_owned()?),
-            kernel: vec![Cell::new(first); segment.geometry.processes as usize],
+            promoter: RefCell::new(promoter),
+            exposed,
+            kernel: vec![Cell::new(Kernel::Untried); segment.geometry.processes as usize],
             _beacon: beacon,
             node: segment.node(),
         })
@@ -55,12 +97,35 @@ impl Reach {
         &self.heap
     }
 
-    /// Finds out where own memory lies in the shared file, if it does.
-    pub fn locate(&self, memory: Memory) -> Memory {
+    /// Finds out where own memory lies in the shared file, if it does, and counts the use of memory
+    /// that does not. `quiet`: no other transfer is under way.
+    pub fn locate(&self, memory: Memory, quiet: bool) -> Memory {
         let (low, len) = memory.span();
-        let start = memory.address.wrapping_add_signed(low);
-        let place = self.heap.place(start as *const u8, len as usize);
+        let start = memory.address.wrapping_add_signed(low) as *const u8;
+        let place = self.heap.place(start, len as usize).or_else(|| {
+            // Of a matrix of which one column is sent, promoting all of it seldom pays.
+            let mostly_data = memory.len >= len / 4;
+            self.exposed.quiet.set(quiet);
+            mostly_data.then(|| self.promoter.borrow_mut().used(start, len as usize)).flatten()
+        });
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
+    }
+
+    /// Notes that peers may write to the private memory of a published receive.
+    pub fn expose(&self, peer: u32, slot: u32, memory: &Memory) {
+        if memory.place == 0 && !memory.is_opaque() {
+            let (low, len) = memory.span();
+            let start = memory.address.wrapping_add_signed(low) as usize;
+            self.exposed.receives.borrow_mut().push((peer, slot, start..start + len as usize));
+        }
+    }
+
+    /// Ends what [`Reach::expose`] began.
+    pub fn cover(&self, peer: u32, slot: u32) {
+        let mut receives = self.exposed.receives.borrow_mut();
+        if let Some(at) = receives.iter().position(|&(of, at, _)| (of, at) == (peer, slot)) {
+            receives.swap_remove(at);
+        }
     }
 
     /// Where the first byte of a peer's memory lies in this process, if it is shared and can be

@@ -31,7 +31,7 @@ impl State {
     /// tells where the data lies, for a request to send.
     #[cold]
     pub(super) fn send_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
-        let memory = self.direct().locate(data.memory());
+        let memory = self.direct().locate(data.memory(), self.transfers.len() == 0);
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
         let key = key(tuple.context, tuple.source, tuple.tag);
@@ -65,7 +65,9 @@ impl State {
         if from == self.mcm.me() || !self.matching.may_publish(pattern) {
             return Published::NOT;
         }
-        let memory = self.direct().locate(self.transfers.get(request).data.memory());
+        // The receive itself is there already.
+        let quiet = self.transfers.len() == 1;
+        let memory = self.direct().locate(self.transfers.get(request).data.memory(), quiet);
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
         let Some(slot) = self.direct().publish(from, &key, &memory, request, seen) else {
@@ -157,6 +159,6 @@ impl State {
         if source.is_opaque() || target.is_opaque() {
             return false;
         }
-        self.mcm.direct().is_some_and(|direct| direct.pull(from, source, &direct.locate(target)))
+        self.mcm.direct().is_some_and(|direct| direct.pull(from, source, &direct.locate(target, false)))
     }
 }

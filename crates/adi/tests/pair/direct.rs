@@ -95,7 +95,7 @@ impl Direct for Port {
         THRESHOLD
     }
 
-    fn locate(&self, memory: Memory) -> Memory {
+    fn locate(&self, memory: Memory, _quiet: bool) -> Memory {
         memory
     }
 
