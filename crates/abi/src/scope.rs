@@ -17,8 +17,8 @@ pub fn session(handle: usize) -> Scope {
 
 #[cold]
 pub fn request(handle: usize) -> Scope {
-    let requests = objects().requests.borrow();
-    requests.get(handle).and_then(|request| request.comm()).map_or(Scope::None, |comm| Scope::Comm(comm.clone()))
+    let found = tern_mpi::request::lookup(handle).ok().flatten();
+    found.and_then(|request| request.comm().cloned()).map_or(Scope::None, Scope::Comm)
 }
 
 #[cold]

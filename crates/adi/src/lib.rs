@@ -14,7 +14,7 @@ mod types;
 pub use types::*;
 
 use packet::Packet;
-use state::{Body, State};
+use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_mcm::{Mcm, Step, lock};
@@ -163,6 +163,11 @@ impl Adi {
         self.state.borrow().transfers.get(request.0).done
     }
 
+    /// Makes progress until the request has completed.
+    pub fn wait_for(&self, request: Request) {
+        self.wait(|| self.is_done(request));
+    }
+
     /// The status of a completed request, without freeing it.
     pub fn status(&self, request: Request) -> Status {
         self.state.borrow().transfers.get(request.0).status
@@ -177,14 +182,52 @@ impl Adi {
         status
     }
 
-    /// Frees the request once it completes (MPI_Request_free).
+    /// Frees the request once it completes (MPI_Request_free). Its name is stale from now on.
     pub fn release(&self, request: Request) {
         let mut state = self.state.borrow_mut();
         let transfer = state.transfers.get_mut(request.0);
         transfer.released = true;
         if transfer.done {
             state.transfers.remove(request.0);
+        } else {
+            state.transfers.outdate(request.0);
         }
+    }
+
+    /// Gives a request a name, by which [`Adi::named`] finds it until it is freed or released. `owner`
+    /// stays alive as long as the transfer.
+    #[inline]
+    pub fn name(&self, request: Request, owner: Owner) -> Name {
+        self.state.borrow_mut().name(request.0, owner)
+    }
+
+    /// The request of that name and whether it is a receive; `None` for a name that is stale.
+    #[inline]
+    pub fn named(&self, name: Name) -> Option<(Request, bool)> {
+        let state = self.state.borrow();
+        let transfer = state.named(name)?;
+        Some((Request(name.index), matches!(transfer.side, Side::Receive { .. })))
+    }
+
+    /// What [`Adi::name`] was given for the request.
+    pub fn owner(&self, request: Request) -> Option<Owner> {
+        self.state.borrow().transfers.get(request.0).owner.clone()
+    }
+
+    /// Ends a request by its name if it is complete: its status, whether it was a receive, and its
+    /// owner.
+    #[inline]
+    pub fn end_named(&self, name: Name) -> Ended {
+        let mut state = self.state.borrow_mut();
+        let Some(transfer) = state.named(name) else { return Ended::Stale };
+        if !transfer.done {
+            return Ended::Pending;
+        }
+        let status = transfer.status;
+        let receive = matches!(transfer.side, Side::Receive { .. });
+        let owner = state.transfers.get_mut(name.index).owner.take();
+        state.transfers.free(name.index);
+        Ended::Done { status, receive, owner }
     }
 
     /// Tries to cancel. The request completes in any case; its status tells.

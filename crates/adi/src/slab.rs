@@ -4,12 +4,14 @@
 #[derive(Debug)]
 pub struct Slab<T> {
     entries: Vec<Option<T>>,
+    /// How often each number was freed, by which a later use is told from an earlier one.
+    generations: Vec<u8>,
     free: Vec<u32>,
 }
 
 impl<T> Slab<T> {
     pub fn new() -> Slab<T> {
-        Slab { entries: Vec::new(), free: Vec::new() }
+        Slab { entries: Vec::new(), generations: Vec::new(), free: Vec::new() }
     }
 
     #[inline]
@@ -19,6 +21,7 @@ impl<T> Slab<T> {
             return index;
         }
         self.entries.push(Some(value));
+        self.generations.push(0);
         self.entries.len() as u32 - 1
     }
 
@@ -36,14 +39,35 @@ impl<T> Slab<T> {
     #[inline]
     pub fn free(&mut self, index: u32) {
         self.entries[index as usize] = None;
+        self.outdate(index);
         self.free.push(index);
     }
 
     #[inline]
     pub fn remove(&mut self, index: u32) -> T {
         let value = self.entries[index as usize].take().expect("a live entry");
+        self.outdate(index);
         self.free.push(index);
         value
+    }
+
+    /// Which use of the number this is; wraps.
+    #[inline]
+    pub fn generation(&self, index: u32) -> u8 {
+        self.generations[index as usize]
+    }
+
+    /// Makes the entry another generation.
+    #[inline]
+    pub fn outdate(&mut self, index: u32) {
+        let generation = &mut self.generations[index as usize];
+        *generation = generation.wrapping_add(1);
+    }
+
+    /// The entry, if there is one.
+    #[inline]
+    pub fn find(&self, index: u32) -> Option<&T> {
+        self.entries.get(index as usize)?.as_ref()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {

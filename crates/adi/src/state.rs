@@ -8,7 +8,7 @@ use crate::matching::{Matching, Place};
 use crate::packet::Packet;
 use crate::slab::Slab;
 use crate::tuple;
-use crate::{Data, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
+use crate::{Data, Name, Owner, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
 use direct::Published;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -45,6 +45,8 @@ pub struct Transfer {
     pub done: bool,
     /// Free the entry as soon as it is done.
     pub released: bool,
+    /// Of one that the layer above has named.
+    pub owner: Option<Owner>,
     pub side: Side,
 }
 
@@ -163,7 +165,7 @@ impl State {
         let side =
             Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
         let (data, status) = (Data::none(), Status::default());
-        let first = transfers.insert(Transfer { data, status, done: true, released: false, side });
+        let first = transfers.insert(Transfer { data, status, done: true, released: false, owner: None, side });
         assert_eq!(first, EXPECTED);
         let short = (mcm.inline() + 1).min(eager_limit + 1).min(direct_from);
         State {
@@ -185,6 +187,22 @@ impl State {
             expecting: false,
             expected_begun: false,
         }
+    }
+
+    // ---- names
+
+    /// Names a transfer; keeps `owner` until it is freed.
+    #[inline]
+    pub fn name(&mut self, request: u32, owner: Owner) -> Name {
+        self.transfers.get_mut(request).owner = Some(owner);
+        Name { index: request, generation: self.transfers.generation(request) % Name::GENERATIONS }
+    }
+
+    /// The transfer of that name, unless it was freed.
+    #[inline]
+    pub fn named(&self, name: Name) -> Option<&Transfer> {
+        let transfer = self.transfers.find(name.index).filter(|transfer| transfer.owner.is_some())?;
+        (self.transfers.generation(name.index) % Name::GENERATIONS == name.generation).then_some(transfer)
     }
 
     // ---- sending
@@ -228,6 +246,7 @@ impl State {
             status: Status::default(),
             done: false,
             released: false,
+            owner: None,
             side,
         })
     }
@@ -456,7 +475,7 @@ impl State {
         let side =
             Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
         let status = Status::default();
-        self.transfers.insert(Transfer { data, status, done: false, released: false, side })
+        self.transfers.insert(Transfer { data, status, done: false, released: false, owner: None, side })
     }
 
     /// Starts a receive; `from` is the process that it names as the source, or [`UNKNOWN`].

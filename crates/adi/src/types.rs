@@ -1,5 +1,6 @@
 //! What passes between the layers above and the point-to-point protocols.
 
+use std::any::Any;
 use std::rc::Rc;
 use tern_layout::Type;
 
@@ -109,6 +110,30 @@ pub struct Status {
 /// A transfer that is under way. Freed by [`crate::Adi::take`] or [`crate::Adi::release`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request(pub(crate) u32);
+
+/// How a program may name a transfer: the number of its request, and which use of that number it
+/// is, modulo [`Name::GENERATIONS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    pub index: u32,
+    pub generation: u8,
+}
+
+impl Name {
+    pub const GENERATIONS: u8 = 64;
+}
+
+/// What a transfer keeps alive for the layer that named it.
+pub type Owner = Rc<dyn Any>;
+
+/// What became of a request that was to be ended by its name.
+pub enum Ended {
+    /// No request has that name.
+    Stale,
+    /// It is under way.
+    Pending,
+    Done { status: Status, receive: bool, owner: Option<Owner> },
+}
 
 /// What became of a send at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

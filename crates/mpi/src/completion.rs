@@ -3,7 +3,7 @@
 use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::request::{Outcome, Request, complete_handle, end_transfer, forget, lookup, retire, transfer};
+use crate::request::{Outcome, Request, complete_handle, end_transfer, forget, lookup, retire};
 use crate::runtime::adi;
 
 /// The request that `handle` names; `None` for a null or inactive one, whose status is empty.
@@ -15,9 +15,8 @@ fn lookup_active(handle: usize) -> Result<Option<Request>> {
 /// Waits for one request.
 pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
     let mut handle = request.get();
-    if let Some((id, receive)) = transfer(handle) {
-        let outcome = end_transfer(&mut handle, id, receive);
-        request.set(handle);
+    if let Some(outcome) = end_transfer(handle) {
+        request.set(MPI_REQUEST_NULL);
         return report_one(outcome, status);
     }
     let Some(found) = lookup_active(handle)? else {
@@ -106,10 +105,9 @@ fn in_status(failed: Vec<(usize, Box<Error>)>, statuses: StatusesOut, count: usi
 pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<()> {
     let mut failed = Vec::new();
     for index in 0..count as usize {
-        let mut handle = requests.get(index);
-        if let Some((id, receive)) = transfer(handle) {
-            let outcome = end_transfer(&mut handle, id, receive);
-            requests.set(index, handle);
+        let handle = requests.get(index);
+        if let Some(outcome) = end_transfer(handle) {
+            requests.set(index, MPI_REQUEST_NULL);
             failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
             continue;
         }

@@ -14,7 +14,7 @@ use crate::enter::is_single;
 use crate::error::Result;
 use crate::objects::Comm;
 use crate::predefined::dense_size;
-use crate::request::{Request, complete_handle, transfer_outcome};
+use crate::request::{complete_handle, transfer_handle, transfer_outcome};
 use crate::runtime::adi;
 use crate::{comm, p2p};
 use std::rc::Rc;
@@ -144,7 +144,7 @@ pub fn isend(
 #[cold]
 fn pending(id: tern_adi::Request, comm: usize) -> usize {
     let comm = comm::find(comm, |comm| Some(comm.clone())).expect("found before");
-    Request::Transfer { id, receive: false, comm }.into_handle()
+    transfer_handle(id, comm)
 }
 
 #[inline(always)]
@@ -163,6 +163,6 @@ pub fn irecv(
     let with_origin = |comm: &Rc<Comm>| Some((origin(comm, source, tag)?, comm.clone()));
     let ((from, pattern), comm) = comm::find(comm, with_origin)?;
     let id = adi.irecv(from, pattern, data);
-    request.set(Request::Transfer { id, receive: true, comm }.into_handle());
+    request.set(transfer_handle(id, comm));
     Some(Ok(()))
 }

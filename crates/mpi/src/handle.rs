@@ -20,6 +20,8 @@ pub enum Kind {
     Win,
     File,
     Session,
+    /// A request of the point-to-point engine, by the engine's own name for it.
+    Transfer,
 }
 
 /// Objects of one kind by handle. `T` is an `Rc` or a small value.
@@ -39,23 +41,31 @@ struct Slot<T> {
 const INDEX_BITS: u32 = 20;
 const GENERATIONS: u8 = 64;
 
+/// The handle of object `index` of a kind, of which `generation` is below 64.
+#[inline]
+pub fn encode(kind: Kind, index: u32, generation: u8) -> usize {
+    let low = (index & ((1 << INDEX_BITS) - 1)) as usize;
+    let high = (index >> INDEX_BITS) as usize;
+    low | (generation as usize) << INDEX_BITS | (kind as usize + 1) << 26 | high << 32
+}
+
+/// Index and generation of a handle, if it is of that kind.
+#[inline]
+pub fn decode(kind: Kind, handle: usize) -> Option<(usize, u8)> {
+    let index = handle & ((1 << INDEX_BITS) - 1) | (handle >> 32) << INDEX_BITS;
+    let generation = (handle >> INDEX_BITS) & 63;
+    ((handle >> 26) & 31 == kind as usize + 1).then_some((index, generation as u8))
+}
+
 impl<T> Table<T> {
     pub const fn new(kind: Kind) -> Table<T> {
         Table { kind, slots: Vec::new(), free: Vec::new() }
     }
 
-    fn encode(&self, index: u32, generation: u8) -> usize {
-        let low = (index & ((1 << INDEX_BITS) - 1)) as usize;
-        let high = (index >> INDEX_BITS) as usize;
-        low | (generation as usize) << INDEX_BITS | (self.kind as usize + 1) << 26 | high << 32
-    }
-
     fn index(&self, handle: usize) -> Option<usize> {
-        let index = handle & ((1 << INDEX_BITS) - 1) | (handle >> 32) << INDEX_BITS;
-        let generation = (handle >> INDEX_BITS) & 63;
-        let kind = (handle >> 26) & 31;
+        let (index, generation) = decode(self.kind, handle)?;
         let slot = self.slots.get(index)?;
-        (kind == self.kind as usize + 1 && slot.generation as usize == generation).then_some(index)
+        (slot.generation == generation).then_some(index)
     }
 
     /// Stores an object and names it. `make` learns the handle before the object exists.
@@ -76,7 +86,7 @@ impl<T> Table<T> {
             self.slots.push(Slot { generation: 0, value: None });
             self.slots.len() as u32 - 1
         });
-        self.encode(index, self.slots[index as usize].generation)
+        encode(self.kind, index, self.slots[index as usize].generation)
     }
 
     /// Puts the object under its reserved handle; `None` gives the handle up.

@@ -4,10 +4,12 @@ use crate::args::RawStatus;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
+use crate::handle::{Kind, decode, encode};
 use crate::objects::{Comm, objects};
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use tern_adi::{Ended, Name, Owner};
 
 /// A request of the program's.
 #[derive(Clone)]
@@ -84,9 +86,13 @@ impl Request {
         Request::Work(Rc::new(Work { comm, done: Box::new(done), finish, ended: RefCell::default(), cancel: None }))
     }
 
-    /// Names the request; the program gets the handle.
+    /// Names the request; the program gets the handle. A transfer is named by the engine, which keeps
+    /// its communicator meanwhile.
     pub fn into_handle(self) -> usize {
-        objects().requests.borrow_mut().insert(self)
+        match self {
+            Request::Transfer { id, comm, .. } => transfer_handle(id, comm),
+            other => objects().requests.borrow_mut().insert(other),
+        }
     }
 
     /// The communicator whose error handler is in charge of its errors.
@@ -178,6 +184,7 @@ impl Request {
 }
 
 /// The status of a transfer as programs see it.
+#[inline]
 pub fn transfer_outcome(status: tern_adi::Status, receive: bool) -> Outcome {
     if !receive {
         let mut raw = RawStatus::empty();
@@ -200,14 +207,39 @@ pub fn transfer_outcome(status: tern_adi::Status, receive: bool) -> Outcome {
     Outcome { status: raw, error }
 }
 
+/// The handle of a transfer on `comm`.
+#[inline]
+pub fn transfer_handle(id: tern_adi::Request, comm: Rc<Comm>) -> usize {
+    let Name { index, generation } = adi().name(id, comm);
+    encode(Kind::Transfer, index, generation)
+}
+
+/// The engine's name of the transfer that a handle is for, if it is for one.
+#[inline]
+fn name(handle: usize) -> Option<Name> {
+    let (index, generation) = decode(Kind::Transfer, handle)?;
+    Some(Name { index: index as u32, generation })
+}
+
+/// The communicator that a transfer belongs to.
+fn comm_of(owner: Option<Owner>) -> Option<Rc<Comm>> {
+    owner?.downcast().ok()
+}
+
 /// The request that `handle` names; `None` for MPI_REQUEST_NULL.
 #[inline]
 pub fn lookup(handle: usize) -> Result<Option<Request>> {
     if handle == MPI_REQUEST_NULL {
         return Ok(None);
     }
-    match objects().requests.borrow().get(handle) {
-        Some(request) => Ok(Some(request.clone())),
+    let found = match name(handle) {
+        None => objects().requests.borrow().get(handle).cloned(),
+        Some(name) => adi().named(name).and_then(|(id, receive)| {
+            Some(Request::Transfer { id, receive, comm: comm_of(adi().owner(id))? })
+        }),
+    };
+    match found {
+        Some(request) => Ok(Some(request)),
         None => err!(
             MPI_ERR_REQUEST,
             "{handle:#x} is not a request: it was completed or freed before, or never set"
@@ -215,30 +247,27 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
     }
 }
 
-
-/// The transfer that `handle` names, and whether it is a receive: the common case, looked up
-/// without a copy of the request.
+/// Waits for the transfer that `handle` names and ends it: the common case, without a copy of the
+/// request. `None` when it names something else, or nothing.
 #[inline]
-pub fn transfer(handle: usize) -> Option<(tern_adi::Request, bool)> {
-    match objects().requests.borrow().get(handle) {
-        Some(Request::Transfer { id, receive, .. }) => Some((*id, *receive)),
-        _ => None,
+pub fn end_transfer(handle: usize) -> Option<Outcome> {
+    let name = name(handle)?;
+    loop {
+        match adi().end_named(name) {
+            Ended::Done { status, receive, owner } => {
+                let mut outcome = transfer_outcome(status, receive);
+                if let Some(error) = &mut outcome.error {
+                    error.comm = comm_of(owner);
+                }
+                return Some(outcome);
+            }
+            Ended::Stale => return None,
+            Ended::Pending => {
+                let (id, _) = adi().named(name)?;
+                adi().wait_for(id);
+            }
+        }
     }
-}
-
-/// Waits for a transfer and ends it; its handle becomes null.
-#[inline]
-pub fn end_transfer(handle: &mut usize, id: tern_adi::Request, receive: bool) -> Outcome {
-    if !adi().is_done(id) {
-        adi().wait_until(&mut || adi().is_done(id));
-    }
-    let request = objects().requests.borrow_mut().remove(*handle);
-    *handle = MPI_REQUEST_NULL;
-    let mut outcome = transfer_outcome(adi().take(id), receive);
-    if let Some(error) = &mut outcome.error {
-        error.comm = request.as_ref().and_then(Request::comm).cloned();
-    }
-    outcome
 }
 
 static COMPLETE: Guarded<Cell<usize>> = Guarded::new(Cell::new(0));
@@ -263,9 +292,9 @@ pub fn retire(request: &Request, handle: &mut usize) -> Outcome {
     outcome
 }
 
-/// Takes the name of a request away.
+/// Takes the name of a request away; that of a transfer went with its end.
 pub fn forget(request: &Request, handle: &mut usize) {
-    if !matches!(request, Request::Complete) {
+    if !matches!(request, Request::Complete | Request::Transfer { .. }) {
         objects().requests.borrow_mut().remove(*handle);
     }
     *handle = MPI_REQUEST_NULL;

@@ -10,7 +10,7 @@ mod world;
 use network::Manners;
 use proptest::prelude::*;
 use std::rc::Rc;
-use tern_adi::{Background, Pattern, SendMode, Sent, Tuple, UNKNOWN};
+use tern_adi::{Background, Ended, Pattern, SendMode, Sent, Tuple, UNKNOWN};
 use world::{Action, Wanted, World};
 
 const CONTEXTS: u32 = 2;
@@ -206,4 +206,43 @@ fn a_receive_that_is_waited_for_at_once() {
         early.check(&[9; 5]);
         assert_eq!(receiver.unexpected().0, 0);
     }
+}
+
+/// A name finds its transfer until that is ended or given up, and what it owns lives until it is over.
+#[test]
+fn names_of_transfers() {
+    let engines = world::engines(2, Manners { seed: 1, packet: 64, queue: 4 }, 100);
+    let exchange = || {
+        let mut out = buffer::Buffer::holding(&[3; 9], false);
+        engines[0].send(1, Tuple { context: 0, source: 0, tag: 1 }, out.data(), SendMode::Standard);
+        for _ in 0..100 {
+            engines[1].progress();
+        }
+    };
+    let pattern = Pattern { context: 0, source: 0, tag: 1 };
+    let owner = Rc::new("a communicator");
+    let mut into = buffer::Buffer::new(9, false);
+
+    let first = engines[1].irecv(0, pattern, into.data());
+    let name = engines[1].name(first, owner.clone());
+    assert_eq!(engines[1].named(name), Some((first, true)));
+    assert!(matches!(engines[1].end_named(name), Ended::Pending));
+    exchange();
+    assert!(matches!(engines[1].end_named(name), Ended::Done { status, receive: true, .. } if status.bytes == 9));
+    assert_eq!(engines[1].named(name), None);
+    assert_eq!(Rc::strong_count(&owner), 1);
+
+    // The same number again, under another name, and without one.
+    let second = engines[1].irecv(0, pattern, into.data());
+    assert_eq!(second, first);
+    assert_eq!(engines[1].named(name), None);
+    let other = engines[1].name(second, owner.clone());
+    assert_ne!(other, name);
+    engines[1].release(second);
+    assert!(matches!(engines[1].end_named(other), Ended::Stale));
+    assert_eq!(Rc::strong_count(&owner), 2);
+    exchange();
+    assert_eq!(Rc::strong_count(&owner), 1);
+    engines[1].irecv(0, pattern, into.data());
+    assert_eq!(engines[1].named(other), None);
 }
