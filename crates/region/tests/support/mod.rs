@@ -12,7 +12,7 @@ use tern_region::space::{Options, Shape, Space};
 /// Where the space begins in the file; before it lies the board.
 pub const BASE: u64 = 64 << 10;
 /// Nothing takes this long; a test that waits longer has failed.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 const VARIABLE: &str = "TERN_REGION_TEST_MEMBER";
 
 /// One process of a test.
