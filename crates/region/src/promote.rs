@@ -24,7 +24,8 @@
 //!
 //! What is left: a program that calls MADV_DONTNEED on malloc's memory, or clone, by a system call in
 //! assembly, through a name that it looks up at run time, or from an object that it loads after the
-//! promotion, can tell the difference.
+//! promotion, can tell the difference. So can one that asks realloc for more than the machine has: shared
+//! memory is given to it, private memory might not be.
 //!
 //! This process must not map its own promoted memory a second time: the kernel's answer would not
 //! tell the one from the other.
@@ -57,10 +58,21 @@ use usage::Usage;
 /// without looking at which functions the program imports, for which the user vouches.
 pub use tern_settings::Promote as Policy;
 
-/// Offsets for one chunk: a mapping can grow to that many bytes. Far more than a node's memory.
-const SLOT: u64 = 1 << 42;
-/// At most that many chunks are promoted at a time, fewer where the span is smaller; and the heap.
+/// Chunks that are promoted at a time, and the heap; fewer where [`LEAST_SLOT`] asks for that.
 const MOST_SLOTS: u64 = 256;
+/// Offsets for one chunk: a mapping can grow to that many bytes, more than a node's memory. Where the
+/// span of the heap is large enough, it is what an address space has (2^47).
+const LEAST_SLOT: u64 = 1 << 42;
+/// What is tried as the size of all slots together.
+const AREAS: [u32; 13] = [55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43];
+
+/// Number and size of the slots in an area of that many bytes. Sizes are odd multiples of 256 MiB, so
+/// that [`Views`](crate::Views) finds chunks of different slots in different entries of its table.
+fn divide(area: u64) -> (u64, u64) {
+    let slots = (area / LEAST_SLOT).clamp(1, MOST_SLOTS);
+    (slots, area / slots - (256 << 20))
+}
+
 /// Pieces of memory that are promoted at a time; the kernel allows 65,530 mappings.
 const MOST_RECORDS: usize = 1024;
 
@@ -107,6 +119,8 @@ struct Ready {
     malloc: Malloc,
     /// For each slot of the area, the address that its first offset is at. The first is the heap's.
     slots: Vec<Option<usize>>,
+    /// Bytes of one.
+    slot_len: u64,
 }
 
 impl Promoter {
@@ -319,19 +333,22 @@ impl Promoter {
         let id = FileId::of(file).map_err(|_| Refusal::File)?;
         let file = rustix::io::fcntl_dupfd_cloexec(file, 0).map_err(|_| Refusal::File)?;
         let page = rustix::param::page_size();
-        let sizes =
-            std::iter::successors(Some(MOST_SLOTS), |slots| (*slots > 2).then_some(slots / 2));
-        let (area, slots) = sizes
-            .filter_map(|slots| Some((self.heap.reserve(page, slots * SLOT)?, slots)))
-            .next()
-            .ok_or(Refusal::File)?;
-        // Slots start at multiples of the page, like the area.
-        let ground = Ground::new(maps, file, id, area..area + slots * SLOT, self.quiesce);
+        let reserve = |bits: u32| Some((self.heap.reserve(page, 1 << bits)?, 1u64 << bits));
+        let (start, len) = AREAS.into_iter().find_map(reserve).ok_or(Refusal::File)?;
+        let (slots, slot_len) = divide(len);
+        let ground = Ground::new(
+            maps,
+            file,
+            id,
+            start..start + slots * slot_len,
+            self.quiesce,
+        );
         let ground = ground.install().ok_or(Refusal::Kernel)?;
         self.ready = Some(Ready {
             ground,
             malloc,
             slots: vec![None; slots as usize],
+            slot_len,
         });
         Ok(())
     }
@@ -389,11 +406,11 @@ impl Drop for Promoter {
 
 impl Ready {
     fn offset_of(&self, slot: usize) -> u64 {
-        self.ground.area.start + slot as u64 * SLOT
+        self.ground.area.start + slot as u64 * self.slot_len
     }
 
     fn slot_of(&self, offset: u64) -> usize {
-        ((offset - self.ground.area.start) / SLOT) as usize
+        ((offset - self.ground.area.start) / self.slot_len) as usize
     }
 
     /// The slot for memory of malloc's, and the address that its first offset is for.
@@ -404,7 +421,7 @@ impl Ready {
                 let chunks = || self.slots.iter().skip(1);
                 let slot = chunks().position(|base| *base == Some(chunk.start));
                 let slot = 1 + slot.or_else(|| chunks().position(Option::is_none))?;
-                ((chunk.len() as u64) < SLOT / 2).then_some((slot, chunk.start))
+                ((chunk.len() as u64) < self.slot_len / 2).then_some((slot, chunk.start))
             }
         }
     }
@@ -474,7 +491,7 @@ impl Ready {
                 }
                 None if busy => {}
                 // Where the hole cannot be made, the slot is not used again.
-                None if self.punch(offset, SLOT) => self.slots[slot] = None,
+                None if self.punch(offset, self.slot_len) => self.slots[slot] = None,
                 None => self.slots[slot] = Some(0),
             }
         }
@@ -498,5 +515,36 @@ fn extent(owned: &Owned, wanted: Range<usize>) -> Range<usize> {
     match owned {
         Owned::Chunk(chunk) if chunk.len() <= 2 * wanted.len() => chunk.clone(),
         _ => wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_fit_their_area() {
+        for area in AREAS.map(|bits| 1u64 << bits) {
+            let (slots, len) = divide(area);
+            assert!(slots >= 2, "the heap and a chunk");
+            assert!(slots <= MOST_SLOTS && slots * len <= area && len >= LEAST_SLOT - (256 << 20));
+            assert!((len / (256 << 20)) % 2 == 1 && len.is_multiple_of(256 << 20));
+        }
+        assert!(
+            divide(1 << 55).1 > (1 << 47) - (1 << 30),
+            "all that can be mapped"
+        );
+    }
+
+    #[test]
+    fn extents() {
+        let chunk = Owned::Chunk(0..40960);
+        assert_eq!(
+            extent(&chunk, 4096..24576),
+            0..40960,
+            "half of a chunk: all of it"
+        );
+        assert_eq!(extent(&chunk, 4096..20480), 4096..20480, "less: that alone");
+        assert_eq!(extent(&Owned::Heap { start: 0 }, 4096..8192), 4096..8192);
     }
 }

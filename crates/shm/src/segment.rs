@@ -129,13 +129,16 @@ impl Geometry {
     /// Offset and length of the part of the file that `process` hands out itself.
     pub fn heap(&self, process: u32) -> (u64, u64) {
         let first = (self.total() as u64).next_multiple_of(1 << 30);
-        (first + process as u64 * HEAP, HEAP)
+        let span = MOST_HEAP.min(ALL_HEAPS / (self.processes as u64).next_power_of_two());
+        (first + process as u64 * span, span)
     }
 }
 
 /// Bytes of the file that each process hands out: far more than there is memory, for they cost
-/// nothing.
-const HEAP: u64 = 1 << 48;
+/// nothing, and promotion leaves much room behind each buffer.
+const MOST_HEAP: u64 = 1 << 56;
+/// Those of all processes together; the kernel's offsets have 63 bits.
+const ALL_HEAPS: u64 = 1 << 61;
 
 /// The mapped segment.
 pub struct Segment {

@@ -127,12 +127,12 @@ impl Default for Costs {
         let mut costs = Costs {
             paces: [near.clone(), near.further(1.5), near.further(2.5)],
             promote: curve(&[
-                (0, 60_000.0),
-                (64 * K, 110_000.0),
-                (256 * K, 270_000.0),
-                (M, 900_000.0),
+                (0, 250_000.0),
+                (64 * K, 290_000.0),
+                (256 * K, 380_000.0),
+                (M, 820_000.0),
             ]),
-            lookup: 370.0,
+            lookup: 530.0,
             piece: 4.0,
             kernel_piece: 320.0,
             wake: 4_000.0,
