@@ -183,12 +183,13 @@ static void point(const char *name, iteration run, pair *p)
         check(name, p->receive + at, (size_t)p->size, at, (unsigned)p->other);
     if (p->me != 0)
         return;
-    double availability = median(kept, batches);
-    printf("%s %ld %.6g %% low=%.6g high=%.6g base_us=%.4g work_us=%.4g overhead_us=%.4g "
-           "batches=%ld iterations=%ld ranks=%d\n",
+    double availability = median(kept, batches), overhead = 1e6 * median(overheads, batches);
+    printf("%s %ld %.6g %% low=%.6g high=%.6g base_us=%.4g work_us=%.4g batches=%ld iterations=%ld "
+           "ranks=%d\n",
            name, p->size, availability, kept[0], kept[batches - 1], 1e6 * median(bases, batches),
-           1e6 * median(works, batches), 1e6 * median(overheads, batches), batches, iterations,
-           world_size);
+           1e6 * median(works, batches), batches, iterations, world_size);
+    printf("%s_overhead %ld %.6g us low=%.6g high=%.6g\n", name, p->size, overhead,
+           1e6 * overheads[0], 1e6 * overheads[batches - 1]);
     fflush(stdout);
 }
 

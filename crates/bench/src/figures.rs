@@ -37,6 +37,12 @@ pub struct Line {
 
 const UNITS: [&str; 7] = ["us", "ms", "MiB", "GB/s", "MB/s", "M/s", "%"];
 
+/// Whether this is the time that an overlapped message costs, which stands beside the share that is
+/// kept.
+pub fn is_overhead(benchmark: &str) -> bool {
+    benchmark.ends_with("_overhead")
+}
+
 /// Reads `name size value unit ...`; lines of another form, such as what a library prints by
 /// itself, give `None`.
 pub fn parse(line: &str) -> Option<Line> {
@@ -45,7 +51,9 @@ pub fn parse(line: &str) -> Option<Line> {
     let size = words.next()?.parse().ok()?;
     let value: f64 = words.next()?.parse().ok()?;
     let unit = words.next()?.to_string();
-    let known = UNITS.contains(&unit.as_str()) && value.is_finite() && (value > 0.0 || unit == "%");
+    // Shares of time and what is left of it are differences, and noise may bring them below zero.
+    let difference = unit == "%" || is_overhead(&benchmark);
+    let known = UNITS.contains(&unit.as_str()) && value.is_finite() && (value > 0.0 || difference);
     known.then_some(Line {
         benchmark,
         size,
@@ -60,6 +68,8 @@ pub struct Summary {
     pub median: f64,
     pub spread: f64,
     pub rounds: usize,
+    /// All values come from a bad placement: not to be compared with others.
+    pub far: bool,
 }
 
 /// Quantile of ascending values, linear between neighbours.
@@ -81,6 +91,7 @@ pub fn summarise(values: &[f64]) -> Option<Summary> {
         median: quantile(&sorted, 0.5),
         spread: (quantile(&sorted, 0.75) - quantile(&sorted, 0.25)) / 2.0,
         rounds: sorted.len(),
+        far: false,
     })
 }
 
@@ -92,17 +103,21 @@ pub struct Sample {
     pub placement: Option<Placement>,
 }
 
-/// The values of those samples that come from a good placement, or all when there is none.
-fn comparable(samples: &[Sample], near_ns: Option<f64>) -> Vec<f64> {
+/// Of those samples that come from a good placement, or of all when there is none.
+fn summarise_near(samples: &[Sample], near_ns: Option<f64>) -> Option<Summary> {
     let good = |sample: &&Sample| {
         let judged = sample.placement.zip(near_ns);
         judged.is_none_or(|(placement, near)| placement.is_near(near))
     };
-    let values: Vec<f64> = samples.iter().filter(good).map(|s| s.value).collect();
-    if values.is_empty() {
-        return samples.iter().map(|sample| sample.value).collect();
-    }
-    values
+    let near: Vec<f64> = samples.iter().filter(good).map(|s| s.value).collect();
+    summarise(&near).or_else(|| {
+        let all: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+        let summary = summarise(&all)?;
+        Some(Summary {
+            far: true,
+            ..summary
+        })
+    })
 }
 
 /// Everything that was measured: rows in the order of their first appearance, and for each the
@@ -148,7 +163,7 @@ impl Figures {
     pub fn rows(&self) -> impl Iterator<Item = (&Row, impl Fn(&str) -> Option<Summary>)> {
         let near = near_ns(self.placements());
         self.rows.iter().map(move |(row, libraries)| {
-            let summary = move |name: &str| summarise(&comparable(libraries.get(name)?, near));
+            let summary = move |name: &str| summarise_near(libraries.get(name)?, near);
             (row, summary)
         })
     }
@@ -176,6 +191,10 @@ mod tests {
         );
         assert_eq!(line.unit, "us");
         assert_eq!(parse("overlap_recv 8 -3.5 % low=-4").unwrap().value, -3.5);
+        assert_eq!(
+            parse("overlap_recv_overhead 8 -0.1 us").unwrap().value,
+            -0.1
+        );
         for other in [
             "",
             "warning 8 is small",
@@ -245,13 +264,21 @@ mod tests {
             sample(8.0, 20.0, true),
             sample(2.0, 90.0, false),
         ];
-        assert_eq!(comparable(&all, Some(50.0)), [1.0, 2.0]);
-        assert_eq!(comparable(&all[1..3], Some(50.0)), [9.0, 8.0]);
+        let summary = summarise_near(&all, Some(50.0)).unwrap();
+        assert_eq!(
+            (summary.median, summary.rounds, summary.far),
+            (1.5, 2, false)
+        );
+        let summary = summarise_near(&all[1..3], Some(50.0)).unwrap();
+        assert_eq!(
+            (summary.median, summary.rounds, summary.far),
+            (8.5, 2, true)
+        );
         let unknown = [Sample {
             value: 3.0,
             placement: None,
         }];
-        assert_eq!(comparable(&unknown, None), [3.0]);
+        assert!(!summarise_near(&unknown, None).unwrap().far);
     }
 
     #[test]

@@ -35,9 +35,13 @@ fn better(row: &Row, a: f64, b: f64) -> bool {
 }
 
 /// How far Tern is ahead of the best peer: a ratio above 1 when it is better, whatever the unit;
-/// for shares the difference in percentage points.
+/// for shares the difference in percentage points. Only peers in a like placement count.
 fn lead(row: &Row, tern: Option<Summary>, peers: &[Option<Summary>]) -> Option<String> {
-    let best = peers.iter().flatten().map(|summary| summary.median);
+    let like = peers
+        .iter()
+        .flatten()
+        .filter(|s| tern.is_some_and(|tern| tern.far == s.far));
+    let best = like.map(|summary| summary.median);
     let best = best.reduce(|a, b| if better(row, a, b) { a } else { b })?;
     let tern = tern?.median;
     Some(if row.is_share() {
@@ -54,10 +58,11 @@ fn cell(row: &Row, summary: Option<Summary>, all: &[Option<Summary>]) -> String 
         return "-".to_string();
     };
     let text = short(summary.median);
-    let best = !all
-        .iter()
-        .flatten()
-        .any(|other| better(row, other.median, summary.median));
+    if summary.far {
+        return format!("({text})");
+    }
+    let mut near = all.iter().flatten().filter(|other| !other.far);
+    let best = !near.any(|other| better(row, other.median, summary.median));
     let text = if best { format!("**{text}**") } else { text };
     format!("{text} ±{}", short(summary.spread))
 }
@@ -65,7 +70,10 @@ fn cell(row: &Row, summary: Option<Summary>, all: &[Option<Summary>]) -> String 
 /// The tables, one for each title. A table has a column for each library that has a figure in it.
 fn tables(session: &Session) -> String {
     let mut text = String::new();
-    let rows: Vec<_> = session.figures.rows().collect();
+    // Rows of a title stand together, titles in the order in which they came first.
+    let mut rows: Vec<_> = session.figures.rows().collect();
+    let titles: Vec<String> = rows.iter().map(|(row, _)| row.title.clone()).collect();
+    rows.sort_by_key(|(row, _)| titles.iter().position(|title| *title == row.title));
     for table in rows.chunk_by(|(a, _), (b, _)| a.title == b.title) {
         let has_figure = |library: &&Library| table.iter().any(|(_, f)| f(&library.name).is_some());
         let libraries: Vec<&Library> = session.libraries.iter().filter(has_figure).collect();
@@ -107,7 +115,8 @@ fn tables(session: &Session) -> String {
     text
 }
 
-fn markdown(session: &Session) -> String {
+/// The whole report for people.
+pub fn markdown(session: &Session) -> String {
     let mut text = format!(
         "{}, cores {:?}, Linux {}. Medians of {} rounds, libraries in turn, ± half the interquartile \
          range. Bold: the best. Tern's lead: how many times better Tern is than the best of the \
@@ -122,7 +131,7 @@ fn markdown(session: &Session) -> String {
             text,
             "\nA cache line took {median:.0} ns from core to core (median over the launches). {:.0} % of the \
              values come from a placement more than twice as far, or where both cores are threads of \
-             one; they count only where there are no others.",
+             one; they count only where there are no others, and then stand in parentheses.",
             100.0 * bad
         );
     }
@@ -178,12 +187,13 @@ fn document(session: &Session) -> Value {
                 median,
                 spread,
                 rounds,
+                far,
             }) = summary(&library.name)
             {
                 figures.push(json!({
                     "title": row.title, "benchmark": row.benchmark, "size": row.size,
                     "unit": row.unit, "ranks": row.ranks, "library": library.name,
-                    "median": median, "spread": spread, "rounds": rounds,
+                    "median": median, "spread": spread, "rounds": rounds, "far": far,
                     "higher_is_better": row.higher_is_better(),
                 }));
             }
@@ -201,10 +211,9 @@ fn document(session: &Session) -> Value {
     })
 }
 
-/// Prints the tables and writes `report.md`, `figures.csv` and `figures.json` to `output`.
+/// Writes `report.md`, `figures.csv` and `figures.json` to `output`.
 pub fn write(session: &Session, output: &Path) -> Result<(), String> {
     let text = markdown(session);
-    println!("{text}");
     let json = serde_json::to_string_pretty(&document(session)).map_err(|e| e.to_string())?;
     for (name, content) in [
         ("report.md", text),
@@ -213,7 +222,6 @@ pub fn write(session: &Session, output: &Path) -> Result<(), String> {
     ] {
         let path = output.join(name);
         fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
-        eprintln!("written: {}", path.display());
     }
     Ok(())
 }
@@ -237,6 +245,7 @@ mod tests {
             median,
             spread: 0.0,
             rounds: 3,
+            far: false,
         })
     }
 
@@ -269,6 +278,17 @@ mod tests {
         assert_eq!(cell(&row("us"), all[1], &all), "2.00 ±0");
         assert_eq!(cell(&row("GB/s"), all[1], &all), "**2.00** ±0");
         assert_eq!(cell(&row("us"), None, &all), "-");
+        let far = |median| {
+            let summary = summary(median)?;
+            Some(Summary {
+                far: true,
+                ..summary
+            })
+        };
+        let all = [far(1.0), all[1], None];
+        assert_eq!(cell(&row("us"), all[0], &all), "(1.00)");
+        assert_eq!(cell(&row("us"), all[1], &all), "**2.00** ±0");
+        assert_eq!(lead(&row("us"), all[0], &all[1..]), None);
     }
 
     #[test]

@@ -200,8 +200,14 @@ impl Session {
                 job.benchmarks.join(", ")
             );
             self.run_job(job);
+            // After each job, so that a run that is stopped leaves what it has.
+            report::write(self, &self.output)?;
         }
-        report::write(self, &self.output)?;
+        println!("{}", report::markdown(self));
+        eprintln!(
+            "written: report.md, figures.csv, figures.json in {}",
+            self.output.display()
+        );
         if self.figures.is_empty() {
             Err("nothing was measured".to_string())
         } else {
@@ -306,8 +312,12 @@ impl Session {
             unit,
         } in lines
         {
+            let mut title = job.title.clone();
+            if figures::is_overhead(&benchmark) {
+                title += ": time that the message costs";
+            }
             let row = Row {
-                title: job.title.clone(),
+                title,
                 benchmark,
                 size,
                 unit,
