@@ -20,6 +20,14 @@ impl Data {
         }
     }
 
+    /// Fetches the first lines of user memory, which will be written when a message comes.
+    #[inline]
+    pub(crate) fn expect(&self) {
+        if let Data::Bytes(base, len) = self {
+            region::expect(*base, *len);
+        }
+    }
+
     /// Copies into user memory what belongs at byte `from` of the message's data. Bytes beyond
     /// the end are dropped (the message was too long; its status tells). `source` is what the bytes
     /// are, `target` what user memory is.

@@ -47,9 +47,9 @@ pub struct Adi {
 
 impl Adi {
     /// An engine over the devices of `mcm`. Messages up to `eager_limit` bytes are sent without
-    /// asking; `None` takes what the devices' packets suggest.
+    /// asking; `None` takes what the devices have room for.
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> Adi {
-        let eager_limit = eager_limit.unwrap_or(mcm.packet(0));
+        let eager_limit = eager_limit.unwrap_or(mcm.eager(0));
         let state = RefCell::new(State::new(mcm.clone(), eager_limit));
         Adi { mcm, state, hooks: RefCell::default(), has_hooks: Cell::new(false) }
     }
@@ -100,6 +100,7 @@ impl Adi {
     /// into its place; to whatever else comes the receive is open while that is looked at.
     #[inline]
     pub fn recv(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        data.expect();
         match self.take_next(from, &pattern, &data) {
             Some(status) => status,
             None => self.recv_waiting(from, pattern, data),

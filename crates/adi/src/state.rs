@@ -13,19 +13,14 @@ use direct::Published;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Instant;
-use tern_region::copy::{Source, Target, expect, give_back};
+use tern_region::copy::{Source, Target, give_back};
 use tern_mcm::{Direct, Header, Mcm, Memory, Payload, Sink};
 
 /// Bytes of a message of `size` bytes that go into one packet: the receiver copies one out while
 /// the sender copies the next in. Small enough to start early, large enough that the packets
-/// themselves do not count: ping-pong of 16 KiB takes 1.0 us in two parts and 1.8 in one, that of
-/// 1 MiB 43 us in parts of 8 KiB and 39 in parts of 16 (two cores of a Zen 4).
+/// themselves do not count.
 fn chunk(size: usize) -> usize {
-    match size {
-        0..=0x2000 => 4 << 10,
-        0x2001..=0x20000 => 8 << 10,
-        _ => 16 << 10,
-    }
+    if size <= 8 << 10 { 4 << 10 } else { 8 << 10 }
 }
 
 /// Messages from here on are copied to their place by streaming stores when it is in no cache.
@@ -487,9 +482,7 @@ impl State {
             self.consume(arrival, request);
             return request;
         }
-        if let Data::Bytes(base, len) = self.transfers.get(request).data {
-            expect(base, len);
-        }
+        self.transfers.get(request).data.expect();
         let visible = if long { self.publish(request, from, &pattern) } else { Published::NOT };
         let posted = self.matching.post(pattern, request);
         if visible.slot != NONE {

@@ -86,6 +86,8 @@ pub struct Abilities {
     pub name: &'static str,
     /// Payload bytes that one packet holds at most.
     pub packet: usize,
+    /// Bytes of a message that may go without asking: the device has room for as much.
+    pub eager: usize,
     /// Payload bytes that travel with the header at no further cost.
     pub inline: usize,
     /// Time for an empty packet, one way, in nanoseconds.

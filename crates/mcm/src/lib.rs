@@ -76,9 +76,9 @@ impl Mcm {
         }
     }
 
-    /// Largest payload of a packet to `peer`.
-    pub fn packet(&self, _peer: u32) -> usize {
-        self.device().abilities().packet
+    /// Largest message to `peer` that should go without asking.
+    pub fn eager(&self, _peer: u32) -> usize {
+        self.device().abilities().eager
     }
 
     /// Payload bytes that travel with a header at no further cost.

@@ -3,13 +3,14 @@
 use crate::bell::{self, Barrier, Bell};
 use crate::direct;
 use crate::reach::Reach;
-use crate::ring::{INLINE, PACKET, Receiver, Sender};
+use crate::ring::blocks::{Blocks, Division};
+use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::{LARGE, AREA, AREAS, Geometry, MAX_PROCESSES, Segment};
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::time::Duration;
 use std::rc::Rc;
+use std::time::Duration;
 use tern_tune::Chooser;
 use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
 
@@ -29,6 +30,8 @@ pub struct Shm {
     sleepers: Cell<u32>,
     senders: Vec<OnceCell<Outbound>>,
     receivers: Vec<OnceCell<Inbound>>,
+    /// By peer: the blocks that its ring and ours share.
+    blocks: Vec<OnceCell<Rc<Blocks>>>,
     /// Peers that something has ever come from.
     active: RefCell<Vec<u32>>,
     polls: Cell<u8>,
@@ -129,9 +132,11 @@ impl Shm {
         }
         let geometry = Geometry::new(processes, ring_data);
         let segment = Segment::map(fd, geometry)?;
+        let division = Division::new(geometry.data);
         let abilities = Abilities {
             name: "shm",
-            packet: (geometry.data / 4).min(PACKET),
+            packet: division.block,
+            eager: 8 * division.block,
             inline: INLINE,
             latency_ns: 100.0,
             bandwidth: 20.0,
@@ -150,15 +155,31 @@ impl Shm {
             sleepers: Cell::new(0),
             senders: (0..processes).map(|_| OnceCell::new()).collect(),
             receivers: (0..processes).map(|_| OnceCell::new()).collect(),
+            blocks: (0..processes).map(|_| OnceCell::new()).collect(),
             active: RefCell::new(Vec::new()),
             polls: Cell::new(0),
             known: RefCell::new(vec![0; processes.div_ceil(64) as usize]),
         })
     }
 
-    /// Largest payload of a packet.
-    pub(crate) fn packet(&self) -> usize {
-        self.abilities.packet
+    /// Largest message that goes without asking.
+    pub(crate) fn eager(&self) -> usize {
+        self.abilities.eager
+    }
+
+    fn division(&self) -> Division {
+        Division::new(self.segment.geometry.data)
+    }
+
+    /// The blocks that this process and `peer` share.
+    fn blocks(&self, peer: u32) -> Rc<Blocks> {
+        let (low, high) = (self.me.min(peer), self.me.max(peer));
+        let new = || {
+            let parts = [self.segment.ring(low, high).1, self.segment.ring(high, low).1];
+            // SAFETY: inside the mapping, which lives as long as self and all that share this.
+            Rc::new(unsafe { Blocks::new(self.division(), parts, self.me == low) })
+        };
+        self.blocks[peer as usize].get_or_init(new).clone()
     }
 
     /// True when more processes are awake than there are cores for.
@@ -181,7 +202,7 @@ impl Shm {
         process.contacts[self.me as usize / 64].fetch_or(1 << (self.me % 64), Ordering::Release);
         // SAFETY: inside the mapping, which lives as long as self and so the sender; every
         // process is the only sender of its own rings.
-        let ring = unsafe { Sender::new(ring, data, self.segment.geometry.data) };
+        let ring = unsafe { Sender::new(ring, data, self.division().short, self.blocks(peer)) };
         Outbound { ring, bell: &process.bell }
     }
 
@@ -195,7 +216,7 @@ impl Shm {
     fn attend(&self, peer: u32) -> Inbound {
         let (ring, data) = self.segment.ring(peer, self.me);
         // SAFETY: inside the mapping, which lives as long as self; we are the only receiver.
-        let ring = unsafe { Receiver::new(ring, data, self.segment.geometry.data) };
+        let ring = unsafe { Receiver::new(ring, data, self.division().short, self.blocks(peer)) };
         Inbound { ring, bell: &self.segment.process(peer).bell }
     }
 

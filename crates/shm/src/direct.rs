@@ -297,7 +297,7 @@ impl Shm {
             target_shared: known && published && target.place != 0,
             push: published && kernel,
             pull: !published && kernel,
-            eager: size <= self.packet() as u64,
+            eager: size <= self.eager() as u64,
             block: if dense { 0 } else { source.block.min(target.block) },
             crowded: self.is_crowded(),
             ..Situation::default()
@@ -307,7 +307,7 @@ impl Shm {
     /// How a message should go to a published receive.
     fn way(&self, peer: u32, message: &Outgoing<'_>, target: &Memory) -> Way {
         let situation = self.situation(peer, tern_tune::Stage::Published, message.source, target);
-        let long = situation.size > self.packet() as u64;
+        let long = situation.size > self.eager() as u64;
         let both = situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded;
         if long && !message.waits && !both && situation.other_waits {
             // The receiver has time to fetch it, or to take packets if the sender soon waits too.

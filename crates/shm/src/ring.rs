@@ -1,28 +1,30 @@
 //! One direction of a pair: a ring of cells from one sender to one receiver.
 //!
-//! A cell is two cache lines: the turn word, the packet's header, and a short payload. Longer
-//! payloads lie in the ring's data area, at an offset that the cell tells. The sender owns the
-//! allocation of both; the receiver says only how many cells it has taken.
+//! A cell is two cache lines: the turn word, the packet's header, and a payload of a few bytes.
+//! Other short payloads lie in the ring's data area, at an offset that the cell tells. The sender
+//! owns the allocation of both; the receiver says only how many cells it has taken. Long payloads
+//! lie in a block ([`blocks`]), which the receiver keeps and gives another one back for.
 //!
 //! A cell is full when its turn word is the cell's position plus one. Shared memory begins as
 //! zeros, and no position's turn repeats before 2^32 packets, so a ring needs no set-up: a
 //! sender may write before the receiver has started.
 
 mod area;
+pub mod blocks;
 
 use crate::bell;
 use crate::sync::{AtomicU32, Ordering};
-use area::{Area, LONG, UNIT};
+use area::{Area, UNIT};
+use blocks::{Blocks, LONG};
 use std::cell::{Cell as Var, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
 use tern_device::{Header, Payload, copy_short};
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
 /// Cells per ring: a power of two, so that positions may wrap. The model checker tries few.
 pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
-
-/// The largest payload of a packet, however large the data area is.
-pub const PACKET: usize = 64 << 10;
 
 /// A packet on its way.
 #[repr(C, align(128))]
@@ -48,41 +50,51 @@ struct Taken {
     cells: AtomicU32,
     /// Raised by a sender that is about to sleep and waits for room; lowered by the receiver.
     wanted: AtomicU32,
+    /// For each cell that it has taken and that told a block: the block that it gives back.
+    blocks: [AtomicU32; CELLS as usize],
 }
 
 /// The sender's end.
 pub struct Sender {
     ring: *const Ring,
     data: *mut u8,
-    data_len: usize,
+    blocks: Rc<Blocks>,
     /// Position of the next cell.
     next: Var<u32>,
     /// What the receiver was last seen to have taken.
     taken: Var<u32>,
     area: RefCell<Area>,
+    /// Positions of packets in blocks for which the receiver has given none back yet.
+    lent: RefCell<VecDeque<u32>>,
     /// A packet was refused since [`Sender::want_room`].
     refused: Var<bool>,
 }
 
 impl Sender {
     /// # Safety
-    /// `ring` is a mapped [`Ring`] with `data_len` bytes of data area at `data`; both stay mapped
-    /// while the sender lives, and this is the ring's only sender.
-    pub unsafe fn new(ring: *const Ring, data: *mut u8, data_len: usize) -> Sender {
+    /// `ring` is a mapped [`Ring`] with `data_len` bytes for short payloads at `data`; both stay
+    /// mapped while the sender lives, and this is the ring's only sender.
+    pub unsafe fn new(
+        ring: *const Ring,
+        data: *mut u8,
+        data_len: usize,
+        blocks: Rc<Blocks>,
+    ) -> Sender {
         Sender {
             ring,
             data,
-            data_len,
+            blocks,
             next: Var::new(0),
             taken: Var::new(0),
             area: RefCell::new(Area::new(data_len, CELLS as usize)),
+            lent: RefCell::new(VecDeque::with_capacity(CELLS as usize)),
             refused: Var::new(false),
         }
     }
 
     /// The largest payload of one packet.
     pub fn packet(&self) -> usize {
-        (self.data_len / 4).min(PACKET)
+        self.blocks.size()
     }
 
     fn ring(&self) -> &Ring {
@@ -103,31 +115,52 @@ impl Sender {
     /// Learns what the receiver has taken.
     #[cold]
     fn refresh(&self) {
-        // Acquire: pairs with the release in `Receiver::release`; the cells and data counted
+        // Acquire: pairs with the release in `Receiver::release`; the cells, data and blocks told
         // there are ours again.
         let taken = self.ring().taken.cells.load(Ordering::Acquire);
         self.taken.set(taken);
         self.area.borrow_mut().release(taken);
+        let mut lent = self.lent.borrow_mut();
+        while let Some(&position) = lent.front() {
+            if (taken.wrapping_sub(position) as i32) <= 0 {
+                break;
+            }
+            // Relaxed: ordered by the acquire above.
+            let block = &self.ring().taken.blocks[(position % CELLS) as usize];
+            self.blocks.regain(block.load(Ordering::Relaxed));
+            lent.pop_front();
+        }
     }
 
-    /// Lays `payload` out in the data area; returns its offset, `None` when there is no room.
-    fn put_data(&self, payload: &mut Payload<'_>, len: usize) -> Option<usize> {
+    /// Lays a payload of `len` bytes out, of which a cell has no room for; returns where, for the
+    /// receiver, or `None` when there is no room.
+    fn put_data(&self, payload: &mut Payload<'_>, len: usize) -> Option<u64> {
         let position = self.next.get();
-        let take = || self.area.borrow_mut().take(position, len);
-        let mut offset = take().or_else(|| {
-            self.refresh();
-            take()
-        })?;
-        if let Payload::Bytes(bytes) = payload
-            && len >= LONG
-        {
+        let (place, told) = if len < LONG {
+            let take = || self.area.borrow_mut().take(position, len);
+            let offset = take().or_else(|| {
+                self.refresh();
+                take()
+            })?;
+            // SAFETY: inside the area.
+            (unsafe { self.data.add(offset) }, offset as u64)
+        } else {
+            let block = self.blocks.take().or_else(|| {
+                self.refresh();
+                self.blocks.take()
+            })?;
+            self.lent.borrow_mut().push_back(position);
             // As it lies in its lines at the sender: so it often does at the receiver, and a copy
             // between like places is faster.
-            offset += bytes.as_ptr() as usize % UNIT;
-        }
-        // SAFETY: inside the area, and nobody else's until it is released.
-        payload.write_to(unsafe { std::slice::from_raw_parts_mut(self.data.add(offset), len) });
-        Some(offset)
+            let skew = match payload {
+                Payload::Bytes(bytes) => bytes.as_ptr() as usize % UNIT,
+                Payload::Gather(_) => 0,
+            };
+            (self.blocks.place(block).wrapping_add(skew), tell_block(block, skew))
+        };
+        // SAFETY: in the area or in a block, and nobody else's until the packet is sent.
+        payload.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) });
+        Some(told)
     }
 
     /// Puts a packet with at most [`INLINE`] bytes of payload into the ring; false when it is full.
@@ -207,8 +240,7 @@ impl Sender {
                 let inline = std::slice::from_raw_parts_mut((&raw mut (*slot).inline).cast(), len);
                 payload.write_to(inline);
             } else {
-                let offset = self.put_data(&mut payload, len)?;
-                (*slot).offset = offset as u64;
+                (*slot).offset = self.put_data(&mut payload, len)?;
             }
             self.publish(slot, header, len);
         }
@@ -216,19 +248,34 @@ impl Sender {
     }
 }
 
+/// What a cell tells of a payload in a block: its number, and how far from its beginning.
+fn tell_block(block: u32, skew: usize) -> u64 {
+    (block as u64) << 8 | skew as u64
+}
+
+fn told_block(told: u64) -> (u32, usize) {
+    ((told >> 8) as u32, told as usize % UNIT)
+}
+
 /// The receiver's end.
 pub struct Receiver {
     ring: *const Ring,
     data: *const u8,
     data_len: usize,
+    blocks: Rc<Blocks>,
     next: Var<u32>,
 }
 
 impl Receiver {
     /// # Safety
     /// As for [`Sender::new`]; this is the ring's only receiver.
-    pub unsafe fn new(ring: *const Ring, data: *const u8, data_len: usize) -> Receiver {
-        Receiver { ring, data, data_len, next: Var::new(0) }
+    pub unsafe fn new(
+        ring: *const Ring,
+        data: *const u8,
+        data_len: usize,
+        blocks: Rc<Blocks>,
+    ) -> Receiver {
+        Receiver { ring, data, data_len, blocks, next: Var::new(0) }
     }
 
     /// The next packet, if it has arrived. It stays in the ring until [`Receiver::release`].
@@ -246,10 +293,14 @@ impl Receiver {
             let len = (*slot).len as usize;
             let payload = if len <= INLINE {
                 std::slice::from_raw_parts((&raw const (*slot).inline).cast(), len)
-            } else {
+            } else if len < LONG {
                 let offset = (*slot).offset as usize;
                 assert!(offset + len <= self.data_len, "a cell points outside its ring's data");
                 std::slice::from_raw_parts(self.data.add(offset), len)
+            } else {
+                let (block, skew) = told_block((*slot).offset);
+                assert!(len <= self.blocks.size(), "a cell tells more than a block");
+                std::slice::from_raw_parts(self.blocks.place(block).add(skew), len)
             };
             Some((&(*slot).header, payload))
         }
@@ -278,7 +329,22 @@ impl Receiver {
     /// more; the sender learns that with the next [`Receiver::release`].
     #[inline]
     pub fn advance(&self) {
-        self.next.set(self.next.get().wrapping_add(1));
+        let position = self.next.get();
+        let cell = (position % CELLS) as usize;
+        // SAFETY: mapped while self lives; the cell is full, and left alone until it is released.
+        let (len, told) = unsafe {
+            let slot = &raw const (*self.ring).slots[cell];
+            ((*slot).len as usize, (*slot).offset)
+        };
+        if len >= LONG {
+            let other = self.blocks.swap(told_block(told).0);
+            // SAFETY: mapped while self lives.
+            let back = unsafe { &(*self.ring).taken.blocks[cell] };
+            // Relaxed: published by the release of `release`. The sender has read what stood here,
+            // or it could not have used the cell again.
+            back.store(other, Ordering::Relaxed);
+        }
+        self.next.set(position.wrapping_add(1));
     }
 
     /// Gives all packets before the next one back to the sender.

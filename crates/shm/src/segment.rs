@@ -72,9 +72,9 @@ impl Process {
     }
 }
 
-/// A data area of this size is larger than a core's own cache: when its lines are written again,
-/// the receiver no longer holds them, and so they are fast to write.
-pub const LARGE: usize = 2 << 20;
+/// The data areas of two rings of this size are larger than a core's own cache: when all blocks
+/// have been used once, the receiver no longer holds the first, which so is fast to write.
+pub const LARGE: usize = 1 << 20;
 
 /// Most processes on one node.
 pub const MAX_PROCESSES: u32 = 4096;
@@ -193,7 +193,7 @@ impl Segment {
     }
 }
 
-const _: () = assert!(size_of::<Ring>() == (CELLS as usize + 1) * 128);
+const _: () = assert!(size_of::<Ring>() == (CELLS as usize + 3) * 128);
 
 impl Drop for Segment {
     fn drop(&mut self) {

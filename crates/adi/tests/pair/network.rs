@@ -71,6 +71,7 @@ pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
     let abilities = Abilities {
         name: "memory",
         packet: manners.packet,
+        eager: manners.packet,
         inline: 0,
         latency_ns: 1.0,
         bandwidth: 1.0,

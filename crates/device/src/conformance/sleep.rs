@@ -61,7 +61,7 @@ pub fn room_wakes_a_sleeper(factory: Factory) {
     const BATCH: u64 = 500;
     let group = factory(2);
     let group = &*group;
-    let size = |number: u64| if number.is_multiple_of(7) { 2000 } else { 20 };
+    let size = |number: u64| if number.is_multiple_of(7) { 1000 } else { 20 };
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let device = group.join(0);

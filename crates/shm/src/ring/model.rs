@@ -6,24 +6,31 @@
 //! reads it while it holds the packet, and loom fails when the two are not ordered.
 
 use super::area::UNIT;
+use super::blocks::{self, Blocks, Division};
 use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken};
 use crate::bell::{Barrier, Bell};
 use crate::sync::AtomicU32;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
+use std::rc::Rc;
 use tern_device::{Gather, Payload};
 
 /// Three packets of two units each: the fourth has to wrap.
 const DATA: usize = 6 * UNIT;
 /// The longest packet of such a ring: two units.
 const LONG: usize = DATA / 4;
+/// Three blocks for each side.
+const PART: usize = 16 * UNIT;
+const IN_BLOCK: usize = blocks::LONG;
 
+/// Two rings, one each way, and what belongs to them. All tests but one use the first ring only.
 struct Memory {
     ring: Ring,
-    data: std::cell::UnsafeCell<[u8; DATA]>,
-    cells: [UnsafeCell<u8>; CELLS as usize],
-    units: [UnsafeCell<u8>; DATA / UNIT],
+    back: Ring,
+    data: std::cell::UnsafeCell<[u8; DATA + 2 * PART]>,
+    cells: [UnsafeCell<u8>; 2 * CELLS as usize],
+    units: [UnsafeCell<u8>; (DATA + 2 * PART) / UNIT],
 }
 
 // SAFETY: `data` is only touched through the ring, whose rules are what is tested here.
@@ -38,12 +45,18 @@ impl Memory {
             header: [0; 4],
             inline: [0; INLINE],
         };
-        Arc::new(Memory {
-            ring: Ring {
-                slots: std::array::from_fn(|_| slot()),
-                taken: Taken { cells: AtomicU32::new(0), wanted: AtomicU32::new(0) },
+        let ring = || Ring {
+            slots: std::array::from_fn(|_| slot()),
+            taken: Taken {
+                cells: AtomicU32::new(0),
+                wanted: AtomicU32::new(0),
+                blocks: std::array::from_fn(|_| AtomicU32::new(0)),
             },
-            data: [0; DATA].into(),
+        };
+        Arc::new(Memory {
+            ring: ring(),
+            back: ring(),
+            data: [0; DATA + 2 * PART].into(),
             cells: std::array::from_fn(|_| UnsafeCell::new(0)),
             units: std::array::from_fn(|_| UnsafeCell::new(0)),
         })
@@ -53,10 +66,18 @@ impl Memory {
         self.data.get().cast()
     }
 
+    /// The blocks, as the one or the other side knows them.
+    fn blocks(&self, lower: bool) -> Rc<Blocks> {
+        let part = self.base().wrapping_add(DATA);
+        let parts = [part, part.wrapping_add(PART)];
+        // SAFETY: the memory outlives what is made of it.
+        Rc::new(unsafe { Blocks::new(Division::new(PART), parts, lower) })
+    }
+
     /// The shadows of the units that `len` bytes at `start` lie in; none for inline payloads.
     fn shadows(&self, start: *const u8, len: usize) -> &[UnsafeCell<u8>] {
         match (start as usize).checked_sub(self.base() as usize) {
-            Some(offset) if offset < DATA => {
+            Some(offset) if offset < DATA + 2 * PART => {
                 &self.units[offset / UNIT..(offset + len).div_ceil(UNIT)]
             }
             _ => &[],
@@ -90,53 +111,49 @@ impl Gather for Fill<'_> {
 /// Sends packets of the lengths given, the first with value 1, the next with 2, and so on.
 fn send_all(memory: &Memory, lengths: &[usize]) {
     // SAFETY: the memory outlives the sender; there is one.
-    let sender = unsafe { Sender::new(&memory.ring, memory.base(), DATA) };
+    let sender = unsafe { Sender::new(&memory.ring, memory.base(), DATA, memory.blocks(true)) };
     for (number, &len) in lengths.iter().enumerate() {
-        let value = number as u8 + 1;
-        let mut fill = Fill {
-            memory,
-            cell: number % CELLS as usize,
-            len,
-            value,
-        };
-        while sender
-            .send(&[value as u64; 4], Payload::Gather(&mut fill))
-            .is_none()
-        {
-            thread::yield_now();
-        }
+        send_one(memory, &sender, 0, number, len);
+    }
+}
+
+/// `cells`: where the shadows of the ring's cells begin.
+fn send_one(memory: &Memory, sender: &Sender, cells: usize, number: usize, len: usize) {
+    let value = number as u8 + 1;
+    let mut fill = Fill { memory, cell: cells + number % CELLS as usize, len, value };
+    while sender.send(&[value as u64; 4], Payload::Gather(&mut fill)).is_none() {
+        thread::yield_now();
     }
 }
 
 fn receive_all(memory: &Memory, lengths: &[usize]) {
+    let blocks = memory.blocks(false);
     // SAFETY: the memory outlives the receiver; there is one.
-    let receiver = unsafe { Receiver::new(&memory.ring, memory.base(), DATA) };
+    let receiver = unsafe { Receiver::new(&memory.ring, memory.base(), DATA, blocks) };
     for (number, &len) in lengths.iter().enumerate() {
-        let value = number as u8 + 1;
-        let (header, payload) = loop {
-            match receiver.peek() {
-                Some(packet) => break packet,
-                None => thread::yield_now(),
-            }
-        };
-        assert_eq!(*header, [value as u64; 4]);
-        assert_eq!(payload.len(), len);
-        assert!(payload.iter().all(|&byte| byte == value));
-        let shadows = memory.shadows(payload.as_ptr(), payload.len());
-        for shadow in shadows
-            .iter()
-            .chain([&memory.cells[number % CELLS as usize]])
-        {
-            // SAFETY: loom checks that nobody writes it at the same time.
-            assert_eq!(shadow.with(|shadow| unsafe { *shadow }), value);
-        }
-        receiver.advance();
-        // Several packets may be given back at once, but the sender must never wait in vain.
-        if number % 2 == 1 || payload.len() > INLINE || number + CELLS as usize > lengths.len() {
-            receiver.release();
-        }
+        receive_one(memory, &receiver, 0, number, len);
     }
     assert!(receiver.peek().is_none());
+}
+
+fn receive_one(memory: &Memory, receiver: &Receiver, cells: usize, number: usize, len: usize) {
+    let value = number as u8 + 1;
+    let (header, payload) = loop {
+        match receiver.peek() {
+            Some(packet) => break packet,
+            None => thread::yield_now(),
+        }
+    };
+    assert_eq!(*header, [value as u64; 4]);
+    assert_eq!(payload.len(), len);
+    assert!(payload.iter().all(|&byte| byte == value));
+    let cell = &memory.cells[cells + number % CELLS as usize];
+    for shadow in memory.shadows(payload.as_ptr(), payload.len()).iter().chain([cell]) {
+        // SAFETY: loom checks that nobody writes it at the same time.
+        assert_eq!(shadow.with(|shadow| unsafe { *shadow }), value);
+    }
+    receiver.advance();
+    receiver.release();
 }
 
 fn pass(lengths: &'static [usize]) {
@@ -166,20 +183,67 @@ fn short_and_long_packets_mix() {
     pass(&[LONG, 0, LONG, 3, LONG]);
 }
 
+#[test]
+fn blocks_go_round() {
+    // Seven: six blocks, and the first again.
+    pass(&[IN_BLOCK; 7]);
+}
+
+/// Each side answers in the blocks that have come, and gives others back.
+#[test]
+fn blocks_are_kept_for_the_answer() {
+    const TURNS: usize = 3;
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let memory = Memory::new();
+        let other = memory.clone();
+        let answering = thread::spawn(move || {
+            let (base, blocks) = (other.base(), other.blocks(false));
+            // SAFETY: the memory outlives both; there is one of each.
+            let (sender, receiver) = unsafe {
+                (
+                    Sender::new(&other.back, base, 0, blocks.clone()),
+                    Receiver::new(&other.ring, base, 0, blocks),
+                )
+            };
+            for number in 0..TURNS {
+                receive_one(&other, &receiver, 0, 2 * number, IN_BLOCK);
+                receive_one(&other, &receiver, 0, 2 * number + 1, IN_BLOCK);
+                send_one(&other, &sender, CELLS as usize, number, IN_BLOCK);
+            }
+        });
+        let (base, blocks) = (memory.base(), memory.blocks(true));
+        // SAFETY: as above.
+        let (sender, receiver) = unsafe {
+            (
+                Sender::new(&memory.ring, base, 0, blocks.clone()),
+                Receiver::new(&memory.back, base, 0, blocks),
+            )
+        };
+        for number in 0..TURNS {
+            send_one(&memory, &sender, 0, 2 * number, IN_BLOCK);
+            send_one(&memory, &sender, 0, 2 * number + 1, IN_BLOCK);
+            receive_one(&memory, &receiver, CELLS as usize, number, IN_BLOCK);
+        }
+        answering.join().unwrap();
+    });
+}
+
 /// A sender that sleeps since its ring is full has seen the room, or is rung.
 #[test]
 fn room_wakes_a_sleeping_sender() {
     loom::model(|| {
         let (memory, bell) = (Memory::new(), Arc::new(Bell::new()));
         // SAFETY: the memory outlives the sender; there is one.
-        let sender = unsafe { Sender::new(&memory.ring, memory.base(), DATA) };
+        let sender = unsafe { Sender::new(&memory.ring, memory.base(), DATA, memory.blocks(true)) };
         for _ in 0..CELLS {
             sender.send(&[0; 4], Payload::Bytes(&[])).expect("room");
         }
         let (other, sleeper) = (memory.clone(), bell.clone());
         let receiving = thread::spawn(move || {
             // SAFETY: as above, for the one receiver.
-            let receiver = unsafe { Receiver::new(&other.ring, other.base(), DATA) };
+            let receiver = unsafe { Receiver::new(&other.ring, other.base(), DATA, other.blocks(false)) };
             for _ in 0..2 {
                 receiver.peek().expect("the ring is full");
                 receiver.advance();
@@ -209,7 +273,7 @@ fn releasing_too_early_is_caught() {
         let other = memory.clone();
         let sender = thread::spawn(move || send_all(&other, &[1; 5]));
         // SAFETY: as in `receive_all`.
-        let receiver = unsafe { Receiver::new(&memory.ring, memory.base(), DATA) };
+        let receiver = unsafe { Receiver::new(&memory.ring, memory.base(), DATA, memory.blocks(false)) };
         while receiver.peek().is_none() {
             thread::yield_now();
         }
