@@ -14,12 +14,18 @@ pub use cgroup::Limits;
 /// The numbers of the cores (hardware threads) that this thread may run on, in order. Cores above
 /// 1023 are not seen. If the kernel refuses to say, core 0.
 pub fn affinity() -> Vec<usize> {
-    let Ok(set) = rustix::thread::sched_getaffinity(None) else {
-        return vec![0];
-    };
-    (0..rustix::thread::CpuSet::MAX_CPU)
-        .filter(|core| set.is_set(*core))
-        .collect()
+    affinity_in(None).unwrap_or_else(|| vec![0])
+}
+
+/// The same for the first thread of another process. `None` if there is no such process.
+pub fn affinity_of(process: rustix::process::Pid) -> Option<Vec<usize>> {
+    affinity_in(Some(process))
+}
+
+fn affinity_in(process: Option<rustix::process::Pid>) -> Option<Vec<usize>> {
+    let set = rustix::thread::sched_getaffinity(process).ok()?;
+    let cores = 0..rustix::thread::CpuSet::MAX_CPU;
+    Some(cores.filter(|core| set.is_set(*core)).collect())
 }
 
 /// How many cores this thread may run on; at least 1.
@@ -111,6 +117,10 @@ mod tests {
         // This thread only; the test runner gives each test its own.
         rustix::thread::sched_setaffinity(None, &one).unwrap();
         assert_eq!(affinity(), [all[0]]);
+        let first = rustix::process::getpid();
+        assert!(affinity_of(first).is_some_and(|cores| !cores.is_empty()));
+        let nobody = rustix::process::Pid::from_raw(i32::MAX).unwrap();
+        assert_eq!(affinity_of(nobody), None);
         assert_eq!(usable_cores(), 1);
     }
 

@@ -8,14 +8,17 @@
 //! the defaults stand for what is missing.
 
 mod arena;
+mod promotion;
 mod receiver;
 mod roles;
 mod sender;
+mod turns;
 
 use std::time::Duration;
 
 use crate::{Costs, Curve, Mover, Pace, Placement, Warmth, place};
 use arena::{Arena, Found};
+use promotion::PROMOTED;
 
 /// Sizes that are measured. Larger ones cost as much per byte as the last.
 const SIZES: [usize; 8] = [
@@ -122,6 +125,18 @@ fn conclude(found: Vec<(Placement, Found)>) -> Calibration {
         };
         single(found.piece, &mut costs.piece);
         single(found.kernel_piece, &mut costs.kernel_piece);
+        single(found.wake, &mut costs.wake);
+        single(found.switch, &mut costs.switch);
+        single(found.lookup, &mut costs.lookup);
+        let sizes = PROMOTED.iter().zip(found.promote);
+        let points: Vec<_> = sizes
+            .filter_map(|(size, ns)| Some((*size as u64, ns?)))
+            .collect();
+        if points.len() == PROMOTED.len()
+            && let Ok(curve) = Curve::new(points)
+        {
+            costs.promote = curve;
+        }
     }
     let busy = found.iter().any(|(_, found)| found.busy);
     Calibration { costs, busy, gaps }

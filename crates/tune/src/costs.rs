@@ -133,19 +133,26 @@ impl Costs {
         &self.paces[placement as usize]
     }
 
-    /// After how many uses it pays to promote a buffer of `size` bytes that messages of that size
-    /// leave: n > R / (C - V) (the rule for frequently used buffers, 2009), where C is what a
-    /// mapped copy saves of the best way without one. `None`: never.
-    pub fn uses_to_promote(&self, placement: Placement, size: u64, cma: bool) -> Option<u32> {
+    /// What promotion costs, and what it saves a message between processes of this placement, for
+    /// the rule of [`tern_region::promote`]. `cma`: whether the kernel copies private memory.
+    pub fn promotion(&self, placement: Placement, cma: bool) -> tern_region::promote::Costs {
+        let (promote, costs) = (self.promote.clone(), self.clone());
+        tern_region::promote::Costs {
+            promote: Box::new(move |len| promote.at(len as u64)),
+            saved: Box::new(move |len| costs.saved(placement, len as u64, cma)),
+            look_up: self.lookup,
+        }
+    }
+
+    /// C: what a copy between mapped pages saves of the best way without them.
+    fn saved(&self, placement: Placement, size: u64, cma: bool) -> f64 {
         let pace = self.pace(placement);
         let at = |mover| pace.at(mover, Warmth::Warm, size);
         let private = match cma {
             true => at(Mover::Pipe).min(at(Mover::Cma)),
             false => at(Mover::Pipe),
         };
-        let saved = private - at(Mover::Mapped).min(at(Mover::MappedBoth)) - self.lookup;
-        let uses = self.promote.at(size) / saved;
-        (saved > 0.0 && uses < f64::from(u32::MAX)).then(|| uses as u32 + 1)
+        private - at(Mover::Mapped).min(at(Mover::MappedBoth))
     }
 }
 
@@ -170,7 +177,7 @@ mod tests {
         ] {
             pace.movers[mover as usize] = [flat(ns), flat(ns)];
         }
-        let uses = |costs: &Costs, cma| costs.uses_to_promote(Placement::Cache, 1 << 16, cma);
+        let uses = |costs: &Costs, cma| costs.promotion(Placement::Cache, cma).break_even(1 << 16);
         // R / (C - V) is 1000 / (120 - 40 - 10) and 1000 / (150 - 40 - 10).
         assert_eq!(uses(&costs, true), Some(15));
         assert_eq!(uses(&costs, false), Some(11));

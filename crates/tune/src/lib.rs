@@ -22,7 +22,7 @@ pub use costs::{Costs, Mover, Pace, Placement, Warmth};
 pub use curve::Curve;
 pub use explain::{Facts, explain};
 pub use machine::Machine;
-pub use place::placements;
+pub use place::{Places, placements};
 pub use store::load;
 pub use table::Chooser;
 pub use tern_settings::Mechanism;

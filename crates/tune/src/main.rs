@@ -187,16 +187,22 @@ fn table(text: &mut String, costs: &Costs, placement: Placement) {
 fn figures(text: &mut String, costs: &Costs) {
     let _ = write!(
         text,
-        "\nMore for each piece of a message: {:.0} ns, {:.0} ns by the kernel\n",
-        costs.piece, costs.kernel_piece
+        "\nMore for each piece of a message: {:.0} ns, {:.0} ns by the kernel\n\
+         To wake a process: {:.1} us; to switch to one on the same core: {:.1} us\n\
+         To look up a promoted buffer: {:.0} ns\n",
+        costs.piece,
+        costs.kernel_piece,
+        costs.wake / 1e3,
+        costs.switch / 1e3,
+        costs.lookup
     );
-    for (name, size) in [("64 KiB", 1 << 16), ("1 MiB", 1 << 20)] {
+    for (name, size) in [("64 KiB", 1usize << 16), ("1 MiB", 1 << 20)] {
         let _ = write!(
             text,
             "To share a private buffer of {name}: {:.0} us, pays after ",
-            costs.promote.at(size) / 1e3
+            costs.promote.at(size as u64) / 1e3
         );
-        let _ = match costs.uses_to_promote(Placement::Cache, size, true) {
+        let _ = match costs.promotion(Placement::Cache, true).break_even(size) {
             Some(uses) => writeln!(text, "{uses} uses"),
             None => writeln!(text, "no number of uses"),
         };

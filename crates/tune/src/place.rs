@@ -1,17 +1,53 @@
 //! Which cores stand how to each other.
 
+use std::cell::{Cell, OnceCell};
+
+use rustix::process::Pid;
 use tern_node::topology::Neighbours;
 
 use crate::Placement;
 
-impl Placement {
-    /// Between processes that may run on these cores: the widest that can happen. Reads a few
-    /// files under /sys. Cores of which nothing is known are taken to share a cache.
-    pub fn between(own: &[usize], other: &[usize]) -> Placement {
-        match own.first() {
-            Some(&first) => widest(&Neighbours::of(first), own.iter().chain(other)),
-            None => Placement::Cache,
+/// Where the peers of this process are, each looked for at the first question.
+pub struct Places {
+    own: OnceCell<(Vec<usize>, Neighbours)>,
+    peers: Vec<Cell<Option<Placement>>>,
+}
+
+impl Places {
+    /// For so many peers.
+    pub fn new(peers: usize) -> Places {
+        Places {
+            own: OnceCell::new(),
+            peers: vec![Cell::new(None); peers],
         }
+    }
+
+    /// Where `peer` is: the widest that its affinity and that of this process allow. `pid` is its
+    /// process number, if known; while it is not, the two are taken to share a cache. Processes
+    /// that are bound to other cores later are not followed.
+    #[inline]
+    pub fn of(&self, peer: usize, pid: impl FnOnce() -> Option<i32>) -> Placement {
+        match self.peers[peer].get() {
+            Some(placement) => placement,
+            None => self.find(peer, pid()),
+        }
+    }
+
+    #[cold]
+    fn find(&self, peer: usize, pid: Option<i32>) -> Placement {
+        let Some(pid) = pid.and_then(Pid::from_raw) else {
+            return Placement::Cache;
+        };
+        let (own, around) = self.own.get_or_init(|| {
+            let own = tern_node::affinity();
+            let around = own.first().map(|first| Neighbours::of(*first));
+            (own, around.unwrap_or_default())
+        });
+        // A process number of another namespace finds nobody, or somebody else.
+        let theirs = tern_node::affinity_of(pid).unwrap_or_default();
+        let placement = widest(around, own.iter().chain(&theirs));
+        self.peers[peer].set(Some(placement));
+        placement
     }
 }
 
@@ -106,9 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn a_core_shares_a_cache_with_itself() {
-        let own = tern_node::affinity();
-        assert_eq!(Placement::between(&own[..1], &own[..1]), Placement::Cache);
-        assert_eq!(Placement::between(&[], &own), Placement::Cache);
+    fn a_peer_is_looked_for_once() {
+        let places = Places::new(2);
+        assert_eq!(places.of(1, || None), Placement::Cache);
+        let own = std::process::id() as i32;
+        let found = places.of(1, || Some(own));
+        let cores = tern_node::affinity();
+        assert_eq!(found, widest(&Neighbours::of(cores[0]), cores.iter()));
+        assert_eq!(places.of(1, || unreachable!("it is known")), found);
+        // There is no process of that number.
+        assert_eq!(places.of(0, || Some(i32::MAX)), found);
     }
 }

@@ -1,10 +1,11 @@
 //! The memory that the two measuring processes and their parent share.
 
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags};
 
+use super::promotion::PROMOTED;
 use super::{LARGEST, MOVERS, SIZES};
 
 /// Cells of the ring.
@@ -19,13 +20,19 @@ pub(super) const LINE: usize = 64;
 #[repr(C, align(128))]
 pub(super) struct Line(pub AtomicU64);
 
+/// The same for a word that a process can sleep on.
+#[repr(C, align(128))]
+pub(super) struct Ball(pub AtomicU32);
+
 /// The words. All begin as zeros.
 #[repr(C, align(4096))]
 pub(super) struct Words {
     /// How many steps the sender and the receiver have taken.
     pub steps: [Line; 2],
-    /// The two directions of a ping-pong.
-    pub balls: [Line; 2],
+    /// Whose turn it is, said by each of the two.
+    pub balls: [Ball; 2],
+    /// The core of the sender.
+    pub core: AtomicU32,
     /// The next chunk of a message that both copy.
     pub claim: Line,
     /// Raised when the sender has copied its last chunk.
@@ -45,6 +52,10 @@ pub(super) struct Words {
     packet: AtomicU64,
     piece: AtomicU64,
     kernel_piece: AtomicU64,
+    wake: AtomicU64,
+    switch: AtomicU64,
+    lookup: AtomicU64,
+    promote: [AtomicU64; PROMOTED.len()],
     /// Raised by a process that lost its core to others.
     pub lost: AtomicU64,
 }
@@ -67,6 +78,12 @@ pub(super) struct Found {
     /// More for each piece, in user space and in the kernel.
     pub piece: Option<f64>,
     pub kernel_piece: Option<f64>,
+    /// To wake a process on another core, and to switch to one on the same core.
+    pub wake: Option<f64>,
+    pub switch: Option<f64>,
+    /// To look up a promoted buffer, and to promote one, by number in [`PROMOTED`].
+    pub lookup: Option<f64>,
+    pub promote: [Option<f64>; PROMOTED.len()],
     /// The processes lost their cores now and then.
     pub busy: bool,
 }
@@ -83,6 +100,10 @@ impl Found {
             packet: figure(&|found| found.packet),
             piece: figure(&|found| found.piece),
             kernel_piece: figure(&|found| found.kernel_piece),
+            wake: figure(&|found| found.wake),
+            switch: figure(&|found| found.switch),
+            lookup: figure(&|found| found.lookup),
+            promote: std::array::from_fn(|size| figure(&|found| found.promote[size])),
             busy: rounds.iter().filter(|found| found.busy).count() * 2 > rounds.len(),
             ..Found::default()
         };
@@ -155,6 +176,10 @@ impl Arena {
             packet: read(&words.packet),
             piece: read(&words.piece),
             kernel_piece: read(&words.kernel_piece),
+            wake: read(&words.wake),
+            switch: read(&words.switch),
+            lookup: read(&words.lookup),
+            promote: words.promote.each_ref().map(read),
             busy: words.lost.load(Ordering::Relaxed) != 0,
         }
     }
@@ -174,6 +199,19 @@ impl Words {
 
     pub fn set_packet(&self, ns: f64) {
         store(&self.packet, ns);
+    }
+
+    pub fn set_turns(&self, wake: f64, switch: f64) {
+        store(&self.wake, wake);
+        store(&self.switch, switch);
+    }
+
+    pub fn set_lookup(&self, ns: f64) {
+        store(&self.lookup, ns);
+    }
+
+    pub fn set_promote(&self, size: usize, ns: f64) {
+        store(&self.promote[size], ns);
     }
 
     pub fn set_pieces(&self, user: f64, kernel: Option<f64>) {

@@ -4,10 +4,12 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Instant;
 
 use super::arena::{CELLS, LINE, PART};
+use super::promotion;
 use super::roles::{
-    CHUNK, Experiment, KERNEL_CHUNK, Process, TURNS, clock_cost, copy, experiments, flush, io,
+    CHUNK, Experiment, KERNEL_CHUNK, Process, clock_cost, copy, experiments, flush, io, pin,
     quickest, take, times,
 };
+use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
 
 /// Takes the times of all experiments.
@@ -18,7 +20,7 @@ pub(super) fn run(own: &mut Process<'_>) {
     words.receiver[0].store(u64::from(std::process::id()), Relaxed);
     words.receiver[1].store(own.private as u64, Relaxed);
     own.together(1);
-    pong(own);
+    play(own, 1, Wait::Spin);
     let clock = clock_cost();
     for experiment in experiments() {
         // The best with the target read before, and without.
@@ -27,7 +29,7 @@ pub(super) fn run(own: &mut Process<'_>) {
             let reads = time % 2;
             let taken = receive(own, &experiment, reads == 1);
             if words.stop.0.load(Relaxed) != 0 {
-                return;
+                return own.note_losses();
             }
             // The first two are warm-ups.
             if let (Some(ns), 2..) = (taken, time) {
@@ -46,6 +48,12 @@ pub(super) fn run(own: &mut Process<'_>) {
     }
     pieces(own);
     own.together(1);
+    own.note_losses();
+    promotion::measure(words);
+    play(own, 1, Wait::Sleep);
+    pin(words.core.load(Relaxed) as usize);
+    own.together(1);
+    play(own, 1, Wait::Yield);
 }
 
 /// The receiver's part of one experiment: nanoseconds, `None` if it failed or the time is over.
@@ -130,16 +138,6 @@ fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Optio
     let took = begin.elapsed().as_nanos() as f64;
     own.together(1);
     moved.then_some(took)
-}
-
-/// The receiver's side of it.
-fn pong(own: &mut Process<'_>) {
-    let [there, back] = &own.arena.words().balls;
-    for turn in 1..=TURNS {
-        // Acquire and release: pair with those in `ping`.
-        own.until(|| there.0.load(Acquire) >= turn);
-        back.0.store(turn, Release);
-    }
 }
 
 /// What pieces cost more than the same bytes in one.

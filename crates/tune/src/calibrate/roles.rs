@@ -16,8 +16,6 @@ const WARM_TIMES: usize = 10;
 const COLD_TIMES: usize = 6;
 /// The largest size that is measured cold: beyond it, all of it passes through memory anyway.
 const LARGEST_COLD: usize = 1 << 20;
-/// Turns of the ping-pong.
-pub(super) const TURNS: u64 = 300;
 /// A part of a message that both copy.
 pub(super) const CHUNK: usize = 16 << 10;
 /// The same where the kernel copies.
@@ -45,7 +43,6 @@ pub(super) fn start(
                 true => {
                     let mut process = Process::new(arena, budget);
                     role(&mut process);
-                    process.note_losses();
                     0
                 }
                 false => 1,
@@ -76,7 +73,8 @@ pub(super) fn wait(child: Child) -> Result<(), String> {
 /// Exit code of one that waited for the other in vain.
 const LATE: i32 = 2;
 
-fn pin(core: usize) -> bool {
+/// Binds this process to a core.
+pub(super) fn pin(core: usize) -> bool {
     let mut set = CpuSet::new();
     if core >= CpuSet::MAX_CPU {
         return false;
@@ -176,7 +174,7 @@ impl<'a> Process<'a> {
 
     /// Notes whether this process, which always had something to do, lost its core for more than
     /// a tenth of the time.
-    fn note_losses(&self) {
+    pub fn note_losses(&self) {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         let used = Duration::new(used.tv_sec as u64, used.tv_nsec as u32);
         if used < self.begin.elapsed() * 9 / 10 {

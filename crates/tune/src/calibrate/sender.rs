@@ -1,13 +1,10 @@
 //! The measuring process that sends.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::time::Instant;
 
 use super::arena::{CELLS, PART};
-use super::roles::{
-    CHUNK, Experiment, KERNEL_CHUNK, Process, TURNS, clock_cost, copy, experiments, flush, io,
-    times,
-};
+use super::roles::{CHUNK, Experiment, KERNEL_CHUNK, Process, copy, experiments, flush, io, times};
+use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
 
 /// Prepares its buffer, helps where both work, and looks at the clock.
@@ -18,7 +15,9 @@ pub(super) fn run(own: &mut Process<'_>) {
     words.sender[0].store(u64::from(std::process::id()), Relaxed);
     words.sender[1].store(own.private as u64, Relaxed);
     own.together(0);
-    ping(own);
+    let core = rustix::thread::sched_getcpu();
+    words.core.store(core as u32, Relaxed);
+    words.set_packet(play(own, 0, Wait::Spin));
     for experiment in experiments() {
         for time in 0..times(&experiment) {
             if own.begin.elapsed() > own.budget {
@@ -26,11 +25,15 @@ pub(super) fn run(own: &mut Process<'_>) {
             }
             send(own, &experiment, time as u8);
             if words.stop.0.load(Relaxed) != 0 {
-                return;
+                return own.note_losses();
             }
         }
     }
     own.together(0);
+    own.note_losses();
+    let wake = play(own, 0, Wait::Sleep);
+    own.together(0);
+    words.set_turns(wake, play(own, 0, Wait::Yield));
 }
 
 /// The sender's part of one experiment.
@@ -98,19 +101,4 @@ fn send(own: &mut Process<'_>, experiment: &Experiment, fill: u8) {
     }
     // The buffers and counters are the receiver's until it has done with them.
     own.together(0);
-}
-
-/// The sender's side of the ping-pong.
-fn ping(own: &mut Process<'_>) {
-    let [there, back] = &own.arena.words().balls;
-    let mut best = f64::INFINITY;
-    for turn in 1..=TURNS {
-        let begin = Instant::now();
-        // Release and acquire: pair with those in `pong`.
-        there.0.store(turn, Release);
-        own.until(|| back.0.load(Acquire) >= turn);
-        best = best.min(begin.elapsed().as_nanos() as f64);
-    }
-    let one_way = (best - clock_cost()) / 2.0;
-    own.arena.words().set_packet(one_way.max(1.0));
 }
