@@ -9,6 +9,7 @@ pub use tern_device::{
 pub use wait::{Patience, Step};
 
 use std::cell::Cell;
+use std::io::Write;
 use std::os::fd::AsFd;
 use tern_device::Device;
 use tern_shm::Shm;
@@ -37,6 +38,10 @@ impl Mcm {
     pub fn open(job: &tern_pmi::Job) -> std::io::Result<Mcm> {
         let ring = tern_settings::RING_SIZE.get().map(|bytes| bytes as usize);
         let device = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, job.node_cores, ring)?;
+        if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
+            // All of it in one write, so that lines of other ranks do not come between.
+            let _ = std::io::stderr().write_all(device.explain().as_bytes());
+        }
         let mut patience = Patience::new(job.local_size, job.node_cores);
         let looks = |count: u64| count.min(u32::MAX as u64) as u32;
         if let Some(spins) = tern_settings::SPIN.get() {

@@ -16,6 +16,11 @@ pub fn set_rank(rank: u32) {
     RANK.store(rank, Ordering::Relaxed);
 }
 
+/// Whether this process speaks for its job where all would say the same: it is rank 0, or alone.
+pub fn speaks_for_all() -> bool {
+    matches!(RANK.load(Ordering::Relaxed), 0 | u32::MAX)
+}
+
 /// Whether lines of this level are asked for.
 #[inline]
 pub fn enabled(level: Level) -> bool {

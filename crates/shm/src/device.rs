@@ -182,6 +182,11 @@ impl Shm {
         self.blocks[peer as usize].get_or_init(new).clone()
     }
 
+    /// Cores that the processes of the node share.
+    pub(crate) fn cores(&self) -> u32 {
+        self.cores
+    }
+
     /// True when more processes are awake than there are cores for.
     pub(crate) fn is_crowded(&self) -> bool {
         self.awake() > self.cores

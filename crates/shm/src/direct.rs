@@ -7,7 +7,7 @@ use crate::reach::Reach;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Sink};
-use tern_tune::{By, Chooser, Situation, Transfer};
+use tern_tune::{By, Chooser, Costs, Places, Situation, Transfer};
 
 /// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
 /// chunks are as many as two processes need, but not less than the lower bound.
@@ -27,6 +27,7 @@ const THRESHOLD: usize = 8 << 10;
 pub struct State {
     pub reach: Reach,
     chooser: Rc<Chooser>,
+    places: Places,
     /// By peer: whether the last message that looked for a published receive has found one.
     hits: Vec<Cell<bool>>,
     /// By peer: whether it waited in the library after the last message had been moved.
@@ -74,10 +75,16 @@ impl State {
             hits: vec![Cell::new(false); processes as usize],
             waits: vec![Cell::new(false); processes as usize],
             reach,
+            places: Places::new(processes as usize),
             order: Cell::new(0),
             published: RefCell::default(),
             pending: RefCell::default(),
         }
+    }
+
+    /// What the choice is made by.
+    pub fn costs(&self) -> &Costs {
+        self.chooser.costs()
     }
 
     /// Nothing is published or pending: there is nothing to look at.
@@ -299,6 +306,7 @@ impl Shm {
             pull: !published && kernel,
             eager: size <= self.eager() as u64,
             block: if dense { 0 } else { source.block.min(target.block) },
+            placement: self.direct.places.of(peer as usize, || process.introduction().map(|(pid, _, _)| pid as i32)),
             crowded: self.is_crowded(),
             ..Situation::default()
         }

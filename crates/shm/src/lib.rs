@@ -13,6 +13,8 @@ mod device;
 #[cfg(not(loom))]
 mod direct;
 #[cfg(not(loom))]
+mod explain;
+#[cfg(not(loom))]
 mod fork;
 #[cfg(not(loom))]
 mod reach;

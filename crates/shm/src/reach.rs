@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tern_device::Memory;
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
 use tern_region::{Heap, Place, Promoter, Views};
-use tern_tune::{Chooser, Mover, Placement, Warmth};
+use tern_tune::{Chooser, Placement};
 
 /// Shortest block that the kernel is asked to copy: it takes some time for each.
 const KERNEL_BLOCK: u64 = 4 << 10;
@@ -42,19 +42,6 @@ impl Exposed {
     }
 }
 
-/// R, C and V of the frequent-buffer rule, by what was measured.
-fn promotion_costs(chooser: &Rc<Chooser>) -> tern_region::promote::Costs {
-    let (to_promote, to_copy, look_up) = (chooser.clone(), chooser.clone(), chooser.costs().lookup);
-    let pace = move |mover, len: usize| {
-        to_copy.costs().pace(Placement::Cache).at(mover, Warmth::Warm, len as u64)
-    };
-    tern_region::promote::Costs {
-        promote: Box::new(move |len| to_promote.costs().promote.at(len as u64)),
-        saved: Box::new(move |len| pace(Mover::Pipe, len) - pace(Mover::MappedBoth, len)),
-        look_up,
-    }
-}
-
 /// The ways from this process to the others of the node.
 pub struct Reach {
     heap: Rc<Heap>,
@@ -63,7 +50,7 @@ pub struct Reach {
     exposed: Rc<Exposed>,
     kernel: Vec<Cell<Kernel>>,
     /// By which peers know that they reach this process, and no other one.
-    _beacon: Box<Beacon>,
+    beacon: Box<Beacon>,
     /// What all processes of the node share.
     node: *const Node,
 }
@@ -78,7 +65,7 @@ impl Reach {
         let exposed = Rc::<Exposed>::default();
         let in_use = exposed.clone();
         let policy = tern_settings::PROMOTE.get();
-        let mut promoter = Promoter::new(heap.clone(), policy, promotion_costs(chooser));
+        let mut promoter = Promoter::new(heap.clone(), policy, chooser.costs().promotion(Placement::Cache, true));
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
         promoter.set_quiesce(crate::fork::quiesce);
         Ok(Reach {
@@ -87,7 +74,7 @@ impl Reach {
             promoter: RefCell::new(promoter),
             exposed,
             kernel: vec![Cell::new(Kernel::Untried); segment.geometry.processes as usize],
-            _beacon: beacon,
+            beacon,
             node: segment.node(),
         })
     }
@@ -152,6 +139,11 @@ impl Reach {
                 Kernel::Fails => false,
                 Kernel::Untried => self.try_kernel(peer, process),
             }
+    }
+
+    /// True when the kernel copies at all: it does so inside this process.
+    pub fn kernel_copies_here(&self) -> bool {
+        cma::probe(std::process::id() as Pid, self.beacon.address(), self.beacon.nonce()).is_ok()
     }
 
     #[cold]

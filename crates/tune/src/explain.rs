@@ -26,10 +26,11 @@ pub struct Facts {
 }
 
 /// Sizes that are shown.
-const SIZES: [u64; 9] = [
+const SIZES: [u64; 10] = [
     64,
     1 << 10,
     4 << 10,
+    8 << 10,
     16 << 10,
     64 << 10,
     256 << 10,
@@ -89,14 +90,16 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
                 if stage == Stage::Published && size < facts.publish_from {
                     continue;
                 }
+                // Only who sees a published receive knows where the message goes.
+                let published = stage == Stage::Published;
                 let situation = Situation {
                     size,
                     stage,
                     other_waits,
                     source_shared: shared,
-                    target_shared: shared,
-                    push: facts.push,
-                    pull: facts.pull,
+                    target_shared: shared && published,
+                    push: facts.push && published,
+                    pull: facts.pull && !published,
                     eager: size <= facts.eager_limit,
                     block: 0,
                     placement: facts.placement,
@@ -198,7 +201,7 @@ mod tests {
         );
         let computes = "Buffers private; the receive is published, its owner computes";
         let rows = marks(&text, computes);
-        assert_eq!(rows.len(), 7);
+        assert_eq!(rows.len(), 8);
         assert!(
             rows.iter().all(|(_, name)| name == "cma, sender"),
             "{rows:?}"

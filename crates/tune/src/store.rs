@@ -139,7 +139,9 @@ fn keep(costs: &Costs) -> Option<PathBuf> {
 pub fn load() -> Costs {
     let told = std::env::var_os(COSTS_FILE).map(PathBuf::from);
     load_from(tern_settings::COSTS.get(), told.as_deref()).unwrap_or_else(|why| {
-        tern_settings::warn!("TERN_COSTS: {why}; using default");
+        if tern_settings::log::speaks_for_all() {
+            tern_settings::warn!("TERN_COSTS: {why}; using default");
+        }
         Costs::default()
     })
 }

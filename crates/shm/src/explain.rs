@@ -1,0 +1,27 @@
+//! What TERN_EXPLAIN prints.
+
+use crate::device::Shm;
+use tern_device::Direct;
+use tern_tune::{Facts, Placement};
+
+impl Shm {
+    /// For each size and case: which way a message will take, and what the others would cost.
+    ///
+    /// Said before any peer is known: that the kernel copies is judged by whether it does so
+    /// inside this process, and the cores are taken to share a cache if any two of those that this
+    /// process may use do.
+    pub fn explain(&self) -> String {
+        let kernel = self.direct.reach.kernel_copies_here();
+        let own = tern_node::affinity();
+        let facts = Facts {
+            placement: tern_tune::placements(&own).first().copied().unwrap_or(Placement::Cache),
+            crowded: self.segment.geometry.processes > self.cores(),
+            push: kernel,
+            pull: kernel,
+            eager_limit: self.eager() as u64,
+            publish_from: self.threshold() as u64,
+            asked: tern_settings::MECHANISM.get(),
+        };
+        tern_tune::explain(self.direct.costs(), &facts)
+    }
+}

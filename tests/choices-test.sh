@@ -1,0 +1,66 @@
+#!/bin/sh
+# Programs that send much, with each mechanism forced and with absurd costs: what Tern takes its costs
+# to be may change how fast it is, never what it does.
+# Usage: tests/choices-test.sh PREFIX
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+all="p2p_order p2p_traffic p2p_large p2p_modes p2p_probe p2p_cancel p2p_sendrecv coll_types"
+some="p2p_order p2p_traffic p2p_modes p2p_cancel"
+costs=$(mktemp -d)
+trap 'rm -rf "$costs"' EXIT
+failed=0
+
+# costs NAME EAGER PIPE CMA MAPPED: the same nanoseconds for every size.
+costs() {
+    {
+        echo "tern-costs 1"
+        echo "origin a test"
+        for place in cache node machine; do
+            echo "$place packet 1"
+            for warmth in warm cold; do
+                echo "$place eager $warmth 0:$2 1:$2"
+                echo "$place pipe $warmth 0:$3 1:$3"
+                echo "$place cma $warmth 0:$4 1:$4"
+                echo "$place cma-both $warmth 0:$4 1:$4"
+                echo "$place mapped $warmth 0:$5 1:$5"
+                echo "$place mapped-both $warmth 0:$5 1:$5"
+            done
+        done
+    } > "$costs/$1"
+}
+costs ring 0 0 1e12 1e12
+costs cma 1e12 1e12 0 1e12
+costs mapped 1e12 1e12 1e12 0
+costs endless 1e300 1e300 1e300 1e300
+
+# with VARIABLE VALUE PROGRAM...
+with() {
+    echo "-- $1=$2"
+    setting=$1=$2
+    shift 2
+    env "$setting" "$here/run.sh" "$prefix" "$@" || failed=1
+}
+for mechanism in pipe cma mapped; do
+    # shellcheck disable=SC2086
+    with TERN_MECHANISM "$mechanism" $all
+done
+for file in "$costs"/*; do
+    # shellcheck disable=SC2086
+    with TERN_COSTS "$file" $some
+done
+
+echo "-- a file of nonsense"
+printf 'tern-costs 1\ncache packet -1\n' > "$costs/nonsense"
+TERN_COSTS="$costs/nonsense" TERN_EXPLAIN=1 "$prefix/bin/mpiexec" -n 2 \
+    "${TERN_TEST_DIR:-$here/../target/tests-c}/p2p_order" > "$costs/log" 2>&1 || failed=1
+wanted="TERN_COSTS: $costs/nonsense: line 2: \"-1\" is not a time in nanoseconds; using default"
+if [ "$(grep -c -F "$wanted" "$costs/log")" -eq 1 ] && grep -q '^Costs: figures of another' "$costs/log"; then
+    echo "1 passed, 0 failed, 0 skipped"
+else
+    cat "$costs/log"
+    echo "0 passed, 1 failed, 0 skipped"
+    failed=1
+fi
+exit "$failed"
