@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 
-use crate::{Calibration, Costs, Machine, calibrate};
+use crate::{Calibration, Costs, Machine, Mover, Placement, Warmth, calibrate};
 
 /// The variable in which mpiexec tells the ranks where the costs are.
 pub const COSTS_FILE: &str = "TERN_COSTS_FILE";
 /// How long mpiexec measures on a machine that it does not know.
 pub const BUDGET: Duration = Duration::from_millis(70);
-/// What was measured on a busy machine is measured again after this time.
-const SECOND_TRY: Duration = Duration::from_secs(3600);
-/// In the origin of such costs.
-const BUSY: &str = "while it was busy";
+/// Where nothing could be trusted, it is measured again after this time.
+const SECOND_TRY: Duration = Duration::from_secs(60);
+/// In the origin of the default costs that stand meanwhile.
+const DOUBTFUL: &str = "default ones";
 
 /// The directory of Tern's cache: in $XDG_CACHE_HOME, else in ~/.cache. `None` if neither is
 /// known.
@@ -55,14 +55,14 @@ pub fn write(file: &Path, costs: &Costs) -> io::Result<()> {
     written
 }
 
-/// Whether the file's costs can be used: they are sound, and were not measured on a busy machine
-/// long ago.
+/// Whether the file's costs can be used: they are sound, and were measured, or could not be a moment
+/// ago.
 fn is_good(file: &Path) -> bool {
     let Ok(costs) = read(file) else {
         return false;
     };
     let age = || file.metadata().ok()?.modified().ok()?.elapsed().ok();
-    !costs.origin.contains(BUSY) || age().is_none_or(|age| age < SECOND_TRY)
+    !costs.origin.contains(DOUBTFUL) || age().is_none_or(|age| age < SECOND_TRY)
 }
 
 /// Measures as [`calibrate`] does, and says in the result what was measured.
@@ -73,12 +73,24 @@ pub fn measure(
     rounds: u32,
 ) -> Result<Calibration, String> {
     let mut calibration = calibrate(cores, budget, rounds)?;
-    let when = match calibration.busy {
-        true => BUSY,
-        false => "while it was quiet",
+    let doubt = match calibration.busy {
+        true => Some("the machine was busy"),
+        false if !is_plausible(&calibration.costs) => Some("the cores were further apart than it says"),
+        false => None,
     };
-    calibration.costs.origin = format!("measured {when}: {machine}");
+    calibration.costs.origin = format!("measured: {machine}");
+    if let Some(doubt) = doubt {
+        calibration.costs = Costs::default();
+        calibration.costs.origin = format!("{DOUBTFUL}, since {doubt} when it was measured: {machine}");
+    }
     Ok(calibration)
+}
+
+/// Whether two cores that are said to share a cache did. The cores of a virtual machine move; while
+/// they are far apart, two that pass on lines take many times as long as one that only reads.
+fn is_plausible(costs: &Costs) -> bool {
+    let at = |mover| costs.pace(Placement::Cache).at(mover, Warmth::Warm, 256 << 10);
+    at(Mover::Pipe) < 5.0 * at(Mover::Mapped)
 }
 
 /// For mpiexec: the file with the costs for a job on these cores, measured now if that was not

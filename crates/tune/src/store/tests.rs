@@ -108,19 +108,28 @@ fn a_known_machine_is_not_measured() {
 }
 
 #[test]
-fn what_a_busy_machine_gave_is_used_for_an_hour() {
+fn where_nothing_could_be_trusted_the_defaults_stand_for_a_moment() {
     let scratch = Scratch::new("busy");
     let file = scratch.0.join("costs");
-    write(&file, &named(&format!("measured {BUSY}: x"))).unwrap();
+    write(&file, &named(&format!("{DOUBTFUL}, since: x"))).unwrap();
     assert!(is_good(&file));
     let opened = std::fs::File::options().write(true).open(&file).unwrap();
     let long_ago = std::time::SystemTime::now() - SECOND_TRY * 2;
     opened.set_modified(long_ago).unwrap();
     assert!(!is_good(&file));
-    write(&file, &named("measured while it was quiet: x")).unwrap();
+    write(&file, &named("measured: x")).unwrap();
     let opened = std::fs::File::options().write(true).open(&file).unwrap();
     opened.set_modified(long_ago).unwrap();
     assert!(is_good(&file));
+}
+
+#[test]
+fn a_pipe_far_slower_than_a_copy_is_not_believed() {
+    assert!(is_plausible(&Costs::default()));
+    let mut far = Costs::default();
+    let curve = &mut far.paces[Placement::Cache as usize].movers[Mover::Pipe as usize][Warmth::Warm as usize];
+    *curve = crate::Curve::new(vec![(1, 1.0), (256 << 10, 110_000.0)]).unwrap();
+    assert!(!is_plausible(&far));
 }
 
 #[test]
