@@ -8,10 +8,12 @@ use rustix::mm::{MapFlags, ProtFlags};
 use super::promotion::PROMOTED;
 use super::{LARGEST, MOVERS, SIZES};
 
-/// Cells of the ring.
-pub(super) const CELLS: usize = 8;
-/// Bytes of a part in it.
-pub(super) const PART: usize = 32 << 10;
+/// Bytes of a part of a piped message.
+pub(super) const PART: usize = 8 << 10;
+/// Blocks for parts: enough for any message.
+pub(super) const BLOCKS: usize = LARGEST / PART;
+/// From block to block.
+const STRIDE: usize = PART + 512;
 
 /// Bytes of a cache line, or less.
 pub(super) const LINE: usize = 64;
@@ -43,10 +45,8 @@ pub(super) struct Words {
     pub sender: [AtomicU64; 2],
     /// Where the receiver's private buffer is, and its process number.
     pub receiver: [AtomicU64; 2],
-    /// How many parts were put into each cell of the ring.
-    pub filled: [Line; CELLS],
-    /// How many parts were taken.
-    pub taken: Line,
+    /// Says which part is in each block.
+    pub filled: [Line; BLOCKS],
     /// Nanoseconds as the bits of a float; 0 for what was not measured.
     moves: [[[AtomicU64; SIZES.len()]; 2]; MOVERS.len()],
     packet: AtomicU64,
@@ -63,7 +63,7 @@ pub(super) struct Words {
 #[repr(C, align(4096))]
 struct Layout {
     words: Words,
-    ring: [u8; CELLS * PART],
+    blocks: [u8; BLOCKS * STRIDE],
     source: [u8; LARGEST],
     target: [u8; LARGEST],
 }
@@ -140,9 +140,17 @@ impl Arena {
         unsafe { &(*self.0).words }
     }
 
-    /// `CELLS` parts of `PART` bytes.
-    pub fn ring(&self) -> *mut u8 {
-        self.0.wrapping_byte_add(offset_of!(Layout, ring)).cast()
+    /// The block of a part: `PART` bytes.
+    pub fn block(&self, part: usize) -> *mut u8 {
+        assert!(part < BLOCKS, "no block {part}");
+        self.0.wrapping_byte_add(offset_of!(Layout, blocks) + part * STRIDE).cast()
+    }
+
+    /// Calls `look` with each line of the blocks of a message.
+    pub fn each_line(&self, size: usize, look: impl Fn(*mut u8)) {
+        for at in (0..size).step_by(LINE) {
+            look(self.block(at / PART).wrapping_add(at % PART));
+        }
     }
 
     /// The sender's shared buffer.

@@ -1,9 +1,9 @@
 //! The measuring process that receives, and takes the times.
 
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Instant;
 
-use super::arena::{CELLS, LINE, PART};
+use super::arena::{LINE, PART};
 use super::promotion;
 use super::roles::{
     CHUNK, Experiment, KERNEL_CHUNK, Process, clock_cost, copy, experiments, flush, io, pin,
@@ -75,6 +75,8 @@ fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Optio
             unsafe { target.add(at).read_volatile() };
         }
     }
+    // As adi does with a long message whose first part was slow.
+    let streams = experiment.warmth == Warmth::Cold && size >= 64 << 10;
     own.together(1);
     let words = arena.words();
     if words.stop.0.load(Relaxed) != 0 {
@@ -118,24 +120,23 @@ fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Optio
         }
         Mover::Eager | Mover::Pipe => {
             for (part, at) in (0..size).step_by(PART).enumerate() {
-                let cell = part % CELLS;
                 // Acquire: pairs with the release in `send`.
-                own.until(|| words.filled[cell].0.load(Acquire) == own.turn(part + 1));
-                // SAFETY: inside the cell and the buffer.
-                unsafe {
-                    take(
-                        arena.ring().add(cell * PART),
-                        target.add(at),
-                        PART.min(size - at),
-                    )
-                };
-                // Release: pairs with the acquire in `send`.
-                words.taken.0.store(own.turn(part + 1), Release);
+                own.until(|| words.filled[part].0.load(Acquire) == own.turn(part + 1));
+                let len = PART.min(size - at);
+                // SAFETY: inside the block and the buffer.
+                unsafe { take(arena.block(part), target.add(at), len, streams && at > 0) };
             }
             true
         }
     };
     let took = begin.elapsed().as_nanos() as f64;
+    if let Mover::Eager | Mover::Pipe = experiment.mover {
+        // As one who answers: the blocks of the pipe go to and fro.
+        arena.each_line(size, |line| {
+            // SAFETY: inside a block, which nobody reads now.
+            unsafe { line.write_volatile(0) };
+        });
+    }
     own.together(1);
     moved.then_some(took)
 }

@@ -236,13 +236,14 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     unsafe { copy::copy(to, from, len, copy::Source::Any, copy::Target::Soon) };
 }
 
-/// Copies out of the ring.
+/// Copies out of a block.
 ///
 /// # Safety
 /// As for [`copy`].
-pub(super) unsafe fn take(from: *const u8, to: *mut u8, len: usize) {
+pub(super) unsafe fn take(from: *const u8, to: *mut u8, len: usize, streams: bool) {
+    let target = if streams { copy::Target::Later } else { copy::Target::Soon };
     // SAFETY: by contract.
-    unsafe { copy::copy(to, from, len, copy::Source::Peer, copy::Target::Soon) };
+    unsafe { copy::copy(to, from, len, copy::Source::Any, target) };
 }
 
 /// Whether [`flush`] does anything.

@@ -1,8 +1,8 @@
 //! The measuring process that sends.
 
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::arena::{CELLS, PART};
+use super::arena::PART;
 use super::roles::{CHUNK, Experiment, KERNEL_CHUNK, Process, copy, experiments, flush, io, times};
 use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
@@ -48,6 +48,13 @@ fn send(own: &mut Process<'_>, experiment: &Experiment, fill: u8) {
     if experiment.warmth == Warmth::Cold {
         flush(source, size);
     }
+    if let Mover::Eager | Mover::Pipe = experiment.mover {
+        // The receiver has answered in the blocks.
+        arena.each_line(size, |line| {
+            // SAFETY: inside a block, which nobody writes to now.
+            unsafe { line.read_volatile() };
+        });
+    }
     let words = arena.words();
     words.claim.0.store(0, Relaxed);
     own.together(0);
@@ -80,21 +87,12 @@ fn send(own: &mut Process<'_>, experiment: &Experiment, fill: u8) {
             words.done.0.store(own.step, Release);
         }
         Mover::Eager | Mover::Pipe => {
-            let taken = || words.taken.0.load(Acquire).saturating_sub(own.turn(0));
             for (part, at) in (0..size).step_by(PART).enumerate() {
-                let cell = part % CELLS;
-                // Acquire (`taken`): pairs with the release in `receive`; the cell is free again.
-                own.until(|| part < CELLS + taken() as usize);
-                // SAFETY: inside the buffer and the cell.
-                unsafe {
-                    copy(
-                        source.add(at),
-                        arena.ring().add(cell * PART),
-                        PART.min(size - at),
-                    )
-                };
+                let len = PART.min(size - at);
+                // SAFETY: inside the buffer and the block.
+                unsafe { copy(source.add(at), arena.block(part), len) };
                 // Release: pairs with the acquire in `receive`.
-                words.filled[cell].0.store(own.turn(part + 1), Release);
+                words.filled[part].0.store(own.turn(part + 1), Release);
             }
         }
         Mover::Mapped | Mover::Cma => {}
