@@ -10,7 +10,7 @@ use crate::ops::{Kernel3, Op, kernel3};
 use crate::peers::Peers;
 use std::cell::Cell;
 use tern_adi::{Adi, Proc};
-use tern_mcm::LineArea;
+use tern_mcm::{DEPTH, LineArea};
 use std::rc::Rc;
 
 /// The lines of one communicator.
@@ -21,12 +21,12 @@ pub struct Lines {
     me: usize,
     /// The last turn taken.
     turn: Cell<u64>,
-    /// The turn before the first.
-    base: u64,
-    /// The label of the last turn.
-    last: Cell<u64>,
+    /// The labels of the last turns, by turn modulo their number.
+    labels: [Cell<u64>; DEPTH as usize],
     /// A turn that all peers are known to have reached.
     reached: Cell<u64>,
+    /// The last turn whose labels were compared with those of all peers.
+    compared: Cell<u64>,
 }
 
 /// What an operation is, as every member sees it.
@@ -69,7 +69,7 @@ const STAMP: u64 = 0xf0;
 
 /// `label` as it is published in `turn`.
 fn stamped(label: u64, turn: u64) -> u64 {
-    label | (turn >> 1) << 4 & STAMP
+    label | (turn / DEPTH) << 4 & STAMP
 }
 
 fn compare(rank: usize, own: u64, theirs: u64) -> Done {
@@ -104,9 +104,9 @@ impl Lines {
             procs: peers.procs.clone(),
             me: peers.rank as usize,
             turn: Cell::new(base),
-            base,
-            last: Cell::new(0),
+            labels: Default::default(),
             reached: Cell::new(base),
+            compared: Cell::new(base),
         })
     }
 
@@ -126,13 +126,19 @@ impl Lines {
 
     /// Publishes a turn without payload.
     fn publish(&self, turn: u64, label: u64) {
-        self.last.set(label);
+        self.own(turn).set(label);
         self.areas[self.me].publish(turn, stamped(label, turn));
     }
 
+    /// The label that this process had in `turn`, one of the last.
+    #[inline]
+    fn own(&self, turn: u64) -> &Cell<u64> {
+        &self.labels[(turn % DEPTH) as usize]
+    }
+
     /// Publishes a turn with a payload, once all peers are done with the one it overwrites. Fails
-    /// when a peer took the turn before for something else: two roots of a broadcast, say, which
-    /// do not wait for anybody, find out here.
+    /// when a peer took an earlier turn for something else: two roots of a broadcast, say, which
+    /// do not wait for anybody, find out here or in the next operation that waits for all.
     #[inline]
     fn publish_with(
         &self,
@@ -143,28 +149,35 @@ impl Lines {
         write: impl FnOnce(&mut [u8]),
     ) -> Done {
         let mut agreed = Ok(());
-        if turn - 1 > self.reached.get() {
-            agreed = self.await_passed(adi, turn - 1);
+        if LineArea::free_after(turn, len) > self.reached.get() {
+            agreed = self.await_free(adi, turn, len);
         }
-        self.last.set(label);
+        self.own(turn).set(label);
         self.areas[self.me].publish_with(turn, stamped(label, turn), len, write);
         agreed
     }
 
-    fn await_passed(&self, adi: &Adi, turn: u64) -> Done {
-        let mut agreed = Ok(());
-        if turn > self.base {
-            let mut rank = 0;
-            self.wait(adi, &mut || {
-                while rank < self.areas.len() && (rank == self.me || self.areas[rank].passed(turn)) {
-                    rank += 1;
-                }
-                rank == self.areas.len()
-            });
-            agreed = self.check_below(self.areas.len(), turn, self.last.get());
-        }
-        self.reached.set(turn);
-        agreed
+    /// Waits until a payload of `len` bytes may be published in `turn`; for a while more than that,
+    /// so that the next turns need not look: what the peers write is slow to read.
+    #[cold]
+    fn await_free(&self, adi: &Adi, turn: u64, len: usize) -> Done {
+        let free = LineArea::free_after(turn, len).max(turn.saturating_sub(DEPTH / 2));
+        let mut rank = 0;
+        self.wait(adi, &mut || {
+            while rank < self.areas.len() && (rank == self.me || self.areas[rank].reached(free)) {
+                rank += 1;
+            }
+            rank == self.areas.len()
+        });
+        self.reached.set(free);
+        self.compare_since(free)
+    }
+
+    /// Compares the labels of all peers, which have reached `turn`, up to there.
+    fn compare_since(&self, turn: u64) -> Done {
+        let first = (self.compared.get() + 1).max((turn + 1).saturating_sub(DEPTH / 2));
+        self.compared.set(turn.max(self.compared.get()));
+        (first..=turn).try_for_each(|turn| self.check_below(self.areas.len(), turn, self.own(turn).get()))
     }
 
     /// Whether the members below `end`, which have reached `turn`, took it for the same.
@@ -208,9 +221,19 @@ impl Lines {
     #[inline]
     fn await_all(&self, adi: &Adi, turn: u64, label: u64) -> Done {
         let result = self.await_below(adi, self.areas.len(), turn, label);
-        self.reached.set(turn);
         self.ring_all(adi);
+        self.reached.set(turn);
+        self.compared.set(turn);
         result
+    }
+
+    /// [`Lines::await_all`] by one who has given a payload. If it did not wait for all in the turn
+    /// before, it learns now whether all took that for the same.
+    #[inline]
+    fn await_givers(&self, adi: &Adi, turn: u64, label: u64) -> Done {
+        let before = (self.compared.get() + 1 < turn).then_some(turn - 1);
+        self.await_all(adi, turn, label)?;
+        before.map_or(Ok(()), |turn| self.check_below(self.areas.len(), turn, self.own(turn).get()))
     }
 
     #[inline]
@@ -335,7 +358,7 @@ impl Lines {
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Allgather, 0, len));
         self.publish_with(adi, turn, label, len, send)?;
-        self.await_all(adi, turn, label)?;
+        self.await_givers(adi, turn, label)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
             take(rank, unsafe { self.payload(rank, turn, len) });
@@ -354,7 +377,7 @@ impl Lines {
         let (turn, label) = (self.next(), label(Kind::Alltoall, 0, len));
         let total = len * self.size();
         self.publish_with(adi, turn, label, total, send)?;
-        self.await_all(adi, turn, label)?;
+        self.await_givers(adi, turn, label)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
             let all = unsafe { self.payload(rank, turn, total) };
@@ -397,7 +420,7 @@ impl Lines {
             self.ring_all(adi);
             return Ok(());
         }
-        self.await_all(adi, turn, label)?;
+        self.await_givers(adi, turn, label)?;
         // SAFETY: all have reached the turn; `out` by the caller's promise.
         unsafe { self.combine(turn, vector.bytes, 0, self.size(), vector, out) };
         Ok(())
@@ -445,7 +468,7 @@ impl Lines {
         let turn = self.next();
         // SAFETY: the caller's promise.
         self.publish_with(adi, turn, label, elements * size, |to| unsafe { copy_in(input, to) })?;
-        self.await_all(adi, turn, label)?;
+        self.await_givers(adi, turn, label)?;
         let (begin, len) = share(self.me);
         let mine = out.wrapping_add(begin);
         let own = Vector { kernel: vector.kernel, elements: len / size, bytes: len };
@@ -454,7 +477,7 @@ impl Lines {
         let turn = self.next();
         // SAFETY: `mine` holds `len` bytes.
         self.publish_with(adi, turn, label, len, |to| unsafe { copy_in(mine, to) })?;
-        self.await_all(adi, turn, label)?;
+        self.await_givers(adi, turn, label)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             let (begin, len) = share(rank);
             // SAFETY: reached, and this process publishes nothing meanwhile; the share lies inside
@@ -494,7 +517,7 @@ impl Lines {
         let total = vector.bytes * self.size();
         // SAFETY: the caller's promise.
         self.publish_with(adi, turn, label, total, |to| unsafe { copy_in(input, to) })?;
-        self.await_all(adi, turn, label)?;
+        self.await_givers(adi, turn, label)?;
         // SAFETY: all have reached the turn.
         unsafe { self.combine(turn, total, self.me * vector.bytes, self.size(), vector, out) };
         Ok(())

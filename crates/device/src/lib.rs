@@ -9,7 +9,7 @@ pub mod conformance;
 mod direct;
 mod lines;
 pub use direct::{Delivery, Direct, Key, Memory, Outgoing};
-pub use lines::LineArea;
+pub use lines::{DEPTH, LineArea};
 
 /// What travels in front of a payload: opaque to devices.
 pub type Header = [u64; 4];

@@ -1,10 +1,12 @@
 //! Control lines: memory of one process in which it tells its group what turn it has reached, with
 //! a short payload in the same cache lines.
 //!
-//! A group's collective operations are numbered: turn 1, 2, 3 … The owner publishes each turn
-//! in one of two cells, by the turn's parity. A peer that waits for turn `t` waits for the
-//! number in cell `t mod 2` to reach `t`, and then may read the payload until it publishes turn
-//! `t + 1` itself: the owner overwrites a payload only when every peer has got that far.
+//! A group's collective operations are numbered: turn 1, 2, 3 … The owner publishes every turn, in
+//! order, each in the next of a ring of cells. A peer that waits for turn `t` waits for the number in
+//! the cell of `t` to reach `t`, and then may read the payload until it publishes turn `t + 1` itself.
+//! So a short payload may be written when every peer has published the turn after the one that was
+//! in its cell before ([`LineArea::free_after`]): a root can be as many turns ahead of its group as
+//! there are cells. Long payloads lie in two buffers, used in turn.
 
 use std::slice;
 
@@ -15,10 +17,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Payload bytes in the cell itself, of which the first 48 share the turn's cache line.
 const INLINE: usize = 112;
+/// Cells of an area. The model checker tries few.
+pub const DEPTH: u64 = if cfg!(loom) { 4 } else { 16 };
 /// Where the payload buffers begin.
 const BUFFERS: usize = 4096;
 
-/// One of the two cells.
+/// The cell of a turn.
 #[repr(C, align(128))]
 struct Cell {
     turn: AtomicU64,
@@ -49,8 +53,8 @@ impl LineArea {
     }
 
     fn cell(&self, turn: u64) -> *mut Cell {
-        // SAFETY: the first page holds the two cells.
-        unsafe { self.base.cast::<Cell>().add(turn as usize & 1) }
+        // SAFETY: the first page holds all cells.
+        unsafe { self.base.cast::<Cell>().add((turn % DEPTH) as usize) }
     }
 
     fn turn(&self, of: u64) -> &AtomicU64 {
@@ -69,6 +73,14 @@ impl LineArea {
         }
     }
 
+    /// The turn that every peer must have published before the owner may publish `turn` with `len`
+    /// bytes of payload.
+    #[inline]
+    pub fn free_after(turn: u64, len: usize) -> u64 {
+        let turns = if len <= INLINE { DEPTH } else { 2 };
+        (turn + 1).saturating_sub(turns)
+    }
+
     /// Publishes a turn without payload. Only the owner does.
     #[inline]
     pub fn publish(&self, turn: u64, label: u64) {
@@ -80,33 +92,28 @@ impl LineArea {
     }
 
     /// Publishes a turn with `len` bytes that `write` fills. Only the owner does, when every peer
-    /// has reached `turn - 1`.
+    /// has published what [`LineArea::free_after`] says.
     #[inline]
     pub fn publish_with(&self, turn: u64, label: u64, len: usize, write: impl FnOnce(&mut [u8])) {
-        // SAFETY: inside the area; no peer reads it now, since all have reached `turn - 1` and so
-        // are done with `turn - 2`, the last one in this cell.
+        // SAFETY: inside the area; no peer reads it now, since all have published a turn after the
+        // last one that had its payload there.
         write(unsafe { slice::from_raw_parts_mut(self.payload(turn, len), len) });
         self.publish(turn, label);
     }
 
-    /// True when the owner has published `turn`, or a later one in the same cell.
+    /// True when the owner has published `turn`, whether or not it has gone on since.
     #[inline]
     pub fn reached(&self, turn: u64) -> bool {
         // Acquire: pairs with the release in `publish`.
         self.turn(turn).load(Ordering::Acquire) >= turn
     }
 
-    /// The label of `turn`, once it is reached and while the owner has not gone two turns on.
+    /// The label of `turn`, once it is reached; that of a later one in the same cell when the owner
+    /// has gone on so far.
     #[inline]
     pub fn label(&self, turn: u64) -> u64 {
         // SAFETY: mapped (contract of `new`).
         unsafe { &(*self.cell(turn)).label }.load(Ordering::Relaxed)
-    }
-
-    /// True when the owner has published `turn` or any later one.
-    #[inline]
-    pub fn passed(&self, turn: u64) -> bool {
-        self.reached(turn) || self.reached(turn + 1)
     }
 
     /// The payload of `turn`, of which the owner has published `len` bytes or more.
@@ -121,6 +128,8 @@ impl LineArea {
         unsafe { slice::from_raw_parts(self.payload(turn, len), len) }
     }
 }
+
+const _: () = assert!(DEPTH as usize * size_of::<Cell>() <= BUFFERS);
 
 #[cfg(all(test, loom))]
 mod model;

@@ -4,7 +4,7 @@ pub mod lock;
 mod wait;
 
 pub use tern_device::{
-    Delivery, Direct, Gather, Header, Key, LineArea, Memory, Outgoing, Payload, Sink, copy_short,
+    DEPTH, Delivery, Direct, Gather, Header, Key, LineArea, Memory, Outgoing, Payload, Sink, copy_short,
 };
 pub use wait::{Patience, Step};
 
