@@ -77,6 +77,9 @@ else
     skip "/dev/shm of 64 KiB" "this user may not make a mount namespace"
 fi
 
+# Promotion takes memory, descriptors and address space: under these limits it is asked for always.
+export TERN_PROMOTE=always
+
 # Of cgroups there are two versions.
 memory=$((48 << 20))
 if mkdir "/sys/fs/cgroup/memory/tern-limits-$$" 2> /dev/null; then

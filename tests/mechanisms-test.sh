@@ -48,7 +48,6 @@ for mechanism in pipe cma mapped; do
 done
 with TERN_PROMOTE=always
 with TERN_PROMOTE=always TERN_MECHANISM=mapped
-with TERN_PROMOTE=off
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
