@@ -1,12 +1,11 @@
 #!/bin/sh
-# Programs that send much, with each mechanism forced and with absurd costs: what Tern takes its costs
-# to be may change how fast it is, never what it does.
+# Programs that send much, with absurd costs: what Tern takes its costs to be may change how fast it
+# is, never what it does. (mechanisms-test.sh forces the mechanisms.)
 # Usage: tests/choices-test.sh PREFIX
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-all="p2p_order p2p_traffic p2p_large p2p_modes p2p_probe p2p_cancel p2p_sendrecv coll_types"
 some="p2p_order p2p_traffic p2p_modes p2p_cancel"
 costs=$(mktemp -d)
 trap 'rm -rf "$costs"' EXIT
@@ -42,10 +41,6 @@ with() {
     shift 2
     env "$setting" "$here/run.sh" "$prefix" "$@" || failed=1
 }
-for mechanism in pipe cma mapped; do
-    # shellcheck disable=SC2086
-    with TERN_MECHANISM "$mechanism" $all
-done
 for file in "$costs"/*; do
     # shellcheck disable=SC2086
     with TERN_COSTS "$file" $some

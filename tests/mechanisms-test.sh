@@ -1,6 +1,7 @@
 #!/bin/sh
 # Which way bytes move may change how fast a program is, never what it computes: the C programs that
-# send messages run with each mechanism forced, with promotion always and never, and with absurd costs.
+# send messages run with each mechanism forced, and with promotion always. (choices-test.sh has absurd
+# costs.)
 # Usage: tests/mechanisms-test.sh PREFIX
 #   TERN_TEST_MECHANISMS=all   every C program, and mpi4py's suite at 2 ranks
 set -eu
