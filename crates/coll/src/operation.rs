@@ -275,9 +275,8 @@ impl Collectives {
 /// Runs a blocking collective. Returns what went wrong.
 pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Truncated> {
     let operation: Operation = Operation::new(peers, schedule);
+    adi.will_wait();
     operation.start();
-    if !operation.advance(adi) {
-        adi.wait_until(&mut || operation.advance(adi));
-    }
+    adi.wait_until(&mut || operation.advance(adi));
     operation.truncated().map_or(Ok(()), Err)
 }

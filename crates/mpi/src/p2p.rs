@@ -215,6 +215,7 @@ pub fn sendrecv(
     comm: Rc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
+    adi().will_wait();
     let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
     let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
     adi().wait_until(&mut || send.is_done() && receive.is_done());
@@ -246,6 +247,7 @@ pub fn sendrecv_replace(
     status: StatusOut,
 ) -> Result<()> {
     let mut copy = packed(buf, count, &datatype);
+    adi().will_wait();
     let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
     let send = send_bytes(&mut copy, dest, sendtag, &comm);
     adi().wait_until(&mut || send.is_done() && receive.is_done());

@@ -5,7 +5,7 @@ use crate::direct;
 use crate::reach::Reach;
 use crate::ring::blocks::{Blocks, Division};
 use crate::ring::{INLINE, Receiver, Sender};
-use crate::segment::{LARGE, AREA, AREAS, Geometry, MAX_PROCESSES, Segment};
+use crate::segment::{AREA, AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -346,7 +346,8 @@ impl Device for Shm {
     }
 
     fn set_waiting(&self, waiting: bool) {
-        self.segment.process(self.me).set_waiting(waiting);
+        let occupation = if waiting { Occupation::Waits } else { Occupation::Computes };
+        self.segment.process(self.me).set_occupation(occupation);
     }
 
     fn prepare_sleep(&self) -> u32 {

@@ -3,6 +3,7 @@
 use crate::board::{Board, Published, Stage, Word};
 use crate::device::Shm;
 use crate::fork;
+use crate::segment::Occupation;
 use crate::reach::Reach;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -270,21 +271,27 @@ impl Shm {
         found
     }
 
-    /// Whether `peer` has nothing to do but wait. One that has waited before may be about to.
-    fn is_waiting(&self, peer: u32) -> bool {
+    /// Whether `peer` has nothing to do but wait for a message of `size` bytes. One that has waited
+    /// before may be about to. One that copies a message of its own takes a short one in passing.
+    fn is_waiting(&self, peer: u32, size: u64) -> bool {
         let process = self.segment.process(peer);
         let looks = if self.direct.waits[peer as usize].get() { NEARLY } else { 1 };
         (0..looks).any(|look| {
             if look > 0 {
                 std::hint::spin_loop();
             }
-            process.is_waiting()
+            match process.occupation() {
+                Occupation::Waits => true,
+                Occupation::Copies => size <= self.eager() as u64,
+                Occupation::Computes => false,
+            }
         })
     }
 
     /// After a copy: notes whether `peer` waits now.
     fn learn(&self, peer: u32) {
-        self.direct.waits[peer as usize].set(self.segment.process(peer).is_waiting());
+        let occupation = self.segment.process(peer).occupation();
+        self.direct.waits[peer as usize].set(occupation != Occupation::Computes);
     }
 
     /// What is known of a message when it is decided how it goes.
@@ -298,7 +305,7 @@ impl Shm {
         Situation {
             size,
             stage,
-            other_waits: self.is_waiting(peer),
+            other_waits: self.is_waiting(peer, size),
             source_shared: known && source.place != 0,
             // A sender that has asked to send does not know where its message goes.
             target_shared: known && published && target.place != 0,
@@ -456,7 +463,13 @@ impl Direct for Shm {
         if way == Way::Stream || !board.claim(slot, word) {
             return Delivery::Stream;
         }
+        let own = self.segment.process(self.me);
+        let before = own.occupation();
+        if before == Occupation::Computes {
+            own.set_occupation(Occupation::Copies);
+        }
         let delivery = self.fill(way, peer, slot, word, message);
+        own.set_occupation(before);
         self.learn(peer);
         let packets = || {
             board.send_packets(slot, word);

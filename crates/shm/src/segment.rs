@@ -39,11 +39,23 @@ pub struct Process {
     pub bell: Bell,
     /// One bit per peer that has ever sent here.
     pub contacts: [AtomicU64; MAX_PROCESSES as usize / 64],
-    /// 1 while the process waits inside the library. On a line that only long messages look at.
-    waiting: AtomicU32,
+    /// What the process is doing, as an [`Occupation`]. On a line that only long messages look at.
+    occupation: AtomicU32,
     /// Process number; beside it the address and the number of its beacon, 0 before it has come.
     pid: AtomicU32,
     beacon: [AtomicU64; 2],
+}
+
+/// What a process is doing, as far as its peers are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Occupation {
+    /// It is not in the library, or only for a moment.
+    Computes = 0,
+    /// It waits in the library.
+    Waits = 1,
+    /// It copies a message of its own.
+    Copies = 2,
 }
 
 impl Process {
@@ -64,11 +76,15 @@ impl Process {
     }
 
     // Relaxed, both: a hint for the choice of who copies; nothing depends on it.
-    pub fn set_waiting(&self, waiting: bool) {
-        self.waiting.store(waiting as u32, Ordering::Relaxed);
+    pub fn set_occupation(&self, occupation: Occupation) {
+        self.occupation.store(occupation as u32, Ordering::Relaxed);
     }
-    pub fn is_waiting(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) != 0
+    pub fn occupation(&self) -> Occupation {
+        match self.occupation.load(Ordering::Relaxed) {
+            1 => Occupation::Waits,
+            2 => Occupation::Copies,
+            _ => Occupation::Computes,
+        }
     }
 }
 
