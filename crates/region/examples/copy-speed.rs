@@ -5,7 +5,8 @@
 //! Two processes, each on a core of its own, send a message to and fro; GB/s is its size by half
 //! the round trip. `in cache` every message uses the same buffers, `off` (cache) each lies
 //! elsewhere in 128 MiB; with `exchange` both send and then both receive (`pipe` alone, with room for
-//! a message), and the bytes of both count; receive buffers begin `skew` bytes after the start of a cache line. A variant
+//! a message), and the bytes of both count; with `answer` a message returns in the cells in which the
+//! other came, which then must have room for one; receive buffers begin `skew` bytes after the start of a cache line. A variant
 //! is `WAY:LOOP:LOOP:CHUNK:CELLS:EXPECTED:GAP`, later fields may be missing:
 //!
 //! - `pipe`: the sender copies chunks into cells of shared memory (first loop), the receiver
@@ -384,13 +385,14 @@ fn main() {
     let mut sizes = vec![4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
     let mut variants = Vec::new();
     let mut off_cache = false;
-    let (mut rounds, mut skew, mut exchange) = (9, 0, false);
+    let (mut rounds, mut skew, mut exchange, mut answer) = (9, 0, false, false);
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("sizes", list)) => sizes = list.split(',').map(bytes).collect(),
             Some(("rounds", n)) => rounds = n.parse().expect("a number"),
             Some(("skew", n)) => skew = bytes(n),
             _ if argument == "exchange" => exchange = true,
+            _ if argument == "answer" => answer = true,
             _ if argument == "off" => off_cache = true,
             _ => variants.push(variant(&argument)),
         }
@@ -409,7 +411,7 @@ fn main() {
         other: 0,
         // SAFETY: zeros are valid, and the mapping stays.
         control: unsafe { &*control },
-        cells: [shared(AREA), shared(AREA)],
+        cells: if answer { [shared(AREA); 2] } else { [shared(AREA), shared(AREA)] },
         send: [pools[0], pools[1]],
         receive: [pools[2], pools[3]],
         sent: 0,

@@ -2,11 +2,13 @@
 //!
 //! [`copy`] differs from the C library's routine in two cases only:
 //!
-//! - **The source is shared memory that another core fills again and again** ([`Source::Peer`]): a
-//!   store to a line that another core holds is slow, on AMD's Zen some 8 ns a line however many
-//!   are under way, and neither prefetching for writing nor wider stores help. A line that its
-//!   reader has written back to memory (CLWB) is free of that. Two copies through shared cells:
-//!   25 GB/s instead of 8, or 15 where source and target lie differently in their cache lines.
+//! - **The source is shared memory that another core fills again and again** ([`Source::Peer`]): to
+//!   write to a line that one has written before and another core has read since is slow, on AMD's
+//!   Zen some 8 ns a line however many are under way, and neither prefetching for writing nor wider
+//!   stores help. A line that its reader has written back to memory (CLWB) is free of that. Two
+//!   copies through the same few cells: 25 GB/s instead of 8, or 15 where source and target lie
+//!   differently in their cache lines. It costs memory bandwidth; where there is room for more
+//!   cells, or where they go to and fro, it is better left out.
 //! - **The target is not used soon** ([`Target::Later`]): streaming stores do not read the target's
 //!   lines first, and leave the caches to others. Off cache one copy reaches 18 GB/s instead of 11;
 //!   in cache it is the other way round by two to one.
@@ -24,7 +26,7 @@ pub use kernel::{Kernel, kernels};
 
 use std::ptr;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is known of the memory that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,26 +76,6 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize, source: Source, tar
     };
     // SAFETY: the same contract; the loops are those of this processor.
     unsafe { run(to, from, len) };
-}
-
-/// Bytes of a long copy that show how fast its target is.
-const FIRST: usize = 16 << 10;
-
-/// Copies a long message at once, and finds out about its target by the way.
-///
-/// # Safety
-/// As for [`ptr::copy_nonoverlapping`].
-pub unsafe fn copy_long(to: *mut u8, from: *const u8, len: usize, source: Source) {
-    let first = FIRST.min(len);
-    let start = Instant::now();
-    // SAFETY: the same contract, for two parts of the whole.
-    unsafe {
-        copy(to, from, first, source, Target::Soon);
-        if first < len {
-            let target = Target::judge(first, start.elapsed());
-            copy(to.add(first), from.add(first), len - first, source, target);
-        }
-    }
 }
 
 /// After `len` bytes at `from` have been read otherwise than by [`copy`]: what it does for this

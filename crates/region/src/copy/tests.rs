@@ -66,8 +66,6 @@ fn routines() -> Vec<Kernel> {
     add("copy peer later", |to, from, len| unsafe {
         copy(to, from, len, Peer, Later)
     });
-    // SAFETY: the same.
-    add("copy long", |to, from, len| unsafe { copy_long(to, from, len, Any) });
     all
 }
 
