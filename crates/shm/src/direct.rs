@@ -181,10 +181,6 @@ impl Shm {
         let Pending { peer, slot, ref source, .. } = *message;
         let board = self.segment.board(peer, self.me);
         let target = board.target(slot);
-        let len = source.len.min(target.len);
-        if board.slot(slot).is_claimed(len.div_ceil(chunk(len)) as u32) {
-            return false;
-        }
         let Some(to) = self.direct.reach.view(&target) else { return false };
         self.copy_chunks(board, slot, false, &target, to, source, source.address as *const u8)
     }
@@ -238,6 +234,10 @@ impl Shm {
         let chunks = len.div_ceil(chunk_len) as u32;
         let shared = board.slot(slot);
         let mut finished = false;
+        // A look first: a side that looks again and again must not count the claims up for ever.
+        if shared.is_claimed(chunks) {
+            return false;
+        }
         while let Some(chunk) = shared.claim(back, chunks) {
             let skip = chunk as u64 * chunk_len;
             // SAFETY: both sides have declared their memory for this transfer, which is not over
