@@ -28,7 +28,11 @@ pub enum Stage {
     Packets = 5,
 }
 
-/// The word of a slot: stage, a few bits of the key, order.
+/// The message is as long as its receive has room for, so that the receiver need not look for its length
+/// on the sender's line.
+const FITS: u64 = 1 << 16;
+
+/// The word of a slot: stage, a few bits of the key, whether the message fits exactly, order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(u64);
 
@@ -50,6 +54,10 @@ impl Word {
 
     fn with(self, stage: Stage) -> Word {
         Word(self.0 & !0xff | stage as u64)
+    }
+
+    fn fits(self) -> bool {
+        self.0 & FITS != 0
     }
 
     fn mark(self) -> u8 {
@@ -79,6 +87,10 @@ impl SharedMemory {
         for (to, word) in self.0.iter().zip(words) {
             to.store(word, Ordering::Relaxed);
         }
+    }
+
+    fn len(&self) -> u64 {
+        self.0[1].load(Ordering::Relaxed)
     }
 
     fn load(&self) -> Memory {
@@ -314,19 +326,26 @@ impl Board {
 
     /// True while a slot that was claimed at `word` is copied by both.
     pub fn is_shared(&self, slot: u32, word: Word) -> bool {
-        self.word(slot) == word.with(Stage::Shared)
+        Word(self.word(slot).0 & !FITS) == word.with(Stage::Shared)
     }
 
-    /// The sender's side of a shared slot, and the length of its message.
-    pub fn source(&self, slot: u32) -> (Memory, u64) {
+    /// The sender's side of a shared slot.
+    pub fn source(&self, slot: u32) -> Memory {
+        self.slot(slot).source.load()
+    }
+
+    /// The length of the message that has filled a slot.
+    pub fn size(&self, slot: u32) -> u64 {
         let at = self.slot(slot);
-        (at.source.load(), at.size.load(Ordering::Relaxed))
+        if self.word(slot).fits() { at.target.len() } else { at.size.load(Ordering::Relaxed) }
     }
 
     fn set(&self, slot: u32, word: Word, stage: Stage, size: u64) {
-        self.slot(slot).size.store(size, Ordering::Relaxed);
+        let at = self.slot(slot);
+        at.size.store(size, Ordering::Relaxed);
+        let fits = if size == at.target.len() { FITS } else { 0 };
         // Release: pairs with the acquire in `word`.
-        self.words[slot as usize].store(word.with(stage).0, Ordering::Release);
+        self.words[slot as usize].store(word.with(stage).0 | fits, Ordering::Release);
     }
 
     fn swap(&self, slot: u32, from: Word, to: Stage) -> bool {

@@ -134,7 +134,7 @@ impl Shm {
                     _ => false,
                 };
                 if filled {
-                    let (receiver, size) = (board.receiver(slot), board.source(slot).1);
+                    let (receiver, size) = (board.receiver(slot), board.size(slot));
                     self.forget(peer, slot);
                     sink.delivered(receiver, size);
                     ended += 1;
@@ -205,7 +205,7 @@ impl Shm {
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
     fn help(&self, peer: u32, board: &Board, slot: u32) -> bool {
-        let (source, _) = board.source(slot);
+        let source = board.source(slot);
         let target = board.target(slot);
         // Without a view the sender does it alone.
         let Some(from) = self.direct.reach.view(&source) else { return false };

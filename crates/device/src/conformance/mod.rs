@@ -8,6 +8,7 @@
 //! All processes of a group live in one process here, mostly in one thread: that makes each
 //! step a deliberate one. A failed check panics and says what was expected.
 
+mod direct;
 mod flow;
 mod lines;
 mod packets;
@@ -15,6 +16,7 @@ mod pattern;
 mod sequence;
 mod sleep;
 
+pub use direct::*;
 pub use flow::*;
 pub use lines::*;
 pub use packets::*;
@@ -63,6 +65,12 @@ macro_rules! conformance_tests {
             lines_show_what_their_owner_publishes,
             lines_are_apart,
             lines_between_threads,
+            published_receives_are_filled,
+            long_messages_fill_short_receives,
+            strided_memory_is_filled_where_it_lies,
+            the_rules_of_publication_hold,
+            opaque_memory_goes_in_packets,
+            a_late_receiver_fetches,
             a_packet_wakes_a_sleeper,
             room_wakes_a_sleeper,
             a_ring_before_sleeping_counts,

@@ -54,6 +54,7 @@ fn a_receive_is_claimed_or_won_back_but_never_both() {
         assert_ne!(back, claimed);
         let stage = if claimed { Stage::Filled } else { Stage::Free };
         assert_eq!(board.word(slot).stage(), stage);
+        assert!(!claimed || board.size(slot) == 5);
     });
 }
 
@@ -142,7 +143,7 @@ fn shared_chunks_are_copied_once() {
         board.share(slot, word, &Memory { address: 5, ..Memory::opaque(3) }, 3);
         let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
         let work = move |back: bool, board: &Board, copies: &[AtomicU32; 3]| {
-            assert_eq!(board.source(slot).0.address, 5);
+            assert_eq!(board.source(slot).address, 5);
             let at = board.slot(slot);
             let mut finished = false;
             while let Some(chunk) = at.claim(back, 3) {

@@ -1,0 +1,188 @@
+//! Published receives and single copies. A device without them passes by saying so.
+
+use super::pattern::{bytes, check};
+use super::{Factory, MANY_POLLS, everybody};
+use crate::{Delivery, Device, Direct, Header, Key, Memory, Outgoing, Sink};
+
+const KEY: Key = Key { context: 3, source: 0, tag: 11 };
+
+/// What [`Direct`] has told.
+#[derive(Default)]
+struct Told {
+    delivered: Vec<(u32, u64)>,
+    sent: Vec<u32>,
+}
+
+impl Sink for Told {
+    fn packet(&mut self, _from: u32, _header: &Header, _payload: &[u8]) {
+        panic!("a packet that nobody has sent");
+    }
+    fn delivered(&mut self, receiver: u32, size: u64) {
+        self.delivered.push((receiver, size));
+    }
+    fn sent(&mut self, sender: u32) {
+        self.sent.push(sender);
+    }
+}
+
+/// A sender and a receiver, if their device publishes.
+fn pair(factory: Factory, check: impl FnOnce(&dyn Device, &dyn Device)) {
+    let everybody = everybody(factory, 2);
+    if everybody[0].direct().is_some() {
+        check(&*everybody[0], &*everybody[1]);
+    }
+}
+
+fn direct(device: &dyn Device) -> &dyn Direct {
+    device.direct().expect("it publishes")
+}
+
+/// Memory that both processes reach.
+fn shared(device: &dyn Device, len: usize) -> (&mut [u8], Memory) {
+    let at = direct(device).allocate(len).expect("shared memory");
+    // SAFETY: fresh memory of that length, which the device keeps until it goes.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(at, len) };
+    (bytes, direct(device).locate(Memory::dense(at, len), true))
+}
+
+fn publish(device: &dyn Device, target: &Memory, receiver: u32, seen: u32) -> u32 {
+    direct(device).publish(0, &KEY, target, receiver, seen).expect("room for a receive")
+}
+
+fn deliver(device: &dyn Device, source: &Memory, last: u32, waits: bool) -> Delivery {
+    direct(device).deliver(1, &KEY, last, &Outgoing { source, sender: 77, waits })
+}
+
+/// Polls at both ends until a receive is filled and its sender has been told; returns the receive.
+fn settle(sender: &dyn Device, receiver: &dyn Device, delivery: Delivery) -> (u32, u64) {
+    let (mut here, mut there) = (Told::default(), Told::default());
+    for _ in 0..MANY_POLLS {
+        sender.poll(&mut here);
+        receiver.poll(&mut there);
+        let is_sent = match delivery {
+            Delivery::Done => true,
+            Delivery::Pending => here.sent == [77],
+            other => panic!("{other:?} does not fill a receive"),
+        };
+        if is_sent && let [filled] = there.delivered[..] {
+            return filled;
+        }
+    }
+    panic!("a receive was claimed and never filled");
+}
+
+/// Shared memory is always filled directly, whatever the length and the state of the receiver.
+pub fn published_receives_are_filled(factory: Factory) {
+    pair(factory, |sender, receiver| {
+        for (number, len) in [8192, 16_384, 40_001, 65_536, 300_000].into_iter().enumerate() {
+            for waits in [false, true] {
+                let (out, source) = shared(sender, len);
+                let (into, target) = shared(receiver, len);
+                out.copy_from_slice(&bytes(number as u64, len));
+                receiver.set_waiting(waits);
+                publish(receiver, &target, 5, 0);
+                let delivery = deliver(sender, &source, 0, waits);
+                assert_eq!(settle(sender, receiver, delivery), (5, len as u64));
+                check(number as u64, into);
+                receiver.set_waiting(false);
+            }
+        }
+    });
+}
+
+/// A longer message fills what there is room for, and its length is told.
+pub fn long_messages_fill_short_receives(factory: Factory) {
+    pair(factory, |sender, receiver| {
+        let (out, source) = shared(sender, 50_000);
+        let (into, mut target) = shared(receiver, 20_000);
+        (target.len, target.block) = (15_000, 15_000);
+        out.copy_from_slice(&bytes(9, 50_000));
+        publish(receiver, &target, 6, 0);
+        let delivery = deliver(sender, &source, 0, true);
+        assert_eq!(settle(sender, receiver, delivery), (6, 50_000));
+        check(9, &into[..15_000]);
+        assert!(into[15_000..].iter().all(|byte| *byte == 0), "beyond the receive");
+    });
+}
+
+/// Blocks at a stride, at either end or both.
+pub fn strided_memory_is_filled_where_it_lies(factory: Factory) {
+    const BLOCK: usize = 96;
+    const COUNT: usize = 300;
+    pair(factory, |sender, receiver| {
+        for (out_stride, in_stride) in [(BLOCK, 3 * BLOCK), (2 * BLOCK, BLOCK), (2 * BLOCK, 5 * BLOCK)] {
+            let strided = |memory: Memory, stride: usize| {
+                let dense = stride == BLOCK;
+                let (len, stride) = ((BLOCK * COUNT) as u64, stride as i64);
+                Memory { len, block: if dense { len } else { BLOCK as u64 }, stride, ..memory }
+            };
+            let (out, source) = shared(sender, out_stride * COUNT);
+            let (into, target) = shared(receiver, in_stride * COUNT);
+            out.copy_from_slice(&bytes(4, out_stride * COUNT));
+            publish(receiver, &strided(target, in_stride), 8, 0);
+            let delivery = deliver(sender, &strided(source, out_stride), 0, true);
+            assert_eq!(settle(sender, receiver, delivery), (8, (BLOCK * COUNT) as u64));
+            for block in 0..COUNT {
+                let (at, of) = (block * in_stride, block * out_stride);
+                assert_eq!(into[at..at + BLOCK], out[of..of + BLOCK], "block {block}");
+                assert!(into[at + BLOCK..at + in_stride].iter().all(|byte| *byte == 0), "a gap");
+            }
+        }
+    });
+}
+
+/// The oldest receive of a key is filled first, one that was won back never, and none before the
+/// receiver has taken the stream as far as the sender asks.
+pub fn the_rules_of_publication_hold(factory: Factory) {
+    pair(factory, |sender, receiver| {
+        let (_, source) = shared(sender, 9000);
+        let (_, target) = shared(receiver, 9000);
+        assert_eq!(deliver(sender, &source, 0, true), Delivery::Stream, "nothing is published");
+        let first = publish(receiver, &target, 1, 7);
+        publish(receiver, &target, 2, 7);
+        publish(receiver, &target, 3, 7);
+        assert_eq!(deliver(sender, &source, 8, true), Delivery::Stream, "the stream was not taken");
+        direct(receiver).raise(0, 8);
+        assert!(direct(receiver).retract(0, first), "nobody has claimed it");
+        for expected in [2, 3] {
+            let delivery = deliver(sender, &source, 8, true);
+            assert_eq!(settle(sender, receiver, delivery), (expected, 9000));
+        }
+        assert_eq!(deliver(sender, &source, 8, true), Delivery::Stream, "all are filled");
+    });
+}
+
+/// Memory that only its owner knows goes in packets, and what is claimed for them can be given back.
+pub fn opaque_memory_goes_in_packets(factory: Factory) {
+    pair(factory, |sender, receiver| {
+        let slot = publish(receiver, &Memory::opaque(1 << 20), 4, 0);
+        match deliver(sender, &Memory::opaque(1 << 20), 0, true) {
+            Delivery::Stream => assert!(direct(receiver).retract(0, slot)),
+            Delivery::Packets { receiver: request, room } => {
+                assert_eq!((request, room), (4, 1 << 20));
+                assert!(!direct(receiver).retract(0, slot), "it is claimed");
+                direct(receiver).forget(0, slot);
+            }
+            other => panic!("{other:?} of memory that nobody knows"),
+        }
+        // The slot serves again.
+        let (_, target) = shared(receiver, 9000);
+        let (_, source) = shared(sender, 9000);
+        publish(receiver, &target, 5, 0);
+        let delivery = deliver(sender, &source, 0, true);
+        assert_eq!(settle(sender, receiver, delivery), (5, 9000));
+    });
+}
+
+/// What a receiver fetches from a sender that has asked to send.
+pub fn a_late_receiver_fetches(factory: Factory) {
+    pair(factory, |sender, receiver| {
+        let (out, source) = shared(sender, 100_000);
+        let (into, target) = shared(receiver, 100_000);
+        out.copy_from_slice(&bytes(2, 100_000));
+        if direct(receiver).pull(0, &source, &target) {
+            check(2, into);
+        }
+        assert!(!direct(receiver).pull(0, &Memory::opaque(100_000), &target), "nobody knows where it is");
+    });
+}
