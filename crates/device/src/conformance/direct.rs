@@ -38,9 +38,9 @@ fn direct(device: &dyn Device) -> &dyn Direct {
 }
 
 /// Memory that both processes reach.
-fn shared(device: &dyn Device, len: usize) -> (&mut [u8], Memory) {
+fn shared(device: &dyn Device, len: usize) -> (&'static mut [u8], Memory) {
     let at = direct(device).allocate(len).expect("shared memory");
-    // SAFETY: fresh memory of that length, which the device keeps until it goes.
+    // SAFETY: fresh memory of that length, which stays mapped: nobody frees it.
     let bytes = unsafe { std::slice::from_raw_parts_mut(at, len) };
     (bytes, direct(device).locate(Memory::dense(at, len), true))
 }
