@@ -103,6 +103,14 @@ impl Adi {
         Request(self.state.borrow_mut().receive(from, pattern, data))
     }
 
+    /// Starts a receive under a name, as [`Adi::irecv`] and [`Adi::name`] together.
+    #[inline]
+    pub fn irecv_named(&self, from: Proc, pattern: Pattern, data: Data, owner: Owner) -> Name {
+        let mut state = self.state.borrow_mut();
+        let request = state.receive(from, pattern, data);
+        state.name(request, owner)
+    }
+
     /// Receives and returns when the data is there; makes progress meanwhile. `from` is as for
     /// [`Adi::irecv`].
     ///

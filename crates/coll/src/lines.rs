@@ -200,6 +200,8 @@ impl Lines {
     #[inline]
     fn await_below(&self, adi: &Adi, end: usize, turn: u64, label: u64) -> Done {
         let mut rank = 0;
+        // Those that only give may be turns ahead.
+        self.areas.iter().take(end).for_each(|area| area.prefetch(turn + AHEAD));
         self.wait(adi, &mut || {
             while rank < end && (rank == self.me || self.areas[rank].reached(turn)) {
                 rank += 1;
@@ -238,6 +240,7 @@ impl Lines {
 
     #[inline]
     fn await_one(&self, adi: &Adi, rank: usize, turn: u64, label: u64) -> Done {
+        self.areas[rank].prefetch(turn + AHEAD);
         self.wait(adi, &mut || self.areas[rank].reached(turn));
         self.check(rank, turn, label)
     }
@@ -523,6 +526,9 @@ impl Lines {
         Ok(())
     }
 }
+
+/// Turns from the one that is waited for to the one whose cell is asked for early.
+const AHEAD: u64 = 2;
 
 /// Bytes of a long broadcast per turn: the readers copy one part while the root writes the next.
 const CHUNK: usize = 16 << 10;

@@ -14,7 +14,7 @@ use crate::enter::is_single;
 use crate::error::Result;
 use crate::objects::Comm;
 use crate::predefined::dense_size;
-use crate::request::{complete_handle, transfer_handle, transfer_outcome};
+use crate::request::{complete_handle, name_handle, transfer_handle, transfer_outcome};
 use crate::runtime::adi;
 use crate::{comm, p2p};
 use std::rc::Rc;
@@ -162,7 +162,6 @@ pub fn irecv(
     let data = dense(buf, count, datatype)?;
     let with_origin = |comm: &Rc<Comm>| Some((origin(comm, source, tag)?, comm.clone()));
     let ((from, pattern), comm) = comm::find(comm, with_origin)?;
-    let id = adi.irecv(from, pattern, data);
-    request.set(transfer_handle(id, comm));
+    request.set(name_handle(adi.irecv_named(from, pattern, data, comm)));
     Some(Ok(()))
 }

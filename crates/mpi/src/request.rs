@@ -210,7 +210,12 @@ pub fn transfer_outcome(status: tern_adi::Status, receive: bool) -> Outcome {
 /// The handle of a transfer on `comm`.
 #[inline]
 pub fn transfer_handle(id: tern_adi::Request, comm: Rc<Comm>) -> usize {
-    let Name { index, generation } = adi().name(id, comm);
+    name_handle(adi().name(id, comm))
+}
+
+/// The handle of a transfer that the engine has named.
+#[inline]
+pub fn name_handle(Name { index, generation }: Name) -> usize {
     encode(Kind::Transfer, index, generation)
 }
 
