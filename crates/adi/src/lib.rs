@@ -17,10 +17,13 @@ use packet::Packet;
 use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tern_mcm::{Mcm, Step, lock};
+use tern_mcm::{Mcm, Sink, Step, lock};
 
 /// Looks at the rings between two looks at everything, by a call that waits for a message.
 const LOOKS: u32 = 16;
+
+/// Packets for earlier receives that the start of a receive takes at most.
+const AT_ONCE: u32 = 4;
 
 /// Work done at each progress.
 pub type Hook = Rc<dyn Fn(&Adi) -> Background>;
@@ -103,10 +106,26 @@ impl Adi {
         Request(self.state.borrow_mut().receive(from, pattern, data))
     }
 
-    /// Starts a receive under a name, as [`Adi::irecv`] and [`Adi::name`] together.
+    /// Starts a receive under a name, as [`Adi::irecv`] and [`Adi::name`] together. A short message that
+    /// is there already, as the next one from its sender, goes straight into its place.
     #[inline]
     pub fn irecv_named(&self, from: Proc, pattern: Pattern, data: Data, owner: Owner) -> Name {
         let mut state = self.state.borrow_mut();
+        if from != UNKNOWN && state.is_short(&data) && !lock::enabled() {
+            // Packets for receives before this one would be in the way.
+            for _ in 0..AT_ONCE {
+                if !state.is_receiving() || !self.mcm.take_next(from, 1, |header, payload| {
+                    state.packet(from, header, payload);
+                    true
+                }) {
+                    break;
+                }
+            }
+            if let Some(status) = self.take_ready(&mut state, from, &pattern, &data, 1) {
+                let request = state.received(status);
+                return state.name(request, owner);
+            }
+        }
         let request = state.receive(from, pattern, data);
         state.name(request, owner)
     }
@@ -159,19 +178,36 @@ impl Adi {
         if self.has_hooks.get() || lock::enabled() {
             return None;
         }
-        let lies = self.state.borrow().may_take_next(data.len())?;
+        let mut state = self.state.borrow_mut();
         if from == UNKNOWN {
-            self.mcm.glance(LOOKS);
+            if state.may_take_next(data).is_some() {
+                self.mcm.glance(LOOKS);
+            }
             return None;
         }
+        self.take_ready(&mut state, from, pattern, data, LOOKS)
+    }
+
+    /// Takes the next packet from `from`, looking `looks` times for it, if it is the message of a short
+    /// receive and no other receive is in front.
+    #[inline]
+    fn take_ready(
+        &self,
+        state: &mut State,
+        from: Proc,
+        pattern: &Pattern,
+        data: &Data,
+        looks: u32,
+    ) -> Option<Status> {
+        let lies = state.may_take_next(data)?;
         let mut status = None;
-        self.mcm.take_next(from, LOOKS, |header, payload| {
+        self.mcm.take_next(from, looks, |header, payload| {
             let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
             status = Some(data.fill(pattern.source, tag, payload, lies));
             true
         });
         if status.is_some() {
-            self.state.borrow_mut().count_taken(from);
+            state.count_taken(from);
         }
         status
     }

@@ -237,6 +237,12 @@ impl Matching {
         self.open == 0 && self.waiting == 0 && self.expected.is_none()
     }
 
+    /// True while receives are posted and no message is kept.
+    #[inline]
+    pub fn is_receiving(&self) -> bool {
+        self.open > 0 && self.waiting == 0
+    }
+
     /// Withdraws a posted receive.
     pub fn withdraw(&mut self, place: Place) -> u32 {
         self.open -= 1;

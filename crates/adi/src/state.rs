@@ -542,13 +542,35 @@ impl State {
         self.expected_begun = false;
     }
 
-    /// True when the next message of the stream can only be for a call that waits for `len` bytes, or
+    /// True when the next message of the stream can only be for a receive into `data`, or
     /// for a later one, and nothing waits to be sent. Then no receive is published, and this one is
     /// too short to be. Tells where payloads lie.
     #[inline]
-    pub fn may_take_next(&self, len: usize) -> Option<Source> {
+    pub fn may_take_next(&self, data: &Data) -> Option<Source> {
         let free = self.matching.is_empty() && !self.expected_begun && self.is_flushed();
-        (free && len < self.direct_from).then_some(self.payload)
+        (free && self.is_short(data)).then_some(self.payload)
+    }
+
+    /// True for a receive that is too short to be published.
+    #[inline]
+    pub fn is_short(&self, data: &Data) -> bool {
+        data.len() < self.direct_from
+    }
+
+    /// True while receives are posted and no message waits for one.
+    #[inline]
+    pub fn is_receiving(&self) -> bool {
+        self.matching.is_receiving()
+    }
+
+    /// A receive that was complete when it started.
+    #[inline]
+    pub fn received(&mut self, status: Status) -> u32 {
+        let request = self.receive_matched(Data::none());
+        let transfer = self.transfers.get_mut(request);
+        transfer.status = status;
+        transfer.done = true;
+        request
     }
 
     /// Gives an arrival, already out of matching, to a receive.

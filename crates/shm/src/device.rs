@@ -98,7 +98,10 @@ impl Inbound {
     /// [`Device::take_next`].
     #[inline]
     fn take_next(&self, looks: u32, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
-        for _ in 0..looks {
+        for look in 0..looks {
+            if look > 0 {
+                std::hint::spin_loop();
+            }
             if let Some((header, payload)) = self.ring.peek() {
                 let used = take(header, payload);
                 if used {
@@ -107,7 +110,6 @@ impl Inbound {
                 }
                 return used;
             }
-            std::hint::spin_loop();
         }
         false
     }

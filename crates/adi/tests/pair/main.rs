@@ -246,3 +246,45 @@ fn names_of_transfers() {
     engines[1].irecv(0, pattern, into.data());
     assert_eq!(engines[1].named(other), None);
 }
+
+/// Receives that find their messages there already, behind receives that wait for theirs, too short
+/// for them, and with other messages in front.
+#[test]
+fn a_receive_of_what_is_there_already() {
+    let engines = world::engines(2, Manners { seed: 5, packet: 64, queue: 8 }, 100);
+    let mut sent = Vec::new();
+    let mut send = |tag: i32, len: usize| {
+        let mut buffer = buffer::Buffer::holding(&vec![tag as u8; len], false);
+        let tuple = Tuple { context: 0, source: 0, tag };
+        engines[0].isend(1, tuple, buffer.data(), SendMode::Standard);
+        sent.push(buffer);
+        engines[0].progress();
+    };
+    let mut into: Vec<_> = (0..6).map(|_| buffer::Buffer::new(9, false)).collect();
+    let mut receive = |at: usize, tag: i32| {
+        let pattern = Pattern { context: 0, source: 0, tag };
+        engines[1].irecv_named(0, pattern, into[at].data(), Rc::new(()))
+    };
+    let mut names = vec![(1, receive(0, 1))];
+    for (tag, len) in [(1, 3), (2, 9), (3, 12), (4, 0), (5, 1)] {
+        send(tag, len);
+    }
+    // The last one first: the others are kept meanwhile.
+    for (at, tag) in [(1, 2), (2, 3), (3, 5), (4, 4)] {
+        names.push((tag, receive(at, tag)));
+    }
+    for _ in 0..1000 {
+        engines[0].progress();
+        engines[1].progress();
+    }
+    for (tag, name) in names {
+        let Ended::Done { status, receive: true, .. } = engines[1].end_named(name) else { panic!("tag {tag}") };
+        let len = [3, 9, 12, 0, 1][tag as usize - 1];
+        assert_eq!((status.tag, status.bytes), (tag, len.min(9)));
+        assert_eq!(status.truncated, (len > 9).then_some(len));
+    }
+    for (at, bytes) in [&[1; 3][..], &[2; 9], &[3; 9], &[5; 1], &[]].into_iter().enumerate() {
+        into[at].check(bytes);
+    }
+    assert_eq!(engines[1].unexpected(), (0, 0));
+}
