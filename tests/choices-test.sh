@@ -19,12 +19,15 @@ costs() {
         for place in cache node machine; do
             echo "$place packet 1"
             for warmth in warm cold; do
-                echo "$place eager $warmth 0:$2 1:$2"
-                echo "$place pipe $warmth 0:$3 1:$3"
-                echo "$place cma $warmth 0:$4 1:$4"
-                echo "$place cma-both $warmth 0:$4 1:$4"
-                echo "$place mapped $warmth 0:$5 1:$5"
-                echo "$place mapped-both $warmth 0:$5 1:$5"
+                for mover in eager pipe cma cma-push cma-both mapped mapped-push mapped-both; do
+                    case $mover in
+                        eager) ns=$2 ;;
+                        pipe) ns=$3 ;;
+                        cma*) ns=$4 ;;
+                        mapped*) ns=$5 ;;
+                    esac
+                    echo "$place $mover $warmth 0:$ns 1:$ns"
+                done
             done
         done
     } > "$costs/$1"

@@ -67,10 +67,12 @@ impl Transfer {
         match self {
             Transfer::Eager => Mover::Eager,
             Transfer::Pipe => Mover::Pipe,
+            Transfer::Mapped { by: By::Sender } => Mover::MappedPush,
+            Transfer::Mapped { by: By::Receiver } => Mover::Mapped,
             Transfer::Mapped { by: By::Both } => Mover::MappedBoth,
-            Transfer::Mapped { .. } => Mover::Mapped,
+            Transfer::Cma { by: By::Sender } => Mover::CmaPush,
+            Transfer::Cma { by: By::Receiver } => Mover::Cma,
             Transfer::Cma { by: By::Both } => Mover::CmaBoth,
-            Transfer::Cma { .. } => Mover::Cma,
         }
     }
 
@@ -219,9 +221,9 @@ impl Situation {
         ns += self.pieces()
             * match mover {
                 Mover::Eager | Mover::Pipe => 2.0 * costs.piece,
-                Mover::Cma => costs.kernel_piece,
+                Mover::Cma | Mover::CmaPush => costs.kernel_piece,
                 Mover::CmaBoth => costs.kernel_piece / 2.0,
-                Mover::Mapped => costs.piece,
+                Mover::Mapped | Mover::MappedPush => costs.piece,
                 Mover::MappedBoth => costs.piece / 2.0,
             };
         let packets = self.packets(transfer);

@@ -34,24 +34,31 @@ pub enum Mover {
     Eager,
     /// Two copies through the ring in parts, after a handshake.
     Pipe,
-    /// process_vm_readv or process_vm_writev by one process.
+    /// process_vm_readv by the receiver.
     Cma,
-    /// The same by both processes, each on parts of the message.
+    /// process_vm_writev by the sender.
+    CmaPush,
+    /// Both of these, each on parts of the message.
     CmaBoth,
-    /// A vector copy by one process that has both buffers mapped.
+    /// A vector copy by the receiver, who has the source mapped.
     Mapped,
-    /// The same by both processes, each on parts of the message.
+    /// A vector copy by the sender, who has the target mapped: it stores to lines that another
+    /// core may hold, and that can take longer than to load them.
+    MappedPush,
+    /// Both of these, each on parts of the message.
     MappedBoth,
 }
 
 impl Mover {
     /// All movers.
-    pub const ALL: [Mover; 6] = [
+    pub const ALL: [Mover; 8] = [
         Mover::Eager,
         Mover::Pipe,
         Mover::Cma,
+        Mover::CmaPush,
         Mover::CmaBoth,
         Mover::Mapped,
+        Mover::MappedPush,
         Mover::MappedBoth,
     ];
 
@@ -61,8 +68,10 @@ impl Mover {
             Mover::Eager => "eager",
             Mover::Pipe => "pipe",
             Mover::Cma => "cma",
+            Mover::CmaPush => "cma-push",
             Mover::CmaBoth => "cma-both",
             Mover::Mapped => "mapped",
+            Mover::MappedPush => "mapped-push",
             Mover::MappedBoth => "mapped-both",
         }
     }
@@ -96,7 +105,7 @@ pub struct Pace {
     /// Nanoseconds for a packet without payload, from send to receive.
     pub packet: f64,
     /// Nanoseconds to move a message, without handshakes: by [`Mover`] and [`Warmth`].
-    pub movers: [[Curve; 2]; 6],
+    pub movers: [[Curve; 2]; 8],
 }
 
 impl Pace {
@@ -149,10 +158,13 @@ impl Costs {
         let pace = self.pace(placement);
         let at = |mover| pace.at(mover, Warmth::Warm, size);
         let private = match cma {
-            true => at(Mover::Pipe).min(at(Mover::Cma)),
+            true => at(Mover::Pipe).min(at(Mover::Cma)).min(at(Mover::CmaPush)),
             false => at(Mover::Pipe),
         };
-        private - at(Mover::Mapped).min(at(Mover::MappedBoth))
+        let shared = at(Mover::Mapped)
+            .min(at(Mover::MappedPush))
+            .min(at(Mover::MappedBoth));
+        private - shared
     }
 }
 
@@ -172,6 +184,8 @@ mod tests {
         for (mover, ns) in [
             (Mover::Pipe, 150.0),
             (Mover::Cma, 120.0),
+            (Mover::CmaPush, 130.0),
+            (Mover::MappedPush, 60.0),
             (Mover::Mapped, 50.0),
             (Mover::MappedBoth, 40.0),
         ] {

@@ -117,8 +117,10 @@ impl Default for Costs {
                 EAGER,
                 PIPE,
                 CMA,
+                CMA,
                 // A page costs the kernel as much whoever asks; two processes ask side by side.
                 CMA,
+                MAPPED,
                 MAPPED,
                 MAPPED_BOTH,
             ]

@@ -168,7 +168,7 @@ fn table(text: &mut String, costs: &Costs, placement: Placement) {
             .into_iter()
             .filter(|mover| *mover != Mover::Eager);
         for mover in movers.clone() {
-            let _ = write!(text, "{:>17}", mover.name());
+            let _ = write!(text, "{:>16}", mover.name());
         }
         text.push('\n');
         for size in (8..=22).step_by(2).map(|log| 1u64 << log) {
@@ -176,7 +176,7 @@ fn table(text: &mut String, costs: &Costs, placement: Placement) {
             for mover in movers.clone() {
                 let ns = pace.at(mover, warmth, size);
                 let rate = size as f64 / ns.max(f64::MIN_POSITIVE);
-                let _ = write!(text, "{:>17}", format!("{:.2} ({rate:.1})", ns / 1e3));
+                let _ = write!(text, "{:>16}", format!("{:.2} ({rate:.1})", ns / 1e3));
             }
             text.push('\n');
         }

@@ -75,13 +75,16 @@ pub fn measure(
     let mut calibration = calibrate(cores, budget, rounds)?;
     let doubt = match calibration.busy {
         true => Some("the machine was busy"),
-        false if !is_plausible(&calibration.costs) => Some("the cores were further apart than it says"),
+        false if !is_plausible(&calibration.costs) => {
+            Some("the cores were further apart than it says")
+        }
         false => None,
     };
     calibration.costs.origin = format!("measured: {machine}");
     if let Some(doubt) = doubt {
         calibration.costs = Costs::default();
-        calibration.costs.origin = format!("{DOUBTFUL}, since {doubt} when it was measured: {machine}");
+        calibration.costs.origin =
+            format!("{DOUBTFUL}, since {doubt} when it was measured: {machine}");
     }
     Ok(calibration)
 }
@@ -89,7 +92,11 @@ pub fn measure(
 /// Whether two cores that are said to share a cache did. The cores of a virtual machine move; while
 /// they are far apart, two that pass on lines take many times as long as one that only reads.
 fn is_plausible(costs: &Costs) -> bool {
-    let at = |mover| costs.pace(Placement::Cache).at(mover, Warmth::Warm, 256 << 10);
+    let at = |mover| {
+        costs
+            .pace(Placement::Cache)
+            .at(mover, Warmth::Warm, 256 << 10)
+    };
     at(Mover::Pipe) < 5.0 * at(Mover::Mapped)
 }
 

@@ -37,8 +37,12 @@ pub(super) struct Words {
     pub core: AtomicU32,
     /// The next chunk of a message that both copy.
     pub claim: Line,
-    /// Raised when the sender has copied its last chunk.
+    /// The step in which the sender has last copied its last chunk.
     pub done: Line,
+    /// The step in which the kernel has last refused to copy for the sender.
+    pub refused: Line,
+    /// Raised when all movers were measured; what comes after that may fail.
+    pub complete: Line,
     /// Raised when the time is over.
     pub stop: Line,
     /// Process number of the sender, and where its private buffer is.
@@ -143,7 +147,9 @@ impl Arena {
     /// The block of a part: `PART` bytes.
     pub fn block(&self, part: usize) -> *mut u8 {
         assert!(part < BLOCKS, "no block {part}");
-        self.0.wrapping_byte_add(offset_of!(Layout, blocks) + part * STRIDE).cast()
+        self.0
+            .wrapping_byte_add(offset_of!(Layout, blocks) + part * STRIDE)
+            .cast()
     }
 
     /// Calls `look` with each line of the blocks of a message.

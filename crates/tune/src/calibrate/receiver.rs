@@ -6,8 +6,8 @@ use std::time::Instant;
 use super::arena::{LINE, PART};
 use super::promotion;
 use super::roles::{
-    CHUNK, Experiment, KERNEL_CHUNK, Process, clock_cost, copy, experiments, flush, io, pin,
-    quickest, take, times,
+    EXTRA, Experiment, Process, clock_cost, copy, experiments, flush, io, pin, quickest, take,
+    times,
 };
 use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
@@ -22,14 +22,14 @@ pub(super) fn run(own: &mut Process<'_>) {
     own.together(1);
     play(own, 1, Wait::Spin);
     let clock = clock_cost();
-    for experiment in experiments() {
+    'all: for experiment in experiments() {
         // The best with the target read before, and without.
         let mut best = [f64::INFINITY; 2];
         for time in 0..times(&experiment) {
             let reads = time % 2;
             let taken = receive(own, &experiment, reads == 1);
             if words.stop.0.load(Relaxed) != 0 {
-                return own.note_losses();
+                break 'all;
             }
             // The first two are warm-ups.
             if let (Some(ns), 2..) = (taken, time) {
@@ -49,7 +49,10 @@ pub(super) fn run(own: &mut Process<'_>) {
     pieces(own);
     own.together(1);
     own.note_losses();
+    words.complete.0.store(1, Relaxed);
+    own.allow(EXTRA);
     promotion::measure(words);
+    own.together(1);
     play(own, 1, Wait::Sleep);
     pin(words.core.load(Relaxed) as usize);
     own.together(1);
@@ -64,7 +67,7 @@ pub(super) fn run(own: &mut Process<'_>) {
 fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Option<f64> {
     let (arena, size) = (own.arena, experiment.size);
     let target = match experiment.mover {
-        Mover::MappedBoth => arena.target(),
+        Mover::MappedPush | Mover::MappedBoth => arena.target(),
         _ => own.private,
     };
     if experiment.warmth == Warmth::Cold {
@@ -90,6 +93,7 @@ fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Optio
         let moved = unsafe { libc::process_vm_readv(pid as libc::pid_t, &local, 1, &remote, 1, 0) };
         moved == len as isize
     };
+    let chunk = Process::chunk(experiment.mover, size);
     let begin = Instant::now();
     let moved = match experiment.mover {
         Mover::Mapped => {
@@ -97,26 +101,23 @@ fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Optio
             unsafe { copy(arena.source(), target, size) };
             true
         }
+        Mover::MappedPush | Mover::CmaPush => sender_has_done(own),
         Mover::MappedBoth => {
-            own.share(size, CHUNK, |at, len| {
+            own.share(size, chunk, |at, len| {
                 // SAFETY: inside both buffers; each chunk is claimed once.
                 unsafe { copy(arena.source().add(at), target.add(at), len) };
                 true
             });
-            // Acquire: pairs with the release in `send`.
-            own.until(|| words.done.0.load(Acquire) == own.step);
-            true
+            sender_has_done(own)
         }
         Mover::Cma => read(0, size),
         Mover::CmaBoth => {
             let mut moved = true;
-            own.share(size, KERNEL_CHUNK, |at, len| {
+            own.share(size, chunk, |at, len| {
                 moved = read(at, len);
                 moved
             });
-            // Acquire: as above.
-            own.until(|| words.done.0.load(Acquire) == own.step);
-            moved
+            sender_has_done(own) && moved
         }
         Mover::Eager | Mover::Pipe => {
             for (part, at) in (0..size).step_by(PART).enumerate() {
@@ -139,6 +140,14 @@ fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Optio
     }
     own.together(1);
     moved.then_some(took)
+}
+
+/// Waits until the sender has copied its part; true if it could.
+fn sender_has_done(own: &Process<'_>) -> bool {
+    let words = own.arena.words();
+    // Acquire: pairs with the release in `send`.
+    own.until(|| words.done.0.load(Acquire) == own.step);
+    words.refused.0.load(Relaxed) != own.step
 }
 
 /// What pieces cost more than the same bytes in one.

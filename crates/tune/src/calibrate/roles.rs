@@ -16,10 +16,12 @@ const WARM_TIMES: usize = 10;
 const COLD_TIMES: usize = 6;
 /// The largest size that is measured cold: beyond it, all of it passes through memory anyway.
 const LARGEST_COLD: usize = 1 << 20;
+/// Time after which what is measured last is given up; it takes some 15 ms.
+pub(super) const EXTRA: Duration = Duration::from_millis(80);
 /// A part of a message that both copy.
-pub(super) const CHUNK: usize = 16 << 10;
+const CHUNK: usize = 16 << 10;
 /// The same where the kernel copies.
-pub(super) const KERNEL_CHUNK: usize = 64 << 10;
+const KERNEL_CHUNK: usize = 64 << 10;
 
 /// A process that ends by itself soon after its time.
 pub(super) struct Child(Pid);
@@ -90,6 +92,8 @@ pub(super) struct Process<'a> {
     pub private: *mut u8,
     pub begin: Instant,
     pub budget: Duration,
+    /// When this process gives up, from the beginning.
+    limit: Duration,
     /// Steps taken so far.
     pub step: u64,
 }
@@ -140,21 +144,32 @@ impl<'a> Process<'a> {
             private,
             begin: Instant::now(),
             budget,
+            limit: budget * 3,
             step: 0,
         }
     }
 
     /// Waits until the condition holds; ends this process when the other seems to be gone.
     pub fn until(&self, condition: impl Fn() -> bool) {
+        self.until_every(4096, condition);
+    }
+
+    /// The same for a condition that takes long to look at: looks at the clock every so many times.
+    pub fn until_every(&self, often: u32, condition: impl Fn() -> bool) {
         let mut looks = 0u32;
         while !condition() {
             std::hint::spin_loop();
             looks += 1;
-            if looks.is_multiple_of(4096) && self.begin.elapsed() > self.budget * 3 {
+            if looks.is_multiple_of(often) && self.begin.elapsed() > self.limit {
                 // SAFETY: ends this process without the parent's exit handlers.
                 unsafe { libc::_exit(LATE) };
             }
         }
+    }
+
+    /// What follows must not take longer than this, or both give up with what they have.
+    pub fn allow(&mut self, time: Duration) {
+        self.limit = self.begin.elapsed() + time;
     }
 
     /// Both come here, and go on together; `own` is 0 for the sender, 1 for the receiver.
@@ -184,7 +199,16 @@ impl<'a> Process<'a> {
 
     /// The buffers that a mover works on: from the sender's, and to the receiver's.
     pub fn is_shared(mover: Mover) -> bool {
-        matches!(mover, Mover::Mapped | Mover::MappedBoth)
+        matches!(mover, Mover::Mapped | Mover::MappedPush | Mover::MappedBoth)
+    }
+
+    /// Bytes of a chunk of a message of so many bytes: all of it where one process copies alone.
+    pub fn chunk(mover: Mover, size: usize) -> usize {
+        match mover {
+            Mover::MappedBoth => CHUNK,
+            Mover::CmaBoth => KERNEL_CHUNK,
+            _ => size,
+        }
     }
 
     /// Copies chunks until none is left.
@@ -241,7 +265,11 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// # Safety
 /// As for [`copy`].
 pub(super) unsafe fn take(from: *const u8, to: *mut u8, len: usize, streams: bool) {
-    let target = if streams { copy::Target::Later } else { copy::Target::Soon };
+    let target = if streams {
+        copy::Target::Later
+    } else {
+        copy::Target::Soon
+    };
     // SAFETY: by contract.
     unsafe { copy::copy(to, from, len, copy::Source::Any, target) };
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::arena::PART;
-use super::roles::{CHUNK, Experiment, KERNEL_CHUNK, Process, copy, experiments, flush, io, times};
+use super::roles::{EXTRA, Experiment, Process, copy, experiments, flush, io, times};
 use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
 
@@ -18,19 +18,21 @@ pub(super) fn run(own: &mut Process<'_>) {
     let core = rustix::thread::sched_getcpu();
     words.core.store(core as u32, Relaxed);
     words.set_packet(play(own, 0, Wait::Spin));
-    for experiment in experiments() {
+    'all: for experiment in experiments() {
         for time in 0..times(&experiment) {
             if own.begin.elapsed() > own.budget {
                 words.stop.0.store(1, Relaxed);
             }
             send(own, &experiment, time as u8);
             if words.stop.0.load(Relaxed) != 0 {
-                return own.note_losses();
+                break 'all;
             }
         }
     }
     own.together(0);
     own.note_losses();
+    own.allow(EXTRA);
+    own.together(0);
     let wake = play(own, 0, Wait::Sleep);
     own.together(0);
     words.set_turns(wake, play(own, 0, Wait::Yield));
@@ -62,28 +64,32 @@ fn send(own: &mut Process<'_>, experiment: &Experiment, fill: u8) {
     if words.stop.0.load(Relaxed) != 0 {
         return;
     }
+    let chunk = Process::chunk(experiment.mover, size);
     match experiment.mover {
-        Mover::MappedBoth => {
-            own.share(size, CHUNK, |at, len| {
+        Mover::MappedPush | Mover::MappedBoth => {
+            own.share(size, chunk, |at, len| {
                 // SAFETY: inside both buffers; each chunk is claimed once.
                 unsafe { copy(source.add(at), arena.target().add(at), len) };
                 true
             });
-            // Release: pairs with the acquire in `receive`.
+            // Release: pairs with the acquire in `sender_has_done`.
             words.done.0.store(own.step, Release);
         }
-        Mover::CmaBoth => {
+        Mover::CmaPush | Mover::CmaBoth => {
             let [pid, at_receiver] = words.receiver.each_ref().map(|word| word.load(Relaxed));
-            own.share(size, KERNEL_CHUNK, |at, len| {
+            own.share(size, chunk, |at, len| {
                 let local = io(source.wrapping_add(at), len);
                 let remote = io((at_receiver as usize + at) as *mut u8, len);
                 // SAFETY: reads memory of this process only; writes to the receiver's buffer.
                 let moved = unsafe {
                     libc::process_vm_writev(pid as libc::pid_t, &local, 1, &remote, 1, 0)
                 };
+                if moved != len as isize {
+                    words.refused.0.store(own.step, Relaxed);
+                }
                 moved == len as isize
             });
-            // Release: as above.
+            // Release: as above, also for `refused`.
             words.done.0.store(own.step, Release);
         }
         Mover::Eager | Mover::Pipe => {

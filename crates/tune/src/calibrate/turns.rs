@@ -45,7 +45,8 @@ pub(super) fn play(own: &Process<'_>, me: usize, how: Wait) -> f64 {
     };
     let wait = |turn: u32| {
         // Acquire: pairs with the release in `pass`.
-        own.until(|| match theirs.load(Acquire) {
+        let often = if how == Wait::Spin { 4096 } else { 8 };
+        own.until_every(often, || match theirs.load(Acquire) {
             seen if seen == turn => true,
             seen => {
                 match how {

@@ -29,7 +29,7 @@ fn auto(situation: Situation) -> Transfer {
 }
 
 /// Costs in which nothing counts but these nanoseconds per mover, whatever the size.
-fn flat(movers: [f64; 6]) -> Costs {
+fn flat(movers: [f64; 8]) -> Costs {
     let curve = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
     let mut costs = Costs::default();
     for pace in &mut costs.paces {
@@ -128,7 +128,7 @@ fn small_pieces_keep_the_kernel_out() {
         pull: true,
         ..Situation::default()
     };
-    let costs = flat([100.0, 9000.0, 8000.0, 8000.0, 100.0, 100.0]);
+    let costs = flat([100.0, 9000.0, 8000.0, 8000.0, 8000.0, 100.0, 100.0, 100.0]);
     let chosen = |block| {
         let situation = Situation { block, ..private };
         choose(&costs, Mechanism::Auto, &situation).transfer
@@ -168,7 +168,7 @@ fn the_mechanism_that_was_asked_for_is_used_where_it_can() {
     };
     assert!(matches!(
         asked(Mechanism::Cma, &longer),
-        Mover::Cma | Mover::CmaBoth
+        Mover::Cma | Mover::CmaPush | Mover::CmaBoth
     ));
 }
 
@@ -181,7 +181,7 @@ fn costs_decide_among_equals() {
         ..published(1 << 20)
     };
     for cheap in Mover::ALL {
-        let mut movers = [1000.0; 6];
+        let mut movers = [1000.0; 8];
         movers[cheap as usize] = 0.0;
         let choice = choose(&flat(movers), Mechanism::Auto, &situation);
         assert_eq!(choice.transfer.mover(), cheap);
@@ -194,7 +194,7 @@ fn costs() -> impl Strategy<Value = Costs> {
     let curve = (ns.clone(), 0.0..1e9f64)
         .prop_map(|(ns, more)| Curve::new(vec![(0, ns), (1 << 20, ns + more)]).unwrap());
     (
-        prop::collection::vec(curve, 36),
+        prop::collection::vec(curve, 48),
         prop::collection::vec(ns, 5),
     )
         .prop_map(|(curves, ns)| {

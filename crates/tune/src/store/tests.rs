@@ -127,7 +127,8 @@ fn where_nothing_could_be_trusted_the_defaults_stand_for_a_moment() {
 fn a_pipe_far_slower_than_a_copy_is_not_believed() {
     assert!(is_plausible(&Costs::default()));
     let mut far = Costs::default();
-    let curve = &mut far.paces[Placement::Cache as usize].movers[Mover::Pipe as usize][Warmth::Warm as usize];
+    let curve = &mut far.paces[Placement::Cache as usize].movers[Mover::Pipe as usize]
+        [Warmth::Warm as usize];
     *curve = crate::Curve::new(vec![(1, 1.0), (256 << 10, 110_000.0)]).unwrap();
     assert!(!is_plausible(&far));
 }
