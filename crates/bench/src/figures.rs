@@ -2,6 +2,7 @@
 
 use crate::probe::{Placement, near_ns};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// What a figure is about: one row of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +121,44 @@ fn summarise_near(samples: &[Sample], near_ns: Option<f64>) -> Option<Summary> {
     })
 }
 
+const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line_ns,shared";
+
+/// One line of the CSV.
+fn sample(line: &str) -> Option<(Row, &str, Sample)> {
+    let (title, rest) = line.strip_prefix('"')?.split_once("\",")?;
+    let fields: Vec<&str> = rest.split(',').collect();
+    let &[
+        benchmark,
+        size,
+        unit,
+        ranks,
+        library,
+        _,
+        value,
+        line_ns,
+        shared,
+    ] = &fields[..]
+    else {
+        return None;
+    };
+    let placement = match line_ns {
+        "" => None,
+        _ => Some(Placement {
+            line_ns: line_ns.parse().ok()?,
+            shared: shared.parse().ok()?,
+        }),
+    };
+    let row = Row {
+        title: title.to_string(),
+        benchmark: benchmark.to_string(),
+        size: size.parse().ok()?,
+        unit: unit.to_string(),
+        ranks: ranks.parse().ok()?,
+    };
+    let value = value.parse().ok()?;
+    Some((row, library, Sample { value, placement }))
+}
+
 /// Everything that was measured: rows in the order of their first appearance, and for each the
 /// samples of each library (by name), one per round.
 #[derive(Default)]
@@ -139,6 +178,42 @@ impl Figures {
             .entry(library.to_string())
             .or_default()
             .push(value);
+    }
+
+    /// The samples as text: a line of names, and one line for each.
+    pub fn csv(&self) -> String {
+        let mut text = format!("{CSV_HEAD}\n");
+        for (row, library, samples) in self.values() {
+            let Row {
+                title,
+                benchmark,
+                size,
+                unit,
+                ranks,
+            } = row;
+            for (round, Sample { value, placement }) in samples.iter().enumerate() {
+                let place = placement.map(|p| format!("{:.1},{}", p.line_ns, p.shared));
+                let place = place.as_deref().unwrap_or(",");
+                let _ = writeln!(
+                    text,
+                    "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place}"
+                );
+            }
+        }
+        text
+    }
+
+    /// Adds what [`Figures::csv`] has written; an error names the first line that is not of it.
+    pub fn add_csv(&mut self, text: &str) -> Result<(), String> {
+        let mut lines = text.lines();
+        if lines.next() != Some(CSV_HEAD) {
+            return Err("not a figures.csv of this version".to_string());
+        }
+        for line in lines {
+            let (row, library, sample) = sample(line).ok_or_else(|| format!("not read: {line}"))?;
+            self.add(row, library, sample);
+        }
+        Ok(())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -279,6 +354,31 @@ mod tests {
             placement: None,
         }];
         assert!(!summarise_near(&unknown, None).unwrap().far);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let row = Row {
+            title: "Sends, of \u{b5}s".into(),
+            benchmark: "b".into(),
+            size: 8,
+            unit: "us".into(),
+            ranks: 2,
+        };
+        let place = Placement {
+            line_ns: 30.5,
+            shared: false,
+        };
+        let mut figures = Figures::default();
+        for placement in [Some(place), None] {
+            let value = 0.25;
+            figures.add(row.clone(), "tern", Sample { value, placement });
+        }
+        let mut again = Figures::default();
+        again.add_csv(&figures.csv()).unwrap();
+        assert_eq!(again.rows, figures.rows);
+        assert!(again.add_csv("a,b\n").is_err());
+        assert!(again.add_csv(&format!("{CSV_HEAD}\nx\n")).is_err());
     }
 
     #[test]

@@ -90,6 +90,9 @@ struct Options {
     /// Tern also with each of its mechanisms forced, in ping-pong and overlap
     #[arg(long, global = true)]
     mechanisms: bool,
+    /// Add to the figures that are in the output folder, for measuring in several sittings
+    #[arg(long, global = true)]
+    add: bool,
     /// Seconds that a launch waits for the cores to be near each other [default: 10, with --quick 2]
     #[arg(long, global = true, value_name = "SECONDS")]
     patience: Option<u64>,

@@ -1,7 +1,7 @@
 //! The report: markdown tables for people, CSV and JSON for programs.
 
 use crate::cores;
-use crate::figures::{Row, Sample, Summary};
+use crate::figures::{Row, Summary};
 use crate::library::Library;
 use crate::session::Session;
 use serde_json::{Value, json};
@@ -118,13 +118,14 @@ fn tables(session: &Session) -> String {
 /// The whole report for people.
 pub fn markdown(session: &Session) -> String {
     let mut text = format!(
-        "{}, cores {:?}, Linux {}. Medians of {} rounds, libraries in turn, ± half the interquartile \
+        "{}, cores {:?}, Linux {}. Medians of {} rounds{}, libraries in turn, ± half the interquartile \
          range. Bold: the best. Tern's lead: how many times better Tern is than the best of the \
          others, below 1 worse.\n",
         cores::model(),
         session.cores,
         cores::kernel(),
         session.rounds,
+        if session.added { " or more" } else { "" },
     );
     if let Some((median, bad)) = session.figures.placement() {
         let _ = writeln!(
@@ -145,31 +146,6 @@ pub fn markdown(session: &Session) -> String {
             "- {}, {}: {}",
             problem.library, problem.what, problem.reason
         );
-    }
-    text
-}
-
-fn csv(session: &Session) -> String {
-    let mut text =
-        "title,benchmark,size,unit,ranks,library,round,value,line_ns,shared\n".to_string();
-    for (row, library, values) in session.figures.values() {
-        for (round, sample) in values.iter().enumerate() {
-            let Sample { value, placement } = sample;
-            let place = placement.map_or(",".to_string(), |p| {
-                format!("{:.1},{}", p.line_ns, p.shared)
-            });
-            let Row {
-                title,
-                benchmark,
-                size,
-                unit,
-                ranks,
-            } = row;
-            let _ = writeln!(
-                text,
-                "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place}"
-            );
-        }
     }
     text
 }
@@ -217,7 +193,7 @@ pub fn write(session: &Session, output: &Path) -> Result<(), String> {
     let json = serde_json::to_string_pretty(&document(session)).map_err(|e| e.to_string())?;
     for (name, content) in [
         ("report.md", text),
-        ("figures.csv", csv(session)),
+        ("figures.csv", session.figures.csv()),
         ("figures.json", json),
     ] {
         let path = output.join(name);

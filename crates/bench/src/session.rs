@@ -25,6 +25,8 @@ pub struct Session {
     pub figures: Figures,
     pub cores: Vec<usize>,
     pub rounds: usize,
+    /// Figures of earlier runs are among them.
+    pub added: bool,
     /// Names of those libraries that run in some jobs only.
     extras: Vec<(String, Extra)>,
     probe: Probe,
@@ -78,6 +80,7 @@ impl Session {
             figures: Figures::default(),
             probe: Probe::new(&cores, patience),
             cores,
+            added: options.add,
             extras: Vec::new(),
             rounds: options.rounds.unwrap_or(default_rounds).max(1),
             options: options.clone(),
@@ -100,6 +103,12 @@ impl Session {
         session
             .libraries
             .retain(|library| programs.contains(&library.abi));
+        let earlier = places.output.join("figures.csv");
+        if options.add && earlier.exists() {
+            let told = |error: String| format!("{}: {error}", earlier.display());
+            let text = std::fs::read_to_string(&earlier).map_err(|e| told(e.to_string()))?;
+            session.figures.add_csv(&text).map_err(told)?;
+        }
         if session.libraries.is_empty() {
             return Err("no library to run".to_string());
         }
