@@ -35,15 +35,12 @@ fn better(row: &Row, a: f64, b: f64) -> bool {
 }
 
 /// How far Tern is ahead of the best peer: a ratio above 1 when it is better, whatever the unit;
-/// for shares the difference in percentage points. Only peers in a like placement count.
+/// for shares the difference in percentage points. Figures from bad placements are not compared.
 fn lead(row: &Row, tern: Option<Summary>, peers: &[Option<Summary>]) -> Option<String> {
-    let like = peers
-        .iter()
-        .flatten()
-        .filter(|s| tern.is_some_and(|tern| tern.far == s.far));
-    let best = like.map(|summary| summary.median);
+    let tern = tern.filter(|summary| !summary.far)?.median;
+    let near = peers.iter().flatten().filter(|summary| !summary.far);
+    let best = near.map(|summary| summary.median);
     let best = best.reduce(|a, b| if better(row, a, b) { a } else { b })?;
-    let tern = tern?.median;
     Some(if row.is_share() {
         format!("{:+.1} points", tern - best)
     } else if row.higher_is_better() {
