@@ -80,6 +80,7 @@ impl Adi {
     #[inline]
     pub fn will_wait(&self) {
         self.will_wait.set(true);
+        self.state.borrow_mut().waits = true;
         self.mcm.set_waiting(true);
     }
 
@@ -148,9 +149,9 @@ impl Adi {
     fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
         // With several threads there may be several calls that wait.
         if lock::enabled() || !self.state.borrow_mut().expect(data.clone()) {
-            self.mcm.set_waiting(true);
+            self.will_wait();
             let request = self.irecv(from, pattern, data);
-            self.wait(|| self.is_done(request));
+            self.wait_until(&mut || self.is_done(request));
             return self.take(request);
         }
         let mut status = None;
@@ -367,7 +368,9 @@ impl Adi {
     #[inline]
     pub fn wait_until(&self, done: &mut dyn FnMut() -> bool) {
         self.wait(done);
-        self.will_wait.set(false);
+        if self.will_wait.replace(false) {
+            self.state.borrow_mut().waits = false;
+        }
     }
 
     /// As [`Adi::wait_until`], inlined.

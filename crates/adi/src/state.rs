@@ -128,6 +128,8 @@ pub struct State {
     pub transfers: Slab<Transfer>,
     pub arrivals: Slab<Arrival>,
     pub eager_limit: usize,
+    /// The caller waits for what it starts, before the program goes on.
+    pub waits: bool,
     /// Messages below this go with the packet's header.
     short: usize,
     incoming: Vec<Incoming>,
@@ -170,6 +172,7 @@ impl State {
             transfers,
             arrivals: Slab::new(),
             eager_limit,
+            waits: false,
             incoming: vec![Incoming::Nowhere; peers],
             streams: vec![tuple::Sender::default(); peers],
             taken: vec![tuple::Receiver::default(); peers],

@@ -68,6 +68,11 @@ impl State {
         // The receive itself is there already.
         let quiet = self.transfers.len() == 1;
         let memory = self.direct().locate(self.transfers.get(request).data.memory(), quiet);
+        if self.waits && memory.place == 0 && memory.len <= self.eager_limit as u64 {
+            // Packets are better for a receiver that waits, and the sender would only lose time by
+            // looking.
+            return Published::NOT;
+        }
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
         let Some(slot) = self.direct().publish(from, &key, &memory, request, seen) else {
