@@ -25,13 +25,19 @@ impl State {
         self.mcm.direct().expect("what is published was published by it")
     }
 
+    /// True when no transfers are under way but `own` ones of the caller's.
+    fn is_quiet(&self, own: usize) -> bool {
+        // Transfer [`EXPECTED`] is always there.
+        self.transfers.len() == 1 + own && !self.expecting
+    }
+
     // ---- sending
 
     /// Delivers a message into a receive that its receiver has published, if there is one. `Err`
     /// tells where the data lies, for a request to send.
     #[cold]
     pub(super) fn send_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
-        let memory = self.direct().locate(data.memory(), self.transfers.len() == 0);
+        let memory = self.direct().locate(data.memory(), self.is_quiet(0));
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
         let key = key(tuple.context, tuple.source, tuple.tag);
@@ -66,7 +72,7 @@ impl State {
             return Published::NOT;
         }
         // The receive itself is there already.
-        let quiet = self.transfers.len() == 1;
+        let quiet = self.is_quiet(1);
         let memory = self.direct().locate(self.transfers.get(request).data.memory(), quiet);
         if self.waits && memory.place == 0 && memory.len <= self.eager_limit as u64 {
             // Packets are better for a receiver that waits, and the sender would only lose time by

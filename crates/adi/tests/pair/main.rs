@@ -288,3 +288,35 @@ fn a_receive_of_what_is_there_already() {
     }
     assert_eq!(engines[1].unexpected(), (0, 0));
 }
+
+/// A device may give back what peers could be reading only while its process has nothing under way.
+#[test]
+fn a_device_is_told_when_nothing_is_under_way() {
+    let engines = world::engines(2, Manners { seed: 3, packet: 4096, queue: 8 }, 100);
+    let located = || direct::QUIET.take();
+    let pattern = |tag| Pattern { context: 0, source: 0, tag };
+    let mut buffers: Vec<_> = (0..4).map(|_| buffer::Buffer::new(50, false)).collect();
+    located();
+    let [a, b, out, more] = &mut buffers[..] else { unreachable!() };
+    let first = engines[1].irecv(0, pattern(1), a.data());
+    let second = engines[1].irecv(0, pattern(2), b.data());
+    assert_eq!(located(), [true, false], "of two receives");
+    let sends = [(1, out), (2, more)].map(|(tag, data)| {
+        let tuple = Tuple { context: 0, source: 0, tag };
+        let sent = engines[0].isend(1, tuple, data.data(), SendMode::Standard);
+        assert_eq!(located(), [true], "of a sender that has nothing else under way");
+        for _ in 0..1000 {
+            engines[0].progress();
+            engines[1].progress();
+        }
+        if let Sent::Pending(request) = sent {
+            assert!(engines[0].is_done(request));
+            engines[0].take(request);
+        }
+    });
+    assert_eq!(sends.len(), 2);
+    for receive in [first, second] {
+        assert!(engines[1].is_done(receive));
+        engines[1].take(receive);
+    }
+}
