@@ -18,7 +18,7 @@ pub fn session(handle: usize) -> Scope {
 #[cold]
 pub fn request(handle: usize) -> Scope {
     let found = tern_mpi::request::lookup(handle).ok().flatten();
-    found.and_then(|request| request.comm().cloned()).map_or(Scope::None, Scope::Comm)
+    found.map_or(Scope::None, |request| request.scope())
 }
 
 #[cold]

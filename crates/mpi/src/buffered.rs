@@ -6,6 +6,7 @@
 
 use crate::args::{Out, OutCount};
 use crate::constants::*;
+use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Datatype, Session};
@@ -208,7 +209,7 @@ fn flush(place: &Place) -> Result<()> {
 fn iflush(place: &Place, request: Out<usize>) -> Result<()> {
     let pool = place.borrow().clone();
     let done = move || pool.as_ref().is_none_or(|pool| pool.is_empty());
-    request.set(Request::work(None, done).into_handle());
+    request.set(Request::work(Scope::None, done).into_handle());
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::{Out, RawStatus};
 use crate::collective::truncated;
+use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::Comm;
@@ -45,7 +46,7 @@ fn begin(comm: &Rc<Comm>, operation: &Rc<Operation>) -> Request {
     collectives().start(adi(), operation);
     let (running, ended) = (operation.clone(), operation.clone());
     Request::Work(Rc::new(Work {
-        comm: Some(comm.clone()),
+        scope: Scope::Comm(comm.clone()),
         done: Box::new(move || running.is_done()),
         finish: Box::new(move || Outcome {
             status: RawStatus::empty(),

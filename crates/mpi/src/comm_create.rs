@@ -10,6 +10,7 @@ use crate::attribute;
 use crate::comm::{self, hand_out};
 use crate::constants::*;
 use crate::context::{BOOTSTRAP, allocate, reserved_tag};
+use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::exchange::{Circle, pack, unpack};
 use crate::info;
@@ -89,7 +90,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
         error: task.take().and_then(Result::err),
     };
     let work = Work {
-        comm: Some(comm),
+        scope: Scope::Comm(comm),
         done: Box::new(move || done.is_done()),
         finish: Box::new(finish),
         ended: RefCell::default(),

@@ -98,7 +98,7 @@ fn in_status(failed: Vec<(usize, Box<Error>)>, statuses: StatusesOut, count: usi
         }
     }
     let mut error = Error::new(MPI_ERR_IN_STATUS, message);
-    error.comm = first.comm.clone();
+    error.scope = first.scope.clone();
     Err(error)
 }
 

@@ -85,7 +85,10 @@ impl Errhandler {
 /// return when the handler ends the program. `function` is the name of the call (`MPI_Send`).
 /// The caller holds no borrow: a handler of the program's may call MPI.
 pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
-    let scope = error.comm.clone().map_or(scope, Scope::Comm);
+    let scope = match &error.scope {
+        Scope::None => scope,
+        of => of.clone(),
+    };
     match &scope {
         Scope::Comm(comm) => {
             let handler = comm.errhandler.borrow().clone();

@@ -1,9 +1,8 @@
 //! Errors of MPI calls: a class of the standard and a message that a person can act on.
 
 use crate::constants::*;
-use crate::objects::Comm;
+use crate::errhandler::Scope;
 use std::fmt;
-use std::rc::Rc;
 
 /// An error on its way to the error handler (MPI 5.0 section 9.3).
 #[derive(Clone)]
@@ -12,9 +11,9 @@ pub struct Error {
     pub code: i32,
     /// What failed, with which values, and what to try.
     pub message: String,
-    /// The communicator whose error handler is in charge, where the call does not name it: that
-    /// of a request which the call has ended.
-    pub comm: Option<Rc<Comm>>,
+    /// The object whose error handler is in charge, where the call does not name it: that of a
+    /// request which the call has ended.
+    pub scope: Scope,
 }
 
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -22,11 +21,11 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 impl Error {
     /// An error of class `class` (`MPI_ERR_…`).
     pub fn new(class: i32, message: impl Into<String>) -> Box<Error> {
-        Box::new(Error { code: class, message: message.into(), comm: None })
+        Box::new(Error { code: class, message: message.into(), scope: Scope::None })
     }
     /// A code that user code returned (callbacks): passed on as it is.
     pub fn from_code(code: i32, message: impl Into<String>) -> Box<Error> {
-        Box::new(Error { code, message: message.into(), comm: None })
+        Box::new(Error { code, message: message.into(), scope: Scope::None })
     }
 }
 

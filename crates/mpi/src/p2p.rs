@@ -2,6 +2,7 @@
 
 use crate::args::{Out, RawStatus, StatusOut};
 use crate::constants::*;
+use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
 use crate::request::{Persistent, Request, complete_handle, transfer_outcome};
@@ -180,7 +181,7 @@ fn start_receive(
 /// A receive from MPI_PROC_NULL: complete, with a status of its own.
 pub(crate) fn null_receive() -> Request {
     Request::Work(Rc::new(crate::request::Work {
-        comm: None,
+        scope: Scope::None,
         done: Box::new(|| true),
         finish: Box::new(|| crate::request::Outcome::success(null_status())),
         ended: RefCell::default(),
@@ -314,7 +315,7 @@ fn both(send: Request, receive: Request, comm: Rc<Comm>, hold: Vec<u8>) -> Reque
     let pair = Rc::new((send, receive, hold));
     let (ends, takes) = (pair.clone(), pair);
     Request::Work(Rc::new(crate::request::Work {
-        comm: Some(comm),
+        scope: Scope::Comm(comm),
         done: Box::new(move || ends.0.is_done() && ends.1.is_done()),
         finish: Box::new(move || {
             takes.0.finish();

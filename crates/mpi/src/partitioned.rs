@@ -9,6 +9,7 @@
 use crate::args::{Counts, Out, RawStatus};
 use crate::constants::*;
 use crate::context::channel_tag;
+use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
@@ -234,7 +235,7 @@ fn request(comm: &Rc<Comm>, partitioned: Partitioned, start: impl Fn() -> Reques
 /// The request of one round. It cannot be cancelled (section 4.2.2).
 fn round(comm: &Rc<Comm>, done: impl Fn() -> bool + 'static, finish: impl Fn() -> Outcome + 'static) -> Request {
     Request::Work(Rc::new(Work {
-        comm: Some(comm.clone()),
+        scope: Scope::Comm(comm.clone()),
         done: Box::new(done),
         finish: Box::new(finish),
         ended: RefCell::default(),

@@ -2,6 +2,7 @@
 
 use crate::args::RawStatus;
 use crate::constants::*;
+use crate::errhandler::Scope;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::handle::{Kind, decode, encode};
@@ -28,7 +29,8 @@ pub enum Request {
 
 /// An operation that is under way, as its layer gives it.
 pub struct Work {
-    pub comm: Option<Rc<Comm>>,
+    /// The object whose error handler is in charge of its errors.
+    pub scope: Scope,
     /// True once it is complete. Makes no progress: hooks of the engine do.
     pub done: Box<dyn Fn() -> bool>,
     /// Called once, when it is complete.
@@ -81,9 +83,9 @@ pub struct Message {
 
 impl Request {
     /// A request for an operation that is complete when `done` says so.
-    pub fn work(comm: Option<Rc<Comm>>, done: impl Fn() -> bool + 'static) -> Request {
+    pub fn work(scope: Scope, done: impl Fn() -> bool + 'static) -> Request {
         let finish = Box::new(|| Outcome::success(RawStatus::empty()));
-        Request::Work(Rc::new(Work { comm, done: Box::new(done), finish, ended: RefCell::default(), cancel: None }))
+        Request::Work(Rc::new(Work { scope, done: Box::new(done), finish, ended: RefCell::default(), cancel: None }))
     }
 
     /// Names the request; the program gets the handle. A transfer is named by the engine, which keeps
@@ -95,13 +97,13 @@ impl Request {
         }
     }
 
-    /// The communicator whose error handler is in charge of its errors.
-    pub fn comm(&self) -> Option<&Rc<Comm>> {
+    /// The object whose error handler is in charge of its errors.
+    pub fn scope(&self) -> Scope {
         match self {
-            Request::Transfer { comm, .. } => Some(comm),
-            Request::Work(work) => work.comm.as_ref(),
-            Request::Persistent(persistent) => persistent.comm.as_ref(),
-            Request::Complete | Request::Generalized(_) => None,
+            Request::Transfer { comm, .. } => Scope::Comm(comm.clone()),
+            Request::Work(work) => work.scope.clone(),
+            Request::Persistent(persistent) => persistent.comm.clone().map_or(Scope::None, Scope::Comm),
+            Request::Complete | Request::Generalized(_) => Scope::None,
         }
     }
 
@@ -144,7 +146,7 @@ impl Request {
         let mut outcome = self.end();
         if let Some(error) = &mut outcome.error {
             // The handle may be gone when the error is raised.
-            error.comm = self.comm().cloned();
+            error.scope = self.scope();
         }
         outcome
     }
@@ -262,7 +264,7 @@ pub fn end_transfer(handle: usize) -> Option<Outcome> {
             Ended::Done { status, receive, owner } => {
                 let mut outcome = transfer_outcome(status, receive);
                 if let Some(error) = &mut outcome.error {
-                    error.comm = comm_of(owner);
+                    error.scope = comm_of(owner).map_or(Scope::None, Scope::Comm);
                 }
                 return Some(outcome);
             }
