@@ -1,0 +1,46 @@
+//! What can go wrong.
+
+use std::fmt;
+
+/// The error class of the standard that an error belongs to (MPI 5.0, section 12.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// MPI_ERR_RMA_RANGE: target memory is not part of the window.
+    Range,
+    /// MPI_ERR_RMA_ATTACH: memory cannot be attached.
+    Attach,
+    /// MPI_ERR_RMA_SHARED: some processes cannot share memory.
+    Shared,
+    /// MPI_ERR_NO_MEM.
+    NoMemory,
+    /// MPI_ERR_OP: the operation does not take elements of this type.
+    Operation,
+    /// MPI_ERR_TYPE: elements of more than one basic type in an accumulate.
+    Type,
+    /// MPI_ERR_ARG: for example origin and target of different lengths.
+    Argument,
+    /// MPI_ERR_OTHER.
+    Other,
+}
+
+/// What failed, with which values. Nothing was moved.
+#[derive(Clone, Debug)]
+pub struct Error {
+    pub class: Class,
+    pub message: String,
+}
+
+impl Error {
+    #[cold]
+    pub(crate) fn new(class: Class, message: impl Into<String>) -> Error {
+        Error { class, message: message.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
