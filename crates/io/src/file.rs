@@ -1,0 +1,219 @@
+//! An open file.
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FallocateFlags, FileType, Mode as Permission, OFlags};
+use rustix::io::Errno;
+
+use crate::{Class, Error};
+
+/// How a file is opened. MPI_MODE_APPEND is no matter of the file: it only says where pointers begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mode {
+    pub read: bool,
+    pub write: bool,
+    /// Make it if it is not there, with the permissions 0666 less the umask.
+    pub create: bool,
+    /// With `create`: it must not be there.
+    pub exclusive: bool,
+}
+
+/// An open file. Every `File` has an open file description of its own, also for a path that is open
+/// already, so that locks of two of them exclude each other.
+#[derive(Debug)]
+pub struct File {
+    fd: OwnedFd,
+    path: PathBuf,
+    /// Whether the system lets us read: also where only writing was asked for, if it does.
+    readable: bool,
+    /// Whether byte-range locks have worked so far.
+    pub(crate) locks: Cell<bool>,
+}
+
+impl File {
+    /// Opens `path`. A directory is an error of class `BadFile`.
+    pub fn open(path: &Path, mode: Mode) -> Result<File, Error> {
+        let mut flags = OFlags::CLOEXEC | OFlags::NOCTTY;
+        flags.set(OFlags::CREATE, mode.create);
+        flags.set(OFlags::EXCL, mode.create && mode.exclusive);
+        let open = |access: OFlags| rustix::fs::open(path, flags | access, Permission::from_raw_mode(0o666));
+        let (opened, readable) = match (mode.read, mode.write) {
+            (_, false) => (open(OFlags::RDONLY), true),
+            (true, true) => (open(OFlags::RDWR), true),
+            // To change bytes between holes one reads the holes: ask for that too.
+            (false, true) => match open(OFlags::RDWR) {
+                Err(Errno::ACCESS | Errno::PERM) => (open(OFlags::WRONLY), false),
+                opened => (opened, true),
+            },
+        };
+        let what = || format!("open the file for {}", mode.words());
+        let fd = opened.map_err(|errno| Error::system(&what(), path, errno))?;
+        let status = rustix::fs::fstat(&fd).map_err(|errno| Error::system("look at the file", path, errno))?;
+        if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
+            return Err(Error::system(&what(), path, Errno::ISDIR));
+        }
+        Ok(File { fd, path: path.into(), readable, locks: Cell::new(true) })
+    }
+
+    /// Removes the file `path` from its directory.
+    pub fn delete(path: &Path) -> Result<(), Error> {
+        rustix::fs::unlink(path).map_err(|errno| Error::system("delete the file", path, errno))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The descriptor, for what this crate has no word for.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Whether bytes can be read, be it only to write them back.
+    pub(crate) fn readable(&self) -> bool {
+        self.readable
+    }
+
+    /// The number of the device and of the file in it: equal for two names of one file.
+    pub fn identity(&self) -> Result<(u64, u64), Error> {
+        let status = rustix::fs::fstat(&self.fd).map_err(|errno| self.failed("look at the file", errno))?;
+        Ok((status.st_dev, status.st_ino))
+    }
+
+    /// Bytes in the file.
+    pub fn size(&self) -> Result<u64, Error> {
+        let status = rustix::fs::fstat(&self.fd).map_err(|errno| self.failed("ask for the size", errno))?;
+        Ok(status.st_size as u64)
+    }
+
+    /// Cuts the file to `size` bytes, or lengthens it to them with zeros.
+    pub fn set_size(&self, size: u64) -> Result<(), Error> {
+        let what = || format!("set the size to {size} bytes");
+        if self.size()? < size {
+            self.check_limit(size, &what)?;
+        }
+        again(|| rustix::fs::ftruncate(&self.fd, size)).map_err(|errno| self.failed(&what(), errno))
+    }
+
+    /// Has room on the device for the first `size` bytes; a shorter file is lengthened with zeros,
+    /// a longer one stays as it is.
+    pub fn preallocate(&self, size: u64) -> Result<(), Error> {
+        let what = || format!("preallocate {size} bytes");
+        if size == 0 {
+            return Ok(());
+        }
+        let before = self.size()?;
+        if before < size {
+            self.check_limit(size, &what)?;
+        }
+        match again(|| rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), 0, size)) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.fill(before, size),
+            done => done.map_err(|errno| self.failed(&what(), errno)),
+        }
+    }
+
+    /// Writes zeros from `from` to `to`: preallocation where the file system has none.
+    fn fill(&self, from: u64, to: u64) -> Result<(), Error> {
+        let zeros = vec![0; 1 << 20];
+        let mut at = from;
+        while at < to {
+            let len = (to - at).min(zeros.len() as u64) as usize;
+            self.write_at(at, &zeros[..len])?;
+            at += len as u64;
+        }
+        Ok(())
+    }
+
+    /// Brings all that was written to the device.
+    pub fn sync(&self) -> Result<(), Error> {
+        again(|| rustix::fs::fsync(&self.fd)).map_err(|errno| self.failed("bring the data to the device", errno))
+    }
+
+    /// Closes the file. Some file systems tell only now that they could not write.
+    pub fn close(self) -> Result<(), Error> {
+        let File { fd, path, .. } = self;
+        // SAFETY: the descriptor was ours alone, and is not used again.
+        match unsafe { libc::close(fd.into_raw_fd()) } {
+            0 => Ok(()),
+            _ => {
+                let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+                Err(Error::system("close the file", &path, Errno::from_raw_os_error(errno)))
+            }
+        }
+    }
+
+    /// Reads from `offset` on; fewer bytes than asked for only at the end of the file.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
+        let mut done = 0;
+        while done < out.len() {
+            let at = offset + done as u64;
+            match again(|| rustix::io::pread(&self.fd, &mut out[done..], at)) {
+                Ok(0) => break,
+                Ok(some) => done += some,
+                Err(errno) => {
+                    let what = format!("read {} bytes at offset {at}", out.len() - done);
+                    return Err(self.failed(&what, errno));
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let what = |at: u64, len: usize| format!("write {len} bytes at offset {at}");
+        self.check_limit(offset + bytes.len() as u64, &|| what(offset, bytes.len()))?;
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = offset + done as u64;
+            match again(|| rustix::io::pwrite(&self.fd, &bytes[done..], at)) {
+                // A device that takes nothing and says nothing would be asked for ever.
+                Ok(0) => return Err(self.failed(&what(at, bytes.len() - done), Errno::IO)),
+                Ok(some) => done += some,
+                Err(errno) => return Err(self.failed(&what(at, bytes.len() - done), errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The kernel answers a write beyond RLIMIT_FSIZE with a signal that kills: do not ask it.
+    pub(crate) fn check_limit(&self, end: u64, what: &dyn Fn() -> String) -> Result<(), Error> {
+        match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
+            Some(limit) if end > limit => {
+                let text = format!(
+                    "cannot {} ({}): the limit of RLIMIT_FSIZE (ulimit -f) is {limit} bytes",
+                    what(),
+                    self.path.display()
+                );
+                Err(Error { class: Class::Quota, errno: Some(libc::EFBIG), text })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn failed(&self, what: &str, errno: Errno) -> Error {
+        Error::system(what, &self.path, errno)
+    }
+}
+
+impl Mode {
+    fn words(self) -> &'static str {
+        match (self.read, self.write) {
+            (true, true) => "reading and writing",
+            (false, true) => "writing",
+            (_, false) => "reading",
+        }
+    }
+}
+
+/// Calls again when a signal interrupted it.
+pub(crate) fn again<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+}
