@@ -44,8 +44,6 @@ pub struct Adi {
     mcm: Rc<Mcm>,
     state: RefCell<State>,
     hooks: RefCell<Vec<Hook>>,
-    /// What is started now is waited for in the same call.
-    will_wait: Cell<bool>,
     /// Some hook is not idle.
     has_hooks: Cell<bool>,
 }
@@ -56,7 +54,7 @@ impl Adi {
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> Adi {
         let eager_limit = eager_limit.unwrap_or(mcm.eager(0));
         let state = RefCell::new(State::new(mcm.clone(), eager_limit));
-        Adi { mcm, state, hooks: RefCell::default(), will_wait: Cell::new(false), has_hooks: Cell::new(false) }
+        Adi { mcm, state, hooks: RefCell::default(), has_hooks: Cell::new(false) }
     }
 
     /// The devices underneath.
@@ -72,14 +70,15 @@ impl Adi {
     /// Starts a send to `to`. `tuple.source` is the sender's own rank in the communicator.
     #[inline]
     pub fn isend(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
-        self.state.borrow_mut().send(to, tuple, data, mode, self.will_wait.get())
+        let mut state = self.state.borrow_mut();
+        let waits = state.waits;
+        state.send(to, tuple, data, mode, waits)
     }
 
     /// Says that the caller starts transfers now and waits for all of them by [`Adi::wait_until`] before
     /// the program goes on.
     #[inline]
     pub fn will_wait(&self) {
-        self.will_wait.set(true);
         self.state.borrow_mut().waits = true;
         self.mcm.set_waiting(true);
     }
@@ -368,9 +367,7 @@ impl Adi {
     #[inline]
     pub fn wait_until(&self, done: &mut dyn FnMut() -> bool) {
         self.wait(done);
-        if self.will_wait.replace(false) {
-            self.state.borrow_mut().waits = false;
-        }
+        self.state.borrow_mut().waits = false;
     }
 
     /// As [`Adi::wait_until`], inlined.

@@ -26,7 +26,7 @@ pub use kernel::{Kernel, kernels};
 
 use std::ptr;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is known of the memory that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,35 @@ impl Target {
     /// What a target is that took so long for its first `len` bytes (8 KiB or more, with
     /// [`Target::Soon`]): cores that share a cache copy 25 bytes a nanosecond into a target in
     /// it, and 8 into one that is in none. A guess, which costs time where it is wrong.
-    pub fn judge(len: usize, took: Duration) -> Target {
+    fn judge(len: usize, took: Duration) -> Target {
         const BYTES_PER_NS: u128 = 13;
         if took.as_nanos() * BYTES_PER_NS > len as u128 { Target::Later } else { Target::Soon }
+    }
+}
+
+/// What the memory of a transfer seems to be, by how long its first part took.
+#[derive(Clone, Copy, Debug)]
+pub struct Gauge(Target);
+
+impl Default for Gauge {
+    fn default() -> Gauge {
+        Gauge(Target::Soon)
+    }
+}
+
+impl Gauge {
+    /// What was found by the last [`Gauge::measure`].
+    #[inline]
+    pub fn target(&self) -> Target {
+        self.0
+    }
+
+    /// Has `copy` move the first `len` bytes of a transfer, and judges the target by its pace.
+    #[inline]
+    pub fn measure(&mut self, len: usize, copy: impl FnOnce(Target)) {
+        let start = Instant::now();
+        copy(Target::Soon);
+        self.0 = Target::judge(len, start.elapsed());
     }
 }
 

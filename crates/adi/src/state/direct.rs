@@ -1,6 +1,7 @@
 //! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
 
-use super::{Bulk, NONE, Side, State};
+use super::outbox::Bulk;
+use super::{NONE, Side, State};
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing};
 

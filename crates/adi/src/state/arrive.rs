@@ -1,0 +1,257 @@
+//! What arrives: packets, and the messages that no receive had matched.
+
+use super::outbox::Bulk;
+use super::direct::Published;
+use super::{Side, State};
+use crate::data::copy;
+use crate::packet::Packet;
+use crate::{Data, Proc, Tuple};
+use tern_mcm::{Header, Memory, Sink};
+use tern_region::copy::{Source, Target, give_back};
+
+/// A message that no receive had matched when it arrived.
+#[derive(Debug)]
+pub struct Arrival {
+    pub tuple: Tuple,
+    pub from: Proc,
+    pub size: u64,
+    pub body: Body,
+}
+
+#[derive(Debug)]
+pub enum Body {
+    /// The bytes so far; of a synchronous send, the request to acknowledge.
+    Bytes { bytes: Vec<u8>, sync: Option<u32> },
+    /// It waits at its sender.
+    Waiting { sender: u32, source: Memory },
+    /// It is this process's own send.
+    Own { request: u32 },
+}
+
+/// Where the next `More` packet of a peer belongs.
+#[derive(Clone, Copy, Debug)]
+pub enum Incoming {
+    Nowhere,
+    Transfer(u32),
+    Arrival(u32),
+}
+
+/// Messages from here on are copied to their place by streaming stores when it is in no cache.
+const LONG: usize = 64 << 10;
+
+impl State {
+    /// Gives an arrival, already out of matching, to a receive.
+    pub fn consume(&mut self, arrival: u32, request: u32) {
+        let Arrival { tuple, from, size, .. } = *self.arrivals.get(arrival);
+        match self.arrivals.remove(arrival).body {
+            Body::Bytes { bytes, sync } => {
+                self.begin(request, &tuple, size);
+                self.absorb(request, &bytes, Source::Any);
+                if (bytes.len() as u64) < size {
+                    // Only one message of a peer is on its way in pieces, so it is this one.
+                    self.incoming[from as usize] = Incoming::Transfer(request);
+                }
+                if let Some(sender) = sync {
+                    self.control(from, Packet::Ack { sender });
+                }
+            }
+            Body::Waiting { sender, source } => {
+                self.clear_to_send(request, from, &tuple, size, sender, &source);
+            }
+            Body::Own { request: own } => {
+                let data = self.transfers.get(own).data.clone();
+                self.finish_own(request, tuple, &data);
+                self.advance_send(own, true, true);
+            }
+        }
+    }
+
+    /// Completes receive `request` with this process's own data.
+    pub(super) fn finish_own(&mut self, request: u32, tuple: Tuple, data: &Data) {
+        self.begin(request, &tuple, data.len() as u64);
+        copy(data, &self.transfers.get(request).data);
+        if !data.is_empty() {
+            self.complete(request);
+        }
+    }
+
+    /// The hot path: a message that is whole in its packet has matched.
+    #[inline]
+    fn deliver(&mut self, request: u32, tuple: &Tuple, payload: &[u8]) {
+        let transfer = self.transfers.get_mut(request);
+        transfer.status = transfer.data.fill(tuple.source, tuple.tag, payload, self.payload);
+        self.complete(request);
+    }
+
+    /// A message of `size` bytes has matched: notes it in the status; completes an empty one.
+    #[inline]
+    pub(super) fn begin(&mut self, request: u32, tuple: &Tuple, size: u64) {
+        let transfer = self.transfers.get_mut(request);
+        transfer.status = transfer.data.received(tuple.source, tuple.tag, size);
+        transfer.side = Side::Receive {
+            place: None,
+            published: Published::NOT,
+            received: 0,
+            expected: size as usize,
+        };
+        if size == 0 {
+            self.complete(request);
+        }
+    }
+
+    /// The next bytes of a message; completes it with the last.
+    #[inline]
+    pub(super) fn absorb(&mut self, request: u32, bytes: &[u8], source: Source) {
+        if bytes.is_empty() {
+            return;
+        }
+        let transfer = self.transfers.get_mut(request);
+        let Side::Receive { received, expected, .. } = &mut transfer.side else {
+            unreachable!("bytes for a send")
+        };
+        let from = *received;
+        *received += bytes.len();
+        let last = *received >= *expected;
+        let long = *expected >= LONG;
+        let data = &transfer.data;
+        match (long, from) {
+            (false, _) => data.scatter(from, bytes, source, Target::Soon),
+            (true, 0) => self.target.measure(bytes.len(), |target| data.scatter(0, bytes, source, target)),
+            (true, _) => data.scatter(from, bytes, source, self.target.target()),
+        }
+        if last {
+            self.complete(request);
+        }
+    }
+
+    /// Copies the bytes that the receive has room for, or asks the sender for them.
+    fn clear_to_send(
+        &mut self,
+        request: u32,
+        from: Proc,
+        tuple: &Tuple,
+        size: u64,
+        sender: u32,
+        source: &Memory,
+    ) {
+        let room = self.transfers.get(request).data.len() as u64;
+        let mut bytes = size.min(room);
+        self.begin(request, tuple, size);
+        if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
+            *expected = bytes as usize;
+        }
+        if bytes > 0 && self.pull(request, from, source) {
+            bytes = 0;
+        }
+        // Without a byte to send it tells the sender that all is done.
+        self.control(from, Packet::Cts { sender, receiver: request, bytes });
+        if bytes == 0 {
+            self.complete(request);
+        }
+    }
+
+    /// Takes the oldest receive that matches a message of the stream out of matching.
+    #[inline]
+    fn match_arrival(&mut self, from: Proc, tuple: &Tuple) -> Option<u32> {
+        let mut found = self.matching.arrive(tuple);
+        while let Some(request) = found
+            && !self.win_back(request)
+        {
+            // Its sender has claimed it for an earlier message.
+            if let Side::Receive { place, .. } = &mut self.transfers.get_mut(request).side {
+                *place = None;
+            }
+            found = self.matching.arrive(tuple);
+        }
+        self.count_taken(from);
+        found
+    }
+
+    fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<u32>, payload: &[u8]) {
+        let whole = payload.len() as u64 == size;
+        if let Some(request) = self.match_arrival(from, &tuple) {
+            if whole {
+                self.deliver(request, &tuple, payload);
+            } else {
+                self.begin(request, &tuple, size);
+                self.absorb(request, payload, self.payload);
+                self.incoming[from as usize] = Incoming::Transfer(request);
+            }
+            if let Some(sender) = sync {
+                self.control(from, Packet::Ack { sender });
+            }
+            return;
+        }
+        let mut bytes = Vec::with_capacity(size as usize);
+        keep(&mut bytes, payload, self.payload);
+        let body = Body::Bytes { bytes, sync };
+        let arrival = self.arrivals.insert(Arrival { tuple, from, size, body });
+        self.matching.keep(tuple, arrival);
+        if !whole {
+            self.incoming[from as usize] = Incoming::Arrival(arrival);
+        }
+    }
+
+    fn more(&mut self, from: Proc, payload: &[u8]) {
+        match self.incoming[from as usize] {
+            Incoming::Transfer(request) => self.absorb(request, payload, self.payload),
+            Incoming::Arrival(arrival) => {
+                if let Body::Bytes { bytes, .. } = &mut self.arrivals.get_mut(arrival).body {
+                    keep(bytes, payload, self.payload);
+                }
+            }
+            Incoming::Nowhere => unreachable!("the rest of a message that never began"),
+        }
+    }
+
+    fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: u32, words: &[u8]) {
+        let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
+        if let Some(request) = self.match_arrival(from, &tuple) {
+            return self.clear_to_send(request, from, &tuple, size, sender, &source);
+        }
+        let body = Body::Waiting { sender, source };
+        let arrival = self.arrivals.insert(Arrival { tuple, from, size, body });
+        self.matching.keep(tuple, arrival);
+    }
+
+    fn clear(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
+        if bytes == 0 {
+            return self.advance_send(request, true, true);
+        }
+        self.bulk(from, Bulk { request, receiver, sent: 0, end: bytes as usize });
+    }
+}
+
+/// Keeps a packet's payload until a receive matches.
+fn keep(bytes: &mut Vec<u8>, payload: &[u8], source: Source) {
+    bytes.extend_from_slice(payload);
+    // SAFETY: the payload is mapped.
+    unsafe { give_back(payload.as_ptr(), payload.len(), source) };
+}
+
+impl Sink for State {
+    #[inline]
+    fn packet(&mut self, from: Proc, header: &Header, payload: &[u8]) {
+        match Packet::decode(header) {
+            Packet::Eager { tuple, size, sync } => self.eager(from, tuple, size, sync, payload),
+            Packet::More => self.more(from, payload),
+            Packet::Rts { tuple, size, sender } => {
+                self.request_to_send(from, tuple, size, sender, payload);
+            }
+            Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),
+            Packet::Data { receiver, size } => self.data(receiver, size, payload),
+            Packet::Ack { sender } => self.advance_send(sender, true, false),
+            Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),
+            Packet::Cancelled { sender, success: true } => self.cancelled(sender),
+            Packet::Cancelled { success: false, .. } => {}
+        }
+    }
+
+    fn delivered(&mut self, receiver: u32, size: u64) {
+        self.filled(receiver, size);
+    }
+
+    fn sent(&mut self, sender: u32) {
+        self.advance_send(sender, true, true);
+    }
+}

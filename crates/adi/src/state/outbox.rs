@@ -1,0 +1,167 @@
+//! What could not be sent at once: in order, as the devices take it.
+
+use super::State;
+use crate::Proc;
+use crate::packet::Packet;
+use std::collections::VecDeque;
+use tern_mcm::{Header, Memory, Payload};
+
+/// What could not be sent at once.
+#[derive(Debug)]
+pub enum Outgoing {
+    Header(Header),
+    /// A request to send, with where the data lies.
+    Request(Header, Memory),
+    /// The rest of an eager message; nothing of it has gone when `first` is there.
+    Eager { request: u32, first: Option<Header>, sent: usize },
+}
+
+/// Bytes that the receiver has asked for.
+#[derive(Debug)]
+pub struct Bulk {
+    pub request: u32,
+    pub receiver: u32,
+    pub sent: usize,
+    pub end: usize,
+}
+
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// In order.
+    pub queue: VecDeque<Outgoing>,
+    pub bulk: VecDeque<Bulk>,
+    /// In `State::busy`.
+    pub listed: bool,
+}
+
+/// Bytes of a message of `size` bytes that go into one packet: the receiver copies one out while
+/// the sender copies the next in. Small enough to start early, large enough that the packets
+/// themselves do not count.
+pub fn chunk(size: usize) -> usize {
+    if size <= 8 << 10 { 4 << 10 } else { 8 << 10 }
+}
+
+impl State {
+    /// Sends a packet without payload, in order with what waits.
+    pub(super) fn control(&mut self, to: Proc, packet: Packet) {
+        let header = packet.encode();
+        let idle = self.outboxes[to as usize].queue.is_empty();
+        if !idle || self.mcm.copy_and_send(to, &header, Payload::Bytes(&[])).is_none() {
+            self.queue(to, Outgoing::Header(header));
+        }
+    }
+
+    pub(super) fn queue(&mut self, to: Proc, outgoing: Outgoing) {
+        self.outboxes[to as usize].queue.push_back(outgoing);
+        self.list(to);
+    }
+
+    fn list(&mut self, to: Proc) {
+        let outbox = &mut self.outboxes[to as usize];
+        if !outbox.listed {
+            outbox.listed = true;
+            self.busy.push(to);
+        }
+    }
+
+    /// True when nothing waits to be sent.
+    pub fn is_flushed(&self) -> bool {
+        self.busy.is_empty()
+    }
+
+    /// Sends what waits, as far as the devices take it.
+    #[inline]
+    pub fn flush_all(&mut self) {
+        if self.busy.is_empty() {
+            return;
+        }
+        let mut at = 0;
+        while at < self.busy.len() {
+            let to = self.busy[at];
+            self.flush(to);
+            let outbox = &mut self.outboxes[to as usize];
+            if outbox.queue.is_empty() && outbox.bulk.is_empty() {
+                outbox.listed = false;
+                self.busy.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    pub(super) fn flush(&mut self, to: Proc) {
+        while let Some(outgoing) = self.outboxes[to as usize].queue.pop_front() {
+            if let Some(rest) = self.push(to, outgoing) {
+                self.outboxes[to as usize].queue.push_front(rest);
+                return;
+            }
+            self.moved = true;
+        }
+        // Long messages take turns.
+        while let Some(bulk) = self.outboxes[to as usize].bulk.pop_front() {
+            match self.push_bulk(to, bulk) {
+                Ok(None) => {}
+                Ok(Some(rest)) => self.outboxes[to as usize].bulk.push_back(rest),
+                Err(full) => {
+                    self.outboxes[to as usize].bulk.push_front(full);
+                    return;
+                }
+            }
+            self.moved = true;
+        }
+    }
+
+    /// Sends one queued item; returns what is left of it.
+    fn push(&mut self, to: Proc, outgoing: Outgoing) -> Option<Outgoing> {
+        match outgoing {
+            Outgoing::Header(header) => {
+                let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&[]));
+                gone.is_none().then_some(Outgoing::Header(header))
+            }
+            Outgoing::Request(header, memory) => {
+                // Whatever part of the words goes: the receiver makes do without.
+                let words = memory.encode();
+                let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&words));
+                gone.is_none().then_some(Outgoing::Request(header, memory))
+            }
+            Outgoing::Eager { request, mut first, mut sent } => {
+                let data = self.transfers.get(request).data.clone();
+                let size = data.len();
+                while first.is_some() || sent < size {
+                    let header = first.unwrap_or_else(|| Packet::More.encode());
+                    let len = (size - sent).min(chunk(size));
+                    let Some(taken) =
+                        data.with_payload(sent, len, |p| self.mcm.copy_and_send(to, &header, p))
+                    else {
+                        return Some(Outgoing::Eager { request, first, sent });
+                    };
+                    first = None;
+                    sent += taken;
+                    self.moved = true;
+                }
+                self.advance_send(request, false, true);
+                None
+            }
+        }
+    }
+
+    /// Sends one packet of a long message: `Ok` with the rest, `Err` when there is no room.
+    fn push_bulk(&mut self, to: Proc, mut bulk: Bulk) -> Result<Option<Bulk>, Bulk> {
+        let data = &self.transfers.get(bulk.request).data;
+        let header = Packet::Data { receiver: bulk.receiver, size: data.len() as u64 }.encode();
+        let len = (bulk.end - bulk.sent).min(chunk(bulk.end));
+        let taken = data.with_payload(bulk.sent, len, |p| self.mcm.copy_and_send(to, &header, p));
+        let Some(taken) = taken else { return Err(bulk) };
+        bulk.sent += taken;
+        if bulk.sent < bulk.end {
+            return Ok(Some(bulk));
+        }
+        self.advance_send(bulk.request, true, true);
+        Ok(None)
+    }
+
+    pub(super) fn bulk(&mut self, to: Proc, bulk: Bulk) {
+        self.outboxes[to as usize].bulk.push_back(bulk);
+        self.list(to);
+    }
+}

@@ -1,0 +1,114 @@
+//! Starting a receive, and the receive that its call only waits for.
+
+use super::direct::Published;
+use super::{EXPECTED, NONE, Side, State, Transfer};
+use crate::{Data, Pattern, Proc, Status, UNKNOWN};
+use tern_region::copy::Source;
+
+impl State {
+    /// A receive that is not posted: a message is about to be given to it.
+    pub fn receive_matched(&mut self, data: Data) -> u32 {
+        let side =
+            Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
+        let status = Status::default();
+        self.transfers.insert(Transfer { data, status, done: false, released: false, owner: None, side })
+    }
+
+    /// Starts a receive; `from` is the process that it names as the source, or [`UNKNOWN`].
+    pub fn receive(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
+        let long = data.len() >= self.direct_from && from != UNKNOWN;
+        let request = self.receive_matched(data);
+        if let Some(place) = self.matching.find_unexpected(&pattern) {
+            let arrival = self.matching.take_unexpected(place);
+            self.consume(arrival, request);
+            return request;
+        }
+        self.transfers.get(request).data.expect();
+        let visible = if long { self.publish(request, from, &pattern) } else { Published::NOT };
+        let posted = self.matching.post(pattern, request);
+        if visible.slot != NONE {
+            self.matching.publish(posted);
+        }
+        if let Side::Receive { place, published, .. } = &mut self.transfers.get_mut(request).side {
+            *place = Some(posted);
+            *published = visible;
+        }
+        request
+    }
+    /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is
+    /// allocated or listed. False when another such call is under way, and when the receive is long
+    /// enough to be published. Ends by [`State::end_expected`].
+    #[inline]
+    pub fn expect(&mut self, data: Data) -> bool {
+        if self.expecting || data.len() >= self.direct_from {
+            return false;
+        }
+        self.expecting = true;
+        let transfer = self.transfers.get_mut(EXPECTED);
+        transfer.data = data;
+        transfer.done = false;
+        transfer.side =
+            Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
+        self.expected_begun = false;
+        true
+    }
+
+    /// Opens that receive to what is about to be looked at, unless a message has matched it already.
+    #[inline]
+    pub fn open(&mut self, pattern: Pattern) {
+        if self.expected_begun {
+            return;
+        }
+        if let Some(place) = self.matching.find_unexpected(&pattern) {
+            self.expected_begun = true;
+            let arrival = self.matching.take_unexpected(place);
+            self.consume(arrival, EXPECTED);
+        } else {
+            self.matching.expect(pattern, EXPECTED);
+        }
+    }
+
+    /// Closes it again; its status when it is complete.
+    #[inline]
+    pub fn expected(&mut self) -> Option<Status> {
+        self.expected_begun |= !self.matching.unexpect();
+        let transfer = self.transfers.get(EXPECTED);
+        transfer.done.then_some(transfer.status)
+    }
+
+    #[inline]
+    pub fn end_expected(&mut self) {
+        self.expecting = false;
+        self.expected_begun = false;
+    }
+
+    /// True when the next message of the stream can only be for a receive into `data`, or
+    /// for a later one, and nothing waits to be sent. Then no receive is published, and this one is
+    /// too short to be. Tells where payloads lie.
+    #[inline]
+    pub fn may_take_next(&self, data: &Data) -> Option<Source> {
+        let free = self.matching.is_empty() && !self.expected_begun && self.is_flushed();
+        (free && self.is_short(data)).then_some(self.payload)
+    }
+
+    /// True for a receive that is too short to be published.
+    #[inline]
+    pub fn is_short(&self, data: &Data) -> bool {
+        data.len() < self.direct_from
+    }
+
+    /// True while receives are posted and no message waits for one.
+    #[inline]
+    pub fn is_receiving(&self) -> bool {
+        self.matching.is_receiving()
+    }
+    /// A receive that was complete when it started.
+    #[inline]
+    pub fn received(&mut self, status: Status) -> u32 {
+        let request = self.receive_matched(Data::none());
+        let transfer = self.transfers.get_mut(request);
+        transfer.status = status;
+        transfer.done = true;
+        request
+    }
+}

@@ -1,0 +1,140 @@
+//! Starting a send: at once if it can go, or as a request.
+
+use super::arrive::{Arrival, Body};
+use super::outbox::{Outgoing, chunk};
+use super::{Side, State, Transfer};
+use crate::packet::Packet;
+use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
+use tern_mcm::Memory;
+
+impl State {
+    /// Starts a send. `waits`: the caller does nothing else until the buffer may be reused.
+    pub fn send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
+        if to == self.mcm.me() {
+            return self.send_to_self(tuple, data, mode);
+        }
+        let size = data.len();
+        let mut memory = Memory::opaque(size);
+        if size >= self.direct_from {
+            match self.send_direct(to, &tuple, &data, waits) {
+                Ok(sent) => return sent,
+                Err(located) => memory = located,
+            }
+        }
+        self.streams[to as usize].put(&tuple);
+        if mode == SendMode::Standard && size <= self.eager_limit {
+            return self.send_eager(to, tuple, data);
+        }
+        let request = self.new_send(to, tuple, data);
+        if size > self.eager_limit {
+            self.mark_send(request, false, true);
+            let header = Packet::Rts { tuple, size: size as u64, sender: request }.encode();
+            self.queue(to, Outgoing::Request(header, memory));
+            self.flush(to);
+        } else {
+            self.mark_send(request, true, true);
+            let packet = Packet::Eager { tuple, size: size as u64, sync: Some(request) };
+            self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
+            self.flush(to);
+        }
+        Sent::Pending(crate::Request(request))
+    }
+
+    pub(super) fn new_send(&mut self, to: Proc, tuple: Tuple, data: Data) -> u32 {
+        let side = Side::Send { to, tuple, awaits_match: false, unsent: true };
+        self.transfers.insert(Transfer {
+            data,
+            status: Status::default(),
+            done: false,
+            released: false,
+            owner: None,
+            side,
+        })
+    }
+
+    /// The hot path: a short dense message goes now, as one packet, if nothing is in its way.
+    #[inline(always)]
+    pub fn send_now(&mut self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
+        if len >= self.short || to == self.mcm.me() || !self.is_flushed() {
+            return false;
+        }
+        let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None }.encode();
+        // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
+        let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(base, len) } };
+        let gone = self.mcm.send_short(to, &header, bytes);
+        if gone {
+            self.streams[to as usize].put(tuple);
+        }
+        gone
+    }
+
+    /// The whole message goes now, without a request, if there is room.
+    #[inline]
+    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data) -> Sent {
+        let size = data.len();
+        let header = Packet::Eager { tuple, size: size as u64, sync: None }.encode();
+        let mut first = Some(header);
+        let mut sent = 0;
+        if self.outboxes[to as usize].queue.is_empty() {
+            let len = size.min(chunk(size));
+            let taken = data.with_payload(0, len, |p| self.mcm.copy_and_send(to, &header, p));
+            if taken == Some(size) {
+                return Sent::Done;
+            }
+            if let Some(taken) = taken {
+                first = None;
+                sent = taken;
+            }
+        }
+        let request = self.new_send(to, tuple, data);
+        self.queue(to, Outgoing::Eager { request, first, sent });
+        self.flush(to);
+        if self.transfers.get(request).done {
+            self.transfers.remove(request);
+            return Sent::Done;
+        }
+        Sent::Pending(crate::Request(request))
+    }
+
+    fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
+        if let Some(receive) = self.matching.arrive(&tuple) {
+            self.finish_own(receive, tuple, &data);
+            return Sent::Done;
+        }
+        let size = data.len() as u64;
+        let me = self.mcm.me();
+        if mode == SendMode::Standard && data.len() <= self.eager_limit {
+            let mut bytes = vec![0; data.len()];
+            data.gather(0, &mut bytes);
+            let body = Body::Bytes { bytes, sync: None };
+            let arrival = self.arrivals.insert(Arrival { tuple, from: me, size, body });
+            self.matching.keep(tuple, arrival);
+            return Sent::Done;
+        }
+        let request = self.new_send(me, tuple, data);
+        self.mark_send(request, true, false);
+        let body = Body::Own { request };
+        let arrival = self.arrivals.insert(Arrival { tuple, from: me, size, body });
+        self.matching.keep(tuple, arrival);
+        Sent::Pending(crate::Request(request))
+    }
+
+    fn mark_send(&mut self, request: u32, match_awaited: bool, bytes_unsent: bool) {
+        if let Side::Send { awaits_match, unsent, .. } = &mut self.transfers.get_mut(request).side {
+            *awaits_match = match_awaited;
+            *unsent = bytes_unsent;
+        }
+    }
+
+    /// Notes what has become of a send, and completes it when nothing is missing.
+    pub(super) fn advance_send(&mut self, request: u32, matched: bool, sent: bool) {
+        let transfer = self.transfers.get_mut(request);
+        if let Side::Send { awaits_match, unsent, .. } = &mut transfer.side {
+            *awaits_match &= !matched;
+            *unsent &= !sent;
+            if !*awaits_match && !*unsent {
+                self.complete(request);
+            }
+        }
+    }
+}
