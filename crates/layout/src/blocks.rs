@@ -2,7 +2,6 @@
 
 use std::ptr;
 
-use crate::kernel::{Shape, Steps, copy_grid};
 use crate::leaf::Leaf;
 use crate::program::Grid;
 use crate::transfer::Step;
@@ -69,15 +68,8 @@ pub unsafe fn copy_blocks(
             left -= bytes;
             continue;
         };
-        let shape = Shape { block: step.block, count: step.count, rows: 1 };
-        let (to_steps, from_steps) = (Steps::of(step.to.stride), Steps::of(step.from.stride));
-        let to_start = target.wrapping_offset(step.to.at as isize);
-        let from_start = source.wrapping_offset(step.from.at as isize);
         // SAFETY: these blocks are within both.
-        unsafe { copy_grid(shape, to_start, to_steps, from_start, from_steps) };
-        step.to.advance(&mut to, &step);
-        step.from.advance(&mut from, &step);
-        left -= step.block * step.count;
+        left -= unsafe { step.copy(&mut to, target, &mut from, source) };
     }
 }
 

@@ -76,18 +76,8 @@ impl Cursor {
                 left -= bytes as u64;
                 continue;
             };
-            let to = base.wrapping_offset(step.to.at as isize);
-            let of = from_base.wrapping_offset(step.from.at as isize);
-            let shape = Shape {
-                block: step.block,
-                count: step.count,
-                rows: 1,
-            };
             // SAFETY: these blocks are within both streams.
-            unsafe { copy_grid(shape, to, Steps::of(step.to.stride), of, Steps::of(step.from.stride)) };
-            let bytes = step.block * step.count;
-            step.to.advance(target, &step);
-            step.from.advance(source, &step);
+            let bytes = unsafe { step.copy(target, base, source, from_base) };
             self.used(bytes);
             from.used(bytes);
             left -= bytes;
@@ -118,7 +108,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    pub fn advance(&self, leaf: &mut Leaf, step: &Step) {
+    fn advance(&self, leaf: &mut Leaf, step: &Step) {
         if self.whole {
             leaf.advance_blocks(step.count);
         } else {
@@ -128,6 +118,22 @@ impl Side {
 }
 
 impl Step {
+    /// Copies the blocks and moves both leaves behind them; returns how many bytes that were.
+    ///
+    /// # Safety
+    /// The step was made for these leaves; its blocks lie in memory that may be read (from
+    /// `from_base` on) and written (from `base` on), and do not overlap.
+    pub unsafe fn copy(&self, to: &mut Leaf, base: *mut u8, from: &mut Leaf, from_base: *const u8) -> u64 {
+        let shape = Shape { block: self.block, count: self.count, rows: 1 };
+        let target = base.wrapping_offset(self.to.at as isize);
+        let source = from_base.wrapping_offset(self.from.at as isize);
+        // SAFETY: the caller's promise.
+        unsafe { copy_grid(shape, target, Steps::of(self.to.stride), source, Steps::of(self.from.stride)) };
+        self.to.advance(to, self);
+        self.from.advance(from, self);
+        self.block * self.count
+    }
+
     /// The next step of at most `limit` bytes; None if it is too small to be worth it.
     #[inline]
     pub fn between(to: &Leaf, from: &Leaf, limit: u64) -> Option<Step> {

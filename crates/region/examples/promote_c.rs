@@ -38,6 +38,20 @@ pub extern "C" fn promote_start(policy: c_int, uses: c_int) -> *mut Fixture {
     }))
 }
 
+/// The promoter, until `promote_end`.
+///
+/// # Safety
+/// `fixture` is of `promote_start`, and the only reference to it is the one returned.
+unsafe fn promoter<'a>(fixture: *mut Fixture) -> Option<&'a mut Promoter> {
+    // SAFETY: the caller's promise.
+    unsafe { (*fixture).promoter.as_mut() }
+}
+
+/// A place as programs get it.
+fn offset(place: Option<Place>) -> i64 {
+    place.map_or(-1, |place| place.0 as i64)
+}
+
 /// Counts a use: the offset in the file where the bytes are shared, or -1.
 ///
 /// # Safety
@@ -49,12 +63,8 @@ pub unsafe extern "C" fn promote_used(
     len: usize,
 ) -> i64 {
     // SAFETY: the caller's promise.
-    let fixture = unsafe { &mut *fixture };
-    let place = fixture
-        .promoter
-        .as_mut()
-        .and_then(|promoter| promoter.used(address, len));
-    place.map_or(-1, |place| place.0 as i64)
+    let place = unsafe { promoter(fixture) }.and_then(|promoter| promoter.used(address, len));
+    offset(place)
 }
 
 /// The presumed offset, or -1.
@@ -68,12 +78,8 @@ pub unsafe extern "C" fn promote_presumed(
     len: usize,
 ) -> i64 {
     // SAFETY: the caller's promise.
-    let fixture = unsafe { &mut *fixture };
-    let place = fixture
-        .promoter
-        .as_mut()
-        .and_then(|promoter| promoter.presumed(address, len));
-    place.map_or(-1, |place| place.0 as i64)
+    let place = unsafe { promoter(fixture) }.and_then(|promoter| promoter.presumed(address, len));
+    offset(place)
 }
 
 /// Whether the bytes are at that offset, as the kernel says.
@@ -88,11 +94,7 @@ pub unsafe extern "C" fn promote_verify(
     offset: i64,
 ) -> bool {
     // SAFETY: the caller's promise.
-    let fixture = unsafe { &mut *fixture };
-    fixture
-        .promoter
-        .as_mut()
-        .is_some_and(|promoter| promoter.verify(address, len, Place(offset as u64)))
+    unsafe { promoter(fixture) }.is_some_and(|promoter| promoter.verify(address, len, Place(offset as u64)))
 }
 
 /// Makes everything private.
@@ -102,7 +104,7 @@ pub unsafe extern "C" fn promote_verify(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_demote_all(fixture: *mut Fixture) {
     // SAFETY: the caller's promise.
-    if let Some(promoter) = unsafe { (*fixture).promoter.as_mut() } {
+    if let Some(promoter) = unsafe { promoter(fixture) } {
         promoter.demote_all();
     }
 }
@@ -124,7 +126,7 @@ pub unsafe extern "C" fn promote_end(fixture: *mut Fixture) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_in_use(fixture: *mut Fixture, busy: bool) {
     // SAFETY: the caller's promise.
-    if let Some(promoter) = unsafe { (*fixture).promoter.as_mut() } {
+    if let Some(promoter) = unsafe { promoter(fixture) } {
         promoter.set_in_use(Box::new(move |_| busy));
     }
 }
@@ -138,7 +140,7 @@ pub unsafe extern "C" fn promote_quiesce(fixture: *mut Fixture, quiesce: extern 
     static QUIESCE: std::sync::OnceLock<extern "C" fn()> = std::sync::OnceLock::new();
     QUIESCE.get_or_init(|| quiesce);
     // SAFETY: the caller's promise.
-    if let Some(promoter) = unsafe { (*fixture).promoter.as_mut() } {
+    if let Some(promoter) = unsafe { promoter(fixture) } {
         promoter.set_quiesce(|| {
             if let Some(quiesce) = QUIESCE.get() {
                 quiesce();

@@ -37,6 +37,7 @@ mod maps;
 mod owner;
 mod pages;
 mod process;
+mod ready;
 mod records;
 mod refusal;
 mod usage;
@@ -47,8 +48,9 @@ pub use usage::Costs;
 use crate::heap::{Heap, Place};
 use fork::Ground;
 use imports::Imports;
-use maps::{FileId, Maps, Vma};
+use maps::{FileId, Maps};
 use owner::{Malloc, Owned};
+use ready::{AREAS, Ready, divide};
 use records::{Record, Records};
 use std::ops::Range;
 use std::rc::Rc;
@@ -57,21 +59,6 @@ use usage::Usage;
 /// When to promote: never; when it pays, by [`Costs`], and cannot show; or at the first use, and
 /// without looking at which functions the program imports, for which the user vouches.
 pub use tern_settings::Promote as Policy;
-
-/// Chunks that are promoted at a time, and the heap; fewer where [`LEAST_SLOT`] asks for that.
-const MOST_SLOTS: u64 = 256;
-/// Offsets for one chunk: a mapping can grow to that many bytes, more than a node's memory. Where the
-/// span of the heap is large enough, it is what an address space has (2^47).
-const LEAST_SLOT: u64 = 1 << 42;
-/// What is tried as the size of all slots together.
-const AREAS: [u32; 13] = [55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43];
-
-/// Number and size of the slots in an area of that many bytes. Sizes are odd multiples of 256 MiB, so
-/// that [`Views`](crate::Views) finds chunks of different slots in different entries of its table.
-fn divide(area: u64) -> (u64, u64) {
-    let slots = (area / LEAST_SLOT).clamp(1, MOST_SLOTS);
-    (slots, area / slots - (256 << 20))
-}
 
 /// Pieces of memory that are promoted at a time; the kernel allows 65,530 mappings.
 const MOST_RECORDS: usize = 1024;
@@ -112,15 +99,6 @@ pub struct Promoter {
     counts: Counts,
     /// Uses until the records are compared with the kernel's.
     until_refresh: usize,
-}
-
-struct Ready {
-    ground: &'static Ground,
-    malloc: Malloc,
-    /// For each slot of the area, the address that its first offset is at. The first is the heap's.
-    slots: Vec<Option<usize>>,
-    /// Bytes of one.
-    slot_len: u64,
 }
 
 impl Promoter {
@@ -344,12 +322,7 @@ impl Promoter {
             self.quiesce,
         );
         let ground = ground.install().ok_or(Refusal::Kernel)?;
-        self.ready = Some(Ready {
-            ground,
-            malloc,
-            slots: vec![None; slots as usize],
-            slot_len,
-        });
+        self.ready = Some(Ready::new(ground, malloc, slots as usize, slot_len));
         Ok(())
     }
 
@@ -381,18 +354,12 @@ impl Promoter {
             } else {
                 self.usage.paid(gone.address, gone.len);
             }
-            let slot = ready.slot_of(gone.offset);
-            let offsets = gone.offset..gone.offset + gone.pages.len() as u64;
-            let elsewhere = mapped.iter().any(|vma| {
-                vma.offset < offsets.end
-                    && offsets.start < vma.offset + (vma.end - vma.start) as u64
-            });
             // The slot of a chunk is given back as a whole; in the heap's, what is unmapped.
-            if slot == 0 && !elsewhere && !busy {
-                ready.punch(gone.offset, gone.pages.len() as u64);
+            if ready.slot_of(gone.offset) == 0 {
+                ready.unused.push(gone.offset..gone.offset + gone.pages.len() as u64);
             }
         }
-        ready.refresh_slots(&mapped, busy);
+        ready.give_back(&mapped, busy);
         // One question to the kernel for each mapping: spread over four times as many uses.
         self.until_refresh = 64 + 4 * mapped.len();
     }
@@ -401,105 +368,6 @@ impl Promoter {
 impl Drop for Promoter {
     fn drop(&mut self) {
         self.demote_all();
-    }
-}
-
-impl Ready {
-    fn offset_of(&self, slot: usize) -> u64 {
-        self.ground.area.start + slot as u64 * self.slot_len
-    }
-
-    fn slot_of(&self, offset: u64) -> usize {
-        ((offset - self.ground.area.start) / self.slot_len) as usize
-    }
-
-    /// The slot for memory of malloc's, and the address that its first offset is for.
-    fn slot_for(&self, owned: &Owned) -> Option<(usize, usize)> {
-        match owned {
-            Owned::Heap { start } => Some((0, *start)),
-            Owned::Chunk(chunk) => {
-                let chunks = || self.slots.iter().skip(1);
-                let slot = chunks().position(|base| *base == Some(chunk.start));
-                let slot = 1 + slot.or_else(|| chunks().position(Option::is_none))?;
-                ((chunk.len() as u64) < self.slot_len / 2).then_some((slot, chunk.start))
-            }
-        }
-    }
-
-    /// What of the range is private yet. Refuses what is neither plain nor promoted.
-    fn private_pieces(
-        &self,
-        range: &Range<usize>,
-        offset: impl Fn(usize) -> u64,
-    ) -> Result<Vec<Range<usize>>, Refusal> {
-        let mut pieces = Vec::new();
-        let mut at = range.start;
-        while at < range.end {
-            let vma = self.ground.maps.at(at).ok_or(Refusal::NotMallocs)?;
-            let piece = at..vma.end.min(range.end);
-            at = piece.end;
-            if vma.is_plain() {
-                pieces.push(piece);
-            } else if !vma.is_shared(self.ground.id)
-                || vma.offset + (piece.start - vma.start) as u64 != offset(piece.start)
-            {
-                return Err(Refusal::Shared);
-            }
-        }
-        Ok(pieces)
-    }
-
-    /// The conditions on the memory itself.
-    fn check_memory(
-        &self,
-        range: &Range<usize>,
-        private: &[Range<usize>],
-        promoted: u64,
-    ) -> Result<(), Refusal> {
-        let maps = &self.ground.maps;
-        flags::check(range, |start| {
-            maps.at(start)
-                .is_some_and(|vma| vma.is_shared(self.ground.id))
-        })?;
-        for piece in private {
-            if maps.has_huge(piece.clone()).unwrap_or(true) {
-                return Err(Refusal::Huge);
-            }
-            if !process::has_no_policy(piece.start) {
-                return Err(Refusal::Policy);
-            }
-        }
-        let bytes = private.iter().map(Range::len).sum();
-        if process::has_memory(bytes, promoted) {
-            Ok(())
-        } else {
-            Err(Refusal::Memory)
-        }
-    }
-
-    /// Frees the slots of chunks that are mapped nowhere, unless some transfer is `busy`, and follows
-    /// those that were moved.
-    fn refresh_slots(&mut self, mapped: &[Vma], busy: bool) {
-        for slot in 1..self.slots.len() {
-            if self.slots[slot].is_none() {
-                continue;
-            }
-            let offset = self.offset_of(slot);
-            match mapped.iter().find(|vma| self.slot_of(vma.offset) == slot) {
-                Some(vma) => {
-                    self.slots[slot] = vma.start.checked_sub((vma.offset - offset) as usize)
-                }
-                None if busy => {}
-                // Where the hole cannot be made, the slot is not used again.
-                None if self.punch(offset, self.slot_len) => self.slots[slot] = None,
-                None => self.slots[slot] = Some(0),
-            }
-        }
-    }
-
-    /// Gives the memory of offsets back; they read as zeros then.
-    fn punch(&self, offset: u64, len: u64) -> bool {
-        crate::file::punch(rustix::fd::AsFd::as_fd(&self.ground.file), offset, len).is_ok()
     }
 }
 
@@ -521,20 +389,6 @@ fn extent(owned: &Owned, wanted: Range<usize>) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn slots_fit_their_area() {
-        for area in AREAS.map(|bits| 1u64 << bits) {
-            let (slots, len) = divide(area);
-            assert!(slots >= 2, "the heap and a chunk");
-            assert!(slots <= MOST_SLOTS && slots * len <= area && len >= LEAST_SLOT - (256 << 20));
-            assert!((len / (256 << 20)) % 2 == 1 && len.is_multiple_of(256 << 20));
-        }
-        assert!(
-            divide(1 << 55).1 > (1 << 47) - (1 << 30),
-            "all that can be mapped"
-        );
-    }
 
     #[test]
     fn extents() {

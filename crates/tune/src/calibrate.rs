@@ -35,15 +35,10 @@ const SIZES: [usize; 8] = [
 /// The largest of them.
 const LARGEST: usize = SIZES[SIZES.len() - 1];
 /// The movers that are measured, by number of the mover; eager messages move as piped ones do.
-const MOVERS: [Mover; 7] = [
-    Mover::Pipe,
-    Mover::Cma,
-    Mover::CmaPush,
-    Mover::CmaBoth,
-    Mover::Mapped,
-    Mover::MappedPush,
-    Mover::MappedBoth,
-];
+const MOVERS: [Mover; 7] = {
+    let [Mover::Eager, movers @ ..] = Mover::ALL else { panic!("eager is the first of them") };
+    movers
+};
 /// What a packet costs beside the way of its cache line: making it, matching, taking it apart.
 const HANDLING: f64 = 40.0;
 

@@ -147,6 +147,30 @@ static void freed_memory_goes_back(void)
     CHECK(promote_file_bytes(f) < 2 * MIB);
 }
 
+/* What is freed while a peer may still read it goes back later. */
+static void freed_in_use(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 64 * MIB);
+    mallopt(M_TRIM_THRESHOLD, 128 * KIB);
+    fixture *f = promote_start(AUTO, USES);
+    char *kept = malloc(HEAPED);
+    promoted(f, kept, HEAPED);
+    char *at = malloc(8 * MIB);
+    memset(at, 1, 8 * MIB);
+    promoted(f, at, 8 * MIB);
+    promote_in_use(f, true);
+    size_t before = mallinfo2().arena;
+    free(at);
+    CHECK(mallinfo2().arena < before); /* else this test tests nothing */
+    for (int i = 0; i < 200; i++)
+        CHECK(promote_used(f, kept, HEAPED) >= 0);
+    CHECK(promote_file_bytes(f) >= 8 * MIB);
+    promote_in_use(f, false);
+    for (int i = 0; i < 200; i++)
+        CHECK(promote_used(f, kept, HEAPED) >= 0);
+    CHECK(promote_file_bytes(f) < 2 * MIB);
+}
+
 static void calloc_of_reused_memory(void)
 {
     fixture *f = promote_start(AUTO, USES);
@@ -427,6 +451,7 @@ int main(int argc, char **argv)
         {"neighbours", neighbours},
         {"free_and_reuse", free_and_reuse},
         {"freed_memory_goes_back", freed_memory_goes_back},
+        {"freed_in_use", freed_in_use},
         {"calloc_of_reused_memory", calloc_of_reused_memory},
         {"malloc_trim_within_the_heap", malloc_trim_within_the_heap},
         {"the_break_moves", the_break_moves},
