@@ -307,6 +307,7 @@ impl Board {
 
     /// Says that a claimed receive is filled by packets.
     pub fn send_packets(&self, slot: u32, word: Word) {
+        // Release: pairs with the acquire in `word`.
         self.words[slot as usize].store(word.with(Stage::Packets).0, Ordering::Release);
     }
 

@@ -11,8 +11,8 @@ use rustix::fd::BorrowedFd;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
-use tern_tune::Chooser;
 use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
+use tern_tune::Chooser;
 
 /// Packets taken from one ring before the next ring has its turn.
 const BURST: usize = 16;
@@ -116,8 +116,8 @@ impl Inbound {
 }
 
 impl Shm {
-    /// Joins the segment `fd` as process `me` of `processes`, which share `cores`. `ring_data` overrides the size of
-    /// each ring's data area.
+    /// Joins the segment `fd` as process `me` of `processes`, which share `cores`. `ring_data` overrides
+    /// the size of each ring's data area.
     ///
     /// Errors: the memory cannot be sized or mapped, or there are too many processes.
     pub fn new(

@@ -3,8 +3,8 @@
 use crate::board::{Board, Published, Stage, Word};
 use crate::device::Shm;
 use crate::fork;
-use crate::segment::Occupation;
 use crate::reach::Reach;
+use crate::segment::Occupation;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Sink};

@@ -1,4 +1,4 @@
-//! Costs for machines that were not measured: those of one that was, an AMD EPYC (Zen 5) of 2025
+//! Costs for machines that were not measured: those of one that was, an AMD EPYC (Zen 4)
 //! with Linux 6.18. Other placements than that of cores that share a cache are guessed from it.
 
 use crate::{Costs, Curve, Pace};
