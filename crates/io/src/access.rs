@@ -1,19 +1,18 @@
 //! Reading and writing: between a part of a view's stream and a layout in memory.
+//!
+//! One run in the file and one in memory is one system call on the user's buffer. One run in the file
+//! alone takes lists of segments, or packs. Several runs in the file are accessed one by one, or by
+//! windows with their holes (*data sieving*), whichever costs less.
+
+mod contiguous;
+mod strided;
 
 use std::ops::Range;
-use std::rc::Rc;
 
-use tern_layout::Type;
-
-use crate::{Class, Error, File, View};
-
-/// Elements of a type in memory, at a buffer address.
-#[derive(Clone, Copy, Debug)]
-pub struct Memory<'a> {
-    pub base: *mut u8,
-    pub count: i64,
-    pub ty: &'a Rc<Type>,
-}
+use crate::cost::Shape;
+use crate::memory::Walk;
+use crate::representation::Converter;
+use crate::{Class, Error, File, Guard, Memory, Sharing, View};
 
 /// Whether to use a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +31,8 @@ pub enum Choice {
 pub struct Hints {
     /// Reading windows of the file with their holes (`romio_ds_read`).
     pub read_sieving: Choice,
-    /// Reading windows, changing them, and writing them back, under a lock (`romio_ds_write`).
+    /// Reading windows, changing them, and writing them back, under a lock (`romio_ds_write`). Never
+    /// where the file cannot be read, or has no locks.
     pub write_sieving: Choice,
     /// Bytes of a window for reading (`ind_rd_buffer_size`).
     pub read_buffer: usize,
@@ -42,7 +42,7 @@ pub struct Hints {
     /// no window is written back over them. Not needed while all views of the file are contiguous, or
     /// with one process.
     pub guarded: bool,
-    /// Atomic mode: each access happens under one lock.
+    /// Atomic mode: each access happens under one lock. An error where the file has no locks.
     pub atomic: bool,
 }
 
@@ -59,14 +59,50 @@ impl Default for Hints {
     }
 }
 
+/// An access under way.
+struct Access<'a> {
+    file: &'a File,
+    view: &'a View,
+    hints: &'a Hints,
+}
+
 /// Reads the stream of `view` from `position` on into `memory`. Returns how many bytes of data came
-/// into memory: fewer than it has room for only at the end of the file.
+/// into memory: fewer than it has room for only at the end of the file, or if the view has no data.
 ///
 /// # Safety
 /// All data of `memory` is writable, and nobody else uses it meanwhile.
-pub unsafe fn read(file: &File, view: &View, position: u64, memory: &Memory<'_>, hints: &Hints) -> Result<u64, Error> {
-    let _ = (file, view, position, memory, hints);
-    Err(Error::new(Class::UnsupportedOperation, "not built yet".into()))
+pub unsafe fn read(
+    file: &File,
+    view: &View,
+    position: u64,
+    memory: &Memory<'_>,
+    hints: &Hints,
+) -> Result<u64, Error> {
+    let bytes = view.representation().file_bytes(memory.ty, memory.count)?;
+    if bytes == 0 || view.is_empty() {
+        return Ok(0);
+    }
+    let access = Access { file, view, hints };
+    let _lock = access.atomic(Sharing::Shared, position, bytes)?;
+    if view.representation().is_plain() {
+        // SAFETY: the caller's word.
+        let mut walk = unsafe { Walk::new(memory) };
+        return access.read(position, &mut walk);
+    }
+    // SAFETY: the caller's word.
+    let mut converter = unsafe { Converter::new(view.representation(), memory)? };
+    let (mut at, mut got) = (position, 0);
+    let mut file_form = Vec::new();
+    while let chunk @ 1.. = converter.chunk() as usize {
+        file_form.resize(chunk, 0);
+        let some = access.read(at, &mut Walk::bytes_mut(&mut file_form))? as usize;
+        got += converter.read(&file_form[..some])?;
+        at += some as u64;
+        if some < chunk {
+            break;
+        }
+    }
+    Ok(got)
 }
 
 /// Writes all data of `memory` to the stream of `view` from `position` on. Returns how many bytes of
@@ -74,49 +110,107 @@ pub unsafe fn read(file: &File, view: &View, position: u64, memory: &Memory<'_>,
 ///
 /// # Safety
 /// All data of `memory` is readable, and nobody changes it meanwhile.
-pub unsafe fn write(file: &File, view: &View, position: u64, memory: &Memory<'_>, hints: &Hints) -> Result<u64, Error> {
-    let _ = (file, view, position, memory, hints);
-    Err(Error::new(Class::UnsupportedOperation, "not built yet".into()))
+pub unsafe fn write(
+    file: &File,
+    view: &View,
+    position: u64,
+    memory: &Memory<'_>,
+    hints: &Hints,
+) -> Result<u64, Error> {
+    let bytes = view.representation().file_bytes(memory.ty, memory.count)?;
+    if bytes == 0 {
+        return Ok(0);
+    }
+    if view.is_empty() {
+        return Err(Error::new(Class::Argument, format!("{bytes} bytes to write in a view without data")));
+    }
+    let access = Access { file, view, hints };
+    let range = access.range(position, bytes)?;
+    file.check_limit(range.end, &|| format!("write {bytes} bytes at offset {}", range.start))?;
+    let _lock = access.atomic(Sharing::Exclusive, position, bytes)?;
+    if view.representation().is_plain() {
+        // SAFETY: the caller's word.
+        let mut walk = unsafe { Walk::new(memory) };
+        access.write(position, &mut walk)?;
+        return Ok(memory.len());
+    }
+    // SAFETY: the caller's word.
+    let mut converter = unsafe { Converter::new(view.representation(), memory)? };
+    let mut at = position;
+    let mut file_form = Vec::new();
+    while let chunk @ 1.. = converter.chunk() as usize {
+        file_form.resize(chunk, 0);
+        converter.write(&mut file_form)?;
+        access.write(at, &mut Walk::bytes(&file_form))?;
+        at += chunk as u64;
+    }
+    Ok(memory.len())
 }
 
-/// A part of the file in memory, and which bytes of it somebody has asked for: what an aggregator of
-/// a collective access collects in a round.
-#[derive(Debug, Default)]
-pub struct Window {
-    /// The bytes asked for, as disjoint runs in the order of the file.
-    runs: Vec<Range<u64>>,
-}
-
-impl Window {
-    pub fn new() -> Window {
-        Window::default()
+impl Access<'_> {
+    /// The part of the file in which `bytes` bytes from `position` on lie.
+    fn range(&self, position: u64, bytes: u64) -> Result<Range<u64>, Error> {
+        self.view.range(position, bytes).ok_or_else(|| {
+            let text = format!("{bytes} bytes at position {position} of the view lie beyond 2^63 in the file");
+            Error::new(Class::Argument, text)
+        })
     }
 
-    /// Somebody asks for `len` bytes at `offset` of the file.
-    pub fn add(&mut self, offset: u64, len: u64) {
-        let _ = (offset, len);
+    /// The lock of an access in atomic mode.
+    fn atomic(&self, sharing: Sharing, position: u64, bytes: u64) -> Result<Option<Guard<'_>>, Error> {
+        if !self.hints.atomic {
+            return Ok(None);
+        }
+        match self.file.lock(sharing, self.range(position, bytes)?)? {
+            Some(guard) => Ok(Some(guard)),
+            None => {
+                let text = format!(
+                    "atomic mode needs byte-range locks, which the file system of {} does not have",
+                    self.file.path().display()
+                );
+                Err(Error::new(Class::UnsupportedOperation, text))
+            }
+        }
     }
 
-    /// From the first byte that somebody asks for to the end of the last; empty without any.
-    pub fn range(&self) -> Range<u64> {
-        0..0
+    /// The lock of a plain write to `range`, against those who write windows back.
+    fn guard(&self, range: Range<u64>) -> Result<Option<Guard<'_>>, Error> {
+        match self.hints.guarded && !self.hints.atomic {
+            true => self.file.lock(Sharing::Shared, range),
+            false => Ok(None),
+        }
     }
 
-    /// The bytes asked for, as disjoint runs in the order of the file.
-    pub fn runs(&self) -> &[Range<u64>] {
-        &self.runs
+    /// Reads until the walk is at its end, or the file; returns the bytes.
+    fn read(&self, position: u64, walk: &mut Walk) -> Result<u64, Error> {
+        let bytes = walk.left();
+        let range = self.range(position, bytes)?;
+        if self.view.is_contiguous() {
+            return self.read_run(range.start, walk, bytes);
+        }
+        let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
+        if self.view.is_ordered() && shape.sieve(self.hints.read_sieving, self.hints.read_buffer, false) {
+            return self.read_windows(position, walk);
+        }
+        self.read_each(position, walk)
     }
-}
 
-/// Reads what `window` asks for into `buffer`, which begins at the offset `window.range().start`.
-/// Returns the offset up to which the file had bytes; what lies beyond is left as it was.
-pub fn read_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hints) -> Result<u64, Error> {
-    let _ = (file, window, buffer, hints);
-    Err(Error::new(Class::UnsupportedOperation, "not built yet".into()))
-}
-
-/// Writes what `window` asks for from `buffer`, likewise. Bytes of holes in `buffer` may change.
-pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hints) -> Result<(), Error> {
-    let _ = (file, window, buffer, hints);
-    Err(Error::new(Class::UnsupportedOperation, "not built yet".into()))
+    /// Writes until the walk is at its end.
+    fn write(&self, position: u64, walk: &mut Walk) -> Result<(), Error> {
+        let bytes = walk.left();
+        let range = self.range(position, bytes)?;
+        if self.view.is_contiguous() {
+            let _lock = self.guard(range.clone())?;
+            return self.write_run(range.start, walk, bytes);
+        }
+        let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
+        if self.view.is_ordered()
+            && self.file.readable()
+            && shape.sieve(self.hints.write_sieving, self.hints.write_buffer, true)
+        {
+            return self.write_windows(position, walk);
+        }
+        let _lock = self.guard(range)?;
+        self.write_each(position, walk)
+    }
 }

@@ -1,6 +1,6 @@
 //! An open file.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,34 @@ pub struct File {
     readable: bool,
     /// Whether byte-range locks have worked so far.
     pub(crate) locks: Cell<bool>,
+    /// A buffer that was used and is kept for the next access.
+    spare: RefCell<Vec<u8>>,
+}
+
+/// Memory for data on its way.
+pub(crate) struct Buffer<'a> {
+    file: &'a File,
+    bytes: Vec<u8>,
+}
+
+impl Buffer<'_> {
+    /// `len` bytes, with anything in them.
+    pub fn room(&mut self, len: usize) -> &mut [u8] {
+        if self.bytes.len() < len {
+            self.bytes = vec![0; len];
+        }
+        &mut self.bytes[..len]
+    }
+}
+
+impl Drop for Buffer<'_> {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        // Another may have come back first: one is enough.
+        if !bytes.is_empty() {
+            drop(self.file.spare.replace(bytes));
+        }
+    }
 }
 
 impl File {
@@ -54,7 +82,7 @@ impl File {
         if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
             return Err(Error::system(&what(), path, Errno::ISDIR));
         }
-        Ok(File { fd, path: path.into(), readable, locks: Cell::new(true) })
+        Ok(File { fd, path: path.into(), readable, locks: Cell::new(true), spare: RefCell::default() })
     }
 
     /// Removes the file `path` from its directory.
@@ -148,14 +176,10 @@ impl File {
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
         let mut done = 0;
         while done < out.len() {
-            let at = offset + done as u64;
-            match again(|| rustix::io::pread(&self.fd, &mut out[done..], at)) {
-                Ok(0) => break,
-                Ok(some) => done += some,
-                Err(errno) => {
-                    let what = format!("read {} bytes at offset {at}", out.len() - done);
-                    return Err(self.failed(&what, errno));
-                }
+            let (at, left) = (offset + done as u64, out.len() - done);
+            match self.transfer("read", at, left, |fd, at| rustix::io::pread(fd, &mut out[done..], at))? {
+                0 => break,
+                some => done += some,
             }
         }
         Ok(done)
@@ -163,19 +187,40 @@ impl File {
 
     /// Writes all of `bytes` at `offset`.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let what = |at: u64, len: usize| format!("write {len} bytes at offset {at}");
-        self.check_limit(offset + bytes.len() as u64, &|| what(offset, bytes.len()))?;
+        let end = offset + bytes.len() as u64;
+        self.check_limit(end, &|| format!("write {} bytes at offset {offset}", bytes.len()))?;
+        self.put(offset, bytes)
+    }
+
+    /// Writes all of `bytes` at `offset`; the limit has been checked.
+    pub(crate) fn put(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let mut done = 0;
         while done < bytes.len() {
-            let at = offset + done as u64;
-            match again(|| rustix::io::pwrite(&self.fd, &bytes[done..], at)) {
-                // A device that takes nothing and says nothing would be asked for ever.
-                Ok(0) => return Err(self.failed(&what(at, bytes.len() - done), Errno::IO)),
-                Ok(some) => done += some,
-                Err(errno) => return Err(self.failed(&what(at, bytes.len() - done), errno)),
-            }
+            let (at, left) = (offset + done as u64, bytes.len() - done);
+            done += self.transfer("write", at, left, |fd, at| rustix::io::pwrite(fd, &bytes[done..], at))?;
         }
         Ok(())
+    }
+
+    /// A call that transfers some of `len` bytes; returns how many. To write nothing is an error: a
+    /// device that takes nothing and says nothing would be asked for ever.
+    pub(crate) fn transfer(
+        &self,
+        verb: &str,
+        at: u64,
+        len: usize,
+        mut call: impl FnMut(BorrowedFd<'_>, u64) -> Result<usize, Errno>,
+    ) -> Result<usize, Error> {
+        match again(|| call(self.fd.as_fd(), at)) {
+            Ok(0) if verb == "write" => Err(Errno::IO),
+            done => done,
+        }
+        .map_err(|errno| self.failed(&format!("{verb} {len} bytes at offset {at}"), errno))
+    }
+
+    /// The buffer of this file, until it is dropped.
+    pub(crate) fn buffer(&self) -> Buffer<'_> {
+        Buffer { file: self, bytes: self.spare.take() }
     }
 
     /// The kernel answers a write beyond RLIMIT_FSIZE with a signal that kills: do not ask it.

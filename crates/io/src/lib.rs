@@ -4,7 +4,8 @@
 //! - [`View`]: which bytes of the file a process sees, and in which order: its *stream*
 //! - [`Representation`]: what basic types look like in the file
 //! - [`read`] and [`write`]: between a part of the stream and a layout in memory
-//! - [`plan`]: the pure part of collective buffering: who does what
+//! - [`plan`]: the pure part of collective buffering: who does what; a [`Window`] of it is accessed by
+//!   [`read_window`] and [`write_window`]
 //!
 //! Units: a *position* is a number of bytes in the stream of a view, in file representation (an MPI
 //! offset is a position divided by [`View::etype_size`]); an *offset* is a byte of the file.
@@ -13,16 +14,21 @@
 //! locks of the file.
 
 mod access;
+mod cost;
 mod error;
 mod file;
 mod lock;
+mod memory;
 pub mod plan;
 mod representation;
 mod view;
+mod window;
 
-pub use access::{Choice, Hints, Memory, Window, read, read_window, write, write_window};
+pub use access::{Choice, Hints, read, write};
 pub use error::{Class, Error};
 pub use file::{File, Mode};
 pub use lock::{Guard, Sharing};
+pub use memory::Memory;
 pub use representation::{Conversion, Representation};
 pub use view::{Segments, View};
+pub use window::{Window, read_window, write_window};

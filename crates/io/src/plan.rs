@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use crate::cost::{self, Shape};
 use crate::{Choice, View};
 
 /// What the others have to know of one process's part in a collective access. Plain numbers, to be
@@ -67,11 +68,45 @@ pub struct Piece {
     pub at: u64,
 }
 
+/// Aggregators that are chosen here have at least so many bytes each, and there are no more of them.
+const ENOUGH: u64 = 1 << 20;
+const MOST: usize = 16;
+const PAGE: u64 = 4096;
+
 impl Plan {
-    /// The plan for these requests, one for each process. None: each one accesses the file by itself.
+    /// The plan for these requests, one for each process. None: each one accesses the file by itself,
+    /// because that is cheaper, because nobody has data, or because somebody's request is not ordered.
     pub fn new(requests: &[Request], wishes: &Wishes) -> Option<Plan> {
-        let _ = (requests, wishes);
-        None
+        let mut active: Vec<&Request> = requests.iter().filter(|request| request.bytes > 0).collect();
+        if wishes.buffering == Choice::Never || active.iter().any(|request| request.ordered == 0) {
+            return None;
+        }
+        active.sort_unstable_by_key(|request| request.first);
+        let bytes = active.iter().map(|request| request.bytes).sum();
+        let span = active.first()?.first..active.iter().map(|request| request.end).max()?;
+        let few = usize::try_from(u64::div_ceil(bytes, ENOUGH)).map_or(MOST, |few| few.min(MOST));
+        let count = wishes.aggregators.unwrap_or(few).clamp(1, requests.len());
+        let plan = Plan::divide(requests.len(), count, span, wishes);
+        let pays = || {
+            // Requests that do not lie between each other are best left to their own.
+            let between = active.windows(2).any(|pair| pair[1].first < pair[0].end);
+            between && cost::together(bytes, count as u64, plan.rounds()) < alone(&active)
+        };
+        (wishes.buffering == Choice::Always || pays()).then_some(plan)
+    }
+
+    /// Divides the file from `span.start` to `span.end` among `count` of `processes`.
+    fn divide(processes: usize, count: usize, span: Range<u64>, wishes: &Wishes) -> Plan {
+        let align = if wishes.align == 0 { PAGE } else { wishes.align };
+        let up = |bytes: u64| bytes.div_ceil(align).max(1).saturating_mul(align);
+        let begin = span.start - span.start % align;
+        let each = up((span.end - begin).div_ceil(count as u64));
+        let start = |index: usize| begin.saturating_add(each.saturating_mul(index as u64)).clamp(span.start, span.end);
+        Plan {
+            aggregators: (0..count).map(|index| index * processes / count).collect(),
+            domains: (0..count).map(|index| start(index)..start(index + 1)).collect(),
+            window: up(wishes.buffer),
+        }
     }
 
     /// The processes that access the file, as indices into the requests.
@@ -118,3 +153,15 @@ impl Plan {
         })
     }
 }
+
+/// What the accesses cost if each process does its own, all at the same time.
+fn alone(active: &[&Request]) -> f64 {
+    let each = active.iter().map(|request| {
+        let Request { first, end, bytes, runs, .. } = **request;
+        Shape { bytes, runs, span: end - first }.alone(SIEVED)
+    });
+    each.fold(0.0, f64::max)
+}
+
+/// Bytes of the windows of those who access the file by themselves.
+const SIEVED: usize = 512 << 10;

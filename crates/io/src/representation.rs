@@ -1,9 +1,14 @@
 //! Data representations (MPI 5.0, section 14.5): what basic types look like in a file.
 
+mod convert;
+mod file_type;
+
 use std::fmt;
 use std::rc::Rc;
 
 use tern_layout::{Basic, Type};
+
+pub(crate) use convert::Converter;
 
 use crate::{Class, Error, Memory};
 
@@ -71,40 +76,49 @@ impl Representation {
         matches!(self, Representation::Native | Representation::Internal)
     }
 
-    /// The layout that `ty` has in a file: the same constructors over basic types of file size
-    /// (MPI_FILE_GET_TYPE_EXTENT is its extent).
+    /// The layout that `ty` has in a file: the same constructors over basic types of file size, without
+    /// alignment (MPI_FILE_GET_TYPE_EXTENT is its extent). Displacements in bytes stay as they are: who
+    /// uses them asks for file extents first (MPI 5.0, section 14.5.1).
     pub fn file_type(&self, ty: &Rc<Type>) -> Result<Rc<Type>, Error> {
-        if self.is_plain() {
-            return Ok(ty.clone());
+        match self {
+            Representation::Native | Representation::Internal => Ok(ty.clone()),
+            _ => file_type::in_file(self, ty),
         }
-        Err(Error::new(Class::UnsupportedDatarep, format!("{} is not built yet", self.name())))
+    }
+
+    /// Bytes that one `basic` takes in a file; a pair takes what its two parts take.
+    pub(crate) fn item_bytes(&self, basic: Basic) -> Result<u64, Error> {
+        match self {
+            Representation::Native | Representation::Internal => Ok(basic.size() as u64),
+            Representation::External32 => Ok(basic.external_size() as u64),
+            Representation::User(name, conversion) => {
+                let one = |basic| conversion.extent(basic).map_err(|text| convert::failed(name, &text));
+                match basic.pair() {
+                    None => one(basic),
+                    Some((value, _, index)) => Ok(one(value)? + one(index)?),
+                }
+            }
+        }
     }
 
     /// Bytes in the file of `count` elements of `ty`.
     pub fn file_bytes(&self, ty: &Rc<Type>, count: i64) -> Result<u64, Error> {
-        let bytes = self.file_type(ty)?.pack_size(count);
-        let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
-        bytes.ok_or_else(|| Error::new(Class::Argument, format!("{count} elements of {} bytes are too many", ty.size())))
-    }
-
-    /// All data of `memory` in file representation: collective access converts first, and then moves
-    /// plain bytes.
-    ///
-    /// # Safety
-    /// All data of `memory` is readable.
-    pub unsafe fn pack(&self, memory: &Memory<'_>) -> Result<Vec<u8>, Error> {
-        let _ = memory;
-        Err(Error::new(Class::UnsupportedDatarep, format!("{} is not built yet", self.name())))
-    }
-
-    /// Converts `file`, the beginning of the data, into `memory`; returns the bytes of data that were
-    /// written there: of whole basic elements only, where a representation is not plain.
-    ///
-    /// # Safety
-    /// All data of `memory` is writable.
-    pub unsafe fn unpack(&self, memory: &Memory<'_>, file: &[u8]) -> Result<u64, Error> {
-        let _ = (memory, file);
-        Err(Error::new(Class::UnsupportedDatarep, format!("{} is not built yet", self.name())))
+        let each = match self {
+            Representation::Native | Representation::Internal => Some(ty.size() as u64),
+            Representation::External32 => ty.external_size(1).map(|bytes| bytes as u64),
+            Representation::User(..) => {
+                let mut sum = Some(0u64);
+                for (basic, repeat) in ty.signature(1) {
+                    let bytes = self.item_bytes(basic)?.checked_mul(repeat);
+                    sum = sum.and_then(|sum| sum.checked_add(bytes?));
+                }
+                sum
+            }
+        };
+        let bytes = each.and_then(|each| each.checked_mul(count.max(0) as u64));
+        bytes.filter(|&bytes| i64::try_from(bytes).is_ok()).ok_or_else(|| {
+            Error::new(Class::Argument, format!("{count} elements of {} bytes are too many", ty.size()))
+        })
     }
 }
 

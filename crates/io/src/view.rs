@@ -1,8 +1,9 @@
 //! File views (MPI 5.0, section 14.3): which bytes of a file a process sees, and in which order.
 
+use std::ops::Range;
 use std::rc::Rc;
 
-use tern_layout::{Basic, Type};
+use tern_layout::{Basic, Spread, Type};
 
 use crate::plan::Request;
 use crate::{Class, Error, Representation};
@@ -19,6 +20,9 @@ pub struct View {
     unit: u64,
     /// The filetype in the file.
     tile: Rc<Type>,
+    spread: Spread,
+    /// Where the stream begins, if it is one run.
+    dense: Option<u64>,
 }
 
 /// The runs of a part of the stream, in its order: offset in the file and length, both in bytes.
@@ -37,7 +41,7 @@ impl Iterator for Segments {
 
 impl View {
     /// Checks what MPI 5.0, section 14.3 asks of a view. `written`: the file is open for writing, so
-    /// that the view must not name a byte twice.
+    /// that the view must not name a byte twice. A filetype without data is a view of nothing.
     pub fn new(
         displacement: i64,
         etype: &Rc<Type>,
@@ -45,37 +49,43 @@ impl View {
         representation: Representation,
         written: bool,
     ) -> Result<View, Error> {
-        let _ = written;
         let Ok(displacement) = u64::try_from(displacement) else {
             return Err(Error::new(Class::Argument, format!("the displacement {displacement} is negative")));
         };
-        let unit = representation.file_bytes(etype, 1)?;
         let tile = representation.file_type(filetype)?;
-        if unit == 0 || !(tile.size() as u64).is_multiple_of(unit) {
+        check("etype", &representation.file_type(etype)?, written)?;
+        check("filetype", &tile, written)?;
+        let unit = representation.file_bytes(etype, 1)?;
+        if unit == 0 {
+            return Err(Error::new(Class::Type, "the etype has no data".into()));
+        }
+        if !(tile.size() as u64).is_multiple_of(unit) {
             let sizes = format!("the filetype has {} bytes of data, the etype {unit}", tile.size());
             return Err(Error::new(Class::Type, format!("{sizes}: not a whole number of etypes")));
         }
-        Ok(View {
-            displacement,
-            etype: etype.clone(),
-            filetype: filetype.clone(),
-            representation,
-            unit,
-            tile,
-        })
+        Ok(View::of(displacement, etype.clone(), filetype.clone(), representation, unit, tile))
     }
 
     /// The view of a file that was just opened: all its bytes.
     pub fn bytes() -> View {
         let byte = Type::basic(Basic::Byte);
-        View {
-            displacement: 0,
-            etype: byte.clone(),
-            filetype: byte.clone(),
-            representation: Representation::Native,
-            unit: 1,
-            tile: byte,
-        }
+        View::of(0, byte.clone(), byte.clone(), Representation::Native, 1, byte)
+    }
+
+    fn of(
+        displacement: u64,
+        etype: Rc<Type>,
+        filetype: Rc<Type>,
+        representation: Representation,
+        unit: u64,
+        tile: Rc<Type>,
+    ) -> View {
+        let spread = tile.spread();
+        // All tiles join, wherever the data of one begins.
+        let joined = tile.size() > 0 && tile.extent() == tile.size();
+        let dense = tile.dense_run(1).filter(|_| joined);
+        let dense = dense.and_then(|(at, _)| displacement.checked_add_signed(at));
+        View { displacement, etype, filetype, representation, unit, tile, spread, dense }
     }
 
     pub fn displacement(&self) -> u64 {
@@ -99,9 +109,21 @@ impl View {
         self.unit
     }
 
+    /// Whether the stream has no bytes at all.
+    pub fn is_empty(&self) -> bool {
+        self.tile.size() == 0
+    }
+
     /// Whether the stream is one run of the file.
     pub fn is_contiguous(&self) -> bool {
-        self.tile.is_contiguous()
+        self.dense.is_some()
+    }
+
+    /// Whether the stream is in the order of the file and names no byte twice. If not, the view is for
+    /// reading (or its tiles lie within each other), and needs care.
+    pub fn is_ordered(&self) -> bool {
+        let Spread { disjoint, first, end, .. } = self.spread;
+        disjoint && self.tile.extent() >= end - first
     }
 
     /// The position of an MPI offset, which counts etypes.
@@ -116,17 +138,63 @@ impl View {
     /// The offset in the file of the byte at `position` of the stream (MPI_FILE_GET_BYTE_OFFSET).
     /// None if the view has no data, or if that does not fit 63 bits.
     pub fn offset(&self, position: u64) -> Option<u64> {
+        let fits = |offset: &u64| i64::try_from(*offset).is_ok();
+        if let Some(start) = self.dense {
+            return start.checked_add(position).filter(fits);
+        }
         let size = self.tile.size() as u64;
         let whole = position.checked_div(size)?;
-        let (at, _) = self.tile.segments(0, 1, position % size, 1).next()?;
         let skipped = i64::try_from(whole).ok()?.checked_mul(self.tile.extent())?;
-        let offset = skipped.checked_add(at)?.checked_add(self.displacement as i64)?;
-        u64::try_from(offset).ok()
+        let within = skipped.checked_add(self.in_tile(position % size))?;
+        self.displacement.checked_add_signed(within).filter(fits)
     }
 
-    /// How many bytes of the stream lie before `offset` in the file.
+    /// Where byte `position` of a tile lies in it.
+    fn in_tile(&self, position: u64) -> i64 {
+        self.tile.segments(0, 1, position, 1).next().map_or(0, |(at, _)| at)
+    }
+
+    /// The offset after the last of `len` bytes of the stream from `position` on; None as `offset`.
+    /// Only for ordered views that is the greatest one.
+    pub fn end(&self, position: u64, len: u64) -> Option<u64> {
+        let last = position.checked_add(len.checked_sub(1)?)?;
+        self.offset(last)?.checked_add(1)
+    }
+
+    /// The part of the file that `len` bytes of the stream from `position` on lie in. None as `offset`.
+    pub fn range(&self, position: u64, len: u64) -> Option<Range<u64>> {
+        if self.is_ordered() {
+            return Some(self.offset(position)?..self.end(position, len)?);
+        }
+        let last = position.checked_add(len)?.checked_sub(1)?.checked_div(self.tile.size() as u64)?;
+        let way = i64::try_from(last).ok()?.checked_mul(self.tile.extent())?;
+        let end = self.displacement.checked_add_signed(way.checked_add(self.tile.true_ub())?);
+        Some(self.displacement..end.filter(|&end| i64::try_from(end).is_ok())?)
+    }
+
+    /// How many bytes of the stream lie before `offset` in the file. The view must be ordered; if not,
+    /// this is the place where its order first passes the offset, more or less.
     pub fn bytes_before(&self, offset: u64) -> u64 {
-        offset.saturating_sub(self.displacement)
+        if let Some(start) = self.dense {
+            return offset.saturating_sub(start);
+        }
+        let (size, extent) = (self.tile.size() as u64, self.tile.extent());
+        let relative = offset.saturating_sub(self.displacement).min(i64::MAX as u64) as i64;
+        if size == 0 || relative <= self.spread.first {
+            return 0;
+        }
+        // Tiles that end before the offset; only the one after them can be cut by it.
+        let whole = if relative < self.spread.end { 0 } else { (relative - self.spread.end) / extent + 1 };
+        let rest = relative.saturating_sub(whole.saturating_mul(extent));
+        let (mut low, mut high) = (0, size);
+        if rest <= self.spread.first {
+            high = 0;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.in_tile(middle) < rest { low = middle + 1 } else { high = middle }
+        }
+        (whole as u64).saturating_mul(size).saturating_add(low)
     }
 
     /// Where MPI_SEEK_END is in a file of `size` bytes, in etypes: the first etype that begins at or
@@ -137,14 +205,48 @@ impl View {
 
     /// The runs of the bytes `from` to `from + len` of the stream.
     pub fn segments(&self, from: u64, len: u64) -> Segments {
-        let tiles = (from + len).div_ceil(self.tile.size().max(1) as u64);
+        let size = self.tile.size().max(1) as u64;
+        let tiles = from.saturating_add(len).div_ceil(size);
         let runs = self.tile.segments(self.displacement as i64, tiles as i64, from, len);
         Segments { runs }
     }
 
-    /// What the others of a collective access have to know of `len` bytes from `position` on.
-    pub fn request(&self, position: u64, len: u64) -> Request {
-        let _ = (position, len);
-        Request::default()
+    /// About how many runs `len` bytes of the stream are.
+    pub fn runs(&self, len: u64) -> u64 {
+        if self.dense.is_some() || len == 0 {
+            return len.min(1);
+        }
+        let runs = u128::from(len) * u128::from(self.spread.runs) / (self.tile.size().max(1) as u128);
+        (runs as u64).max(1)
     }
+
+    /// What the others of a collective access have to know of `len` bytes from `position` on. Without
+    /// bytes if the view has none there.
+    pub fn request(&self, position: u64, len: u64) -> Request {
+        match (self.offset(position), self.end(position, len)) {
+            (Some(first), Some(end)) => {
+                Request { first, end, bytes: len, runs: self.runs(len), ordered: self.is_ordered().into() }
+            }
+            _ => Request::default(),
+        }
+    }
+}
+
+/// The rules for etypes and filetypes alike.
+fn check(name: &str, ty: &Type, written: bool) -> Result<(), Error> {
+    let Spread { first, ascending, disjoint, end, .. } = ty.spread();
+    let fault = if ty.size() == 0 {
+        return Ok(());
+    } else if first < 0 {
+        format!("begins at the negative displacement {first}")
+    } else if !ascending {
+        "has displacements that decrease".into()
+    } else if ty.extent() <= 0 {
+        format!("has the extent {}", ty.extent())
+    } else if written && (!disjoint || ty.dense_run(1).is_some() && ty.extent() < end - first) {
+        "has regions that overlap, and the file is open for writing".into()
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(Class::Type, format!("the {name} {fault}")))
 }

@@ -26,6 +26,7 @@ mod leaf;
 mod program;
 mod quad;
 mod signature;
+mod spread;
 mod transfer;
 mod types;
 
@@ -36,6 +37,7 @@ pub use constructor::Constructor;
 pub use cursor::{Cursor, Segments};
 pub use error::{Argument, Error};
 pub use signature::SignatureRuns;
+pub use spread::Spread;
 pub use types::Type;
 
 /// Counts, extents and displacements: as wide as MPI_Count and MPI_Aint.

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use crate::spread::Spread;
+
 /// A program and the number of data bytes it names. Bytes are in the order of the type map.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -9,6 +11,7 @@ pub(crate) struct Program {
     pub size: u64,
     /// Frames that a walk needs for it.
     pub depth: u32,
+    pub spread: Spread,
 }
 
 #[derive(Debug)]
@@ -137,18 +140,37 @@ impl Grid {
 
 impl Program {
     fn new(node: Node) -> Rc<Program> {
-        let (size, depth) = match &node {
-            Node::Empty => (0, 0),
-            Node::Grid(grid) => (grid.size(), 0),
-            Node::Gather { at, block } => (at.len() as u64 * block, 1),
-            Node::Runs(runs) => (runs.last().map_or(0, |run| run.start + run.len), 1),
-            Node::Repeat { count, child, .. } => (count * child.size, child.depth + 1),
+        let (size, depth, spread) = match &node {
+            Node::Empty => (0, 0, Spread::EMPTY),
+            Node::Grid(grid) => (grid.size(), 0, Spread::grid(grid)),
+            Node::Gather { at, block } => {
+                (at.len() as u64 * block, 1, Spread::gather(at, *block))
+            }
+            Node::Runs(runs) => {
+                let size = runs.last().map_or(0, |run| run.start + run.len);
+                (size, 1, Spread::list_of_runs(runs))
+            }
+            Node::Repeat {
+                at,
+                count,
+                stride,
+                child,
+            } => {
+                let spread = Spread::repeat(*at, *count, *stride, child.spread);
+                (count * child.size, child.depth + 1, spread)
+            }
             Node::List(items) => (
                 items.last().map_or(0, |item| item.start + item.child.size),
                 1 + items.iter().map(|item| item.child.depth).max().unwrap_or(0),
+                Spread::list(items),
             ),
         };
-        Rc::new(Program { node, size, depth })
+        Rc::new(Program {
+            node,
+            size,
+            depth,
+            spread,
+        })
     }
 
     pub fn empty() -> Rc<Program> {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::bounds::Bounds;
 use crate::program::Program;
 use crate::signature::Signature;
+use crate::spread::Spread;
 use crate::{Basic, Constructor, Count, Error};
 
 /// Levels of nesting that do not collapse: a walk keeps a frame for each.
@@ -123,6 +124,11 @@ impl Type {
 
     pub fn true_extent(&self) -> i64 {
         self.true_ub().wrapping_sub(self.true_lb())
+    }
+
+    /// In which order its bytes lie, and in how many runs.
+    pub fn spread(&self) -> Spread {
+        self.program.spread
     }
 
     /// The strictest alignment of its basic types, in bytes.

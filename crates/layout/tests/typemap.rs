@@ -78,6 +78,17 @@ proptest! {
         prop_assert_eq!(ty.true_lb(), model.true_lb());
         prop_assert_eq!(ty.true_ub(), model.true_ub());
         prop_assert_eq!(ty.basic_elements(), model.data().count() as i64);
+        let (spread, runs) = (ty.spread(), merged(&model.bytes()));
+        let end = |run: &(i64, u64)| run.0 + run.1 as i64;
+        if let (Some(first), Some(last)) = (runs.first(), runs.last()) {
+            prop_assert_eq!((spread.first, spread.end), (first.0, end(last)));
+            prop_assert!(spread.runs >= runs.len() as u64);
+            prop_assert_eq!(spread.disjoint, runs.windows(2).all(|pair| pair[1].0 >= end(&pair[0])));
+            // Runs that meet are merged here, and then begin earlier.
+            prop_assert!(!spread.ascending || runs.windows(2).all(|pair| pair[1].0 >= pair[0].0));
+        } else {
+            prop_assert_eq!(spread.runs, 0);
+        }
         let dense = model.bytes().iter().enumerate().all(|(i, &at)| at == i as i64);
         let plain = dense && model.lb() == 0 && model.extent() == model.size();
         prop_assert_eq!(ty.is_contiguous(), plain);
