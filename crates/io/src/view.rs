@@ -53,7 +53,7 @@ impl View {
             return Err(Error::new(Class::Argument, format!("the displacement {displacement} is negative")));
         };
         let tile = representation.file_type(filetype)?;
-        check("etype", &representation.file_type(etype)?, written)?;
+        check("etype", &*representation.file_type(etype)?, written)?;
         check("filetype", &tile, written)?;
         let unit = representation.file_bytes(etype, 1)?;
         if unit == 0 {
