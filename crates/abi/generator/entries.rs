@@ -8,7 +8,7 @@
 //! #[inline]
 //! unsafe extern "C" fn send(buf: Ptr, count: c_int, …, comm: Handle) -> c_int {
 //!     if let Some(result) = fast::send(…) { … }   // with the flag `fast` only
-//!     let Some(_lock) = enter() else { return face::outside("MPI_Send") };
+//!     let Some(_lock) = enter("MPI_Send") else { return face::outside("MPI_Send") };
 //!     // SAFETY: …
 //!     let call = || -> Result<()> { unsafe {
 //!         let comm = convert::comm("comm", face::comm(comm))?;
@@ -118,7 +118,7 @@ impl Entry<'_> {
         if self.function.any_time {
             out.push_str("    let _lock = enter_any_time();\n");
         } else {
-            let _ = writeln!(out, "    let Some(_lock) = enter() else {{ return face::outside(\"{name}\") }};");
+            let _ = writeln!(out, "    let Some(_lock) = enter(\"{name}\") else {{ return face::outside(\"{name}\") }};");
         }
         if let Some((p, _, true)) = self.scoped() {
             let name = &p.name;

@@ -17,6 +17,7 @@ use packet::Packet;
 use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 use tern_mcm::{Mcm, Sink, Step, lock};
 
 /// Looks at the rings between two looks at everything, by a call that waits for a message.
@@ -39,6 +40,9 @@ pub enum Background {
     Moved,
 }
 
+/// Called after each sleep of a call that waits: how long nothing has moved, and what it waits for.
+pub type Observer = Rc<dyn Fn(&Adi, Duration, Awaited)>;
+
 /// The point-to-point engine of this process.
 pub struct Adi {
     mcm: Rc<Mcm>,
@@ -46,6 +50,7 @@ pub struct Adi {
     hooks: RefCell<Vec<Hook>>,
     /// Some hook is not idle.
     has_hooks: Cell<bool>,
+    observer: RefCell<Option<Observer>>,
 }
 
 impl Adi {
@@ -54,7 +59,8 @@ impl Adi {
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> Adi {
         let eager_limit = eager_limit.unwrap_or(mcm.eager(0));
         let state = RefCell::new(State::new(mcm.clone(), eager_limit));
-        Adi { mcm, state, hooks: RefCell::default(), has_hooks: Cell::new(false) }
+        let (hooks, observer) = (RefCell::default(), RefCell::default());
+        Adi { mcm, state, hooks, has_hooks: Cell::new(false), observer }
     }
 
     /// The devices underneath.
@@ -95,7 +101,7 @@ impl Adi {
     pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) {
         let sent = self.state.borrow_mut().send(to, tuple, data, mode, true);
         if let Sent::Pending(request) = sent {
-            self.wait(|| self.is_done(request));
+            self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request]));
             self.take(request);
         }
     }
@@ -150,11 +156,13 @@ impl Adi {
         if lock::enabled() || !self.state.borrow_mut().expect(data.clone()) {
             self.will_wait();
             let request = self.irecv(from, pattern, data);
-            self.wait_until(&mut || self.is_done(request));
+            self.wait_until_telling(&mut || self.is_done(request), &|| Awaited::Transfers(vec![request]));
             return self.take(request);
         }
         let mut status = None;
-        self.mcm.wait(|| {
+        let bytes = data.len() as u64;
+        let awaited = |idle| self.tell(idle, &|| Awaited::Message { from, pattern, bytes: Some(bytes) });
+        let look = || {
             self.state.borrow_mut().open(pattern);
             let moved = self.progress();
             status = self.state.borrow_mut().expected();
@@ -166,7 +174,8 @@ impl Adi {
                 None if moved => Step::Moved,
                 None => Step::Idle,
             }
-        });
+        };
+        self.mcm.wait_telling(look, &awaited);
         self.state.borrow_mut().end_expected();
         status.expect("the receive is complete")
     }
@@ -220,7 +229,7 @@ impl Adi {
 
     /// Makes progress until the request has completed.
     pub fn wait_for(&self, request: Request) {
-        self.wait(|| self.is_done(request));
+        self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request]));
     }
 
     /// The status of a completed request, without freeing it.
@@ -366,14 +375,20 @@ impl Adi {
     /// `done` is called often and must be cheap.
     #[inline]
     pub fn wait_until(&self, done: &mut dyn FnMut() -> bool) {
-        self.wait(done);
+        self.wait_until_telling(done, &|| Awaited::Own);
+    }
+
+    /// As [`Adi::wait_until`]; `awaited` says what is waited for, if an observer asks.
+    #[inline]
+    pub fn wait_until_telling(&self, done: &mut dyn FnMut() -> bool, awaited: &dyn Fn() -> Awaited) {
+        self.wait(done, awaited);
         self.state.borrow_mut().waits = false;
     }
 
-    /// As [`Adi::wait_until`], inlined.
+    /// As [`Adi::wait_until_telling`], inlined.
     #[inline]
-    fn wait(&self, mut done: impl FnMut() -> bool) {
-        self.mcm.wait(|| {
+    fn wait(&self, mut done: impl FnMut() -> bool, awaited: &dyn Fn() -> Awaited) {
+        let look = || {
             if done() {
                 return Step::Done;
             }
@@ -382,7 +397,27 @@ impl Adi {
                 false if done() => Step::Done,
                 false => Step::Idle,
             }
-        });
+        };
+        self.mcm.wait_telling(look, &|idle| self.tell(idle, awaited));
+    }
+
+    /// Lets `observer` know of every call that waits so long that it sleeps.
+    pub fn observe(&self, observer: Observer) {
+        self.observer.replace(Some(observer));
+        self.mcm.watch();
+    }
+
+    #[cold]
+    fn tell(&self, idle: Duration, awaited: &dyn Fn() -> Awaited) {
+        let observer = self.observer.borrow().clone();
+        if let Some(observer) = observer {
+            observer(self, idle, awaited());
+        }
+    }
+
+    /// Everything that is under way in this process: receives and messages by age.
+    pub fn pending(&self) -> Vec<Pending> {
+        self.state.borrow().pending()
     }
 
     /// Registers work to be done at each progress (nonblocking collectives). It runs while no

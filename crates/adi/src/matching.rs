@@ -122,6 +122,23 @@ impl<K: Copy> Lists<K> {
     }
 }
 
+impl<K: Copy> Lists<K> {
+    /// All of them, the oldest first.
+    fn by_age(&self) -> Vec<(u32, K)> {
+        let mut all = Vec::new();
+        for ends in self.buckets.iter().chain([&self.other]) {
+            let mut at = ends.first;
+            while at != NONE {
+                let entry = &self.entries[at as usize];
+                all.push((entry.sequence, entry.id, entry.key));
+                at = entry.next;
+            }
+        }
+        all.sort_by_key(|(sequence, _, _)| *sequence);
+        all.into_iter().map(|(_, id, key)| (id, key)).collect()
+    }
+}
+
 #[inline]
 fn bucket(context: u32, source: i32, tag: i32) -> u32 {
     let mixed = (context as u64) << 40 ^ (source as u32 as u64) << 20 ^ tag as u32 as u64;
@@ -241,6 +258,16 @@ impl Matching {
     #[inline]
     pub fn is_receiving(&self) -> bool {
         self.open > 0 && self.waiting == 0
+    }
+
+    /// The receives that are posted, the oldest first.
+    pub fn posted(&self) -> Vec<(u32, Pattern)> {
+        self.posted.by_age()
+    }
+
+    /// The messages that wait for a receive, the oldest first.
+    pub fn kept(&self) -> Vec<(u32, Tuple)> {
+        self.unexpected.by_age()
     }
 
     /// Withdraws a posted receive.

@@ -74,6 +74,12 @@ impl<T> Slab<T> {
         self.entries.iter().flatten()
     }
 
+    /// Those that live, with their numbers.
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, &T)> {
+        let numbered = self.entries.iter().enumerate();
+        numbered.filter_map(|(index, entry)| Some((index as u32, entry.as_ref()?)))
+    }
+
     /// How many live.
     pub fn len(&self) -> usize {
         self.entries.len() - self.free.len()

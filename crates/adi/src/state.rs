@@ -4,6 +4,7 @@ mod arrive;
 mod cancel;
 mod direct;
 mod outbox;
+mod pending;
 mod receive;
 mod send;
 

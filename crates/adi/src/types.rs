@@ -150,3 +150,41 @@ pub struct Message {
     /// What it holds: `bytes` is its full length.
     pub status: Status,
 }
+
+/// What a call waits for.
+#[derive(Clone, Debug)]
+pub enum Awaited {
+    /// What the call has started and not named to the program.
+    Own,
+    /// All of these.
+    Transfers(Vec<Request>),
+    /// One of these.
+    Any(Vec<Request>),
+    /// A message: `bytes` is the room of the receive, none for a probe. `from` is as for [`crate::Adi::irecv`].
+    Message { from: Proc, pattern: Pattern, bytes: Option<u64> },
+    /// That these processes take part in an operation with that context.
+    Members { context: u32, procs: Vec<Proc> },
+}
+
+/// Something that is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    pub what: PendingKind,
+    /// The transfer; none for a message.
+    pub request: Option<Request>,
+    /// The program has a request for it.
+    pub named: bool,
+    /// The process at the other end, where that is known: receives are known by their pattern only.
+    pub peer: Option<Proc>,
+    /// What it is matched by; with wildcards for a receive. None for a receive that has matched.
+    pub pattern: Option<Pattern>,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingKind {
+    Send,
+    Receive,
+    /// Arrived, and no receive has asked for it.
+    Message,
+}

@@ -9,7 +9,7 @@
 use crate::ops::{Kernel3, Op, kernel3};
 use crate::peers::Peers;
 use std::cell::Cell;
-use tern_adi::{Adi, Proc};
+use tern_adi::{Adi, Awaited, Proc};
 use tern_mcm::{DEPTH, LineArea};
 use std::rc::Rc;
 
@@ -27,6 +27,8 @@ pub struct Lines {
     reached: Cell<u64>,
     /// The last turn whose labels were compared with those of all peers.
     compared: Cell<u64>,
+    /// The context of the communicator's collectives.
+    context: u32,
 }
 
 /// What an operation is, as every member sees it.
@@ -107,6 +109,7 @@ impl Lines {
             labels: Default::default(),
             reached: Cell::new(base),
             compared: Cell::new(base),
+            context: peers.context,
         })
     }
 
@@ -192,8 +195,15 @@ impl Lines {
     #[inline]
     fn wait(&self, adi: &Adi, done: &mut dyn FnMut() -> bool) {
         if !done() {
-            adi.wait_until(done);
+            adi.wait_until_telling(done, &|| self.missing());
         }
+    }
+
+    /// The members that have not come to the last turn.
+    fn missing(&self) -> Awaited {
+        let turn = self.turn.get();
+        let missing = (0..self.areas.len()).filter(|&rank| rank != self.me && !self.areas[rank].reached(turn));
+        Awaited::Members { context: self.context, procs: missing.map(|rank| self.procs[rank]).collect() }
     }
 
     /// Waits until every member below `end` has published `turn`.

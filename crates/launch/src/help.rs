@@ -30,7 +30,7 @@ the program's name, or at '--'. --oversubscribe, --allow-run-as-root, --use-hwth
 Rank 0 reads the standard input, the others read nothing. Ranks find their number and the number
 of all in TERN_RANK and TERN_SIZE. SIGINT, SIGTERM, SIGHUP and SIGQUIT end the job and are passed on
 to the ranks, which are killed if they take longer than TERN_GRACE; SIGUSR1, SIGUSR2, SIGTSTP and
-SIGCONT are passed on.
+SIGCONT are passed on. Where TERN_STALL is set, SIGUSR1 asks what each rank waits for instead.
 
 The exit code is that of the first rank that fails, 128 + n if signal n killed it, or the code given
 to MPI_Abort; 2 for a wrong option, 124 after --timeout, 126 for a program that cannot be executed,

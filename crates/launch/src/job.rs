@@ -1,6 +1,7 @@
 //! Serves a job: starts its ranks, listens to them, ends them.
 
 mod claims;
+mod stall;
 mod start;
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -35,6 +36,8 @@ struct Rank {
     theirs: Option<OwnedFd>,
     /// The process that initialised MPI, if that is another one than was started, to see it end.
     mpi: Option<(libc::pid_t, Option<OwnedFd>)>,
+    /// Where it shows what it does, in the memory of its process, if it can be asked what it waits for.
+    activity: Option<u64>,
 }
 
 impl Rank {
@@ -70,6 +73,8 @@ struct Job<'a> {
     ending: Option<Ending>,
     deadline: Option<Instant>,
     grace: Duration,
+    /// What the ranks say they wait for.
+    stall: stall::Gathering,
 }
 
 /// What `poll` may find ready.
@@ -176,7 +181,7 @@ impl Job<'_> {
     /// How long until something is to be done though nothing happens.
     fn next_time(&self) -> Option<Duration> {
         let kill = self.ending.as_ref().map(|ending| ending.kill_at);
-        let next = [kill, self.deadline].into_iter().flatten().min()?;
+        let next = [kill, self.deadline, self.stall.until()].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -190,6 +195,7 @@ impl Job<'_> {
                 &format!("the job has not ended after {seconds} s (--timeout)"),
             );
         }
+        self.check_picture(now);
         if let Some(ending) = &mut self.ending
             && now >= ending.kill_at
         {
@@ -236,6 +242,7 @@ impl Job<'_> {
                     }
                     signals::send(rustix::process::getpid().as_raw_pid(), libc::SIGSTOP);
                 }
+                libc::SIGUSR1 if self.can_ask() => self.ask_all(None),
                 other => self.forward(other),
             }
         }
@@ -388,7 +395,9 @@ impl Job<'_> {
                 self.ranks[rank].mpi = None;
             }
             Message::Abort { code, text } => self.abort(rank, code, &text),
-            Message::Welcome { .. } | Message::Refused { .. } | Message::Join { .. } => {}
+            Message::Observed { address } => self.ranks[rank].activity = Some(address),
+            Message::Stalled { text } => self.stalled(rank, &text),
+            Message::Welcome { .. } | Message::Refused { .. } | Message::Join { .. } | Message::Ask => {}
         }
     }
 

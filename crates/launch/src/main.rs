@@ -7,6 +7,7 @@ mod help;
 mod job;
 mod keeper;
 mod output;
+mod picture;
 mod plan;
 mod program;
 mod rank;

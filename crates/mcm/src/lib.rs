@@ -22,6 +22,8 @@ pub struct Mcm {
     patience: Patience,
     /// Looks of nonblocking calls, one after the other, that found nothing.
     vain: Cell<u32>,
+    /// Waits that sleep tell so.
+    watched: Cell<bool>,
 }
 
 /// The device. Packets go through shared memory so often that it is called by name.
@@ -59,7 +61,7 @@ impl Mcm {
     }
 
     fn over(device: Carrier, me: u32, size: u32, patience: Patience) -> Mcm {
-        Mcm { device, me, size, patience, vain: Cell::new(0) }
+        Mcm { device, me, size, patience, vain: Cell::new(0), watched: Cell::new(false) }
     }
 
     /// The number of this process.

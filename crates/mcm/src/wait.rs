@@ -1,7 +1,8 @@
 //! Waiting: spin, then yield, then sleep (design, section 6).
 
 use crate::{Mcm, lock};
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// What one look for work found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +45,32 @@ const SLEEP: Duration = Duration::from_millis(50);
 /// Looks in vain after which a program seems to call MPI_Test or MPI_Iprobe in a loop.
 const VAIN: u32 = 20;
 
+thread_local! {
+    /// The last sleep of this thread: at how many looks in vain, and when such sleeps began.
+    static SLEPT: Cell<(u32, Option<Instant>)> = const { Cell::new((0, None)) };
+}
+
+/// How long this thread has found nothing, after a sleep at `idle` looks in vain. They count up until
+/// something moves.
+fn slept(idle: u32) -> Duration {
+    let (before, since) = SLEPT.get();
+    let since = since.filter(|_| idle > before).unwrap_or_else(Instant::now);
+    SLEPT.set((idle, Some(since)));
+    since.elapsed()
+}
+
 impl Mcm {
     /// Calls `step` until it says `Done`. Between two looks other threads may enter; a process
     /// that waits long sleeps until a peer rings.
     #[inline]
-    pub fn wait(&self, mut step: impl FnMut() -> Step) {
+    pub fn wait(&self, step: impl FnMut() -> Step) {
+        self.wait_telling(step, &|_| ());
+    }
+
+    /// As [`Mcm::wait`]. If this process is watched ([`Mcm::watch`]), `tell` is called after each sleep,
+    /// with the time for which nothing has moved.
+    #[inline]
+    pub fn wait_telling(&self, mut step: impl FnMut() -> Step, tell: &dyn Fn(Duration)) {
         let mut idle = 0;
         loop {
             match step() {
@@ -62,7 +84,7 @@ impl Mcm {
                     }
                     let spins = self.spins();
                     if idle > spins {
-                        if self.yield_or_sleep(idle - spins, &mut step) {
+                        if self.yield_or_sleep(idle - spins, &mut step, tell) {
                             break;
                         }
                     } else {
@@ -101,7 +123,7 @@ impl Mcm {
 
     /// The slower part of waiting. Returns true when `step` said `Done`.
     #[cold]
-    fn yield_or_sleep(&self, idle: u32, step: &mut dyn FnMut() -> Step) -> bool {
+    fn yield_or_sleep(&self, idle: u32, step: &mut dyn FnMut() -> Step, tell: &dyn Fn(Duration)) -> bool {
         if idle <= self.patience.yields {
             lock::outside(rustix::thread::sched_yield);
             return false;
@@ -112,6 +134,19 @@ impl Mcm {
             lock::outside(|| self.device().sleep(token, SLEEP));
         }
         self.device().end_sleep();
+        if self.watched.get() && found == Step::Idle {
+            tell(slept(idle));
+        }
         found == Step::Done
+    }
+
+    /// From now on waits tell how long nothing has moved.
+    pub fn watch(&self) {
+        self.watched.set(true);
+    }
+
+    /// Looks of nonblocking calls since something last moved.
+    pub fn vain(&self) -> u32 {
+        self.vain.get()
     }
 }

@@ -5,11 +5,23 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::request::{Outcome, Request, complete_handle, end_transfer, forget, lookup, retire};
 use crate::runtime::adi;
+use tern_adi::Awaited;
 
 /// The request that `handle` names; `None` for a null or inactive one, whose status is empty.
 #[inline]
 fn lookup_active(handle: usize) -> Result<Option<Request>> {
     Ok(lookup(handle)?.filter(Request::is_active))
+}
+
+/// The transfers behind requests, for whoever asks what a call waits for.
+fn awaits(requests: &[Option<Request>], any: bool) -> Awaited {
+    let mut transfers = Vec::new();
+    requests.iter().flatten().for_each(|request| request.transfers(&mut transfers));
+    match any {
+        _ if transfers.is_empty() => Awaited::Own,
+        true => Awaited::Any(transfers),
+        false => Awaited::Transfers(transfers),
+    }
 }
 
 /// Waits for one request.
@@ -24,7 +36,7 @@ pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
         return Ok(());
     };
     if !found.is_done() {
-        adi().wait_until(&mut || found.is_done());
+        adi().wait_until_telling(&mut || found.is_done(), &|| awaits(&[Some(found.clone())], false));
     }
     let outcome = retire(&found, &mut handle);
     request.set(handle);
@@ -121,7 +133,7 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
             continue;
         };
         if !found.is_done() {
-            adi().wait_until(&mut || found.is_done());
+            adi().wait_until_telling(&mut || found.is_done(), &|| awaits(&[Some(found.clone())], false));
         }
         if let Some(error) = end_one(&found, index, requests, statuses.at(index)) {
             failed.push((index, error));
@@ -150,10 +162,11 @@ pub fn waitany(count: i32, requests: Handles, index: Out<i32>, status: StatusOut
         return none_active(index, status);
     }
     let mut found = None;
-    adi().wait_until(&mut || {
+    let done = &mut || {
         found = first_done(&all);
         found.is_some()
-    });
+    };
+    adi().wait_until_telling(done, &|| awaits(&all, true));
     end_any(&all, found.expect("one is done"), requests, index, status)
 }
 
@@ -215,7 +228,7 @@ pub fn waitsome(
 ) -> Result<()> {
     let all = active(count, requests)?;
     if all.iter().any(Option::is_some) {
-        adi().wait_until(&mut || first_done(&all).is_some());
+        adi().wait_until_telling(&mut || first_done(&all).is_some(), &|| awaits(&all, true));
     }
     end_some(&all, requests, outcount, indices, statuses)
 }

@@ -1,5 +1,6 @@
 //! Entering the library: is MPI up, and the library's lock.
 
+use crate::observe::Noted;
 use std::sync::atomic::{AtomicU8, Ordering};
 use tern_mcm::lock;
 
@@ -13,6 +14,8 @@ pub enum Mode {
     Single,
     /// Up with MPI_THREAD_MULTIPLE.
     Multiple,
+    /// Up, at any level, and every call is noted ([`crate::observe`]).
+    Observed,
 }
 
 static MODE: AtomicU8 = AtomicU8::new(Mode::Down as u8);
@@ -24,16 +27,31 @@ pub fn set_mode(mode: Mode) {
 }
 
 /// Held while a call is inside the library.
-pub struct Guard(#[allow(dead_code)] Option<lock::Entered>);
+#[allow(dead_code, reason = "held, not read")]
+pub enum Guard {
+    Free,
+    Locked(lock::Entered),
+    Observed(Noted, Option<lock::Entered>),
+}
 
-/// Begins a call that needs MPI to be up; `None` when it is not.
+/// Begins a call of `function` that needs MPI to be up; `None` when it is not.
 #[inline(always)]
-pub fn enter() -> Option<Guard> {
+pub fn enter(function: &'static str) -> Option<Guard> {
     match MODE.load(Ordering::Relaxed) {
-        mode if mode == Mode::Single as u8 => Some(Guard(None)),
+        mode if mode == Mode::Single as u8 => Some(Guard::Free),
         mode if mode == Mode::Multiple as u8 => Some(locked()),
-        _ => None,
+        mode => observed(mode, function),
     }
+}
+
+/// The rarest modes: MPI is down, or calls are noted.
+#[cold]
+fn observed(mode: u8, function: &'static str) -> Option<Guard> {
+    if mode != Mode::Observed as u8 {
+        return None;
+    }
+    let lock = lock::enabled().then(lock::enter_locked);
+    Some(Guard::Observed(Noted::new(function), lock))
 }
 
 /// True when a call may begin without anything held: MPI is up, below MPI_THREAD_MULTIPLE.
@@ -45,10 +63,10 @@ pub fn is_single() -> bool {
 /// Begins a call that may come at any time, from any thread.
 #[inline]
 pub fn enter_any_time() -> Guard {
-    if MODE.load(Ordering::Relaxed) == Mode::Single as u8 { Guard(None) } else { locked() }
+    if is_single() { Guard::Free } else { locked() }
 }
 
 #[cold]
 fn locked() -> Guard {
-    Guard(Some(lock::enter_locked()))
+    Guard::Locked(lock::enter_locked())
 }

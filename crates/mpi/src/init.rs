@@ -41,6 +41,7 @@ static STATE: Guarded<State> = Guarded::new(State {
 pub fn acquire(level: i32) -> Result<()> {
     if installed().is_none() {
         install(start()?);
+        crate::stall::start();
     } else if STATE.get().users.get() == 0 {
         runtime().hello();
     }
@@ -49,7 +50,11 @@ pub fn acquire(level: i32) -> Result<()> {
     if level == MPI_THREAD_MULTIPLE {
         tern_mcm::lock::enable();
     }
-    set_mode(if tern_mcm::lock::enabled() { Mode::Multiple } else { Mode::Single });
+    set_mode(match tern_mcm::lock::enabled() {
+        _ if crate::observe::is_wanted() => Mode::Observed,
+        true => Mode::Multiple,
+        false => Mode::Single,
+    });
     Ok(())
 }
 

@@ -4,13 +4,19 @@ use crate::args::{Out, RawStatus, StatusOut};
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, objects};
-use crate::p2p::{data, null_receive, null_status, pattern};
+use crate::p2p::{data, null_receive, null_status, origin, pattern};
 use crate::request::{Message, Request, transfer_outcome};
 use crate::runtime::adi;
 use std::rc::Rc;
+use tern_adi::Awaited;
 
 fn raw(status: tern_adi::Status) -> RawStatus {
     transfer_outcome(status, true).status
+}
+
+/// What a probe waits for.
+fn awaits(source: i32, tag: i32, comm: &Comm) -> Awaited {
+    Awaited::Message { from: origin(comm, source), pattern: pattern(comm, source, tag), bytes: None }
 }
 
 pub fn probe(source: i32, tag: i32, comm: Rc<Comm>, status: StatusOut) -> Result<()> {
@@ -19,10 +25,11 @@ pub fn probe(source: i32, tag: i32, comm: Rc<Comm>, status: StatusOut) -> Result
         return Ok(());
     }
     let mut found = None;
-    adi().wait_until(&mut || {
+    let look = &mut || {
         found = adi().probe(pattern(&comm, source, tag));
         found.is_some()
-    });
+    };
+    adi().wait_until_telling(look, &|| awaits(source, tag, &comm));
     status.set(&raw(found.expect("a message was found")));
     Ok(())
 }
@@ -59,10 +66,11 @@ pub fn mprobe(source: i32, tag: i32, comm: Rc<Comm>, message: Out<usize>, status
         return Ok(());
     }
     let mut found = None;
-    adi().wait_until(&mut || {
+    let look = &mut || {
         found = adi().matched_probe(pattern(&comm, source, tag));
         found.is_some()
-    });
+    };
+    adi().wait_until_telling(look, &|| awaits(source, tag, &comm));
     give(found.expect("a message was found"), comm, message, status);
     Ok(())
 }

@@ -119,6 +119,19 @@ impl Request {
         }
     }
 
+    /// The engine's transfers that it is for, as far as they are known.
+    pub fn transfers(&self, all: &mut Vec<tern_adi::Request>) {
+        match self {
+            Request::Transfer { id, .. } => all.push(*id),
+            Request::Persistent(persistent) => {
+                if let Some(active) = &*persistent.active.borrow() {
+                    active.transfers(all);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// True for null requests and persistent ones that are not started.
     pub fn is_active(&self) -> bool {
         match self {

@@ -17,6 +17,9 @@
 //! | 4 | process | hello: MPI is initialised | | |
 //! | 5 | process | finalized: MPI was finalized | | |
 //! | 6 | process | abort | exit code | message |
+//! | 7 | launcher | ask: report what you wait for | | |
+//! | 8 | process | observed: it can be asked | | address of its [`crate::report::Activity`], hexadecimal |
+//! | 9 | process | stalled, or the answer to ask | | the [`crate::report::Report`] |
 //!
 //! Kinds from 16 on are for requests with answers (spawn, publish, look up).
 //!
@@ -41,6 +44,9 @@ use crate::{Error, Ticket};
 
 /// Longest message in bytes; longer texts are cut.
 pub const MAX_MESSAGE: usize = 4096;
+
+/// The kind of [`Message::Ask`].
+const ASK: u32 = 7;
 
 /// How long a process waits for the launcher's answer to join.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -76,6 +82,18 @@ pub enum Message {
         /// Why, for the user; may be empty.
         text: String,
     },
+    /// Asks a rank to report what it waits for.
+    Ask,
+    /// The rank can be asked, and shows what it does.
+    Observed {
+        /// Where, in its memory.
+        address: u64,
+    },
+    /// What a rank waits for.
+    Stalled {
+        /// A report, encoded.
+        text: String,
+    },
 }
 
 impl Message {
@@ -88,6 +106,9 @@ impl Message {
             Message::Hello => (4, 0, String::new()),
             Message::Finalized => (5, 0, String::new()),
             Message::Abort { code, text } => (6, *code, text.clone()),
+            Message::Ask => (ASK, 0, String::new()),
+            Message::Observed { address } => (8, 0, format!("{address:x}")),
+            Message::Stalled { text } => (9, 0, text.clone()),
         };
         let mut bytes = Vec::with_capacity(8 + text.len());
         bytes.extend_from_slice(&kind.to_le_bytes());
@@ -115,6 +136,9 @@ impl Message {
                 code: value,
                 text: text.into_owned(),
             },
+            ASK => Message::Ask,
+            8 => Message::Observed { address: u64::from_str_radix(&text, 16).ok()? },
+            9 => Message::Stalled { text: text.into_owned() },
             _ => return None,
         })
     }
@@ -297,6 +321,27 @@ impl Control {
         let _ = send(&self.socket, &Message::Finalized);
     }
 
+    /// Says that this process can be asked what it waits for, and shows at `activity` what it does.
+    pub fn observed(&self, activity: &'static crate::report::Activity) {
+        let address = std::ptr::from_ref(activity) as u64;
+        let _ = send(&self.socket, &Message::Observed { address });
+    }
+
+    /// Tells what this process waits for.
+    pub fn stalled(&self, report: &crate::report::Report) {
+        let _ = send(&self.socket, &Message::Stalled { text: report.encode(MAX_MESSAGE - 8) });
+    }
+
+    /// Whether the launcher has just asked what this process waits for. Other messages stay where
+    /// they are.
+    pub fn is_asked(&self) -> bool {
+        let mut kind = [0u8; 4];
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        let asked = matches!(rustix::net::recv(&self.socket, &mut kind, flags), Ok((4, _)))
+            && u32::from_le_bytes(kind) == ASK;
+        asked && matches!(receive(&self.socket, false), Ok(Received::Message(Message::Ask, _)))
+    }
+
     /// Asks the launcher to end the job with this exit code (MPI_Abort). The launcher prints the
     /// rank, a colon and the text; if that is empty, that MPI_Abort was called. The caller should
     /// exit right after.
@@ -336,6 +381,9 @@ mod tests {
                 code: -5,
                 text: "über".into(),
             },
+            Message::Ask,
+            Message::Observed { address: u64::MAX },
+            Message::Stalled { text: "in 5 MPI_Recv -".into() },
         ] {
             assert_eq!(Message::decode(&message.encode()), Some(message));
         }

@@ -8,6 +8,7 @@
 pub mod control;
 mod error;
 mod foreign;
+pub mod report;
 mod ticket;
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};

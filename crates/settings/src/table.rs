@@ -121,6 +121,11 @@ settings! {
     /// How long mpiexec waits for processes that it has asked to end before it kills them.
     GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR;
 
+    /// A rank that has waited inside MPI for this long while nothing moved says what it waits for, and
+    /// mpiexec prints one picture of the whole job (also on SIGUSR1, which then is not passed on). `0`:
+    /// never.
+    STALL: Duration = "TERN_STALL", "0", 0..=100 * HOUR;
+
     /// How much Tern writes to the standard error.
     LOG: Level = "TERN_LOG", "warn";
 }

@@ -44,6 +44,7 @@ impl<'a> Job<'a> {
             ending: None,
             deadline: plan.timeout.map(|timeout| Instant::now() + timeout),
             grace: tern_settings::GRACE.get(),
+            stall: Default::default(),
         })
     }
 
@@ -129,6 +130,7 @@ impl<'a> Job<'a> {
             control: Some(control),
             theirs,
             mpi: None,
+            activity: None,
         });
         Ok(())
     }

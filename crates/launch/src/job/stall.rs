@@ -1,0 +1,125 @@
+//! Gathers what the ranks wait for, when one says that nothing has moved, or when the user asks.
+
+use std::time::{Duration, Instant};
+
+use tern_pmi::control::{self, Message};
+use tern_pmi::report::{ACTIVITY, Activity, Report, Seen};
+
+use super::Job;
+use crate::picture::{Told, picture};
+use crate::rank::State;
+
+/// How long ranks have for an answer. One that waits inside MPI looks every 50 ms.
+const ANSWER: Duration = Duration::from_millis(500);
+
+/// The reports of a picture that is being made.
+#[derive(Default)]
+pub struct Gathering {
+    /// When it is made with what there is.
+    until: Option<Instant>,
+    reports: Vec<Option<Report>>,
+    /// The rank that began it, if it was not the user.
+    first: Option<usize>,
+}
+
+impl Gathering {
+    /// When the picture is due, if one is being made.
+    pub fn until(&self) -> Option<Instant> {
+        self.until
+    }
+}
+
+impl Job<'_> {
+    /// Whether some rank can say what it waits for.
+    pub(super) fn can_ask(&mut self) -> bool {
+        // That it can may wait in its socket.
+        (0..self.ranks.len()).for_each(|rank| self.listen(rank));
+        self.ranks.iter().any(|rank| rank.activity.is_some())
+    }
+
+    /// Asks all ranks but `first`, which has told already.
+    pub(super) fn ask_all(&mut self, first: Option<usize>) {
+        if self.ending.is_some() || self.stall.until.is_some() {
+            return;
+        }
+        let reports = vec![None; self.ranks.len()];
+        self.stall = Gathering { until: Some(Instant::now() + ANSWER), reports, first };
+        for (number, rank) in self.ranks.iter().enumerate() {
+            if Some(number) != first
+                && rank.activity.is_some()
+                && let Some(socket) = &rank.control
+            {
+                // Who does not hear it does not answer, which is told.
+                let _ = control::send(socket, &Message::Ask);
+            }
+        }
+    }
+
+    /// A rank tells what it waits for.
+    pub(super) fn stalled(&mut self, rank: usize, text: &str) {
+        let report = Report::decode(text);
+        if self.stall.until.is_none() && report.asked {
+            // Too late for the picture that it was asked for.
+            return;
+        }
+        self.ask_all(Some(rank));
+        if let Some(place) = self.stall.reports.get_mut(rank) {
+            *place = Some(report);
+        }
+    }
+
+    /// Prints the picture when all have answered, or the time is up.
+    pub(super) fn check_picture(&mut self, now: Instant) {
+        let Some(until) = self.stall.until else { return };
+        let answered = |(number, report): (usize, &Option<Report>)| {
+            report.is_some() || self.ranks[number].activity.is_none() || self.ranks[number].state != State::Initialised
+        };
+        if now < until && !self.stall.reports.iter().enumerate().all(answered) {
+            return;
+        }
+        let gathered = std::mem::take(&mut self.stall);
+        if self.ending.is_some() {
+            return;
+        }
+        let first = gathered.first.and_then(|rank| Some((rank, gathered.reports[rank].as_ref()?)));
+        let mut text = match first {
+            Some((rank, report)) => {
+                let idle = tern_pmi::report::seconds(report.idle);
+                format!("nothing has moved for {idle} at rank {rank} (TERN_STALL)")
+            }
+            None => "what the ranks wait for (SIGUSR1)".into(),
+        };
+        let reports = gathered.reports.into_iter();
+        let told: Vec<Told> = reports.enumerate().map(|(rank, report)| self.told_by(rank, report)).collect();
+        for line in picture(&told) {
+            text += "\n  ";
+            text += &line;
+        }
+        self.say(&text);
+    }
+
+    fn told_by(&self, rank: usize, report: Option<Report>) -> Told {
+        let known = &self.ranks[rank];
+        match (known.state, report, known.alive) {
+            (State::Initialised, Some(report), true) => Told::Report(report),
+            (State::Initialised, None, true) => match known.activity {
+                Some(address) => self.activity(known.mpi_process(), address).map_or(Told::Silent, Told::Seen),
+                None => Told::Silent,
+            },
+            (State::Started, _, true) => Told::NotInitialised,
+            (State::Finalized, _, true) => Told::Finalized,
+            (_, _, false) => Told::Ended,
+        }
+    }
+
+    /// What process `pid` does, as its memory says. None where the kernel does not allow to look.
+    fn activity(&self, pid: libc::pid_t, address: u64) -> Option<Seen> {
+        let mut bytes = [0u8; ACTIVITY];
+        let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: ACTIVITY };
+        let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: ACTIVITY };
+        // SAFETY: writes at most ACTIVITY bytes into the array; the other process's memory is only read,
+        // by the kernel, which checks the address.
+        let got = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
+        (got == ACTIVITY as isize).then(|| Activity::read(&bytes))
+    }
+}

@@ -1,0 +1,87 @@
+// Ways to wait for ever. Usage: stall WAY; each never ends by itself.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, size;
+
+/* Every rank receives first. */
+static void head_to_head(void)
+{
+    int value = 0;
+    MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* The last rank computes, the others have come to a barrier. */
+static void computes(void)
+{
+    if (rank == size - 1) {
+        puts("computes");
+        fflush(stdout);
+        pause();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Wrong tag: what came is not what is asked for. */
+static void wrong_tag(void)
+{
+    MPI_Comm named;
+    char text[100] = "";
+    MPI_Comm_dup(MPI_COMM_WORLD, &named);
+    MPI_Comm_set_name(named, "the exchange");
+    if (rank == 0)
+        MPI_Send(text, 100, MPI_CHAR, 1, 1, named);
+    if (rank == 1)
+        MPI_Recv(text, 100, MPI_CHAR, 0, 2, named, MPI_STATUS_IGNORE);
+    MPI_Barrier(named);
+}
+
+/* A long send to one that looks for something else, again and again. */
+static void polls(void)
+{
+    static char data[1 << 20];
+    if (rank == 0)
+        MPI_Send(data, 1 << 20, MPI_CHAR, 1, 7, MPI_COMM_WORLD);
+    for (int flag = 0; rank == 1 && !flag;)
+        MPI_Iprobe(0, 8, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Requests of which none will come. */
+static void any(void)
+{
+    MPI_Request requests[2];
+    int values[2], index;
+    for (int i = 0; i < 2; i++)
+        MPI_Irecv(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &requests[i]);
+    MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+}
+
+/* Another collective at one rank, on a communicator whose collectives take messages. */
+static void collective(void)
+{
+    static char data[8 << 20];
+    if (rank > 0)
+        MPI_Bcast(data, 8 << 20, MPI_CHAR, 0, MPI_COMM_WORLD);
+    else
+        MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    struct { const char *name; void (*run)(void); } ways[] = {
+        {"head-to-head", head_to_head}, {"computes", computes}, {"wrong-tag", wrong_tag},
+        {"polls", polls}, {"any", any}, {"collective", collective},
+    };
+    for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (argc > 1 && strcmp(argv[1], ways[i].name) == 0)
+            ways[i].run();
+    MPI_Finalize();
+    return 0;
+}

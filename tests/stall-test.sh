@@ -1,0 +1,115 @@
+#!/bin/sh
+# TERN_STALL: jobs that wait for ever are explained, by themselves and when mpiexec is asked.
+# Usage: tests/stall-test.sh PREFIX
+# Times only bound how long a test waits for what must come.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+place=$(mktemp -d)
+launcher=
+trap '[ -z "$launcher" ] || kill -9 "$launcher" 2> /dev/null; rm -rf "$place"' EXIT INT TERM
+passed=0 failed=0
+patience=20
+
+"$prefix/bin/mpicc" -Wall -o "$place/stall" "$here/debug/stall.c"
+
+# said TEXT: a line of the output matches; waits for it.
+said() {
+    tries=$((patience * 20))
+    while ! grep -q -e "$1" "$place/said"; do
+        tries=$((tries - 1))
+        [ "$tries" -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+finish() {
+    kill "$launcher" 2> /dev/null || true
+    wait "$launcher" 2> /dev/null || true
+    launcher=
+}
+
+# Reads lines that must be said, and reports.
+expect() {
+    missing=
+    while read -r line; do
+        said "$line" || { missing=$line; break; }
+    done
+    finish
+    if [ -z "$missing" ]; then
+        passed=$((passed + 1))
+        echo "ok   $1"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $1: no line matches: $missing"
+        sed 's/^/    /' "$place/said"
+    fi
+}
+
+# start STALL RANKS WAY
+start() {
+    TERN_STALL=$1 "$prefix/bin/mpiexec" -n "$2" "$place/stall" "$3" < /dev/null > "$place/said" 2>&1 &
+    launcher=$!
+}
+
+start 300ms 2 head-to-head
+expect 'two ranks that receive first' << 'LINES'
+^mpiexec: nothing has moved for .* at rank [01] (TERN_STALL)$
+rank 0: in MPI_Recv for .*: waits for a message from rank 1, tag 5, up to 4 bytes, MPI_COMM_WORLD$
+rank 1: in MPI_Recv for .*: waits for a message from rank 0, tag 5, up to 4 bytes, MPI_COMM_WORLD$
+^  deadlock: rank 0 and rank 1 wait for each other$
+LINES
+
+start 300ms 3 head-to-head
+expect 'a circle of three' << 'LINES'
+^  deadlock: ranks 0, 1 and 2 wait in a circle
+LINES
+
+start 300ms 3 computes
+expect 'one rank computes' << 'LINES'
+: in MPI_Barrier for .*: waits for rank 2 to come to it, MPI_COMM_WORLD$
+rank 2: not in MPI for [0-9.]* s, last in MPI_Comm_size$
+LINES
+
+start 300ms 2 wrong-tag
+expect 'a message with another tag' << 'LINES'
+rank 1: in MPI_Recv for .*: waits for a message from rank 0, tag 2, up to 100 bytes, the exchange$
+besides, has not received the message from rank 0, tag 1, 100 bytes, the exchange$
+LINES
+
+start 300ms 2 polls
+expect 'one rank looks again and again' << 'LINES'
+rank 0: in MPI_Send for .*: waits for rank 1 to receive, tag 7, 1048576 bytes, MPI_COMM_WORLD$
+rank 1: calls MPI_Iprobe again and again, for
+LINES
+
+start 300ms 2 any
+expect 'requests of which one is enough' << 'LINES'
+rank 0: in MPI_Waitany for .*: waits for one of$
+a message from rank 1, tag 1, up to 4 bytes, MPI_COMM_WORLD$
+LINES
+
+start 300ms 2 collective
+expect 'a collective that not all call' << 'LINES'
+rank 1: in MPI_Bcast for .*: waits for a message from rank 0, .*a collective on MPI_COMM_WORLD$
+LINES
+
+# What has no launcher tells the user itself.
+TERN_STALL=300ms LD_LIBRARY_PATH="$prefix/lib" "$place/stall" head-to-head < /dev/null > "$place/said" 2>&1 &
+launcher=$!
+expect 'a process without a launcher' << 'LINES'
+^tern: warning: nothing has moved for 300ms (TERN_STALL)$
+in MPI_Recv for .*: waits for a message from rank 0, tag 5
+LINES
+
+start 1h 2 computes
+said '^computes$' || true
+kill -USR1 "$launcher"
+expect 'SIGUSR1 to mpiexec' << 'LINES'
+^mpiexec: what the ranks wait for (SIGUSR1)$
+rank 0: in MPI_Barrier for .*: waits for rank 1 to come to it
+LINES
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
