@@ -19,7 +19,7 @@ use direct::Published;
 use outbox::Outbox;
 use std::rc::Rc;
 use tern_mcm::{Direct, Mcm};
-use tern_region::copy::{Gauge, Source};
+use tern_region::copy::{Gauge, Source, Target};
 
 /// No number of anything.
 const NONE: u32 = u32::MAX;
@@ -81,7 +81,8 @@ pub struct State {
     /// What packets' payloads are to whoever copies them.
     payload: Source,
     /// What the memory of the last long message seems to be.
-    target: Gauge,
+    target: Target,
+    gauge: Gauge,
     outboxes: Vec<Outbox>,
     /// Peers whose outbox is not empty.
     busy: Vec<Proc>,
@@ -118,7 +119,8 @@ impl State {
             taken: vec![tuple::Receiver::default(); peers],
             direct_from,
             payload,
-            target: Gauge::default(),
+            target: Target::Soon,
+            gauge: Gauge::default(),
             outboxes: (0..peers).map(|_| Outbox::default()).collect(),
             busy: Vec::new(),
             moved: false,

@@ -26,7 +26,8 @@ pub use kernel::{Kernel, kernels};
 
 use std::ptr;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use crate::trial::Trial;
+use std::time::Instant;
 
 /// What is known of the memory that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,39 +48,28 @@ pub enum Target {
     Later,
 }
 
-impl Target {
-    /// What a target is that took so long for its first `len` bytes (8 KiB or more, with
-    /// [`Target::Soon`]): cores that share a cache copy 25 bytes a nanosecond into a target in
-    /// it, and 8 into one that is in none. A guess, which costs time where it is wrong.
-    fn judge(len: usize, took: Duration) -> Target {
-        const BYTES_PER_NS: u128 = 13;
-        if took.as_nanos() * BYTES_PER_NS > len as u128 { Target::Later } else { Target::Soon }
-    }
+/// Finds out what the memory of long transfers is, by trying both answers.
+#[derive(Debug)]
+pub struct Gauge {
+    /// By power of two of the size.
+    trials: [Trial; 64],
+    last: u32,
+    epoch: Instant,
 }
-
-/// What the memory of a transfer seems to be, by how long its first part took.
-#[derive(Clone, Copy, Debug)]
-pub struct Gauge(Target);
 
 impl Default for Gauge {
     fn default() -> Gauge {
-        Gauge(Target::Soon)
+        Gauge { trials: std::array::from_fn(|_| Trial::default()), last: 0, epoch: Instant::now() }
     }
 }
 
 impl Gauge {
-    /// What was found by the last [`Gauge::measure`].
-    #[inline]
-    pub fn target(&self) -> Target {
-        self.0
-    }
-
-    /// Has `copy` move the first `len` bytes of a transfer, and judges the target by its pace.
-    #[inline]
-    pub fn measure(&mut self, len: usize, copy: impl FnOnce(Target)) {
-        let start = Instant::now();
-        copy(Target::Soon);
-        self.0 = Target::judge(len, start.elapsed());
+    /// What the target of a transfer of `len` bytes, which begins now, seems to be.
+    pub fn target(&mut self, len: usize) -> Target {
+        let class = (len | 1).ilog2();
+        let same = std::mem::replace(&mut self.last, class) == class;
+        let now = self.epoch.elapsed().as_nanos() as u64;
+        [Target::Soon, Target::Later][self.trials[class as usize].way(now, same)]
     }
 }
 

@@ -103,6 +103,7 @@ mod offsets;
 pub mod promote;
 pub mod space;
 mod sync;
+pub mod trial;
 pub mod view;
 
 pub use cma::Run;

@@ -257,6 +257,29 @@ pub struct Choice {
     pub all: [Option<f64>; 8],
 }
 
+/// Predictions are wrong by this factor at most; what is dearer by more is not tried.
+const DOUBT: f64 = 2.5;
+
+impl Choice {
+    /// The way that should be tried beside the chosen one, on real messages: between private buffers
+    /// of two processes that both wait, two copies through the ring and one by the kernel are close, and
+    /// which is faster depends on what the program does with the data before and after.
+    pub fn rival(&self, situation: &Situation) -> Option<Transfer> {
+        let open = situation.other_waits && !situation.crowded && situation.stage != Stage::Unseen;
+        let private = !situation.source_shared && !situation.target_shared;
+        let wanted = match self.transfer {
+            Transfer::Pipe => Mechanism::Cma,
+            Transfer::Cma { .. } => Mechanism::Pipe,
+            _ => return None,
+        };
+        let others = Transfer::ALL.into_iter().zip(self.all);
+        let others = others.filter_map(|(transfer, ns)| Some((transfer, ns?)));
+        let others = others.filter(|(transfer, _)| *transfer != Transfer::Eager && transfer.is(wanted));
+        let (rival, ns) = cheapest(others)?;
+        (open && private && !situation.eager && ns < DOUBT * self.ns).then_some(rival)
+    }
+}
+
 /// Chooses how to move a message.
 ///
 /// The fastest by `costs` of those that the situation allows, except that

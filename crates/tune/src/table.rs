@@ -1,7 +1,10 @@
 //! Choices that were made before, so that a message pays one load for its choice.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::time::Instant;
 
+use tern_region::trial::Trial;
 use tern_settings::Mechanism;
 
 use crate::{Choice, Costs, Situation, Stage, Transfer, Warmth, choose};
@@ -13,6 +16,8 @@ const FIRST: u32 = 8;
 const BITS: u32 = 14;
 /// A cell that was not computed yet.
 const EMPTY: u8 = 0;
+/// A cell whose choice is made by trying.
+const CONTESTED: u8 = u8::MAX;
 
 /// Chooses for one process. Cells are computed when they are first asked for; the costs are read
 /// then too, so that making a `Chooser` costs nothing.
@@ -23,6 +28,17 @@ pub struct Chooser {
     /// By situation and class of size: number of the transfer plus one. Zeros, so the kernel
     /// gives pages only to what is asked for: a page per placement, warmth, and so on.
     cells: Box<[Cell<u8>]>,
+    contests: RefCell<Contests>,
+}
+
+/// What the costs leave open.
+#[derive(Debug)]
+struct Contests {
+    /// By cell: the presumed way and its rival.
+    contests: HashMap<usize, ([Transfer; 2], Trial)>,
+    /// The cell of the last one.
+    last: usize,
+    epoch: Instant,
 }
 
 impl Chooser {
@@ -42,6 +58,7 @@ impl Chooser {
             load,
             asked,
             cells,
+            contests: RefCell::new(Contests { contests: HashMap::new(), last: 0, epoch: Instant::now() }),
         }
     }
 
@@ -57,19 +74,39 @@ impl Chooser {
         let at = index(situation);
         match self.cells[at].get() {
             EMPTY => self.fill(at, situation),
+            CONTESTED => self.contest(at),
             cell => Transfer::ALL[usize::from(cell) - 1],
         }
     }
 
     #[cold]
     fn fill(&self, at: usize, situation: &Situation) -> Transfer {
-        let transfer = self.explain(situation).transfer;
+        let choice = self.explain(situation);
+        let transfer = choice.transfer;
+        if self.asked == Mechanism::Auto
+            && let Some(rival) = choice.rival(situation)
+        {
+            self.contests.borrow_mut().contests.insert(at, ([transfer, rival], Trial::default()));
+            self.cells[at].set(CONTESTED);
+            return self.contest(at);
+        }
         let number = Transfer::ALL.iter().position(|known| *known == transfer);
         self.cells[at].set(number.expect("one of all") as u8 + 1);
         transfer
     }
 
-    /// The choice that [`Chooser::pick`] gives, with the predictions that led to it.
+    /// The next transfer of a contest. Only long messages come here.
+    #[cold]
+    fn contest(&self, at: usize) -> Transfer {
+        let mut contests = self.contests.borrow_mut();
+        let same = std::mem::replace(&mut contests.last, at) == at;
+        let now = contests.epoch.elapsed().as_nanos() as u64;
+        let (ways, trial) = contests.contests.get_mut(&at).expect("made with the cell");
+        ways[trial.way(now, same)]
+    }
+
+    /// The choice that [`Chooser::pick`] gives, unless a rival of it is tried, with the predictions that
+    /// led to it.
     pub fn explain(&self, situation: &Situation) -> Choice {
         choose(self.costs(), self.asked, &rounded(situation))
     }
@@ -206,9 +243,11 @@ pub(crate) mod tests {
         let chooser = Chooser::new(Costs::default, Mechanism::Auto);
         for situation in situations() {
             let chosen = choose(&Costs::default(), Mechanism::Auto, &rounded(&situation));
-            assert_eq!(chooser.pick(&situation), chosen.transfer);
-            assert_eq!(chooser.pick(&situation), chosen.transfer);
-            assert!(situation.allows(chosen.transfer));
+            let expected = [Some(chosen.transfer), chosen.rival(&rounded(&situation))];
+            for _ in 0..20 {
+                assert!(expected.contains(&Some(chooser.pick(&situation))));
+            }
+            assert!(expected.into_iter().flatten().all(|transfer| situation.allows(transfer)));
         }
     }
 }

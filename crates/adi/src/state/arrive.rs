@@ -113,12 +113,11 @@ impl State {
         *received += bytes.len();
         let last = *received >= *expected;
         let long = *expected >= LONG;
-        let data = &transfer.data;
-        match (long, from) {
-            (false, _) => data.scatter(from, bytes, source, Target::Soon),
-            (true, 0) => self.target.measure(bytes.len(), |target| data.scatter(0, bytes, source, target)),
-            (true, _) => data.scatter(from, bytes, source, self.target.target()),
+        if long && from == 0 {
+            self.target = self.gauge.target(*expected);
         }
+        let target = if long { self.target } else { Target::Soon };
+        transfer.data.scatter(from, bytes, source, target);
         if last {
             self.complete(request);
         }

@@ -163,13 +163,6 @@ fn hints_change_no_memory_and_touch_no_guard() {
     );
 }
 
-#[test]
-fn a_target_is_judged_by_its_pace() {
-    assert_eq!(Target::judge(8192, Duration::from_nanos(330)), Target::Soon);
-    assert_eq!(Target::judge(8192, Duration::from_nanos(1000)), Target::Later);
-    assert_eq!(Target::judge(usize::MAX, Duration::MAX), Target::Later);
-}
-
 /// What is told of a source and a target reaches another thread in order.
 #[test]
 fn a_release_publishes_what_was_copied() {

@@ -1,0 +1,137 @@
+//! Which of two ways is better, found out on real transfers.
+//!
+//! What a transfer costs depends on where the program's data lies in which cache, which no
+//! calibration knows. So where two ways are close, both are tried on the program's own transfers, and
+//! what counts is how soon the next transfer of that size comes: that holds all that the way costs,
+//! at both processes, whatever the program does in between.
+
+/// Transfers in a row by one way. The first shows the change and not the way.
+const TURN: u32 = 6;
+/// Turns of a trial: each way has half of them, so that a change of pace in the meantime hits both.
+const TURNS: u32 = 4;
+/// Transfers by the better way until the next trial.
+const REST: u32 = 1000;
+/// Of the times between transfers the quickest decide, since whatever disturbs makes them longer: of so
+/// many the slowest, lest one that came by chance counts.
+const KEPT: usize = 3;
+/// The other way must be faster by one part in so many, or things stay as they are.
+const MARGIN: u64 = 32;
+
+/// A trial between way 0, which is presumed to be better, and way 1. Times are nanoseconds of any
+/// clock that does not go back.
+#[derive(Clone, Debug, Default)]
+pub struct Trial {
+    better: usize,
+    /// Transfers of the trial, then of the rest after it.
+    count: u32,
+    last: Option<u64>,
+    quickest: [[u64; KEPT]; 2],
+}
+
+impl Trial {
+    /// The way for a transfer that begins at `now`. `same`: the transfer before it was one of this
+    /// trial as well, so that the time since then says something.
+    pub fn way(&mut self, now: u64, same: bool) -> usize {
+        if self.count < TURN * TURNS {
+            self.note(now, same);
+        }
+        self.last = Some(now);
+        self.count += 1;
+        match self.count - 1 {
+            0 => {
+                self.quickest = [[u64::MAX; KEPT]; 2];
+                self.of_turn(0)
+            }
+            count if count < TURN * TURNS => self.of_turn(count),
+            count => {
+                if count == TURN * TURNS {
+                    self.decide();
+                } else if count >= TURN * TURNS + REST {
+                    self.count = 0;
+                }
+                self.better
+            }
+        }
+    }
+
+    /// The way of the trial's transfer number `count`: the better, the other, the other, the better.
+    fn of_turn(&self, count: u32) -> usize {
+        match count / TURN % TURNS {
+            0 | 3 => self.better,
+            _ => 1 - self.better,
+        }
+    }
+
+    /// Takes note of how long the transfer before this one took.
+    fn note(&mut self, now: u64, same: bool) {
+        let Some(before) = self.count.checked_sub(1) else { return };
+        let (Some(last), true) = (self.last, same && !before.is_multiple_of(TURN)) else { return };
+        let kept = &mut self.quickest[self.of_turn(before)];
+        let took = now.saturating_sub(last);
+        if took < kept[KEPT - 1] {
+            kept[KEPT - 1] = took;
+            kept.sort_unstable();
+        }
+    }
+
+    fn decide(&mut self) {
+        let [mine, other] = [self.better, 1 - self.better].map(|way| self.quickest[way][KEPT - 1]);
+        if other < mine - mine / MARGIN {
+            self.better = 1 - self.better;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs transfers that take so long by each way; returns how many went by way 1.
+    fn run(trial: &mut Trial, count: u32, mut took: impl FnMut(u32, usize) -> u64) -> u32 {
+        let mut now = trial.last.unwrap_or(0);
+        let mut others = 0;
+        for number in 0..count {
+            let way = trial.way(now, true);
+            others += way as u32;
+            now += took(number, way);
+        }
+        others
+    }
+
+    #[test]
+    fn the_presumed_way_stays_if_it_is_better() {
+        let others = run(&mut Trial::default(), 10_000, |_, way| [100, 150][way]);
+        assert_eq!(others, 10 * TURN * TURNS / 2);
+    }
+
+    #[test]
+    fn the_other_way_is_taken_when_it_is_better() {
+        let others = run(&mut Trial::default(), 10_000, |_, way| [150, 100][way]);
+        assert!(others > 9_800, "{others}");
+    }
+
+    #[test]
+    fn disturbances_do_not_decide() {
+        let others = run(&mut Trial::default(), 10_000, |number, way| {
+            [100, 130][way] + if number % 3 == 0 { 5000 } else { u64::from(number % 7) }
+        });
+        assert_eq!(others, 10 * TURN * TURNS / 2);
+    }
+
+    #[test]
+    fn a_change_is_noticed() {
+        let mut trial = Trial::default();
+        run(&mut trial, 3000, |_, way| [100, 150][way]);
+        let others = run(&mut trial, 5000, |_, way| [150, 100][way]);
+        assert!(others > 3500, "{others}");
+    }
+
+    #[test]
+    fn what_lies_between_does_not_count() {
+        let mut trial = Trial::default();
+        for number in 0..500 {
+            // Nothing is known of how long any of them took.
+            assert!(trial.way(number * number, false) == 0 || number < u64::from(TURN * TURNS));
+        }
+    }
+}
