@@ -126,7 +126,7 @@ pub unsafe fn write(
     }
     let access = Access { file, view, hints };
     let range = access.range(position, bytes)?;
-    file.check_limit(range.end, &|| format!("write {bytes} bytes at offset {}", range.start))?;
+    file.check_limit(range.end, bytes, &|| format!("write {bytes} bytes at offset {}", range.start))?;
     let _lock = access.atomic(Sharing::Exclusive, position, bytes)?;
     if view.representation().is_plain() {
         // SAFETY: the caller's word.

@@ -6,11 +6,11 @@
 use crate::Choice;
 
 /// A system call that reads or writes, without its bytes.
-const CALL: f64 = 700.0;
+const CALL: f64 = 1000.0;
 /// Copying a byte, by the kernel or by us.
-const BYTE: f64 = 0.12;
+const BYTE: f64 = 0.2;
 /// Taking and giving up a lock.
-const LOCK: f64 = 900.0;
+const LOCK: f64 = 1500.0;
 /// Going on to the next run in a buffer.
 const STEP: f64 = 8.0;
 /// A round of a collective access: everybody waits for everybody, and messages go to and fro.

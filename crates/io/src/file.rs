@@ -28,6 +28,8 @@ pub struct File {
     path: PathBuf,
     /// Whether the system lets us read: also where only writing was asked for, if it does.
     readable: bool,
+    /// Whether there was an RLIMIT_FSIZE when it was opened.
+    limited: bool,
     /// Whether byte-range locks have worked so far.
     pub(crate) locks: Cell<bool>,
     /// A buffer that was used and is kept for the next access.
@@ -82,7 +84,8 @@ impl File {
         if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
             return Err(Error::system(&what(), path, Errno::ISDIR));
         }
-        Ok(File { fd, path: path.into(), readable, locks: Cell::new(true), spare: RefCell::default() })
+        let limited = limit().is_some();
+        Ok(File { fd, path: path.into(), readable, limited, locks: Cell::new(true), spare: RefCell::default() })
     }
 
     /// Removes the file `path` from its directory.
@@ -120,7 +123,7 @@ impl File {
     pub fn set_size(&self, size: u64) -> Result<(), Error> {
         let what = || format!("set the size to {size} bytes");
         if self.size()? < size {
-            self.check_limit(size, &what)?;
+            self.check_limit(size, u64::MAX, &what)?;
         }
         again(|| rustix::fs::ftruncate(&self.fd, size)).map_err(|errno| self.failed(&what(), errno))
     }
@@ -134,7 +137,7 @@ impl File {
         }
         let before = self.size()?;
         if before < size {
-            self.check_limit(size, &what)?;
+            self.check_limit(size, u64::MAX, &what)?;
         }
         match again(|| rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), 0, size)) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.fill(before, size),
@@ -188,7 +191,7 @@ impl File {
     /// Writes all of `bytes` at `offset`.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let end = offset + bytes.len() as u64;
-        self.check_limit(end, &|| format!("write {} bytes at offset {offset}", bytes.len()))?;
+        self.check_limit(end, bytes.len() as u64, &|| format!("write {} bytes at offset {offset}", bytes.len()))?;
         self.put(offset, bytes)
     }
 
@@ -223,15 +226,17 @@ impl File {
         Buffer { file: self, bytes: self.spare.take() }
     }
 
-    /// The kernel answers a write beyond RLIMIT_FSIZE with a signal that kills: do not ask it.
-    pub(crate) fn check_limit(&self, end: u64, what: &dyn Fn() -> String) -> Result<(), Error> {
-        match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
+    /// The kernel answers a write beyond RLIMIT_FSIZE with a signal that kills: do not ask it. Short
+    /// writes, which it would make slow, trust a limit that was not there when the file was opened to be
+    /// not there still.
+    pub(crate) fn check_limit(&self, end: u64, len: u64, what: &dyn Fn() -> String) -> Result<(), Error> {
+        if !self.limited && len < SHORT {
+            return Ok(());
+        }
+        match limit() {
             Some(limit) if end > limit => {
-                let text = format!(
-                    "cannot {} ({}): the limit of RLIMIT_FSIZE (ulimit -f) is {limit} bytes",
-                    what(),
-                    self.path.display()
-                );
+                let path = self.path.display();
+                let text = format!("cannot {} ({path}): the limit of RLIMIT_FSIZE (ulimit -f) is {limit} bytes", what());
                 Err(Error { class: Class::Quota, errno: Some(libc::EFBIG), text })
             }
             _ => Ok(()),
@@ -241,6 +246,14 @@ impl File {
     pub(crate) fn failed(&self, what: &str, errno: Errno) -> Error {
         Error::system(what, &self.path, errno)
     }
+}
+
+/// Bytes of a write that does not ask for the limit.
+const SHORT: u64 = 64 << 10;
+
+/// Bytes that a file of this process may have.
+fn limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current
 }
 
 impl Mode {

@@ -84,7 +84,7 @@ pub fn read_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hint
 pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hints) -> Result<(), Error> {
     let (range, runs) = (window.range(), window.runs());
     let shape = shape(&runs, &range);
-    file.check_limit(range.end, &|| format!("write {} bytes at offset {}", shape.bytes, range.start))?;
+    file.check_limit(range.end, shape.bytes, &|| format!("write {} bytes at offset {}", shape.bytes, range.start))?;
     let sieve = file.readable() && shape.sieve(hints.write_sieving, buffer.len(), true);
     if sieve && let Some(_lock) = file.lock(Sharing::Exclusive, range.clone())? {
         for pair in runs.windows(2) {

@@ -110,6 +110,9 @@ fn a_limit_of_the_process() {
         let limit = rustix::process::Rlimit { current: Some(1000), maximum: Some(1000) };
         let file = File::open(Path::new(&path), BOTH).unwrap();
         rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
+        // It was not there when this one was opened.
+        assert_eq!(file.write_at(0, &[1; 100_000]).unwrap_err().class, Class::Quota);
+        let file = File::open(Path::new(&path), BOTH).unwrap();
         file.write_at(0, &[1; 1000]).unwrap();
         let byte = Type::basic(Basic::Byte);
         // SAFETY: all of the bytes is ours.
