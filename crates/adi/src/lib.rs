@@ -38,6 +38,8 @@ pub enum Background {
     Waiting,
     /// It got on.
     Moved,
+    /// It is not needed any more, and not called again.
+    Over,
 }
 
 /// Called after each sleep of a call that waits: how long nothing has moved, and what it waits for.
@@ -364,6 +366,10 @@ impl Adi {
                 Background::Moved => {
                     self.has_hooks.set(true);
                     moved = true;
+                }
+                Background::Over => {
+                    self.hooks.borrow_mut().retain(|other| !Rc::ptr_eq(other, &hook));
+                    continue;
                 }
             }
             at += 1;

@@ -98,6 +98,24 @@ pub enum Delivery {
     Packets { receiver: u32, room: u64 },
 }
 
+/// Contiguous bytes of some process; laid out as the kernel's `iovec`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Address of the first byte, in its own process.
+    pub address: u64,
+    pub len: u64,
+}
+
+/// Which way [`Direct::copy`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From own memory to the peer's.
+    Put,
+    /// From the peer's memory to our own.
+    Get,
+}
+
 /// Tuple queues and single copies between processes. `peer` is never this process.
 pub trait Direct {
     /// Smallest receive worth publishing, and smallest message worth looking for one, in bytes.
@@ -115,6 +133,48 @@ pub trait Direct {
     /// # Safety
     /// Nobody uses the memory any more.
     unsafe fn free(&self, memory: *mut u8) -> bool;
+
+    // ---- one-sided
+
+    /// Where own memory lies in the memory that all processes of the node share, if all of it is of one
+    /// [`Direct::allocate`]. It stays there until it is freed.
+    fn place(&self, _memory: *const u8, _len: usize) -> Option<u64> {
+        None
+    }
+
+    /// Maps `len` bytes that some process has at `place`, until [`Direct::unmap`].
+    fn map(&self, _place: u64, _len: usize) -> Option<*mut u8> {
+        None
+    }
+
+    /// Ends what [`Direct::map`] began, with the address that it gave.
+    ///
+    /// # Safety
+    /// Nobody uses the address any more.
+    unsafe fn unmap(&self, _address: *mut u8, _len: usize) {}
+
+    /// True when private memory of `peer` can be read and written without its help. Proven by a
+    /// transfer when it is first asked; `peer` has joined.
+    fn copies(&self, _peer: u32) -> bool {
+        false
+    }
+
+    /// Copies between own memory and that of `peer`, each of which is one sequence of bytes, of the same
+    /// length; false when not all of it could be reached, and then some of it may have been copied.
+    ///
+    /// # Safety
+    /// Own memory can be read, for [`Direction::Get`] written, and nobody refers to it; that of the
+    /// peer is exposed for this.
+    unsafe fn copy(&self, _peer: u32, _own: &[Run], _theirs: &[Run], _direction: Direction) -> bool {
+        false
+    }
+
+    /// Says that peers may copy to and from this private memory at any time, until
+    /// [`Direct::cover`] with the same arguments.
+    fn expose(&self, _memory: *const u8, _len: usize) {}
+
+    /// Ends what [`Direct::expose`] began.
+    fn cover(&self, _memory: *const u8, _len: usize) {}
 
     // ---- the receiver
 

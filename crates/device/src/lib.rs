@@ -8,7 +8,7 @@
 pub mod conformance;
 mod direct;
 mod lines;
-pub use direct::{Delivery, Direct, Key, Memory, Outgoing};
+pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Run};
 pub use lines::{DEPTH, LineArea};
 
 /// What travels in front of a payload: opaque to devices.

@@ -112,4 +112,4 @@ pub use heap::{Heap, Place};
 pub use promote::Promoter;
 #[cfg(not(loom))]
 pub use space::Space;
-pub use view::Views;
+pub use view::{Views, unmap};

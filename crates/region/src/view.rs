@@ -125,6 +125,18 @@ impl Views {
         Ok(address)
     }
 
+    /// Maps the `len` bytes at `place`, not none, by themselves: the address stays good until
+    /// [`unmap`](crate::unmap).
+    ///
+    /// Errors: as for [`Views::at`].
+    pub fn map_for_good(&self, place: Place, len: usize) -> io::Result<*mut u8> {
+        let page = rustix::param::page_size() as u64;
+        let start = place.0 / page * page;
+        let end = place.0.checked_add(len as u64).filter(|end| *end <= i64::MAX as u64 / 2);
+        let view = self.map(start, end.ok_or(Errno::OVERFLOW)?.next_multiple_of(page), 0)?;
+        Ok(view.address.wrapping_add((place.0 - start) as usize))
+    }
+
     /// From now on no address goes bad, until [`Views::let_go`] was called as often.
     pub fn hold(&self) {
         self.held.set(self.held.get() + 1);
@@ -197,7 +209,7 @@ impl Views {
             let oldest = (0..views.len()).min_by_key(|index| views[*index].used.get());
             let view = views.swap_remove(oldest.unwrap_or(0));
             bytes -= view.end - view.start;
-            unmap(&view);
+            close(&view);
             gone = true;
         }
         if gone {
@@ -223,14 +235,26 @@ unsafe fn touch(address: *const u8, len: usize) {
     }
 }
 
-fn unmap(view: &View) {
+fn close(view: &View) {
     // SAFETY: our own mapping; who was given an address in it was told how long it is good.
     let _ = unsafe { mm::munmap(view.address.cast(), (view.end - view.start) as usize) };
 }
 
+/// Unmaps what [`Views::map_for_good`] has mapped at `address`, `len` bytes.
+///
+/// # Safety
+/// Nobody uses the address any more.
+pub unsafe fn unmap(address: *mut u8, len: usize) {
+    let page = rustix::param::page_size();
+    let start = address as usize / page * page;
+    let end = (address as usize + len).next_multiple_of(page);
+    // SAFETY: whole pages of a mapping of our own that nobody uses (contract).
+    let _ = unsafe { mm::munmap(start as *mut _, end - start) };
+}
+
 impl Drop for Views {
     fn drop(&mut self) {
-        self.views.get_mut().iter().for_each(unmap);
+        self.views.get_mut().iter().for_each(close);
     }
 }
 

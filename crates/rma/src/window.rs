@@ -1,10 +1,14 @@
-//! The window: who is in it and where its memory lies.
+//! The window: who is in it, where its memory lies, and how each of its members is reached.
 
-use crate::{Error, Started, Target, Ticket};
+use crate::attached::Piece;
+use crate::messages::Messages;
+use crate::shared::Shared;
+use crate::{Class, Error};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tern_adi::{Adi, Data};
+use tern_adi::Adi;
 use tern_coll::Peers;
-use tern_coll::ops::Op;
+use tern_mcm::Direct;
 
 /// The memory that this process brings into a window. All members bring the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,216 +24,190 @@ pub enum Exposure {
     Dynamic,
 }
 
+impl Exposure {
+    pub(crate) fn bytes(&self) -> usize {
+        match *self {
+            Exposure::Allocate { bytes } | Exposure::Shared { bytes, .. } | Exposure::Existing { bytes, .. } => bytes,
+            Exposure::Dynamic => 0,
+        }
+    }
+}
+
+/// How this process reaches memory of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It is its own, or mapped: by loads and stores.
+    Mapped,
+    /// By the kernel.
+    Kernel,
+    /// By messages, with the member's help.
+    Messages,
+}
+
+/// A member's memory as this process sees it.
+pub(crate) struct Remote {
+    pub way: Way,
+    /// Elements of that memory are combined by atomic instructions where these exist: all processes
+    /// can map it. Otherwise always under the member's guard, by everybody.
+    pub atomic: bool,
+    /// Where it begins here, if mapped.
+    pub here: *mut u8,
+    /// Where it begins in its own process.
+    pub address: u64,
+    pub bytes: usize,
+    pub unit: i64,
+    /// The lock that this process has there.
+    pub held: Cell<Held>,
+    /// Posts of that member that were answered by a start.
+    pub taken: Cell<u32>,
+    /// Of a dynamic window: what was found last.
+    pub found: RefCell<Found>,
+}
+
+/// A lock that this process has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    Not,
+    Shared,
+    Alone,
+}
+
+/// What this process knows of the memory that a member has attached.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Of the member's table.
+    pub version: u32,
+    pub last: Option<(Piece, *mut u8)>,
+    /// What is mapped here, and where.
+    pub mapped: Vec<(Piece, *mut u8)>,
+}
+
 /// Memory that the members of a group expose to each other.
-pub struct Window {}
+pub struct Window {
+    pub(crate) adi: &'static Adi,
+    pub(crate) peers: Rc<Peers>,
+    pub(crate) shared: Shared,
+    pub(crate) remotes: Box<[Remote]>,
+    pub(crate) messages: Messages,
+    pub(crate) dynamic: bool,
+    /// The kernel may be asked, where TERN_MECHANISM allows it.
+    pub(crate) kernel: bool,
+    /// Shared memory may be used as such.
+    pub(crate) map: bool,
+    pub(crate) over: Cell<bool>,
+    /// What has to be given back.
+    pub(crate) belongings: crate::create::Belongings,
+    /// Memory that this process has attached.
+    pub(crate) attached: RefCell<Vec<(usize, usize)>>,
+    /// Ranks of the access epoch of [`Window::start`].
+    pub(crate) started: RefCell<Vec<u32>>,
+    /// Completions that end the exposure epoch.
+    pub(crate) awaited: Cell<u32>,
+    /// The lock for all is held.
+    pub(crate) all: Cell<bool>,
+}
 
 impl Window {
-    /// Makes a window; collective over `peers`, an intracommunicator that only this window uses, with
-    /// its collective context `peers.context` and the point-to-point context below it,
-    /// `peers.context - 1`. `disp_unit` may differ from rank to rank.
-    ///
-    /// Errors, the same at all members: no memory, or the members cannot share it.
-    pub fn new(adi: &'static Adi, peers: Rc<Peers>, exposure: Exposure, disp_unit: i64) -> Result<Rc<Window>, Error> {
-        let _ = (adi, peers, exposure, disp_unit);
-        todo!()
-    }
-
-    /// Ends the window: collective, after all accesses have been flushed. What it allocated is gone.
-    pub fn free(&self) {
-        todo!()
-    }
-
     /// The members.
     pub fn peers(&self) -> &Rc<Peers> {
-        todo!()
+        &self.peers
+    }
+
+    #[inline]
+    pub(crate) fn rank(&self) -> u32 {
+        self.peers.rank
+    }
+
+    #[inline]
+    pub(crate) fn remote(&self, rank: u32) -> &Remote {
+        &self.remotes[rank as usize]
+    }
+
+    /// The device's part; it is there, or the window could not have been made.
+    pub(crate) fn direct(&self) -> &'static dyn Direct {
+        self.adi.mcm().direct().expect("a window has shared memory")
     }
 
     /// This process's memory; null for a dynamic window.
     pub fn base(&self) -> *mut u8 {
-        todo!()
+        self.remote(self.rank()).here
     }
 
     /// Bytes of the memory of `rank`; 0 for a dynamic window.
     pub fn bytes(&self, rank: u32) -> usize {
-        let _ = rank;
-        todo!()
+        self.remote(rank).bytes
     }
 
     pub fn disp_unit(&self, rank: u32) -> i64 {
-        let _ = rank;
-        todo!()
+        self.remote(rank).unit
     }
 
     /// Where this process can load and store the memory of `rank`: address here, bytes, displacement
     /// unit. `None` where it cannot.
     pub fn shared(&self, rank: u32) -> Option<(*mut u8, usize, i64)> {
-        let _ = rank;
-        todo!()
+        let remote = self.remote(rank);
+        let mapped = remote.way == Way::Mapped && !self.dynamic;
+        mapped.then_some((remote.here, remote.bytes, remote.unit))
     }
+
+    /// Wakes `rank` if it sleeps.
+    #[inline]
+    pub(crate) fn ring(&self, rank: u32) {
+        self.adi.mcm().ring(self.peers.procs[rank as usize]);
+    }
+
+    // ---- dynamic windows
 
     /// Adds memory to a dynamic window (MPI_Win_attach).
     ///
     /// Errors: it overlaps memory that is attached, or too much is attached.
     pub fn attach(&self, base: *mut u8, bytes: usize) -> Result<(), Error> {
-        let _ = (base, bytes);
-        todo!()
+        let start = base as usize;
+        let mut attached = self.attached.borrow_mut();
+        let overlaps = |&(at, len): &(usize, usize)| at == start || (at < start + bytes && start < at + len);
+        if let Some((at, len)) = attached.iter().copied().find(overlaps) {
+            let what = format!("{bytes} bytes at {start:#x} overlap the {len} bytes at {at:#x} that are attached");
+            return Err(Error::new(Class::Attach, what));
+        }
+        if bytes > 0 {
+            let place = if self.map { self.direct().place(base, bytes) } else { None };
+            let piece = Piece { start: start as u64, len: bytes as u64, place: place.unwrap_or(0) };
+            if !self.shared.table(self.rank()).add(piece) {
+                let most = crate::attached::ENTRIES;
+                let what = format!("{most} pieces of memory are attached, which is the most; detach some");
+                return Err(Error::new(Class::Attach, what));
+            }
+            if place.is_none() {
+                self.direct().expose(base, bytes);
+            }
+        }
+        attached.push((start, bytes));
+        Ok(())
     }
 
     /// Takes memory that was attached at `base` out again (MPI_Win_detach).
     ///
     /// Errors: nothing is attached there.
     pub fn detach(&self, base: *const u8) -> Result<(), Error> {
-        let _ = base;
-        todo!()
+        let start = base as usize;
+        let mut attached = self.attached.borrow_mut();
+        let Some(index) = attached.iter().position(|&(at, _)| at == start) else {
+            return Err(Error::new(Class::Attach, format!("no memory is attached at {start:#x}")));
+        };
+        let (_, bytes) = attached.swap_remove(index);
+        drop(attached);
+        self.detached(start, bytes);
+        Ok(())
     }
 
-    // ---- access. Memory of the origin may be reused after `Done`, else when the ticket is done or
-    // the target was flushed, locally at least.
-
-    /// Moves `origin` to the target.
-    pub fn put(&self, origin: &Data, target: &Target<'_>) -> Result<Started, Error> {
-        let _ = (origin, target);
-        todo!()
-    }
-
-    /// Moves the target to `origin`.
-    pub fn get(&self, origin: &Data, target: &Target<'_>) -> Result<Started, Error> {
-        let _ = (origin, target);
-        todo!()
-    }
-
-    /// `target = origin op target`, one element after the other, each atomically. [`Op::Replace`]
-    /// and [`Op::NoOp`] are allowed.
-    pub fn accumulate(&self, origin: &Data, target: &Target<'_>, op: Op) -> Result<Started, Error> {
-        let _ = (origin, target, op);
-        todo!()
-    }
-
-    /// As [`Window::accumulate`]; what was at the target before goes to `result`. With
-    /// [`Op::NoOp`] `origin` is not looked at.
-    pub fn get_accumulate(
-        &self,
-        origin: &Data,
-        result: &Data,
-        target: &Target<'_>,
-        op: Op,
-    ) -> Result<Started, Error> {
-        let _ = (origin, result, target, op);
-        todo!()
-    }
-
-    /// [`Window::get_accumulate`] of one element of a predefined type (`target.count` is 1).
-    pub fn fetch_and_op(
-        &self,
-        origin: *const u8,
-        result: *mut u8,
-        target: &Target<'_>,
-        op: Op,
-    ) -> Result<Started, Error> {
-        let _ = (origin, result, target, op);
-        todo!()
-    }
-
-    /// Where the target's element, of a predefined type, has the same bytes as `compare`, it becomes
-    /// `origin`; what it was goes to `result` (`target.count` is 1).
-    pub fn compare_and_swap(
-        &self,
-        origin: *const u8,
-        compare: *const u8,
-        result: *mut u8,
-        target: &Target<'_>,
-    ) -> Result<Started, Error> {
-        let _ = (origin, compare, result, target);
-        todo!()
-    }
-
-    /// True when the access is complete at the origin. Makes no progress.
-    pub fn is_done(&self, ticket: Ticket) -> bool {
-        let _ = ticket;
-        todo!()
-    }
-
-    /// Waits until all accesses to `rank` are complete at both sides.
-    pub fn flush(&self, rank: u32) -> Result<(), Error> {
-        let _ = rank;
-        todo!()
-    }
-
-    /// [`Window::flush`] for all ranks.
-    pub fn flush_all(&self) -> Result<(), Error> {
-        todo!()
-    }
-
-    /// Waits until all accesses to `rank` are complete at the origin.
-    pub fn flush_local(&self, rank: u32) -> Result<(), Error> {
-        let _ = rank;
-        todo!()
-    }
-
-    pub fn flush_local_all(&self) -> Result<(), Error> {
-        todo!()
-    }
-
-    /// Orders loads and stores of the window's memory with those of others (MPI_Win_sync).
-    pub fn sync(&self) {
-        todo!()
-    }
-
-    // ---- synchronisation. That calls come in an order that the standard allows is the caller's to
-    // check.
-
-    /// Locks the memory of `rank`, alone or with others that do not want it alone.
-    pub fn lock(&self, rank: u32, exclusive: bool) {
-        let _ = (rank, exclusive);
-        todo!()
-    }
-
-    /// Flushes `rank` and gives up the lock that this process has there.
-    pub fn unlock(&self, rank: u32) -> Result<(), Error> {
-        let _ = rank;
-        todo!()
-    }
-
-    /// Locks the memory of all ranks, not alone.
-    pub fn lock_all(&self) {
-        todo!()
-    }
-
-    /// Flushes all ranks and ends [`Window::lock_all`].
-    pub fn unlock_all(&self) -> Result<(), Error> {
-        todo!()
-    }
-
-    /// Opens an exposure epoch for the ranks of `group` (MPI_Win_post).
-    pub fn post(&self, group: &[u32]) {
-        let _ = group;
-        todo!()
-    }
-
-    /// Opens an access epoch to the ranks of `group`: waits until all of them have posted
-    /// (MPI_Win_start).
-    pub fn start(&self, group: &[u32]) {
-        let _ = group;
-        todo!()
-    }
-
-    /// Flushes the ranks of the last [`Window::start`] and ends the epoch (MPI_Win_complete).
-    pub fn complete(&self) -> Result<(), Error> {
-        todo!()
-    }
-
-    /// Waits until all of the last [`Window::post`] have completed (MPI_Win_wait).
-    pub fn wait(&self) {
-        todo!()
-    }
-
-    /// As [`Window::wait`], without waiting: true when the epoch has ended (MPI_Win_test).
-    pub fn test(&self) -> bool {
-        todo!()
-    }
-
-    /// Flushes all ranks and waits for all members to have done so (MPI_Win_fence).
-    pub fn fence(&self) -> Result<(), Error> {
-        todo!()
+    pub(crate) fn detached(&self, start: usize, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        if let Some(piece) = self.shared.table(self.rank()).remove(start as u64)
+            && piece.place == 0
+        {
+            self.direct().cover(start as *const u8, bytes);
+        }
     }
 }

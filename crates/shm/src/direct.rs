@@ -7,7 +7,7 @@ use crate::reach::Reach;
 use crate::segment::Occupation;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Sink};
+use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Run, Sink};
 use tern_tune::{By, Chooser, Costs, Places, Situation, Transfer};
 
 /// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
@@ -399,6 +399,37 @@ impl Direct for Shm {
     unsafe fn free(&self, memory: *mut u8) -> bool {
         // SAFETY: contract of this function.
         unsafe { self.direct.reach.heap().free(memory) }
+    }
+
+    fn place(&self, memory: *const u8, len: usize) -> Option<u64> {
+        self.direct.reach.heap().place(memory, len).map(|place| place.0)
+    }
+
+    fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
+        self.direct.reach.map(place, len)
+    }
+
+    unsafe fn unmap(&self, address: *mut u8, len: usize) {
+        // SAFETY: contract of this function.
+        unsafe { tern_region::unmap(address, len) };
+    }
+
+    fn copies(&self, peer: u32) -> bool {
+        let exists = peer < self.segment.geometry.processes;
+        exists && self.direct.reach.kernel_copies_now(peer, self.segment.process(peer))
+    }
+
+    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
+        // SAFETY: contract of this function.
+        unsafe { self.direct.reach.copy(peer, own, theirs, direction) }
+    }
+
+    fn expose(&self, memory: *const u8, len: usize) {
+        self.direct.reach.expose_for_all(memory, len);
+    }
+
+    fn cover(&self, memory: *const u8, len: usize) {
+        self.direct.reach.cover_for_all(memory, len);
     }
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {

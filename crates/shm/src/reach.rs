@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use tern_device::Memory;
+use tern_device::{Direction, Memory, Run as Piece};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_tune::{Chooser, Placement};
@@ -28,6 +28,8 @@ enum Kernel {
 struct Exposed {
     /// Private memory of published receives, by sender and slot.
     receives: RefCell<Vec<(u32, u32, Range<usize>)>>,
+    /// Private memory that every peer may be at, at any time.
+    windows: RefCell<Vec<Range<usize>>>,
     /// No transfer was under way when the last one began.
     quiet: Cell<bool>,
 }
@@ -37,8 +39,9 @@ impl Exposed {
         if *range == (0..usize::MAX) {
             return !self.quiet.get();
         }
-        let receives = self.receives.borrow();
-        receives.iter().any(|(_, _, receive)| receive.start < range.end && range.start < receive.end)
+        let meets = |other: &Range<usize>| other.start < range.end && range.start < other.end;
+        self.receives.borrow().iter().any(|(_, _, receive)| meets(receive))
+            || self.windows.borrow().iter().any(meets)
     }
 }
 
@@ -115,6 +118,25 @@ impl Reach {
         }
     }
 
+    /// Notes that all peers may be at private memory, until [`Reach::cover_for_all`].
+    pub fn expose_for_all(&self, memory: *const u8, len: usize) {
+        self.exposed.windows.borrow_mut().push(memory as usize..memory as usize + len);
+    }
+
+    /// Ends what [`Reach::expose_for_all`] began.
+    pub fn cover_for_all(&self, memory: *const u8, len: usize) {
+        let range = memory as usize..memory as usize + len;
+        let mut windows = self.exposed.windows.borrow_mut();
+        if let Some(at) = windows.iter().position(|window| *window == range) {
+            windows.swap_remove(at);
+        }
+    }
+
+    /// Maps memory of the node's file, for as long as the caller wants it.
+    pub fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
+        self.views.map_for_good(Place(place), len).ok()
+    }
+
     /// Where the first byte of a peer's memory lies in this process, if it is shared and can be
     /// mapped. It stays so while no more than a few others are asked for.
     #[inline]
@@ -139,6 +161,32 @@ impl Reach {
                 Kernel::Fails => false,
                 Kernel::Untried => self.try_kernel(peer, process),
             }
+    }
+
+    /// True when the kernel was seen to copy to and from `peer`, which has joined.
+    pub fn kernel_copies_now(&self, peer: u32, process: &Process) -> bool {
+        if self.kernel[peer as usize].get() == Kernel::Untried {
+            self.try_kernel(peer, process);
+        }
+        matches!(self.kernel[peer as usize].get(), Kernel::Works(_))
+    }
+
+    /// Copies between own memory and that of `peer` by the kernel, if it was seen to work
+    /// ([`Reach::kernel_copies_now`]); false when some of it could not be reached.
+    ///
+    /// # Safety
+    /// As for [`cma::read`] or [`cma::write`].
+    pub unsafe fn copy(&self, peer: u32, own: &[Piece], theirs: &[Piece], direction: Direction) -> bool {
+        let Kernel::Works(pid) = self.kernel[peer as usize].get() else { return false };
+        let (own, theirs) = (as_runs(own), as_runs(theirs));
+        // SAFETY: contract of this function.
+        let result = unsafe {
+            match direction {
+                Direction::Put => cma::write(pid, own, theirs),
+                Direction::Get => cma::read(pid, own, theirs),
+            }
+        };
+        result.is_ok_and(|moved| moved == own.iter().map(|run| run.len).sum())
     }
 
     /// True when the kernel copies at all: it does so inside this process.
@@ -210,6 +258,13 @@ impl Reach {
             }
         }
     }
+}
+
+/// The same list, as `region` calls it.
+fn as_runs(pieces: &[Piece]) -> &[Run] {
+    const { assert!(size_of::<Piece>() == size_of::<Run>() && align_of::<Piece>() == align_of::<Run>()) };
+    // SAFETY: both are an address and a length, of 8 bytes each.
+    unsafe { std::slice::from_raw_parts(pieces.as_ptr().cast(), pieces.len()) }
 }
 
 /// The blocks of memory that hold its first `len` bytes.

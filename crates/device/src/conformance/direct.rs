@@ -2,7 +2,7 @@
 
 use super::pattern::{bytes, check};
 use super::{Factory, MANY_POLLS, everybody};
-use crate::{Delivery, Device, Direct, Header, Key, Memory, Outgoing, Sink};
+use crate::{Delivery, Device, Direct, Direction, Header, Key, Memory, Outgoing, Run, Sink};
 
 const KEY: Key = Key { context: 3, source: 0, tag: 11 };
 
@@ -184,5 +184,53 @@ pub fn a_late_receiver_fetches(factory: Factory) {
             check(2, into);
         }
         assert!(!direct(receiver).pull(0, &Memory::opaque(100_000), &target), "nobody knows where it is");
+    });
+}
+
+/// Where shared memory has a place, a peer maps it, from any byte on, as often as it likes.
+pub fn mapped_memory_is_the_same_for_both(factory: Factory) {
+    pair(factory, |owner, peer| {
+        let (own, _) = shared(owner, 3 << 20);
+        let base = own.as_ptr();
+        let place = |from: usize, len| direct(owner).place(base.wrapping_add(from), len);
+        assert!(place(1, 3 << 20).is_none(), "beyond the allocation");
+        assert!(direct(owner).place(b"private".as_ptr(), 1).is_none());
+        for (from, len) in [(0, 3 << 20), (5000, 10), (4095, 2), (1 << 20, 1 << 20)] {
+            let at = direct(peer).map(place(from, len).expect("a place"), len).expect("a mapping");
+            // SAFETY: mapped, and nobody else refers to it now.
+            let theirs = unsafe { std::slice::from_raw_parts_mut(at, len) };
+            own[from..from + len].copy_from_slice(&bytes(from as u64, len));
+            check(from as u64, theirs);
+            theirs[len - 1] ^= 1;
+            assert_eq!(own[from + len - 1], theirs[len - 1]);
+            // SAFETY: as long as it was mapped, and not used after this.
+            unsafe { direct(peer).unmap(at, len) };
+        }
+    });
+}
+
+/// Runs of any length on both sides, both ways; memory that is not there is not.
+pub fn private_memory_is_copied_without_help(factory: Factory) {
+    pair(factory, |here, there| {
+        if !direct(here).copies(1) {
+            return eprintln!("skipped: memory of other processes cannot be copied here");
+        }
+        let run = |bytes: &[u8]| Run { address: bytes.as_ptr() as u64, len: bytes.len() as u64 };
+        let (mut own, mut theirs) = (bytes(1, 20_000), vec![0; 20_000]);
+        direct(there).expose(theirs.as_ptr(), theirs.len());
+        let pieces = |bytes: &[u8], cuts: [usize; 4]| -> Vec<Run> {
+            cuts.windows(2).map(|cut| run(&bytes[cut[0]..cut[1]])).collect()
+        };
+        // SAFETY: vectors of this test, to which nobody else refers.
+        let copy = |own: &[Run], theirs: &[Run], way| unsafe { direct(here).copy(1, own, theirs, way) };
+        let (from, to) = (pieces(&own, [0, 1, 9000, 20_000]), pieces(&theirs, [0, 7, 12_345, 20_000]));
+        assert!(copy(&from, &to, Direction::Put));
+        check(1, &theirs);
+        own.fill(0);
+        theirs.rotate_left(100);
+        assert!(copy(&[run(&own[..19_900])], &[run(&theirs[..19_900])], Direction::Get));
+        check(1, &[&bytes(1, 100)[..], &own[..19_900]].concat());
+        assert!(!copy(&[run(&own[..8])], &[Run { address: 8, len: 8 }], Direction::Put));
+        direct(there).cover(theirs.as_ptr(), theirs.len());
     });
 }

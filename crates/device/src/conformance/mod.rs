@@ -71,6 +71,8 @@ macro_rules! conformance_tests {
             the_rules_of_publication_hold,
             opaque_memory_goes_in_packets,
             a_late_receiver_fetches,
+            mapped_memory_is_the_same_for_both,
+            private_memory_is_copied_without_help,
             a_packet_wakes_a_sleeper,
             room_wakes_a_sleeper,
             a_ring_before_sleeping_counts,

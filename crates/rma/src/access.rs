@@ -1,0 +1,354 @@
+//! Put and get, and how an access finds its target.
+
+use crate::attached::Piece;
+use crate::elements::{Side, runs, span};
+use crate::messages::{Asked, Kind, PART, Question, RUNS};
+use crate::window::{Way, Window};
+use crate::{Class, Error, Started, Target, Ticket};
+use tern_adi::Data;
+use tern_coll::ops::Op;
+use tern_layout::Basic;
+use tern_mcm::{Direction, Run};
+
+/// Bytes that go to the kernel at once where one side has gaps: each run takes 16 bytes in a list.
+const CHUNK: usize = 128 << 10;
+
+/// Target memory of one access.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    pub way: Way,
+    /// See [`crate::window::Remote::atomic`].
+    pub atomic: bool,
+    /// The address of its elements here, if mapped.
+    pub here: *mut u8,
+    /// In its own process.
+    pub address: u64,
+    /// Bytes of data.
+    pub len: usize,
+}
+
+impl Spot {
+    const NOTHING: Spot = Spot { way: Way::Mapped, atomic: false, here: std::ptr::null_mut(), address: 0, len: 0 };
+}
+
+impl Window {
+    /// Finds the target of an access.
+    ///
+    /// Errors: it does not lie in the window.
+    #[inline]
+    pub(crate) fn locate(&self, target: &Target<'_>) -> Result<Spot, Error> {
+        let Target { rank, displacement, ty, count } = *target;
+        if count <= 0 || ty.size() == 0 {
+            return Ok(Spot::NOTHING);
+        }
+        let remote = self.remote(rank);
+        let (Some((low, high)), Some(len)) = (span(ty, count), ty.pack_size(count)) else {
+            return Err(self.out_of_range(target));
+        };
+        let len = len as usize;
+        if self.dynamic {
+            return self.locate_attached(target, low, high, len);
+        }
+        let Some(start) = displacement.checked_mul(remote.unit) else { return Err(self.out_of_range(target)) };
+        let (Some(first), Some(end)) = (start.checked_add(low), start.checked_add(high)) else {
+            return Err(self.out_of_range(target));
+        };
+        if first < 0 || end > remote.bytes as i64 {
+            return Err(self.out_of_range(target));
+        }
+        Ok(Spot {
+            way: remote.way,
+            atomic: remote.atomic,
+            here: remote.here.wrapping_offset(start as isize),
+            address: remote.address.wrapping_add_signed(start),
+            len,
+        })
+    }
+
+    #[cold]
+    fn out_of_range(&self, target: &Target<'_>) -> Error {
+        let Target { rank, displacement, ty, count } = *target;
+        let (low, high) = span(ty, count).unwrap_or((0, i64::MAX));
+        let window = match self.dynamic {
+            true => "is not in memory that it has attached".into(),
+            false => format!("is not in its {} bytes (displacement unit {})", self.bytes(rank), self.disp_unit(rank)),
+        };
+        let what = format!("access to bytes {low} to {high} from displacement {displacement} at rank {rank} {window}");
+        Error::new(Class::Range, what)
+    }
+
+    fn locate_attached(&self, target: &Target<'_>, low: i64, high: i64, len: usize) -> Result<Spot, Error> {
+        let rank = target.rank;
+        let address = target.displacement as u64;
+        let (first, end) = (address.wrapping_add_signed(low), address.wrapping_add_signed(high));
+        let Some((piece, here)) = self.attached_piece(rank, first, end) else { return Err(self.out_of_range(target)) };
+        let way = match here.is_null() {
+            false => Way::Mapped,
+            true if piece.place == 0 && self.kernel && self.direct().copies(self.peers.procs[rank as usize]) => Way::Kernel,
+            true => Way::Messages,
+        };
+        let here = here.wrapping_offset(address.wrapping_sub(piece.start) as isize);
+        Ok(Spot { way, atomic: piece.place != 0, here, address, len })
+    }
+
+    /// What `rank` has attached that holds these addresses, and where it begins here (null: nowhere).
+    fn attached_piece(&self, rank: u32, first: u64, end: u64) -> Option<(Piece, *mut u8)> {
+        if end < first {
+            return None;
+        }
+        let remote = self.remote(rank);
+        let table = self.shared.table(rank);
+        let mut found = remote.found.borrow_mut();
+        if found.version == table.version()
+            && let Some((piece, here)) = found.last
+            && piece.holds(first, end)
+        {
+            return Some((piece, here));
+        }
+        let (piece, version) = loop {
+            if let Some(found) = table.find(|piece| piece.holds(first, end)) {
+                break found;
+            }
+            // Its owner is about to change it, for a moment.
+            std::thread::yield_now();
+        };
+        let piece = piece?;
+        if found.version != version {
+            // What was detached may lie elsewhere now.
+            for (piece, here) in found.mapped.drain(..) {
+                // SAFETY: mapped below; accesses by it are over when they return.
+                unsafe { self.direct().unmap(here, piece.len as usize) };
+            }
+        }
+        let known = found.mapped.iter().find(|(mapped, _)| *mapped == piece).map(|(_, here)| *here);
+        let here = if rank == self.rank() {
+            piece.start as *mut u8
+        } else if piece.place == 0 {
+            std::ptr::null_mut()
+        } else if let Some(here) = known {
+            here
+        } else {
+            let here = self.direct().map(piece.place, piece.len as usize).unwrap_or(std::ptr::null_mut());
+            if !here.is_null() {
+                found.mapped.push((piece, here));
+            }
+            here
+        };
+        (found.version, found.last) = (version, Some((piece, here)));
+        found.last
+    }
+
+    /// Moves `origin` to the target.
+    ///
+    /// Errors: the target is not in the window, has less room than `origin` has data, or has gone.
+    #[inline]
+    pub fn put(&self, origin: &Data, target: &Target<'_>) -> Result<Started, Error> {
+        let spot = self.locate(target)?;
+        let own = Side::of(origin);
+        let len = own.len();
+        if len > spot.len {
+            return Err(truncated("origin", len, "target", spot.len));
+        }
+        if len == 0 {
+            return Ok(Started::Done);
+        }
+        if spot.way == Way::Mapped {
+            // SAFETY: the origin is the program's; the target lies in the window.
+            unsafe { Side::new(spot.here, target.count, target.ty).copy_from(&own) };
+            return Ok(Started::Done);
+        }
+        self.move_far(origin, target, &spot, len, Direction::Put)
+    }
+
+    /// Moves the target to `origin`.
+    ///
+    /// Errors: as for [`Window::put`].
+    #[inline]
+    pub fn get(&self, origin: &Data, target: &Target<'_>) -> Result<Started, Error> {
+        let spot = self.locate(target)?;
+        let own = Side::of(origin);
+        if spot.len > own.len() {
+            return Err(truncated("target", spot.len, "origin", own.len()));
+        }
+        if spot.len == 0 {
+            return Ok(Started::Done);
+        }
+        if spot.way == Way::Mapped {
+            // SAFETY: the origin is the program's; the target lies in the window.
+            unsafe { own.copy_from(&Side::new(spot.here, target.count, target.ty)) };
+            return Ok(Started::Done);
+        }
+        self.move_far(origin, target, &spot, spot.len, Direction::Get)
+    }
+
+    /// Put and get where the target is not mapped.
+    #[inline(never)]
+    fn move_far(&self, origin: &Data, target: &Target<'_>, spot: &Spot, len: usize, way: Direction) -> Result<Started, Error> {
+        let own = Side::of(origin);
+        if spot.way == Way::Kernel {
+            let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
+            self.kernel_copy(target.rank, (&own, 0), (&theirs, 0), len, way)?;
+            return Ok(Started::Done);
+        }
+        let kind = if way == Direction::Put { Kind::Put } else { Kind::Get };
+        let question = Question { kind, op: Op::Replace, basic: Basic::Byte };
+        let ticket = self.messages.begin((way == Direction::Get).then(|| origin.clone()));
+        let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
+        let mut parts = Parts::new(self, ticket, target.rank, question, 1, 1);
+        // SAFETY: the origin is the program's, which leaves it to the access.
+        let gather = |from: usize, out: &mut [u8]| unsafe { own.gather(from, out) };
+        theirs.runs(0, len, |at, len| parts.add(at, len, &gather));
+        parts.finish(&gather);
+        Ok(Started::Pending(ticket))
+    }
+
+    /// Copies `len` bytes between own memory and that of `rank`, from the given bytes of both on.
+    pub(crate) fn kernel_copy(
+        &self,
+        rank: u32,
+        (own, own_from): (&Side<'_>, usize),
+        (theirs, their_from): (&Side<'_>, usize),
+        len: usize,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let peer = self.peers.procs[rank as usize];
+        let copy = |own: &[Run], theirs: &[Run]| {
+            // SAFETY: own memory is the program's or a buffer; that of the peer lies in the window.
+            match unsafe { self.direct().copy(peer, own, theirs, direction) } {
+                true => Ok(()),
+                false => Err(unreachable_memory(rank)),
+            }
+        };
+        if let (Side::Dense(own, _), Side::Dense(theirs, _)) = (own, theirs) {
+            let run = |at: *mut u8, from: usize| [Run { address: at.wrapping_add(from) as u64, len: len as u64 }];
+            return copy(&run(*own, own_from), &run(*theirs, their_from));
+        }
+        let mut done = 0;
+        let (mut ours, mut others) = (Vec::new(), Vec::new());
+        while done < len {
+            let part = (len - done).min(CHUNK);
+            ours.clear();
+            others.clear();
+            own.runs(own_from + done, part, |address, len| ours.push(Run { address, len: len as u64 }));
+            theirs.runs(their_from + done, part, |address, len| others.push(Run { address, len: len as u64 }));
+            copy(&ours, &others)?;
+            done += part;
+        }
+        Ok(())
+    }
+
+    /// True when the access is complete at the origin. Makes no progress.
+    pub fn is_done(&self, ticket: Ticket) -> bool {
+        self.messages.is_done(ticket)
+    }
+
+    /// Does what `asked` asks of this process; false: not now.
+    pub(crate) fn serve(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
+        match asked.kind {
+            Kind::Put => {
+                let mut at = 0;
+                for (to, len) in asked.runs() {
+                    // SAFETY: the origin has seen that it lies in the window.
+                    unsafe { Side::Dense(to, len).scatter(0, &asked.data[at..at + len]) };
+                    at += len;
+                }
+                true
+            }
+            Kind::Get => {
+                for (from, len) in asked.runs() {
+                    // SAFETY: the origin has seen that it lies in the window.
+                    answer.extend_from_slice(unsafe { std::slice::from_raw_parts(from, len) });
+                }
+                true
+            }
+            Kind::Combine | Kind::Fetch | Kind::Swap => self.serve_guarded(asked, answer),
+        }
+    }
+
+    /// The runs of a target's elements of `basic`, for messages.
+    pub(crate) fn ask_for_elements(
+        &self,
+        ticket: Ticket,
+        target: &Target<'_>,
+        spot: &Spot,
+        question: Question,
+        elements: usize,
+        gather: impl Fn(usize, &mut [u8]),
+    ) {
+        let (size, extent) = (question.basic.size() as usize, question.basic.extent() as usize);
+        let mut parts = Parts::new(self, ticket, target.rank, question, size, extent);
+        let _ = runs(target.ty, target.count, question.basic, elements, |at, count| {
+            parts.add(spot.address.wrapping_add_signed(at), count, &gather);
+            Ok::<(), ()>(())
+        });
+        parts.finish(&gather);
+    }
+}
+
+#[cold]
+pub(crate) fn truncated(what: &str, len: usize, other: &str, room: usize) -> Error {
+    Error::new(Class::Truncate, format!("{what} has {len} bytes of data, {other} {room}"))
+}
+
+#[cold]
+fn unreachable_memory(rank: u32) -> Error {
+    let what = format!("memory of rank {rank} that its window names is not there, or not for this access");
+    Error::new(Class::Range, what)
+}
+
+/// Cuts an access into parts that fit a message each.
+struct Parts<'a> {
+    window: &'a Window,
+    ticket: Ticket,
+    rank: u32,
+    question: Question,
+    /// Bytes of data in a unit of a run, and from one to the next.
+    unit: usize,
+    stride: usize,
+    runs: Vec<(u64, u64)>,
+    /// Bytes of the part so far, and before it.
+    bytes: usize,
+    from: usize,
+}
+
+impl<'a> Parts<'a> {
+    fn new(window: &'a Window, ticket: Ticket, rank: u32, question: Question, unit: usize, stride: usize) -> Parts<'a> {
+        Parts { window, ticket, rank, question, unit, stride, runs: Vec::new(), bytes: 0, from: 0 }
+    }
+
+    fn add(&mut self, mut address: u64, mut units: usize, gather: &impl Fn(usize, &mut [u8])) {
+        while units > 0 {
+            let count = ((PART - self.bytes) / self.unit).min(units);
+            if count == 0 || self.runs.len() == RUNS {
+                self.send(gather);
+                continue;
+            }
+            self.runs.push((address, count as u64));
+            self.bytes += count * self.unit;
+            address += (count * self.stride) as u64;
+            units -= count;
+        }
+    }
+
+    fn send(&mut self, gather: &impl Fn(usize, &mut [u8])) {
+        let asks = self.question.kind == Kind::Get || self.question.op == Op::NoOp;
+        let data = if asks { 0 } else { self.bytes };
+        let from = self.from;
+        let fill = |out: &mut [u8]| {
+            if !out.is_empty() {
+                gather(from, out);
+            }
+        };
+        self.window.messages.ask(self.ticket, self.rank, self.question, from, self.bytes, &self.runs, data, fill);
+        self.from += self.bytes;
+        self.bytes = 0;
+        self.runs.clear();
+    }
+
+    fn finish(mut self, gather: &impl Fn(usize, &mut [u8])) {
+        if self.bytes > 0 {
+            self.send(gather);
+        }
+        self.window.messages.end(self.ticket);
+    }
+}

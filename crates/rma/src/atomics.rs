@@ -1,0 +1,6 @@
+//! Atomics: the machine's, or loom's when its model checker runs the tests.
+
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+#[cfg(not(loom))]
+pub use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

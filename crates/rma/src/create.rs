@@ -1,0 +1,305 @@
+//! Making and ending windows: what the members tell each other.
+
+use crate::attached::Table;
+use crate::messages::Messages;
+use crate::shared::{PAGE, Plan, Shared};
+use crate::window::{Exposure, Found, Held, Remote, Way, Window};
+use crate::{Class, Error};
+use std::alloc::Layout;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use tern_adi::{Adi, Background};
+use tern_coll::{Buffer, Peers};
+use tern_layout::{Basic, Type};
+use tern_mcm::Direct;
+use tern_settings::Mechanism;
+
+/// Parts of a window that are not a contiguous shared one begin at multiples of this: no two processes
+/// write to one line, nor to the one that the processor fetches with it.
+const LINE: usize = 128;
+
+/// What a window has taken and has to give back.
+pub(crate) struct Belongings {
+    /// Mapped memory of others.
+    mapped: RefCell<Vec<(*mut u8, usize)>>,
+    /// The allocation that all share, at its owner.
+    allocated: Option<*mut u8>,
+    /// Private memory, where there was no shared one.
+    private: Option<(*mut u8, Layout)>,
+    /// Memory that was exposed to the kernel's copies.
+    exposed: Option<(*const u8, usize)>,
+}
+
+impl Belongings {
+    fn give_back(&self, direct: &dyn Direct) {
+        for (at, len) in self.mapped.borrow_mut().drain(..) {
+            // SAFETY: the window is over.
+            unsafe { direct.unmap(at, len) };
+        }
+        if let Some((at, len)) = self.exposed {
+            direct.cover(at, len);
+        }
+        if let Some((at, layout)) = self.private {
+            // SAFETY: allocated with this layout; the window is over.
+            unsafe { std::alloc::dealloc(at, layout) };
+        }
+    }
+}
+
+/// Tells all members some numbers, and returns those of all.
+fn tell<const N: usize>(adi: &Adi, peers: &Rc<Peers>, mine: [u64; N]) -> Vec<[u64; N]> {
+    let mut all = vec![[0u64; N]; peers.size() as usize];
+    let ty = Type::basic(Basic::Uint64);
+    let buffer = |base: *const u64| Buffer { base: base.cast_mut().cast(), count: N as i64, ty: ty.clone() };
+    let schedule = tern_coll::allgather(peers, Some(&buffer(mine.as_ptr())), &buffer(all.as_mut_ptr().cast()));
+    tern_coll::run(adi, peers, schedule).expect("all members tell as much");
+    all
+}
+
+/// Waits for all members.
+pub(crate) fn barrier(adi: &Adi, peers: &Rc<Peers>) {
+    match tern_coll::fast::barrier(adi, peers) {
+        Some(done) => done.expect("all members meet"),
+        None => tern_coll::run(adi, peers, tern_coll::barrier(peers)).expect("all members meet"),
+    }
+}
+
+/// Where the part of each rank begins in the window's memory, and how many bytes there are in all.
+fn parts(bytes: &[usize], contiguous: bool) -> (Vec<usize>, usize) {
+    let mut next = 0;
+    let starts = bytes.iter().map(|len| {
+        let start = next;
+        next += len;
+        if !contiguous {
+            next = next.next_multiple_of(if *len < PAGE { LINE } else { PAGE });
+        }
+        start
+    });
+    (starts.collect(), next)
+}
+
+/// Zeroed memory of this process alone.
+fn private(bytes: usize) -> Option<(*mut u8, Layout)> {
+    let layout = Layout::from_size_align(bytes.max(1), PAGE).ok()?;
+    // SAFETY: the layout is not empty.
+    let at = unsafe { std::alloc::alloc_zeroed(layout) };
+    (!at.is_null()).then_some((at, layout))
+}
+
+/// The memory that all share, as this process sees it.
+struct Common {
+    start: *mut u8,
+    /// It holds the memory of the window too.
+    holds_memory: bool,
+    owned: bool,
+    len: usize,
+}
+
+/// The first member allocates, all map.
+fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, memory: usize) -> Option<Common> {
+    let first = peers.rank == 0;
+    let whole = words.checked_add(memory);
+    let take = |len: usize| direct.allocate(len).map(|at| (at, len));
+    let mine = if first { whole.and_then(take).or_else(|| take(words)) } else { None };
+    let place = mine.and_then(|(at, len)| direct.place(at, len));
+    let told = tell(adi, peers, [place.unwrap_or(0), mine.map_or(0, |(_, len)| len as u64)]);
+    let [place, len] = told[0];
+    let len = len as usize;
+    let start = match mine {
+        Some((at, _)) => Some(at),
+        None if place == 0 => None,
+        None => direct.map(place, len),
+    };
+    let well = tell(adi, peers, [u64::from(start.is_some())]).iter().all(|[well]| *well == 1);
+    if well {
+        return start.map(|start| Common { start, holds_memory: memory == 0 || len > words, owned: first, len });
+    }
+    match (start, first) {
+        // SAFETY: nobody has used it.
+        (Some(start), true) => drop(unsafe { direct.free(start) }),
+        // SAFETY: mapped above, and not used.
+        (Some(start), false) => unsafe { direct.unmap(start, len) },
+        (None, _) => {}
+    }
+    None
+}
+
+impl Window {
+    /// Makes a window; collective over `peers`, an intracommunicator that only this window uses, with
+    /// its collective context `peers.context` and the point-to-point context below it,
+    /// `peers.context - 1`. `disp_unit` may differ from rank to rank.
+    ///
+    /// Errors, the same at all members: no memory, or the members cannot share it.
+    pub fn new(adi: &'static Adi, peers: Rc<Peers>, exposure: Exposure, disp_unit: i64) -> Result<Rc<Window>, Error> {
+        Window::with(adi, peers, exposure, disp_unit, tern_settings::MECHANISM.get())
+    }
+
+    /// As [`Window::new`], with bytes moved by `mechanism` alone, the same at all members, as far as that is
+    /// possible ([`Mechanism::Pipe`]: by messages).
+    pub fn with(
+        adi: &'static Adi,
+        peers: Rc<Peers>,
+        exposure: Exposure,
+        disp_unit: i64,
+        mechanism: Mechanism,
+    ) -> Result<Rc<Window>, Error> {
+        let Some(direct) = adi.mcm().direct() else {
+            return Err(Error::new(Class::Shared, "the processes of the window share no memory"));
+        };
+        let kernel = matches!(mechanism, Mechanism::Auto | Mechanism::Cma);
+        let map = matches!(mechanism, Mechanism::Auto | Mechanism::Mapped)
+            || matches!(exposure, Exposure::Shared { .. });
+        let facts = tell(adi, &peers, [exposure.bytes() as u64, disp_unit as u64]);
+        let bytes: Vec<usize> = facts.iter().map(|[bytes, _]| *bytes as usize).collect();
+
+        let dynamic = exposure == Exposure::Dynamic;
+        let plan = Plan::new(bytes.len(), dynamic);
+        let ours = matches!(exposure, Exposure::Allocate { .. } | Exposure::Shared { .. });
+        let (starts, total) = parts(&bytes, matches!(exposure, Exposure::Shared { contiguous: true, .. }));
+        let memory = if ours && map { total } else { 0 };
+        let common = allocate(adi, &peers, direct, plan.memory(), memory);
+        let common = common.filter(|common| common.holds_memory || matches!(exposure, Exposure::Allocate { .. }));
+        let Some(common) = common else {
+            let what = format!("{} bytes of shared memory for a window of {} processes could not be allocated", plan.memory() + memory, bytes.len());
+            return Err(Error::new(Class::NoMemory, what));
+        };
+        let in_common = ours && map && common.holds_memory;
+        let (base, private) = match exposure {
+            Exposure::Existing { base, .. } => (base, None),
+            Exposure::Dynamic => (std::ptr::null_mut(), None),
+            _ if in_common => (common.start.wrapping_add(plan.memory() + starts[peers.rank as usize]), None),
+            _ => {
+                let private = private(exposure.bytes());
+                (private.map_or(std::ptr::null_mut(), |(at, _)| at), private)
+            }
+        };
+        let place = match exposure {
+            Exposure::Existing { base, bytes } if map && bytes > 0 => direct.place(base, bytes),
+            _ => None,
+        };
+        let lacks = ours && base.is_null();
+        let told = tell(adi, &peers, [base as u64, place.unwrap_or(0), u64::from(lacks)]);
+        // SAFETY: allocated for this, and unmapped when the window is over.
+        let shared = unsafe { Shared::new(common.start, plan) };
+        let exposed = (!in_common && !dynamic && place.is_none() && !base.is_null())
+            .then_some((base.cast_const(), exposure.bytes()));
+        if let Some((at, len)) = exposed {
+            direct.expose(at, len);
+        }
+        let belongings = Belongings {
+            mapped: RefCell::new(if common.owned { Vec::new() } else { vec![(common.start, common.len)] }),
+            allocated: common.owned.then_some(common.start),
+            private,
+            exposed,
+        };
+
+        let remotes = (0..peers.size()).map(|rank| {
+            let index = rank as usize;
+            let [address, place, _] = told[index];
+            let (way, here) = if rank == peers.rank {
+                (Way::Mapped, base)
+            } else if in_common {
+                (Way::Mapped, common.start.wrapping_add(plan.memory() + starts[index]))
+            } else if bytes[index] == 0 {
+                (Way::Mapped, std::ptr::null_mut())
+            } else if place != 0 {
+                match direct.map(place, bytes[index]) {
+                    Some(here) => {
+                        belongings.mapped.borrow_mut().push((here, bytes[index]));
+                        (Way::Mapped, here)
+                    }
+                    None => (Way::Messages, std::ptr::null_mut()),
+                }
+            } else if kernel && direct.copies(peers.procs[index]) {
+                (Way::Kernel, std::ptr::null_mut())
+            } else {
+                (Way::Messages, std::ptr::null_mut())
+            };
+            Remote {
+                way,
+                atomic: in_common || place != 0,
+                here,
+                address,
+                bytes: bytes[index],
+                unit: facts[index][1] as i64,
+                held: Cell::new(Held::Not),
+                taken: Cell::new(0),
+                found: RefCell::new(Found::default()),
+            }
+        });
+        let remotes: Box<[Remote]> = remotes.collect();
+        let needs = remotes.iter().any(|remote| remote.way == Way::Messages)
+            || (dynamic && !(kernel && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]))));
+        let serves = tell(adi, &peers, [u64::from(needs)]).iter().any(|[needs]| *needs == 1);
+        let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
+        let window = Rc::new(Window {
+            adi,
+            peers,
+            shared,
+            remotes,
+            messages,
+            dynamic,
+            kernel,
+            map,
+            over: Cell::new(false),
+            belongings,
+            attached: RefCell::default(),
+            started: RefCell::default(),
+            awaited: Cell::new(0),
+            all: Cell::new(false),
+        });
+        if told.iter().any(|[_, _, lacks]| *lacks == 1) {
+            window.end();
+            let what = format!("memory for a window of {} processes could not be allocated", bytes.len());
+            return Err(Error::new(Class::NoMemory, what));
+        }
+        if serves {
+            let weak = Rc::downgrade(&window);
+            adi.add_hook(Rc::new(move |_| attend(&weak)));
+        }
+        Ok(window)
+    }
+
+    /// Ends the window: collective. What it allocated is gone.
+    pub fn free(&self) {
+        // Those that are done with all others may still have to serve these.
+        let _ = self.flush_all();
+        barrier(self.adi, &self.peers);
+        self.end();
+    }
+
+    /// Gives everything back, when nobody uses it any more.
+    fn end(&self) {
+        self.over.set(true);
+        self.adi.wait_until(&mut || self.messages.is_sent());
+        let direct = self.direct();
+        for (start, bytes) in self.attached.borrow_mut().drain(..) {
+            self.detached(start, bytes);
+        }
+        for remote in &self.remotes {
+            for (piece, here) in remote.found.borrow_mut().mapped.drain(..) {
+                // SAFETY: mapped for this window, which is over.
+                unsafe { direct.unmap(here, piece.len as usize) };
+            }
+        }
+        self.belongings.give_back(direct);
+        // All have unmapped it before its owner gives it to somebody else.
+        barrier(self.adi, &self.peers);
+        if let Some(at) = self.belongings.allocated {
+            // SAFETY: nobody uses it any more.
+            unsafe { direct.free(at) };
+        }
+    }
+}
+
+/// The hook: serves what others ask of this process.
+fn attend(window: &Weak<Window>) -> Background {
+    match window.upgrade() {
+        Some(window) if !window.over.get() || !window.messages.is_sent() => {
+            window.messages.progress(|asked, answer| window.serve(asked, answer))
+        }
+        _ => Background::Over,
+    }
+}
+
+const _: () = assert!(size_of::<Table>().is_multiple_of(PAGE));

@@ -1,0 +1,133 @@
+//! What the members of a window share besides the memory that it is about: one allocation of the first
+//! member, mapped by all.
+//!
+//! | part | for each member |
+//! |---|---|
+//! | [`Common`] | |
+//! | [`Member`] | its locks and counters |
+//! | posts | a counter for each other member |
+//! | [`Table`] | dynamic windows: what is attached |
+//! | memory | allocated windows |
+//!
+//! All of it begins as zeros; what nobody touches costs nothing.
+
+use crate::attached::Table;
+use crate::words::{Common, Lock};
+use std::sync::atomic::AtomicU32;
+
+/// Where the memory of the window begins, and the distance of the parts of its members.
+pub const PAGE: usize = 4096;
+
+/// What others need of one member.
+#[repr(C)]
+pub struct Member {
+    pub lock: Lock,
+    pub guard: Guard,
+    pub signals: Signals,
+}
+
+/// Held while elements of a member's memory are combined that the processor cannot combine in one
+/// instruction. Nobody waits for anything while holding it.
+#[repr(C, align(128))]
+pub struct Guard {
+    word: AtomicU32,
+}
+
+impl Guard {
+    #[inline]
+    pub fn try_enter(&self) -> bool {
+        use std::sync::atomic::Ordering::{Acquire, Relaxed};
+        // Acquire: pairs with the release in `leave`.
+        self.word.load(Relaxed) == 0 && self.word.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+    }
+
+    #[inline]
+    pub fn leave(&self) {
+        // Release: pairs with the acquire in `try_enter`.
+        self.word.store(0, std::sync::atomic::Ordering::Release);
+    }
+}
+
+/// What a member is told.
+#[repr(C, align(128))]
+pub struct Signals {
+    /// Access epochs to this member that others have completed.
+    pub completed: AtomicU32,
+    /// Threads of this member that wait for locks.
+    pub waiting: AtomicU32,
+}
+
+/// Where everything is.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    members: usize,
+    dynamic: bool,
+}
+
+impl Plan {
+    pub fn new(members: usize, dynamic: bool) -> Plan {
+        Plan { members, dynamic }
+    }
+
+    fn member(&self, rank: usize) -> usize {
+        size_of::<Common>() + rank * size_of::<Member>()
+    }
+
+    fn posts(&self) -> usize {
+        self.member(self.members)
+    }
+
+    fn table(&self, rank: usize) -> usize {
+        let posts = self.members * self.members * size_of::<AtomicU32>();
+        (self.posts() + posts).next_multiple_of(PAGE) + rank * size_of::<Table>()
+    }
+
+    /// Where the memory of the window begins, a whole number of pages.
+    pub fn memory(&self) -> usize {
+        self.table(if self.dynamic { self.members } else { 0 })
+    }
+}
+
+/// The mapped words of a window.
+pub struct Shared {
+    pub start: *mut u8,
+    plan: Plan,
+}
+
+impl Shared {
+    /// # Safety
+    /// `start` is where this process sees memory of at least [`Plan::memory`] bytes, of zeros at first,
+    /// that all members have; it stays as long as the value is used.
+    pub unsafe fn new(start: *mut u8, plan: Plan) -> Shared {
+        Shared { start, plan }
+    }
+
+    fn at<T>(&self, offset: usize) -> &T {
+        // SAFETY: inside the memory that `new` was promised, aligned as the plan lays it out; the
+        // types that are asked for are all made of atomics, for which zeros are values.
+        unsafe { &*self.start.add(offset).cast() }
+    }
+
+    #[inline]
+    pub fn common(&self) -> &Common {
+        self.at(0)
+    }
+
+    #[inline]
+    pub fn member(&self, rank: u32) -> &Member {
+        debug_assert!((rank as usize) < self.plan.members);
+        self.at(self.plan.member(rank as usize))
+    }
+
+    /// How often `target` has posted for `origin`.
+    pub fn posts(&self, origin: u32, target: u32) -> &AtomicU32 {
+        let index = origin as usize * self.plan.members + target as usize;
+        self.at(self.plan.posts() + index * size_of::<AtomicU32>())
+    }
+
+    /// What is attached at `rank`, of a dynamic window.
+    pub fn table(&self, rank: u32) -> &Table {
+        debug_assert!(self.plan.dynamic);
+        self.at(self.plan.table(rank as usize))
+    }
+}

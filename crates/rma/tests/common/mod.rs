@@ -1,0 +1,173 @@
+//! Processes of a test: a thread each, with an engine of its own over one segment of shared memory.
+
+#![allow(dead_code, reason = "not every test program uses all of it")]
+
+use rustix::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tern_adi::Adi;
+use tern_coll::Peers;
+use tern_mcm::{Mcm, Patience};
+use tern_rma::{Error, Exposure, Started, Window};
+use tern_settings::Mechanism;
+use tern_shm::Shm;
+
+/// How bytes move, each in turn.
+pub const MECHANISMS: [Mechanism; 3] = [Mechanism::Auto, Mechanism::Cma, Mechanism::Pipe];
+
+/// One process.
+pub struct Process<'a> {
+    pub adi: &'static Adi,
+    pub rank: u32,
+    pub size: u32,
+    turn: &'a AtomicUsize,
+    windows: std::cell::Cell<u32>,
+}
+
+/// What the window of a test is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    Allocated,
+    Contiguous,
+    Separate,
+    /// MPI_Win_create over private memory, and over memory that is shared.
+    Private,
+    Common,
+    /// Attached memory.
+    DynamicPrivate,
+    DynamicCommon,
+}
+
+pub const MEMORIES: [Memory; 7] = [
+    Memory::Allocated,
+    Memory::Contiguous,
+    Memory::Separate,
+    Memory::Private,
+    Memory::Common,
+    Memory::DynamicPrivate,
+    Memory::DynamicCommon,
+];
+
+/// A window and what it lies in.
+pub struct Made {
+    pub window: Rc<Window>,
+    pub base: *mut u8,
+    /// To be added to displacements at each rank.
+    pub origins: Vec<i64>,
+    shared: Option<*mut u8>,
+    private: Vec<u64>,
+}
+
+/// Runs `body` as `size` processes.
+pub fn world(size: u32, body: impl Fn(&Process<'_>) + Sync) {
+    let memory: OwnedFd = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd");
+    let turn = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for rank in 0..size {
+            let (memory, body, turn) = (&memory, &body, &turn);
+            scope.spawn(move || {
+                // A process of a test that fails ends all of them: the others would wait for it.
+                let bomb = Bomb;
+                let device = Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory");
+                let mcm = Rc::new(Mcm::new(Box::new(device), rank, size, Patience::new(size, 2)));
+                let adi = Box::into_raw(Box::new(Adi::new(mcm, None)));
+                // SAFETY: it stays until nothing refers to it.
+                let process = Process { adi: unsafe { &*adi }, rank, size, turn, windows: Default::default() };
+                body(&process);
+                process.barrier();
+                // SAFETY: made above; windows are gone.
+                drop(unsafe { Box::from_raw(adi) });
+                std::mem::forget(bomb);
+            });
+        }
+    });
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
+impl Process<'_> {
+    /// A communicator of all, with a context that nothing else uses.
+    pub fn peers(&self) -> Rc<Peers> {
+        let id = self.windows.get() + 1;
+        self.windows.set(id);
+        Rc::new(Peers::new(2 * id + 1, self.rank, (0..self.size).collect(), None, id))
+    }
+
+    /// Waits for all, while it serves them.
+    pub fn barrier(&self) {
+        let peers = self.peers();
+        tern_coll::run(self.adi, &peers, tern_coll::barrier(&peers)).expect("a barrier");
+    }
+
+    /// Waits for turn number `turn` of all, while it serves others.
+    pub fn await_turn(&self, turn: usize) {
+        while self.turn.load(Ordering::Acquire) < turn {
+            self.adi.progress();
+            std::thread::yield_now();
+        }
+    }
+
+    pub fn end_turn(&self) {
+        self.turn.fetch_add(1, Ordering::Release);
+    }
+
+    /// A window with `bytes` of zeros at each rank and displacement unit 1.
+    pub fn window(&self, memory: Memory, bytes: usize, mechanism: Mechanism) -> Made {
+        let make = |exposure| self.make(exposure, 1, mechanism).expect("a window");
+        let mut private = vec![0u64; bytes.div_ceil(8)];
+        let direct = self.adi.mcm().direct().expect("shared memory");
+        let shared = matches!(memory, Memory::Common | Memory::DynamicCommon)
+            .then(|| direct.allocate(bytes).expect("shared memory"));
+        let own = shared.unwrap_or(private.as_mut_ptr().cast());
+        let window = make(match memory {
+            Memory::Allocated => Exposure::Allocate { bytes },
+            Memory::Contiguous => Exposure::Shared { bytes, contiguous: true },
+            Memory::Separate => Exposure::Shared { bytes, contiguous: false },
+            Memory::Private | Memory::Common => Exposure::Existing { base: own, bytes },
+            Memory::DynamicPrivate | Memory::DynamicCommon => Exposure::Dynamic,
+        });
+        let dynamic = matches!(memory, Memory::DynamicPrivate | Memory::DynamicCommon);
+        let mut origins = vec![0i64; self.size as usize];
+        if dynamic {
+            window.attach(own, bytes).expect("room");
+            let peers = self.peers();
+            let ty = tern_layout::Type::basic(tern_layout::Basic::Int64);
+            let mine = [own as i64];
+            let buffer = |base: *const i64| tern_coll::Buffer { base: base.cast_mut().cast(), count: 1, ty: ty.clone() };
+            let told = tern_coll::allgather(&peers, Some(&buffer(mine.as_ptr())), &buffer(origins.as_mut_ptr()));
+            tern_coll::run(self.adi, &peers, told).expect("addresses");
+        }
+        let base = if dynamic { own } else { window.base() };
+        self.barrier();
+        Made { window, base, origins, shared, private }
+    }
+
+    pub fn make(&self, exposure: Exposure, unit: i64, mechanism: Mechanism) -> Result<Rc<Window>, Error> {
+        Window::with(self.adi, self.peers(), exposure, unit, mechanism)
+    }
+
+    /// Waits until an access is complete.
+    pub fn complete(&self, window: &Window, started: Result<Started, Error>) {
+        if let Started::Pending(ticket) = started.expect("an access") {
+            self.adi.wait_until(&mut || window.is_done(ticket));
+        }
+    }
+
+    pub fn free(&self, made: Made) {
+        made.window.free();
+        drop(made.window);
+        if let Some(at) = made.shared {
+            // SAFETY: the window over it is gone.
+            unsafe { self.adi.mcm().direct().expect("shared memory").free(at) };
+        }
+        drop(made.private);
+    }
+}
