@@ -287,7 +287,7 @@ impl Window {
 
 #[cold]
 pub(crate) fn truncated(what: &str, len: usize, other: &str, room: usize) -> Error {
-    Error::new(Class::Truncate, format!("{what} has {len} bytes of data, {other} {room}"))
+    Error::new(Class::Argument, format!("{what} has {len} bytes of data, {other} {room}"))
 }
 
 #[cold]

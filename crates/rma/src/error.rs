@@ -17,8 +17,8 @@ pub enum Class {
     Operation,
     /// MPI_ERR_TYPE: elements of more than one basic type in an accumulate.
     Type,
-    /// MPI_ERR_TRUNCATE: what is to be moved is longer than its place.
-    Truncate,
+    /// MPI_ERR_ARG: for example what is to be moved is longer than its place.
+    Argument,
     /// MPI_ERR_OTHER.
     Other,
 }
