@@ -16,6 +16,7 @@ pub use types::*;
 use packet::Packet;
 use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::time::Duration;
 use tern_mcm::{Mcm, Sink, Step, lock};
@@ -436,6 +437,38 @@ impl Adi {
     /// Calls the hooks from now on, until all of them are idle.
     pub fn wake_hooks(&self) {
         self.has_hooks.set(true);
+    }
+
+    /// Comes to know processes of other jobs: see [`Mcm::connect`]. Returns the first one's number.
+    ///
+    /// Errors: the memory that is shared with them cannot be sized or mapped.
+    pub fn connect(
+        &self,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        me: u32,
+        processes: u32,
+        newcomers: &[u32],
+    ) -> std::io::Result<Proc> {
+        let mut state = self.state.borrow_mut();
+        let first = self.mcm.connect(file, offset, me, processes, newcomers)?;
+        state.grow();
+        Ok(first)
+    }
+
+    /// Forgets the processes of one [`Adi::connect`], whose numbers are not used any more. False when
+    /// something still waits to be sent to them, and then nothing has happened.
+    pub fn disconnect(&self, peers: std::ops::Range<Proc>) -> bool {
+        let flushed = self.is_flushed_to(peers.clone());
+        if flushed {
+            self.mcm.disconnect(peers.start);
+        }
+        flushed
+    }
+
+    /// True when nothing waits to be sent to these processes.
+    pub fn is_flushed_to(&self, peers: std::ops::Range<Proc>) -> bool {
+        self.state.borrow().is_flushed_to(&peers)
     }
 
     /// True when nothing waits to be sent.

@@ -128,6 +128,21 @@ impl State {
             expected_begun: false,
         }
     }
+
+    /// Makes room for all processes that the devices know by now.
+    pub fn grow(&mut self) {
+        let peers = self.mcm.size() as usize;
+        self.incoming.resize(peers, Incoming::Nowhere);
+        self.streams.resize(peers, tuple::Sender::default());
+        self.taken.resize(peers, tuple::Receiver::default());
+        self.outboxes.resize_with(peers, Outbox::default);
+    }
+
+    /// True when nothing waits to be sent to these processes.
+    pub fn is_flushed_to(&self, peers: &std::ops::Range<Proc>) -> bool {
+        !self.busy.iter().any(|peer| peers.contains(peer))
+    }
+
     /// Names a transfer; keeps `owner` until it is freed.
     #[inline]
     pub fn name(&mut self, request: u32, owner: Owner) -> Name {

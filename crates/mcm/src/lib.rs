@@ -11,7 +11,7 @@ pub use wait::{Patience, Step};
 
 use std::cell::Cell;
 use std::io::Write;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use tern_device::Device;
 use tern_shm::Shm;
 
@@ -19,8 +19,10 @@ use tern_shm::Shm;
 pub struct Mcm {
     device: Carrier,
     me: u32,
-    size: u32,
-    patience: Patience,
+    size: Cell<u32>,
+    patience: Cell<Patience>,
+    /// Cores that the processes of the node share.
+    cores: u32,
     /// Looks of nonblocking calls, one after the other, that found nothing.
     vain: Cell<u32>,
     /// Waits that sleep tell so.
@@ -45,15 +47,8 @@ impl Mcm {
             // All of it in one write, so that lines of other ranks do not come between.
             let _ = std::io::stderr().write_all(device.explain().as_bytes());
         }
-        let mut patience = Patience::new(job.local_size, job.node_cores);
-        let looks = |count: u64| count.min(u32::MAX as u64) as u32;
-        if let Some(spins) = tern_settings::SPIN.get() {
-            patience.spins = looks(spins);
-        }
-        if let Some(yields) = tern_settings::YIELD.get() {
-            patience.yields = looks(yields);
-        }
-        Ok(Mcm::over(Carrier::Shm(device), job.rank, job.size, patience))
+        let patience = Patience::as_set(job.local_size, job.node_cores);
+        Ok(Mcm { cores: job.node_cores, ..Mcm::over(Carrier::Shm(device), job.rank, job.size, patience) })
     }
 
     /// `me` of `size` processes, reached through `device`.
@@ -62,7 +57,8 @@ impl Mcm {
     }
 
     fn over(device: Carrier, me: u32, size: u32, patience: Patience) -> Mcm {
-        Mcm { device, me, size, patience, vain: Cell::new(0), watched: Cell::new(false) }
+        let (size, patience) = (Cell::new(size), Cell::new(patience));
+        Mcm { device, me, size, patience, cores: u32::MAX, vain: Cell::new(0), watched: Cell::new(false) }
     }
 
     /// The number of this process.
@@ -73,7 +69,33 @@ impl Mcm {
 
     /// The number of processes.
     pub fn size(&self) -> u32 {
-        self.size
+        self.size.get()
+    }
+
+    /// See [`Shm::connect`]: further processes are known by numbers from [`Mcm::size`] on.
+    pub fn connect(
+        &self,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        me: u32,
+        processes: u32,
+        newcomers: &[u32],
+    ) -> std::io::Result<u32> {
+        let Carrier::Shm(shm) = &self.device else {
+            return Err(std::io::Error::other("this device reaches no process of another job"));
+        };
+        let first = shm.connect(file, offset, me, processes, newcomers)?;
+        self.size.set(first + newcomers.len() as u32);
+        self.patience.set(Patience::as_set(shm.known(), self.cores));
+        Ok(first)
+    }
+
+    /// See [`Shm::disconnect`].
+    pub fn disconnect(&self, first: u32) {
+        if let Carrier::Shm(shm) = &self.device {
+            shm.disconnect(first);
+            self.patience.set(Patience::as_set(shm.known(), self.cores));
+        }
     }
 
     #[inline]

@@ -37,6 +37,17 @@ impl Patience {
             Patience { spins: 200, yields: 300, cores }
         }
     }
+
+    /// The same, unless the user has set it.
+    pub fn as_set(ranks: u32, cores: u32) -> Patience {
+        let looks = |count: u64| count.min(u32::MAX as u64) as u32;
+        let patience = Patience::new(ranks, cores);
+        Patience {
+            spins: tern_settings::SPIN.get().map_or(patience.spins, looks),
+            yields: tern_settings::YIELD.get().map_or(patience.yields, looks),
+            ..patience
+        }
+    }
 }
 
 /// Longest sleep; a lost wake-up, which should not be, costs no more than this.
@@ -100,13 +111,14 @@ impl Mcm {
     /// Looks to spin for, as things are now.
     #[inline]
     fn spins(&self) -> u32 {
-        if self.is_crowded() { 0 } else { self.patience.spins }
+        if self.is_crowded() { 0 } else { self.patience.get().spins }
     }
 
     /// True while more processes are awake than there are cores.
     #[inline]
     fn is_crowded(&self) -> bool {
-        self.patience.cores != u32::MAX && self.device().awake() > self.patience.cores
+        let cores = self.patience.get().cores;
+        cores != u32::MAX && self.device().awake() > cores
     }
 
     /// After the look of a nonblocking call (MPI_Test, MPI_Iprobe and the like), which may have
@@ -124,7 +136,7 @@ impl Mcm {
     /// The slower part of waiting. Returns true when `step` said `Done`.
     #[cold]
     fn yield_or_sleep(&self, idle: u32, step: &mut dyn FnMut() -> Step, tell: &dyn Fn(Duration)) -> bool {
-        if idle <= self.patience.yields {
+        if idle <= self.patience.get().yields {
             lock::outside(rustix::thread::sched_yield);
             return false;
         }

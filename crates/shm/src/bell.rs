@@ -56,18 +56,30 @@ pub fn fence_at_the_waker() {
 impl Bell {
     /// Raises the flag. Look for work once more after this, then [`Bell::sleep`].
     pub fn prepare(&self, barrier: Barrier) -> u32 {
-        // Acquire: pairs with the release in `ring`; rings before this are for work that the
-        // caller's next poll sees.
-        let token = self.rings.load(Ordering::Acquire);
-        // A swap, as in `wake`, so that each takes the flag as the other left it; it costs what
-        // the store would.
-        self.sleeping.swap(1, Ordering::SeqCst);
+        let token = self.raise();
         if barrier == Barrier::Expedited && !cfg!(loom) {
             membarrier(GLOBAL_EXPEDITED);
         } else {
             crate::sync::fence(Ordering::SeqCst);
         }
         token
+    }
+
+    /// Raises the flag of a bell that is rung beside the one which is prepared after this.
+    pub fn raise(&self) -> u32 {
+        // Acquire: pairs with the release in `ring`; rings before this are for work that the
+        // caller's next poll sees.
+        let token = self.rings.load(Ordering::Acquire);
+        // A swap, as in `wake`, so that each takes the flag as the other left it; it costs what
+        // the store would.
+        self.sleeping.swap(1, Ordering::SeqCst);
+        token
+    }
+
+    /// The futex word.
+    #[cfg(not(loom))]
+    pub fn word(&self) -> &AtomicU32 {
+        &self.rings
     }
 
     /// Lowers the flag.

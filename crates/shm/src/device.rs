@@ -2,13 +2,15 @@
 
 use crate::bell::{self, Barrier, Bell};
 use crate::direct;
+use crate::link::Link;
 use crate::reach::Reach;
 use crate::ring::blocks::{Blocks, Division};
 use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::{AREA, AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
-use std::cell::{Cell, OnceCell, RefCell};
+use crate::slots::Slots;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
@@ -28,25 +30,29 @@ pub struct Shm {
     barrier: Barrier,
     /// Threads of this process that sleep or are about to.
     sleepers: Cell<u32>,
-    senders: Vec<OnceCell<Outbound>>,
-    receivers: Vec<OnceCell<Inbound>>,
+    pub(crate) senders: Slots<Outbound>,
+    pub(crate) receivers: Slots<Inbound>,
     /// By peer: the blocks that its ring and ours share.
-    blocks: Vec<OnceCell<Rc<Blocks>>>,
+    pub(crate) blocks: Slots<Rc<Blocks>>,
     /// Peers that something has ever come from.
-    active: RefCell<Vec<u32>>,
+    pub(crate) active: RefCell<Vec<u32>>,
+    /// Segments that are shared with processes of other jobs.
+    pub(crate) links: RefCell<Vec<Link>>,
+    /// Processes of other jobs that this one knows.
+    pub(crate) elsewhere: Cell<u32>,
     polls: Cell<u8>,
     /// The contacts already in `active`.
     known: RefCell<Vec<u64>>,
 }
 
 /// The way to a peer: its ring, and the bell that wakes it.
-struct Outbound {
+pub(crate) struct Outbound {
     ring: Sender,
     bell: *const Bell,
 }
 
 /// The way from a peer.
-struct Inbound {
+pub(crate) struct Inbound {
     ring: Receiver,
     bell: *const Bell,
 }
@@ -133,7 +139,7 @@ impl Shm {
             )));
         }
         let geometry = Geometry::new(processes, ring_data);
-        let segment = Segment::map(fd, geometry)?;
+        let segment = Segment::map(fd, 0, geometry)?;
         let division = Division::new(geometry.data);
         let abilities = Abilities {
             name: "shm",
@@ -155,10 +161,12 @@ impl Shm {
             cores,
             barrier: bell::register(),
             sleepers: Cell::new(0),
-            senders: (0..processes).map(|_| OnceCell::new()).collect(),
-            receivers: (0..processes).map(|_| OnceCell::new()).collect(),
-            blocks: (0..processes).map(|_| OnceCell::new()).collect(),
+            senders: Slots::new(processes),
+            receivers: Slots::new(processes),
+            blocks: Slots::new(processes),
             active: RefCell::new(Vec::new()),
+            links: RefCell::default(),
+            elsewhere: Cell::new(0),
             polls: Cell::new(0),
             known: RefCell::new(vec![0; processes.div_ceil(64) as usize]),
         })
@@ -169,19 +177,17 @@ impl Shm {
         self.abilities.eager
     }
 
-    fn division(&self) -> Division {
-        Division::new(self.segment.geometry.data)
-    }
-
     /// The blocks that this process and `peer` share.
     fn blocks(&self, peer: u32) -> Rc<Blocks> {
-        let (low, high) = (self.me.min(peer), self.me.max(peer));
-        let new = || {
-            let parts = [self.segment.ring(low, high).1, self.segment.ring(high, low).1];
-            // SAFETY: inside the mapping, which lives as long as self and all that share this.
-            Rc::new(unsafe { Blocks::new(self.division(), parts, self.me == low) })
+        let new = |segment: &Segment, me: u32, peer: u32| {
+            let (low, high) = (me.min(peer), me.max(peer));
+            let parts = [segment.ring(low, high).1, segment.ring(high, low).1];
+            let division = Division::new(segment.geometry.data);
+            // SAFETY: inside the mapping, which lives as long as all that share this (`disconnect`
+            // forgets them before it).
+            Rc::new(unsafe { Blocks::new(division, parts, me == low) })
         };
-        self.blocks[peer as usize].get_or_init(new).clone()
+        self.blocks.of(peer).get_or_init(|| self.with_way(peer, new)).clone()
     }
 
     /// Cores that the processes of the node share.
@@ -197,34 +203,42 @@ impl Shm {
     /// The way to `peer`, opened on first use.
     #[inline]
     fn sender(&self, peer: u32) -> &Outbound {
-        self.senders[peer as usize].get_or_init(|| self.open(peer))
+        self.senders.of(peer).get_or_init(|| self.open(peer))
     }
 
     #[cold]
     fn open(&self, peer: u32) -> Outbound {
-        let (ring, data) = self.segment.ring(self.me, peer);
-        let process = self.segment.process(peer);
-        // Release: pairs with the acquire in `find_contacts`. The ring is empty still, and
-        // polling an empty ring is harmless, so the bit may go first.
-        process.contacts[self.me as usize / 64].fetch_or(1 << (self.me % 64), Ordering::Release);
-        // SAFETY: inside the mapping, which lives as long as self and so the sender; every
-        // process is the only sender of its own rings.
-        let ring = unsafe { Sender::new(ring, data, self.division().short, self.blocks(peer)) };
-        Outbound { ring, bell: &process.bell }
+        let blocks = self.blocks(peer);
+        self.with_way(peer, |segment, me, peer| {
+            let (ring, data) = segment.ring(me, peer);
+            let process = segment.process(peer);
+            // Release: pairs with the acquire in `find_contacts`. The ring is empty still, and
+            // polling an empty ring is harmless, so the bit may go first.
+            process.contacts[me as usize / 64].fetch_or(1 << (me % 64), Ordering::Release);
+            let short = Division::new(segment.geometry.data).short;
+            // SAFETY: inside the mapping, which lives as long as the sender (`disconnect` forgets it
+            // before it); every process is the only sender of its own rings.
+            let ring = unsafe { Sender::new(ring, data, short, blocks) };
+            Outbound { ring, bell: &process.bell }
+        })
     }
 
     /// The way from `peer`, opened on first use.
     #[inline]
     fn receiver(&self, peer: u32) -> &Inbound {
-        self.receivers[peer as usize].get_or_init(|| self.attend(peer))
+        self.receivers.of(peer).get_or_init(|| self.attend(peer))
     }
 
     #[cold]
     fn attend(&self, peer: u32) -> Inbound {
-        let (ring, data) = self.segment.ring(peer, self.me);
-        // SAFETY: inside the mapping, which lives as long as self; we are the only receiver.
-        let ring = unsafe { Receiver::new(ring, data, self.division().short, self.blocks(peer)) };
-        Inbound { ring, bell: &self.segment.process(peer).bell }
+        let blocks = self.blocks(peer);
+        self.with_way(peer, |segment, me, peer| {
+            let (ring, data) = segment.ring(peer, me);
+            let short = Division::new(segment.geometry.data).short;
+            // SAFETY: inside the mapping, which lives as long as this; we are the only receiver.
+            let ring = unsafe { Receiver::new(ring, data, short, blocks) };
+            Inbound { ring, bell: &segment.process(peer).bell }
+        })
     }
 
     /// Takes a burst of packets from each ring that something has come from before.
@@ -266,13 +280,16 @@ impl Shm {
     #[inline]
     fn find_contacts(&self) -> bool {
         let mut found = false;
-        for word in 0..self.senders.len().div_ceil(64) {
+        for word in 0..self.segment.geometry.processes.div_ceil(64) as usize {
             // Acquire: pairs with the release in `open`.
             let bits = self.segment.process(self.me).contacts[word].load(Ordering::Acquire);
             if bits != self.known.borrow()[word] {
                 self.add_contacts(word, bits);
                 found = true;
             }
+        }
+        if self.elsewhere.get() > 0 {
+            found |= self.find_contacts_elsewhere();
         }
         found
     }
@@ -301,7 +318,7 @@ impl Device for Shm {
     }
 
     fn reaches(&self, peer: u32) -> bool {
-        peer < self.segment.geometry.processes && peer != self.me
+        peer < self.senders.len() && peer != self.me
     }
 
     #[inline]
@@ -339,7 +356,7 @@ impl Device for Shm {
 
     fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
         // SAFETY: a part of the segment set aside for this; the device lives as long as the process.
-        (peer < self.segment.geometry.processes && index < AREAS)
+        (self.is_home(peer) && index < AREAS)
             .then(|| unsafe { LineArea::new(self.segment.area(peer, index), AREA) })
     }
 
@@ -354,9 +371,10 @@ impl Device for Shm {
 
     fn prepare_sleep(&self) -> u32 {
         self.sleepers.set(self.sleepers.get() + 1);
-        for sender in self.senders.iter().filter_map(OnceCell::get) {
+        for sender in self.senders.made() {
             sender.ring.want_room();
         }
+        self.raise_elsewhere();
         self.segment.process(self.me).bell.prepare(self.barrier)
     }
 
@@ -364,24 +382,27 @@ impl Device for Shm {
         let sleepers = &self.segment.node().sleepers;
         // Relaxed: a hint for those that wait; nothing depends on it.
         sleepers.fetch_add(1, Ordering::Relaxed);
-        self.segment.process(self.me).bell.sleep(token, self.barrier, timeout);
+        if !self.sleep_everywhere(token, self.barrier, timeout) {
+            self.segment.process(self.me).bell.sleep(token, self.barrier, timeout);
+        }
         sleepers.fetch_sub(1, Ordering::Relaxed);
     }
 
     #[inline]
     fn awake(&self) -> u32 {
         let sleepers = self.segment.node().sleepers.load(Ordering::Relaxed);
-        self.segment.geometry.processes.saturating_sub(sleepers)
+        self.segment.geometry.processes.saturating_sub(sleepers) + self.elsewhere.get()
     }
 
     fn end_sleep(&self) {
         self.sleepers.set(self.sleepers.get() - 1);
         if self.sleepers.get() == 0 {
             self.segment.process(self.me).bell.lower();
+            self.lower_elsewhere();
         }
     }
 
     fn ring(&self, peer: u32) {
-        self.segment.process(peer).bell.ring();
+        self.with_way(peer, |segment, _, peer| segment.process(peer).bell.ring());
     }
 }

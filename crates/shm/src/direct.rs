@@ -433,6 +433,9 @@ impl Direct for Shm {
     }
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+        if !self.is_home(peer) {
+            return None;
+        }
         let receive = Published { key: *key, receiver, target: *memory };
         let order = self.direct.order.get();
         let slot = self.own_board(peer).publish(&receive, order, seen)?;
@@ -463,6 +466,9 @@ impl Direct for Shm {
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        if !self.is_home(peer) {
+            return false;
+        }
         let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
         match self.direct.chooser.pick(&situation) {
             Transfer::Mapped { .. } => {
@@ -485,6 +491,9 @@ impl Direct for Shm {
     #[inline]
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
         let source = message.source;
+        if !self.is_home(peer) {
+            return Delivery::Stream;
+        }
         let board = self.segment.board(peer, self.me);
         let Some((slot, word)) = self.find(peer, board, key, last, source.len) else {
             return Delivery::Stream;

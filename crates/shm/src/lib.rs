@@ -17,9 +17,13 @@ mod explain;
 #[cfg(not(loom))]
 mod fork;
 #[cfg(not(loom))]
+mod link;
+#[cfg(not(loom))]
 mod reach;
 #[cfg(not(loom))]
 mod segment;
+#[cfg(not(loom))]
+mod slots;
 #[cfg(not(loom))]
 pub use device::Shm;
 #[cfg(not(loom))]

@@ -101,6 +101,8 @@ pub struct Geometry {
     pub processes: u32,
     /// Data area of each ring in bytes.
     pub data: usize,
+    /// Line areas of each process.
+    pub areas: u32,
 }
 
 impl Geometry {
@@ -111,7 +113,12 @@ impl Geometry {
             17..=64 => 64 << 10,
             _ => 16 << 10,
         });
-        Geometry { processes, data: data.next_multiple_of(PAGE).max(2 * PAGE) }
+        Geometry { processes, data: data.next_multiple_of(PAGE).max(2 * PAGE), areas: AREAS }
+    }
+
+    /// Of a segment that processes of several jobs share beside those of their jobs: no lines.
+    pub fn between_jobs(processes: u32) -> Geometry {
+        Geometry { areas: 0, ..Geometry::new(processes, None) }
     }
 
     fn process_len(&self) -> usize {
@@ -123,7 +130,7 @@ impl Geometry {
     fn block_len(&self) -> usize {
         let rings = if self.processes > 1 { self.processes as usize * self.ring_len() } else { 0 };
         let boards = self.processes as usize * size_of::<Board>();
-        self.process_len() + AREAS as usize * AREA + rings + boards
+        self.process_len() + self.areas as usize * AREA + rings + boards
     }
     pub fn total(&self) -> usize {
         self.block(self.processes)
@@ -136,7 +143,7 @@ impl Geometry {
         self.block(process) + self.process_len() + index as usize * AREA
     }
     fn ring(&self, from: u32, to: u32) -> usize {
-        self.area(to, AREAS) + from as usize * self.ring_len()
+        self.area(to, self.areas) + from as usize * self.ring_len()
     }
     fn board(&self, receiver: u32, sender: u32) -> usize {
         self.block(receiver + 1) - (sender as usize + 1) * size_of::<Board>()
@@ -163,14 +170,15 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Sizes the memory (every process does, to the same length) and maps it.
-    pub fn map(fd: BorrowedFd<'_>, geometry: Geometry) -> io::Result<Segment> {
+    /// Sizes the memory (every process does, to the same length) and maps it, from byte `offset` of the
+    /// file on, which is a whole number of pages.
+    pub fn map(fd: BorrowedFd<'_>, offset: u64, geometry: Geometry) -> io::Result<Segment> {
         let total = geometry.total();
-        tern_region::extend(fd, total as u64, total as u64)?;
+        tern_region::extend(fd, offset + total as u64, offset + total as u64)?;
         let flags = mm::MapFlags::SHARED | mm::MapFlags::NORESERVE;
         let protection = mm::ProtFlags::READ | mm::ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
-        let base = unsafe { mm::mmap(std::ptr::null_mut(), total, protection, flags, fd, 0)? };
+        let base = unsafe { mm::mmap(std::ptr::null_mut(), total, protection, flags, fd, offset)? };
         Ok(Segment { base: base.cast(), geometry })
     }
 
