@@ -1,15 +1,18 @@
 //! Serves a job: starts its ranks, listens to them, ends them.
 
+mod attended;
 mod claims;
+mod further;
 mod stall;
 mod start;
 
+use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, WaitStatus};
-use tern_pmi::control::{self, Message, Received};
+use tern_pmi::control::{self, Attached, Message, Received};
 
 use crate::output::{Output, Wish};
 use crate::plan::Plan;
@@ -17,13 +20,31 @@ use crate::rank::{self, End, State, Verdict};
 use crate::signals::{self, Signal, Signals};
 use crate::{descendants, say};
 
+pub use attended::attend;
+
 /// Exit code after `--timeout`, as that of timeout(1).
 const TIMED_OUT: i32 = 124;
 /// A signal to end that comes again this long after the first one means: at once.
 const IMPATIENT: Duration = Duration::from_millis(500);
 
+/// The processes of one MPI_COMM_WORLD: those that the user started, or that a process spawned.
+struct World {
+    job_id: u64,
+    /// How many there are.
+    size: u32,
+    segment: OwnedFd,
+    /// What they share with those that spawned them.
+    parents: Option<OwnedFd>,
+    listener: Option<OwnedFd>,
+}
+
 /// One rank.
 struct Rank {
+    /// Its world, and its rank there.
+    world: usize,
+    number: u32,
+    /// Its program, as the user gave it.
+    program: String,
     state: State,
     /// The process that was started.
     pid: libc::pid_t,
@@ -34,6 +55,10 @@ struct Rank {
     /// The end of the socket that it inherits. Kept, for a process that comes without it is given
     /// the rank only if the welcome can be taken back out of it.
     theirs: Option<OwnedFd>,
+    /// It was there before this launcher, which is no parent of it.
+    attended: bool,
+    /// It is ended because others of its world could not be started: no matter how.
+    recalled: bool,
     /// The process that initialised MPI, if that is another one than was started, to see it end.
     mpi: Option<(libc::pid_t, Option<OwnedFd>)>,
     /// Where it shows what it does, in the memory of its process, if it can be asked what it waits for.
@@ -56,11 +81,14 @@ struct Ending {
 /// A job that runs.
 struct Job<'a> {
     plan: &'a Plan,
-    job_id: u64,
+    /// The signal mask of the ranks.
+    mask: libc::sigset_t,
     /// The limit of descriptors that ranks get back, if it had to be raised for the launcher.
     files: Option<libc::rlimit>,
-    segment: OwnedFd,
-    listener: Option<OwnedFd>,
+    /// The one that the user started, and those that were spawned since; what is gone is none.
+    worlds: Vec<Option<World>>,
+    /// Ports by the names of their services.
+    names: HashMap<String, String>,
     /// Connections that have not yet said which rank they want.
     joining: Vec<Option<OwnedFd>>,
     ranks: Vec<Rank>,
@@ -82,7 +110,7 @@ struct Job<'a> {
 enum Ready {
     Signals,
     Keeper,
-    Listener,
+    Listener(usize),
     Joining(usize),
     Control(usize),
     Mpi(usize),
@@ -93,7 +121,7 @@ enum Ready {
 /// Runs a job; gives its exit code. `mask` is the signal mask for the ranks.
 pub fn run(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
     descendants::adopt();
-    let mut job = match Job::new(plan, keeper) {
+    let mut job = match Job::new(plan, mask, keeper) {
         Ok(job) => job,
         Err(errno) => {
             say(&format!(
@@ -102,7 +130,7 @@ pub fn run(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
             return 1;
         }
     };
-    job.start(&mask);
+    job.start();
     job.serve();
     job.clean_up();
     job.code.unwrap_or(0)
@@ -116,7 +144,7 @@ impl Job<'_> {
                 match ready {
                     Ready::Signals => self.take_signals(),
                     Ready::Keeper => self.keeper_died(),
-                    Ready::Listener => self.accept(),
+                    Ready::Listener(world) => self.accept(world),
                     Ready::Joining(at) => self.join(at),
                     Ready::Control(rank) => self.listen(rank),
                     Ready::Mpi(rank) => self.mpi_ended(rank),
@@ -153,8 +181,10 @@ impl Job<'_> {
             for (at, socket) in self.joining.iter().flatten().enumerate() {
                 add(Ready::Joining(at), socket.as_fd(), PollFlags::IN);
             }
-            if let Some(listener) = &self.listener {
-                add(Ready::Listener, listener.as_fd(), PollFlags::IN);
+            for (number, world) in self.worlds.iter().enumerate() {
+                if let Some(listener) = world.as_ref().and_then(|world| world.listener.as_ref()) {
+                    add(Ready::Listener(number), listener.as_fd(), PollFlags::IN);
+                }
             }
             let wishes: Vec<Wish<'_>> = self.output.wishes().collect();
             for wish in wishes.into_iter().rev() {
@@ -199,9 +229,10 @@ impl Job<'_> {
         if let Some(ending) = &mut self.ending
             && now >= ending.kill_at
         {
-            descendants::signal(libc::SIGKILL);
             // Again a little later, for processes that were started meanwhile.
             ending.kill_at = now + Duration::from_millis(50);
+            descendants::signal(libc::SIGKILL);
+            self.signal_attended(libc::SIGKILL);
         }
     }
 
@@ -209,8 +240,8 @@ impl Job<'_> {
     /// all.
     fn check_left(&mut self) {
         let waits = |rank: &Rank| rank.state == State::Initialised;
-        let left = |rank: &Rank| !rank.alive && rank.state == State::Started;
-        if self.ending.is_some() || !self.ranks.iter().any(waits) {
+        let left = |rank: &Rank| !rank.alive && !rank.recalled && rank.state == State::Started;
+        if self.ending.is_some() || !self.ranks.iter().any(waits) || !self.ranks.iter().any(left) {
             return;
         }
         for rank in 0..self.ranks.len() {
@@ -219,13 +250,27 @@ impl Job<'_> {
                 self.listen(rank);
             }
         }
-        let waiting = self.ranks.iter().position(waits);
-        if let Some((gone, waiting)) = self.ranks.iter().position(left).zip(waiting) {
+        for gone in 0..self.ranks.len() {
+            if !left(&self.ranks[gone]) {
+                continue;
+            }
             let name = self.named(gone, self.ranks[gone].pid);
-            self.fail(
-                1,
-                &format!("{name} ended without calling MPI_Init, which rank {waiting} has called"),
-            );
+            let world = self.ranks[gone].world;
+            let fellow = |rank: &&Rank| rank.world == world && waits(rank);
+            if let Some(waiting) = self.ranks.iter().find(fellow) {
+                let waiting = self.called(waiting);
+                self.fail(
+                    1,
+                    &format!("{name} ended without calling MPI_Init, which {waiting} has called"),
+                );
+            } else if world > 0 {
+                self.fail(
+                    1,
+                    &format!(
+                        "{name} ended without calling MPI_Init, which those that spawned it wait for"
+                    ),
+                );
+            }
         }
     }
 
@@ -304,6 +349,7 @@ impl Job<'_> {
         self.code.get_or_insert(code);
         descendants::signal(libc::SIGTERM);
         descendants::signal(libc::SIGCONT);
+        self.signal_attended(libc::SIGTERM);
         self.set_ending();
     }
 
@@ -317,10 +363,16 @@ impl Job<'_> {
 
     /// "rank 3 (process 77, ./a.out)".
     fn named(&self, rank: usize, pid: libc::pid_t) -> String {
-        format!(
-            "rank {rank} (process {pid}, {})",
-            self.plan.programs[self.plan.ranks[rank]].name
-        )
+        let rank = &self.ranks[rank];
+        format!("{} (process {pid}, {})", self.called(rank), rank.program)
+    }
+
+    /// "rank 3", "rank 0 of spawn 1".
+    fn called(&self, rank: &Rank) -> String {
+        match rank.world {
+            0 => format!("rank {}", rank.number),
+            world => format!("rank {} of spawn {world}", rank.number),
+        }
     }
 
     /// Takes note of processes that have ended. Those killed by a signal are judged first: with
@@ -337,6 +389,7 @@ impl Job<'_> {
         }
         for (rank, pid, end) in ended {
             self.judge(rank, pid, end);
+            self.forget(rank);
         }
     }
 
@@ -346,7 +399,7 @@ impl Job<'_> {
         let rank = self
             .ranks
             .iter()
-            .position(|rank| rank.alive && rank.pid == pid)?;
+            .position(|rank| rank.alive && !rank.attended && rank.pid == pid)?;
         let end = match status.terminating_signal() {
             Some(signal) => End::Signaled(signal),
             None => End::Exited(status.exit_status()?),
@@ -356,6 +409,9 @@ impl Job<'_> {
     }
 
     fn judge(&mut self, rank: usize, pid: libc::pid_t, end: End) {
+        if self.ranks[rank].recalled {
+            return;
+        }
         let name = self.named(rank, pid);
         if self.plan.verbose && self.ending.is_none() {
             self.say(&format!("{name} {}", end.text()));
@@ -377,19 +433,22 @@ impl Job<'_> {
         while let Some(control) = &self.ranks[rank].control {
             match control::receive(control, false) {
                 Ok(Received::Message(message, attached)) => {
-                    self.told(rank, message, attached.pid.map(|pid| pid as libc::pid_t));
+                    self.told(rank, message, attached);
                 }
                 Ok(Received::Unknown) => {}
                 Ok(Received::Nothing) => return,
-                Ok(Received::Closed) | Err(_) => self.ranks[rank].control = None,
+                Ok(Received::Closed) | Err(_) => {
+                    self.ranks[rank].control = None;
+                    self.closed(rank);
+                }
             }
         }
     }
 
-    /// A message of a rank, from process `pid`.
-    fn told(&mut self, rank: usize, message: Message, pid: Option<libc::pid_t>) {
+    /// A message of a rank.
+    fn told(&mut self, rank: usize, message: Message, attached: Attached) {
         match message {
-            Message::Hello => self.hello(rank, pid),
+            Message::Hello => self.hello(rank, attached.pid.map(|pid| pid as libc::pid_t)),
             Message::Finalized => {
                 self.ranks[rank].state = State::Finalized;
                 self.ranks[rank].mpi = None;
@@ -397,7 +456,15 @@ impl Job<'_> {
             Message::Abort { code, text } => self.abort(rank, code, &text),
             Message::Observed { address } => self.ranks[rank].activity = Some(address),
             Message::Stalled { text } => self.stalled(rank, &text),
-            Message::Welcome { .. } | Message::Refused { .. } | Message::Join { .. } | Message::Ask => {}
+            Message::Spawn { .. } => self.spawn(rank, attached.fds),
+            Message::Publish { service, port } => self.publish(rank, service, port),
+            Message::Unpublish { service, port } => self.unpublish(rank, &service, &port),
+            Message::Lookup { service } => self.look_up(rank, &service),
+            Message::Welcome { .. }
+            | Message::Refused { .. }
+            | Message::Join { .. }
+            | Message::Answer { .. }
+            | Message::Ask => {}
         }
     }
 
@@ -412,7 +479,7 @@ impl Job<'_> {
 
     /// Ends everything that is left, and passes the last output on.
     fn clean_up(&mut self) {
-        self.listener = None;
+        self.worlds.clear();
         let grace = match &self.ending {
             // They have been told already.
             Some(ending) => ending.kill_at.saturating_duration_since(Instant::now()),

@@ -14,6 +14,7 @@ mod rank;
 mod signals;
 mod spawn;
 
+use std::ffi::OsString;
 use std::io::Write;
 
 /// Exit code for a command line that is wrong.
@@ -24,7 +25,11 @@ fn main() {
 }
 
 fn run() -> i32 {
-    let options = match args::parse(std::env::args_os().skip(1)) {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if args.first().is_some_and(|arg| arg == tern_pmi::ATTEND) {
+        return job::attend(&args[1..]);
+    }
+    let options = match args::parse(args) {
         Ok(args::Command::Run(options)) => options,
         Ok(args::Command::Version) => return print(&help::version()),
         Ok(args::Command::Help) => return print(help::HELP),

@@ -21,9 +21,9 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(rank: usize) -> Lines {
+    fn new(tag: &str) -> Lines {
         Lines {
-            tag: format!("[{rank}] ").into_bytes(),
+            tag: format!("[{tag}] ").into_bytes(),
             partial: Vec::new(),
         }
     }
@@ -98,16 +98,16 @@ impl Output {
     }
 
     /// Makes the pipes of a rank; gives the ends for its standard output and error.
-    pub fn add(&mut self, rank: usize) -> rustix::io::Result<[OwnedFd; 2]> {
-        Ok([self.pipe(rank, 0)?, self.pipe(rank, 1)?])
+    pub fn add(&mut self, tag: &str) -> rustix::io::Result<[OwnedFd; 2]> {
+        Ok([self.pipe(tag, 0)?, self.pipe(tag, 1)?])
     }
 
-    fn pipe(&mut self, rank: usize, sink: usize) -> rustix::io::Result<OwnedFd> {
+    fn pipe(&mut self, tag: &str, sink: usize) -> rustix::io::Result<OwnedFd> {
         let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&read, true)?;
         self.sources.push(Source {
             pipe: read,
-            lines: Lines::new(rank),
+            lines: Lines::new(tag),
             sink,
         });
         Ok(write)
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn pieces_become_whole_lines() {
-        let mut lines = Lines::new(3);
+        let mut lines = Lines::new("3");
         let mut queue = Vec::new();
         lines.push(b"one\ntw", &mut queue);
         assert_eq!(queue, b"[3] one\n");
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_cut() {
-        let mut lines = Lines::new(0);
+        let mut lines = Lines::new("0");
         let mut queue = Vec::new();
         for _ in 0..3 {
             lines.push(&vec![b'x'; LONGEST_LINE / 2], &mut queue);

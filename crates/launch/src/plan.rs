@@ -2,8 +2,10 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 use std::time::Duration;
 
+use tern_pmi::{Order, Orders};
 use tern_tune::store::{self, COSTS_FILE};
 
 use crate::args::{Options, Program};
@@ -56,6 +58,24 @@ pub struct Planned {
 }
 
 impl Plan {
+    /// Of a launcher that starts nothing yet.
+    pub fn empty() -> Plan {
+        tern_settings::load();
+        Plan {
+            programs: Vec::new(),
+            ranks: Vec::new(),
+            cores: tern_node::affinity(),
+            usable: tern_node::usable_cores(),
+            bound: None,
+            costs: None,
+            warned: Vec::new(),
+            tag_output: false,
+            timeout: None,
+            report_bindings: false,
+            verbose: false,
+        }
+    }
+
     /// Works out the job. Warnings about settings are printed; the error ends mpiexec.
     pub fn new(options: &Options) -> Result<Plan, Unusable> {
         let programs: Vec<Planned> = options
@@ -88,6 +108,25 @@ impl Plan {
             verbose: options.verbose,
         })
     }
+}
+
+/// A program that a process asks for, looked for as from that process's directory.
+pub fn further(order: &Order, orders: &Orders) -> Result<Planned, Unusable> {
+    let directory = Path::new(&orders.directory);
+    let wdir = order.wdir.as_ref().map_or(directory.into(), |wdir| directory.join(wdir));
+    let env = || orders.env.iter().filter(|(name, _)| OWN.iter().all(|own| name != own));
+    let path = env().find(|(name, _)| name == "PATH").map(|(_, path)| path);
+    let path = order.path.as_ref().or(path);
+    let name = &order.command[0];
+    let file = program::find(name, Some(wdir.as_os_str()), path.map(OsString::as_os_str))?;
+    Ok(Planned {
+        file: c_string(file),
+        args: order.command.iter().cloned().map(c_string).collect(),
+        env: env().map(|(name, value)| entry(name, value)).collect(),
+        wdir: Some(c_string(wdir.into_os_string())),
+        count: order.count,
+        name: name.to_string_lossy().into_owned(),
+    })
 }
 
 /// The variable for the ranks, if there are several and the user wants measured costs. On a

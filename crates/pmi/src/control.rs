@@ -21,7 +21,19 @@
 //! | 8 | process | observed: it can be asked | | address of its [`crate::report::Activity`], hexadecimal |
 //! | 9 | process | stalled, or the answer to ask | | the [`crate::report::Report`] |
 //!
-//! Kinds from 16 on are for requests with answers (spawn, publish, look up).
+//! Requests, each of which has an answer:
+//!
+//! | kind | name | value | text |
+//! |---|---|---|---|
+//! | 16 | answer of the launcher | 0 or above: done | what was asked for, or why not |
+//! | 17 | spawn; attached: the [`crate::Orders`], and the memory that parents and children share | processes | |
+//! | 18 | publish | | port, line end, service |
+//! | 19 | unpublish | | port, line end, service |
+//! | 20 | look up | | service |
+//!
+//! To spawn is answered by the number of processes, or by -1 less the number of the command that cannot be
+//! started; to publish or unpublish by 0, or -1 when the name is taken, or unknown; to look up by 0 and the port,
+//! or -1.
 //!
 //! **Claim.** The launcher puts one welcome into each rank's socket before it starts the process.
 //! Whoever reads it has the rank; there is no second one to read. So the claim costs one system
@@ -75,6 +87,37 @@ pub enum Message {
     Hello,
     /// MPI was finalized.
     Finalized,
+    /// What became of a request.
+    Answer {
+        /// See the table.
+        value: i32,
+        /// What was asked for, or why not.
+        text: String,
+    },
+    /// Asks for further processes.
+    Spawn {
+        /// How many.
+        count: u32,
+    },
+    /// Makes a port known under the name of a service.
+    Publish {
+        /// The service.
+        service: String,
+        /// The port.
+        port: String,
+    },
+    /// Ends that.
+    Unpublish {
+        /// The service.
+        service: String,
+        /// The port.
+        port: String,
+    },
+    /// Asks for the port of a service.
+    Lookup {
+        /// The service.
+        service: String,
+    },
     /// The job is to end.
     Abort {
         /// Exit code for the job.
@@ -109,6 +152,11 @@ impl Message {
             Message::Ask => (ASK, 0, String::new()),
             Message::Observed { address } => (8, 0, format!("{address:x}")),
             Message::Stalled { text } => (9, 0, text.clone()),
+            Message::Answer { value, text } => (16, *value, text.clone()),
+            Message::Spawn { count } => (17, *count as i32, String::new()),
+            Message::Publish { service, port } => (18, 0, format!("{port}\n{service}")),
+            Message::Unpublish { service, port } => (19, 0, format!("{port}\n{service}")),
+            Message::Lookup { service } => (20, 0, service.clone()),
         };
         let mut bytes = Vec::with_capacity(8 + text.len());
         bytes.extend_from_slice(&kind.to_le_bytes());
@@ -123,6 +171,10 @@ impl Message {
         let kind = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?);
         let value = i32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?);
         let text = String::from_utf8_lossy(&bytes[8..]);
+        let split = || {
+            let (port, service) = text.split_once('\n')?;
+            Some((service.to_owned(), port.to_owned()))
+        };
         Some(match kind {
             1 => Message::Welcome { rank: value as u32 },
             2 => Message::Refused { by: value as u32 },
@@ -139,6 +191,24 @@ impl Message {
             ASK => Message::Ask,
             8 => Message::Observed { address: u64::from_str_radix(&text, 16).ok()? },
             9 => Message::Stalled { text: text.into_owned() },
+            16 => Message::Answer {
+                value,
+                text: text.into_owned(),
+            },
+            17 => Message::Spawn {
+                count: value as u32,
+            },
+            18 => {
+                let (service, port) = split()?;
+                Message::Publish { service, port }
+            }
+            19 => {
+                let (service, port) = split()?;
+                Message::Unpublish { service, port }
+            }
+            20 => Message::Lookup {
+                service: text.into_owned(),
+            },
             _ => return None,
         })
     }
@@ -151,16 +221,15 @@ pub fn send(socket: impl AsFd, message: &Message) -> rustix::io::Result<()> {
     })
 }
 
-/// Sends a message with a descriptor attached.
+/// Sends a message with one or two descriptors attached.
 pub fn send_with(
     socket: impl AsFd,
     message: &Message,
-    fd: BorrowedFd<'_>,
+    fds: &[BorrowedFd<'_>],
 ) -> rustix::io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let fds = [fd];
-    ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+    ancillary.push(SendAncillaryMessage::ScmRights(fds));
     let bytes = message.encode();
     rustix::net::sendmsg(
         socket,
@@ -174,8 +243,8 @@ pub fn send_with(
 /// What comes with a message.
 #[derive(Debug, Default)]
 pub struct Attached {
-    /// The descriptor that the sender attached.
-    pub fd: Option<OwnedFd>,
+    /// The descriptors that the sender attached.
+    pub fds: Vec<OwnedFd>,
     /// The process that sent it, as the receiver would number it, if the receiver called
     /// [`ask_for_sender`] before. It may be in a container, and not know this number itself.
     pub pid: Option<u32>,
@@ -202,7 +271,7 @@ pub enum Received {
 /// Receives a message; `wait` says whether to wait for one.
 pub fn receive(socket: impl AsFd, wait: bool) -> rustix::io::Result<Received> {
     let mut bytes = [0u8; MAX_MESSAGE];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1), ScmCredentials(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2), ScmCredentials(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC
         | if wait {
@@ -226,7 +295,7 @@ pub fn receive(socket: impl AsFd, wait: bool) -> rustix::io::Result<Received> {
     let mut attached = Attached::default();
     for message in ancillary.drain() {
         match message {
-            RecvAncillaryMessage::ScmRights(mut fds) => attached.fd = fds.next(),
+            RecvAncillaryMessage::ScmRights(fds) => attached.fds.extend(fds),
             RecvAncillaryMessage::ScmCredentials(sender) => {
                 attached.pid = Some(sender.pid.as_raw_pid() as u32);
             }
@@ -271,8 +340,9 @@ impl Control {
         }
     }
 
-    /// Claims the rank over a new connection; gives the job's memfd too.
-    pub(crate) fn connect(ticket: &Ticket) -> Result<(Control, OwnedFd), Error> {
+    /// Claims the rank over a new connection; gives the job's memfd too, and behind it that which
+    /// the job shares with its parents.
+    pub(crate) fn connect(ticket: &Ticket) -> Result<(Control, Vec<OwnedFd>), Error> {
         let reach = |errno| Error::Launcher {
             pid: ticket.launcher,
             errno,
@@ -292,12 +362,9 @@ impl Control {
         let answer = receive(&socket, true).map_err(reach)?;
         sockopt::set_socket_timeout(&socket, timeout, None).map_err(reach)?;
         match answer {
-            Received::Message(
-                Message::Welcome { .. },
-                Attached {
-                    fd: Some(segment), ..
-                },
-            ) => Ok((Control { socket }, segment)),
+            Received::Message(Message::Welcome { .. }, Attached { fds, .. }) if !fds.is_empty() => {
+                Ok((Control { socket }, fds))
+            }
             Received::Message(Message::Refused { by }, _) => Err(Error::Taken {
                 rank: ticket.rank,
                 by: (by != 0).then_some(by),
@@ -305,6 +372,46 @@ impl Control {
             Received::Nothing => Err(reach(Errno::TIMEDOUT)),
             _ => Err(reach(Errno::PROTO)),
         }
+    }
+
+    /// A line to a launcher that this process has started itself.
+    pub(crate) fn to(socket: OwnedFd) -> Control {
+        Control { socket }
+    }
+
+    /// Sends a request and waits for its answer: value and text.
+    ///
+    /// Errors: the launcher cannot be reached.
+    pub fn ask(
+        &self,
+        message: &Message,
+        fds: &[BorrowedFd<'_>],
+    ) -> rustix::io::Result<(i32, String)> {
+        match fds {
+            [] => send(&self.socket, message)?,
+            _ => send_with(&self.socket, message, fds)?,
+        }
+        loop {
+            match receive(&self.socket, true)? {
+                Received::Message(Message::Answer { value, text }, _) => return Ok((value, text)),
+                Received::Closed => return Err(Errno::CONNRESET),
+                _ => {}
+            }
+        }
+    }
+
+    /// Asks for further processes, which share `memory` with those that asked for them. The answer is as in the
+    /// table above.
+    ///
+    /// Errors: no memory, or the launcher cannot be reached.
+    pub fn spawn(
+        &self,
+        orders: &crate::Orders,
+        memory: BorrowedFd<'_>,
+    ) -> rustix::io::Result<(i32, String)> {
+        let count = orders.commands.iter().map(|order| order.count).sum();
+        let orders = crate::parcel::pack(&orders.encode())?;
+        self.ask(&Message::Spawn { count }, &[orders.as_fd(), memory])
     }
 
     /// Says that MPI is initialised. Sent by [`crate::init`]; again if a process initialises MPI
@@ -377,6 +484,22 @@ mod tests {
             },
             Message::Hello,
             Message::Finalized,
+            Message::Answer {
+                value: -1,
+                text: "no such name".into(),
+            },
+            Message::Spawn { count: 3 },
+            Message::Publish {
+                service: "a\nb".into(),
+                port: "tern:1".into(),
+            },
+            Message::Unpublish {
+                service: "".into(),
+                port: "".into(),
+            },
+            Message::Lookup {
+                service: "a b".into(),
+            },
             Message::Abort {
                 code: -5,
                 text: "über".into(),

@@ -5,9 +5,12 @@
 //! that another launcher started as one of several is refused, for it would be a world of one by
 //! mistake (MPI 5.0, section 11.5: how processes are started is up to the implementation).
 
+mod attend;
 pub mod control;
 mod error;
 mod foreign;
+mod orders;
+pub mod parcel;
 pub mod report;
 mod ticket;
 
@@ -16,8 +19,10 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
 
+pub use attend::{ATTEND, attend};
 pub use control::Control;
 pub use error::Error;
+pub use orders::{Order, Orders};
 pub use ticket::{Descriptor, TICKET, Ticket};
 
 /// Who started this process.
@@ -47,6 +52,8 @@ pub struct Job {
     /// The memfd of the job on this node, the same file for all its processes there. The launcher
     /// makes it empty; who uses it sets its size. Close-on-exec.
     pub segment: OwnedFd,
+    /// The memfd that the job shares with the processes that spawned it.
+    pub parents: Option<OwnedFd>,
     /// The line to the launcher; none for a singleton.
     pub control: Option<Control>,
     /// Cores that all processes of the job on this node share. The affinity mask of one process
@@ -93,6 +100,7 @@ fn singleton() -> Result<Job, Error> {
         local_size: 1,
         job_id: new_job_id(),
         segment: new_segment().map_err(|errno| Error::Segment { errno })?,
+        parents: None,
         control: None,
         node_cores: rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count().max(1)),
         appnum: None,
@@ -103,11 +111,14 @@ fn singleton() -> Result<Job, Error> {
 
 /// Takes the place that the ticket names.
 fn join(ticket: &Ticket) -> Result<Job, Error> {
-    let inherited = take(ticket.control).zip(take(ticket.segment));
-    let (control, segment) = match inherited {
-        Some((control, segment)) => (Control::claim(control, ticket)?, segment),
+    let files = [Some(ticket.segment), ticket.parents];
+    let files: Option<Vec<OwnedFd>> = files.into_iter().flatten().map(take).collect();
+    let (control, files) = match take(ticket.control).zip(files) {
+        Some((control, files)) => (Control::claim(control, ticket)?, files),
         None => Control::connect(ticket)?,
     };
+    let mut files = files.into_iter();
+    let segment = files.next().expect("the first file is the job's");
     control.hello();
     Ok(Job {
         launch: Launch::Mpiexec,
@@ -117,6 +128,7 @@ fn join(ticket: &Ticket) -> Result<Job, Error> {
         local_size: ticket.size,
         job_id: ticket.job_id,
         segment,
+        parents: files.next(),
         control: Some(control),
         node_cores: ticket.cores,
         appnum: Some(ticket.appnum),

@@ -41,6 +41,8 @@ pub struct Ticket {
     pub app_size: u32,
     /// How many processes the job may grow to.
     pub universe_size: u32,
+    /// The memfd that the job shares with the processes that spawned it, if any did.
+    pub parents: Option<Descriptor>,
     /// Names of settings that the launcher has already warned of.
     pub warned: Vec<String>,
 }
@@ -61,6 +63,9 @@ impl fmt::Display for Ticket {
             self.app_size,
             self.universe_size,
         )?;
+        if let Some(parents) = self.parents {
+            write!(f, " parents={parents}")?;
+        }
         if !self.warned.is_empty() {
             write!(f, " warned={}", self.warned.join(","))?;
         }
@@ -115,6 +120,10 @@ impl FromStr for Ticket {
             appnum: number("app")?,
             app_size: number("app-size")?,
             universe_size: number("universe")?,
+            parents: match field("parents") {
+                Some(_) => Some(descriptor("parents")?),
+                None => None,
+            },
             warned: field("warned").map_or(Vec::new(), |names| {
                 names.split(',').map(str::to_owned).collect()
             }),
@@ -149,6 +158,7 @@ mod tests {
             appnum: 1,
             app_size: 3,
             universe_size: 4,
+            parents: Some(Descriptor { fd: 42, inode: 6 }),
             warned: vec!["TERN_A".into(), "TERN_B".into()],
         }
     }
@@ -157,6 +167,7 @@ mod tests {
     fn what_is_written_is_read() {
         assert_eq!(ticket().to_string().parse::<Ticket>().unwrap(), ticket());
         let plain = Ticket {
+            parents: None,
             warned: vec![],
             ..ticket()
         };

@@ -93,6 +93,7 @@ impl Launcher {
             appnum: 0,
             app_size: 3,
             universe_size: 3,
+            parents: None,
             warned: vec![],
         };
         Launcher {
@@ -139,7 +140,7 @@ impl Launcher {
             };
             match answer {
                 Message::Welcome { .. } => {
-                    control::send_with(&socket, &answer, std::os::fd::AsFd::as_fd(&segment))
+                    control::send_with(&socket, &answer, &[std::os::fd::AsFd::as_fd(&segment)])
                         .unwrap()
                 }
                 _ => control::send(&socket, &answer).unwrap(),

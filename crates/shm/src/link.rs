@@ -200,12 +200,11 @@ impl Shm {
             tv_sec: end.tv_sec + timeout.as_secs() as i64 + nanoseconds / 1_000_000_000,
             tv_nsec: nanoseconds % 1_000_000_000,
         };
-        let clock = futex::ClockId::Monotonic;
-        match futex::waitv(&words, futex::WaitvFlags::empty(), Some(&end), clock) {
-            // A kernel before 5.16, or a container that refuses it.
-            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => bell.sleep(token, barrier, timeout.min(NAP)),
-            // Else it means: look for work again.
-            _ => {}
+        // A kernel before 5.16 has no such call, and a container may refuse it. Whatever else it says means:
+        // look for work again.
+        let slept = futex::waitv(&words, futex::WaitvFlags::empty(), Some(&end), futex::ClockId::Monotonic);
+        if let Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) = slept {
+            bell.sleep(token, barrier, timeout.min(NAP));
         }
         true
     }

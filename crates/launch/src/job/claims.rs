@@ -7,13 +7,14 @@ use rustix::net::{SocketFlags, accept_with};
 use rustix::process::{Pid, PidfdFlags};
 use tern_pmi::control::{self, Message, Received};
 
-use super::Job;
+use super::{Job, Rank};
 use crate::rank::State;
 
 impl Job<'_> {
     /// A process connects.
-    pub(super) fn accept(&mut self) {
-        let Some(listener) = &self.listener else {
+    pub(super) fn accept(&mut self, world: usize) {
+        let world = self.worlds[world].as_ref();
+        let Some(listener) = world.and_then(|world| world.listener.as_ref()) else {
             return;
         };
         if let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC) {
@@ -33,8 +34,12 @@ impl Job<'_> {
         else {
             return;
         };
-        if job_id == self.job_id && (rank as usize) < self.ranks.len() {
-            self.give(rank as usize, socket);
+        let world = |world: usize| self.worlds[world].as_ref();
+        let asked = self.ranks.iter().position(|of| {
+            of.number == rank && world(of.world).is_some_and(|world| world.job_id == job_id)
+        });
+        if let Some(rank) = asked {
+            self.give(rank, socket);
         }
     }
 
@@ -47,9 +52,14 @@ impl Job<'_> {
             )
         });
         if free.is_some() {
-            let welcome = Message::Welcome { rank: rank as u32 };
-            // If the process is gone by now, so is the rank; its end is seen as any other.
-            let _ = control::send_with(&socket, &welcome, self.segment.as_fd());
+            let Rank { world, number, .. } = self.ranks[rank];
+            let welcome = Message::Welcome { rank: number };
+            if let Some(world) = &self.worlds[world] {
+                let files = [Some(&world.segment), world.parents.as_ref()];
+                let files: Vec<_> = files.into_iter().flatten().map(AsFd::as_fd).collect();
+                // If the process is gone by now, so is the rank; its end is seen as any other.
+                let _ = control::send_with(&socket, &welcome, &files);
+            }
             self.ranks[rank].control = Some(socket);
             return;
         }

@@ -1,5 +1,6 @@
 //! Starts the ranks of a job.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Instant;
@@ -9,32 +10,45 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tern_pmi::control::{self, Message};
 use tern_pmi::{Descriptor, TICKET, Ticket};
 
-use super::{Job, Rank};
+use super::{Job, Rank, World};
 use crate::output::Output;
-use crate::plan::{Plan, entry};
+use crate::plan::{Plan, Planned, entry};
 use crate::program::{NOT_EXECUTABLE, NOT_FOUND};
 use crate::rank::State;
 use crate::signals::{self, Signals};
 use crate::spawn::{self, Process};
 
-/// The numbers that a rank finds its two descriptors under: out of the way of scripts, which use
+/// The numbers that a rank finds its descriptors under: out of the way of scripts, which use
 /// low ones, and below 64, where the kernel's first table of descriptors ends.
 const SEGMENT: RawFd = 60;
 const CONTROL: RawFd = 61;
+const PARENTS: RawFd = 62;
+
+/// A rank to start.
+pub(super) struct Start<'a> {
+    pub world: usize,
+    pub number: u32,
+    pub program: &'a Planned,
+    /// Number of the program among those of its world.
+    pub appnum: usize,
+    pub cores: Option<&'a [usize]>,
+}
 
 impl<'a> Job<'a> {
     /// Everything but the processes.
-    pub(super) fn new(plan: &'a Plan, keeper: OwnedFd) -> rustix::io::Result<Job<'a>> {
-        let job_id = tern_pmi::new_job_id();
-        let files = raise_file_limit(plan);
-        // Not below the numbers above, so that no step of a start overwrites what a later one needs.
-        let segment = rustix::io::fcntl_dupfd_cloexec(tern_pmi::new_segment()?, CONTROL + 1)?;
+    pub(super) fn new(
+        plan: &'a Plan,
+        mask: libc::sigset_t,
+        keeper: OwnedFd,
+    ) -> rustix::io::Result<Job<'a>> {
+        let files = raise_file_limit(plan.ranks.len());
+        let size = plan.ranks.len() as u32;
         Ok(Job {
             plan,
-            job_id,
+            mask,
             files,
-            segment,
-            listener: listener(job_id).ok(),
+            worlds: vec![Some(World::new(tern_pmi::new_job_id(), size, None)?)],
+            names: HashMap::new(),
             joining: Vec::new(),
             ranks: Vec::with_capacity(plan.ranks.len()),
             output: Output::new(),
@@ -49,20 +63,14 @@ impl<'a> Job<'a> {
     }
 
     /// Starts all ranks, or as many as it can until one fails, which ends the job.
-    pub(super) fn start(&mut self, mask: &libc::sigset_t) {
-        let files = self.files;
-        let null = match rustix::fs::open(
-            "/dev/null",
-            rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
-            rustix::fs::Mode::empty(),
-        ) {
-            Ok(null) => null,
-            Err(errno) => return self.fail(1, &format!("cannot open /dev/null: {errno}")),
-        };
-        for rank in 0..self.plan.ranks.len() {
-            let started = signals::with_all_blocked(|| self.start_rank(rank, mask, &null, files));
-            if let Err((errno, step)) = started {
-                let name = &self.plan.programs[self.plan.ranks[rank]].name;
+    pub(super) fn start(&mut self) {
+        let plan = self.plan;
+        for (rank, &appnum) in plan.ranks.iter().enumerate() {
+            let program = &plan.programs[appnum];
+            let cores = plan.bound.as_ref().map(|bound| bound[rank].as_slice());
+            let start = Start { world: 0, number: rank as u32, program, appnum, cores };
+            if let Err((errno, step)) = self.start_rank(&start) {
+                let name = &program.name;
                 let code = match errno {
                     Errno::NOENT => NOT_FOUND,
                     Errno::ACCESS | Errno::NOEXEC => NOT_EXECUTABLE,
@@ -77,18 +85,23 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn start_rank(
-        &mut self,
-        rank: usize,
-        mask: &libc::sigset_t,
-        null: &OwnedFd,
-        files: Option<libc::rlimit>,
-    ) -> Result<(), (Errno, &'static str)> {
-        let program = &self.plan.programs[self.plan.ranks[rank]];
-        let (control, theirs) = sockets(rank as u32).map_err(|errno| (errno, "socket: "))?;
+    /// Starts a rank of a world that exists.
+    pub(super) fn start_rank(&mut self, start: &Start<'_>) -> Result<(), (Errno, &'static str)> {
+        signals::with_all_blocked(|| self.start_quietly(start))
+    }
+
+    fn start_quietly(&mut self, start: &Start<'_>) -> Result<(), (Errno, &'static str)> {
+        let program = start.program;
+        let (control, theirs) = sockets(start.number).map_err(|errno| (errno, "socket: "))?;
         let own = self
-            .own_variables(rank, &theirs)
+            .own_variables(start, &theirs)
             .map_err(|errno| (errno, "fstat: "))?;
+        let null = rustix::fs::open(
+            "/dev/null",
+            rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )
+        .map_err(|errno| (errno, "/dev/null: "))?;
         let env: Vec<&CStr> = program
             .env
             .iter()
@@ -97,33 +110,48 @@ impl<'a> Job<'a> {
             .map(CString::as_c_str)
             .collect();
         let mut fds: Vec<(RawFd, RawFd)> = Vec::with_capacity(5);
-        if rank > 0 {
+        if (start.world, start.number) != (0, 0) {
             fds.push((null.as_raw_fd(), 0));
         }
         let pipes = match self.plan.tag_output {
-            true => Some(self.output.add(rank).map_err(|errno| (errno, "pipe: "))?),
+            true => {
+                let tag = match start.world {
+                    0 => start.number.to_string(),
+                    world => format!("{world}:{}", start.number),
+                };
+                Some(self.output.add(&tag).map_err(|errno| (errno, "pipe: "))?)
+            }
             false => None,
         };
         if let Some([out, err]) = &pipes {
             fds.extend([(out.as_raw_fd(), 1), (err.as_raw_fd(), 2)]);
         }
+        let world = self.world(start.world);
         fds.extend([
             (theirs.as_raw_fd(), CONTROL),
-            (self.segment.as_raw_fd(), SEGMENT),
+            (world.segment.as_raw_fd(), SEGMENT),
         ]);
+        if let Some(parents) = &world.parents {
+            fds.push((parents.as_raw_fd(), PARENTS));
+        }
         let pid = spawn::spawn(&Process {
             file: &program.file,
             args: &program.args,
             env: &env,
             wdir: program.wdir.as_deref(),
             fds: &fds,
-            cores: self.plan.bound.as_ref().map(|bound| bound[rank].as_slice()),
-            mask,
-            files,
+            cores: start.cores,
+            mask: &self.mask,
+            files: self.files,
         })
         .map_err(|errno| (errno, ""))?;
         let theirs = Some(theirs);
         self.ranks.push(Rank {
+            world: start.world,
+            number: start.number,
+            program: program.name.clone(),
+            attended: false,
+            recalled: false,
             state: State::Started,
             pid,
             alive: true,
@@ -135,21 +163,32 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
+    /// A world that has not ended.
+    pub(super) fn world(&self, number: usize) -> &World {
+        self.worlds[number].as_ref().expect("the world has not ended")
+    }
+
     /// The variables that differ by rank.
-    fn own_variables(&self, rank: usize, theirs: &OwnedFd) -> rustix::io::Result<[CString; 3]> {
-        let size = self.plan.ranks.len() as u32;
-        let appnum = self.plan.ranks[rank];
+    fn own_variables(
+        &self,
+        start: &Start<'_>,
+        theirs: &OwnedFd,
+    ) -> rustix::io::Result<[CString; 3]> {
+        let world = self.world(start.world);
+        let (rank, size) = (start.number, world.size);
+        let parents = world.parents.as_ref();
         let ticket = Ticket {
-            rank: rank as u32,
+            rank,
             size,
-            job_id: self.job_id,
+            job_id: world.job_id,
             launcher: std::process::id(),
-            segment: Descriptor::of(&self.segment, SEGMENT)?,
+            segment: Descriptor::of(&world.segment, SEGMENT)?,
+            parents: parents.map(|fd| Descriptor::of(fd, PARENTS)).transpose()?,
             control: Descriptor::of(theirs, CONTROL)?,
             cores: self.plan.usable as u32,
-            appnum: appnum as u32,
-            app_size: self.plan.programs[appnum].count,
-            universe_size: size,
+            appnum: start.appnum as u32,
+            app_size: start.program.count,
+            universe_size: size.max(self.plan.usable as u32),
             warned: self.plan.warned.clone(),
         };
         let variable = |name: &str, value: String| entry(OsStr::new(name), OsStr::new(&value));
@@ -161,7 +200,7 @@ impl<'a> Job<'a> {
     }
 
     /// Tells the user of a rank that was started, if asked to.
-    fn report(&mut self, rank: usize) {
+    pub(super) fn report(&mut self, rank: usize) {
         if !self.plan.verbose && !self.plan.report_bindings {
             return;
         }
@@ -171,8 +210,8 @@ impl<'a> Job<'a> {
         }
         if self.plan.report_bindings {
             let where_ = match &self.plan.bound {
-                Some(bound) => format!("is bound to cores {}", tern_node::list(&bound[rank])),
-                None => format!("is not bound (cores {})", tern_node::list(&self.plan.cores)),
+                Some(bound) if self.ranks[rank].world == 0 => format!("is bound to cores {}", tern_node::list(&bound[rank])),
+                _ => format!("is not bound (cores {})", tern_node::list(&self.plan.cores)),
             };
             self.say(&format!("{name} {where_}"));
         }
@@ -192,6 +231,25 @@ fn sockets(rank: u32) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     Ok((ours, theirs))
 }
 
+impl World {
+    /// Processes that will be started; `parents` is what they share with those that spawned them.
+    pub(super) fn new(
+        job_id: u64,
+        size: u32,
+        parents: Option<OwnedFd>,
+    ) -> rustix::io::Result<World> {
+        // Not below the numbers above, so that no step of a start overwrites what a later one needs.
+        let above = |fd: OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, PARENTS + 1);
+        Ok(World {
+            job_id,
+            size,
+            segment: above(tern_pmi::new_segment()?)?,
+            parents: parents.map(above).transpose()?,
+            listener: listener(job_id).ok(),
+        })
+    }
+}
+
 /// Where processes connect whose inherited socket was closed.
 fn listener(job_id: u64) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -203,8 +261,8 @@ fn listener(job_id: u64) -> rustix::io::Result<OwnedFd> {
 
 /// Makes room for the descriptors of a large job; gives the limit from before, for the ranks, if it
 /// had to be raised.
-fn raise_file_limit(plan: &Plan) -> Option<libc::rlimit> {
-    let needed = 128 + plan.ranks.len() as u64 * 5;
+pub(super) fn raise_file_limit(ranks: usize) -> Option<libc::rlimit> {
+    let needed = 128 + ranks as u64 * 5;
     // SAFETY: plain data that the call fills.
     let before = unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
