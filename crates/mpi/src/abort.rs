@@ -5,7 +5,7 @@ use std::io::Write;
 
 /// Says `text`, ends every process of the job, and this one with exit code `code`.
 pub fn abort(code: i32, text: &str) -> ! {
-    let control = installed().and_then(|runtime| runtime.job.control.as_ref());
+    let control = installed().and_then(|runtime| runtime.control());
     match control {
         Some(control) => control.abort(code, text),
         None => {

@@ -71,7 +71,7 @@ pub use crate::attribute::{
     type_set_attr, win_create_keyval, win_free_keyval,
 };
 pub use crate::comm::{
-    comm_compare, comm_disconnect, comm_free, comm_get_info, comm_get_name, comm_get_parent, comm_rank,
+    comm_compare, comm_disconnect, comm_free, comm_get_info, comm_get_name, comm_rank,
     comm_remote_size, comm_set_info, comm_set_name, comm_size, comm_test_inter,
 };
 pub use crate::errhandler::{
@@ -100,6 +100,11 @@ pub use crate::comm_create::{
     comm_create, comm_create_from_group, comm_create_group, comm_dup, comm_dup_with_info, comm_idup,
     comm_idup_with_info, comm_split, comm_split_type, intercomm_create, intercomm_create_from_groups, intercomm_merge,
 };
+pub use crate::parent::comm_get_parent;
+pub use crate::port::{
+    close_port, comm_accept, comm_connect, comm_join, lookup_name, open_port, publish_name, unpublish_name,
+};
+pub use crate::spawn::{comm_spawn, comm_spawn_multiple};
 pub use crate::dims::dims_create;
 pub use crate::environment::{get_hw_resource_info, get_library_version, get_processor_name, get_version};
 pub use crate::session::{

@@ -7,6 +7,7 @@ use crate::constants::*;
 use crate::context::{self, ContextId};
 use crate::error::Result;
 use crate::exchange::Circle;
+use crate::identity;
 use crate::info;
 use crate::objects::{Attributes, Comm, Errhandler, Group, Info, objects};
 use crate::runtime::{adi, runtime};
@@ -130,7 +131,7 @@ impl Comm {
     fn sides(&self) -> (&Group, Option<&Group>) {
         match &self.remote {
             None => (&self.local, None),
-            Some(remote) if self.local.procs[0] < remote.procs[0] => (&self.local, Some(remote)),
+            Some(remote) if identity::of(self.local.procs[0]) < identity::of(remote.procs[0]) => (&self.local, Some(remote)),
             Some(remote) => (remote, Some(&self.local)),
         }
     }
@@ -256,12 +257,6 @@ pub fn comm_get_info(comm: Rc<Comm>, info_used: Out<usize>) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Comm_get_parent: MPI_COMM_NULL, since no process was spawned.
-pub fn comm_get_parent(parent: Out<usize>) -> Result<()> {
-    parent.set(MPI_COMM_NULL);
-    Ok(())
-}
-
 /// MPI_Comm_free. The communicator lives on until what it carries is complete.
 pub fn comm_free(comm: Out<usize>) -> Result<()> {
     let found = lookup_freeable(comm.get())?;
@@ -294,6 +289,10 @@ fn lookup_freeable(handle: usize) -> Result<Rc<Comm>> {
 fn forget(comm: Rc<Comm>, handle: Out<usize>) {
     crate::buffered::release(&comm.buffer);
     on_free(&comm);
+    crate::parent::forget(&comm);
     objects().comms.borrow_mut().remove(handle.get());
     handle.set(MPI_COMM_NULL);
+    drop(comm);
+    // If that was the last one with these processes, what it shares with them goes.
+    crate::bridge::sweep();
 }

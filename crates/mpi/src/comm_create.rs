@@ -13,6 +13,7 @@ use crate::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::exchange::{Circle, pack, unpack};
+use crate::identity::{self, to_bytes, to_procs};
 use crate::info;
 use crate::objects::{Attributes, Comm, Errhandler, ErrhandlerKind, Group, Info, InfoMap, objects};
 use crate::request::{Outcome, Request, Work};
@@ -141,7 +142,8 @@ pub async fn subset(comm: Rc<Comm>, group: Rc<Group>) -> Made {
             // The first process of each side tells the other side its group.
             let own = if comm.rank == 0 { to_bytes(&group.procs) } else { Vec::new() };
             let groups = circle.gather(&own).await;
-            Some(Group::new(to_procs(&groups[comm.remote_offset()])))
+            let known = to_procs(&groups[comm.remote_offset()]);
+            Some(Group::new(known.expect("processes of the parent's remote group are known")))
         }
     };
     let id = allocate(&circle).await;
@@ -150,14 +152,6 @@ pub async fn subset(comm: Rc<Comm>, group: Rc<Group>) -> Made {
         return Ok(None);
     }
     Ok(Some(Comm::new(id, group, remote, inherited(&comm))))
-}
-
-fn to_bytes(procs: &[Proc]) -> Vec<u8> {
-    procs.iter().flat_map(|proc| proc.to_ne_bytes()).collect()
-}
-
-fn to_procs(bytes: &[u8]) -> Vec<Proc> {
-    bytes.chunks_exact(4).map(|c| Proc::from_ne_bytes([c[0], c[1], c[2], c[3]])).collect()
 }
 
 fn check_subset(comm: &Comm, group: &Group) -> Result<()> {
@@ -197,7 +191,7 @@ async fn from_circle(circle: Circle, group: Rc<Group>, errhandler: Rc<Errhandler
     Ok(Some(Comm::new(id, group, None, errhandler)))
 }
 
-fn check_intra(comm: &Comm) -> Result<()> {
+pub fn check_intra(comm: &Comm) -> Result<()> {
     if comm.is_inter() {
         return err!(MPI_ERR_COMM, "{} is an intercommunicator; the call needs an intracommunicator", comm.label());
     }
@@ -301,8 +295,8 @@ pub fn comm_split_type(
         MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if guided => by_node,
         MPI_COMM_TYPE_HW_GUIDED => MPI_UNDEFINED,
         MPI_COMM_TYPE_RESOURCE_GUIDED => match info::find(&hints, PSET) {
-            Some(crate::session::PSET_WORLD) => 0,
-            Some(crate::session::PSET_SELF) => runtime().me as i32,
+            Some(crate::session::PSET_WORLD) => by_node,
+            Some(crate::session::PSET_SELF) => by_node.wrapping_add(runtime().me as i32) & i32::MAX,
             _ => MPI_UNDEFINED,
         },
         _ => return err!(MPI_ERR_ARG, "{split_type} is not a split type (MPI_COMM_TYPE_...)"),
@@ -321,10 +315,10 @@ pub fn comm_split_type(
     give(newcomm, Ok(made))
 }
 
-/// The number of a process's node.
+/// A number for all processes that share memory with a process of this job: those of the job on its node.
 fn node_of(proc: Proc) -> i32 {
-    // Processes that joined later run on nodes that are not known: each its own.
-    runtime().nodes.get(proc as usize).map_or(i32::MAX - proc as i32, |&node| node as i32)
+    let job = runtime().job.job_id as i32 & i32::MAX;
+    job ^ runtime().nodes[proc as usize] as i32
 }
 
 // --- Intercommunicators ----------------------------------------------------------------------
@@ -343,28 +337,39 @@ struct Side {
 }
 
 /// Joins two groups whose leaders can reach each other (section 7.6.2).
-async fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
+fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
     let failure = match &side.leaders {
         Some(Err(error)) => Some(error.clone()),
         _ => None,
     };
     // Leaders exchange groups; then each tells its own.
-    let told = match side.leaders {
-        Some(Ok(leaders)) => {
-            let groups = leaders.gather(&to_bytes(&side.circle.procs)).await;
-            groups[1 - leaders.me].clone()
-        }
-        _ => Vec::new(),
-    };
-    let remote = to_procs(&side.circle.share(side.leader, told).await);
+    let (leaders, circle) = (side.leaders.and_then(Result::ok), side.circle.clone());
+    let between = leaders.clone();
+    let told = run(async move {
+        let told = match between {
+            Some(leaders) => {
+                let groups = leaders.gather(&to_bytes(&circle.procs)).await;
+                groups[1 - leaders.me].clone()
+            }
+            None => Vec::new(),
+        };
+        Ok(circle.share(side.leader, told).await)
+    })?;
     if let Some(error) = failure {
         return Err(error);
     }
-    let local = side.group;
-    let remote = Group::new(remote);
-    if remote.procs.is_empty() {
+    if told.is_empty() {
         return err!(MPI_ERR_OTHER, "the leader of the local group could not reach the remote group");
     }
+    let local = side.group;
+    let job = identity::of(local.procs[0]).job;
+    let all = [to_bytes(&local.procs), told.clone()].concat();
+    if identity::list(&all).iter().any(|process| process.job != job) {
+        // Their leaders know each other, but perhaps not all of them do.
+        let line = leaders.map(|leaders| crate::port::line_between(&leaders));
+        return crate::introduce::introduce(local, &side.circle, side.leader, line, errhandler).map(Some);
+    }
+    let remote = Group::new(to_procs(&told).expect("all processes of a job are known"));
     if !local.intersection(&remote).procs.is_empty() {
         return err!(MPI_ERR_COMM, "the local and the remote group of an intercommunicator must not overlap");
     }
@@ -374,15 +379,18 @@ async fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
     let tag = reserved_tag(hash([&to_bytes(&both.procs)[..], &side.tag.to_ne_bytes()]));
     let me = side.circle.me + if own_first { 0 } else { first.procs.len() };
     let circle = Circle { context: BOOTSTRAP, tag, me, procs: both.procs.clone() };
-    circle.meet().await;
-    let id = allocate(&circle).await;
-    Ok(Some(Comm::new(id, local, Some(remote), errhandler)))
+    run(async move {
+        circle.meet().await;
+        let id = allocate(&circle).await;
+        Ok(Some(Comm::new(id, local, Some(remote), errhandler)))
+    })
 }
 
 /// Two leaders, in an order that both know.
 fn leaders(context: u32, tag: i32, own: Proc, other: Proc) -> Circle {
-    let procs = [own.min(other), own.max(other)];
-    Circle { context, tag, me: (own > other) as usize, procs: Rc::new(procs) }
+    let own_first = identity::of(own) < identity::of(other);
+    let procs = if own_first { [own, other] } else { [other, own] };
+    Circle { context, tag, me: !own_first as usize, procs: Rc::new(procs) }
 }
 
 fn check_rank(what: &str, rank: i32, group: &Group) -> Result<Proc> {
@@ -416,7 +424,7 @@ pub fn intercomm_create(
     let circle = local_comm.circle();
     let group = local_comm.local.clone();
     let side = Side { group, circle, leader: local_leader as usize, leaders, tag: tag as u32 };
-    give(newintercomm, run(connect(side, errhandler)))
+    give(newintercomm, connect(side, errhandler))
 }
 
 /// MPI_Intercomm_create_from_groups. `remote_group` and `remote_leader` count at the leader only.
@@ -445,7 +453,7 @@ pub fn intercomm_create_from_groups(
     };
     let leaders = (leader == me).then(reach);
     let side = Side { group: local_group, circle, leader: local_leader as usize, leaders, tag };
-    let made = run(connect(side, errhandler))?;
+    let made = connect(side, errhandler)?;
     if let Some(made) = &made {
         *made.info.borrow_mut() = info::map_of(&info);
     }

@@ -14,10 +14,10 @@
 
 use crate::exchange::Circle;
 use crate::guarded::Guarded;
+use crate::identity::{self, Identity};
 use crate::task::{stepped, until};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use tern_adi::Proc;
 
 /// Id of MPI_COMM_WORLD.
 pub const WORLD: u32 = 0;
@@ -102,7 +102,7 @@ fn join_offers(all: &mut Vec<u8>, other: &[u8]) {
 }
 
 /// What orders agreements: context and tag of their messages, and their first process.
-type Key = (u32, i32, Proc);
+type Key = (u32, i32, Identity);
 
 struct State {
     used: RefCell<Ids>,
@@ -179,7 +179,7 @@ impl Drop for ContextId {
 /// could leave before all had entered, is over.
 pub async fn allocate(circle: &Circle) -> ContextId {
     let state = STATE.get();
-    let key = (circle.context, circle.tag, circle.procs[0]);
+    let key = (circle.context, circle.tag, identity::of(circle.procs[0]));
     state.active.borrow_mut().insert(key);
     let alone = circle.procs.len() == 1;
     let mut epoch;
@@ -270,14 +270,15 @@ mod tests {
 
     #[test]
     fn the_lowest_agreement_gets_the_ids() {
+        let first = Identity { job: 5, rank: 0 };
         let state = State {
             used: RefCell::default(),
             epoch: Cell::new(0),
-            active: RefCell::new([(4, 1, 0), (6, 0, 0)].into()),
+            active: RefCell::new([(4, 1, first), (6, 0, first)].into()),
             held: Cell::new(false),
         };
-        assert!(!state.try_hold((6, 0, 0)));
-        assert!(state.try_hold((4, 1, 0)));
-        assert!(!state.try_hold((4, 1, 0)));
+        assert!(!state.try_hold((6, 0, first)));
+        assert!(state.try_hold((4, 1, first)));
+        assert!(!state.try_hold((4, 1, first)));
     }
 }

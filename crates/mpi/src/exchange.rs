@@ -1,13 +1,14 @@
 //! Small agreements among processes while they make a communicator: a reduction up a binomial
 //! tree and the result back down, of byte strings of any length.
 
+use crate::identity;
 use crate::runtime::adi;
 use crate::task::until;
 use std::rc::Rc;
 use tern_adi::{Data, Pattern, Proc, SendMode, Sent, Tuple};
 
 /// Processes that exchange messages in a context and under a tag that nothing else uses among
-/// them meanwhile. The source of a message is its sender's process number, which no group of
+/// them meanwhile. The source of a message says which process has sent it ([`identity::source`]), which no group of
 /// ranks can confuse.
 #[derive(Clone, Debug)]
 pub struct Circle {
@@ -71,7 +72,7 @@ impl Circle {
     }
 
     pub async fn send(&self, to: usize, bytes: &[u8]) {
-        let tuple = Tuple { context: self.context, source: self.procs[self.me] as i32, tag: self.tag };
+        let tuple = Tuple { context: self.context, source: identity::source(self.procs[self.me], self.procs[to]), tag: self.tag };
         let data = Data::Bytes(bytes.as_ptr().cast_mut(), bytes.len());
         if let Sent::Pending(request) = adi().isend(self.procs[to], tuple, data, SendMode::Standard) {
             until(|| adi().is_done(request).then_some(())).await;
@@ -80,7 +81,7 @@ impl Circle {
     }
 
     pub async fn receive(&self, from: usize) -> Vec<u8> {
-        let pattern = Pattern { context: self.context, source: self.procs[from] as i32, tag: self.tag };
+        let pattern = Pattern { context: self.context, source: identity::source(self.procs[from], self.procs[self.me]), tag: self.tag };
         let message = until(|| adi().matched_probe(pattern)).await;
         let mut bytes = vec![0; message.status.bytes as usize];
         let request = adi().imrecv(message, Data::Bytes(bytes.as_mut_ptr(), bytes.len()));

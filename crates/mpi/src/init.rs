@@ -42,6 +42,7 @@ pub fn acquire(level: i32) -> Result<()> {
     if installed().is_none() {
         install(start()?);
         crate::stall::start();
+        crate::parent::meet()?;
     } else if STATE.get().users.get() == 0 {
         runtime().hello();
     }

@@ -15,6 +15,8 @@ pub struct Group {
     pub procs: Rc<[Proc]>,
     /// The session that it was derived from, if any (section 11.3).
     pub session: Option<Rc<Session>>,
+    /// What those of other jobs are reached over.
+    pub bridges: Vec<Rc<crate::bridge::Bridge>>,
 }
 
 impl std::fmt::Debug for Group {
@@ -25,11 +27,13 @@ impl std::fmt::Debug for Group {
 
 impl Group {
     pub fn new(procs: Vec<Proc>) -> Rc<Group> {
-        Rc::new(Group { procs: procs.into(), session: None })
+        let bridges = crate::bridge::under(&procs);
+        Rc::new(Group { procs: procs.into(), session: None, bridges })
     }
     /// A group derived from this one.
     pub fn derive(&self, procs: Vec<Proc>) -> Rc<Group> {
-        Rc::new(Group { procs: procs.into(), session: self.session.clone() })
+        let bridges = crate::bridge::under(&procs);
+        Rc::new(Group { procs: procs.into(), session: self.session.clone(), bridges })
     }
     pub fn size(&self) -> i32 {
         self.procs.len() as i32

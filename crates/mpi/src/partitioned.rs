@@ -11,6 +11,7 @@ use crate::constants::*;
 use crate::context::channel_tag;
 use crate::errhandler::Scope;
 use crate::error::Result;
+use crate::identity;
 use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
 use crate::request::{Outcome, Persistent, Request, Work, lookup, transfer_outcome};
@@ -101,12 +102,12 @@ pub struct Receiver {
     partitions: usize,
 }
 
-fn tuple(comm: &Comm, channel: u32) -> Tuple {
-    Tuple { context: comm.peers.context, source: runtime().me as i32, tag: channel_tag(channel) }
+fn tuple(comm: &Comm, to: Proc, channel: u32) -> Tuple {
+    Tuple { context: comm.peers.context, source: identity::source(runtime().me, to), tag: channel_tag(channel) }
 }
 
 fn pattern(comm: &Comm, from: Proc, channel: u32) -> Pattern {
-    Pattern { context: comm.peers.context, source: from as i32, tag: channel_tag(channel) }
+    Pattern { context: comm.peers.context, source: identity::source(from, runtime().me), tag: channel_tag(channel) }
 }
 
 impl Sender {
@@ -137,7 +138,7 @@ impl Sender {
             return;
         }
         let sent = match self.to {
-            Some((to, channel)) => adi().isend(to, tuple(&self.comm, channel), self.data.clone(), SendMode::Standard),
+            Some((to, channel)) => adi().isend(to, tuple(&self.comm, to, channel), self.data.clone(), SendMode::Standard),
             None => Sent::Done,
         };
         *self.message.borrow_mut() = Some(sent);
@@ -276,7 +277,7 @@ fn announce(comm: &Comm, to: Proc, tag: i32) -> (Proc, u32) {
     let channel = channels.chosen.get();
     let number = count(&channels.sends, to, tag);
     let bytes = Announcement { epoch: comm.id.epoch(), tag, number, channel }.to_bytes();
-    let tuple = tuple(comm, ANNOUNCEMENTS);
+    let tuple = tuple(comm, to, ANNOUNCEMENTS);
     task::start(async move {
         let mut bytes = bytes;
         let data = Data::Bytes(bytes.as_mut_ptr(), LENGTH);

@@ -1,8 +1,12 @@
 //! What this process knows while MPI is up: the engine and its place in the job.
 
 use crate::guarded::Guarded;
-use std::cell::Cell;
+use crate::constants::MPI_ERR_SPAWN;
+use crate::error::{Error, Result};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::os::fd::OwnedFd;
 use tern_adi::{Adi, Proc};
+use tern_pmi::Control;
 
 /// Made once by initialisation, and never freed: requests of the program may outlive MPI.
 pub struct Runtime {
@@ -19,11 +23,15 @@ pub struct Runtime {
     pub universe_size: Option<i32>,
     /// What the launcher told, and the line to it.
     pub job: tern_pmi::Job,
+    /// The memory that is shared with the processes that spawned this one, until they are met.
+    pub parents: RefCell<Option<OwnedFd>>,
+    /// The line to a launcher that this process has started for itself.
+    attended: OnceCell<Control>,
 }
 
 impl Runtime {
     /// The runtime of a process of `job` that communicates by `adi`.
-    pub fn new(adi: Adi, job: tern_pmi::Job) -> Runtime {
+    pub fn new(adi: Adi, mut job: tern_pmi::Job) -> Runtime {
         let launched = job.control.is_some();
         Runtime {
             adi,
@@ -32,20 +40,36 @@ impl Runtime {
             nodes: vec![0; job.size as usize],
             appnum: job.appnum.map(|number| number as i32),
             universe_size: launched.then_some(job.universe_size as i32),
+            parents: RefCell::new(job.parents.take()),
+            attended: OnceCell::new(),
             job,
         }
     }
 
+    /// The line to the launcher, if there is one.
+    pub fn control(&self) -> Option<&Control> {
+        self.job.control.as_ref().or_else(|| self.attended.get())
+    }
+
+    /// The launcher; a process that was started without one starts it now. MPI_ERR_SPAWN when that fails.
+    pub fn launcher(&self) -> Result<&Control> {
+        if let Some(control) = self.control() {
+            return Ok(control);
+        }
+        let control = tern_pmi::attend().map_err(|error| Error::new(MPI_ERR_SPAWN, error.to_string()))?;
+        Ok(self.attended.get_or_init(|| control))
+    }
+
     /// Tells the launcher that MPI is up again.
     pub fn hello(&self) {
-        if let Some(control) = &self.job.control {
+        if let Some(control) = self.control() {
             control.hello();
         }
     }
 
     /// Tells the launcher that this process may exit.
     pub fn finalized(&self) {
-        if let Some(control) = &self.job.control {
+        if let Some(control) = self.control() {
             control.finalized();
         }
     }

@@ -123,7 +123,7 @@ pub fn session_get_pset_info(_session: Rc<Session>, pset_name: &str, info: Out<u
 /// MPI_Group_from_session_pset
 pub fn group_from_session_pset(session: Rc<Session>, pset_name: &str, newgroup: Out<usize>) -> Result<()> {
     let procs = members(pset_name)?.procs.clone();
-    newgroup.set(hand_out(Rc::new(Group { procs, session: Some(session) })));
+    newgroup.set(hand_out(Rc::new(Group { procs, session: Some(session), bridges: Vec::new() })));
     Ok(())
 }
 
