@@ -64,6 +64,7 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd, socket: OwnedFd, pi
         attended: true,
         recalled: false,
         mpi: None,
+        activity: None,
     });
     job.serve();
     job.clean_up();
