@@ -96,5 +96,7 @@ void run_allgather(void);
 void run_gather(void);
 void run_scatter(void);
 void run_memory(void);
+void run_file(void);
+void run_file_blocks(void);
 
 #endif

@@ -36,6 +36,8 @@ static const struct {
     {"allgather", run_allgather},
     {"gather", run_gather},
     {"scatter", run_scatter},
+    {"file", run_file},
+    {"file_blocks", run_file_blocks},
     {"memory", run_memory},
     {"pingpong_count", run_pingpong_count},
     {"hello", NULL}, /* Init and Finalize only; timed in main */

@@ -51,6 +51,8 @@ enum Command {
     Overlap,
     /// Collectives at two ranks, each on its core
     Coll,
+    /// One file, written and read by two ranks, beside pwrite and pread
+    Files,
     /// More ranks than cores
     Oversubscribed,
     /// Start, stop and memory of a program that does nothing
@@ -188,12 +190,14 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         Command::P2p => suite::point_to_point(quick),
         Command::Overlap => suite::overlap(quick),
         Command::Coll => suite::collectives(quick),
+        Command::Files => suite::files(quick),
         Command::Oversubscribed => suite::oversubscribed(quick, &several(crowds)),
         Command::Startup => suite::startup(&several(&[2, 8, 32]), options.cores),
         Command::All => {
             let mut jobs = suite::point_to_point(quick);
             jobs.extend(suite::overlap(quick));
             jobs.extend(suite::collectives(quick));
+            jobs.extend(suite::files(quick));
             jobs.extend(suite::oversubscribed(quick, &several(crowds)));
             jobs.extend(suite::startup(&[2, 8, 32], options.cores));
             jobs

@@ -158,6 +158,20 @@ pub fn collectives(quick: bool) -> Vec<Job> {
     groups.iter().map(job).collect()
 }
 
+/// Two ranks, each on its core, and one file.
+pub fn files(quick: bool) -> Vec<Job> {
+    let job = |title: &str, benchmark, some: &[u64]| {
+        let mut job = Job::new(title, 2, Binding::Bound, &[benchmark]);
+        job.probed = false;
+        job.time_ms = 200;
+        job.quick(quick, some)
+    };
+    vec![
+        job("One file, each rank its own part, in accesses of so many bytes", "file", &[65536]),
+        job("One file, blocks of so many bytes in turns, 4 MiB for each rank", "file_blocks", &[512]),
+    ]
+}
+
 /// More ranks than cores. The batches are long, so that each holds many turns of every rank.
 pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
     let mut jobs = Vec::new();
@@ -225,6 +239,7 @@ mod tests {
         let cost = |jobs: Vec<Job>| jobs.iter().map(|j| j.time_ms).sum::<u64>();
         assert!(cost(point_to_point(true)) < cost(point_to_point(false)));
         assert!(cost(overlap(true)) < cost(overlap(false)));
+        assert!(cost(files(true)) < cost(files(false)));
         assert!(cost(oversubscribed(true, &[8])) < cost(oversubscribed(false, &[8])));
     }
 }
