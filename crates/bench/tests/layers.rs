@@ -8,6 +8,7 @@ use std::process::Command;
 const LAYERS: &[&[&str]] = &[
     &["tern-abi"],
     &["tern-mpi"],
+    &["tern-rma"],
     &["tern-coll"],
     &["tern-adi"],
     &["tern-mcm"],
@@ -16,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-tune"],
     &["tern-region"],
     &["tern-hca"],
+    &["tern-io"],
     &["tern-layout"],
     &["tern-node"],
     &["tern-pmi"],
