@@ -422,6 +422,22 @@ impl Adi {
         }
     }
 
+    /// Marks the synchronous sends that start from now on; receives find it in their status. 0 marks
+    /// nothing.
+    pub fn mark(&self, mark: u32) {
+        self.state.borrow_mut().mark = mark;
+    }
+
+    /// From now on no receive is published, and no message looks for one: marks travel with packets only.
+    pub fn use_packets(&self) {
+        self.state.borrow_mut().direct_from = usize::MAX;
+    }
+
+    /// The names of all transfers that have one.
+    pub fn names(&self) -> Vec<Name> {
+        self.state.borrow().names()
+    }
+
     /// Everything that is under way in this process: receives and messages by age.
     pub fn pending(&self) -> Vec<Pending> {
         self.state.borrow().pending()

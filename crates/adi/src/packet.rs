@@ -3,16 +3,35 @@
 use crate::{ANY_TAG, Pattern, Tuple};
 use tern_mcm::Header;
 
+/// A send that waits for its match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Synchronous {
+    /// The sender's request.
+    pub request: u32,
+    /// What the layer above has marked it with, or 0.
+    pub mark: u32,
+}
+
+impl Synchronous {
+    fn word(self) -> u64 {
+        pair(self.request, self.mark)
+    }
+
+    fn of(word: u64) -> Synchronous {
+        Synchronous { request: word as u32, mark: (word >> 32) as u32 }
+    }
+}
+
 /// What a packet is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// A message of `size` bytes, whole or its beginning. With `sync`, the sender's request to
     /// acknowledge when it has matched.
-    Eager { tuple: Tuple, size: u64, sync: Option<u32> },
+    Eager { tuple: Tuple, size: u64, sync: Option<Synchronous> },
     /// The next bytes of the last eager message on this channel.
     More,
     /// Request to send: a message of `size` bytes that waits at the sender.
-    Rts { tuple: Tuple, size: u64, sender: u32 },
+    Rts { tuple: Tuple, size: u64, sender: Synchronous },
     /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`.
     Cts { sender: u32, receiver: u32, bytes: u64 },
     /// The next bytes for request `receiver`, of a message of `size` bytes.
@@ -43,19 +62,19 @@ fn pair(low: u32, high: u32) -> u64 {
 impl Packet {
     #[inline]
     pub fn encode(&self) -> Header {
-        let with = |kind: u64, tuple: &Tuple, size: u64, id: u32| {
+        let with = |kind: u64, tuple: &Tuple, size: u64, id: u64| {
             let first = kind | (tuple.context as u64) << 32;
-            [first, pair(tuple.source as u32, tuple.tag as u32), size, id as u64]
+            [first, pair(tuple.source as u32, tuple.tag as u32), size, id]
         };
         match *self {
             Packet::Eager { ref tuple, size, sync: None } => with(EAGER, tuple, size, 0),
-            Packet::Eager { ref tuple, size, sync: Some(id) } => with(EAGER | SYNC, tuple, size, id),
+            Packet::Eager { ref tuple, size, sync: Some(id) } => with(EAGER | SYNC, tuple, size, id.word()),
             Packet::More => [MORE, 0, 0, 0],
-            Packet::Rts { ref tuple, size, sender } => with(RTS, tuple, size, sender),
+            Packet::Rts { ref tuple, size, sender } => with(RTS, tuple, size, sender.word()),
             Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
             Packet::Data { receiver, size } => [DATA, 0, size, receiver as u64],
             Packet::Ack { sender } => [ACK, 0, 0, sender as u64],
-            Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender),
+            Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender.into()),
             Packet::Cancelled { sender, success } => [CANCELLED, 0, success as u64, sender as u64],
         }
     }
@@ -83,9 +102,9 @@ impl Packet {
         };
         let low = ids as u32;
         match first & 0xff {
-            EAGER => Packet::Eager { tuple, size, sync: (first & SYNC != 0).then_some(low) },
+            EAGER => Packet::Eager { tuple, size, sync: (first & SYNC != 0).then_some(Synchronous::of(ids)) },
             MORE => Packet::More,
-            RTS => Packet::Rts { tuple, size, sender: low },
+            RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids) },
             CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
             DATA => Packet::Data { receiver: low, size },
             ACK => Packet::Ack { sender: low },
@@ -106,9 +125,9 @@ mod tests {
         let any = u32::MAX - 1;
         for packet in [
             Packet::Eager { tuple, size: 1 << 40, sync: None },
-            Packet::Eager { tuple, size: 0, sync: Some(any) },
+            Packet::Eager { tuple, size: 0, sync: Some(Synchronous { request: any, mark: 7 }) },
             Packet::More,
-            Packet::Rts { tuple, size: u64::MAX, sender: 5 },
+            Packet::Rts { tuple, size: u64::MAX, sender: Synchronous { request: 5, mark: any } },
             Packet::Cts { sender: 1, receiver: any, bytes: 9 },
             Packet::Data { receiver: any, size: 1 << 33 },
             Packet::Ack { sender: any },

@@ -68,6 +68,8 @@ pub struct State {
     pub transfers: Slab<Transfer>,
     pub arrivals: Slab<Arrival>,
     pub eager_limit: usize,
+    /// What synchronous sends are marked with.
+    pub mark: u32,
     /// The caller waits for what it starts, before the program goes on.
     pub waits: bool,
     /// Messages below this go with the packet's header.
@@ -77,7 +79,7 @@ pub struct State {
     streams: Vec<tuple::Sender>,
     taken: Vec<tuple::Receiver>,
     /// Receives of this length and more are published, and messages of it look for one.
-    direct_from: usize,
+    pub direct_from: usize,
     /// What packets' payloads are to whoever copies them.
     payload: Source,
     /// What the memory of the last long message seems to be.
@@ -113,6 +115,7 @@ impl State {
             transfers,
             arrivals: Slab::new(),
             eager_limit,
+            mark: 0,
             waits: false,
             incoming: vec![Incoming::Nowhere; peers],
             streams: vec![tuple::Sender::default(); peers],

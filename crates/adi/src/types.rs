@@ -105,6 +105,8 @@ pub struct Status {
     /// Set when the message was longer than the receive: its full length in bytes.
     pub truncated: Option<u64>,
     pub cancelled: bool,
+    /// What the sender has marked a synchronous message with, or 0.
+    pub mark: u32,
 }
 
 /// A transfer that is under way. Freed by [`crate::Adi::take`] or [`crate::Adi::release`].

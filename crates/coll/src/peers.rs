@@ -61,7 +61,8 @@ impl Peers {
     #[inline]
     pub fn lines(&self, adi: &Adi) -> Option<&Lines> {
         let find = || {
-            let wanted = tern_settings::COLL_LINES.get();
+            // What is checked by schedules is not checked again on the lines.
+            let wanted = tern_settings::COLL_LINES.get() && !tern_settings::CHECK.get();
             wanted.then(|| Lines::new(adi, self, self.epoch)).flatten()
         };
         self.lines.get_or_init(find).as_ref()

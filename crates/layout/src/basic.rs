@@ -179,7 +179,7 @@ impl Basic {
 
     /// What the signature check compares: integers of one size and signedness are equal
     /// whatever the language, since programs mix their names freely.
-    pub(crate) const fn canonical(self) -> Basic {
+    pub const fn canonical(self) -> Basic {
         match self {
             Basic::Long | Basic::Aint | Basic::Count | Basic::Offset | Basic::Integer8 => {
                 Basic::Int64

@@ -1,22 +1,29 @@
 //! Blocking collectives (MPI 5.0 chapter 6): each makes its schedule and runs it to the end.
 
 use crate::args::{Counts, Handles};
+use crate::check;
 use crate::collective_plan::{self as plan, Plan};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::objects::{Comm, Datatype, Operation};
 use crate::runtime::adi;
+use crate::task;
 use std::rc::Rc;
 use tern_coll::Truncated;
 use tern_coll::lines::Mismatch;
 
 /// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
 #[inline]
-pub(crate) fn run(comm: &Comm, plan: Plan) -> Result<()> {
+pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
     match plan.fast(adi(), &comm.peers) {
         Some(Ok(())) => Ok(()),
         Some(Err(mismatch)) => Err(mismatched(comm, mismatch)),
-        None => tern_coll::run(adi(), &comm.peers, plan.schedule(&comm.peers)).map_err(truncated),
+        None => {
+            if check::is_on() {
+                task::run(check::agree(comm.clone(), check::describe(comm, &plan)))?;
+            }
+            tern_coll::run(adi(), &comm.peers, plan.schedule(&comm.peers)).map_err(truncated)
+        }
     }
 }
 

@@ -117,6 +117,14 @@ pub(crate) fn check_apart(send: Option<&Buffer>, recv: *const u8, recv_bytes: i6
     }
 }
 
+/// Refuses MPI_IN_PLACE where only the root may give it (sections 6.5, 6.6 and 6.9.1).
+pub(crate) fn check_in_place(base: *const u8, part: Part) -> Result<()> {
+    match is_in_place(base) && !part.root {
+        true => err!(MPI_ERR_BUFFER, "only the root may give MPI_IN_PLACE here"),
+        false => Ok(()),
+    }
+}
+
 /// A collective that intercommunicators do not have.
 pub(crate) fn check_intra(comm: &Comm, what: &str) -> Result<()> {
     if comm.is_inter() {

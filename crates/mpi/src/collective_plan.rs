@@ -2,6 +2,8 @@
 //! nonblocking and persistent forms share these (MPI 5.0 chapter 6).
 
 use crate::args::{Counts, Handles};
+use crate::check::call::Call;
+use crate::check::{Blocks, blocks, each, each_v, each_w, for_all, with};
 use crate::collective_args::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, Operation};
@@ -23,6 +25,8 @@ pub(crate) enum Plan {
     Scan { send: Option<Buffer>, recv: Buffer, op: Operator, exclusive: bool },
     /// What no fast path knows.
     Other(Schedule),
+    /// The same, with what the members compare if the program is checked.
+    Blocks(Schedule, Option<Box<Call>>),
 }
 
 /// The vector of one side, null where there is none or it is in place.
@@ -46,7 +50,7 @@ impl Plan {
             Plan::Allreduce { send, recv, op } => tern_coll::allreduce(peers, send.as_ref(), &recv, &op),
             Plan::Scan { send, recv, op, exclusive: false } => tern_coll::scan(peers, send.as_ref(), &recv, &op),
             Plan::Scan { send, recv, op, exclusive: true } => tern_coll::exscan(peers, send.as_ref(), &recv, &op),
-            Plan::Other(schedule) => schedule,
+            Plan::Other(schedule) | Plan::Blocks(schedule, _) => schedule,
         }
     }
 
@@ -102,6 +106,7 @@ pub(crate) fn gather(
 ) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
+    check_in_place(sendbuf, part)?;
     let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
     let recv = if part.root { Some(buffer(recvbuf, recvcount, recvtype)?) } else { None };
     if let Some(recv) = recv.as_ref().filter(|_| part.leaf) {
@@ -123,9 +128,11 @@ pub(crate) fn gatherv(
 ) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
+    check_in_place(sendbuf, part)?;
     let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
     let recv = if part.root { Some(buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?) } else { None };
-    Ok(Plan::Other(tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root)))
+    let call = blocks(|| Blocks { root: Some(root), gives: with(root, send.as_ref()), takes: each_v(recv.as_ref()), op: None });
+    Ok(Plan::Blocks(tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
 }
 
 /// MPI_Scatter (section 6.6).
@@ -136,6 +143,7 @@ pub(crate) fn scatter(
 ) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
+    check_in_place(recvbuf, part)?;
     let send = if part.root { Some(buffer(sendbuf, sendcount, sendtype)?) } else { None };
     let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
     if let Some(send) = send.as_ref().filter(|_| part.leaf) {
@@ -152,9 +160,11 @@ pub(crate) fn scatterv(
 ) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
+    check_in_place(recvbuf, part)?;
     let send = if part.root { Some(buffer_v(sendbuf, sendcounts, displs, sendtype, ranks(comm))?) } else { None };
     let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
-    Ok(Plan::Other(tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root)))
+    let call = blocks(|| Blocks { root: Some(root), gives: each_v(send.as_ref()), takes: with(root, recv.as_ref()), op: None });
+    Ok(Plan::Blocks(tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
 }
 
 /// MPI_Allgather (section 6.7).
@@ -178,7 +188,8 @@ pub(crate) fn allgatherv(
 ) -> Result<Plan> {
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?;
-    Ok(Plan::Other(tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv)))
+    let call = blocks(|| Blocks { gives: for_all(send.as_ref()), takes: each_v(Some(&recv)), ..Blocks::default() });
+    Ok(Plan::Blocks(tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv), call))
 }
 
 /// MPI_Alltoall (section 6.8).
@@ -202,7 +213,11 @@ pub(crate) fn alltoallv(
         false => Some(buffer_v(sendbuf, sendcounts, sdispls, sendtype, ranks(comm))?),
     };
     let recv = buffer_v(recvbuf, recvcounts, rdispls, recvtype, ranks(comm))?;
-    Ok(Plan::Other(tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv)))
+    let call = blocks(|| {
+        let gives = each_v(Some(send.as_ref().unwrap_or(&recv)));
+        Blocks { gives, takes: each_v(Some(&recv)), ..Blocks::default() }
+    });
+    Ok(Plan::Blocks(tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv), call))
 }
 
 /// MPI_Alltoallw (section 6.8).
@@ -216,7 +231,11 @@ pub(crate) fn alltoallw(
         false => Some(buffer_w(sendbuf, sendcounts, sdispls, sendtypes, ranks(comm))?),
     };
     let recv = buffer_w(recvbuf, recvcounts, rdispls, recvtypes, ranks(comm))?;
-    Ok(Plan::Other(tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv)))
+    let call = blocks(|| {
+        let gives = each_w(Some(send.as_ref().unwrap_or(&recv)));
+        Blocks { gives, takes: each_w(Some(&recv)), ..Blocks::default() }
+    });
+    Ok(Plan::Blocks(tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv), call))
 }
 
 /// MPI_Reduce (section 6.9.1).
@@ -225,6 +244,7 @@ pub(crate) fn reduce(
 ) -> Result<Plan> {
     let root = self::root(root, comm)?;
     let part = part(root, comm);
+    check_in_place(sendbuf, part)?;
     let send = if part.leaf { input(sendbuf, count, datatype)? } else { None };
     let recv = if part.root { Some(buffer(recvbuf, count, datatype)?) } else { None };
     if let Some(recv) = &recv {
@@ -278,7 +298,14 @@ fn scatter_blocks(
     let send = input(sendbuf, counts.iter().sum(), datatype)?;
     let recv = buffer(recvbuf, counts[comm.rank as usize], datatype)?;
     check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
-    Ok(Plan::Other(tern_coll::reduce_scatter(&comm.peers, send.as_ref(), &recv, counts, &op.on(datatype)?)))
+    let op = op.on(datatype)?;
+    let call = blocks(|| Blocks {
+        op: Some(&op),
+        gives: each(counts, &datatype.layout),
+        takes: for_all(Some(&recv)),
+        root: None,
+    });
+    Ok(Plan::Blocks(tern_coll::reduce_scatter(&comm.peers, send.as_ref(), &recv, counts, &op), call))
 }
 
 /// MPI_Scan (section 6.11.1).

@@ -1,6 +1,7 @@
 //! Requests of nonblocking and persistent collectives (MPI 5.0 sections 6.12 and 6.13).
 
 use crate::args::{Out, RawStatus};
+use crate::check;
 use crate::collective::truncated;
 use crate::errhandler::Scope;
 use crate::error::Result;
@@ -8,6 +9,7 @@ use crate::guarded::Guarded;
 use crate::objects::Comm;
 use crate::request::{Outcome, Persistent, Request, Work};
 use crate::runtime::adi;
+use crate::task;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use crate::collective_plan::Plan;
@@ -22,18 +24,20 @@ fn collectives() -> &'static Collectives {
 
 /// Starts a collective and gives the program its request.
 pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
+    let agreement = agreement(comm, &plan);
     let operation = Rc::new(Operation::new(&comm.peers, plan.schedule(&comm.peers)));
-    request.set(begin(comm, &operation).into_handle());
+    request.set(begin(comm, &operation, agreement).into_handle());
     Ok(())
 }
 
 /// Gives the program a request that starts the collective each time.
 pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
+    let agreement = agreement(comm, &plan);
     let operation = Rc::new(Operation::persistent(&comm.peers, plan.schedule(&comm.peers)));
     let of = comm.clone();
     let persistent = Persistent {
         comm: Some(comm.clone()),
-        start: Box::new(move || Ok(begin(&of, &operation))),
+        start: Box::new(move || Ok(begin(&of, &operation, agreement.clone()))),
         active: RefCell::new(None),
         partitioned: None,
         freed: Cell::new(false),
@@ -42,15 +46,49 @@ pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Re
     Ok(())
 }
 
-fn begin(comm: &Rc<Comm>, operation: &Rc<Operation>) -> Request {
-    collectives().start(adi(), operation);
+/// What the members of a collective come to when they compare their calls (TERN_CHECK).
+type Agreement = Rc<OnceCell<Result<()>>>;
+
+/// Begins to compare, if the program is checked. The calls go on meanwhile: they must not wait for each
+/// other.
+fn agreement(comm: &Rc<Comm>, plan: &Plan) -> Option<Agreement> {
+    check::is_on().then(|| {
+        let outcome = Agreement::default();
+        let (set, comm, call) = (outcome.clone(), comm.clone(), check::describe(comm, plan));
+        task::start(async move {
+            // Nobody else sets it.
+            let _ = set.set(check::agree(comm, call).await);
+            Ok(())
+        });
+        outcome
+    })
+}
+
+/// Starts a round of the operation: at once, or when the members have agreed on it.
+fn begin(comm: &Rc<Comm>, operation: &Rc<Operation>, agreement: Option<Agreement>) -> Request {
+    let begun = Rc::new(Cell::new(agreement.is_none()));
+    match &agreement {
+        None => collectives().start(adi(), operation),
+        Some(agreement) => {
+            let (agreement, begun, operation) = (agreement.clone(), begun.clone(), operation.clone());
+            task::start(async move {
+                if task::until(|| agreement.get().map(Result::is_ok)).await {
+                    collectives().start(adi(), &operation);
+                    begun.set(true);
+                }
+                Ok(())
+            });
+        }
+    }
     let (running, ended) = (operation.clone(), operation.clone());
+    let disagreed = move || agreement.as_ref().and_then(|agreement| agreement.get()?.clone().err());
+    let failed = disagreed.clone();
     Request::Work(Rc::new(Work {
         scope: Scope::Comm(comm.clone()),
-        done: Box::new(move || running.is_done()),
+        done: Box::new(move || begun.get() && running.is_done() || failed().is_some()),
         finish: Box::new(move || Outcome {
             status: RawStatus::empty(),
-            error: ended.truncated().map(truncated),
+            error: disagreed().or_else(|| ended.truncated().map(truncated)),
         }),
         ended: RefCell::default(),
         cancel: None,

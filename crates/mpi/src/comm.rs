@@ -269,6 +269,7 @@ pub fn comm_free(comm: Out<usize>) -> Result<()> {
 pub fn comm_disconnect(comm: Out<usize>) -> Result<()> {
     let found = lookup_freeable(comm.get())?;
     attribute::delete_all(&found.attributes, comm.get())?;
+    crate::check::meet(&found)?;
     let circle = found.circle();
     crate::task::run(async move {
         circle.meet().await;

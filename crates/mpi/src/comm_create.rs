@@ -5,6 +5,7 @@
 //! processes exchange what they must know of each other, and with that have all arrived; then
 //! they agree on a context id.
 
+use crate::check;
 use crate::args::{Out, RawStatus};
 use crate::attribute;
 use crate::comm::{self, hand_out};
@@ -56,6 +57,7 @@ fn inherited(comm: &Comm) -> Rc<Errhandler> {
 }
 
 fn dup_blocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>) -> Result<()> {
+    check::meet(&comm)?;
     let copies = attribute::copy_all(&comm.attributes, comm.handle.get());
     let circle = comm.circle();
     give(newcomm, run(duplicate(comm, circle, copies, info)))
@@ -132,6 +134,7 @@ pub fn comm_idup_with_info(
 /// A communicator of the processes of `group`, made by all processes of `comm`. Processes may
 /// give different groups that do not overlap.
 pub async fn subset(comm: Rc<Comm>, group: Rc<Group>) -> Made {
+    check::met(&comm).await?;
     let circle = comm.circle();
     let remote = match &comm.remote {
         None => {
@@ -244,6 +247,7 @@ fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u32 {
 /// Communicators of the processes that give the same color, ordered by key, then by their order
 /// in `comm`. None for MPI_UNDEFINED.
 pub async fn split(comm: Rc<Comm>, color: i32, key: i32) -> Made {
+    check::met(&comm).await?;
     let circle = comm.circle();
     let all = circle.gather(&pack(&[color, key])).await;
     let side = |offset: usize, group: &Group| {
@@ -465,6 +469,7 @@ async fn merge(comm: Rc<Comm>, high: bool) -> Made {
     let Some(remote) = comm.remote.clone() else {
         return err!(MPI_ERR_COMM, "{} is an intracommunicator; only intercommunicators are merged", comm.label());
     };
+    check::met(&comm).await?;
     let circle = comm.circle();
     let all = circle.gather(&[high as u8]).await;
     // A group's processes all say the same (section 7.6.2); its first one is asked.

@@ -86,7 +86,9 @@ impl<T> Table<T> {
             self.slots.push(Slot { generation: 0, value: None });
             self.slots.len() as u32 - 1
         });
-        encode(self.kind, index, self.slots[index as usize].generation)
+        let handle = encode(self.kind, index, self.slots[index as usize].generation);
+        crate::check::leaks::made(handle);
+        handle
     }
 
     /// Puts the object under its reserved handle; `None` gives the handle up.
@@ -117,6 +119,13 @@ impl<T> Table<T> {
         slot.generation = (slot.generation + 1) % GENERATIONS;
         self.free.push(index as u32);
         Some(value)
+    }
+
+    /// The objects with their handles.
+    pub fn with_handles(&self) -> impl Iterator<Item = (usize, &T)> {
+        let named = |index, slot: &Slot<T>| encode(self.kind, index as u32, slot.generation);
+        let slots = self.slots.iter().enumerate();
+        slots.filter_map(move |(index, slot)| Some((named(index, slot), slot.value.as_ref()?)))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {

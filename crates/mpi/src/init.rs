@@ -42,6 +42,9 @@ pub fn acquire(level: i32) -> Result<()> {
     if installed().is_none() {
         install(start()?);
         crate::stall::start();
+        if crate::check::is_on() {
+            adi().use_packets();
+        }
         crate::parent::meet()?;
     } else if STATE.get().users.get() == 0 {
         runtime().hello();
@@ -136,7 +139,9 @@ pub fn finalize() -> Result<()> {
     let world = objects().world.borrow().clone().expect("MPI_COMM_WORLD exists");
     crate::attribute::delete_all(&world.attributes, MPI_COMM_WORLD)?;
     crate::buffered::flush_all();
+    crate::check::meet(&world)?;
     quiesce(&world);
+    crate::check::leaks::report();
     comm::uninstall();
     state.world.set(World::After);
     release();

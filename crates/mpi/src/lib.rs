@@ -15,6 +15,7 @@ pub mod attribute;
 pub mod bridge;
 pub mod buffer;
 pub mod buffered;
+pub mod check;
 pub mod collective;
 mod collective_args;
 pub mod collective_nb;

@@ -1,4 +1,4 @@
-//! Notes of the calls that a program makes, for settings that explain what it does (TERN_STALL).
+//! Notes of the calls that a program makes, for settings that explain what it does (TERN_STALL, TERN_CHECK).
 //!
 //! Only in mode [`crate::enter::Mode::Observed`], which no short way serves. Otherwise a call costs
 //! nothing for it.
@@ -18,7 +18,7 @@ thread_local! {
 
 /// Whether calls have to be noted.
 pub fn is_wanted() -> bool {
-    tern_settings::STALL.get() > Duration::ZERO
+    tern_settings::STALL.get() > Duration::ZERO || tern_settings::CHECK.get()
 }
 
 /// The MPI function that this thread is in; empty when calls are not noted.

@@ -1,11 +1,12 @@
 //! Point-to-point communication (MPI 5.0 chapter 3).
 
 use crate::args::{Out, RawStatus, StatusOut};
+use crate::check;
 use crate::constants::*;
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
-use crate::request::{Persistent, Request, complete_handle, transfer_outcome};
+use crate::request::{Persistent, Request, complete_handle};
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -53,7 +54,8 @@ fn blocking_send(
     mode: SendMode,
 ) -> Result<()> {
     if dest != MPI_PROC_NULL {
-        adi().send(target(comm, dest), tuple(comm, tag), data(buf, count, datatype), mode);
+        let data = data(buf, count, datatype);
+        check::marked(count, datatype, || adi().send(target(comm, dest), tuple(comm, tag), data, check::mode(mode)));
     }
     Ok(())
 }
@@ -98,7 +100,8 @@ fn start_send(
         return Request::Complete;
     }
     let data = data(buf, count, datatype);
-    match adi().isend(target(comm, dest), tuple(comm, tag), data, mode) {
+    let start = || adi().isend(target(comm, dest), tuple(comm, tag), data, check::mode(mode));
+    match check::marked(count, datatype, start) {
         Sent::Done => Request::Complete,
         Sent::Pending(id) => Request::Transfer { id, receive: false, comm: comm.clone() },
     }
@@ -156,7 +159,7 @@ pub fn recv(
     }
     let from = origin(&comm, source);
     let received = adi().recv(from, pattern(&comm, source, tag), data(buf, count, &datatype));
-    let outcome = transfer_outcome(received, true);
+    let outcome = check::received(received, count, &datatype);
     status.set(&outcome.status);
     outcome.error.map_or(Ok(()), Err)
 }
@@ -165,7 +168,7 @@ pub fn recv(
 fn start_receive(
     buf: *mut u8,
     count: i64,
-    datatype: &Datatype,
+    datatype: &Rc<Datatype>,
     source: i32,
     tag: i32,
     comm: &Rc<Comm>,
@@ -175,7 +178,7 @@ fn start_receive(
     }
     let from = origin(comm, source);
     let id = adi().irecv(from, pattern(comm, source, tag), data(buf, count, datatype));
-    Request::Transfer { id, receive: true, comm: comm.clone() }
+    check::receive(id, count, datatype, comm)
 }
 
 /// A receive from MPI_PROC_NULL: complete, with a status of its own.
@@ -250,7 +253,7 @@ pub fn sendrecv_replace(
     let mut copy = packed(buf, count, &datatype);
     adi().will_wait();
     let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
-    let send = send_bytes(&mut copy, dest, sendtag, &comm);
+    let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
     adi().wait_until(&mut || send.is_done() && receive.is_done());
     send.finish();
     let outcome = receive.finish();
@@ -264,7 +267,7 @@ pub(crate) fn send_bytes(bytes: &mut [u8], dest: i32, tag: i32, comm: &Rc<Comm>)
         return Request::Complete;
     }
     let data = Data::Bytes(bytes.as_mut_ptr(), bytes.len());
-    match adi().isend(target(comm, dest), tuple(comm, tag), data, SendMode::Standard) {
+    match adi().isend(target(comm, dest), tuple(comm, tag), data, check::mode(SendMode::Standard)) {
         Sent::Done => Request::Complete,
         Sent::Pending(id) => Request::Transfer { id, receive: false, comm: comm.clone() },
     }
@@ -305,7 +308,7 @@ pub fn isendrecv_replace(
 ) -> Result<()> {
     let mut copy = packed(buf, count, &datatype);
     let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
-    let send = send_bytes(&mut copy, dest, sendtag, &comm);
+    let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
     request.set(both(send, receive, comm, copy).into_handle());
     Ok(())
 }

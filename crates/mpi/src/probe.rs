@@ -1,6 +1,7 @@
 //! Probing, matched and not (MPI 5.0 section 3.8).
 
 use crate::args::{Out, RawStatus, StatusOut};
+use crate::check;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, objects};
@@ -102,7 +103,7 @@ pub fn improbe(
 }
 
 /// Starts the receive of a matched message; its handle becomes MPI_MESSAGE_NULL.
-fn receive(buf: *mut u8, count: i64, datatype: &Datatype, message: Out<usize>) -> Result<Request> {
+fn receive(buf: *mut u8, count: i64, datatype: &Rc<Datatype>, message: Out<usize>) -> Result<Request> {
     let handle = message.get();
     if handle == MPI_MESSAGE_NO_PROC {
         message.set(MPI_MESSAGE_NULL);
@@ -113,7 +114,7 @@ fn receive(buf: *mut u8, count: i64, datatype: &Datatype, message: Out<usize>) -
     };
     message.set(MPI_MESSAGE_NULL);
     let id = adi().imrecv(kept.message, data(buf, count, datatype));
-    Ok(Request::Transfer { id, receive: true, comm: kept.comm })
+    Ok(check::receive(id, count, datatype, &kept.comm))
 }
 
 pub fn mrecv(

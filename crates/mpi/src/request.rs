@@ -92,7 +92,11 @@ impl Request {
     /// its communicator meanwhile.
     pub fn into_handle(self) -> usize {
         match self {
-            Request::Transfer { id, comm, .. } => transfer_handle(id, comm),
+            Request::Transfer { id, comm, .. } => {
+                let handle = transfer_handle(id, comm);
+                crate::check::leaks::made(handle);
+                handle
+            }
             other => objects().requests.borrow_mut().insert(other),
         }
     }

@@ -234,6 +234,7 @@ pub fn dist_graph_create(
 /// Gives every process all edges, of which each keeps its own. `edges` is whether they have
 /// weights, then triples of source, destination and weight.
 async fn distribute(comm: Rc<Comm>, edges: Vec<i32>) -> Result<(Comm, Topology)> {
+    crate::check::met(&comm).await?;
     let circle = comm.circle();
     let all = circle.gather(&pack(&edges)).await;
     let all: Vec<Vec<i32>> = all.iter().map(|part| unpack(part)).collect();

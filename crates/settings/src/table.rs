@@ -126,6 +126,11 @@ settings! {
     /// never.
     STALL: Duration = "TERN_STALL", "0", 0..=100 * HOUR;
 
+    /// Looks for mistakes of the program, at the price of speed: every send waits for its receive,
+    /// the arguments of collectives are compared between the ranks, and the types of messages between
+    /// sender and receiver; what was not freed is listed by MPI_Finalize.
+    CHECK: bool = "TERN_CHECK", "off";
+
     /// How much Tern writes to the standard error.
     LOG: Level = "TERN_LOG", "warn";
 }

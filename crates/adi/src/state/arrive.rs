@@ -4,7 +4,7 @@ use super::outbox::Bulk;
 use super::direct::Published;
 use super::{Side, State};
 use crate::data::copy;
-use crate::packet::Packet;
+use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, Tuple};
 use tern_mcm::{Header, Memory, Sink};
 use tern_region::copy::{Source, Target, give_back};
@@ -21,11 +21,11 @@ pub struct Arrival {
 #[derive(Debug)]
 pub enum Body {
     /// The bytes so far; of a synchronous send, the request to acknowledge.
-    Bytes { bytes: Vec<u8>, sync: Option<u32> },
+    Bytes { bytes: Vec<u8>, sync: Option<Synchronous> },
     /// It waits at its sender.
-    Waiting { sender: u32, source: Memory },
+    Waiting { sender: Synchronous, source: Memory },
     /// It is this process's own send.
-    Own { request: u32 },
+    Own { request: u32, mark: u32 },
 }
 
 /// Where the next `More` packet of a peer belongs.
@@ -52,15 +52,16 @@ impl State {
                     self.incoming[from as usize] = Incoming::Transfer(request);
                 }
                 if let Some(sender) = sync {
-                    self.control(from, Packet::Ack { sender });
+                    self.acknowledge(from, request, sender);
                 }
             }
             Body::Waiting { sender, source } => {
                 self.clear_to_send(request, from, &tuple, size, sender, &source);
             }
-            Body::Own { request: own } => {
+            Body::Own { request: own, mark } => {
                 let data = self.transfers.get(own).data.clone();
                 self.finish_own(request, tuple, &data);
+                self.note_mark(request, mark);
                 self.advance_send(own, true, true);
             }
         }
@@ -72,6 +73,19 @@ impl State {
         copy(data, &self.transfers.get(request).data);
         if !data.is_empty() {
             self.complete(request);
+        }
+    }
+
+    /// A synchronous send has matched receive `request`.
+    fn acknowledge(&mut self, from: Proc, request: u32, sender: Synchronous) {
+        self.note_mark(request, sender.mark);
+        self.control(from, Packet::Ack { sender: sender.request });
+    }
+
+    /// Puts the mark of a message into the status of the receive that it has matched, which may be gone.
+    pub(super) fn note_mark(&mut self, request: u32, mark: u32) {
+        if mark != 0 && self.transfers.find(request).is_some() {
+            self.transfers.get_mut(request).status.mark = mark;
         }
     }
 
@@ -130,12 +144,13 @@ impl State {
         from: Proc,
         tuple: &Tuple,
         size: u64,
-        sender: u32,
+        sender: Synchronous,
         source: &Memory,
     ) {
         let room = self.transfers.get(request).data.len() as u64;
         let mut bytes = size.min(room);
         self.begin(request, tuple, size);
+        self.note_mark(request, sender.mark);
         if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
             *expected = bytes as usize;
         }
@@ -143,7 +158,7 @@ impl State {
             bytes = 0;
         }
         // Without a byte to send it tells the sender that all is done.
-        self.control(from, Packet::Cts { sender, receiver: request, bytes });
+        self.control(from, Packet::Cts { sender: sender.request, receiver: request, bytes });
         if bytes == 0 {
             self.complete(request);
         }
@@ -166,7 +181,7 @@ impl State {
         found
     }
 
-    fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<u32>, payload: &[u8]) {
+    fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<Synchronous>, payload: &[u8]) {
         let whole = payload.len() as u64 == size;
         if let Some(request) = self.match_arrival(from, &tuple) {
             if whole {
@@ -177,7 +192,7 @@ impl State {
                 self.incoming[from as usize] = Incoming::Transfer(request);
             }
             if let Some(sender) = sync {
-                self.control(from, Packet::Ack { sender });
+                self.acknowledge(from, request, sender);
             }
             return;
         }
@@ -203,7 +218,7 @@ impl State {
         }
     }
 
-    fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: u32, words: &[u8]) {
+    fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8]) {
         let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
         if let Some(request) = self.match_arrival(from, &tuple) {
             return self.clear_to_send(request, from, &tuple, size, sender, &source);

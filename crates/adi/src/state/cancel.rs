@@ -33,7 +33,7 @@ impl State {
             return self.control(to, Packet::Cancel { tuple, sender: request });
         }
         let own = |arrival: u32| {
-            matches!(self.arrivals.get(arrival).body, Body::Own { request: own } if own == request)
+            matches!(self.arrivals.get(arrival).body, Body::Own { request: own, .. } if own == request)
         };
         if let Some(place) = self.matching.find_message(&tuple, own) {
             let arrival = self.matching.take_unexpected(place);
@@ -48,8 +48,8 @@ impl State {
             let arrival = self.arrivals.get(arrival);
             arrival.from == from
                 && match arrival.body {
-                    Body::Waiting { sender: other, .. } => other == sender,
-                    Body::Bytes { sync, .. } => sync == Some(sender),
+                    Body::Waiting { sender: other, .. } => other.request == sender,
+                    Body::Bytes { sync, .. } => sync.is_some_and(|other| other.request == sender),
                     Body::Own { .. } => false,
                 }
         };

@@ -1,7 +1,7 @@
 //! A list of what is under way, for people who wonder why nothing moves.
 
 use super::{EXPECTED, Side, State, Transfer};
-use crate::{Pattern, Pending, PendingKind, Request, Tuple};
+use crate::{Name, Pattern, Pending, PendingKind, Request, Tuple};
 use std::collections::HashMap;
 
 fn exactly(tuple: Tuple) -> Pattern {
@@ -9,6 +9,13 @@ fn exactly(tuple: Tuple) -> Pattern {
 }
 
 impl State {
+    /// The names of all transfers that have one.
+    pub fn names(&self) -> Vec<Name> {
+        let named = self.transfers.numbered().filter(|(_, transfer)| transfer.owner.is_some() && !transfer.released);
+        let name = |index| Name { index, generation: self.transfers.generation(index) % Name::GENERATIONS };
+        named.map(|(index, _)| name(index)).collect()
+    }
+
     /// Sends first, then receives and messages, both by age.
     pub fn pending(&self) -> Vec<Pending> {
         let posted = self.matching.posted().into_iter().enumerate();

@@ -3,7 +3,7 @@
 use super::arrive::{Arrival, Body};
 use super::outbox::{Outgoing, chunk};
 use super::{Side, State, Transfer};
-use crate::packet::Packet;
+use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_mcm::Memory;
 
@@ -26,14 +26,15 @@ impl State {
             return self.send_eager(to, tuple, data);
         }
         let request = self.new_send(to, tuple, data);
+        let sender = Synchronous { request, mark: self.mark };
         if size > self.eager_limit {
             self.mark_send(request, false, true);
-            let header = Packet::Rts { tuple, size: size as u64, sender: request }.encode();
+            let header = Packet::Rts { tuple, size: size as u64, sender }.encode();
             self.queue(to, Outgoing::Request(header, memory));
             self.flush(to);
         } else {
             self.mark_send(request, true, true);
-            let packet = Packet::Eager { tuple, size: size as u64, sync: Some(request) };
+            let packet = Packet::Eager { tuple, size: size as u64, sync: Some(sender) };
             self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
             self.flush(to);
         }
@@ -99,6 +100,7 @@ impl State {
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
         if let Some(receive) = self.matching.arrive(&tuple) {
             self.finish_own(receive, tuple, &data);
+            self.note_mark(receive, self.mark);
             return Sent::Done;
         }
         let size = data.len() as u64;
@@ -113,7 +115,7 @@ impl State {
         }
         let request = self.new_send(me, tuple, data);
         self.mark_send(request, true, false);
-        let body = Body::Own { request };
+        let body = Body::Own { request, mark: self.mark };
         let arrival = self.arrivals.insert(Arrival { tuple, from: me, size, body });
         self.matching.keep(tuple, arrival);
         Sent::Pending(crate::Request(request))

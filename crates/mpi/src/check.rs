@@ -1,0 +1,315 @@
+//! TERN_CHECK: looks for mistakes of the program that would show only elsewhere, or not at all.
+//!
+//! - Every send is synchronous, so that a program that relies on buffering hangs (TERN_STALL says where).
+//! - A message carries a mark of its signature ([`mark`]); its receive compares (section 3.3.1).
+//! - Members of a collective first exchange what they call, and with which arguments ([`call`]).
+//! - What was never freed is listed by MPI_Finalize ([`leaks`]).
+//!
+//! The mode must be on at all processes of a job. When it is off, the short ways know nothing of it: they
+//! decline while calls are observed ([`crate::observe`]), and the control lines of collectives are not used.
+
+pub mod call;
+pub mod leaks;
+
+use crate::collective_plan::Plan;
+use crate::constants::*;
+use crate::error::{Error, Result};
+use crate::errhandler::Scope;
+use crate::objects::{Comm, Datatype};
+use crate::observe;
+use crate::request::{Outcome, Request, Work, transfer_outcome};
+use crate::runtime::adi;
+use crate::task;
+use call::{ALL, Call, Sign};
+use std::cell::RefCell;
+use std::rc::Rc;
+use tern_adi::{SendMode, Status};
+use tern_coll::{Buffer, BufferV, BufferW, Operator, Root};
+use tern_layout::{Basic, Type};
+
+/// Whether the program is checked.
+#[inline]
+pub fn is_on() -> bool {
+    tern_settings::CHECK.get()
+}
+
+// --- Messages ----------------------------------------------------------------------------------
+
+/// Sends are synchronous while the program is checked.
+#[inline]
+pub fn mode(mode: SendMode) -> SendMode {
+    if is_on() { SendMode::Synchronous } else { mode }
+}
+
+/// Runs `send`, which starts a send of `count` elements of `datatype`, so that the message carries their
+/// mark.
+#[inline]
+pub fn marked<R>(count: i64, datatype: &Datatype, send: impl FnOnce() -> R) -> R {
+    if !is_on() {
+        return send();
+    }
+    adi().mark(mark(&datatype.layout, count));
+    let sent = send();
+    adi().mark(0);
+    sent
+}
+
+/// What marks the only basic type of a message, in the upper bits of a mark.
+const KIND: u32 = 24;
+/// In place of it, for messages of several types: then a hash of them follows.
+const MIXED: u32 = 0xff;
+
+/// The mark of a message of `count` elements: 0 says nothing, which packed data does.
+fn mark(ty: &Type, count: i64) -> u32 {
+    match ty.uniform_basic() {
+        Some(Basic::Packed) => 0,
+        Some(basic) => (basic.canonical() as u32 + 1) << KIND,
+        None if ty.size() == 0 || count == 0 => 0,
+        None => MIXED << KIND | ty.signature_hash(count) as u32 & ((1 << KIND) - 1),
+    }
+}
+
+/// A mark in words.
+fn named(mark: u32) -> String {
+    match Basic::ALL.get((mark >> KIND).wrapping_sub(1) as usize) {
+        Some(basic) => format!("of {basic:?}"),
+        None => "of several types".into(),
+    }
+}
+
+/// The error of a receive of `count` elements whose message has other types.
+fn judge(status: &Status, count: i64, datatype: &Datatype) -> Option<Box<Error>> {
+    let ty = &datatype.layout;
+    let whole = status.bytes == ty.size() as u64 * count as u64;
+    // A message may be shorter than its receive, whose beginning it must match then.
+    let elements = if whole { Some(count) } else { ty.count(status.bytes) };
+    let own = mark(ty, elements.unwrap_or(0));
+    let known = status.mark != 0 && own != 0 && status.bytes > 0;
+    // Half an element of several types is compared with nothing.
+    let comparable = own >> KIND != MIXED || elements.is_some();
+    if !known || !comparable || own == status.mark || status.truncated.is_some() {
+        return None;
+    }
+    Some(Error::new(
+        MPI_ERR_TYPE,
+        format!(
+            "the message of {} bytes from rank {} with tag {} is {}, but this receive is {} ({}): the sequence of \
+             basic types must be the same on both sides",
+            status.bytes,
+            status.source,
+            status.tag,
+            named(status.mark),
+            named(own),
+            datatype.label(),
+        ),
+    ))
+}
+
+/// How a receive of `count` elements ended.
+#[inline]
+pub fn received(status: Status, count: i64, datatype: &Datatype) -> Outcome {
+    let mut outcome = transfer_outcome(status, true);
+    if is_on() && outcome.error.is_none() {
+        outcome.error = judge(&status, count, datatype);
+        if let Some(error) = &outcome.error {
+            outcome.status.error = error.code;
+        }
+    }
+    outcome
+}
+
+/// The request of a receive that was started; its types are compared when it ends.
+#[inline]
+pub fn receive(id: tern_adi::Request, count: i64, datatype: &Rc<Datatype>, comm: &Rc<Comm>) -> Request {
+    if !is_on() {
+        return Request::Transfer { id, receive: true, comm: comm.clone() };
+    }
+    let datatype = datatype.clone();
+    Request::Work(Rc::new(Work {
+        scope: Scope::Comm(comm.clone()),
+        done: Box::new(move || adi().is_done(id)),
+        finish: Box::new(move || received(adi().take(id), count, &datatype)),
+        ended: RefCell::default(),
+        cancel: Some(Box::new(move || adi().cancel(id))),
+    }))
+}
+
+// --- Collectives -------------------------------------------------------------------------------
+
+/// The function that is being called, as all forms of it are called.
+fn function() -> String {
+    let name = observe::function();
+    name.strip_suffix("_c").unwrap_or(name).to_owned()
+}
+
+/// Compares the calls of all members of `comm`. Returns when all have come.
+pub async fn agree(comm: Rc<Comm>, call: Call) -> Result<()> {
+    let circle = comm.circle();
+    let all = circle.gather(&call.encode()).await;
+    let calls: Vec<Call> = all.iter().map(|bytes| Call::decode(bytes)).collect();
+    call::compare(&comm.label(), &calls)
+}
+
+/// The same for a call without further arguments, if the program is checked.
+pub async fn met(comm: &Rc<Comm>) -> Result<()> {
+    if !is_on() {
+        return Ok(());
+    }
+    agree(comm.clone(), Call { function: function(), ..Call::default() }).await
+}
+
+/// The same, blocking.
+pub fn meet(comm: &Rc<Comm>) -> Result<()> {
+    if !is_on() {
+        return Ok(());
+    }
+    let comm = comm.clone();
+    task::run(async move { met(&comm).await })
+}
+
+/// What this process says of the collective that it calls.
+pub(crate) fn describe(comm: &Comm, plan: &Plan) -> Call {
+    let mut call = match plan {
+        // Ranks of two groups are not told apart here.
+        _ if comm.is_inter() => Call::default(),
+        Plan::Blocks(_, call) => call.as_deref().cloned().unwrap_or_default(),
+        Plan::Barrier | Plan::Other(_) => Call::default(),
+        Plan::Bcast { buffer, root } => {
+            let (sign, is_root) = (sign(&buffer.ty, buffer.count), *root == Root::Rank(comm.rank as u32));
+            let blocks = vec![(if is_root { ALL } else { rank(*root).unwrap_or(ALL) }, sign)];
+            let (gives, takes) = if is_root { (blocks, Vec::new()) } else { (Vec::new(), blocks) };
+            Call { root: rank(*root), gives, takes, ..Call::default() }
+        }
+        Plan::Gather { send, recv, root } => {
+            Call { root: rank(*root), gives: one(rank(*root), send), takes: one(Some(ALL), recv), ..Call::default() }
+        }
+        Plan::Scatter { send, recv, root } => {
+            Call { root: rank(*root), gives: one(Some(ALL), send), takes: one(rank(*root), recv), ..Call::default() }
+        }
+        Plan::Allgather { send, recv } | Plan::Alltoall { send, recv } => {
+            let recv = Some(recv.clone());
+            let gives = one(Some(ALL), if send.is_some() { send } else { &recv });
+            Call { gives, takes: one(Some(ALL), &recv), ..Call::default() }
+        }
+        Plan::Reduce { send, recv, op, root } => Call { root: rank(*root), ..reduction(send.as_ref().or(recv.as_ref()), op) },
+        Plan::Allreduce { recv, op, .. } | Plan::Scan { recv, op, .. } => reduction(Some(recv), op),
+    };
+    call.function = function();
+    call
+}
+
+fn rank(root: Root) -> Option<i32> {
+    match root {
+        Root::Rank(rank) => Some(rank as i32),
+        Root::Root | Root::None => None,
+    }
+}
+
+fn one(peer: Option<i32>, buffer: &Option<Buffer>) -> Vec<(i32, Sign)> {
+    let block = |(peer, buffer): (i32, &Buffer)| (peer, sign(&buffer.ty, buffer.count));
+    peer.zip(buffer.as_ref()).map(block).into_iter().collect()
+}
+
+fn reduction(buffer: Option<&Buffer>, op: &Operator) -> Call {
+    let same = buffer.map(|buffer| sign(&buffer.ty, buffer.count));
+    Call { op: Some(operation(op)), same, ..Call::default() }
+}
+
+fn operation(op: &Operator) -> String {
+    match op {
+        Operator::Predefined(op) => format!("MPI_{}", format!("{op:?}").to_uppercase()),
+        Operator::User { commutative: true, .. } => "one of the program's, commutative".into(),
+        Operator::User { .. } => "one of the program's".into(),
+    }
+}
+
+/// What a collective with a block for each rank says, if the program is checked.
+#[derive(Default)]
+pub struct Blocks<'a> {
+    pub root: Option<Root>,
+    pub op: Option<&'a Operator>,
+    pub gives: Vec<(i32, Sign)>,
+    pub takes: Vec<(i32, Sign)>,
+}
+
+/// Says what `blocks` describes; nothing while the program is not checked.
+pub fn blocks<'a>(blocks: impl FnOnce() -> Blocks<'a>) -> Option<Box<Call>> {
+    is_on().then(|| {
+        let Blocks { root, op, gives, takes } = blocks();
+        Box::new(Call { root: root.and_then(rank), op: op.map(operation), gives, takes, ..Call::default() })
+    })
+}
+
+/// One block for rank `peer`, or for all.
+pub fn with(peer: Root, buffer: Option<&Buffer>) -> Vec<(i32, Sign)> {
+    one(rank(peer), &buffer.cloned())
+}
+
+/// The same block for each rank.
+pub fn for_all(buffer: Option<&Buffer>) -> Vec<(i32, Sign)> {
+    one(Some(ALL), &buffer.cloned())
+}
+
+/// A block of so many elements for each rank.
+pub fn each(counts: &[i64], ty: &Type) -> Vec<(i32, Sign)> {
+    counts.iter().enumerate().map(|(rank, &count)| (rank as i32, sign(ty, count))).collect()
+}
+
+pub fn each_v(buffer: Option<&BufferV>) -> Vec<(i32, Sign)> {
+    buffer.map_or_else(Vec::new, |buffer| each(&buffer.counts, &buffer.ty))
+}
+
+pub fn each_w(buffer: Option<&BufferW>) -> Vec<(i32, Sign)> {
+    let Some(buffer) = buffer else { return Vec::new() };
+    let blocks = buffer.counts.iter().zip(buffer.types.iter()).enumerate();
+    blocks.map(|(rank, (&count, ty))| (rank as i32, sign(ty, count))).collect()
+}
+
+/// The longest list of runs in a message.
+const RUNS: usize = 4;
+
+fn sign(ty: &Type, count: i64) -> Sign {
+    let bytes = ty.size() as u64 * count.max(0) as u64;
+    let packed = ty.uniform_basic() == Some(Basic::Packed);
+    // 0 is for packed data, which matches anything.
+    let hash = if packed { 0 } else { ty.signature_hash(count).max(1) };
+    let mut runs: Vec<String> =
+        ty.signature(count).take(RUNS).map(|(basic, times)| format!("{times} x {basic:?}")).collect();
+    if runs.len() == RUNS {
+        runs[RUNS - 1] = "...".into();
+    }
+    if runs.is_empty() {
+        runs.push("nothing".into());
+    }
+    Sign { bytes, hash, text: format!("{} ({bytes} bytes)", runs.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn basic(basic: Basic) -> Rc<Type> {
+        Type::basic(basic)
+    }
+
+    #[test]
+    fn marks_tell_types_apart_and_packed_data_matches() {
+        let (int, float) = (basic(Basic::Int32), basic(Basic::Float32));
+        assert_ne!(mark(&int, 1), mark(&float, 1));
+        assert_eq!(mark(&int, 1), mark(&int, 1000));
+        assert_eq!(mark(&int, 1), mark(&basic(Basic::Integer4), 1));
+        assert_eq!(mark(&basic(Basic::Packed), 5), 0);
+        assert!(named(mark(&int, 1)).contains("Int32"));
+        let mixed = basic(Basic::FloatInt);
+        assert_eq!(mark(&mixed, 1) >> KIND, MIXED);
+        assert_ne!(mark(&mixed, 1), mark(&basic(Basic::DoubleInt), 1));
+        assert!(named(mark(&mixed, 1)).contains("several"));
+    }
+
+    #[test]
+    fn signs_say_what_they_are() {
+        assert_eq!(sign(&basic(Basic::Int32), 4).text, "4 x Int32 (16 bytes)");
+        assert_eq!(sign(&basic(Basic::Int32), 0).text, "nothing (0 bytes)");
+        assert_eq!(sign(&basic(Basic::DoubleInt), 9).text, "1 x Float64, 1 x Int32, 1 x Float64, ... (108 bytes)");
+    }
+}
