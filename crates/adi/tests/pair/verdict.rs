@@ -77,6 +77,7 @@ fn check_contents(receive: &Receive, status: &Status, message: &Message) {
         bytes: size.min(room) as u64,
         truncated: (size > room).then_some(size as u64),
         cancelled: false,
+        mark: 0,
     };
     assert_eq!(*status, expected, "{receive:?} of {message:?}");
     if let Some(probed) = receive.probed {
