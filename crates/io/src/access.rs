@@ -214,3 +214,36 @@ impl Access<'_> {
         self.write_each(position, walk)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mode, Representation};
+    use tern_layout::{Basic, Type};
+
+    /// No window is written back where nothing keeps others from its holes; and what atomic mode
+    /// promises cannot be kept.
+    #[test]
+    fn a_file_system_without_locks() {
+        let path = std::env::temp_dir().join(format!("tern-io-unlocked-{}", std::process::id()));
+        let mode = Mode { read: true, write: true, create: true, exclusive: true };
+        let file = File::open(&path, mode).unwrap();
+        file.write_at(0, &[7; 10]).unwrap();
+        file.locks.set(false);
+        assert!(!file.has_locks());
+        let byte = Type::basic(Basic::Byte);
+        let second = Type::resized(0, 2, &byte).unwrap();
+        let view = View::new(0, &byte, &second, Representation::Native, true).unwrap();
+        let hints = Hints { write_sieving: Choice::Always, ..Hints::default() };
+        let mut bytes = [1u8, 2, 3];
+        let memory = Memory { base: bytes.as_mut_ptr(), count: 3, ty: &byte };
+        // SAFETY: all of `bytes` is ours.
+        let atomic = unsafe {
+            assert_eq!(write(&file, &view, 0, &memory, &hints), Ok(3));
+            write(&file, &view, 0, &memory, &Hints { atomic: true, ..hints })
+        };
+        assert_eq!(atomic.unwrap_err().class, Class::UnsupportedOperation);
+        assert_eq!(std::fs::read(&path).unwrap(), [1, 7, 2, 7, 3, 7, 7, 7, 7, 7]);
+        File::delete(&path).unwrap();
+    }
+}

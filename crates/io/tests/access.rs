@@ -202,3 +202,40 @@ fn a_view_without_data_has_nothing() {
         assert_eq!(write(&name.open(), &view, 0, &dense(&mut [], &byte), &Hints::default()), Ok(0));
     }
 }
+
+/// A filetype whose extent is less than its span: the tiles lie within each other. That is not
+/// forbidden as long as no byte is named twice; the stream is then not in the order of the file.
+#[test]
+fn tiles_may_lie_within_each_other() {
+    let byte = Type::basic(Basic::Byte);
+    let pair = Type::hindexed_block(1, &[0, 10], &byte).unwrap();
+    let view = byte_view(5, &Type::resized(0, 1, &pair).unwrap());
+    assert!(!view.is_ordered() && view.request(0, 20).ordered == 0);
+    let want: Vec<u8> = (0..10).map(|i| 2 * i).chain((0..10).map(|i| 2 * i + 1)).collect();
+    for sieving in [Choice::Always, Choice::Never] {
+        let hints = Hints { read_sieving: sieving, write_sieving: sieving, ..Hints::default() };
+        let name = Name::new();
+        let mut bytes: Vec<u8> = (0..20).collect();
+        let mut back = [0; 20];
+        // SAFETY: all of the bytes is ours.
+        unsafe {
+            assert_eq!(write(&name.open(), &view, 0, &dense(&mut bytes, &byte), &hints), Ok(20));
+            assert_eq!(name.bytes()[5..], want);
+            assert_eq!(read(&name.open(), &view, 0, &dense(&mut back, &byte), &hints), Ok(20));
+        }
+        assert_eq!(bytes, back);
+    }
+}
+
+/// The kernel takes at most 0x7ffff000 bytes at once. Nothing is stored here.
+#[test]
+fn a_system_call_takes_less_than_2_gib() {
+    let byte = Type::basic(Basic::Byte);
+    let mode = tern_io::Mode { write: true, ..Default::default() };
+    let file = tern_io::File::open(std::path::Path::new("/dev/null"), mode).unwrap();
+    let base = std::ptr::dangling_mut::<u8>();
+    let count = (1i64 << 32) + 12345;
+    let memory = Memory { base, count, ty: &byte };
+    // SAFETY: this device takes bytes without looking at them.
+    assert_eq!(unsafe { write(&file, &View::bytes(), 0, &memory, &Hints::default()) }, Ok(count as u64));
+}

@@ -172,3 +172,38 @@ fn files_that_are_only_written() {
         assert_eq!(name.bytes(), [1, 7, 2, 7, 3, 7, 7, 7]);
     }
 }
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// A signal interrupts the wait for a lock; the wait goes on.
+#[test]
+fn signals_do_not_end_the_wait_for_a_lock() {
+    // SAFETY: a handler that does nothing, for a signal that nobody else uses; system calls are not
+    // restarted after it.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+        assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
+    }
+    let name = Name::new();
+    let file = name.open();
+    let guard = file.lock(Sharing::Exclusive, 0..1).unwrap().unwrap();
+    std::thread::scope(|scope| {
+        let (tell, told) = std::sync::mpsc::channel();
+        let path = name.path();
+        let waiter = scope.spawn(move || {
+            // SAFETY: no arguments.
+            tell.send(unsafe { libc::pthread_self() }).unwrap();
+            let file = File::open(path, BOTH).unwrap();
+            file.lock(Sharing::Exclusive, 0..1).map(|guard| guard.is_some())
+        });
+        let thread = told.recv().unwrap();
+        for _ in 0..50 {
+            // SAFETY: the thread waits for the lock, which is still held, and so is there.
+            unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        drop(guard);
+        assert_eq!(waiter.join().unwrap(), Ok(true));
+    });
+}
