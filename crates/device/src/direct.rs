@@ -136,6 +136,11 @@ pub trait Direct {
 
     // ---- one-sided
 
+    /// True for processes whose shared memory is this one's too: places there mean the same to both.
+    fn shares_with(&self, _peer: u32) -> bool {
+        true
+    }
+
     /// Where own memory lies in the memory that all processes of the node share, if all of it is of one
     /// [`Direct::allocate`]. It stays there until it is freed.
     fn place(&self, _memory: *const u8, _len: usize) -> Option<u64> {

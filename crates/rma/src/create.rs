@@ -146,6 +146,9 @@ impl Window {
         let Some(direct) = adi.mcm().direct() else {
             return Err(Error::new(Class::Shared, "the processes of the window share no memory"));
         };
+        if !peers.procs.iter().all(|&peer| direct.shares_with(peer)) {
+            return Err(Error::new(Class::Shared, "processes of several jobs (spawned or connected) share no memory for a window"));
+        }
         let kernel = matches!(mechanism, Mechanism::Auto | Mechanism::Cma);
         let map = matches!(mechanism, Mechanism::Auto | Mechanism::Mapped)
             || matches!(exposure, Exposure::Shared { .. });

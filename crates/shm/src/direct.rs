@@ -401,6 +401,10 @@ impl Direct for Shm {
         unsafe { self.direct.reach.heap().free(memory) }
     }
 
+    fn shares_with(&self, peer: u32) -> bool {
+        self.is_home(peer)
+    }
+
     fn place(&self, memory: *const u8, len: usize) -> Option<u64> {
         self.direct.reach.heap().place(memory, len).map(|place| place.0)
     }
