@@ -216,6 +216,7 @@ impl Adi {
         self.mcm.take_next(from, looks, |header, payload| {
             let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
             status = Some(data.fill(pattern.source, tag, payload, lies));
+            tern_counters::received(payload.len());
             true
         });
         if status.is_some() {

@@ -107,7 +107,7 @@ impl State {
         let (data, status) = (Data::none(), Status::default());
         let first = transfers.insert(Transfer { data, status, done: true, released: false, owner: None, side });
         assert_eq!(first, EXPECTED);
-        let short = (mcm.inline() + 1).min(eager_limit + 1).min(direct_from);
+        let short = (mcm.inline() + 1).min(eager_limit + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
             mcm,
             short,

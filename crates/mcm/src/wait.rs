@@ -129,6 +129,7 @@ impl Mcm {
         let vain = if moved { 0 } else { self.vain.get().saturating_add(1) };
         self.vain.set(vain);
         if vain > VAIN && self.is_crowded() {
+            tern_counters::YIELDS.add(1);
             lock::outside(rustix::thread::sched_yield);
         }
     }
@@ -137,12 +138,14 @@ impl Mcm {
     #[cold]
     fn yield_or_sleep(&self, idle: u32, step: &mut dyn FnMut() -> Step, tell: &dyn Fn(Duration)) -> bool {
         if idle <= self.patience.get().yields {
+            tern_counters::YIELDS.add(1);
             lock::outside(rustix::thread::sched_yield);
             return false;
         }
         let token = self.device().prepare_sleep();
         let found = step();
         if found == Step::Idle {
+            tern_counters::SLEEPS.add(1);
             lock::outside(|| self.device().sleep(token, SLEEP));
         }
         self.device().end_sleep();

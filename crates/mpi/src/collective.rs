@@ -15,16 +15,15 @@ use tern_coll::lines::Mismatch;
 /// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
 #[inline]
 pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
-    match plan.fast(adi(), &comm.peers) {
-        Some(Ok(())) => Ok(()),
-        Some(Err(mismatch)) => Err(mismatched(comm, mismatch)),
-        None => {
-            if check::is_on() {
-                task::run(check::agree(comm.clone(), check::describe(comm, &plan)))?;
-            }
-            tern_coll::run(adi(), &comm.peers, plan.schedule(&comm.peers)).map_err(truncated)
+    let Some(done) = plan.fast(adi(), &comm.peers) else {
+        tern_counters::COLLECTIVE_MESSAGES.add(1);
+        if check::is_on() {
+            task::run(check::agree(comm.clone(), check::describe(comm, &plan)))?;
         }
-    }
+        return tern_coll::run(adi(), &comm.peers, plan.schedule(&comm.peers)).map_err(truncated);
+    };
+    tern_counters::COLLECTIVE_LINES.add(1);
+    done.map_err(|mismatch| mismatched(comm, mismatch))
 }
 
 /// The members did not make the same call.

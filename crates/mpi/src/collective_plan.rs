@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::objects::{Comm, Datatype, Operation};
 use std::rc::Rc;
 use tern_adi::Adi;
+use tern_counters as counters;
 use tern_coll::fast::{self, Fast};
 use tern_coll::{Buffer, Operator, Peers, Root, Schedule};
 
@@ -85,11 +86,13 @@ impl Plan {
 
 /// MPI_Barrier (section 6.3).
 pub(crate) fn barrier() -> Plan {
+    counters::BARRIER.add(1);
     Plan::Barrier
 }
 
 /// MPI_Bcast (section 6.4).
 pub(crate) fn bcast(base: *mut u8, count: i64, datatype: &Rc<Datatype>, root: i32, comm: &Comm) -> Result<Plan> {
+    counters::BCAST.add(1);
     let root = self::root(root, comm)?;
     let buffer = match root {
         Root::None => Buffer { base, count: 0, ty: datatype.layout.clone() },
@@ -104,6 +107,7 @@ pub(crate) fn gather(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
     root: i32, comm: &Comm,
 ) -> Result<Plan> {
+    counters::GATHER.add(1);
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     check_in_place(sendbuf, part)?;
@@ -126,6 +130,7 @@ pub(crate) fn gatherv(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
     recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
 ) -> Result<Plan> {
+    counters::GATHER.add(1);
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     check_in_place(sendbuf, part)?;
@@ -141,6 +146,7 @@ pub(crate) fn scatter(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
     root: i32, comm: &Comm,
 ) -> Result<Plan> {
+    counters::SCATTER.add(1);
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     check_in_place(recvbuf, part)?;
@@ -158,6 +164,7 @@ pub(crate) fn scatterv(
     sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
     recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
 ) -> Result<Plan> {
+    counters::SCATTER.add(1);
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     check_in_place(recvbuf, part)?;
@@ -172,6 +179,7 @@ pub(crate) fn allgather(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
     comm: &Comm,
 ) -> Result<Plan> {
+    counters::ALLGATHER.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer(recvbuf, recvcount, recvtype)?;
     if !comm.is_inter() {
@@ -186,6 +194,7 @@ pub(crate) fn allgatherv(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
     recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
+    counters::ALLGATHER.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?;
     let call = blocks(|| Blocks { gives: for_all(send.as_ref()), takes: each_v(Some(&recv)), ..Blocks::default() });
@@ -196,6 +205,7 @@ pub(crate) fn allgatherv(
 pub(crate) fn alltoall(
     sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
 ) -> Result<Plan> {
+    counters::ALLTOALL.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer(recvbuf, recvcount, recvtype)?;
     check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
@@ -208,6 +218,7 @@ pub(crate) fn alltoallv(
     sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts,
     rdispls: Counts, recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
+    counters::ALLTOALL.add(1);
     let send = match is_in_place(sendbuf) {
         true => None,
         false => Some(buffer_v(sendbuf, sendcounts, sdispls, sendtype, ranks(comm))?),
@@ -226,6 +237,7 @@ pub(crate) fn alltoallw(
     sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
     rdispls: Counts, recvtypes: Handles, comm: &Comm,
 ) -> Result<Plan> {
+    counters::ALLTOALL.add(1);
     let send = match is_in_place(sendbuf) {
         true => None,
         false => Some(buffer_w(sendbuf, sendcounts, sdispls, sendtypes, ranks(comm))?),
@@ -242,6 +254,7 @@ pub(crate) fn alltoallw(
 pub(crate) fn reduce(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, root: i32, comm: &Comm,
 ) -> Result<Plan> {
+    counters::REDUCE.add(1);
     let root = self::root(root, comm)?;
     let part = part(root, comm);
     check_in_place(sendbuf, part)?;
@@ -265,6 +278,7 @@ fn unused_operator() -> tern_coll::Operator {
 pub(crate) fn allreduce(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation,
 ) -> Result<Plan> {
+    counters::ALLREDUCE.add(1);
     let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
     Ok(Plan::Allreduce { send, recv, op: op.on(datatype)? })
 }
@@ -281,6 +295,7 @@ fn vectors(sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datat
 pub(crate) fn reduce_scatter_block(
     sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
+    counters::REDUCE_SCATTER.add(1);
     let counts = vec![recvcount; comm.size() as usize];
     scatter_blocks(sendbuf, recvbuf, &counts, datatype, op, comm)
 }
@@ -289,6 +304,7 @@ pub(crate) fn reduce_scatter_block(
 pub(crate) fn reduce_scatter(
     sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
+    counters::REDUCE_SCATTER.add(1);
     scatter_blocks(sendbuf, recvbuf, &block_counts(recvcounts, comm)?, datatype, op, comm)
 }
 
@@ -312,6 +328,7 @@ fn scatter_blocks(
 pub(crate) fn scan(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
+    counters::SCAN.add(1);
     check_intra(comm, "MPI_Scan")?;
     let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
     Ok(Plan::Scan { send, recv, op: op.on(datatype)?, exclusive: false })
@@ -321,6 +338,7 @@ pub(crate) fn scan(
 pub(crate) fn exscan(
     sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
+    counters::SCAN.add(1);
     check_intra(comm, "MPI_Exscan")?;
     let (send, recv) = match comm.rank == 0 && !is_in_place(sendbuf) {
         // Rank 0 gets nothing, so it need not give a place for it.

@@ -22,6 +22,7 @@ impl Around {
         let Some(topology) = comm.topology.borrow().clone() else {
             return err!(MPI_ERR_TOPOLOGY, "the communicator has no topology, so it has no neighbours");
         };
+        tern_counters::NEIGHBOR.add(1);
         Ok(match &*topology {
             Topology::Cartesian { dims, periods } => {
                 let both = grid_neighbours(dims, periods, comm.rank);

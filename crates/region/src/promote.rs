@@ -54,6 +54,8 @@ use ready::{AREAS, Ready, divide};
 use records::{Record, Records};
 use std::ops::Range;
 use std::rc::Rc;
+use tern_counters as counters;
+use tern_counters::events;
 use usage::Usage;
 
 /// When to promote: never; when it pays, by [`Costs`], and cannot show; or at the first use, and
@@ -166,6 +168,7 @@ impl Promoter {
             Ok(place) => Some(place),
             Err(refusal) => {
                 self.counts.refused += 1;
+                counters::PROMOTION_REFUSED.add(1);
                 self.usage.failed(start, len);
                 self.refusal = Some(refusal);
                 None
@@ -275,6 +278,7 @@ impl Promoter {
         ready.slots[slot] = Some(base);
         let offset = ready.offset_of(slot);
         for piece in private {
+            counters::PROMOTED_BYTES.add(piece.len() as u64);
             let offset = offset + (piece.start - base) as u64;
             self.records.insert(Record {
                 pages: piece,
@@ -286,6 +290,9 @@ impl Promoter {
             });
         }
         self.counts.promoted += 1;
+        counters::PROMOTED.add(1);
+        counters::PROMOTED_NOW.set(self.records.bytes());
+        events::raise(events::Kind::Promoted, [start as u64, len as u64, 0]);
         let place = Place(offset + (start - base) as u64);
         let address = std::ptr::with_exposed_provenance(start);
         if self.verify(address, len, place) {
@@ -335,6 +342,7 @@ impl Promoter {
         };
         if ready.ground.is_over() {
             self.records = Records::default();
+            counters::PROMOTED_NOW.set(0);
             self.until_refresh = usize::MAX;
             return;
         }
@@ -349,6 +357,7 @@ impl Promoter {
         let busy = self.in_use.as_ref().is_some_and(|in_use| in_use(everything));
         for gone in self.records.keep(&mapped) {
             self.counts.gone += 1;
+            counters::PROMOTED_GONE.add(1);
             if gone.uses < gone.needed {
                 self.usage.failed(gone.address, gone.len);
             } else {
@@ -360,6 +369,7 @@ impl Promoter {
             }
         }
         ready.give_back(&mapped, busy);
+        counters::PROMOTED_NOW.set(self.records.bytes());
         // One question to the kernel for each mapping: spread over four times as many uses.
         self.until_refresh = 64 + 4 * mapped.len();
     }

@@ -7,6 +7,7 @@ use crate::reach::Reach;
 use crate::segment::Occupation;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use tern_counters as counters;
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Run, Sink};
 use tern_tune::{By, Chooser, Costs, Places, Situation, Transfer};
 
@@ -49,6 +50,12 @@ struct Pending {
     source: Memory,
     /// Looks before this side does what the other one has not begun.
     looks: u32,
+}
+
+/// This process has copied a message through its view of another's memory.
+fn count_mapped(len: u64) {
+    counters::MAPPED.add(1);
+    counters::MAPPED_BYTES.add(len);
 }
 
 /// Bytes of a chunk of a message of so many bytes.
@@ -351,6 +358,8 @@ impl Shm {
             Way::Both | Way::Mapped => {
                 let to = self.direct.reach.view(&target)?;
                 if way == Way::Both {
+                    counters::SHARED.add(1);
+                    counters::SHARED_BYTES.add(len);
                     board.share(slot, word, source, source.len);
                     // One chunk is copied faster by who reads from the other's cache than by who
                     // writes to what the other has. A sender that could compute leaves all of it.
@@ -363,6 +372,7 @@ impl Shm {
                     // SAFETY: the receiver has declared its memory, and cannot take it back any
                     // more; the sender's is the program's, valid while it sends.
                     unsafe { copy_part(&target, to, source, own, 0, len) };
+                    count_mapped(len);
                     board.fill(slot, word, source.len);
                     Delivery::Done
                 }
@@ -481,6 +491,7 @@ impl Direct for Shm {
                 // SAFETY: the sender waits with its memory until it is told; the target is the
                 // program's, which it leaves to the receive.
                 unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len) };
+                count_mapped(len);
                 true
             }
             Transfer::Cma { .. } => {

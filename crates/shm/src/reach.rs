@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
+use tern_counters as counters;
 use tern_device::{Direction, Memory, Run as Piece};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
 use tern_region::{Heap, Place, Promoter, Views};
@@ -209,6 +210,7 @@ impl Reach {
     #[cold]
     fn give_up(&self, peer: u32, failed: &Failed) {
         self.kernel[peer as usize].set(Kernel::Fails);
+        counters::KERNEL_FAILED.add(1);
         // SAFETY: the segment outlives self.
         if unsafe { &*self.node }.first_to_tell() {
             tern_settings::warn!(
@@ -247,7 +249,11 @@ impl Reach {
             _ => copy(pid, &runs(own, len), &runs(theirs, len)),
         };
         match result {
-            Ok(moved) if moved == len => true,
+            Ok(moved) if moved == len => {
+                counters::KERNEL.add(1);
+                counters::KERNEL_BYTES.add(len as u64);
+                true
+            }
             Ok(moved) => {
                 self.give_up(peer, &Failed { why: cma::Why::Other, errno: 0, moved });
                 false

@@ -6,6 +6,8 @@ use super::{Side, State};
 use crate::data::copy;
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, Tuple};
+use tern_counters as counters;
+use tern_counters::events;
 use tern_mcm::{Header, Memory, Sink};
 use tern_region::copy::{Source, Target, give_back};
 
@@ -16,6 +18,13 @@ pub struct Arrival {
     pub from: Proc,
     pub size: u64,
     pub body: Body,
+}
+
+impl Arrival {
+    /// Bytes that are kept here for it, or will be.
+    fn memory(&self) -> u64 {
+        if let Body::Bytes { .. } = self.body { self.size } else { 0 }
+    }
 }
 
 #[derive(Debug)]
@@ -40,10 +49,30 @@ pub enum Incoming {
 const LONG: usize = 64 << 10;
 
 impl State {
+    /// Keeps a message until a receive matches.
+    pub(super) fn keep(&mut self, arrival: Arrival) -> u32 {
+        let Arrival { tuple, size, .. } = arrival;
+        counters::UNEXPECTED_EVER.add(1);
+        counters::UNEXPECTED.raise(1);
+        counters::UNEXPECTED_BYTES.raise(arrival.memory());
+        events::raise(events::Kind::Unexpected, [tuple.source as u64, tuple.tag as u64, size]);
+        let arrival = self.arrivals.insert(arrival);
+        self.matching.keep(tuple, arrival);
+        arrival
+    }
+
+    /// Takes a message that was kept, once it is out of matching.
+    pub(super) fn drop_arrival(&mut self, arrival: u32) -> Arrival {
+        let arrival = self.arrivals.remove(arrival);
+        counters::UNEXPECTED.lower(1);
+        counters::UNEXPECTED_BYTES.lower(arrival.memory());
+        arrival
+    }
+
     /// Gives an arrival, already out of matching, to a receive.
     pub fn consume(&mut self, arrival: u32, request: u32) {
-        let Arrival { tuple, from, size, .. } = *self.arrivals.get(arrival);
-        match self.arrivals.remove(arrival).body {
+        let Arrival { tuple, from, size, body } = self.drop_arrival(arrival);
+        match body {
             Body::Bytes { bytes, sync } => {
                 self.begin(request, &tuple, size);
                 self.absorb(request, &bytes, Source::Any);
@@ -94,6 +123,7 @@ impl State {
     fn deliver(&mut self, request: u32, tuple: &Tuple, payload: &[u8]) {
         let transfer = self.transfers.get_mut(request);
         transfer.status = transfer.data.fill(tuple.source, tuple.tag, payload, self.payload);
+        counters::received(payload.len());
         self.complete(request);
     }
 
@@ -102,6 +132,7 @@ impl State {
     pub(super) fn begin(&mut self, request: u32, tuple: &Tuple, size: u64) {
         let transfer = self.transfers.get_mut(request);
         transfer.status = transfer.data.received(tuple.source, tuple.tag, size);
+        counters::received(size as usize);
         transfer.side = Side::Receive {
             place: None,
             published: Published::NOT,
@@ -198,9 +229,7 @@ impl State {
         }
         let mut bytes = Vec::with_capacity(size as usize);
         keep(&mut bytes, payload, self.payload);
-        let body = Body::Bytes { bytes, sync };
-        let arrival = self.arrivals.insert(Arrival { tuple, from, size, body });
-        self.matching.keep(tuple, arrival);
+        let arrival = self.keep(Arrival { tuple, from, size, body: Body::Bytes { bytes, sync } });
         if !whole {
             self.incoming[from as usize] = Incoming::Arrival(arrival);
         }
@@ -223,9 +252,7 @@ impl State {
         if let Some(request) = self.match_arrival(from, &tuple) {
             return self.clear_to_send(request, from, &tuple, size, sender, &source);
         }
-        let body = Body::Waiting { sender, source };
-        let arrival = self.arrivals.insert(Arrival { tuple, from, size, body });
-        self.matching.keep(tuple, arrival);
+        self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source } });
     }
 
     fn clear(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {

@@ -37,7 +37,7 @@ impl State {
         };
         if let Some(place) = self.matching.find_message(&tuple, own) {
             let arrival = self.matching.take_unexpected(place);
-            self.arrivals.remove(arrival);
+            self.drop_arrival(arrival);
             self.cancelled(request);
         }
     }
@@ -56,7 +56,7 @@ impl State {
         let place = self.matching.find_message(&tuple, mine);
         if let Some(place) = place {
             let arrival = self.matching.take_unexpected(place);
-            self.arrivals.remove(arrival);
+            self.drop_arrival(arrival);
         }
         self.control(from, Packet::Cancelled { sender, success: place.is_some() });
     }

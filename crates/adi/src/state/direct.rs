@@ -3,6 +3,8 @@
 use super::outbox::Bulk;
 use super::{NONE, Side, State};
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
+use tern_counters as counters;
+use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing};
 
 /// The receives of one peer that the peer can see.
@@ -19,6 +21,17 @@ impl Published {
 
 fn key(context: u32, source: i32, tag: i32) -> Key {
     Key { context, source, tag }
+}
+
+/// Counts a message of `len` bytes that has looked for a published receive.
+fn count(delivery: &Delivery, len: usize) {
+    let (messages, bytes) = match delivery {
+        Delivery::Pending | Delivery::Done => (&counters::SENT_DIRECT, &counters::SENT_DIRECT_BYTES),
+        Delivery::Packets { .. } => (&counters::SENT_PACKETS, &counters::SENT_PACKETS_BYTES),
+        Delivery::Stream => return,
+    };
+    messages.add(1);
+    bytes.add(len as u64);
 }
 
 impl State {
@@ -44,7 +57,9 @@ impl State {
         let key = key(tuple.context, tuple.source, tuple.tag);
         let message = Outgoing { source: &memory, sender: request, waits };
         // What is published matches, so that standard and synchronous sends are alike.
-        match self.direct().deliver(to, &key, last, &message) {
+        let delivery = self.direct().deliver(to, &key, last, &message);
+        count(&delivery, data.len());
+        match delivery {
             Delivery::Pending => return Ok(Sent::Pending(crate::Request(request))),
             Delivery::Packets { receiver, room } => {
                 let end = data.len().min(room as usize);
@@ -83,8 +98,11 @@ impl State {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
         let Some(slot) = self.direct().publish(from, &key, &memory, request, seen) else {
+            counters::PUBLISHED_REFUSED.add(1);
             return Published::NOT;
         };
+        counters::PUBLISHED.add(1);
+        counters::PUBLISHED_NOW.raise(1);
         self.taken[from as usize].published += 1;
         let status = &mut self.transfers.get_mut(request).status;
         (status.source, status.tag) = (pattern.source, pattern.tag);
@@ -108,12 +126,14 @@ impl State {
         if !self.direct().retract(peer, slot) {
             return false;
         }
+        counters::PUBLISHED_WITHDRAWN.add(1);
         self.end_publication(request, peer);
         true
     }
 
     /// The receive is no longer published.
     fn end_publication(&mut self, request: u32, peer: Proc) {
+        counters::PUBLISHED_NOW.lower(1);
         self.taken[peer as usize].published -= 1;
         if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
             *published = Published::NOT;
@@ -139,11 +159,13 @@ impl State {
         }
         self.end_publication(request, published.peer);
         let Status { source, tag, .. } = self.transfers.get(request).status;
+        events::raise(events::Kind::Filled, [source as u64, tag as u64, size]);
         self.begin(request, &Tuple { context: 0, source, tag }, size);
     }
 
     /// A published receive holds its message of `size` bytes.
     pub(super) fn filled(&mut self, request: u32, size: u64) {
+        counters::PUBLISHED_FILLED.add(1);
         self.claimed(request, size);
         self.complete(request);
     }
@@ -155,6 +177,7 @@ impl State {
         {
             // The first packet for a receive that was claimed to be filled so.
             self.direct().forget(peer, slot);
+            counters::PUBLISHED_PACKETS.add(1);
             self.claimed(request, size);
             let room = self.transfers.get(request).data.len();
             if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {

@@ -4,6 +4,7 @@ use super::State;
 use crate::Proc;
 use crate::packet::Packet;
 use std::collections::VecDeque;
+use tern_counters as counters;
 use tern_mcm::{Header, Memory, Payload};
 
 /// What could not be sent at once.
@@ -32,6 +33,8 @@ pub struct Outbox {
     pub bulk: VecDeque<Bulk>,
     /// In `State::busy`.
     pub listed: bool,
+    /// What came last found no room.
+    full: bool,
 }
 
 /// Bytes of a message of `size` bytes that go into one packet: the receiver copies one out while
@@ -93,8 +96,9 @@ impl State {
         while let Some(outgoing) = self.outboxes[to as usize].queue.pop_front() {
             if let Some(rest) = self.push(to, outgoing) {
                 self.outboxes[to as usize].queue.push_front(rest);
-                return;
+                return self.found_full(to);
             }
+            self.outboxes[to as usize].full = false;
             self.moved = true;
         }
         // Long messages take turns.
@@ -104,10 +108,18 @@ impl State {
                 Ok(Some(rest)) => self.outboxes[to as usize].bulk.push_back(rest),
                 Err(full) => {
                     self.outboxes[to as usize].bulk.push_front(full);
-                    return;
+                    return self.found_full(to);
                 }
             }
+            self.outboxes[to as usize].full = false;
             self.moved = true;
+        }
+    }
+
+    /// There is no room for what is to go to `to`.
+    fn found_full(&mut self, to: Proc) {
+        if !std::mem::replace(&mut self.outboxes[to as usize].full, true) {
+            counters::RING_FULL.add(1);
         }
     }
 
@@ -161,6 +173,8 @@ impl State {
     }
 
     pub(super) fn bulk(&mut self, to: Proc, bulk: Bulk) {
+        counters::STREAMED.add(1);
+        counters::STREAMED_BYTES.add((bulk.end - bulk.sent) as u64);
         self.outboxes[to as usize].bulk.push_back(bulk);
         self.list(to);
     }

@@ -5,6 +5,7 @@ use super::outbox::{Outgoing, chunk};
 use super::{Side, State, Transfer};
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
+use tern_counters as counters;
 use tern_mcm::Memory;
 
 impl State {
@@ -22,12 +23,18 @@ impl State {
             }
         }
         self.streams[to as usize].put(&tuple);
+        if size <= self.eager_limit {
+            counters::SENT_EAGER.add(1);
+            counters::SENT_EAGER_BYTES.add(size as u64);
+        }
         if mode == SendMode::Standard && size <= self.eager_limit {
             return self.send_eager(to, tuple, data);
         }
         let request = self.new_send(to, tuple, data);
         let sender = Synchronous { request, mark: self.mark };
         if size > self.eager_limit {
+            counters::SENT_RENDEZVOUS.add(1);
+            counters::SENT_RENDEZVOUS_BYTES.add(size as u64);
             self.mark_send(request, false, true);
             let header = Packet::Rts { tuple, size: size as u64, sender }.encode();
             self.queue(to, Outgoing::Request(header, memory));
@@ -65,6 +72,7 @@ impl State {
         let gone = self.mcm.send_short(to, &header, bytes);
         if gone {
             self.streams[to as usize].put(tuple);
+            counters::SHORT.count(len);
         }
         gone
     }
@@ -98,6 +106,8 @@ impl State {
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
+        counters::SENT_SELF.add(1);
+        counters::SENT_SELF_BYTES.add(data.len() as u64);
         if let Some(receive) = self.matching.arrive(&tuple) {
             self.finish_own(receive, tuple, &data);
             self.note_mark(receive, self.mark);
@@ -108,16 +118,12 @@ impl State {
         if mode == SendMode::Standard && data.len() <= self.eager_limit {
             let mut bytes = vec![0; data.len()];
             data.gather(0, &mut bytes);
-            let body = Body::Bytes { bytes, sync: None };
-            let arrival = self.arrivals.insert(Arrival { tuple, from: me, size, body });
-            self.matching.keep(tuple, arrival);
+            self.keep(Arrival { tuple, from: me, size, body: Body::Bytes { bytes, sync: None } });
             return Sent::Done;
         }
         let request = self.new_send(me, tuple, data);
         self.mark_send(request, true, false);
-        let body = Body::Own { request, mark: self.mark };
-        let arrival = self.arrivals.insert(Arrival { tuple, from: me, size, body });
-        self.matching.keep(tuple, arrival);
+        self.keep(Arrival { tuple, from: me, size, body: Body::Own { request, mark: self.mark } });
         Sent::Pending(crate::Request(request))
     }
 

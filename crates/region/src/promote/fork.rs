@@ -117,6 +117,7 @@ impl Ground {
 
     fn privatise(&self, promoted: &[Vma]) {
         let alone = process::has_one_thread();
+        tern_counters::DEMOTED.add(promoted.len() as u64);
         for vma in promoted {
             // SAFETY: a promoted mapping, as the kernel says; one thread for the one, any number
             // for the other; `quiesce` has kept peers away.

@@ -1,0 +1,5 @@
+//! Prints `docs/counters.md`.
+
+fn main() {
+    print!("{}", tern_counters::markdown());
+}

@@ -1,0 +1,203 @@
+//! Every counter, declared once: where it is counted, name, class, unit, for whom, meaning.
+//!
+//! To add one, add an entry here, add to it where the thing happens, and run
+//! `cargo run -q -p tern-counters --example counters-md > docs/counters.md`.
+
+use crate::{Audience, Category, Class, Counter, Entry, Lengths, Level};
+
+/// The parts of Tern, in the order of the documentation.
+pub static CATEGORIES: &[Category] = &[
+    Category { name: "general", meaning: "What concerns all of Tern." },
+    Category { name: "sending", meaning: "Messages sent, by the path that each takes. Those of collectives are among them." },
+    Category { name: "receiving", meaning: "Messages received, and those that came before their receive." },
+    Category { name: "publishing", meaning: "Receives that their sender can see and fill." },
+    Category { name: "moving", meaning: "By which mechanism the bytes of long messages move." },
+    Category { name: "promotion", meaning: "Private memory that becomes shared memory in place." },
+    Category { name: "waiting", meaning: "How processes wait." },
+    Category { name: "collectives", meaning: "Collective operations, by kind; in all their forms. A persistent one counts when it is made." },
+];
+
+/// Messages that went at once in a cell of a ring.
+pub static SHORT: Lengths = Lengths::new();
+/// Messages received, the short ones.
+static RECEIVED_SHORT: Lengths = Lengths::new();
+/// Messages received, the longer ones, and their bytes.
+static RECEIVED_LONG: Counter = Counter::new();
+static RECEIVED_LONG_BYTES: Counter = Counter::new();
+/// Messages that wait here for their receive.
+pub static UNEXPECTED: Level = Level::new();
+/// Memory that they take, in bytes.
+pub static UNEXPECTED_BYTES: Level = Level::new();
+/// Receives that are published.
+pub static PUBLISHED_NOW: Level = Level::new();
+/// Promoted memory, in bytes.
+pub static PROMOTED_NOW: Level = Level::new();
+
+/// A receive has got a message of `len` bytes.
+#[inline(always)]
+pub fn received(len: usize) {
+    if len < Lengths::END {
+        RECEIVED_SHORT.count(len);
+    } else {
+        RECEIVED_LONG.add(1);
+        RECEIVED_LONG_BYTES.add(len as u64);
+    }
+}
+
+/// Declares counters and the list of all of them: `in "category"`, then for each
+/// `NAME = "name": class, unit, audience;` with the meaning as doc comment. With `from EXPRESSION` the
+/// value is that of the expression, and no counter of that name is made.
+macro_rules! counters {
+    ($(in $category:literal { $(
+        $(#[doc = $meaning:literal])+ $name:ident = $text:literal: $class:ident, $unit:literal, $audience:ident $(, from $read:expr)?;
+    )+ })+) => {
+        $($( counters!(@declare $name $([$meaning])+ $($read)?); )+)+
+
+        /// Every counter, in the order of the documentation.
+        pub static ALL: &[Entry] = &[$($( Entry {
+            name: $text,
+            category: $category,
+            class: Class::$class,
+            unit: $unit,
+            audience: Audience::$audience,
+            meaning: [$($meaning),+].as_slice(),
+            read: counters!(@read $name $($read)?),
+        } ),+),+];
+    };
+    (@declare $name:ident $([$meaning:literal])+) => {
+        $(#[doc = $meaning])+
+        pub static $name: Counter = Counter::new();
+    };
+    (@declare $name:ident $([$meaning:literal])+ $read:expr) => {};
+    (@read $name:ident) => { || $name.get() };
+    (@read $name:ident $read:expr) => { || $read };
+}
+
+counters! {
+    in "sending" {
+        /// Messages that went at once, without a request, in one cell of the receiver's ring.
+        SENT_SHORT = "sent_short": Counter, "messages", User, from SHORT.messages();
+        /// Their bytes.
+        SENT_SHORT_BYTES = "sent_short_bytes": Aggregate, "bytes", User, from SHORT.bytes();
+        /// Messages that went without asking, in one or several packets.
+        SENT_EAGER = "sent_eager": Counter, "messages", User;
+        /// Their bytes.
+        SENT_EAGER_BYTES = "sent_eager_bytes": Aggregate, "bytes", User;
+        /// Messages that found their receive published and were copied straight into it.
+        SENT_DIRECT = "sent_direct": Counter, "messages", User;
+        /// Their bytes.
+        SENT_DIRECT_BYTES = "sent_direct_bytes": Aggregate, "bytes", User;
+        /// Messages that found their receive published and went in packets, without a handshake.
+        SENT_PACKETS = "sent_packets": Counter, "messages", User;
+        /// Their bytes.
+        SENT_PACKETS_BYTES = "sent_packets_bytes": Aggregate, "bytes", User;
+        /// Messages for which a request to send went first.
+        SENT_RENDEZVOUS = "sent_rendezvous": Counter, "messages", User;
+        /// Their bytes.
+        SENT_RENDEZVOUS_BYTES = "sent_rendezvous_bytes": Aggregate, "bytes", User;
+        /// Messages of the process to itself.
+        SENT_SELF = "sent_self": Counter, "messages", User;
+        /// Their bytes.
+        SENT_SELF_BYTES = "sent_self_bytes": Aggregate, "bytes", User;
+        /// Times that a packet found no room in its ring, and what was to be sent had to wait.
+        RING_FULL = "ring_full": Counter, "times", Tuner;
+    }
+    in "receiving" {
+        /// Messages received, by whatever path.
+        RECEIVED = "received": Counter, "messages", User, from RECEIVED_SHORT.messages() + RECEIVED_LONG.get();
+        /// Their bytes.
+        RECEIVED_BYTES = "received_bytes": Aggregate, "bytes", User, from RECEIVED_SHORT.bytes() + RECEIVED_LONG_BYTES.get();
+        /// Messages that came before their receive.
+        UNEXPECTED_EVER = "unexpected": Counter, "messages", User;
+        /// Messages that wait for their receive now.
+        UNEXPECTED_QUEUE = "unexpected_queue": Level, "messages", User, from UNEXPECTED.get();
+        /// The most messages that ever waited for their receive.
+        UNEXPECTED_QUEUE_PEAK = "unexpected_queue_peak": Peak, "messages", User, from UNEXPECTED.peak();
+        /// Memory that holds messages without a receive now.
+        UNEXPECTED_MEMORY = "unexpected_memory": Level, "bytes", User, from UNEXPECTED_BYTES.get();
+        /// The most memory that ever held messages without a receive.
+        UNEXPECTED_MEMORY_PEAK = "unexpected_memory_peak": Peak, "bytes", User, from UNEXPECTED_BYTES.peak();
+    }
+    in "publishing" {
+        /// Receives that were published: their sender could see them.
+        PUBLISHED = "published": Counter, "receives", Tuner;
+        /// Receives that are published now.
+        PUBLISHED_QUEUE = "published_queue": Level, "receives", Tuner, from PUBLISHED_NOW.get();
+        /// Published receives that their sender filled, without a message on the stream.
+        PUBLISHED_FILLED = "published_filled": Counter, "receives", Tuner;
+        /// Published receives that their sender claimed and sent packets for.
+        PUBLISHED_PACKETS = "published_packets": Counter, "receives", Tuner;
+        /// Published receives that were taken back, for a message on the stream or to be cancelled.
+        PUBLISHED_WITHDRAWN = "published_withdrawn": Counter, "receives", Tuner;
+        /// Receives that found no room on their sender's board.
+        PUBLISHED_REFUSED = "published_refused": Counter, "receives", Tuner;
+    }
+    in "moving" {
+        /// Messages that this process copied alone between memory that both processes had mapped.
+        MAPPED = "mapped": Counter, "messages", Tuner;
+        /// Their bytes.
+        MAPPED_BYTES = "mapped_bytes": Aggregate, "bytes", Tuner;
+        /// Messages that this process sent by leaving the copy, or a part of it, to the receiver.
+        SHARED = "shared": Counter, "messages", Tuner;
+        /// Their bytes.
+        SHARED_BYTES = "shared_bytes": Aggregate, "bytes", Tuner;
+        /// Messages that this process had copied by the kernel.
+        KERNEL = "kernel": Counter, "messages", Tuner;
+        /// Their bytes.
+        KERNEL_BYTES = "kernel_bytes": Aggregate, "bytes", Tuner;
+        /// Times that the kernel failed to copy, after which it is not asked again for that peer.
+        KERNEL_FAILED = "kernel_failed": Counter, "times", Tuner;
+        /// Messages that this process streamed in packets through a ring, after their receive was known.
+        STREAMED = "streamed": Counter, "messages", Tuner;
+        /// Their bytes.
+        STREAMED_BYTES = "streamed_bytes": Aggregate, "bytes", Tuner;
+    }
+    in "promotion" {
+        /// Buffers that were promoted.
+        PROMOTED = "promoted": Counter, "buffers", Tuner;
+        /// Their bytes, in whole pages.
+        PROMOTED_BYTES = "promoted_bytes": Aggregate, "bytes", Tuner;
+        /// Promoted memory as far as known now, in whole pages.
+        PROMOTED_MEMORY = "promoted_memory": Level, "bytes", Tuner, from PROMOTED_NOW.get();
+        /// Times that promotion was due and a condition for it did not hold.
+        PROMOTION_REFUSED = "promotion_refused": Counter, "times", Tuner;
+        /// Pieces of promoted memory that were made private again, before a fork or at the end.
+        DEMOTED = "demoted": Counter, "pieces", Tuner;
+        /// Pieces of promoted memory that the program has freed or moved.
+        PROMOTED_GONE = "promoted_gone": Counter, "pieces", Developer;
+    }
+    in "waiting" {
+        /// Times that the process passed its core on while it waited.
+        YIELDS = "yields": Counter, "times", Tuner;
+        /// Times that the process slept while it waited.
+        SLEEPS = "sleeps": Counter, "times", Tuner;
+    }
+    in "collectives" {
+        /// Blocking collectives that went over shared control lines.
+        COLLECTIVE_LINES = "collective_lines": Counter, "calls", Tuner;
+        /// Blocking collectives that went as messages.
+        COLLECTIVE_MESSAGES = "collective_messages": Counter, "calls", Tuner;
+        /// Barriers.
+        BARRIER = "barrier": Counter, "calls", User;
+        /// Broadcasts.
+        BCAST = "bcast": Counter, "calls", User;
+        /// Gathers, also with counts.
+        GATHER = "gather": Counter, "calls", User;
+        /// Scatters, also with counts.
+        SCATTER = "scatter": Counter, "calls", User;
+        /// Gathers to all, also with counts.
+        ALLGATHER = "allgather": Counter, "calls", User;
+        /// Exchanges between all, also with counts and types.
+        ALLTOALL = "alltoall": Counter, "calls", User;
+        /// Reductions to a root.
+        REDUCE = "reduce": Counter, "calls", User;
+        /// Reductions to all.
+        ALLREDUCE = "allreduce": Counter, "calls", User;
+        /// Reductions of which each process gets a part.
+        REDUCE_SCATTER = "reduce_scatter": Counter, "calls", User;
+        /// Prefix reductions, inclusive and exclusive.
+        SCAN = "scan": Counter, "calls", User;
+        /// Collectives between the neighbours of a topology.
+        NEIGHBOR = "neighbor": Counter, "calls", User;
+    }
+}
