@@ -6,7 +6,7 @@
 use crate::face::{self, Ptr};
 use std::ffi::{CStr, c_char, c_int};
 use std::rc::Rc;
-use tern_mpi::args::{Counts, Handles, Out, OutArray, OutCount, StatusOut, TextOut};
+use tern_mpi::args::{Counts, Handles, Out, OutArray, OutCount, Place, StatusOut, TextOut};
 use tern_mpi::constants::*;
 use tern_mpi::error::{Error, Result};
 use tern_mpi::objects::{Comm, Datatype, Errhandler, Group, Info, Operation, Session, objects};
@@ -366,6 +366,24 @@ pub unsafe fn string<'a>(name: &str, string: Ptr) -> Result<&'a str> {
     // SAFETY: passed on to the caller.
     let string = unsafe { CStr::from_ptr(string.cast::<c_char>()) };
     string.to_str().or_else(|_| refuse(MPI_ERR_ARG, format!("argument {name} is {string:?}, which is not UTF-8")))
+}
+
+/// A string of the tool interface.
+///
+/// # Safety
+/// As for [`string`].
+pub unsafe fn optional_string<'a>(pointer: Ptr) -> Option<&'a str> {
+    // SAFETY: passed on to the caller.
+    unsafe { string("", pointer) }.ok()
+}
+
+/// Where a result of the tool interface goes.
+///
+/// # Safety
+/// `pointer` is null or valid for as many `T` as the function uses.
+pub unsafe fn place<T: Copy>(pointer: Ptr) -> Place<T> {
+    // SAFETY: passed on to the caller.
+    unsafe { Place::new(pointer.cast()) }
 }
 
 /// # Safety

@@ -79,7 +79,7 @@ counters! {
         SENT_SHORT = "sent_short": Counter, "messages", User, from SHORT.messages();
         /// Their bytes.
         SENT_SHORT_BYTES = "sent_short_bytes": Aggregate, "bytes", User, from SHORT.bytes();
-        /// Messages that went without asking, in one or several packets.
+        /// Longer messages, or such that had to wait, that went without asking, in one or several packets.
         SENT_EAGER = "sent_eager": Counter, "messages", User;
         /// Their bytes.
         SENT_EAGER_BYTES = "sent_eager_bytes": Aggregate, "bytes", User;

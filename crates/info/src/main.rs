@@ -1,6 +1,7 @@
 //! tern-info: version, what this machine offers each mechanism of Tern and why not, and every
-//! setting with its value.
+//! setting with its value, and every counter.
 
+mod counters;
 mod library;
 mod machine;
 mod mechanisms;
@@ -19,6 +20,7 @@ Parts, all if none is given:
   machine      cores, caches, memory, limits
   mechanisms   what each way to move data or to wait needs, and whether it is there
   settings     every TERN_* setting: value, where it was set, meaning, default
+  counters     what Tern counts, and the events that tools can be told of
 
   --version    the version alone
   --help       this
@@ -28,11 +30,12 @@ Parts, all if none is given:
 type Part = (&'static str, fn() -> String);
 
 /// The parts of the report, in order.
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("version", library::report),
     ("machine", machine::report),
     ("mechanisms", mechanisms::report),
     ("settings", settings::report),
+    ("counters", counters::report),
 ];
 
 fn main() {

@@ -70,6 +70,18 @@ fn every_setting_has_value_source_default_and_meaning() {
 }
 
 #[test]
+fn every_counter_and_event_has_its_line() {
+    let text = text(&info(&["counters"], &[]));
+    for entry in tern_counters::ALL {
+        let line = format!("\n{} ({}, {})\n", entry.name, entry.class.name(), entry.unit);
+        assert!(text.contains(&line), "no {line:?} in\n{text}");
+    }
+    for kind in tern_counters::events::Kind::ALL {
+        assert!(text.contains(&format!("\n{} (", kind.name())), "{}", kind.name());
+    }
+}
+
+#[test]
 fn wrong_settings_are_told() {
     let output = info(&["settings"], &[("TERN_SPIN", "lots")]);
     let error = String::from_utf8(output.stderr.clone()).unwrap();

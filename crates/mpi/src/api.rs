@@ -122,3 +122,16 @@ pub use crate::status::{
     status_get_error, status_get_source, status_get_tag, status_set_cancelled, status_set_error,
     status_set_source, status_set_tag,
 };
+pub use crate::tool::{
+    t_category_changed, t_category_get_categories, t_category_get_cvars, t_category_get_events,
+    t_category_get_index, t_category_get_info, t_category_get_num, t_category_get_num_events,
+    t_category_get_pvars, t_cvar_get_index, t_cvar_get_info, t_cvar_get_num, t_cvar_handle_alloc,
+    t_cvar_handle_free, t_cvar_read, t_cvar_write, t_enum_get_info, t_enum_get_item,
+    t_event_callback_get_info, t_event_callback_set_info, t_event_copy, t_event_get_index, t_event_get_info,
+    t_event_get_num, t_event_get_source, t_event_get_timestamp, t_event_handle_alloc, t_event_handle_free,
+    t_event_handle_get_info, t_event_handle_set_info, t_event_read, t_event_register_callback,
+    t_event_set_dropped_handler, t_finalize, t_init_thread, t_pvar_get_index, t_pvar_get_info,
+    t_pvar_get_num, t_pvar_handle_alloc, t_pvar_handle_free, t_pvar_read, t_pvar_readreset, t_pvar_reset,
+    t_pvar_session_create, t_pvar_session_free, t_pvar_start, t_pvar_stop, t_pvar_write, t_source_get_info,
+    t_source_get_num, t_source_get_timestamp,
+};

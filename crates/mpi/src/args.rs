@@ -48,6 +48,36 @@ impl<T: Copy> Out<T> {
     }
 }
 
+/// A result parameter of the tool interface, or an array of results: null where the caller does not
+/// want it (MPI 5.0 section 15.3).
+#[derive(Clone, Copy, Debug)]
+pub struct Place<T>(*mut T);
+
+impl<T: Copy> Place<T> {
+    /// # Safety
+    /// `ptr` is null, or valid for reads and writes of as many `T` as the function uses.
+    pub unsafe fn new(ptr: *mut T) -> Place<T> {
+        Place(ptr)
+    }
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+    pub fn set(&self, value: T) {
+        self.set_at(0, value);
+    }
+    pub fn set_at(&self, index: usize, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: valid by the contract of `new`.
+            unsafe { self.0.add(index).write_unaligned(value) }
+        }
+    }
+    /// What is there before the call.
+    pub fn get(&self) -> Option<T> {
+        // SAFETY: valid by the contract of `new`; read only where the caller initialises it.
+        (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
+    }
+}
+
 /// A result array of the caller's.
 #[derive(Clone, Copy, Debug)]
 pub struct OutArray<T>(*mut T);

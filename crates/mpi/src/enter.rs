@@ -1,7 +1,7 @@
-//! Entering the library: is MPI up, and the library's lock.
+//! Entering the library: is MPI up, the library's lock, and what a call has to do besides in rare modes.
 
 use crate::observe::Noted;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use tern_mcm::lock;
 
 /// Whether MPI may be called, and whether calls need the lock.
@@ -16,14 +16,40 @@ pub enum Mode {
     Multiple,
     /// Up, at any level, and every call is noted ([`crate::observe`]).
     Observed,
+    /// As `Single`, and events wait to be handed on: so the next call takes the longer way, and no other
+    /// call looks for events.
+    Events,
 }
 
 static MODE: AtomicU8 = AtomicU8::new(Mode::Down as u8);
 
+/// Events wait to be handed on.
+static EVENTS: AtomicBool = AtomicBool::new(false);
+
 /// Tells what calls may do from now on. For initialisation and finalisation.
 pub fn set_mode(mode: Mode) {
+    let mode = match mode {
+        Mode::Single if EVENTS.load(Ordering::Relaxed) => Mode::Events,
+        _ => mode,
+    };
     // Relaxed: threads that call MPI at once synchronise by the lock, others by themselves.
     MODE.store(mode as u8, Ordering::Relaxed);
+}
+
+/// Something has happened that a tool waits for; said from inside the library.
+pub fn note_events() {
+    EVENTS.store(true, Ordering::Relaxed);
+    if is_single() {
+        set_mode(Mode::Single);
+    }
+}
+
+/// All events that have happened are being handed on.
+pub fn forget_events() {
+    EVENTS.store(false, Ordering::Relaxed);
+    if MODE.load(Ordering::Relaxed) == Mode::Events as u8 {
+        set_mode(Mode::Single);
+    }
 }
 
 /// Held while a call is inside the library.
@@ -39,19 +65,24 @@ pub enum Guard {
 pub fn enter(function: &'static str) -> Option<Guard> {
     match MODE.load(Ordering::Relaxed) {
         mode if mode == Mode::Single as u8 => Some(Guard::Free),
-        mode if mode == Mode::Multiple as u8 => Some(locked()),
-        mode => observed(mode, function),
+        mode if mode == Mode::Down as u8 => None,
+        mode => Some(enter_slowly(mode, function)),
     }
 }
 
-/// The rarest modes: MPI is down, or calls are noted.
+/// In the other modes.
 #[cold]
-fn observed(mode: u8, function: &'static str) -> Option<Guard> {
-    if mode != Mode::Observed as u8 {
-        return None;
-    }
+fn enter_slowly(mode: u8, function: &'static str) -> Guard {
     let lock = lock::enabled().then(lock::enter_locked);
-    Some(Guard::Observed(Noted::new(function), lock))
+    if EVENTS.load(Ordering::Relaxed) {
+        // Nothing of the core is borrowed here.
+        crate::tool::hand_on();
+    }
+    match lock {
+        lock if mode == Mode::Observed as u8 => Guard::Observed(Noted::new(function), lock),
+        Some(lock) => Guard::Locked(lock),
+        None => Guard::Free,
+    }
 }
 
 /// True when a call may begin without anything held: MPI is up, below MPI_THREAD_MULTIPLE.
@@ -63,7 +94,8 @@ pub fn is_single() -> bool {
 /// Begins a call that may come at any time, from any thread.
 #[inline]
 pub fn enter_any_time() -> Guard {
-    if is_single() { Guard::Free } else { locked() }
+    let mode = MODE.load(Ordering::Relaxed);
+    if mode == Mode::Single as u8 || mode == Mode::Events as u8 { Guard::Free } else { locked() }
 }
 
 #[cold]

@@ -22,6 +22,13 @@ pub enum Kind {
     Session,
     /// A request of the point-to-point engine, by the engine's own name for it.
     Transfer,
+    /// Of the tool interface: an enumeration, a variable's handle, a session, an event.
+    ToolEnum,
+    ToolCvar,
+    ToolPvar,
+    ToolSession,
+    ToolRegistration,
+    ToolEvent,
 }
 
 /// Objects of one kind by handle. `T` is an `Rc` or a small value.
@@ -130,6 +137,27 @@ impl<T> Table<T> {
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter_map(|slot| slot.value.as_ref())
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
+    }
+
+    /// The handles of all objects.
+    pub fn handles(&self) -> impl Iterator<Item = usize> {
+        let full = (0..).zip(&self.slots).filter(|(_, slot)| slot.value.is_some());
+        full.map(|(index, slot)| encode(self.kind, index, slot.generation))
+    }
+
+    /// Takes out the objects that `is` accepts.
+    pub fn remove_if(&mut self, is: impl Fn(&T) -> bool) {
+        let found: Vec<usize> = self.handles().filter(|&handle| self.get(handle).is_some_and(&is)).collect();
+        found.into_iter().for_each(|handle| _ = self.remove(handle));
+    }
+
+    /// Takes out all objects. Their handles stay stale.
+    pub fn clear(&mut self) {
+        self.remove_if(|_| true);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Group, Info, objects};
 use crate::runtime::{Runtime, adi, install, installed, runtime};
+use crate::stats;
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::Adi;
@@ -141,6 +142,7 @@ pub fn finalize() -> Result<()> {
     crate::buffered::flush_all();
     crate::check::meet(&world)?;
     quiesce(&world);
+    crate::tool::hand_on();
     crate::check::leaks::report();
     comm::uninstall();
     state.world.set(World::After);
@@ -149,10 +151,12 @@ pub fn finalize() -> Result<()> {
 }
 
 /// All processes have come, and all that this one has sent is with them.
-fn quiesce(world: &Comm) {
-    let peers = &world.peers;
-    if tern_coll::fast::barrier(adi(), peers).is_none() {
-        let _ = tern_coll::run(adi(), peers, tern_coll::barrier(peers));
+fn quiesce(world: &Rc<Comm>) {
+    let counted = stats::wanted();
+    if stats::meet(world, counted.is_some())
+        && let Some(counted) = counted
+    {
+        stats::print(world, counted);
     }
     adi().wait_until(&mut || adi().is_flushed());
 }

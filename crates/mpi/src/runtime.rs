@@ -5,6 +5,7 @@ use crate::constants::MPI_ERR_SPAWN;
 use crate::error::{Error, Result};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tern_adi::{Adi, Proc};
 use tern_pmi::Control;
 
@@ -75,12 +76,21 @@ impl Runtime {
     }
 }
 
+/// Readable without the library's lock.
+static INSTALLED: AtomicBool = AtomicBool::new(false);
+
+/// True once MPI was initialised, by any means.
+pub fn is_installed() -> bool {
+    INSTALLED.load(Ordering::Relaxed)
+}
+
 static RUNTIME: Guarded<Cell<Option<&'static Runtime>>> = Guarded::new(Cell::new(None));
 
 /// Brings `runtime` up. The caller holds the library's lock.
 pub fn install(runtime: Runtime) -> &'static Runtime {
     let runtime: &'static Runtime = Box::leak(Box::new(runtime));
     RUNTIME.get().set(Some(runtime));
+    INSTALLED.store(true, Ordering::Relaxed);
     runtime
 }
 

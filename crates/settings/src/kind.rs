@@ -20,6 +20,12 @@ pub trait Kind: Sized + 'static {
 
     /// What may be written, for the documentation.
     fn allowed(range: (u64, u64)) -> String;
+
+    /// The words that the values `0, 1, …` are written as; none for types that are more than a few
+    /// words.
+    fn words() -> &'static [&'static str] {
+        &[]
+    }
 }
 
 impl Kind for u64 {
@@ -67,6 +73,10 @@ impl Kind for bool {
 
     fn allowed(_: (u64, u64)) -> String {
         "on, off".into()
+    }
+
+    fn words() -> &'static [&'static str] {
+        &["off", "on"]
     }
 }
 
@@ -146,7 +156,7 @@ macro_rules! choice {
             const TYPE: &'static str = "choice";
 
             fn parse(text: &str, _: (u64, u64)) -> Result<u64, String> {
-                let words = [$($word),+];
+                let words = Self::words();
                 words
                     .iter()
                     .position(|word| word.eq_ignore_ascii_case(text))
@@ -159,7 +169,11 @@ macro_rules! choice {
             }
 
             fn allowed(_: (u64, u64)) -> String {
-                [$($word),+].join(", ")
+                Self::words().join(", ")
+            }
+
+            fn words() -> &'static [&'static str] {
+                &[$($word),+]
             }
         }
     };

@@ -11,8 +11,7 @@ pub mod log;
 mod render;
 mod table;
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 pub use kind::Kind;
 pub use load::{check, distance, load, problems};
@@ -29,6 +28,21 @@ pub enum Source {
     Default,
     /// The environment variable with the setting's name.
     Environment,
+    /// The program, or a tool: [`Entry::set`].
+    Program,
+}
+
+/// Who may change a setting while the program runs, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Nobody: it is the launcher's, which has read it.
+    Launcher,
+    /// Each process for itself, until MPI is initialised.
+    Process,
+    /// All processes of the job alike, until MPI is initialised.
+    Job,
+    /// Each process for itself, at any time.
+    Always,
 }
 
 impl std::fmt::Display for Source {
@@ -36,6 +50,7 @@ impl std::fmt::Display for Source {
         f.write_str(match self {
             Source::Default => "default",
             Source::Environment => "environment",
+            Source::Program => "program",
         })
     }
 }
@@ -46,9 +61,12 @@ pub struct Setting<T> {
     default: &'static str,
     meaning: &'static [&'static str],
     range: (u64, u64),
+    category: &'static str,
+    scope: Scope,
     word: AtomicU64,
     source: AtomicU8,
-    text: OnceLock<String>,
+    /// What was written, if anything. Never freed, since values are handed out.
+    text: AtomicPtr<String>,
     kind: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -58,6 +76,7 @@ impl<T: Kind> Setting<T> {
         default: &'static str,
         meaning: &'static [&'static str],
         range: (u64, u64),
+        (category, scope): (&'static str, Scope),
     ) -> Self {
         Setting {
             name,
@@ -66,7 +85,9 @@ impl<T: Kind> Setting<T> {
             range,
             word: AtomicU64::new(UNREAD),
             source: AtomicU8::new(0),
-            text: OnceLock::new(),
+            category,
+            scope,
+            text: AtomicPtr::new(std::ptr::null_mut()),
             kind: std::marker::PhantomData,
         }
     }
@@ -74,12 +95,29 @@ impl<T: Kind> Setting<T> {
     /// The value. The first call of all reads the environment; later ones are one load.
     #[inline]
     pub fn get(&'static self) -> T {
-        // Acquire: pairs with the release in `accept`, so that the text is there too.
+        // Acquire: pairs with the releases in `keep` and `accept`, so that the text is there too.
         let word = self.word.load(Ordering::Acquire);
         if word == UNREAD {
             return self.read();
         }
-        T::decode(word, self.text.get().map_or(self.default, String::as_str))
+        T::decode(word, self.text())
+    }
+
+    /// What was written, or the default.
+    #[inline]
+    fn text(&self) -> &'static str {
+        // Acquire: pairs with the release in `keep`.
+        // SAFETY: null, or a string that was leaked.
+        unsafe { self.text.load(Ordering::Acquire).as_ref() }.map_or(self.default, String::as_str)
+    }
+
+    /// Takes a value that was parsed to `word`.
+    fn keep(&self, text: &str, word: u64, source: Source) {
+        // Release: pairs with the acquire in `text`.
+        self.text.store(Box::leak(Box::new(text.to_owned())), Ordering::Release);
+        self.source.store(source as u8, Ordering::Relaxed);
+        // Release: pairs with the acquire in `get`, so that the text is there too.
+        self.word.store(word, Ordering::Release);
     }
 
     #[cold]
@@ -107,6 +145,16 @@ pub trait Entry {
     fn source(&'static self) -> Source;
     /// Whether `text` is a value of this setting; the error says what is wrong with it.
     fn check(&self, text: &str) -> Result<(), String>;
+    /// Name of the part of Tern that it is about.
+    fn category(&self) -> &'static str;
+    /// Who may change it.
+    fn scope(&self) -> Scope;
+    /// See [`Kind::words`].
+    fn words(&self) -> &'static [&'static str];
+    /// The number of the value in use, among [`Entry::words`] if there are any.
+    fn word(&'static self) -> u64;
+    /// Gives it another value, whatever the scope says; the error says why not.
+    fn set(&'static self, text: &str) -> Result<(), String>;
     /// Sets the value: `None` is the default, and so is a wrong value, whose error is returned.
     #[doc(hidden)]
     fn accept(&self, text: Option<&str>) -> Result<(), String>;
@@ -139,15 +187,15 @@ impl<T: Kind> Entry for Setting<T> {
 
     fn value(&'static self) -> &'static str {
         load();
-        self.text.get().map_or(self.default, String::as_str)
+        self.text()
     }
 
     fn source(&'static self) -> Source {
         load();
-        if self.source.load(Ordering::Relaxed) == 1 {
-            Source::Environment
-        } else {
-            Source::Default
+        match self.source.load(Ordering::Relaxed) {
+            source if source == Source::Environment as u8 => Source::Environment,
+            source if source == Source::Program as u8 => Source::Program,
+            _ => Source::Default,
         }
     }
 
@@ -156,18 +204,41 @@ impl<T: Kind> Entry for Setting<T> {
     }
 
     fn accept(&self, text: Option<&str>) -> Result<(), String> {
-        let (word, result) = match text.map(|text| (text, T::parse(text, self.range))) {
+        let result = match text.map(|text| (text, T::parse(text, self.range))) {
             Some((text, Ok(word))) => {
-                let _ = self.text.set(text.to_owned());
-                self.source.store(1, Ordering::Relaxed);
-                (Ok(word), Ok(()))
+                self.keep(text, word, Source::Environment);
+                return Ok(());
             }
-            Some((_, Err(why))) => (T::parse(self.default, self.range), Err(why)),
-            None => (T::parse(self.default, self.range), Ok(())),
+            Some((_, Err(why))) => Err(why),
+            None => Ok(()),
         };
         // A test holds every default to its own rules, so the 0 is never used.
+        let word = T::parse(self.default, self.range).unwrap_or(0);
         // Release: pairs with the acquire in `get`.
-        self.word.store(word.unwrap_or(0), Ordering::Release);
+        self.word.store(word, Ordering::Release);
         result
+    }
+
+    fn category(&self) -> &'static str {
+        self.category
+    }
+
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    fn words(&self) -> &'static [&'static str] {
+        T::words()
+    }
+
+    fn word(&'static self) -> u64 {
+        load();
+        self.word.load(Ordering::Relaxed)
+    }
+
+    fn set(&'static self, text: &str) -> Result<(), String> {
+        load();
+        self.keep(text, T::parse(text, self.range)?, Source::Program);
+        Ok(())
     }
 }

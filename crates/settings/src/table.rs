@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::{Entry, Setting, choice};
+use crate::{Entry, Scope, Setting, choice};
 
 /// An hour in nanoseconds.
 const HOUR: u64 = 3600 * 1_000_000_000;
@@ -53,9 +53,11 @@ choice! {
 }
 
 /// Declares the settings and the list of all of them.
-/// `NAME: type = "VARIABLE", "default" [, smallest..=largest]; ` with the meaning as doc comment.
+/// `NAME: type = "VARIABLE", "default" [, smallest..=largest] [=> "category" [, Scope]]; ` with the meaning as
+/// doc comment. The categories are those of the counters; without one it is "general", and without a
+/// scope each process may change it until MPI is initialised.
 macro_rules! settings {
-    ($($(#[doc = $meaning:literal])+ $name:ident: $type:ty = $variable:literal, $default:literal $(, $min:literal ..= $max:expr)?;)+) => {
+    ($($(#[doc = $meaning:literal])+ $name:ident: $type:ty = $variable:literal, $default:literal $(, $min:literal ..= $max:expr)? $(=> $category:literal $(, $scope:ident)?)?;)+) => {
         $(
             $(#[doc = $meaning])+
             pub static $name: Setting<$type> = Setting::new(
@@ -63,6 +65,7 @@ macro_rules! settings {
                 $default,
                 [$($meaning),+].as_slice(),
                 (0 $(+ $min)?, settings!(@max $($max)?)),
+                settings!(@place $($category $($scope)?)?),
             );
         )+
 
@@ -71,55 +74,63 @@ macro_rules! settings {
     };
     (@max) => { 0 };
     (@max $max:expr) => { $max };
+    (@place) => { ("general", Scope::Process) };
+    (@place $category:literal) => { ($category, Scope::Process) };
+    (@place $category:literal $scope:ident) => { ($category, Scope::$scope) };
 }
 
 settings! {
     /// Largest message, in bytes, that is sent at once without asking whether the receiver is
     /// ready. `auto`: the device chooses.
-    EAGER_LIMIT: Option<u64> = "TERN_EAGER_LIMIT", "auto", 0..=1 << 30;
+    EAGER_LIMIT: Option<u64> = "TERN_EAGER_LIMIT", "auto", 0..=1 << 30 => "sending";
 
     /// How often a waiting process looks for progress before it starts to yield its core. `auto`:
     /// chosen from the number of ranks and of cores that they may use.
-    SPIN: Option<u64> = "TERN_SPIN", "auto", 0..=1 << 40;
+    SPIN: Option<u64> = "TERN_SPIN", "auto", 0..=1 << 40 => "waiting";
 
     /// How often a waiting process yields its core before it sleeps. `auto`: chosen from the
     /// number of ranks and of cores that they may use.
-    YIELD: Option<u64> = "TERN_YIELD", "auto", 0..=1 << 40;
+    YIELD: Option<u64> = "TERN_YIELD", "auto", 0..=1 << 40 => "waiting";
 
     /// Bytes of shared memory for the small messages from one process to another. `auto`: the
     /// device chooses from the number of ranks.
-    RING_SIZE: Option<u64> = "TERN_RING_SIZE", "auto", 4096..=1 << 30;
+    RING_SIZE: Option<u64> = "TERN_RING_SIZE", "auto", 4096..=1 << 30 => "sending", Job;
 
     /// Forces the algorithm of a collective operation, for tests and tuning: pairs of operation
     /// and algorithm, such as `bcast=binomial,allreduce=ring`. Empty: Tern chooses.
-    COLL: &'static str = "TERN_COLL", "";
+    COLL: &'static str = "TERN_COLL", "" => "collectives", Job;
 
     /// Whether small collective operations inside a node go over shared control lines instead of
     /// messages.
-    COLL_LINES: bool = "TERN_COLL_LINES", "on";
+    COLL_LINES: bool = "TERN_COLL_LINES", "on" => "collectives", Job;
 
     /// The only mechanism that moves messages of 1 KiB and more inside a node, for tests. A message
     /// for which it is not possible is piped. `auto`: the one that costs least.
-    MECHANISM: Mechanism = "TERN_MECHANISM", "auto";
+    MECHANISM: Mechanism = "TERN_MECHANISM", "auto" => "moving";
 
     /// What Tern takes its costs to be when it chooses how to move messages. `auto`: measured
     /// once on a machine, and then kept in a file; `default`: figures that Tern brings along; else
     /// the name of a file that tern-tune has written.
-    COSTS: &'static str = "TERN_COSTS", "auto";
+    COSTS: &'static str = "TERN_COSTS", "auto" => "moving";
 
     /// Rank 0 prints which way messages of each size will move, and what the other ways would
     /// cost.
-    EXPLAIN: bool = "TERN_EXPLAIN", "off";
+    EXPLAIN: bool = "TERN_EXPLAIN", "off" => "moving";
 
     /// Whether private memory of malloc's that is sent from or received into often becomes shared
     /// memory in place, so that other processes of the node copy from and to it without the
     /// kernel's help. `auto`: where it pays, in processes with one thread whose programs cannot
     /// tell. `always`: at the first use, and also in programs that call madvise or the like, where
     /// the user must know that they do not call it with MADV_DONTNEED on memory of malloc's.
-    PROMOTE: Promote = "TERN_PROMOTE", "auto";
+    PROMOTE: Promote = "TERN_PROMOTE", "auto" => "promotion";
 
     /// How long mpiexec waits for processes that it has asked to end before it kills them.
-    GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR;
+    GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR => "general", Launcher;
+
+    /// Where what Tern has counted goes when MPI is finalised: `off` or empty nowhere, `on` or `1` to
+    /// the standard error of rank 0, else to the file of that name, which rank 0 writes. All ranks must
+    /// ask for it.
+    STATS: &'static str = "TERN_STATS", "off" => "general", Always;
 
     /// A rank that has waited inside MPI for this long while nothing moved says what it waits for, and
     /// mpiexec prints one picture of the whole job (also on SIGUSR1, which then is not passed on). `0`:
@@ -132,5 +143,5 @@ settings! {
     CHECK: bool = "TERN_CHECK", "off";
 
     /// How much Tern writes to the standard error.
-    LOG: Level = "TERN_LOG", "warn";
+    LOG: Level = "TERN_LOG", "warn" => "general", Always;
 }

@@ -76,3 +76,31 @@ fn only_rank_0_speaks() {
     ]);
     assert_eq!(err, "");
 }
+
+#[test]
+fn what_a_program_sets_is_used() {
+    // In a process of its own: settings are the process's.
+    if std::env::var("TERN_TEST_CHILD").is_err() {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "what_a_program_sets_is_used"])
+            .env("TERN_TEST_CHILD", "1")
+            .env("TERN_COLL", "bcast=ring")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        return;
+    }
+    let entry = |name| *tern_settings::ALL.iter().find(|entry| entry.name() == name).unwrap();
+    let before = tern_settings::COLL.get();
+    entry("TERN_COLL").set("bcast=binomial").unwrap();
+    assert_eq!((before, tern_settings::COLL.get()), ("bcast=ring", "bcast=binomial"));
+    assert_eq!(entry("TERN_COLL").source(), tern_settings::Source::Program);
+    let promote = entry("TERN_PROMOTE");
+    assert_eq!((promote.words(), promote.word()), (&["off", "auto", "always"][..], 1));
+    promote.set("always").unwrap();
+    assert_eq!((promote.value(), promote.word()), ("always", 2));
+    assert!(promote.set("never").unwrap_err().contains("off, auto, always"));
+    assert_eq!(promote.value(), "always");
+    entry("TERN_SPIN").set("4k").unwrap();
+    assert_eq!(tern_settings::SPIN.get(), Some(4096));
+}

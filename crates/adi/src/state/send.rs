@@ -8,6 +8,13 @@ use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_mcm::Memory;
 
+/// Counts a message of `size` bytes that goes without asking.
+#[inline]
+fn count_eager(size: usize) {
+    counters::SENT_EAGER.add(1);
+    counters::SENT_EAGER_BYTES.add(size as u64);
+}
+
 impl State {
     /// Starts a send. `waits`: the caller does nothing else until the buffer may be reused.
     pub fn send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
@@ -23,10 +30,6 @@ impl State {
             }
         }
         self.streams[to as usize].put(&tuple);
-        if size <= self.eager_limit {
-            counters::SENT_EAGER.add(1);
-            counters::SENT_EAGER_BYTES.add(size as u64);
-        }
         if mode == SendMode::Standard && size <= self.eager_limit {
             return self.send_eager(to, tuple, data);
         }
@@ -40,6 +43,7 @@ impl State {
             self.queue(to, Outgoing::Request(header, memory));
             self.flush(to);
         } else {
+            count_eager(size);
             self.mark_send(request, true, true);
             let packet = Packet::Eager { tuple, size: size as u64, sync: Some(sender) };
             self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
@@ -88,6 +92,7 @@ impl State {
             let len = size.min(chunk(size));
             let taken = data.with_payload(0, len, |p| self.mcm.copy_and_send(to, &header, p));
             if taken == Some(size) {
+                if size < self.short { counters::SHORT.count(size) } else { count_eager(size) }
                 return Sent::Done;
             }
             if let Some(taken) = taken {
@@ -95,6 +100,7 @@ impl State {
                 sent = taken;
             }
         }
+        count_eager(size);
         let request = self.new_send(to, tuple, data);
         self.queue(to, Outgoing::Eager { request, first, sent });
         self.flush(to);
