@@ -36,14 +36,15 @@ pub struct File {
     spare: RefCell<Vec<u8>>,
 }
 
-/// Memory for data on its way.
-pub(crate) struct Buffer<'a> {
+/// Memory for data on its way, kept by the file from one access to the next: new pages would cost as
+/// much as copying the data.
+pub struct Buffer<'a> {
     file: &'a File,
     bytes: Vec<u8>,
 }
 
 impl Buffer<'_> {
-    /// `len` bytes, with anything in them.
+    /// `len` bytes, with anything in them; those that were there before, unless there are more now.
     pub fn room(&mut self, len: usize) -> &mut [u8] {
         if self.bytes.len() < len {
             self.bytes = vec![0; len];
@@ -56,8 +57,9 @@ impl Drop for Buffer<'_> {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         // Another may have come back first: one is enough.
-        if !bytes.is_empty() {
-            drop(self.file.spare.replace(bytes));
+        let mut spare = self.file.spare.borrow_mut();
+        if bytes.len() > spare.len() {
+            *spare = bytes;
         }
     }
 }
@@ -221,8 +223,8 @@ impl File {
         .map_err(|errno| self.failed(&format!("{verb} {len} bytes at offset {at}"), errno))
     }
 
-    /// The buffer of this file, until it is dropped.
-    pub(crate) fn buffer(&self) -> Buffer<'_> {
+    /// The buffer of this file, until it is dropped; a second one meanwhile is new.
+    pub fn buffer(&self) -> Buffer<'_> {
         Buffer { file: self, bytes: self.spare.take() }
     }
 
