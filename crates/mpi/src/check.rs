@@ -61,11 +61,11 @@ const MIXED: u32 = 0xff;
 
 /// The mark of a message of `count` elements: 0 says nothing, which packed data does.
 fn mark(ty: &Type, count: i64) -> u32 {
-    match ty.uniform_basic() {
-        Some(Basic::Packed) => 0,
-        Some(basic) => (basic.canonical() as u32 + 1) << KIND,
-        None if ty.size() == 0 || count == 0 => 0,
-        None => MIXED << KIND | ty.signature_hash(count) as u32 & ((1 << KIND) - 1),
+    let mut runs = ty.signature(count.min(1)).map(|(basic, _)| basic.canonical());
+    match runs.next() {
+        None | Some(Basic::Packed) => 0,
+        Some(first) if runs.all(|basic| basic == first) => (first as u32 + 1) << KIND,
+        Some(_) => MIXED << KIND | ty.signature_hash(count) as u32 & ((1 << KIND) - 1),
     }
 }
 
@@ -300,6 +300,7 @@ mod tests {
         assert_eq!(mark(&int, 1), mark(&basic(Basic::Integer4), 1));
         assert_eq!(mark(&basic(Basic::Packed), 5), 0);
         assert!(named(mark(&int, 1)).contains("Int32"));
+        assert_eq!(mark(&basic(Basic::TwoInt), 1), mark(&int, 2));
         let mixed = basic(Basic::FloatInt);
         assert_eq!(mark(&mixed, 1) >> KIND, MIXED);
         assert_ne!(mark(&mixed, 1), mark(&basic(Basic::DoubleInt), 1));

@@ -55,6 +55,7 @@ pub mod partitioned;
 pub mod port;
 pub mod predefined;
 pub mod probe;
+pub mod reorder;
 pub mod request;
 pub mod runtime;
 pub mod session;

@@ -8,7 +8,9 @@ use crate::context::allocate;
 use crate::error::Result;
 use crate::exchange::{pack, unpack};
 use crate::info;
-use crate::objects::{Comm, Info};
+use crate::objects::{Comm, Group, Info};
+use crate::reorder::{self, Edge, Place};
+use crate::runtime::runtime;
 use crate::task::run;
 use crate::topology::{Topology, coordinates, grid};
 use std::rc::Rc;
@@ -20,10 +22,67 @@ fn check_intra(comm: &Comm) -> Result<()> {
     Ok(())
 }
 
-/// A communicator of the first `size` processes of `comm`, with a topology.
-fn with_topology(comm: Rc<Comm>, size: i32, topology: Topology, newcomm: Out<usize>) -> Result<()> {
-    let group = comm.local.derive(comm.local.procs[..size as usize].to_vec());
+/// A communicator of the first `size` processes of `comm`, with a topology. With `reorder` they change their
+/// places so that ends of `edges` share caches.
+fn with_topology(
+    comm: Rc<Comm>,
+    size: i32,
+    topology: Topology,
+    edges: Vec<Edge>,
+    reorder: bool,
+    newcomm: Out<usize>,
+) -> Result<()> {
+    let order = match reorder {
+        true => run(arranged(comm.clone(), size as usize, edges))?,
+        false => (0..size as usize).collect(),
+    };
+    let group = comm.local.derive(order.iter().map(|&old| comm.local.procs[old]).collect());
     give(run(subset(comm, group))?, Some(topology), newcomm)
+}
+
+/// For each of `size` new ranks the rank in `comm` of the process that takes it. All members call it, and
+/// come to the same.
+async fn arranged(comm: Rc<Comm>, size: usize, edges: Vec<Edge>) -> Result<Vec<usize>> {
+    crate::check::met(&comm).await?;
+    let host = runtime().nodes.get(runtime().me as usize).copied().unwrap_or(0);
+    let own = Place::of(host, &tern_node::affinity());
+    let all = comm.circle().gather(&pack(&own.0)).await;
+    let place = |bytes: &Vec<u8>| {
+        let levels = unpack(bytes);
+        Place(std::array::from_fn(|level| levels[level]))
+    };
+    let places: Vec<Place> = all[..size].iter().map(place).collect();
+    Ok(reorder::reorder(&places, &edges))
+}
+
+/// The edges of a grid: to the next place in each dimension, in both directions.
+fn grid_edges(dims: &[i32], periods: &[bool]) -> Vec<Edge> {
+    let size: i32 = dims.iter().product();
+    let mut edges = Vec::new();
+    for from in 0..size {
+        let mut stride = size;
+        for (&dim, &periodic) in dims.iter().zip(periods) {
+            stride /= dim;
+            let here = from / stride % dim;
+            let next = if here + 1 < dim { from + stride } else { from - here * stride };
+            if here + 1 < dim || periodic {
+                let (from, to) = (from as usize, next as usize);
+                edges.extend([Edge { from, to, weight: 1 }, Edge { from: to, to: from, weight: 1 }]);
+            }
+        }
+    }
+    edges
+}
+
+/// The edges of a graph whose nodes have their neighbours in `edges` up to `index`.
+fn graph_edges(index: &[i32], edges: &[i32]) -> Vec<Edge> {
+    let mut all = Vec::with_capacity(edges.len());
+    let mut at = 0;
+    for (from, &end) in index.iter().enumerate() {
+        all.extend(edges[at..end as usize].iter().map(|&to| Edge { from, to: to as usize, weight: 1 }));
+        at = end as usize;
+    }
+    all
 }
 
 /// Hands out what was made, with its topology.
@@ -58,14 +117,15 @@ pub fn cart_create(
     ndims: i32,
     dims: Counts,
     periods: Counts,
-    _reorder: i32,
+    reorder: i32,
     comm_cart: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
     let dims = ints(&dims, ndims as usize);
-    let periods = periods.to_vec(ndims as usize).into_iter().map(|p| p != 0).collect();
+    let periods: Vec<bool> = periods.to_vec(ndims as usize).into_iter().map(|p| p != 0).collect();
     let size = grid_size(&dims, &comm)?;
-    with_topology(comm, size, Topology::Cartesian { dims, periods }, comm_cart)
+    let edges = if reorder != 0 { grid_edges(&dims, &periods) } else { Vec::new() };
+    with_topology(comm, size, Topology::Cartesian { dims, periods }, edges, reorder != 0, comm_cart)
 }
 
 /// MPI_Cart_map: processes keep their ranks.
@@ -122,11 +182,12 @@ pub fn graph_create(
     nnodes: i32,
     index: Counts,
     edges: Counts,
-    _reorder: i32,
+    reorder: i32,
     comm_graph: Out<usize>,
 ) -> Result<()> {
     let (index, edges) = read_graph(&comm, nnodes, &index, &edges)?;
-    with_topology(comm, nnodes, Topology::Graph { index, edges }, comm_graph)
+    let links = if reorder != 0 { graph_edges(&index, &edges) } else { Vec::new() };
+    with_topology(comm, nnodes, Topology::Graph { index, edges }, links, reorder != 0, comm_graph)
 }
 
 /// MPI_Graph_map: processes keep their ranks.
@@ -171,7 +232,7 @@ pub fn dist_graph_create_adjacent(
     destinations: Counts,
     destweights: Weights,
     info: Option<Rc<Info>>,
-    _reorder: i32,
+    reorder: i32,
     comm_dist_graph: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
@@ -185,12 +246,59 @@ pub fn dist_graph_create_adjacent(
         sources,
         destinations,
     };
-    let group = comm.local.clone();
+    let (group, topology) = match reorder {
+        0 => (comm.local.clone(), topology),
+        _ => run(exchange_places(comm.clone(), topology))?,
+    };
     let made = run(subset(comm, group))?;
     if let Some(new) = &made {
         *new.info.borrow_mut() = info::map_of(&info);
     }
     give(made, Some(topology), comm_dist_graph)
+}
+
+/// A new order of the processes of `comm`, of which each names the edges of its own rank, and the edges of the
+/// rank that this process gets.
+async fn exchange_places(comm: Rc<Comm>, own: Topology) -> Result<(Rc<Group>, Topology)> {
+    crate::check::met(&comm).await?;
+    let all = comm.circle().gather(&pack(&to_numbers(&own))).await;
+    let nodes: Vec<Topology> = all.iter().map(|bytes| from_numbers(&unpack(bytes))).collect();
+    let edges = nodes.iter().enumerate().flat_map(|(from, node)| {
+        let Topology::Distributed { destinations, destination_weights, .. } = node else { return Vec::new() };
+        let weight = |i: usize| destination_weights.as_ref().map_or(1, |weights| weights[i] as u64);
+        let edge = |(i, &to): (usize, &i32)| Edge { from, to: to as usize, weight: weight(i) };
+        destinations.iter().enumerate().map(edge).collect::<Vec<_>>()
+    });
+    let order = arranged(comm.clone(), nodes.len(), edges.collect()).await?;
+    let new_rank = order.iter().position(|&old| old as i32 == comm.rank).expect("a permutation");
+    let group = comm.local.derive(order.iter().map(|&old| comm.local.procs[old]).collect());
+    let topology = nodes.into_iter().nth(new_rank).expect("one for each rank");
+    Ok((group, topology))
+}
+
+/// The edges of one node as numbers: both counts, whether there are weights, then the lists.
+fn to_numbers(node: &Topology) -> Vec<i32> {
+    let Topology::Distributed { sources, source_weights, destinations, destination_weights } = node else {
+        return vec![0; 4];
+    };
+    let weighted = [source_weights, destination_weights].map(|weights| weights.is_some() as i32);
+    let mut numbers = vec![sources.len() as i32, destinations.len() as i32, weighted[0], weighted[1]];
+    let lists = [Some(sources), Some(destinations), source_weights.as_ref(), destination_weights.as_ref()];
+    lists.into_iter().flatten().for_each(|list| numbers.extend(list));
+    numbers
+}
+
+fn from_numbers(numbers: &[i32]) -> Topology {
+    let (head, mut rest) = numbers.split_at(4);
+    let mut take = |count: i32| {
+        let (list, after) = rest.split_at(count as usize);
+        rest = after;
+        list.to_vec()
+    };
+    let (sources, destinations) = (take(head[0]), take(head[1]));
+    let source_weights = (head[2] != 0).then(|| take(head[0]));
+    let destination_weights = (head[3] != 0).then(|| take(head[1]));
+    Topology::Distributed { sources, source_weights, destinations, destination_weights }
 }
 
 /// MPI_Dist_graph_create: any process may name any edge.
@@ -203,7 +311,7 @@ pub fn dist_graph_create(
     destinations: Counts,
     weights_given: Weights,
     info: Option<Rc<Info>>,
-    _reorder: i32,
+    reorder: i32,
     comm_dist_graph: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
@@ -226,22 +334,32 @@ pub fn dist_graph_create(
         edges.extend([source, destination, weights.as_ref().map_or(1, |w| w[i])]);
     }
     let hints = info::map_of(&info);
-    let (made, topology) = run(distribute(comm, edges))?;
+    let (made, topology) = run(distribute(comm, edges, reorder != 0))?;
     *made.info.borrow_mut() = hints;
     give(Some(made), Some(topology), comm_dist_graph)
 }
 
 /// Gives every process all edges, of which each keeps its own. `edges` is whether they have
 /// weights, then triples of source, destination and weight.
-async fn distribute(comm: Rc<Comm>, edges: Vec<i32>) -> Result<(Comm, Topology)> {
+async fn distribute(comm: Rc<Comm>, edges: Vec<i32>, reorder: bool) -> Result<(Comm, Topology)> {
     crate::check::met(&comm).await?;
     let circle = comm.circle();
     let all = circle.gather(&pack(&edges)).await;
     let all: Vec<Vec<i32>> = all.iter().map(|part| unpack(part)).collect();
-    let topology = own_edges(&all, comm.rank);
+    let group = match reorder {
+        false => comm.local.clone(),
+        true => {
+            let parts = all.iter().flat_map(|part| part[1..].chunks_exact(3));
+            let edge = |e: &[i32]| Edge { from: e[0] as usize, to: e[1] as usize, weight: e[2] as u64 };
+            let order = arranged(comm.clone(), all.len(), parts.map(edge).collect()).await?;
+            comm.local.derive(order.iter().map(|&old| comm.local.procs[old]).collect())
+        }
+    };
+    let rank = group.rank_of(runtime().me).expect("all members are in it");
+    let topology = own_edges(&all, rank);
     let id = allocate(&circle).await;
     let errhandler = comm.errhandler.borrow().clone();
-    Ok((Comm::new(id, comm.local.clone(), None, errhandler), topology))
+    Ok((Comm::new(id, group, None, errhandler), topology))
 }
 
 /// The edges that end or start at `rank`, of those that each process named.
@@ -261,6 +379,31 @@ fn own_edges(all: &[Vec<i32>], rank: i32) -> Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_survives_its_numbers() {
+        for weights in [None, Some(vec![7, 9])] {
+            let node = Topology::Distributed {
+                sources: vec![3, 1],
+                source_weights: weights.clone(),
+                destinations: vec![],
+                destination_weights: weights.map(|_| vec![]),
+            };
+            assert_eq!(from_numbers(&to_numbers(&node)), node);
+        }
+    }
+
+    #[test]
+    fn grids_and_graphs_have_their_edges() {
+        let ends = |edges: Vec<Edge>| edges.iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>();
+        let row = ends(grid_edges(&[3], &[false]));
+        assert_eq!(row, [(0, 1), (1, 0), (1, 2), (2, 1)]);
+        let ring = ends(grid_edges(&[1, 3], &[false, true]));
+        assert!(ring.contains(&(2, 0)) && ring.contains(&(0, 2)) && ring.len() == 6);
+        let plane = ends(grid_edges(&[2, 2], &[false, false]));
+        assert!(plane.contains(&(0, 2)) && plane.contains(&(1, 3)) && plane.len() == 8);
+        assert_eq!(ends(graph_edges(&[2, 2, 3], &[1, 2, 0])), [(0, 1), (0, 2), (2, 0)]);
+    }
 
     #[test]
     fn each_process_keeps_the_edges_that_touch_it() {
