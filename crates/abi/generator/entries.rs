@@ -173,7 +173,7 @@ impl Entry<'_> {
                 "comm-inout" => (p, "comm", true),
                 "win" => (p, "win", false),
                 "win-inout" => (p, "win", true),
-                "file" => (p, "file", false),
+                "file" | "file-or-null" => (p, "file", false),
                 "file-inout" => (p, "file", true),
                 "session" => (p, "session", false),
                 "session-inout" => (p, "session", true),
@@ -186,6 +186,9 @@ impl Entry<'_> {
     }
 
     fn scope(&self) -> String {
+        if self.params().any(|(_, kind)| kind.name == "filename") {
+            return "Scope::File(None)".into();
+        }
         match self.scoped() {
             None => "Scope::None".into(),
             Some((p, what, false)) => {

@@ -4,11 +4,14 @@
 //! Every check has its error in a function of its own, out of the way of the calls that pass.
 
 use crate::face::{self, Ptr};
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::rc::Rc;
 use tern_mpi::args::{Counts, Handles, Out, OutArray, OutCount, Place, StatusOut, TextOut};
 use tern_mpi::constants::*;
 use tern_mpi::error::{Error, Result};
+use tern_mpi::file::File;
 use tern_mpi::objects::{Comm, Datatype, Errhandler, Group, Info, Operation, Session, objects};
 
 #[cold]
@@ -43,6 +46,7 @@ handles! {
     info -> Rc<Info>, tern_mpi::info::lookup;
     info_or_null -> Option<Rc<Info>>, tern_mpi::info::lookup_optional;
     errhandler -> Rc<Errhandler>, tern_mpi::errhandler::lookup;
+    file -> Rc<File>, tern_mpi::file::lookup;
 }
 
 pub fn session(name: &str, handle: usize) -> Result<Rc<Session>> {
@@ -384,6 +388,17 @@ pub unsafe fn optional_string<'a>(pointer: Ptr) -> Option<&'a str> {
 pub unsafe fn place<T: Copy>(pointer: Ptr) -> Place<T> {
     // SAFETY: passed on to the caller.
     unsafe { Place::new(pointer.cast()) }
+}
+
+/// # Safety
+/// `name` is null or null-terminated, and lives during the call.
+pub unsafe fn filename<'a>(name: &str, filename: Ptr) -> Result<&'a Path> {
+    if filename.is_null() {
+        return refuse(MPI_ERR_BAD_FILE, format!("argument {name} is a null pointer"));
+    }
+    // SAFETY: passed on to the caller.
+    let filename = unsafe { CStr::from_ptr(filename.cast::<c_char>()) };
+    Ok(Path::new(OsStr::from_bytes(filename.to_bytes())))
 }
 
 /// # Safety

@@ -33,6 +33,6 @@ pub fn win(_handle: usize) -> Scope {
 }
 
 #[cold]
-pub fn file(_handle: usize) -> Scope {
-    Scope::None
+pub fn file(handle: usize) -> Scope {
+    Scope::File(tern_mpi::file::lookup(handle).ok())
 }

@@ -83,6 +83,20 @@ pub use crate::errorcode::{
     add_error_class, add_error_code, add_error_string, error_class, error_string, remove_error_class,
     remove_error_code, remove_error_string,
 };
+// Files (chapter 14).
+pub use crate::file::{
+    file_call_errhandler, file_close, file_delete, file_get_amode, file_get_atomicity, file_get_byte_offset,
+    file_get_errhandler, file_get_group, file_get_info, file_get_position, file_get_position_shared, file_get_size,
+    file_get_type_extent, file_get_view, file_iread, file_iread_all, file_iread_at, file_iread_at_all,
+    file_iread_shared, file_iwrite, file_iwrite_all, file_iwrite_at, file_iwrite_at_all, file_iwrite_shared, file_open,
+    file_preallocate, file_read, file_read_all, file_read_all_begin, file_read_all_end, file_read_at,
+    file_read_at_all, file_read_at_all_begin, file_read_at_all_end, file_read_ordered, file_read_ordered_begin,
+    file_read_ordered_end, file_read_shared, file_seek, file_seek_shared, file_set_atomicity, file_set_errhandler,
+    file_set_info, file_set_size, file_set_view, file_sync, file_write, file_write_all, file_write_all_begin,
+    file_write_all_end, file_write_at, file_write_at_all, file_write_at_all_begin, file_write_at_all_end,
+    file_write_ordered, file_write_ordered_begin, file_write_ordered_end, file_write_shared, register_datarep,
+    register_datarep_c,
+};
 pub use crate::group::{
     comm_group, comm_remote_group, group_compare, group_difference, group_excl, group_free, group_incl,
     group_intersection, group_range_excl, group_range_incl, group_rank, group_size, group_translate_ranks, group_union,

@@ -4,6 +4,7 @@ use crate::args::Out;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::errorcode::{class_of, name_of, text_of};
+use crate::file::{File, default_errhandler};
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Errhandler, ErrhandlerKind, OnError, Session, UserErrhandler, objects};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -16,6 +17,8 @@ pub enum Scope {
     None,
     Comm(Rc<Comm>),
     Session(Rc<Session>),
+    /// `None` is MPI_FILE_NULL, for calls that have no file yet (section 14.7).
+    File(Option<Rc<File>>),
 }
 
 /// The error handler that `handle` names, or MPI_ERR_ERRHANDLER.
@@ -54,7 +57,7 @@ impl Errhandler {
     }
 
     /// A handle for the program: one more reference.
-    fn hand_out(self: &Rc<Errhandler>) -> usize {
+    pub(crate) fn hand_out(self: &Rc<Errhandler>) -> usize {
         if !self.is_predefined() {
             let references = self.references.get();
             if references == 0 {
@@ -98,6 +101,11 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
             let handler = session.errhandler.borrow().clone();
             invoke(&handler, session.handle.get(), &scope, function, &error)
         }
+        Scope::File(Some(file)) => {
+            let handler = file.errhandler.borrow().clone();
+            invoke(&handler, file.handle.get(), &scope, function, &error)
+        }
+        Scope::File(None) => invoke(&default_errhandler(), MPI_FILE_NULL, &scope, function, &error),
         Scope::None => {
             let own = objects().own.borrow().clone();
             match own {
@@ -169,6 +177,12 @@ fn advice(class: i32) -> Option<&'static str> {
         MPI_ERR_TOPOLOGY => "check that the communicator was made with that topology (MPI_Topo_test)",
         MPI_ERR_DIMS => "check that the product of the dimensions fits the number of processes",
         MPI_ERR_UNSUPPORTED_OPERATION => "this version of the library does not have the function yet",
+        MPI_ERR_NO_SUCH_FILE => "check the name and the directory, or add MPI_MODE_CREATE to amode",
+        MPI_ERR_FILE_EXISTS => "choose another name, delete the file, or open it without MPI_MODE_EXCL",
+        MPI_ERR_ACCESS => "check the permissions of the file and its directory, and the amode that it was opened with",
+        MPI_ERR_READ_ONLY => "open the file with MPI_MODE_RDWR or MPI_MODE_WRONLY",
+        MPI_ERR_NOT_SAME => "give the same arguments at all processes of the file",
+        MPI_ERR_UNSUPPORTED_DATAREP => "use native, internal or external32, or register it with MPI_Register_datarep first",
         MPI_ERR_NO_MEM => "free memory, or use fewer processes on this machine",
         MPI_ERR_PROC_ABORTED => "look for the first message of the process that ended",
         MPI_ERR_INTERN => "this is a defect of the library: please report it with this message",
@@ -196,7 +210,7 @@ fn set(place: &RefCell<Rc<Errhandler>>, kind: ErrhandlerKind, errhandler: Rc<Err
     Ok(())
 }
 
-fn called(code: i32) -> Box<Error> {
+pub(crate) fn called(code: i32) -> Box<Error> {
     let text = text_of(code).filter(|t| !t.is_empty()).unwrap_or_else(|| name_of(code));
     Error::from_code(code, format!("the program reports {text}"))
 }

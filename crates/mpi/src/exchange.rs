@@ -5,7 +5,7 @@ use crate::identity;
 use crate::runtime::adi;
 use crate::task::until;
 use std::rc::Rc;
-use tern_adi::{Data, Pattern, Proc, SendMode, Sent, Tuple};
+use tern_adi::{Data, Pattern, Proc, Request, SendMode, Sent, Tuple};
 
 /// Processes that exchange messages in a context and under a tag that nothing else uses among
 /// them meanwhile. The source of a message says which process has sent it ([`identity::source`]), which no group of
@@ -71,10 +71,26 @@ impl Circle {
         self.agree(Vec::new(), |_, _| ()).await;
     }
 
+    /// Starts to send; `None` when the data has left already.
+    pub fn start_send(&self, to: usize, data: Data) -> Option<Request> {
+        let source = identity::source(self.procs[self.me], self.procs[to]);
+        let tuple = Tuple { context: self.context, source, tag: self.tag };
+        match adi().isend(self.procs[to], tuple, data, SendMode::Standard) {
+            Sent::Pending(request) => Some(request),
+            Sent::Done => None,
+        }
+    }
+
+    /// Starts to receive what the process with index `from` sends.
+    pub fn start_receive(&self, from: usize, data: Data) -> Request {
+        let source = identity::source(self.procs[from], self.procs[self.me]);
+        let pattern = Pattern { context: self.context, source, tag: self.tag };
+        adi().irecv(self.procs[from], pattern, data)
+    }
+
     pub async fn send(&self, to: usize, bytes: &[u8]) {
-        let tuple = Tuple { context: self.context, source: identity::source(self.procs[self.me], self.procs[to]), tag: self.tag };
         let data = Data::Bytes(bytes.as_ptr().cast_mut(), bytes.len());
-        if let Sent::Pending(request) = adi().isend(self.procs[to], tuple, data, SendMode::Standard) {
+        if let Some(request) = self.start_send(to, data) {
             until(|| adi().is_done(request).then_some(())).await;
             adi().take(request);
         }

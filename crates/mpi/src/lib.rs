@@ -35,6 +35,7 @@ pub mod errhandler;
 pub mod errorcode;
 pub mod exchange;
 pub mod fast;
+pub mod file;
 pub mod generalized;
 pub mod group;
 pub mod guarded;

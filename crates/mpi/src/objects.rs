@@ -219,6 +219,7 @@ pub struct Objects {
     pub requests: RefCell<Table<crate::request::Request>>,
     pub messages: RefCell<Table<crate::request::Message>>,
     pub sessions: RefCell<Table<Rc<Session>>>,
+    pub files: RefCell<Table<Rc<crate::file::File>>>,
     pub keyvals: RefCell<BTreeMap<i32, Rc<Keyval>>>,
     /// MPI_COMM_WORLD, from initialisation to finalisation of the world model.
     pub world: RefCell<Option<Rc<Comm>>>,
@@ -236,6 +237,7 @@ static OBJECTS: Guarded<Objects> = Guarded::new(Objects {
     requests: RefCell::new(Table::new(Kind::Request)),
     messages: RefCell::new(Table::new(Kind::Message)),
     sessions: RefCell::new(Table::new(Kind::Session)),
+    files: RefCell::new(Table::new(Kind::File)),
     keyvals: RefCell::new(BTreeMap::new()),
     world: RefCell::new(None),
     own: RefCell::new(None),

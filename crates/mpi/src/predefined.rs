@@ -203,6 +203,12 @@ pub fn predefined(handle: usize) -> Option<Rc<Datatype>> {
     Some(made)
 }
 
+/// The handle of a predefined datatype that `basic` represents, if there is one.
+pub fn predefined_of(basic: Basic) -> Option<usize> {
+    let info = fortran_info();
+    TABLE.iter().find(|entry| basic_of(entry.form, &info) == Some(basic)).map(|entry| entry.handle)
+}
+
 /// Bytes of an element of a predefined type whose elements lie one behind the other; `None` for
 /// other types, and before the first call of [`predefined`] for it.
 #[inline(always)]

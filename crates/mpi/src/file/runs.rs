@@ -1,0 +1,173 @@
+//! Runs of a file as two processes tell each other: what follows a regular pattern takes one entry,
+//! however many runs that are.
+
+use crate::constants::MPI_ERR_INTERN;
+use crate::error::{Error, Result};
+use std::rc::Rc;
+use tern_io::plan::Request;
+use tern_layout::{Basic, Type};
+
+/// `count` runs of `len` bytes, the first at `offset`, each `stride` bytes after the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Grid {
+    offset: u64,
+    len: u64,
+    stride: u64,
+    count: u64,
+}
+
+impl Grid {
+    fn end(&self) -> u64 {
+        self.offset + (self.count - 1) * self.stride + self.len
+    }
+}
+
+/// Runs in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runs(Vec<Grid>);
+
+impl Runs {
+    /// These runs, given in the order of the file as offset and length.
+    pub fn new(runs: impl Iterator<Item = (u64, u64)>) -> Runs {
+        let mut grids: Vec<Grid> = Vec::new();
+        for (offset, len) in runs {
+            match grids.last_mut() {
+                Some(grid) if grid.len == len && grid.count == 1 => {
+                    grid.stride = offset - grid.offset;
+                    grid.count = 2;
+                }
+                Some(grid) if grid.len == len && grid.offset + grid.count * grid.stride == offset => grid.count += 1,
+                _ => grids.push(Grid { offset, len, stride: 0, count: 1 }),
+            }
+        }
+        Runs(grids)
+    }
+
+    /// Offset and length of each.
+    pub fn each(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter().flat_map(|grid| (0..grid.count).map(|at| (grid.offset + at * grid.stride, grid.len)))
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|grid| grid.len * grid.count).sum()
+    }
+
+    /// What of them lies before `end`.
+    pub fn before(&self, end: u64) -> Runs {
+        if self.0.last().is_none_or(|grid| grid.end() <= end) {
+            return self.clone();
+        }
+        let within = self.each().take_while(|&(offset, _)| offset < end);
+        Runs::new(within.map(|(offset, len)| (offset, len.min(end - offset))))
+    }
+
+    /// A datatype for them in a buffer that begins at offset `base` of the file.
+    pub fn layout(&self, base: u64) -> Result<Rc<Type>> {
+        let byte = Type::basic(Basic::Byte);
+        let grid = |grid: &Grid| Type::hvector(grid.count as i64, grid.len as i64, grid.stride as i64, &byte);
+        let single = self.0.iter().all(|grid| grid.count == 1);
+        let displacements: Vec<i64> = self.0.iter().map(|grid| (grid.offset - base) as i64).collect();
+        let made = if single {
+            let lengths: Vec<i64> = self.0.iter().map(|grid| grid.len as i64).collect();
+            Type::hindexed(&lengths, &displacements, &byte)
+        } else {
+            let grids: std::result::Result<Vec<_>, _> = self.0.iter().map(grid).collect();
+            grids.and_then(|grids| Type::structure(&vec![1; grids.len()], &displacements, &grids))
+        };
+        made.map_err(|error| Error::new(MPI_ERR_INTERN, format!("a list of {} runs: {error}", self.0.len())))
+    }
+}
+
+/// Runs as bytes, for another process.
+pub fn encode(runs: &Runs) -> Vec<u8> {
+    let words = runs.0.iter().flat_map(|grid| [grid.offset, grid.len, grid.stride, grid.count]);
+    words.flat_map(u64::to_ne_bytes).collect()
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")))
+}
+
+/// The reverse.
+pub fn decode(bytes: &[u8]) -> Runs {
+    let words: Vec<u64> = words(bytes).collect();
+    let grid = |w: &[u64]| Grid { offset: w[0], len: w[1], stride: w[2], count: w[3] };
+    Runs(words.chunks_exact(4).map(grid).collect())
+}
+
+/// What all have to know of a process's part, as bytes.
+pub fn encode_request(request: &Request) -> Vec<u8> {
+    let Request { first, end, bytes, runs, ordered } = *request;
+    [first, end, bytes, runs, ordered].into_iter().flat_map(u64::to_ne_bytes).collect()
+}
+
+/// The reverse; a process that has said nothing has no part.
+pub fn decode_request(bytes: &[u8]) -> Request {
+    let mut words = words(bytes);
+    let mut next = || words.next().unwrap_or(0);
+    Request { first: next(), end: next(), bytes: next(), runs: next(), ordered: next() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lists() -> Vec<Vec<(u64, u64)>> {
+        vec![
+            vec![],
+            vec![(7, 3)],
+            (0..100).map(|i| (i * 4096 + 5, 1024)).collect(),
+            vec![(0, 8), (16, 8), (32, 8), (48, 4), (64, 8), (80, 8), (200, 1)],
+            vec![(0, 4), (4, 4), (100, 4), (196, 4)],
+        ]
+    }
+
+    #[test]
+    fn runs_survive_and_regular_ones_are_short() {
+        for list in lists() {
+            let runs = Runs::new(list.iter().copied());
+            assert_eq!(runs.each().collect::<Vec<_>>(), list);
+            assert_eq!(decode(&encode(&runs)), runs);
+            assert_eq!(runs.bytes(), list.iter().map(|&(_, len)| len).sum::<u64>());
+        }
+        assert_eq!(Runs::new((0..100).map(|i| (i * 4096, 1024))).0.len(), 1);
+    }
+
+    #[test]
+    fn runs_are_cut_at_the_end_of_the_file() {
+        for list in lists() {
+            let runs = Runs::new(list.iter().copied());
+            for end in [0, 1, 8, 20, 50, 81, 199, 5000, 1 << 30] {
+                let expected: Vec<_> = list
+                    .iter()
+                    .filter(|(offset, _)| *offset < end)
+                    .map(|&(offset, len)| (offset, len.min(end - offset)))
+                    .collect();
+                assert_eq!(runs.before(end).each().collect::<Vec<_>>(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn the_layout_is_that_of_the_runs() {
+        for list in lists().into_iter().skip(1) {
+            let runs = Runs::new(list.iter().copied());
+            let base = list[0].0;
+            let layout = runs.layout(base).unwrap();
+            assert_eq!(layout.size() as u64, runs.bytes());
+            let mut at: Vec<u64> = Vec::new();
+            for (offset, len) in layout.segments(0, 1, 0, runs.bytes()) {
+                at.extend((0..len).map(|byte| base + offset as u64 + byte));
+            }
+            let expected: Vec<u64> = list.iter().flat_map(|&(offset, len)| offset..offset + len).collect();
+            assert_eq!(at, expected);
+        }
+    }
+
+    #[test]
+    fn requests_survive() {
+        let request = Request { first: 1, end: 2, bytes: 3, runs: 4, ordered: 1 };
+        assert_eq!(decode_request(&encode_request(&request)), request);
+        assert_eq!(decode_request(&[]), Request::default());
+    }
+}

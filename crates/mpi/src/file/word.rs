@@ -1,0 +1,130 @@
+//! The shared file pointer's word: one number that all processes of a file reach (MPI 5.0 section
+//! 14.4.4). It lies in the memory that the node's processes share, in the first process's part.
+
+use crate::constants::*;
+use crate::error::Result;
+use crate::exchange::Circle;
+use crate::runtime::{adi, runtime};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicI64, Ordering};
+use tern_mcm::Memory;
+
+/// Bytes of a word: a cache line of its own.
+const BYTES: usize = 64;
+
+/// A number that all processes of a file share.
+pub enum Word {
+    /// Of a file that one process has opened.
+    Own(Cell<i64>),
+    /// In this process's part of the shared memory.
+    Mine(*mut u8),
+    /// In the first process's part: the page that is mapped here, and where in it.
+    Mapped(*mut u8, usize),
+    /// There is no memory that all of them reach.
+    Missing,
+}
+
+impl Word {
+    /// A word for the processes of `circle`, all of which call this. It begins as 0.
+    pub async fn new(circle: &Circle) -> Word {
+        if circle.procs.len() == 1 {
+            return Word::Own(Cell::new(0));
+        }
+        let mine = if circle.me == 0 { allocate() } else { None };
+        let place = mine.map_or(0, |(_, place)| place);
+        let told = circle.share(0, place.to_ne_bytes().to_vec()).await;
+        let place = u64::from_ne_bytes(told[..8].try_into().expect("eight bytes"));
+        match (mine, place) {
+            (Some((base, _)), _) => Word::Mine(base),
+            (None, 0) => Word::Missing,
+            (None, place) => map(place),
+        }
+    }
+
+    fn shared(&self) -> Result<&AtomicI64> {
+        let word = match self {
+            Word::Mine(base) => *base,
+            Word::Mapped(page, at) => page.wrapping_add(*at),
+            Word::Own(_) | Word::Missing => {
+                return err!(
+                    MPI_ERR_UNSUPPORTED_OPERATION,
+                    "there is no memory that all processes of the file share, which the shared file pointer needs"
+                );
+            }
+        };
+        // SAFETY: the word lives until `free`, is aligned, and is only used as an atomic one.
+        Ok(unsafe { AtomicI64::from_ptr(word.cast()) })
+    }
+
+    pub fn get(&self) -> Result<i64> {
+        match self {
+            Word::Own(word) => Ok(word.get()),
+            // Acquire: pairs with the release of `set` and `fetch_add` of other processes.
+            _ => Ok(self.shared()?.load(Ordering::Acquire)),
+        }
+    }
+
+    pub fn set(&self, value: i64) -> Result<()> {
+        match self {
+            Word::Own(word) => word.set(value),
+            // Release: pairs with the acquire of `get` and `fetch_add`.
+            _ => self.shared()?.store(value, Ordering::Release),
+        }
+        Ok(())
+    }
+
+    /// Adds to it; returns what it was.
+    pub fn fetch_add(&self, more: i64) -> Result<i64> {
+        match self {
+            Word::Own(word) => Ok(word.replace(word.get() + more)),
+            _ => Ok(self.shared()?.fetch_add(more, Ordering::AcqRel)),
+        }
+    }
+
+    /// Gives its memory back, when no process uses it any more.
+    pub fn free(&self) {
+        match self {
+            // SAFETY: nobody uses the memory any more.
+            Word::Mine(base) => unsafe {
+                let freed = adi().mcm().direct().is_some_and(|direct| direct.free(*base));
+                debug_assert!(freed, "the word came from there");
+            },
+            // SAFETY: the page was mapped by `map`, for this word alone. If it fails it stays mapped.
+            Word::Mapped(page, _) => unsafe {
+                let _ = munmap(page.cast::<c_void>(), rustix::param::page_size());
+            },
+            Word::Own(_) | Word::Missing => {}
+        }
+    }
+}
+
+/// Zeroed memory, and where it lies in the node's shared file.
+fn allocate() -> Option<(*mut u8, u64)> {
+    let direct = adi().mcm().direct()?;
+    let base = direct.allocate(BYTES)?;
+    let place = direct.locate(Memory::dense(base, BYTES), true).place;
+    (place != 0 && place.is_multiple_of(8)).then_some((base, place))
+}
+
+/// The word at `place` in the node's shared file.
+fn map(place: u64) -> Word {
+    let page = rustix::param::page_size() as u64;
+    let at = place % page;
+    // SAFETY: a fresh mapping of the file that all processes of the node share, which only grows.
+    let mapped = unsafe {
+        mmap(
+            std::ptr::null_mut(),
+            page as usize,
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::SHARED,
+            &runtime().job.segment,
+            place - at,
+        )
+    };
+    match mapped {
+        Ok(start) => Word::Mapped(start.cast(), at as usize),
+        Err(_) => Word::Missing,
+    }
+}
