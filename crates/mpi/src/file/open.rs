@@ -124,9 +124,12 @@ async fn engine(circle: &Circle, path: &Path, amode: i32, asked: &InfoMap) -> Re
     let identity = opened.as_ref().map(|(_, identity)| identity.clone()).map_err(Clone::clone);
     let made = same(circle, identity, "file (the names lead to different ones)").await;
     if let Err(error) = made {
-        // Made by us a moment ago, for nothing.
-        if circle.me == 0 && amode & MPI_MODE_CREATE != 0 && amode & MPI_MODE_EXCL != 0 {
-            let _ = tern_io::File::delete(path);
+        if amode & MPI_MODE_CREATE != 0 && amode & MPI_MODE_EXCL != 0 {
+            // Made by us a moment ago, for nothing. The error that counts is the one above.
+            if circle.me == 0 {
+                let _ = tern_io::File::delete(path);
+            }
+            circle.meet().await;
         }
         return Err(error);
     }
