@@ -76,7 +76,7 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
     let shared = Word::new(&circle).await;
     let start = match amode & MPI_MODE_APPEND {
         0 => Ok(0),
-        _ => engine.size().map_err(Into::into).and_then(|size| Ok(size as i64)),
+        _ => engine.size().map_err(Into::into).map(|size| size as i64),
     };
     let begun = start.and_then(|start| if circle.me == 0 && start > 0 { shared.set(start).map(|()| start) } else { Ok(start) });
     let starts = consent(&circle, begun.map(|start| start.to_ne_bytes().to_vec())).await?;
