@@ -7,13 +7,13 @@ use crate::constants::*;
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::group::hand_out;
-use crate::objects::{Datatype, Group};
+use crate::objects::Datatype;
 use crate::task;
 use std::rc::Rc;
 
 /// MPI_File_get_group
 pub fn file_get_group(fh: Rc<File>, group: Out<usize>) -> Result<()> {
-    group.set(hand_out(Rc::new(Group { procs: fh.group.procs.clone(), session: fh.group.session.clone() })));
+    group.set(hand_out(fh.group.clone()));
     Ok(())
 }
 

@@ -5,11 +5,8 @@ use crate::constants::*;
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::runtime::{adi, runtime};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::cell::Cell;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicI64, Ordering};
-use tern_mcm::Memory;
 
 /// Bytes of a word: a cache line of its own.
 const BYTES: usize = 64;
@@ -20,8 +17,8 @@ pub enum Word {
     Own(Cell<i64>),
     /// In this process's part of the shared memory.
     Mine(*mut u8),
-    /// In the first process's part: the page that is mapped here, and where in it.
-    Mapped(*mut u8, usize),
+    /// In the first process's part, mapped here.
+    Mapped(*mut u8),
     /// There is no memory that all of them reach.
     Missing,
 }
@@ -32,6 +29,10 @@ impl Word {
         if circle.procs.len() == 1 {
             return Word::Own(Cell::new(0));
         }
+        // Processes of other jobs have other memory; their numbers are above those of our own.
+        if circle.procs.iter().any(|&proc| proc >= runtime().world_size) {
+            return Word::Missing;
+        }
         let mine = if circle.me == 0 { allocate() } else { None };
         let place = mine.map_or(0, |(_, place)| place);
         let told = circle.share(0, place.to_ne_bytes().to_vec()).await;
@@ -39,14 +40,16 @@ impl Word {
         match (mine, place) {
             (Some((base, _)), _) => Word::Mine(base),
             (None, 0) => Word::Missing,
-            (None, place) => map(place),
+            (None, place) => {
+                let mapped = adi().mcm().direct().and_then(|direct| direct.map(place, BYTES));
+                mapped.map_or(Word::Missing, Word::Mapped)
+            }
         }
     }
 
     fn shared(&self) -> Result<&AtomicI64> {
         let word = match self {
-            Word::Mine(base) => *base,
-            Word::Mapped(page, at) => page.wrapping_add(*at),
+            Word::Mine(base) | Word::Mapped(base) => *base,
             Word::Own(_) | Word::Missing => {
                 return err!(
                     MPI_ERR_UNSUPPORTED_OPERATION,
@@ -91,40 +94,27 @@ impl Word {
                 let freed = adi().mcm().direct().is_some_and(|direct| direct.free(*base));
                 debug_assert!(freed, "the word came from there");
             },
-            // SAFETY: the page was mapped by `map`, for this word alone. If it fails it stays mapped.
-            Word::Mapped(page, _) => unsafe {
-                let _ = munmap(page.cast::<c_void>(), rustix::param::page_size());
+            // SAFETY: as above; it was mapped with this length.
+            Word::Mapped(base) => unsafe {
+                if let Some(direct) = adi().mcm().direct() {
+                    direct.unmap(*base, BYTES);
+                }
             },
             Word::Own(_) | Word::Missing => {}
         }
     }
 }
 
-/// Zeroed memory, and where it lies in the node's shared file.
+/// Zeroed memory, and where it lies in the memory that the node's processes share.
 fn allocate() -> Option<(*mut u8, u64)> {
     let direct = adi().mcm().direct()?;
     let base = direct.allocate(BYTES)?;
-    let place = direct.locate(Memory::dense(base, BYTES), true).place;
-    (place != 0 && place.is_multiple_of(8)).then_some((base, place))
-}
-
-/// The word at `place` in the node's shared file.
-fn map(place: u64) -> Word {
-    let page = rustix::param::page_size() as u64;
-    let at = place % page;
-    // SAFETY: a fresh mapping of the file that all processes of the node share, which only grows.
-    let mapped = unsafe {
-        mmap(
-            std::ptr::null_mut(),
-            page as usize,
-            ProtFlags::READ | ProtFlags::WRITE,
-            MapFlags::SHARED,
-            &runtime().job.segment,
-            place - at,
-        )
-    };
-    match mapped {
-        Ok(start) => Word::Mapped(start.cast(), at as usize),
-        Err(_) => Word::Missing,
+    match direct.place(base, BYTES) {
+        Some(place) if place != 0 => Some((base, place)),
+        _ => {
+            // SAFETY: nobody has used it.
+            unsafe { direct.free(base) };
+            None
+        }
     }
 }
