@@ -5,6 +5,6 @@ set -eu
 cd "$(dirname "$0")/.."
 export RUSTFLAGS="--cfg loom"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
-for package in tern-device tern-shm tern-region; do
+for package in tern-device tern-shm tern-region tern-rma; do
     cargo test --release --lib --package "$package" -- "$@"
 done

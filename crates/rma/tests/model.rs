@@ -247,7 +247,7 @@ fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, access
                 };
                 match access.seed % 2 {
                     0 => process.complete(window, started),
-                    _ => drop(started.expect("an access")),
+                    _ => assert!(started.is_ok(), "an access"),
                 }
                 window.flush(access.target).expect("a flush");
                 if let Some((bytes, ty, count)) = got {

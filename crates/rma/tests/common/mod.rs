@@ -171,3 +171,23 @@ impl Process<'_> {
         drop(made.private);
     }
 }
+
+impl Process<'_> {
+    /// Waits for a turn without any progress of the library.
+    pub fn sleep_until_turn(&self, turn: usize) {
+        while self.turn.load(Ordering::Acquire) < turn {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Numbers of all.
+    pub fn tell<const N: usize>(&self, mine: [u64; N]) -> Vec<[u64; N]> {
+        let peers = self.peers();
+        let ty = tern_layout::Type::basic(tern_layout::Basic::Uint64);
+        let mut all = vec![[0; N]; self.size as usize];
+        let buffer = |base: *const u64| tern_coll::Buffer { base: base.cast_mut().cast(), count: N as i64, ty: ty.clone() };
+        let told = tern_coll::allgather(&peers, Some(&buffer(mine.as_ptr())), &buffer(all.as_mut_ptr().cast()));
+        tern_coll::run(self.adi, &peers, told).expect("numbers");
+        all
+    }
+}

@@ -1,0 +1,452 @@
+//! Several processes at one window at the same time.
+
+mod common;
+
+use common::{MECHANISMS, MEMORIES, Memory, Process, world};
+use std::rc::Rc;
+use tern_adi::Data;
+use tern_coll::ops::Op;
+use tern_layout::{Basic, Type};
+use tern_rma::{Exposure, Target, Window};
+use tern_settings::Mechanism;
+
+/// Runs a test for each kind of memory and mechanism.
+fn everywhere(size: u32, body: impl Fn(&Process<'_>, Memory, Mechanism) + Sync) {
+    for memory in MEMORIES {
+        for mechanism in MECHANISMS {
+            world(size, |process| body(process, memory, mechanism));
+        }
+    }
+}
+
+/// A row of numbers as origin.
+fn row<T>(values: &[T], ty: &Rc<Type>) -> Data {
+    Data::new(values.as_ptr().cast(), values.len() as i64, ty)
+}
+
+/// It has begun, or is done.
+fn fine(result: Result<tern_rma::Started, tern_rma::Error>) {
+    result.expect("an access");
+}
+
+/// The words of this process's own memory.
+fn words<T: Copy>(base: *const u8, count: usize) -> Vec<T> {
+    // SAFETY: the window has so many, and nobody changes them now.
+    unsafe { std::slice::from_raw_parts(base.cast::<T>(), count).to_vec() }
+}
+
+/// Sums of all processes, one element at a time and many at once, arrive complete: words, numbers that
+/// need a guard, and such as lie across words.
+#[test]
+fn no_accumulate_is_lost() {
+    const ROUNDS: usize = 60;
+    const MANY: usize = 300;
+    everywhere(3, |process, memory, mechanism| {
+        let made = process.window(memory, 16 << 10, mechanism);
+        let (window, origins) = (&made.window, &made.origins);
+        let at = |rank: u32, ty, count, byte: i64| Target { rank, displacement: origins[rank as usize] + byte, ty, count };
+        let (int, double) = (Type::basic(Basic::Int32), Type::basic(Basic::Float64));
+        let (complex, short) = (Type::basic(Basic::ComplexDouble), Type::basic(Basic::Int16));
+        for round in 0..ROUNDS {
+            let rank = (process.rank + round as u32) % process.size;
+            let ones = vec![1i32; MANY];
+            fine(window.accumulate(&row(&ones, &int), &at(rank, &int, MANY as i64, 0), Op::Sum));
+            let one = 1i32;
+            let mut old = 0i32;
+            let started = window.fetch_and_op((&raw const one).cast(), (&raw mut old).cast(), &at(rank, &int, 1, 40), Op::Sum);
+            process.complete(window, started);
+            let halves = vec![0.5f64; 9];
+            fine(window.accumulate(&row(&halves, &double), &at(rank, &double, 9, 4096), Op::Sum));
+            // Doubles that no instruction combines, since they are not aligned.
+            fine(window.accumulate(&row(&halves, &double), &at(rank, &double, 9, 5001), Op::Sum));
+            let pairs = [[1.0f64, 2.0]; 5];
+            fine(window.accumulate(&row(&pairs, &complex), &at(rank, &complex, 5, 6000), Op::Sum));
+            let small = [3i16; 7];
+            fine(window.accumulate(&row(&small, &short), &at(rank, &short, 7, 7000), Op::Sum));
+            window.flush(rank).expect("a flush");
+        }
+        window.flush_all().expect("a flush");
+        process.barrier();
+        let all = ROUNDS as i32;
+        let mut ints = vec![all; MANY];
+        ints[10] *= 2;
+        assert_eq!(words::<i32>(made.base, MANY), ints, "{memory:?}, {mechanism:?}");
+        assert_eq!(words::<f64>(made.base.wrapping_add(4096), 9), [f64::from(all) / 2.0; 9]);
+        // SAFETY: in the window, unaligned.
+        let odd: Vec<f64> = (0..9).map(|i| unsafe { made.base.add(5001).cast::<f64>().add(i).read_unaligned() }).collect();
+        assert_eq!(odd, [f64::from(all) / 2.0; 9], "{memory:?}, {mechanism:?}");
+        assert_eq!(words::<[f64; 2]>(made.base.wrapping_add(6000), 5), [[f64::from(all), 2.0 * f64::from(all)]; 5]);
+        assert_eq!(words::<i16>(made.base.wrapping_add(7000), 7), [3 * all as i16; 7]);
+        process.free(made);
+    });
+}
+
+/// Every ticket is drawn once, by fetch-and-add and by compare-and-swap.
+#[test]
+fn tickets_are_drawn_once() {
+    const DRAWS: usize = 50;
+    everywhere(3, |process, memory, mechanism| {
+        let made = process.window(memory, 4096, mechanism);
+        let (window, ty) = (&made.window, Type::basic(Basic::Uint64));
+        let at = |byte: i64| Target { rank: 1, displacement: made.origins[1] + byte, ty: &ty, count: 1 };
+        let (one, mut mine) = (1u64, Vec::new());
+        for _ in 0..DRAWS {
+            let mut ticket = u64::MAX;
+            let started = window.fetch_and_op((&raw const one).cast(), (&raw mut ticket).cast(), &at(0), Op::Sum);
+            process.complete(window, started);
+            mine.push(ticket);
+            let mut seen = 0u64;
+            loop {
+                let (compare, next, mut found) = (seen, seen + 1, u64::MAX);
+                let [origin, compare] = [&raw const next, &raw const compare].map(|at| at.cast());
+                let started = window.compare_and_swap(origin, compare, (&raw mut found).cast(), &at(64));
+                process.complete(window, started);
+                if found == seen {
+                    break;
+                }
+                seen = found;
+            }
+            mine.push(1000 + seen);
+        }
+        // Each marks its tickets where all see them.
+        let bytes = Type::basic(Basic::Uint8);
+        for ticket in &mine {
+            let target = Target { rank: 1, displacement: made.origins[1] + 1000 + *ticket as i64, ty: &bytes, count: 1 };
+            fine(window.accumulate(&row(&[1u8], &bytes), &target, Op::Sum));
+        }
+        window.flush_all().expect("a flush");
+        process.barrier();
+        if process.rank == 1 {
+            let drawn = DRAWS * 3;
+            let marks = words::<u8>(made.base.wrapping_add(1000), 2000);
+            for first in [0, 1000] {
+                assert!(marks[first..first + drawn].iter().all(|mark| *mark == 1), "{memory:?}, {mechanism:?}: {marks:?}");
+            }
+        }
+        process.free(made);
+    });
+}
+
+fn get(window: &Window, process: &Process<'_>, target: &Target<'_>) -> u64 {
+    let mut value = 0u64;
+    let started = window.get(&Data::Bytes((&raw mut value).cast(), 8), target);
+    process.complete(window, started);
+    value
+}
+
+/// Under an exclusive lock what is read and written belongs together; those that share a lock, or have
+/// one for all, see no half of it.
+#[test]
+fn locks_exclude() {
+    const ROUNDS: u64 = 40;
+    everywhere(4, |process, memory, mechanism| {
+        let made = process.window(memory, 4096, mechanism);
+        let (window, ty) = (&made.window, Type::basic(Basic::Uint64));
+        let at = |rank: u32, byte: i64| Target { rank, displacement: made.origins[rank as usize] + byte, ty: &ty, count: 1 };
+        for round in 0..ROUNDS {
+            let rank = (round % 2) as u32;
+            if process.rank < 2 {
+                window.lock(rank, true);
+                let value = get(window, process, &at(rank, 0)) + 1;
+                for byte in [0, 2048] {
+                    let data = Data::Bytes((&raw const value).cast_mut().cast(), 8);
+                    fine(window.put(&data, &at(rank, byte)));
+                    window.flush(rank).expect("a flush");
+                }
+                window.unlock(rank).expect("unlock");
+            } else {
+                let all = process.rank == 3;
+                if all { window.lock_all() } else { window.lock(rank, false) }
+                for rank in if all { 0..2 } else { rank..rank + 1 } {
+                    let (first, second) = (get(window, process, &at(rank, 0)), get(window, process, &at(rank, 2048)));
+                    assert_eq!(first, second, "{memory:?}, {mechanism:?}");
+                }
+                if all { window.unlock_all().expect("unlock") } else { window.unlock(rank).expect("unlock") }
+            }
+        }
+        window.flush_all().expect("a flush");
+        process.barrier();
+        if process.rank < 2 {
+            window.lock(process.rank, true);
+            assert_eq!(words::<u64>(made.base, 1), [ROUNDS], "{memory:?}, {mechanism:?}");
+            window.unlock(process.rank).expect("unlock");
+        }
+        process.free(made);
+    });
+}
+
+/// Each process puts to its neighbours in epochs of post, start, complete and wait, and each time what it
+/// reads is of this epoch.
+#[test]
+fn epochs_of_groups() {
+    const ROUNDS: u64 = 30;
+    everywhere(4, |process, memory, mechanism| {
+        let made = process.window(memory, 4096, mechanism);
+        let (window, ty) = (&made.window, Type::basic(Basic::Uint64));
+        let (size, me) = (process.size, process.rank);
+        let neighbours = [(me + 1) % size, (me + size - 1) % size];
+        for round in 1..=ROUNDS {
+            window.post(&neighbours);
+            window.start(&neighbours);
+            let value = round * 10 + u64::from(me);
+            for rank in neighbours {
+                let target = Target { rank, displacement: made.origins[rank as usize] + 8 * i64::from(me), ty: &ty, count: 1 };
+                fine(window.put(&Data::Bytes((&raw const value).cast_mut().cast(), 8), &target));
+            }
+            window.complete().expect("complete");
+            match round % 2 {
+                0 => window.wait(),
+                _ => while !window.test() {},
+            }
+            let now = words::<u64>(made.base, 4);
+            for rank in neighbours {
+                assert_eq!(now[rank as usize], round * 10 + u64::from(rank), "{memory:?}, {mechanism:?}");
+            }
+        }
+        process.free(made);
+    });
+}
+
+/// What is put before a fence is there after it, for everybody; what is got, too.
+#[test]
+fn fences_separate() {
+    const ROUNDS: u64 = 20;
+    everywhere(3, |process, memory, mechanism| {
+        let made = process.window(memory, 64 << 10, mechanism);
+        let (window, ty) = (&made.window, Type::basic(Basic::Uint64));
+        const MANY: usize = 2000;
+        let next = (process.rank + 1) % process.size;
+        let target = Target { rank: next, displacement: made.origins[next as usize], ty: &ty, count: MANY as i64 };
+        for round in 1..=ROUNDS {
+            let values = vec![round * 10 + u64::from(process.rank); MANY];
+            fine(window.put(&row(&values, &ty), &target));
+            window.fence().expect("a fence");
+            let before = u64::from((process.rank + process.size - 1) % process.size);
+            assert_eq!(words::<u64>(made.base, MANY), vec![round * 10 + before; MANY], "{memory:?}, {mechanism:?}");
+            let mut back = vec![0u64; MANY];
+            fine(window.get(&row(&back, &ty), &target));
+            window.fence().expect("a fence");
+            assert_eq!(std::hint::black_box(&mut back)[..], values);
+        }
+        process.free(made);
+    });
+}
+
+/// A target that does not call the library is written to and read from, unless messages must do it.
+#[test]
+fn targets_need_not_take_part() {
+    for memory in MEMORIES {
+        for mechanism in [Mechanism::Auto, Mechanism::Cma] {
+            world(2, |process| {
+                let made = process.window(memory, 4096, mechanism);
+                let needs = made.window.peers().size() > 1 && !process.adi.mcm().direct().expect("it").copies(1 - process.rank);
+                if process.rank == 0 && !needs {
+                    let ty = Type::basic(Basic::Uint64);
+                    let target = Target { rank: 1, displacement: made.origins[1], ty: &ty, count: 1 };
+                    made.window.lock(1, true);
+                    let value = 5u64;
+                    fine(made.window.put(&row(&[value], &ty), &target));
+                    fine(made.window.accumulate(&row(&[value], &ty), &target, Op::Sum));
+                    made.window.unlock(1).expect("unlock");
+                    assert_eq!(get(&made.window, process, &target), 10);
+                    process.end_turn();
+                } else if needs {
+                    eprintln!("skipped: the kernel does not copy here");
+                    process.end_turn();
+                } else {
+                    // No progress of the library, only this.
+                    process.sleep_until_turn(1);
+                }
+                process.free(made);
+            });
+        }
+    }
+}
+
+/// What is beyond a window is not touched, and the error says so.
+#[test]
+fn ranges_are_checked() {
+    use tern_rma::Class;
+    everywhere(2, |process, memory, mechanism| {
+        let made = process.window(memory, 256, mechanism);
+        let (window, ty) = (&made.window, Type::basic(Basic::Uint64));
+        let origin = made.origins[1];
+        let far = Type::resized(0, 1 << 40, &ty).expect("resized");
+        let below = Type::hvector(2, 1, -64, &ty).expect("backwards");
+        if process.rank == 0 {
+            let value = [7u64; 64];
+            for (displacement, ty, count) in [
+                (249, &ty, 1),
+                (256, &ty, 1),
+                (-1, &ty, 1),
+                (i64::MAX - origin, &ty, 1),
+                (i64::MIN / 2, &ty, 1),
+                (0, &ty, 33),
+                (0, &ty, i64::MAX / 8),
+                (0, &far, 2),
+                (0, &far, 1 << 30),
+                (63, &below, 1),
+            ] {
+                let data = row(&value[..1], &Type::basic(Basic::Uint64));
+                let target = Target { rank: 1, displacement: origin.wrapping_add(displacement), ty, count };
+                let results = [
+                    window.put(&data, &target),
+                    window.get(&data, &target),
+                    window.accumulate(&data, &target, Op::Sum),
+                    window.get_accumulate(&data, &data, &target, Op::NoOp),
+                ];
+                for error in results.map(|result| result.expect_err("out of range")) {
+                    assert_eq!(error.class, Class::Range, "{error}");
+                }
+            }
+            // At the edge, and nothing at all anywhere.
+            let last = Target { rank: 1, displacement: origin + 248, ty: &ty, count: 1 };
+            fine(window.put(&row(&value[..1], &ty), &last));
+            let none = Target { rank: 1, displacement: origin + 9999, ty: &ty, count: 0 };
+            fine(window.put(&Data::none(), &none));
+            // More than there is room for, and what no operation takes.
+            let two = row(&value[..2], &ty);
+            assert_eq!(window.put(&two, &last).expect_err("too much").class, Class::Argument);
+            let both = Target { count: 2, displacement: origin, ..last };
+            assert_eq!(window.get(&row(&value[..1], &ty), &both).expect_err("too much").class, Class::Argument);
+            let real = Type::basic(Basic::Float64);
+            let number = Target { ty: &real, ..last };
+            let wrong = window.accumulate(&row(&value[..1], &real), &number, Op::Band).expect_err("no bits");
+            assert_eq!(wrong.class, Class::Operation);
+            window.flush(1).expect("a flush");
+        }
+        window.fence().expect("a fence");
+        if process.rank == 1 {
+            let mut expected = [0u64; 32];
+            expected[31] = 7;
+            assert_eq!(words::<u64>(made.base, 32), expected, "{memory:?}, {mechanism:?}");
+        }
+        process.free(made);
+    });
+}
+
+/// Memory comes and goes; what was detached cannot be reached.
+#[test]
+fn memory_is_attached_and_detached() {
+    use tern_rma::Class;
+    for mechanism in MECHANISMS {
+        world(2, |process| {
+            let window = process.make(Exposure::Dynamic, 1, mechanism).expect("a window");
+            let direct = process.adi.mcm().direct().expect("shared memory");
+            let shared = direct.allocate(8192).expect("shared memory");
+            let mut private = vec![0u64; 1024];
+            let own: *mut u8 = private.as_mut_ptr().cast();
+            window.attach(own, 1000).expect("room");
+            assert_eq!(window.attach(own.wrapping_add(999), 8).expect_err("it overlaps").class, Class::Attach);
+            window.attach(own.wrapping_add(1000), 1000).expect("it is beside");
+            window.attach(shared, 8192).expect("room");
+            window.attach(own.wrapping_add(7000), 0).expect("nothing");
+            let addresses = process.tell([own as u64, shared as u64]);
+            let ty = Type::basic(Basic::Uint64);
+            let put = |value: u64, address: u64| {
+                let target = Target { rank: 1 - process.rank, displacement: address as i64, ty: &ty, count: 1 };
+                let result = window.put(&Data::Bytes((&raw const value).cast_mut().cast(), 8), &target);
+                window.flush_all().expect("a flush");
+                result.map(drop)
+            };
+            let [theirs, common] = addresses[1 - process.rank as usize];
+            for (value, address) in [(1, theirs), (2, theirs + 1000), (3, common), (4, common + 8184), (5, theirs + 1992)] {
+                put(value, address).expect("it is attached");
+            }
+            assert_eq!(put(6, theirs + 996).expect_err("across two").class, Class::Range);
+            assert_eq!(put(6, common + 8185).expect_err("beyond").class, Class::Range);
+            process.barrier();
+            assert_eq!([private[0], private[125], private[249]], [1, 2, 5]);
+            assert_eq!(words::<u64>(shared, 1024)[1023], 4);
+            // Others come where the first have been.
+            window.detach(own).expect("it is attached");
+            window.detach(own.wrapping_add(7000)).expect("it is attached");
+            assert_eq!(window.detach(own).expect_err("it is gone").class, Class::Attach);
+            window.detach(shared).expect("it is attached");
+            process.barrier();
+            assert_eq!(put(7, theirs).expect_err("detached").class, Class::Range);
+            assert_eq!(put(7, common).expect_err("detached").class, Class::Range);
+            put(8, theirs + 1008).expect("still attached");
+            process.barrier();
+            window.attach(shared.wrapping_add(4096), 4096).expect("room");
+            process.barrier();
+            put(9, common + 4096).expect("attached again");
+            assert_eq!(put(9, common + 4095).expect_err("in front").class, Class::Range);
+            process.barrier();
+            assert_eq!(words::<u64>(shared, 1024)[512], 9);
+            assert_eq!(private[126], 8);
+            window.free();
+            // SAFETY: the window is over.
+            unsafe { direct.free(shared) };
+        });
+    }
+}
+
+/// As much as a table holds can be attached, and no more.
+#[test]
+fn tables_fill_up() {
+    world(2, |process| {
+        let window = process.make(Exposure::Dynamic, 1, Mechanism::Auto).expect("a window");
+        let memory = vec![0u64; 4000];
+        let at = |index: usize| memory[index..].as_ptr().cast_mut().cast::<u8>();
+        let most = (0..4000).take_while(|&index| window.attach(at(index), 8).is_ok()).count();
+        assert_eq!(most, 2047);
+        window.detach(at(77)).expect("it is attached");
+        window.attach(at(3999), 8).expect("there is room again");
+        window.free();
+    });
+}
+
+/// Parts of a shared window are where the standard says, and everybody sees them.
+#[test]
+fn shared_memory_is_laid_out_as_asked() {
+    for contiguous in [true, false] {
+        world(3, |process| {
+            let bytes = [100, 0, 5000][process.rank as usize];
+            let window = process.make(Exposure::Shared { bytes, contiguous }, 4, Mechanism::Auto).expect("a window");
+            for (index, byte) in (0..bytes).enumerate() {
+                // SAFETY: own memory.
+                unsafe { window.base().add(byte).write(process.rank as u8 * 50 + index as u8 % 50) };
+            }
+            window.fence().expect("a fence");
+            let parts: Vec<_> = (0..3).map(|rank| window.shared(rank).expect("shared")).collect();
+            assert_eq!(parts.iter().map(|part| part.1).collect::<Vec<_>>(), [100, 0, 5000]);
+            for (rank, (at, len, unit)) in parts.iter().enumerate() {
+                // SAFETY: mapped.
+                let seen = unsafe { std::slice::from_raw_parts(*at, *len) };
+                assert!(seen.iter().enumerate().all(|(i, byte)| *byte == rank as u8 * 50 + i as u8 % 50));
+                assert_eq!(*unit, 4);
+            }
+            let distance = parts[2].0 as usize - parts[0].0 as usize;
+            assert!(if contiguous { distance == 100 } else { distance.is_multiple_of(64) });
+            window.free();
+        });
+    }
+}
+
+/// Windows of different sizes, units, one with nothing; one after the other gives its memory back.
+#[test]
+fn windows_come_and_go() {
+    world(3, |process| {
+        for round in 0..40 {
+            let bytes = [0, 64, 1 << 20][(process.rank as usize + round) % 3];
+            let unit = 1 << process.rank;
+            let window = process.make(Exposure::Allocate { bytes }, unit, Mechanism::Auto).expect("a window");
+            let ty = Type::basic(Basic::Uint64);
+            for rank in 0..3 {
+                assert_eq!(window.bytes(rank), [0, 64, 1 << 20][(rank as usize + round) % 3]);
+                assert_eq!(window.disp_unit(rank), 1 << rank);
+                if window.bytes(rank) > 0 {
+                    let target = Target { rank, displacement: 8, ty: &ty, count: 1 };
+                    fine(window.accumulate(&row(&[1u64], &ty), &target, Op::Sum));
+                }
+            }
+            window.fence().expect("a fence");
+            if bytes > 0 {
+                let at = window.base().wrapping_add(8 << process.rank);
+                assert_eq!(words::<u64>(at, 1), [3], "fresh memory is zeros");
+            }
+            window.free();
+        }
+    });
+}
