@@ -68,6 +68,7 @@ impl Common {
     /// Says that this thread waits for a lock. It tries once more after this, at least.
     pub fn begin_waiting(&self) {
         self.waiting.fetch_add(1, Ordering::SeqCst);
+        order();
     }
 
     pub fn end_waiting(&self) {
@@ -78,8 +79,17 @@ impl Common {
     /// and then looks at the word. Both steps of both are in the one order of SeqCst, so that one of
     /// them sees the other.
     fn is_awaited(&self) -> bool {
+        order();
         self.waiting.load(Ordering::SeqCst) > 0
     }
+}
+
+/// Stands where the one order of SeqCst is relied on. The model checker takes SeqCst for acquire and
+/// release, but for fences.
+#[inline(always)]
+fn order() {
+    #[cfg(loom)]
+    loom::sync::atomic::fence(Ordering::SeqCst);
 }
 
 impl Lock {
