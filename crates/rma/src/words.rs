@@ -122,7 +122,7 @@ impl Lock {
         }
         let mut holders = common.holders.load(Ordering::SeqCst);
         loop {
-            if holders % ALONE > 0 {
+            if !holders.is_multiple_of(ALONE) {
                 return Try::Busy;
             }
             match common.exchange(holders, holders + ALONE) {

@@ -13,6 +13,8 @@ struct World {
     memory: [UnsafeCell<u32>; 2],
     waiting: [AtomicU32; 3],
     bells: [Notify; 3],
+    /// Rung by one that has a lock for all.
+    all: Notify,
 }
 
 // SAFETY: `memory` is only touched under the locks, whose rules are what is tested here.
@@ -24,6 +26,8 @@ enum Work {
     Alone(usize),
     Shared(usize),
     All,
+    /// Shares a lock, and gives it up after somebody else has had one for all.
+    SharedUntilAll(usize),
 }
 
 impl World {
@@ -35,6 +39,7 @@ impl World {
             memory: [UnsafeCell::new(0), UnsafeCell::new(0)],
             waiting: std::array::from_fn(|_| AtomicU32::new(0)),
             bells: std::array::from_fn(|_| Notify::new()),
+            all: Notify::new(),
         })
     }
 
@@ -81,8 +86,14 @@ impl World {
                 read(index);
                 self.locks[index].unshare(&self.common)
             }
+            Work::SharedUntilAll(index) => {
+                self.take(me, || self.locks[index].try_share());
+                self.all.wait();
+                self.locks[index].unshare(&self.common)
+            }
             Work::All => {
                 self.take(me, || self.common.try_lock_all());
+                self.all.notify();
                 (read(0), read(1));
                 self.common.unlock_all()
             }
@@ -142,4 +153,10 @@ fn two_alone_and_all() {
 #[test]
 fn alone_here_and_there() {
     explore(&[Work::Alone(0), Work::All, Work::Alone(1)]);
+}
+
+/// Those that share locks do not wait for each other, whatever others try.
+#[test]
+fn all_while_shared() {
+    explore(&[Work::Alone(0), Work::SharedUntilAll(0), Work::All]);
 }
