@@ -483,6 +483,12 @@ impl Adi {
         flushed
     }
 
+    /// True while a transfer that keeps `owner` alive is not complete.
+    pub fn is_under_way(&self, owner: &Owner) -> bool {
+        let owns = |other: &Owner| Rc::ptr_eq(other, owner);
+        self.state.borrow().transfers.iter().any(|transfer| !transfer.done && transfer.owner.as_ref().is_some_and(owns))
+    }
+
     /// True when nothing waits to be sent to these processes.
     pub fn is_flushed_to(&self, peers: std::ops::Range<Proc>) -> bool {
         self.state.borrow().is_flushed_to(&peers)

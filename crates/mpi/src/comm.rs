@@ -265,11 +265,15 @@ pub fn comm_free(comm: Out<usize>) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Comm_disconnect: as free, after all its processes have arrived (section 11.10.4).
+/// MPI_Comm_disconnect: as free, after what this process has under way there is complete and all processes
+/// have arrived (section 11.10.4).
 pub fn comm_disconnect(comm: Out<usize>) -> Result<()> {
     let found = lookup_freeable(comm.get())?;
     attribute::delete_all(&found.attributes, comm.get())?;
     crate::check::meet(&found)?;
+    let owner: tern_adi::Owner = found.clone();
+    adi().wait_until(&mut || !adi().is_under_way(&owner));
+    drop(owner);
     let circle = found.circle();
     crate::task::run(async move {
         circle.meet().await;
