@@ -94,6 +94,27 @@ static void several(char *self)
     OK(MPI_Comm_disconnect(&inter));
 }
 
+/* Nobody disconnects: both sides end, and what was sent arrives. */
+static void leave(char *self)
+{
+    MPI_Comm inter, freed;
+    MPI_Request request;
+    char *arguments[] = {"leave", NULL};
+    static int block[100000];
+    int word = -1;
+    OK(MPI_Comm_spawn(self, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
+    OK(MPI_Comm_spawn(self, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &freed, MPI_ERRCODES_IGNORE));
+    if (rank == 0) {
+        OK(MPI_Isend(block, 100000, MPI_INT, 1, 0, inter, &request));
+        OK(MPI_Send(block, 100000, MPI_INT, 1, 0, freed));
+        OK(MPI_Recv(&word, 1, MPI_INT, 1, 0, freed, MPI_STATUS_IGNORE));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        OK(MPI_Recv(&word, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE));
+        CHECK(word == 8);
+    }
+    OK(MPI_Comm_free(&freed));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm parent;
@@ -103,6 +124,16 @@ int main(int argc, char **argv)
         again(argv[0]);
         apart(argv[0]);
         several(argv[0]);
+        leave(argv[0]);
+        return finish();
+    }
+    if (argc > 1 && strcmp(argv[1], "leave") == 0) {
+        static int block[100000];
+        int word = 8;
+        if (rank == 1) {
+            OK(MPI_Recv(block, 100000, MPI_INT, 0, 0, parent, MPI_STATUS_IGNORE));
+            OK(MPI_Send(&word, 1, MPI_INT, 0, 0, parent));
+        }
         return finish();
     }
     if (argc == 1) {
