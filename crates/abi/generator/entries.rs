@@ -171,7 +171,7 @@ impl Entry<'_> {
             Some(match kind.name.as_str() {
                 "comm" | "comm-raw" => (p, "comm", false),
                 "comm-inout" => (p, "comm", true),
-                "win" => (p, "win", false),
+                "win" | "win-raw" => (p, "win", false),
                 "win-inout" => (p, "win", true),
                 "file" | "file-or-null" => (p, "file", false),
                 "file-inout" => (p, "file", true),

@@ -13,6 +13,7 @@ use tern_mpi::constants::*;
 use tern_mpi::error::{Error, Result};
 use tern_mpi::file::File;
 use tern_mpi::objects::{Comm, Datatype, Errhandler, Group, Info, Operation, Session, objects};
+use tern_mpi::win::Win;
 
 #[cold]
 fn refuse<T>(class: i32, message: String) -> Result<T> {
@@ -47,6 +48,7 @@ handles! {
     info_or_null -> Option<Rc<Info>>, tern_mpi::info::lookup_optional;
     errhandler -> Rc<Errhandler>, tern_mpi::errhandler::lookup;
     file -> Rc<File>, tern_mpi::file::lookup;
+    win -> Rc<Win>, tern_mpi::win::lookup;
 }
 
 pub fn session(name: &str, handle: usize) -> Result<Rc<Session>> {

@@ -28,8 +28,8 @@ pub fn message(handle: usize) -> Scope {
 }
 
 #[cold]
-pub fn win(_handle: usize) -> Scope {
-    Scope::None
+pub fn win(handle: usize) -> Scope {
+    tern_mpi::win::lookup(handle).map_or(Scope::None, Scope::Win)
 }
 
 #[cold]

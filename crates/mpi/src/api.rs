@@ -77,7 +77,7 @@ pub use crate::comm::{
 pub use crate::errhandler::{
     comm_call_errhandler, comm_create_errhandler, comm_get_errhandler, comm_set_errhandler, errhandler_free,
     file_create_errhandler, session_call_errhandler, session_create_errhandler, session_get_errhandler,
-    session_set_errhandler, win_create_errhandler,
+    session_set_errhandler, win_call_errhandler, win_create_errhandler, win_get_errhandler, win_set_errhandler,
 };
 pub use crate::errorcode::{
     add_error_class, add_error_code, add_error_string, error_class, error_string, remove_error_class,
@@ -131,6 +131,14 @@ pub use crate::topology::{
 };
 pub use crate::topology_create::{
     cart_create, cart_map, cart_sub, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
+};
+// One-sided communication (chapter 12).
+pub use crate::win::{
+    accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put, raccumulate, rget, rget_accumulate, rput,
+    win_allocate, win_allocate_shared, win_attach, win_complete, win_create, win_create_dynamic, win_delete_attr,
+    win_detach, win_fence, win_flush, win_flush_all, win_flush_local, win_flush_local_all, win_free, win_get_attr,
+    win_get_group, win_get_info, win_get_name, win_lock, win_lock_all, win_post, win_set_attr, win_set_info,
+    win_set_name, win_shared_query, win_start, win_sync, win_test, win_unlock, win_unlock_all, win_wait,
 };
 pub use crate::status::{
     status_get_error, status_get_source, status_get_tag, status_set_cancelled, status_set_error,

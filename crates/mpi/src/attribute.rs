@@ -18,7 +18,8 @@ use std::rc::Rc;
 /// Below lie the predefined ones.
 const FIRST_KEYVAL: i32 = 4096;
 
-fn keyval(id: i32, kind: KeyvalKind) -> Result<Rc<Keyval>> {
+/// The keyval with this id, or MPI_ERR_KEYVAL.
+pub(crate) fn keyval(id: i32, kind: KeyvalKind) -> Result<Rc<Keyval>> {
     match objects().keyvals.borrow().get(&id) {
         Some(keyval) if keyval.kind == kind => Ok(keyval.clone()),
         Some(keyval) => err!(MPI_ERR_KEYVAL, "keyval {id} is for {}, not for {}", keyval.kind.of(), kind.of()),
@@ -75,7 +76,7 @@ impl Attributes {
 
     /// Sets a value. The delete callback sees the one that it replaces first; when that fails
     /// the old value stays.
-    fn set(&self, keyval: Rc<Keyval>, value: *mut c_void, object: usize) -> Result<()> {
+    pub(crate) fn set(&self, keyval: Rc<Keyval>, value: *mut c_void, object: usize) -> Result<()> {
         if let Some((old, old_value)) = self.value(keyval.id) {
             call_delete(&old, old_value, object)?;
         }
@@ -87,7 +88,7 @@ impl Attributes {
         Ok(())
     }
 
-    fn delete(&self, id: i32, object: usize) -> Result<()> {
+    pub(crate) fn delete(&self, id: i32, object: usize) -> Result<()> {
         let Some((keyval, value)) = self.value(id) else {
             return err!(MPI_ERR_KEYVAL, "the object has no attribute with keyval {id}");
         };
@@ -160,7 +161,8 @@ pub fn comm_set_attr(comm: Rc<Comm>, id: i32, value: *mut u8) -> Result<()> {
     comm.attributes.set(keyval(id, KeyvalKind::Comm)?, value.cast(), comm.handle.get())
 }
 
-fn check_not_predefined(id: i32) -> Result<()> {
+/// MPI_ERR_KEYVAL for the keyvals of attributes that can only be read.
+pub(crate) fn check_not_predefined(id: i32) -> Result<()> {
     if (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&id) || (MPI_WIN_BASE..=MPI_WIN_MODEL).contains(&id) {
         return err!(MPI_ERR_KEYVAL, "keyval {id} is predefined: its attribute can only be read");
     }
@@ -181,7 +183,8 @@ pub fn comm_get_attr(comm: Rc<Comm>, id: i32, value: Out<usize>, flag: Out<i32>)
     get(&comm.attributes, KeyvalKind::Comm, id, value, flag)
 }
 
-fn get(attributes: &Attributes, kind: KeyvalKind, id: i32, value: Out<usize>, flag: Out<i32>) -> Result<()> {
+/// The attribute of the program's under a keyval.
+pub(crate) fn get(attributes: &Attributes, kind: KeyvalKind, id: i32, value: Out<usize>, flag: Out<i32>) -> Result<()> {
     keyval(id, kind)?;
     let found = attributes.value(id);
     flag.set(found.is_some() as i32);

@@ -7,6 +7,7 @@ use crate::errorcode::{class_of, name_of, text_of};
 use crate::file::{File, default_errhandler};
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Errhandler, ErrhandlerKind, OnError, Session, UserErrhandler, objects};
+use crate::win::Win;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
@@ -19,6 +20,7 @@ pub enum Scope {
     Session(Rc<Session>),
     /// `None` is MPI_FILE_NULL, for calls that have no file yet (section 14.7).
     File(Option<Rc<File>>),
+    Win(Rc<Win>),
 }
 
 /// The error handler that `handle` names, or MPI_ERR_ERRHANDLER.
@@ -106,6 +108,10 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
             invoke(&handler, file.handle.get(), &scope, function, &error)
         }
         Scope::File(None) => invoke(&default_errhandler(), MPI_FILE_NULL, &scope, function, &error),
+        Scope::Win(win) => {
+            let handler = win.errhandler.borrow().clone();
+            invoke(&handler, win.handle.get(), &scope, function, &error)
+        }
         Scope::None => {
             let own = objects().own.borrow().clone();
             match own {
@@ -158,6 +164,13 @@ fn place(scope: &Scope) -> String {
             }
             text
         }
+        Scope::Win(win) => {
+            let mut text = format!(" in rank {} of {} (size {})", win.comm.rank, win.label(), win.size());
+            if let Some((me, world)) = own {
+                text.push_str(&format!(", rank {me} of {world} of MPI_COMM_WORLD"));
+            }
+            text
+        }
         _ => own.map_or_else(String::new, |(me, world)| format!(" in rank {me} of MPI_COMM_WORLD (size {world})")),
     }
 }
@@ -176,6 +189,10 @@ fn advice(class: i32) -> Option<&'static str> {
         MPI_ERR_OP => "use an operation that is defined for the datatype (MPI 5.0 section 6.9.2)",
         MPI_ERR_TOPOLOGY => "check that the communicator was made with that topology (MPI_Topo_test)",
         MPI_ERR_DIMS => "check that the product of the dimensions fits the number of processes",
+        MPI_ERR_WIN => "check that the window is not MPI_WIN_NULL and was not freed",
+        MPI_ERR_RMA_SYNC => "check which epochs are open: MPI 5.0 section 12.5 says which calls may come between which",
+        MPI_ERR_RMA_RANGE => "check displacement, displacement unit and count against the size of the target's window; memory of dynamic windows must be attached",
+        MPI_ERR_DISP => "displacements count in the displacement unit of the target; they must not be negative",
         MPI_ERR_UNSUPPORTED_OPERATION => "this version of the library does not have the function yet",
         MPI_ERR_NO_SUCH_FILE => "check the name and the directory, or add MPI_MODE_CREATE to amode",
         MPI_ERR_FILE_EXISTS => "choose another name, delete the file, or open it without MPI_MODE_EXCL",
@@ -262,6 +279,23 @@ pub fn session_call_errhandler(session: Rc<Session>, errorcode: i32) -> Result<(
 /// MPI_Win_create_errhandler
 pub fn win_create_errhandler(function: usize, errhandler: Out<usize>) -> Result<()> {
     create(ErrhandlerKind::Win, function, errhandler)
+}
+
+/// MPI_Win_set_errhandler
+pub fn win_set_errhandler(win: Rc<Win>, errhandler: Rc<Errhandler>) -> Result<()> {
+    set(&win.errhandler, ErrhandlerKind::Win, errhandler)
+}
+
+/// MPI_Win_get_errhandler
+pub fn win_get_errhandler(win: Rc<Win>, errhandler: Out<usize>) -> Result<()> {
+    errhandler.set(win.errhandler.borrow().hand_out());
+    Ok(())
+}
+
+/// MPI_Win_call_errhandler
+pub fn win_call_errhandler(win: Rc<Win>, errorcode: i32) -> Result<()> {
+    raise(Scope::Win(win), "MPI_Win_call_errhandler", called(errorcode));
+    Ok(())
 }
 
 /// MPI_File_create_errhandler

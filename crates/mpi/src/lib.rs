@@ -72,5 +72,6 @@ pub mod topology_create;
 pub mod type_create;
 pub mod type_fortran;
 pub mod type_query;
+pub mod win;
 
 pub use enter::{enter, enter_any_time};

@@ -220,6 +220,7 @@ pub struct Objects {
     pub messages: RefCell<Table<crate::request::Message>>,
     pub sessions: RefCell<Table<Rc<Session>>>,
     pub files: RefCell<Table<Rc<crate::file::File>>>,
+    pub wins: RefCell<Table<Rc<crate::win::Win>>>,
     pub keyvals: RefCell<BTreeMap<i32, Rc<Keyval>>>,
     /// MPI_COMM_WORLD, from initialisation to finalisation of the world model.
     pub world: RefCell<Option<Rc<Comm>>>,
@@ -238,6 +239,7 @@ static OBJECTS: Guarded<Objects> = Guarded::new(Objects {
     messages: RefCell::new(Table::new(Kind::Message)),
     sessions: RefCell::new(Table::new(Kind::Session)),
     files: RefCell::new(Table::new(Kind::File)),
+    wins: RefCell::new(Table::new(Kind::Win)),
     keyvals: RefCell::new(BTreeMap::new()),
     world: RefCell::new(None),
     own: RefCell::new(None),

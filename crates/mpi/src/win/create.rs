@@ -1,0 +1,190 @@
+//! Making windows and freeing them (MPI 5.0 sections 12.2.1 to 12.2.5).
+
+use super::epoch::Epochs;
+use super::hints::Hints;
+use super::object::{Own, Win, lookup};
+use super::target;
+use crate::args::Out;
+use crate::constants::*;
+use crate::context::{ContextId, allocate};
+use crate::error::{Error, Result};
+use crate::objects::{Attributes, Comm, Info, objects};
+use crate::runtime::adi;
+use crate::{attribute, comm, errhandler, info, task};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tern_rma::{Exposure, Window};
+
+/// The number of bytes, or MPI_ERR_SIZE.
+fn bytes(size: i64) -> Result<usize> {
+    match usize::try_from(size) {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => err!(MPI_ERR_SIZE, "the size is {size}, but must not be negative"),
+    }
+}
+
+/// Memory of the program's, or MPI_ERR_SIZE or MPI_ERR_BASE.
+fn existing(base: *mut u8, size: i64) -> Result<usize> {
+    let bytes = bytes(size)?;
+    if base.is_null() && bytes > 0 {
+        return err!(MPI_ERR_BASE, "the base is a null pointer, but {bytes} bytes are to be there");
+    }
+    if (base as usize).checked_add(bytes).is_none() {
+        return err!(MPI_ERR_SIZE, "{bytes} bytes from {base:p} on go beyond the end of the address space");
+    }
+    Ok(bytes)
+}
+
+fn check_disp_unit(disp_unit: i64) -> Result<()> {
+    if disp_unit <= 0 {
+        return err!(MPI_ERR_DISP, "the displacement unit is {disp_unit}, but must be positive");
+    }
+    Ok(())
+}
+
+/// A context id for a window of all processes of `comm`, once all of them have come with right
+/// arguments. Where one has wrong ones the call fails at all.
+async fn meet(comm: Rc<Comm>, wrong: Option<Box<Error>>) -> Result<ContextId> {
+    let circle = comm.circle();
+    let failed = circle.agree(vec![wrong.is_some() as u8], |a, b| a[0] |= b[0]).await;
+    if let Some(error) = wrong {
+        return Err(error);
+    }
+    if failed[0] != 0 {
+        return err!(MPI_ERR_OTHER, "the arguments of another process are wrong, so there is no window");
+    }
+    Ok(allocate(&circle).await)
+}
+
+/// Makes a window over `comm`. Collective; `checked` is what this process brings.
+fn make(
+    comm: Rc<Comm>,
+    flavor: i32,
+    hints: Hints,
+    disp_unit: i64,
+    checked: Result<Exposure>,
+    win: Out<usize>,
+) -> Result<Rc<Win>> {
+    if comm.is_inter() {
+        return err!(MPI_ERR_COMM, "{} is an intercommunicator; windows need an intracommunicator", comm.label());
+    }
+    let checked = checked.and_then(|exposure| check_disp_unit(disp_unit).map(|_| exposure));
+    let id = task::run(meet(comm.clone(), checked.as_ref().err().cloned()))?;
+    let fatal = || errhandler::predefined(MPI_ERRORS_ARE_FATAL);
+    let own = Comm::new(id, comm.local.clone(), None, fatal());
+    let window = Window::new(adi(), own.peers.clone(), checked?, disp_unit).map_err(|error| {
+        comm::on_free(&own);
+        Error::new(target::class(error.class), error.message)
+    })?;
+    let rank = own.rank as u32;
+    let new = |handle| {
+        Rc::new(Win {
+            handle: Cell::new(handle),
+            comm: own,
+            own: Own {
+                base: window.base() as usize,
+                size: window.bytes(rank) as i64,
+                disp_unit: disp_unit.try_into().unwrap_or(i32::MAX),
+                flavor,
+                model: MPI_WIN_UNIFIED,
+            },
+            window,
+            epochs: RefCell::new(Epochs::new(rank)),
+            errhandler: RefCell::new(fatal()),
+            name: RefCell::default(),
+            attributes: Attributes::default(),
+            hints: RefCell::new(hints),
+        })
+    };
+    win.set(objects().wins.borrow_mut().insert_with(new));
+    lookup(win.get())
+}
+
+/// MPI_Win_create
+pub fn win_create(
+    base: *mut u8,
+    size: i64,
+    disp_unit: i64,
+    info: Option<Rc<Info>>,
+    comm: Rc<Comm>,
+    win: Out<usize>,
+) -> Result<()> {
+    let hints = Hints::new(MPI_WIN_FLAVOR_CREATE, &info::map_of(&info));
+    let exposure = existing(base, size).map(|bytes| Exposure::Existing { base, bytes });
+    make(comm, MPI_WIN_FLAVOR_CREATE, hints, disp_unit, exposure, win).map(|_| ())
+}
+
+/// MPI_Win_allocate
+pub fn win_allocate(
+    size: i64,
+    disp_unit: i64,
+    info: Option<Rc<Info>>,
+    comm: Rc<Comm>,
+    baseptr: Out<usize>,
+    win: Out<usize>,
+) -> Result<()> {
+    let hints = Hints::new(MPI_WIN_FLAVOR_ALLOCATE, &info::map_of(&info));
+    let exposure = bytes(size).map(|bytes| Exposure::Allocate { bytes });
+    let made = make(comm, MPI_WIN_FLAVOR_ALLOCATE, hints, disp_unit, exposure, win)?;
+    baseptr.set(made.own.base);
+    Ok(())
+}
+
+/// MPI_Win_allocate_shared
+pub fn win_allocate_shared(
+    size: i64,
+    disp_unit: i64,
+    info: Option<Rc<Info>>,
+    comm: Rc<Comm>,
+    baseptr: Out<usize>,
+    win: Out<usize>,
+) -> Result<()> {
+    let hints = Hints::new(MPI_WIN_FLAVOR_SHARED, &info::map_of(&info));
+    let contiguous = !hints.noncontiguous();
+    let exposure = bytes(size).map(|bytes| Exposure::Shared { bytes, contiguous });
+    let made = make(comm, MPI_WIN_FLAVOR_SHARED, hints, disp_unit, exposure, win)?;
+    baseptr.set(made.own.base);
+    Ok(())
+}
+
+/// MPI_Win_create_dynamic: displacements are addresses, so the unit is 1.
+pub fn win_create_dynamic(info: Option<Rc<Info>>, comm: Rc<Comm>, win: Out<usize>) -> Result<()> {
+    let hints = Hints::new(MPI_WIN_FLAVOR_DYNAMIC, &info::map_of(&info));
+    make(comm, MPI_WIN_FLAVOR_DYNAMIC, hints, 1, Ok(Exposure::Dynamic), win).map(|_| ())
+}
+
+fn check_dynamic(win: &Win) -> Result<()> {
+    if !win.is_dynamic() {
+        return err!(
+            MPI_ERR_RMA_FLAVOR,
+            "memory can be attached to windows of MPI_Win_create_dynamic only; {} is none",
+            win.label()
+        );
+    }
+    Ok(())
+}
+
+/// MPI_Win_attach
+pub fn win_attach(win: Rc<Win>, base: *mut u8, size: i64) -> Result<()> {
+    check_dynamic(&win)?;
+    let bytes = existing(base, size)?;
+    target::outcome(&win, win.window.attach(base, bytes))
+}
+
+/// MPI_Win_detach
+pub fn win_detach(win: Rc<Win>, base: *const u8) -> Result<()> {
+    check_dynamic(&win)?;
+    target::outcome(&win, win.window.detach(base))
+}
+
+/// MPI_Win_free: collective; what the window allocated is gone.
+pub fn win_free(win: Out<usize>) -> Result<()> {
+    let found = lookup(win.get())?;
+    found.judge(|epochs| epochs.free())?;
+    attribute::delete_all(&found.attributes, win.get())?;
+    found.window.free();
+    comm::on_free(&found.comm);
+    objects().wins.borrow_mut().remove(win.get());
+    win.set(MPI_WIN_NULL);
+    Ok(())
+}

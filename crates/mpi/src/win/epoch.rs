@@ -1,0 +1,272 @@
+//! Which call is legal when: the epochs of one window at one process (MPI 5.0 section 12.5).
+//!
+//! A plain state machine: it is told what the program calls and says whether that is allowed. What
+//! the call does is done elsewhere, after it was allowed.
+
+use crate::win::ranks::Ranks;
+use std::fmt;
+
+/// The access and exposure epochs that this process has open on a window.
+#[derive(Debug)]
+pub struct Epochs {
+    /// This process's rank in the window.
+    me: u32,
+    access: Access,
+    /// Between MPI_Win_post and MPI_Win_wait.
+    exposed: bool,
+}
+
+/// The access epoch that is open.
+#[derive(Debug)]
+enum Access {
+    None,
+    /// A fence was called. It has begun an epoch if communication follows (section 12.5.1), so
+    /// until then another kind of epoch may begin.
+    Fence { used: bool },
+    /// Between MPI_Win_start with these targets and MPI_Win_complete.
+    Started(Ranks),
+    /// At least one target is locked.
+    Locked(Ranks),
+    LockedAll,
+}
+
+/// Why a call is refused: all of these are MPI_ERR_RMA_SYNC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// Communication without an access epoch to that target.
+    NoAccess { target: u32 },
+    /// A flush or a request-based operation without a lock of that target.
+    NotPassive { target: u32 },
+    /// A flush of all targets without any lock.
+    NothingLocked,
+    /// The call begins an epoch, but this one is open.
+    Open(Open),
+    /// The target is locked already.
+    LockedTwice { target: u32 },
+    /// An unlock of a target that is not locked by MPI_Win_lock.
+    NotLocked { target: u32 },
+    /// MPI_Win_unlock_all without MPI_Win_lock_all.
+    AllNotLocked,
+    /// MPI_Win_complete without MPI_Win_start.
+    NotStarted,
+    /// MPI_Win_wait or MPI_Win_test without MPI_Win_post.
+    NotExposed,
+    /// MPI_MODE_NOPRECEDE after communication.
+    Preceded,
+}
+
+/// An epoch that is in the way of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    Fence,
+    Start,
+    Lock,
+    LockAll,
+    Post,
+}
+
+type Verdict = Result<(), Violation>;
+
+impl Epochs {
+    pub fn new(me: u32) -> Epochs {
+        Epochs { me, access: Access::None, exposed: false }
+    }
+
+    /// Communication with `target`.
+    #[inline]
+    pub fn access(&mut self, target: u32) -> Verdict {
+        let open = match &mut self.access {
+            Access::None => false,
+            Access::Fence { used } => {
+                *used = true;
+                true
+            }
+            Access::Started(targets) | Access::Locked(targets) => targets.has(target),
+            Access::LockedAll => true,
+        };
+        if open { Ok(()) } else { Err(Violation::NoAccess { target }) }
+    }
+
+    /// A flush of `target`, or communication with it by a request (sections 12.5.4 and 12.3.5).
+    #[inline]
+    pub fn passive(&self, target: u32) -> Verdict {
+        match &self.access {
+            Access::Locked(targets) if targets.has(target) => Ok(()),
+            Access::LockedAll => Ok(()),
+            _ => Err(Violation::NotPassive { target }),
+        }
+    }
+
+    /// A flush of all targets.
+    pub fn passive_all(&self) -> Verdict {
+        match self.access {
+            Access::Locked(_) | Access::LockedAll => Ok(()),
+            _ => Err(Violation::NothingLocked),
+        }
+    }
+
+    /// MPI_Win_fence; `precedes` and `succeeds` as the assertions leave them.
+    pub fn fence(&mut self, precedes: bool, succeeds: bool) -> Verdict {
+        self.no_exposure()?;
+        match self.access {
+            Access::None => {}
+            Access::Fence { used: true } if !precedes => return Err(Violation::Preceded),
+            Access::Fence { .. } => {}
+            _ => self.no_access()?,
+        }
+        self.access = if succeeds { Access::Fence { used: false } } else { Access::None };
+        Ok(())
+    }
+
+    /// MPI_Win_start with access to `targets`.
+    pub fn start(&mut self, targets: Ranks) -> Verdict {
+        self.no_access()?;
+        self.access = Access::Started(targets);
+        Ok(())
+    }
+
+    /// MPI_Win_complete
+    pub fn complete(&mut self) -> Verdict {
+        match self.access {
+            Access::Started(_) => self.access = Access::None,
+            _ => return Err(Violation::NotStarted),
+        }
+        Ok(())
+    }
+
+    /// MPI_Win_post. A process must not expose memory that it has locked (section 12.5.3).
+    pub fn post(&mut self) -> Verdict {
+        self.no_exposure()?;
+        match &self.access {
+            Access::Locked(targets) if targets.has(self.me) => return Err(Violation::Open(Open::Lock)),
+            Access::LockedAll => return Err(Violation::Open(Open::LockAll)),
+            _ => {}
+        }
+        self.exposed = true;
+        Ok(())
+    }
+
+    /// MPI_Win_wait and MPI_Win_test, before they look.
+    pub fn awaits(&self) -> Verdict {
+        if self.exposed { Ok(()) } else { Err(Violation::NotExposed) }
+    }
+
+    /// MPI_Win_wait has returned, or MPI_Win_test was successful.
+    pub fn waited(&mut self) {
+        self.exposed = false;
+    }
+
+    /// MPI_Win_lock, before it waits.
+    pub fn locks(&self, target: u32) -> Verdict {
+        match &self.access {
+            Access::Locked(targets) if targets.has(target) => return Err(Violation::LockedTwice { target }),
+            Access::Locked(_) => {}
+            _ => self.no_access()?,
+        }
+        if target == self.me { self.no_exposure() } else { Ok(()) }
+    }
+
+    /// MPI_Win_lock was allowed.
+    pub fn locked(&mut self, target: u32) {
+        match &mut self.access {
+            Access::Locked(targets) => targets.add(target),
+            other => *other = Access::Locked(Ranks::one(target)),
+        }
+    }
+
+    /// MPI_Win_unlock
+    pub fn unlock(&mut self, target: u32) -> Verdict {
+        match &mut self.access {
+            Access::Locked(targets) if targets.has(target) => {
+                targets.remove(target);
+                if targets.is_empty() {
+                    self.access = Access::None;
+                }
+                Ok(())
+            }
+            _ => Err(Violation::NotLocked { target }),
+        }
+    }
+
+    /// MPI_Win_lock_all
+    pub fn lock_all(&mut self) -> Verdict {
+        self.no_access()?;
+        self.no_exposure()?;
+        self.access = Access::LockedAll;
+        Ok(())
+    }
+
+    /// MPI_Win_unlock_all
+    pub fn unlock_all(&mut self) -> Verdict {
+        match self.access {
+            Access::LockedAll => self.access = Access::None,
+            _ => return Err(Violation::AllNotLocked),
+        }
+        Ok(())
+    }
+
+    /// MPI_Win_free: only a fence that began nothing may be open.
+    pub fn free(&self) -> Verdict {
+        self.no_access()?;
+        self.no_exposure()
+    }
+
+    fn no_access(&self) -> Verdict {
+        Err(Violation::Open(match self.access {
+            Access::None | Access::Fence { used: false } => return Ok(()),
+            Access::Fence { used: true } => Open::Fence,
+            Access::Started(_) => Open::Start,
+            Access::Locked(_) => Open::Lock,
+            Access::LockedAll => Open::LockAll,
+        }))
+    }
+
+    fn no_exposure(&self) -> Verdict {
+        if self.exposed { Err(Violation::Open(Open::Post)) } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Violation::NoAccess { target } => write!(
+                f,
+                "no access epoch to rank {target} is open: begin one with MPI_Win_lock, MPI_Win_lock_all, \
+                 MPI_Win_fence, or MPI_Win_start with that rank in the group"
+            ),
+            Violation::NotPassive { target } => write!(
+                f,
+                "rank {target} is not locked, as this call needs: call MPI_Win_lock or MPI_Win_lock_all first"
+            ),
+            Violation::NothingLocked => {
+                f.write_str("no rank is locked, as this call needs: call MPI_Win_lock or MPI_Win_lock_all first")
+            }
+            Violation::Open(open) => write!(f, "{open}"),
+            Violation::LockedTwice { target } => {
+                write!(f, "rank {target} is locked already: call MPI_Win_unlock before it is locked again")
+            }
+            Violation::NotLocked { target } => write!(f, "rank {target} was not locked by MPI_Win_lock"),
+            Violation::AllNotLocked => f.write_str("there was no MPI_Win_lock_all"),
+            Violation::NotStarted => f.write_str("there was no MPI_Win_start"),
+            Violation::NotExposed => f.write_str("there was no MPI_Win_post"),
+            Violation::Preceded => {
+                f.write_str("MPI_MODE_NOPRECEDE was given, but the epoch that this fence ends has communication")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Open::Fence => "an epoch of MPI_Win_fence is open and has communication: end it with MPI_Win_fence first",
+            Open::Start => "an epoch of MPI_Win_start is open: end it with MPI_Win_complete first",
+            Open::Lock => "a rank is locked: end that epoch with MPI_Win_unlock first",
+            Open::LockAll => "all ranks are locked: end that epoch with MPI_Win_unlock_all first",
+            Open::Post => "an epoch of MPI_Win_post is open: end it with MPI_Win_wait first",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

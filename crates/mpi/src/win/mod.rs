@@ -1,0 +1,43 @@
+//! One-sided communication (MPI 5.0 chapter 12) as programs see it: windows as objects, checks of
+//! arguments, and which call is legal when. How bytes get to the other process is in `tern_rma`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `object` | the window itself |
+//! | `create` | making windows and freeing them; attached memory |
+//! | `hints` | info of windows |
+//! | `query` | group, name, attributes, memory of others |
+//! | `epoch` | the epochs: a plain state machine |
+//! | `active` | fence, post, start, complete, wait |
+//! | `passive` | locks and flushes |
+//! | `target` | checks of what a call wants of its target |
+//! | `transfer` | put and get |
+//! | `accumulate` | accumulate and its kin |
+
+mod accumulate;
+mod active;
+mod create;
+mod epoch;
+mod hints;
+mod object;
+mod passive;
+mod query;
+mod ranks;
+mod target;
+mod transfer;
+
+pub use accumulate::{accumulate, compare_and_swap, fetch_and_op, get_accumulate, raccumulate, rget_accumulate};
+pub use active::{win_complete, win_fence, win_post, win_start, win_test, win_wait};
+pub use create::{
+    win_allocate, win_allocate_shared, win_attach, win_create, win_create_dynamic, win_detach, win_free,
+};
+pub use hints::{win_get_info, win_set_info};
+pub use object::{Win, lookup};
+pub use passive::{
+    win_flush, win_flush_all, win_flush_local, win_flush_local_all, win_lock, win_lock_all, win_sync, win_unlock,
+    win_unlock_all,
+};
+pub use query::{
+    win_delete_attr, win_get_attr, win_get_group, win_get_name, win_set_attr, win_set_name, win_shared_query,
+};
+pub use transfer::{get, put, rget, rput};

@@ -1,0 +1,76 @@
+//! The window as an object.
+
+use super::epoch::{Epochs, Violation};
+use super::hints::Hints;
+use crate::constants::*;
+use crate::error::{Error, Result};
+use crate::objects::{Attributes, Comm, Errhandler, objects};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tern_rma::Window;
+
+/// A window (MPI 5.0 section 12.2).
+pub struct Win {
+    pub handle: Cell<usize>,
+    /// Its processes, and a context of its own. No program has a handle of it.
+    pub comm: Comm,
+    pub window: Rc<Window>,
+    pub epochs: RefCell<Epochs>,
+    /// Where the predefined attributes lie.
+    pub own: Own,
+    pub errhandler: RefCell<Rc<Errhandler>>,
+    pub name: RefCell<String>,
+    pub attributes: Attributes,
+    pub hints: RefCell<Hints>,
+}
+
+/// What this process gave to the window, as the predefined attributes show it (section 12.2.6).
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    pub base: usize,
+    pub size: i64,
+    pub disp_unit: i32,
+    /// `MPI_WIN_FLAVOR_…`
+    pub flavor: i32,
+    /// `MPI_WIN_UNIFIED`: a window has one copy of its memory.
+    pub model: i32,
+}
+
+/// The window that `handle` names, or MPI_ERR_WIN.
+pub fn lookup(handle: usize) -> Result<Rc<Win>> {
+    if let Some(win) = objects().wins.borrow().get(handle) {
+        return Ok(win.clone());
+    }
+    match handle {
+        MPI_WIN_NULL => err!(MPI_ERR_WIN, "the window is MPI_WIN_NULL"),
+        _ => err!(MPI_ERR_WIN, "{handle:#x} is not a window: it was freed, or never made"),
+    }
+}
+
+impl Win {
+    pub fn size(&self) -> i32 {
+        self.comm.size()
+    }
+
+    pub fn is_dynamic(&self) -> bool {
+        self.own.flavor == MPI_WIN_FLAVOR_DYNAMIC
+    }
+
+    /// Its name for messages.
+    pub fn label(&self) -> String {
+        let name = self.name.borrow();
+        if name.is_empty() { format!("the window {:#x}", self.handle.get()) } else { name.clone() }
+    }
+
+    /// What the epochs say of a call, as an error of it.
+    #[inline]
+    pub fn judge(&self, verdict: impl FnOnce(&mut Epochs) -> std::result::Result<(), Violation>) -> Result<()> {
+        let verdict = verdict(&mut self.epochs.borrow_mut());
+        verdict.map_err(|violation| self.out_of_turn(violation))
+    }
+
+    #[cold]
+    fn out_of_turn(&self, violation: Violation) -> Box<Error> {
+        Error::new(MPI_ERR_RMA_SYNC, format!("on {}: {violation}", self.label()))
+    }
+}

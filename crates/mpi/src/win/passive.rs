@@ -1,0 +1,90 @@
+//! Passive target synchronisation: locks and flushes (MPI 5.0 sections 12.5.3 and 12.5.4). A lock
+//! of MPI_PROC_NULL, and all that follows from it, does nothing.
+
+use super::active::check_assert;
+use super::object::Win;
+use super::target;
+use crate::constants::*;
+use crate::error::Result;
+use std::rc::Rc;
+
+fn check_locks(win: &Win) -> Result<()> {
+    if win.hints.borrow().no_locks() {
+        return err!(
+            MPI_ERR_RMA_SYNC,
+            "{} has the info key no_locks set, so it cannot be locked: set it to false with MPI_Win_set_info",
+            win.label()
+        );
+    }
+    Ok(())
+}
+
+/// MPI_Win_lock
+pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: Rc<Win>) -> Result<()> {
+    let exclusive = match lock_type {
+        MPI_LOCK_EXCLUSIVE => true,
+        MPI_LOCK_SHARED => false,
+        _ => return err!(MPI_ERR_LOCKTYPE, "lock_type is {lock_type}, neither MPI_LOCK_EXCLUSIVE nor MPI_LOCK_SHARED"),
+    };
+    check_assert(assert, MPI_MODE_NOCHECK)?;
+    let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
+    check_locks(&win)?;
+    win.judge(|epochs| epochs.locks(rank))?;
+    win.window.lock(rank, exclusive);
+    win.epochs.borrow_mut().locked(rank);
+    Ok(())
+}
+
+/// MPI_Win_unlock
+pub fn win_unlock(rank: i32, win: Rc<Win>) -> Result<()> {
+    let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
+    win.judge(|epochs| epochs.unlock(rank))?;
+    target::outcome(&win, win.window.unlock(rank))
+}
+
+/// MPI_Win_lock_all
+pub fn win_lock_all(assert: i32, win: Rc<Win>) -> Result<()> {
+    check_assert(assert, MPI_MODE_NOCHECK)?;
+    check_locks(&win)?;
+    win.judge(|epochs| epochs.lock_all())?;
+    win.window.lock_all();
+    Ok(())
+}
+
+/// MPI_Win_unlock_all
+pub fn win_unlock_all(win: Rc<Win>) -> Result<()> {
+    win.judge(|epochs| epochs.unlock_all())?;
+    target::outcome(&win, win.window.unlock_all())
+}
+
+/// MPI_Win_flush
+pub fn win_flush(rank: i32, win: Rc<Win>) -> Result<()> {
+    let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
+    win.judge(|epochs| epochs.passive(rank))?;
+    target::outcome(&win, win.window.flush(rank))
+}
+
+/// MPI_Win_flush_all
+pub fn win_flush_all(win: Rc<Win>) -> Result<()> {
+    win.judge(|epochs| epochs.passive_all())?;
+    target::outcome(&win, win.window.flush_all())
+}
+
+/// MPI_Win_flush_local
+pub fn win_flush_local(rank: i32, win: Rc<Win>) -> Result<()> {
+    let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
+    win.judge(|epochs| epochs.passive(rank))?;
+    target::outcome(&win, win.window.flush_local(rank))
+}
+
+/// MPI_Win_flush_local_all
+pub fn win_flush_local_all(win: Rc<Win>) -> Result<()> {
+    win.judge(|epochs| epochs.passive_all())?;
+    target::outcome(&win, win.window.flush_local_all())
+}
+
+/// MPI_Win_sync: loads and stores on the memory of the window before it come before those after it.
+pub fn win_sync(win: Rc<Win>) -> Result<()> {
+    win.window.sync();
+    Ok(())
+}

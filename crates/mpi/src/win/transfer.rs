@@ -1,0 +1,106 @@
+//! Put and get (MPI 5.0 sections 12.3.1, 12.3.2 and 12.3.5).
+
+// The functions have the parameters of the standard.
+#![allow(clippy::too_many_arguments)]
+
+use super::object::Win;
+use super::target::{self, Place, Way};
+use crate::args::Out;
+use crate::buffer;
+use crate::constants::*;
+use crate::error::Result;
+use crate::objects::Datatype;
+use std::rc::Rc;
+use tern_rma::Started;
+
+/// The origin side of an access as the program gives it.
+pub struct Memory {
+    pub base: *const u8,
+    pub count: i64,
+    pub datatype: Rc<Datatype>,
+}
+
+impl Memory {
+    pub fn data(&self) -> Result<tern_adi::Data> {
+        buffer::data(self.base, self.count, &self.datatype)
+    }
+}
+
+/// MPI_ERR_TYPE unless both sides have the same number of bytes: their signatures cannot match
+/// otherwise (section 12.3.1).
+#[inline]
+pub fn check_lengths(origin: &str, bytes: i64, target: i64) -> Result<()> {
+    if bytes == target {
+        return Ok(());
+    }
+    err!(
+        MPI_ERR_TYPE,
+        "count and datatype mean {bytes} bytes at the {origin}, but {target} bytes at the target: both must have \
+         the same signature"
+    )
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Put,
+    Get,
+}
+
+#[inline]
+fn transfer(direction: Direction, way: Way, memory: Memory, place: Place, win: &Win) -> Result<Started> {
+    let Some(rank) = target::rank(win, place.rank)? else { return Ok(Started::Done) };
+    let bytes = place.bytes(win)?;
+    let origin = memory.data()?;
+    check_lengths("origin", origin.len() as i64, bytes)?;
+    target::enter(win, rank, way)?;
+    if bytes == 0 {
+        return Ok(Started::Done);
+    }
+    target::outcome(win, match direction {
+        Direction::Put => win.window.put(&origin, &place.target(rank)),
+        Direction::Get => win.window.get(&origin, &place.target(rank)),
+    })
+}
+
+macro_rules! transfers {
+    ($($name:ident, $with_request:ident: $direction:ident, $memory:ty, $doc:literal;)*) => { $(
+        #[doc = concat!("MPI_", $doc)]
+        pub fn $name(
+            origin_addr: $memory,
+            origin_count: i64,
+            origin_datatype: Rc<Datatype>,
+            rank: i32,
+            displacement: i64,
+            count: i64,
+            datatype: Rc<Datatype>,
+            win: Rc<Win>,
+        ) -> Result<()> {
+            let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
+            let place = Place { rank, displacement, count, datatype };
+            transfer(Direction::$direction, Way::Epoch, memory, place, &win).map(|_| ())
+        }
+
+        #[doc = concat!("MPI_", $doc, " with a request")]
+        pub fn $with_request(
+            origin_addr: $memory,
+            origin_count: i64,
+            origin_datatype: Rc<Datatype>,
+            rank: i32,
+            displacement: i64,
+            count: i64,
+            datatype: Rc<Datatype>,
+            win: Rc<Win>,
+            request: Out<usize>,
+        ) -> Result<()> {
+            let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
+            let place = Place { rank, displacement, count, datatype };
+            let started = transfer(Direction::$direction, Way::Request, memory, place, &win)?;
+            request.set(target::request(win, started));
+            Ok(())
+        }
+    )* };
+}
+transfers! {
+    put, rput: Put, *const u8, "Put";
+    get, rget: Get, *mut u8, "Get";
+}
