@@ -37,7 +37,7 @@ pub enum Violation {
     NoAccess { target: u32 },
     /// A flush or a request-based operation without a lock of that target.
     NotPassive { target: u32 },
-    /// A flush of all targets without any lock.
+    /// A flush of all targets, or MPI_Win_sync, without any lock.
     NothingLocked,
     /// The call begins an epoch, but this one is open.
     Open(Open),
@@ -97,7 +97,7 @@ impl Epochs {
         }
     }
 
-    /// A flush of all targets.
+    /// A flush of all targets, and MPI_Win_sync (section 12.5.4).
     pub fn passive_all(&self) -> Verdict {
         match self.access {
             Access::Locked(_) | Access::LockedAll => Ok(()),

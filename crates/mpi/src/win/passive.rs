@@ -85,6 +85,7 @@ pub fn win_flush_local_all(win: Rc<Win>) -> Result<()> {
 
 /// MPI_Win_sync: loads and stores on the memory of the window before it come before those after it.
 pub fn win_sync(win: Rc<Win>) -> Result<()> {
+    win.judge(|epochs| epochs.passive_all())?;
     win.window.sync();
     Ok(())
 }

@@ -1,0 +1,57 @@
+// ranks: 2 3
+// A target that computes: it calls nothing of MPI until the others have done their work with its
+// memory and tell it so by a store that it sees there.
+#include "rma.h"
+
+enum { WORDS = 100000 };
+
+/* Windows whose memory is shared in any case; `private`: only where the kernel lets others in. */
+static void with(int kind)
+{
+    struct window w = open_window(kind, WORDS * sizeof(long), MPI_COMM_WORLD);
+    long *own = (long *)w.base;
+    if (rank == 0) {
+        for (int i = 0; i < WORDS; i++)
+            own[i] = i;
+        own[0] = 0;
+        own[1] = 0;
+    }
+    see(w.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        volatile long *done = own;
+        while (*done != size - 1)
+            ;
+    } else {
+        long *memory = malloc(WORDS * sizeof(long)), one = 1, was;
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w.win));
+        OK(MPI_Get(memory, WORDS - 10, MPI_LONG, 0, place(&w, 0, 10 * sizeof(long)), WORDS - 10, MPI_LONG, w.win));
+        OK(MPI_Win_flush(0, w.win));
+        for (int i = 10; i < WORDS; i++)
+            CHECK(memory[i - 10] == i);
+        OK(MPI_Put(memory, 5, MPI_LONG, 0, place(&w, 0, (rank * 5 + 10) * sizeof(long)), 5, MPI_LONG, w.win));
+        OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, place(&w, 0, sizeof(long)), 1, MPI_LONG, MPI_SUM, w.win));
+        OK(MPI_Win_unlock(0, w.win));
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
+        OK(MPI_Fetch_and_op(&one, &was, MPI_LONG, 0, place(&w, 0, 0), MPI_SUM, w.win));
+        OK(MPI_Win_unlock(0, w.win));
+        CHECK(was >= 0 && was < size - 1);
+        free(memory);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    see(w.win);
+    if (rank == 0)
+        CHECK(own[1] == size - 1);
+    close_window(&w);
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    if (!strict())
+        return finish();
+    with(ALLOCATED);
+    with(SHARED);
+    with(CREATED_SHARED);
+    return finish();
+}
