@@ -53,6 +53,8 @@ enum Command {
     Coll,
     /// One file, written and read by two ranks, beside pwrite and pread
     Files,
+    /// One-sided communication at two ranks, each on its core
+    Rma,
     /// More ranks than cores
     Oversubscribed,
     /// Start, stop and memory of a program that does nothing
@@ -191,6 +193,7 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         Command::Overlap => suite::overlap(quick),
         Command::Coll => suite::collectives(quick),
         Command::Files => suite::files(quick),
+        Command::Rma => suite::one_sided(quick),
         Command::Oversubscribed => suite::oversubscribed(quick, &several(crowds)),
         Command::Startup => suite::startup(&several(&[2, 8, 32]), options.cores),
         Command::All => {
@@ -198,6 +201,7 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
             jobs.extend(suite::overlap(quick));
             jobs.extend(suite::collectives(quick));
             jobs.extend(suite::files(quick));
+            jobs.extend(suite::one_sided(quick));
             jobs.extend(suite::oversubscribed(quick, &several(crowds)));
             jobs.extend(suite::startup(&[2, 8, 32], options.cores));
             jobs

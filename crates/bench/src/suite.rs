@@ -172,6 +172,63 @@ pub fn files(quick: bool) -> Vec<Job> {
     ]
 }
 
+/// Two ranks, each on its core: one works on the memory of the other.
+pub fn one_sided(quick: bool) -> Vec<Job> {
+    let groups: [(&str, &[&'static str], &[u64]); 8] = [
+        (
+            "Put and flush, by kind of window",
+            &["put_allocate", "put_shared", "put_create", "put_dynamic"],
+            &[8, 65536],
+        ),
+        (
+            "Get and flush, by kind of window",
+            &["get_allocate", "get_shared", "get_create", "get_dynamic"],
+            &[8, 65536],
+        ),
+        (
+            "Windows of puts, then a flush",
+            &["put_stream", "put_stream_create"],
+            &[8, 65536],
+        ),
+        (
+            "Windows of gets, then a flush",
+            &["get_stream", "get_stream_create"],
+            &[8, 65536],
+        ),
+        (
+            "Get from a target that computes, and looks into the library every 0.1 ms",
+            &["get_computing", "get_computing_create"],
+            &[8, 65536],
+        ),
+        (
+            "Atomic operations on one word",
+            &[
+                "fetch_allocate",
+                "fetch_create",
+                "fetch_computing",
+                "swap_allocate",
+            ],
+            &[8],
+        ),
+        (
+            "Accumulate (sum of longs) and flush",
+            &["accumulate_allocate", "accumulate_create"],
+            &[8, 65536],
+        ),
+        (
+            "A put with its epoch: lock and unlock, fence, post and start",
+            &["put_lock", "put_fence", "put_post"],
+            &[8],
+        ),
+    ];
+    let job = |(title, benchmarks, some): &(&str, &[&'static str], &[u64])| {
+        let mut job = Job::new(title, 2, Binding::Bound, benchmarks).quick(quick, some);
+        job.sized = some.len() > 1;
+        job
+    };
+    groups.iter().map(job).collect()
+}
+
 /// More ranks than cores. The batches are long, so that each holds many turns of every rank.
 pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
     let mut jobs = Vec::new();
