@@ -24,7 +24,7 @@ add() {
 
 programs=
 if [ "${TERN_TEST_MECHANISMS:-}" != all ]; then
-    for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/type_construct.c "$here"/c/thread_pairs.c; do
+    for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/type_construct.c "$here"/c/thread_pairs.c; do
         name=${source##*/}
         programs="$programs ${name%.c}"
     done

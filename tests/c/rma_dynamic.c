@@ -59,6 +59,9 @@ int main(int argc, char **argv)
         use(win, piece, 500, i);
         OK(MPI_Win_detach(win, piece));
     }
+    /* Nothing may be attached, too. */
+    OK(MPI_Win_attach(win, heap, 0));
+    OK(MPI_Win_detach(win, heap));
     /* Many at once. */
     for (int i = 0; i < 40; i++)
         OK(MPI_Win_attach(win, heap + 2000 * i, 1500));

@@ -60,7 +60,7 @@ async fn meet(comm: Rc<Comm>, wrong: Option<Box<Error>>) -> Result<ContextId> {
 fn make(
     comm: Rc<Comm>,
     flavor: i32,
-    hints: Hints,
+    mut hints: Hints,
     disp_unit: i64,
     checked: Result<Exposure>,
     win: Out<usize>,
@@ -77,6 +77,7 @@ fn make(
         Error::new(target::class(error.class), error.message)
     })?;
     let rank = own.rank as u32;
+    hints.settle_alignment(window.base() as usize);
     let new = |handle| {
         Rc::new(Win {
             handle: Cell::new(handle),
@@ -94,6 +95,7 @@ fn make(
             name: RefCell::default(),
             attributes: Attributes::default(),
             hints: RefCell::new(hints),
+            nothing: RefCell::default(),
         })
     };
     win.set(objects().wins.borrow_mut().insert_with(new));
@@ -168,13 +170,25 @@ fn check_dynamic(win: &Win) -> Result<()> {
 pub fn win_attach(win: Rc<Win>, base: *mut u8, size: i64) -> Result<()> {
     check_dynamic(&win)?;
     let bytes = existing(base, size)?;
+    if bytes == 0 {
+        win.nothing.borrow_mut().push(base);
+        return Ok(());
+    }
     target::outcome(&win, win.window.attach(base, bytes))
 }
 
 /// MPI_Win_detach
 pub fn win_detach(win: Rc<Win>, base: *const u8) -> Result<()> {
     check_dynamic(&win)?;
-    target::outcome(&win, win.window.detach(base))
+    let detached = win.window.detach(base);
+    if detached.is_err() {
+        let mut nothing = win.nothing.borrow_mut();
+        if let Some(at) = nothing.iter().position(|&attached| attached.cast_const() == base) {
+            nothing.swap_remove(at);
+            return Ok(());
+        }
+    }
+    target::outcome(&win, detached)
 }
 
 /// MPI_Win_free: collective; what the window allocated is gone.

@@ -72,9 +72,11 @@ impl Hints {
         self.is(SHARED.0, "true")
     }
 
-    /// Bytes that allocated memory is to be aligned to.
-    pub fn alignment(&self) -> usize {
-        info::find(&self.0, ALIGNMENT.0).and_then(|value| value.parse().ok()).unwrap_or(1)
+    /// Tells the truth about the alignment of allocated memory: no more than `base` has.
+    pub fn settle_alignment(&mut self, base: usize) {
+        let Some((_, value)) = self.0.iter_mut().find(|(key, _)| key == ALIGNMENT.0) else { return };
+        let wanted = value.parse().unwrap_or(1usize);
+        *value = wanted.min(1 << base.trailing_zeros().min(62)).to_string();
     }
 }
 
@@ -125,7 +127,7 @@ mod tests {
         let hints = Hints::new(MPI_WIN_FLAVOR_SHARED, &given);
         assert!(!hints.no_locks());
         assert!(hints.noncontiguous());
-        assert_eq!(hints.alignment(), 64);
+        assert!(hints.is("mpi_minimum_memory_alignment", "64"));
         assert!(hints.is("accumulate_ordering", "rar, waw"));
         assert!(hints.is("accumulate_ops", "same_op_no_op"));
         assert_eq!(info::find(&hints.0, "colour"), None);
@@ -135,8 +137,17 @@ mod tests {
     fn hints_that_made_the_window_cannot_be_changed() {
         let mut hints = Hints::new(MPI_WIN_FLAVOR_SHARED, &map(&[("mpi_minimum_memory_alignment", "128")]));
         hints.change(&map(&[("mpi_minimum_memory_alignment", "4096"), ("no_locks", "true")]));
-        assert_eq!(hints.alignment(), 128);
+        assert!(hints.is("mpi_minimum_memory_alignment", "128"));
         assert!(hints.no_locks());
+    }
+
+    #[test]
+    fn no_more_alignment_is_claimed_than_there_is() {
+        let mut hints = Hints::new(MPI_WIN_FLAVOR_ALLOCATE, &map(&[("mpi_minimum_memory_alignment", "4096")]));
+        hints.settle_alignment(0);
+        assert!(hints.is("mpi_minimum_memory_alignment", "4096"));
+        hints.settle_alignment(0x7000_0080);
+        assert!(hints.is("mpi_minimum_memory_alignment", "128"));
     }
 
     #[test]

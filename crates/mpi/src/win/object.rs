@@ -22,6 +22,8 @@ pub struct Win {
     pub name: RefCell<String>,
     pub attributes: Attributes,
     pub hints: RefCell<Hints>,
+    /// Where no bytes are attached (MPI_Win_attach with size 0).
+    pub nothing: RefCell<Vec<*mut u8>>,
 }
 
 /// What this process gave to the window, as the predefined attributes show it (section 12.2.6).
