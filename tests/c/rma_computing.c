@@ -7,7 +7,7 @@ enum { WORDS = 100000 };
 
 static void with(int kind)
 {
-    struct window w = open_window(kind, WORDS * sizeof(long), MPI_COMM_WORLD);
+    struct window w = open_window(kind, (WORDS + 5 * size) * sizeof(long), MPI_COMM_WORLD);
     long *own = (long *)w.base;
     if (rank == 0) {
         for (int i = 0; i < WORDS; i++)
@@ -28,7 +28,7 @@ static void with(int kind)
         OK(MPI_Win_flush(0, w.win));
         for (int i = 10; i < WORDS; i++)
             CHECK(memory[i - 10] == i);
-        OK(MPI_Put(memory, 5, MPI_LONG, 0, place(&w, 0, (rank * 5 + 10) * sizeof(long)), 5, MPI_LONG, w.win));
+        OK(MPI_Put(memory, 5, MPI_LONG, 0, place(&w, 0, (WORDS + rank * 5) * sizeof(long)), 5, MPI_LONG, w.win));
         OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, place(&w, 0, sizeof(long)), 1, MPI_LONG, MPI_SUM, w.win));
         OK(MPI_Win_unlock(0, w.win));
         OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
@@ -39,6 +39,9 @@ static void with(int kind)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     see(w.win);
+    if (rank == 0)
+        for (int i = 0; i < 5 * (size - 1); i++)
+            CHECK(own[WORDS + 5 + i] == 10 + i % 5);
     if (rank == 0)
         CHECK(own[1] == size - 1);
     close_window(&w);

@@ -95,6 +95,7 @@ fn make(
             name: RefCell::default(),
             attributes: Attributes::default(),
             hints: RefCell::new(hints),
+            calls: Cell::new(0),
             nothing: RefCell::default(),
         })
     };

@@ -5,6 +5,7 @@ use super::hints::Hints;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::objects::{Attributes, Comm, Errhandler, objects};
+use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_rma::Window;
@@ -22,6 +23,8 @@ pub struct Win {
     pub name: RefCell<String>,
     pub attributes: Attributes,
     pub hints: RefCell<Hints>,
+    /// Counts calls that need not wait, for [`Win::look_at_times`].
+    pub calls: Cell<u32>,
     /// Where no bytes are attached (MPI_Win_attach with size 0).
     pub nothing: RefCell<Vec<*mut u8>>,
 }
@@ -62,6 +65,17 @@ impl Win {
     pub fn label(&self) -> String {
         let name = self.name.borrow();
         if name.is_empty() { format!("the window {:#x}", self.handle.get()) } else { name.clone() }
+    }
+
+    /// Progress, at every sixteenth call: a program may call flushes until others have done something,
+    /// for which they may need this process (section 2.9), or its core.
+    #[inline]
+    pub fn look_at_times(&self) {
+        let calls = self.calls.get().wrapping_add(1);
+        self.calls.set(calls);
+        if calls.is_multiple_of(16) {
+            adi().look();
+        }
     }
 
     /// What the epochs say of a call, as an error of it.

@@ -39,6 +39,7 @@ pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: Rc<Win>) -> Result<
 pub fn win_unlock(rank: i32, win: Rc<Win>) -> Result<()> {
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     win.judge(|epochs| epochs.unlock(rank))?;
+    win.look_at_times();
     target::outcome(&win, win.window.unlock(rank))
 }
 
@@ -54,6 +55,7 @@ pub fn win_lock_all(assert: i32, win: Rc<Win>) -> Result<()> {
 /// MPI_Win_unlock_all
 pub fn win_unlock_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.unlock_all())?;
+    win.look_at_times();
     target::outcome(&win, win.window.unlock_all())
 }
 
@@ -61,12 +63,14 @@ pub fn win_unlock_all(win: Rc<Win>) -> Result<()> {
 pub fn win_flush(rank: i32, win: Rc<Win>) -> Result<()> {
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     win.judge(|epochs| epochs.passive(rank))?;
+    win.look_at_times();
     target::outcome(&win, win.window.flush(rank))
 }
 
 /// MPI_Win_flush_all
 pub fn win_flush_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive_all())?;
+    win.look_at_times();
     target::outcome(&win, win.window.flush_all())
 }
 
@@ -74,18 +78,21 @@ pub fn win_flush_all(win: Rc<Win>) -> Result<()> {
 pub fn win_flush_local(rank: i32, win: Rc<Win>) -> Result<()> {
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     win.judge(|epochs| epochs.passive(rank))?;
+    win.look_at_times();
     target::outcome(&win, win.window.flush_local(rank))
 }
 
 /// MPI_Win_flush_local_all
 pub fn win_flush_local_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive_all())?;
+    win.look_at_times();
     target::outcome(&win, win.window.flush_local_all())
 }
 
 /// MPI_Win_sync: loads and stores on the memory of the window before it come before those after it.
 pub fn win_sync(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive_all())?;
+    win.look_at_times();
     win.window.sync();
     Ok(())
 }
