@@ -106,7 +106,7 @@ impl Lines {
             procs: peers.procs.clone(),
             me: peers.rank as usize,
             turn: Cell::new(base),
-            labels: Default::default(),
+            labels: [const { Cell::new(0) }; DEPTH as usize],
             reached: Cell::new(base),
             compared: Cell::new(base),
             context: peers.context,

@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Payload bytes in the cell itself, of which the first 48 share the turn's cache line.
 const INLINE: usize = 112;
 /// Cells of an area. The model checker tries few.
-pub const DEPTH: u64 = if cfg!(loom) { 4 } else { 16 };
+pub const DEPTH: u64 = if cfg!(loom) { 4 } else { 64 };
 /// Where the payload buffers begin.
-const BUFFERS: usize = 4096;
+const BUFFERS: usize = 8192;
 
 /// The cell of a turn.
 #[repr(C, align(128))]
@@ -53,7 +53,7 @@ impl LineArea {
     }
 
     fn cell(&self, turn: u64) -> *mut Cell {
-        // SAFETY: the first page holds all cells.
+        // SAFETY: the cells lie before the buffers.
         unsafe { self.base.cast::<Cell>().add((turn % DEPTH) as usize) }
     }
 
@@ -68,7 +68,7 @@ impl LineArea {
             unsafe { (&raw mut (*self.cell(turn)).inline).cast() }
         } else {
             assert!(len <= self.buffer, "a payload longer than its buffer");
-            // SAFETY: inside the area, after the cells' page.
+            // SAFETY: inside the area, after the cells.
             unsafe { self.base.add(BUFFERS + (turn as usize & 1) * self.buffer) }
         }
     }

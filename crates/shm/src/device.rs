@@ -109,6 +109,10 @@ impl Inbound {
                 std::hint::spin_loop();
             }
             if let Some((header, payload)) = self.ring.peek() {
+                if look == 0 {
+                    // Its sender is ahead.
+                    self.ring.prefetch(2);
+                }
                 let used = take(header, payload);
                 if used {
                     self.ring.advance();

@@ -11,11 +11,13 @@
 
 mod area;
 pub mod blocks;
+mod hint;
 
 use crate::bell;
 use crate::sync::{AtomicU32, Ordering};
 use area::{Area, UNIT};
 use blocks::{Blocks, LONG};
+use hint::{prefetch, prefetch_for_writing};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -23,6 +25,10 @@ use tern_device::{Header, Payload, copy_short};
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
+/// Payload bytes in the first line of a cell.
+const FIRST_LINE: usize = 16;
+/// The cell so far ahead of the next one is made ready for writing with each packet.
+const AHEAD: u32 = 4;
 /// Cells per ring: a power of two, so that positions may wrap. The model checker tries few.
 pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
 
@@ -184,8 +190,13 @@ impl Sender {
     /// The cell of the next packet.
     #[inline(always)]
     fn slot(&self) -> *mut Slot {
+        self.cell(self.next.get())
+    }
+
+    #[inline(always)]
+    fn cell(&self, position: u32) -> *mut Slot {
         // SAFETY: the index is inside the array.
-        unsafe { (&raw const (*self.ring).slots).cast::<Slot>().add((self.next.get() % CELLS) as usize).cast_mut() }
+        unsafe { (&raw const (*self.ring).slots).cast::<Slot>().add((position % CELLS) as usize).cast_mut() }
     }
 
     /// Completes the next packet, whose payload is in its place.
@@ -203,6 +214,12 @@ impl Sender {
             (*slot).turn.store(next, Ordering::Release);
         }
         self.next.set(next);
+        // The receiver has read that cell long ago, so its lines are in both caches.
+        let later = self.cell(next.wrapping_add(AHEAD));
+        prefetch_for_writing(later);
+        if len > FIRST_LINE {
+            prefetch_for_writing(later.cast::<u8>().wrapping_add(UNIT));
+        }
     }
 
     /// Puts a packet into the ring; returns the payload bytes taken, `None` when it is full.
@@ -370,16 +387,3 @@ impl Receiver {
 
 #[cfg(all(test, loom))]
 mod model;
-
-/// Hints the processor to fetch the line at `address`.
-#[inline]
-fn prefetch<T>(address: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint; no address can fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}

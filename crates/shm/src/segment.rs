@@ -13,8 +13,8 @@ use tern_region::cma::Beacon;
 const PAGE: usize = 4096;
 /// Shared areas for collectives per process: one for each of the first communicator ids.
 pub const AREAS: u32 = 64;
-/// Bytes of one area: cells in the first page, then two buffers.
-pub const AREA: usize = PAGE + 2 * 32 * 1024;
+/// Bytes of one area: cells in the first pages, then two buffers.
+pub const AREA: usize = 2 * PAGE + 2 * 32 * 1024;
 
 /// What all processes of the node share.
 #[repr(C, align(128))]

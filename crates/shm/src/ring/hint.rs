@@ -1,0 +1,26 @@
+//! Hints to the processor: a line will be read, or written, soon.
+
+/// Fetches the line at `address`, whatever that is.
+#[inline]
+pub fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint; no address can fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Fetches the line at `address` and takes it from other cores, so that a store need not wait for it.
+#[inline]
+pub fn prefetch_for_writing<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint; no address can fault, and processors that do not know it ignore it.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
