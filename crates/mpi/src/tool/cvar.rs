@@ -103,13 +103,14 @@ pub fn t_cvar_write(handle: usize, buf: *const u8) -> Result<()> {
         _ if buf.is_null() => return refuse(MPI_T_ERR_INVALID),
         _ => {}
     }
-    // SAFETY: the program gives an int, or a string.
-    let text = match is_text(entry) {
-        true => unsafe { CStr::from_ptr(buf.cast()) }.to_str().ok().filter(|text| text.len() < TEXT),
-        false => {
-            let item = unsafe { buf.cast::<i32>().read_unaligned() };
-            usize::try_from(item).ok().and_then(|item| entry.words().get(item).copied())
-        }
+    let text = if is_text(entry) {
+        // SAFETY: the program gives a string.
+        let text = unsafe { CStr::from_ptr(buf.cast()) };
+        text.to_str().ok().filter(|text| text.len() < TEXT)
+    } else {
+        // SAFETY: the program gives an int.
+        let item = unsafe { buf.cast::<i32>().read_unaligned() };
+        usize::try_from(item).ok().and_then(|item| entry.words().get(item).copied())
     };
     entry.set(need(text, MPI_T_ERR_INVALID)?).or_else(|_| refuse(MPI_T_ERR_INVALID))
 }
