@@ -12,6 +12,8 @@ pub static CATEGORIES: &[Category] = &[
     Category { name: "receiving", meaning: "Messages received, and those that came before their receive." },
     Category { name: "publishing", meaning: "Receives that their sender can see and fill." },
     Category { name: "moving", meaning: "By which mechanism the bytes of long messages move." },
+    Category { name: "onesided", meaning: "One-sided communication, counted at the origin." },
+    Category { name: "files", meaning: "What goes to and from files. A process may do this for others too." },
     Category { name: "promotion", meaning: "Private memory that becomes shared memory in place." },
     Category { name: "waiting", meaning: "How processes wait." },
     Category { name: "collectives", meaning: "Collective operations, by kind; in all their forms. A persistent one counts when it is made." },
@@ -151,6 +153,30 @@ counters! {
         STREAMED = "streamed": Counter, "messages", Tuner;
         /// Their bytes.
         STREAMED_BYTES = "streamed_bytes": Aggregate, "bytes", Tuner;
+    }
+    in "onesided" {
+        /// Puts.
+        PUT = "put": Counter, "calls", User;
+        /// Their bytes.
+        PUT_BYTES = "put_bytes": Aggregate, "bytes", User;
+        /// Gets.
+        GET = "get": Counter, "calls", User;
+        /// Their bytes.
+        GET_BYTES = "get_bytes": Aggregate, "bytes", User;
+        /// Accumulates of every form, among them fetch-and-op and compare-and-swap.
+        ACCUMULATE = "accumulate": Counter, "calls", User;
+        /// Their bytes.
+        ACCUMULATE_BYTES = "accumulate_bytes": Aggregate, "bytes", User;
+    }
+    in "files" {
+        /// System calls that have read from files.
+        FILE_READS = "file_reads": Counter, "calls", User;
+        /// Bytes that they have read.
+        FILE_READ_BYTES = "file_read_bytes": Aggregate, "bytes", User;
+        /// System calls that have written to files.
+        FILE_WRITES = "file_writes": Counter, "calls", User;
+        /// Bytes that they have written.
+        FILE_WRITE_BYTES = "file_write_bytes": Aggregate, "bytes", User;
     }
     in "promotion" {
         /// Buffers that were promoted.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, FileType, Mode as Permission, OFlags};
 use rustix::io::Errno;
+use tern_counters as counters;
 
 use crate::{Class, Error};
 
@@ -218,7 +219,11 @@ impl File {
     ) -> Result<usize, Error> {
         match again(|| call(self.fd.as_fd(), at)) {
             Ok(0) if verb == "write" => Err(Errno::IO),
-            done => done,
+            Ok(done) => {
+                count(verb, done);
+                Ok(done)
+            }
+            failed => failed,
         }
         .map_err(|errno| self.failed(&format!("{verb} {len} bytes at offset {at}"), errno))
     }
@@ -248,6 +253,16 @@ impl File {
     pub(crate) fn failed(&self, what: &str, errno: Errno) -> Error {
         Error::system(what, &self.path, errno)
     }
+}
+
+/// Counts a system call that has transferred so many bytes.
+fn count(verb: &str, bytes: usize) {
+    let (calls, sum) = match verb {
+        "read" => (&counters::FILE_READS, &counters::FILE_READ_BYTES),
+        _ => (&counters::FILE_WRITES, &counters::FILE_WRITE_BYTES),
+    };
+    calls.add(1);
+    sum.add(bytes as u64);
 }
 
 /// Bytes of a write that does not ask for the limit.

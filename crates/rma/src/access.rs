@@ -7,6 +7,7 @@ use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target, Ticket};
 use tern_adi::Data;
 use tern_coll::ops::Op;
+use tern_counters as counters;
 use tern_layout::Basic;
 use tern_mcm::{Direction, Run};
 
@@ -149,6 +150,8 @@ impl Window {
         if len > spot.len {
             return Err(truncated("origin", len, "target", spot.len));
         }
+        counters::PUT.add(1);
+        counters::PUT_BYTES.add(len as u64);
         if len == 0 {
             return Ok(Started::Done);
         }
@@ -170,6 +173,8 @@ impl Window {
         if spot.len > own.len() {
             return Err(truncated("target", spot.len, "origin", own.len()));
         }
+        counters::GET.add(1);
+        counters::GET_BYTES.add(spot.len as u64);
         if spot.len == 0 {
             return Ok(Started::Done);
         }

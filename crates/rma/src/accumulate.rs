@@ -9,6 +9,7 @@ use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target};
 use tern_adi::Data;
 use tern_coll::ops::Op;
+use tern_counters as counters;
 use tern_layout::{Basic, Type};
 use tern_mcm::{Direction, Step, lock};
 
@@ -36,6 +37,13 @@ fn basic_of(target: &Target<'_>) -> Result<Basic, Error> {
 fn mixed(target: &Target<'_>) -> Error {
     let what = format!("an accumulate to rank {} has elements of more than one basic type", target.rank);
     Error::new(Class::Type, what)
+}
+
+/// Counts an access that combines `len` bytes with the target's.
+#[inline]
+fn count(len: usize) {
+    counters::ACCUMULATE.add(1);
+    counters::ACCUMULATE_BYTES.add(len as u64);
 }
 
 impl Window {
@@ -95,6 +103,7 @@ impl Window {
         {
             return Err(truncated("target", len, "result", result.len()));
         }
+        count(len);
         if len == 0 {
             return Ok(Started::Done);
         }
@@ -219,6 +228,7 @@ impl Window {
             if combination.is_atomic(spot.here) {
                 // SAFETY: all are one element; this is the way for this memory.
                 unsafe { combination.by_instructions(origin, spot.here, result, 1) };
+                count(spot.len);
                 return Ok(Started::Done);
             }
         }
@@ -240,6 +250,7 @@ impl Window {
     ) -> Result<Started, Error> {
         let spot = self.locate(target)?;
         let size = spot.len;
+        count(size);
         // SAFETY: all are one element; this is the way for this memory.
         if spot.way == Way::Mapped && spot.atomic && unsafe { swap_by_instruction(size, origin, compare, result, spot.here) } {
             return Ok(Started::Done);
