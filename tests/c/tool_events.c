@@ -206,6 +206,42 @@ static void published(int index)
     MPI_Free_mem(data);
 }
 
+/* A buffer that is used so often that it is promoted, where the machine allows that: told as often as counted. */
+static void on_promoted(MPI_T_event_instance event, MPI_T_event_registration registration, MPI_T_cb_safety safety, void *data)
+{
+    unsigned long long address, bytes;
+    (void)registration, (void)safety;
+    OK(MPI_T_event_read(event, 0, &address));
+    OK(MPI_T_event_read(event, 1, &bytes));
+    CHECK(address != 0 && bytes == 1 << 20, "%#llx %llu", address, bytes);
+    ++*(int *)data;
+}
+
+static void promoted(int index)
+{
+    char *data = calloc(1, 1 << 20);
+    int told = 0, variable, count;
+    unsigned long long promotions;
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    OK(MPI_T_pvar_session_create(&session));
+    OK(MPI_T_pvar_get_index("promoted", MPI_T_PVAR_CLASS_COUNTER, &variable));
+    OK(MPI_T_pvar_handle_alloc(session, variable, NULL, &handle, &count));
+    OK(MPI_T_pvar_start(session, handle));
+    OK(MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &first));
+    OK(MPI_T_event_register_callback(first, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL, &told, on_promoted));
+    for (int i = 0; i < 50; i++)
+        if (rank == 0)
+            OK(MPI_Send(data, 1 << 20, MPI_CHAR, 1, 9, MPI_COMM_WORLD));
+        else
+            OK(MPI_Recv(data, 1 << 20, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_T_event_handle_free(first, NULL, NULL));
+    OK(MPI_T_pvar_read(session, handle, &promotions));
+    CHECK((unsigned long long)told == promotions, "%d %llu", told, promotions);
+    OK(MPI_T_pvar_session_free(&session));
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     int provided, index;
@@ -218,6 +254,9 @@ int main(int argc, char **argv)
     OK(MPI_T_event_get_index("receive_filled", &index));
     if (size == 2)
         published(index);
+    OK(MPI_T_event_get_index("memory_promoted", &index));
+    if (size == 2)
+        promoted(index);
     OK(MPI_T_finalize());
     return finish();
 }
