@@ -8,6 +8,7 @@
 
 mod access;
 mod agree;
+mod buffer;
 mod collective;
 mod datarep;
 mod delete;
@@ -58,6 +59,7 @@ pub use view::{file_get_view, file_set_view};
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Errhandler, Group, objects};
+use buffer::Buffer;
 use hints::Hints;
 use split::Split;
 use std::cell::{Cell, RefCell};
@@ -89,6 +91,8 @@ pub struct File {
     position: Cell<i64>,
     /// The shared file pointer, in etypes.
     shared: Word,
+    /// Memory for windows of collective accesses; empty while one uses it.
+    buffer: RefCell<Buffer>,
     /// The split collective that has begun.
     split: RefCell<Option<Split>>,
 }

@@ -9,6 +9,7 @@
 
 use super::access::Access;
 use super::agree::consent;
+use super::buffer::Buffer;
 use super::runs::{Runs, decode, encode};
 use super::{File, Way};
 use crate::error::Result;
@@ -120,16 +121,17 @@ impl TwoPhase<'_> {
         // A part that could not be converted is not there, but the others' is.
         let access = access.filter(|_| source.is_some());
         let mut outcome = failed.map_or(Ok(()), Err);
-        let mut buffer = Vec::new();
+        let mut buffer = self.file.buffer.take();
         for round in 0..self.plan.rounds() {
             let written = self.write_round(access, source.as_ref(), round, &mut buffer).await;
             outcome = outcome.and(written);
         }
+        self.file.buffer.replace(buffer);
         outcome.map(|()| access.map_or(0, |access| access.transfer.native_bytes()))
     }
 
     async fn write_round(
-        &self, access: Option<&Access>, source: Option<&Source<'_>>, round: u64, buffer: &mut Vec<u8>,
+        &self, access: Option<&Access>, source: Option<&Source<'_>>, round: u64, buffer: &mut Buffer,
     ) -> Result<()> {
         let me = self.lists.me;
         let shares = self.shares(access, round);
@@ -144,17 +146,17 @@ impl TwoPhase<'_> {
         lists.iter().for_each(|(_, runs)| runs.each().for_each(|(offset, len)| window.add(offset, len)));
         let range = window.range();
         let bytes = (range.end - range.start) as usize;
-        grow(buffer, bytes);
+        buffer.reserve(bytes);
         let mut receives = Vec::new();
         for (process, runs) in lists.iter().filter(|(_, runs)| runs.bytes() > 0) {
             let layout = runs.layout(range.start)?;
             match shares.iter().find(|share| *process == me && share.0 == me).zip(source) {
                 Some(((_, share, _), source)) => {
                     let (data, _hold) = source.part(share.clone());
-                    copy_in(&data, &layout, buffer);
+                    copy_in(&data, &layout, buffer.base());
                 }
                 None => {
-                    let data = Data::Typed { base: buffer.as_mut_ptr(), count: 1, ty: layout };
+                    let data = Data::Typed { base: buffer.base(), count: 1, ty: layout };
                     receives.push((self.data.start_receive(*process, data), Vec::new()));
                 }
             }
@@ -163,7 +165,9 @@ impl TwoPhase<'_> {
         let written = match bytes {
             0 => Ok(()),
             _ => self.file.engine().and_then(|engine| {
-                Ok(write_window(&engine, &window, &mut buffer[..bytes], &self.file.access_hints())?)
+                // SAFETY: reserved above, and all transfers have ended.
+                let bytes = unsafe { buffer.bytes(bytes) };
+                Ok(write_window(&engine, &window, bytes, &self.file.access_hints())?)
             }),
         };
         end_all(sends).await;
@@ -172,18 +176,19 @@ impl TwoPhase<'_> {
 
     async fn read(&self, access: Option<&Access>) -> Result<u64> {
         let mut target = access.map(Target::new);
-        let mut buffer = Vec::new();
+        let mut buffer = self.file.buffer.take();
         let mut outcome = Ok(());
         for round in 0..self.plan.rounds() {
             let read = self.read_round(access, target.as_mut(), round, &mut buffer).await;
             outcome = outcome.and(read);
         }
+        self.file.buffer.replace(buffer);
         outcome?;
         target.map_or(Ok(0), Target::finish)
     }
 
     async fn read_round(
-        &self, access: Option<&Access>, mut target: Option<&mut Target<'_>>, round: u64, buffer: &mut Vec<u8>,
+        &self, access: Option<&Access>, mut target: Option<&mut Target<'_>>, round: u64, buffer: &mut Buffer,
     ) -> Result<()> {
         let me = self.lists.me;
         let shares = self.shares(access, round);
@@ -199,11 +204,13 @@ impl TwoPhase<'_> {
         lists.iter().for_each(|(_, runs)| runs.each().for_each(|(offset, len)| window.add(offset, len)));
         let range = window.range();
         let bytes = (range.end - range.start) as usize;
-        grow(buffer, bytes);
+        buffer.reserve(bytes);
         let read = match bytes {
             0 => Ok(0),
             _ => self.file.engine().and_then(|engine| {
-                Ok(read_window(&engine, &window, &mut buffer[..bytes], &self.file.access_hints())?)
+                // SAFETY: reserved above; no transfer has begun.
+                let bytes = unsafe { buffer.bytes(bytes) };
+                Ok(read_window(&engine, &window, bytes, &self.file.access_hints())?)
             }),
         };
         // Nothing is there of a file that could not be read; the readers must not wait for it.
@@ -216,11 +223,11 @@ impl TwoPhase<'_> {
                 Some(((_, share, _), target)) => {
                     let mut bytes = vec![0; there.bytes() as usize];
                     // SAFETY: the runs lie in the buffer, which the window covers.
-                    unsafe { layout.pack(buffer.as_ptr(), 1, 0, &mut bytes) };
+                    unsafe { layout.pack(buffer.base(), 1, 0, &mut bytes) };
                     target.put(share.start, &bytes);
                 }
                 None => {
-                    let data = Data::Typed { base: buffer.as_mut_ptr(), count: 1, ty: layout };
+                    let data = Data::Typed { base: buffer.base(), count: 1, ty: layout };
                     sends.extend(self.data.start_send(*process, data).map(|request| (request, Vec::new())));
                 }
             }
@@ -236,18 +243,12 @@ impl TwoPhase<'_> {
     }
 }
 
-fn grow(buffer: &mut Vec<u8>, bytes: usize) {
-    if buffer.len() < bytes {
-        buffer.resize(bytes, 0);
-    }
-}
-
 /// Puts a part of this process's own data where it belongs in the buffer of a window.
-fn copy_in(data: &Data, layout: &tern_layout::Type, buffer: &mut [u8]) {
+fn copy_in(data: &Data, layout: &tern_layout::Type, buffer: *mut u8) {
     let Data::Bytes(base, len) = data else { return };
     // SAFETY: a part of the user's buffer, or of a packed copy of it, that is as long as the runs,
     // and these lie in the buffer.
-    unsafe { layout.unpack(buffer.as_mut_ptr(), 1, 0, std::slice::from_raw_parts(*base, *len)) };
+    unsafe { layout.unpack(buffer, 1, 0, std::slice::from_raw_parts(*base, *len)) };
 }
 
 /// The data of a request in file representation.
