@@ -174,6 +174,12 @@ pub trait Direct {
         false
     }
 
+    /// Makes every process of the node pass a full fence: what it has stored before is seen by what this
+    /// process loads from now on. False: it cannot.
+    fn fence_all(&self) -> bool {
+        false
+    }
+
     /// Says that peers may copy to and from this private memory at any time, until
     /// [`Direct::cover`] with the same arguments.
     fn expose(&self, _memory: *const u8, _len: usize) {}

@@ -2,7 +2,7 @@
 
 use crate::attached::Piece;
 use crate::elements::{Side, runs, span};
-use crate::messages::{Asked, Kind, PART, Question, RUNS};
+use crate::messages::{Kind, PART, Question, RUNS};
 use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target, Ticket};
 use tern_adi::Data;
@@ -39,13 +39,12 @@ impl Window {
     #[inline]
     pub(crate) fn locate(&self, target: &Target<'_>) -> Result<Spot, Error> {
         let Target { rank, displacement, ty, count } = *target;
-        if count <= 0 || ty.size() == 0 {
+        let len = ty.size().wrapping_mul(count);
+        if count <= 0 || len == 0 {
             return Ok(Spot::NOTHING);
         }
         let remote = self.remote(rank);
-        let (Some((low, high)), Some(len)) = (span(ty, count), ty.pack_size(count)) else {
-            return Err(self.out_of_range(target));
-        };
+        let Some((low, high)) = span(ty, count) else { return Err(self.out_of_range(target)) };
         let len = len as usize;
         if self.dynamic {
             return self.locate_attached(target, low, high, len);
@@ -245,29 +244,6 @@ impl Window {
     /// True when the access is complete at the origin. Makes no progress.
     pub fn is_done(&self, ticket: Ticket) -> bool {
         self.messages.is_done(ticket)
-    }
-
-    /// Does what `asked` asks of this process; false: not now.
-    pub(crate) fn serve(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
-        match asked.kind {
-            Kind::Put => {
-                let mut at = 0;
-                for (to, len) in asked.runs() {
-                    // SAFETY: the origin has seen that it lies in the window.
-                    unsafe { Side::Dense(to, len).scatter(0, &asked.data[at..at + len]) };
-                    at += len;
-                }
-                true
-            }
-            Kind::Get => {
-                for (from, len) in asked.runs() {
-                    // SAFETY: the origin has seen that it lies in the window.
-                    answer.extend_from_slice(unsafe { std::slice::from_raw_parts(from, len) });
-                }
-                true
-            }
-            Kind::Combine | Kind::Fetch | Kind::Swap => self.serve_guarded(asked, answer),
-        }
     }
 
     /// The runs of a target's elements of `basic`, for messages.

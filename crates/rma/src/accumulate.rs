@@ -2,9 +2,9 @@
 //! order (MPI 5.0, section 12.7.2).
 
 use crate::access::{Spot, truncated};
-use crate::combine::{Combination, swap_by_instruction, swap_under_guard};
+use crate::combine::{Combination, is_swapped_by_instruction, swap_by_instruction, swap_under_guard};
 use crate::elements::{Row, Side, runs};
-use crate::messages::{Asked, Kind, Question};
+use crate::messages::{Kind, Question};
 use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target};
 use tern_adi::Data;
@@ -18,8 +18,21 @@ const CHUNK: usize = 64 << 10;
 /// Looks at a guard before anything else is done.
 const LOOKS: u32 = 100;
 
+/// Elements from which on a row is combined by a kernel: it takes a change of the mode, at times.
+const ROW: usize = 1024;
+
 /// The guard of a member, held.
-struct Entered<'a>(&'a Window, u32);
+pub(crate) struct Entered<'a>(&'a Window, u32);
+
+/// Elements of a target that lie one extent apart, and what they are combined with.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    pub operand: *const u8,
+    pub target: *mut u8,
+    /// May be null.
+    pub result: *mut u8,
+    pub count: usize,
+}
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
@@ -47,8 +60,75 @@ fn count(len: usize) {
 }
 
 impl Window {
+    /// Combines a part of the memory of `rank`, of which `instructions` says whether they are possible.
+    ///
+    /// # Safety
+    /// The part is valid for as many elements of the combination.
+    #[inline]
+    unsafe fn combine_part(&self, rank: u32, combination: &Combination, instructions: bool, part: &Part) {
+        if instructions && (part.count < ROW || !self.fences) {
+            let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
+            if busy.begin(rank, guard) {
+                // SAFETY: contract of this function; the guard's mode allows it.
+                unsafe { combination.by_instructions(part.operand, part.target, part.result, part.count) };
+                return busy.end();
+            }
+        }
+        let inside = self.enter(rank);
+        // SAFETY: contract of this function.
+        unsafe { self.combine_inside(&inside, combination, instructions, part) };
+    }
+
+    /// The same under the guard, which the caller holds.
+    ///
+    /// # Safety
+    /// As for [`Window::combine_part`].
+    pub(crate) unsafe fn combine_inside(&self, inside: &Entered<'_>, combination: &Combination, instructions: bool, part: &Part) {
+        let Part { operand, target, result, count } = *part;
+        let (rank, row) = (inside.1, count >= ROW);
+        let guard = &self.shared.member(rank).guard;
+        let allowed = instructions && guard.allows_instructions();
+        // SAFETY: contract of this function; the guard is held, and the mode does not change.
+        unsafe {
+            if allowed && !(row && self.forbid_instructions(rank)) {
+                combination.by_instructions(operand, target, result, count);
+            } else {
+                combination.under_guard(operand, target, result, count);
+                if instructions {
+                    guard.note(row);
+                }
+            }
+        }
+    }
+
+    /// Changes the mode of a guard that the caller holds; false: it cannot.
+    #[cold]
+    fn forbid_instructions(&self, rank: u32) -> bool {
+        let guard = &self.shared.member(rank).guard;
+        if !self.fences {
+            return false;
+        }
+        guard.forbid_instructions();
+        if !self.direct().fence_all() {
+            guard.allow_instructions();
+            return false;
+        }
+        for peer in 0..self.peers.size() {
+            // It may have lost its core, but waits for nothing.
+            while self.shared.member(peer).busy.is_at(rank) {
+                std::thread::yield_now();
+            }
+        }
+        true
+    }
+
+    /// Enters the guard of `rank` if nobody is inside.
+    pub(crate) fn try_enter(&self, rank: u32) -> Option<Entered<'_>> {
+        self.shared.member(rank).guard.try_enter().then_some(Entered(self, rank))
+    }
+
     /// Enters the guard of `rank`. Nothing may be waited for while inside.
-    fn enter(&self, rank: u32) -> Entered<'_> {
+    pub(crate) fn enter(&self, rank: u32) -> Entered<'_> {
         let guard = &self.shared.member(rank).guard;
         for _ in 0..LOOKS {
             if guard.try_enter() {
@@ -108,13 +188,16 @@ impl Window {
             return Ok(Started::Done);
         }
         let basic = basic_of(target)?;
-        let combination = Combination::new(op, basic)?;
+        let combination = Combination::find(op, basic)?;
         let count = len / basic.size() as usize;
         if op == Op::NoOp && result.is_none() {
             return Ok(Started::Done);
         }
         if spot.way == Way::Messages {
-            return Ok(self.combine_by_messages(origin, result, target, &spot, &combination, count));
+            return Ok(self.combine_by_messages(origin, result, target, &spot, combination, count));
+        }
+        if self.combine_dense(origin, result, target, &spot, combination, count) {
+            return Ok(Started::Done);
         }
         let operand = match op {
             Op::NoOp => None,
@@ -125,14 +208,41 @@ impl Window {
         let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
         let (operand, into) = (start(&operand).cast_const(), start(&old));
         match spot.way {
-            Way::Kernel => self.combine_by_kernel(operand, into, target, &spot, &combination, count)?,
-            _ => self.combine_here(operand, into, target, &spot, &combination, count),
+            Way::Kernel => self.combine_by_kernel(operand, into, target, &spot, combination, count)?,
+            _ => self.combine_here(operand, into, target, &spot, combination, count),
         }
         if let (Some(old), Some(result)) = (old, result) {
             // SAFETY: the result is the program's.
             unsafe { old.finish(result, basic, count) };
         }
         Ok(Started::Done)
+    }
+
+    /// Combines one run of words with another, as most accumulates do; false when it is not that simple.
+    #[inline]
+    fn combine_dense(
+        &self,
+        origin: &Data,
+        result: Option<&Data>,
+        target: &Target<'_>,
+        spot: &Spot,
+        combination: &Combination,
+        count: usize,
+    ) -> bool {
+        let simple = spot.way == Way::Mapped && spot.atomic && target.ty.is_contiguous();
+        if !simple || !combination.is_atomic(spot.here) {
+            return false;
+        }
+        let (Data::Bytes(operand, _), result) = (origin, result) else { return false };
+        let result = match result {
+            None => std::ptr::null_mut(),
+            Some(Data::Bytes(result, _)) => *result,
+            Some(Data::Typed { .. }) => return false,
+        };
+        let part = Part { operand: *operand, target: spot.here, result, count };
+        // SAFETY: the target lies in the window; origin and result have as many elements.
+        unsafe { self.combine_part(target.rank, combination, true, &part) };
+        true
     }
 
     /// In mapped memory. `into` may be null.
@@ -143,16 +253,10 @@ impl Window {
             let to = spot.here.wrapping_offset(at as isize);
             let operand = operand.wrapping_add(done * extent);
             let into = if into.is_null() { into } else { into.wrapping_add(done * extent) };
-            // SAFETY: the target lies in the window; operand and result have `count` elements in all;
-            // the way is the one for this memory.
-            unsafe {
-                if spot.atomic && combination.is_atomic(to) {
-                    combination.by_instructions(operand, to, into, count);
-                } else {
-                    let _inside = self.enter(target.rank);
-                    combination.under_guard(operand, to, into, count);
-                }
-            }
+            let part = Part { operand, target: to, result: into, count };
+            let instructions = spot.atomic && combination.is_atomic(to);
+            // SAFETY: the target lies in the window; operand and result have `count` elements in all.
+            unsafe { self.combine_part(target.rank, combination, instructions, &part) };
             done += count;
             Ok::<(), ()>(())
         });
@@ -224,10 +328,11 @@ impl Window {
     ) -> Result<Started, Error> {
         let spot = self.locate(target)?;
         if spot.way == Way::Mapped && spot.atomic {
-            let combination = Combination::new(op, basic_of(target)?)?;
+            let combination = Combination::find(op, basic_of(target)?)?;
             if combination.is_atomic(spot.here) {
-                // SAFETY: all are one element; this is the way for this memory.
-                unsafe { combination.by_instructions(origin, spot.here, result, 1) };
+                let part = Part { operand: origin, target: spot.here, result, count: 1 };
+                // SAFETY: all are one element.
+                unsafe { self.combine_part(target.rank, combination, true, &part) };
                 count(spot.len);
                 return Ok(Started::Done);
             }
@@ -251,11 +356,46 @@ impl Window {
         let spot = self.locate(target)?;
         let size = spot.len;
         count(size);
-        // SAFETY: all are one element; this is the way for this memory.
-        if spot.way == Way::Mapped && spot.atomic && unsafe { swap_by_instruction(size, origin, compare, result, spot.here) } {
-            return Ok(Started::Done);
+        if spot.way == Way::Mapped && spot.atomic && is_swapped_by_instruction(size, spot.here) {
+            let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(target.rank).guard);
+            if busy.begin(target.rank, guard) {
+                // SAFETY: all are one element; the guard's mode allows it.
+                unsafe { swap_by_instruction(size, origin, compare, result, spot.here) };
+                busy.end();
+                return Ok(Started::Done);
+            }
         }
         self.swap_otherwise(origin, compare, result, target, &spot)
+    }
+
+    /// Compares and swaps one element, in memory of which `atomic` says whether instructions are used there,
+    /// under its guard.
+    ///
+    /// # Safety
+    /// All are one element of `size` bytes.
+    pub(crate) unsafe fn swap_inside(
+        &self,
+        inside: &Entered<'_>,
+        size: usize,
+        atomic: bool,
+        origin: *const u8,
+        compare: *const u8,
+        result: *mut u8,
+        target: *mut u8,
+    ) {
+        let guard = &self.shared.member(inside.1).guard;
+        let instructions = atomic && is_swapped_by_instruction(size, target);
+        // SAFETY: contract of this function; the guard is held, and the mode does not change.
+        unsafe {
+            if instructions && guard.allows_instructions() {
+                swap_by_instruction(size, origin, compare, result, target);
+            } else {
+                swap_under_guard(size, origin, compare, result, target);
+                if instructions {
+                    guard.note(false);
+                }
+            }
+        }
     }
 
     #[cold]
@@ -270,9 +410,9 @@ impl Window {
         let (rank, size) = (target.rank, spot.len);
         match spot.way {
             Way::Mapped => {
-                let _inside = self.enter(rank);
-                // SAFETY: all are one element; the guard is held.
-                unsafe { swap_under_guard(size, origin, compare, result, spot.here) };
+                let inside = self.enter(rank);
+                // SAFETY: all are one element.
+                unsafe { self.swap_inside(&inside, size, spot.atomic, origin, compare, result, spot.here) };
             }
             Way::Kernel => {
                 let theirs = Side::Dense(spot.address as *mut u8, size);
@@ -302,79 +442,5 @@ impl Window {
             }
         }
         Ok(Started::Done)
-    }
-
-    /// True when own memory is combined by atomic instructions.
-    fn is_own_atomic(&self, at: *const u8, len: usize) -> bool {
-        if !self.dynamic {
-            return self.remote(self.rank()).atomic;
-        }
-        let (first, end) = (at as u64, at as u64 + len as u64);
-        let found = self.shared.table(self.rank()).find(|piece| piece.holds(first, end));
-        matches!(found, Some((Some(piece), _)) if piece.place != 0)
-    }
-
-    /// An accumulate that another process has asked for.
-    pub(crate) fn serve_guarded(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
-        let Asked { op, basic, kind, .. } = *asked;
-        let Some((first, _)) = asked.runs().next() else { return true };
-        let (size, extent) = (basic.size() as usize, basic.extent() as usize);
-        let atomic = self.is_own_atomic(first, size);
-        if kind == Kind::Swap {
-            return self.serve_swap(asked, first, atomic, answer);
-        }
-        // The origin has seen that the operation takes the type.
-        let Ok(combination) = Combination::new(op, basic) else { return true };
-        let by_instructions = |to: *const u8| atomic && combination.is_atomic(to);
-        let guard = asked.runs().any(|(to, _)| !by_instructions(to));
-        if guard && !self.shared.member(self.rank()).guard.try_enter() {
-            return false;
-        }
-        let _inside = guard.then(|| Entered(self, self.rank()));
-        let count = asked.len / size;
-        let data = Data::Bytes(asked.data.as_ptr().cast_mut(), asked.data.len());
-        // SAFETY: the data is the message's.
-        let operand = (op != Op::NoOp).then(|| unsafe { Row::of(&data, basic, count) });
-        let old = (kind == Kind::Fetch).then(|| Row::room(basic, count));
-        let mut done = 0;
-        for (to, count) in asked.runs() {
-            let at = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), |row| row.start().wrapping_add(done * extent));
-            // SAFETY: the origin has seen that the target lies in the window; the rows hold all elements;
-            // the guard is held where it must be.
-            unsafe {
-                match by_instructions(to) {
-                    true => combination.by_instructions(at(&operand), to, at(&old), count),
-                    false => combination.under_guard(at(&operand), to, at(&old), count),
-                }
-            }
-            done += count;
-        }
-        if let Some(old) = old {
-            let start = answer.len();
-            answer.resize(start + asked.len, 0);
-            let into = Data::Bytes(answer[start..].as_mut_ptr(), asked.len);
-            let ty = Type::basic(basic);
-            // SAFETY: both hold that many elements.
-            unsafe { Side::of(&into).copy_from(&Side::new(old.start(), count as i64, &ty)) };
-        }
-        true
-    }
-
-    fn serve_swap(&self, asked: &Asked<'_>, to: *mut u8, atomic: bool, answer: &mut Vec<u8>) -> bool {
-        let size = asked.len;
-        let (compare, origin) = asked.data.split_at(size);
-        let mut old = [0u8; 32];
-        let (origin, compare, into) = (origin.as_ptr(), compare.as_ptr(), old.as_mut_ptr());
-        // SAFETY: all are one element, of at most 32 bytes; this is the way for this memory.
-        if !(atomic && unsafe { swap_by_instruction(size, origin, compare, into, to) }) {
-            if !self.shared.member(self.rank()).guard.try_enter() {
-                return false;
-            }
-            let _inside = Entered(self, self.rank());
-            // SAFETY: as above; the guard is held.
-            unsafe { swap_under_guard(size, origin, compare, into, to) };
-        }
-        answer.extend_from_slice(&old[..size]);
-        true
     }
 }

@@ -1,10 +1,10 @@
 //! Combining elements with those of a target: one at a time by the processor's atomic instructions, or
 //! all of a run by the kernels of reductions, under the target's guard.
 //!
-//! Accumulates to one element must go the same way whoever makes them. So the way follows from the
-//! memory (see [`crate::window`]), the basic type and the alignment alone.
+//! Which of the two is the matter of [`crate::guard`], where an instruction exists.
 
 use crate::{Class, Error};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use tern_coll::ops::{Kernel, Op, allowed, kernel};
 use tern_layout::{Basic, Class as Kind};
@@ -15,7 +15,7 @@ use tern_layout::{Basic, Class as Kind};
 /// # Safety
 /// `operand` is readable, `result` writable, for `count` elements; `target` is aligned to their size
 /// and is accessed by atomic instructions alone meanwhile.
-type Run = unsafe fn(kernel: Option<Kernel>, operand: *const u8, target: *mut u8, result: *mut u8, count: usize);
+type Run = unsafe fn(kernel: Kernel, operand: *const u8, target: *mut u8, result: *mut u8, count: usize);
 
 /// An operation on elements of a basic type.
 #[derive(Clone, Copy)]
@@ -24,27 +24,27 @@ pub struct Combination {
     pub basic: Basic,
     /// Where elements are as wide as a word of the processor.
     atomic: Option<Run>,
-    kernel: Option<Kernel>,
+    kernel: Kernel,
 }
 
 impl Combination {
     /// Errors: the operation does not take elements of this type.
     #[inline]
-    pub fn new(op: Op, basic: Basic) -> Result<Combination, Error> {
-        let atomic = atomic(op, basic);
-        let kernel = match atomic {
-            Some((_, false)) => None,
-            _ => kernel(op, basic),
-        };
-        let known = allowed(op, basic) && (kernel.is_some() || matches!(atomic, Some((_, false))));
-        if !known {
-            return Err(refuse(op, basic));
-        }
-        Ok(Combination { op, basic, atomic: atomic.map(|(run, _)| run), kernel })
+    pub fn find(op: Op, basic: Basic) -> Result<&'static Combination, Error> {
+        static TABLE: LazyLock<Vec<Option<Combination>>> = LazyLock::new(|| {
+            let pairs = Op::ALL.iter().flat_map(|op| Basic::ALL.iter().map(move |basic| (*op, *basic)));
+            pairs.map(|(op, basic)| Combination::new(op, basic)).collect()
+        });
+        let index = op as usize * Basic::ALL.len() + basic as usize;
+        TABLE[index].as_ref().ok_or_else(|| refuse(op, basic))
     }
 
-    /// True when elements at `target`, in memory where atomic instructions are the rule, are combined by
-    /// them; otherwise the guard must be held.
+    fn new(op: Op, basic: Basic) -> Option<Combination> {
+        let kernel = kernel(op, basic).filter(|_| allowed(op, basic))?;
+        Some(Combination { op, basic, atomic: atomic(op, basic), kernel })
+    }
+
+    /// True when instructions exist for elements at `target`.
     #[inline]
     pub fn is_atomic(&self, target: *const u8) -> bool {
         self.atomic.is_some() && (target as usize).is_multiple_of(self.basic.size() as usize)
@@ -71,18 +71,12 @@ impl Combination {
             // SAFETY: contract of this function.
             unsafe { self.copy(target, result, count) };
         }
-        match (self.op, self.kernel) {
-            (Op::NoOp, _) => {}
+        match self.op {
+            Op::NoOp => {}
             // SAFETY: contract of this function.
-            (Op::Replace, _) => unsafe { self.copy(operand, target, count) },
+            Op::Replace => unsafe { self.copy(operand, target, count) },
             // SAFETY: contract of this function.
-            (_, Some(kernel)) => unsafe { kernel(operand, target, count) },
-            (_, None) => {
-                if let Some(kernel) = kernel(self.op, self.basic) {
-                    // SAFETY: contract of this function.
-                    unsafe { kernel(operand, target, count) }
-                }
-            }
+            _ => unsafe { (self.kernel)(operand, target, count) },
         }
     }
 
@@ -148,12 +142,12 @@ word! { u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; }
 trait Rule<W: Word> {
     /// # Safety
     /// `operand` is readable, unless the rule does not look at it.
-    unsafe fn apply(kernel: Option<Kernel>, operand: *const u8, cell: &W::Cell) -> W;
+    unsafe fn apply(kernel: Kernel, operand: *const u8, cell: &W::Cell) -> W;
 }
 
 /// # Safety
 /// See [`Run`].
-unsafe fn run<W: Word, R: Rule<W>>(kernel: Option<Kernel>, operand: *const u8, target: *mut u8, result: *mut u8, count: usize) {
+unsafe fn run<W: Word, R: Rule<W>>(kernel: Kernel, operand: *const u8, target: *mut u8, result: *mut u8, count: usize) {
     for index in 0..count {
         let at = index * size_of::<W>();
         // SAFETY: contract of `Run`; operand and result may be unaligned.
@@ -171,7 +165,7 @@ macro_rules! rule {
         struct $name;
         impl<W: Word> Rule<W> for $name {
             #[inline(always)]
-            unsafe fn apply(_: Option<Kernel>, operand: *const u8, $cell: &W::Cell) -> W {
+            unsafe fn apply(_: Kernel, operand: *const u8, $cell: &W::Cell) -> W {
                 // SAFETY: contract of `Rule`.
                 let $value = unsafe { operand.cast::<W>().read_unaligned() };
                 $body
@@ -191,7 +185,7 @@ struct Load;
 
 impl<W: Word> Rule<W> for Load {
     #[inline(always)]
-    unsafe fn apply(_: Option<Kernel>, _: *const u8, cell: &W::Cell) -> W {
+    unsafe fn apply(_: Kernel, _: *const u8, cell: &W::Cell) -> W {
         W::load(cell)
     }
 }
@@ -213,7 +207,7 @@ struct Double;
 
 impl Rule<u32> for Single {
     #[inline(always)]
-    unsafe fn apply(_: Option<Kernel>, operand: *const u8, cell: &AtomicU32) -> u32 {
+    unsafe fn apply(_: Kernel, operand: *const u8, cell: &AtomicU32) -> u32 {
         // SAFETY: contract of `Rule`.
         let value = unsafe { operand.cast::<f32>().read_unaligned() };
         retry(cell, |old: u32| (value + f32::from_bits(old)).to_bits())
@@ -222,7 +216,7 @@ impl Rule<u32> for Single {
 
 impl Rule<u64> for Double {
     #[inline(always)]
-    unsafe fn apply(_: Option<Kernel>, operand: *const u8, cell: &AtomicU64) -> u64 {
+    unsafe fn apply(_: Kernel, operand: *const u8, cell: &AtomicU64) -> u64 {
         // SAFETY: contract of `Rule`.
         let value = unsafe { operand.cast::<f64>().read_unaligned() };
         retry(cell, |old: u64| (value + f64::from_bits(old)).to_bits())
@@ -234,20 +228,18 @@ struct ByKernel;
 
 impl<W: Word> Rule<W> for ByKernel {
     #[inline(always)]
-    unsafe fn apply(kernel: Option<Kernel>, operand: *const u8, cell: &W::Cell) -> W {
+    unsafe fn apply(kernel: Kernel, operand: *const u8, cell: &W::Cell) -> W {
         retry(cell, |old: W| {
             let mut new = old;
-            if let Some(kernel) = kernel {
-                // SAFETY: the operand by the contract of `Rule`; the other one is a word on the stack.
-                unsafe { kernel(operand, (&raw mut new).cast(), 1) };
-            }
+            // SAFETY: the operand by the contract of `Rule`; the other one is a word on the stack.
+            unsafe { kernel(operand, (&raw mut new).cast(), 1) };
             new
         })
     }
 }
 
 /// Replaces without a look at what was there, where nobody asks.
-unsafe fn replace<W: Word>(kernel: Option<Kernel>, operand: *const u8, target: *mut u8, result: *mut u8, count: usize) {
+unsafe fn replace<W: Word>(kernel: Kernel, operand: *const u8, target: *mut u8, result: *mut u8, count: usize) {
     if !result.is_null() {
         // SAFETY: contract of `Run`.
         return unsafe { run::<W, Swap>(kernel, operand, target, result, count) };
@@ -275,34 +267,36 @@ fn by_word(op: Op, number: bool) -> [Option<Run>; 4] {
     }
 }
 
-/// How the processor combines such elements, and whether it needs the kernel for it.
-#[inline]
-fn atomic(op: Op, basic: Basic) -> Option<(Run, bool)> {
+/// How the processor combines such elements.
+fn atomic(op: Op, basic: Basic) -> Option<Run> {
     let size = basic.size() as usize;
     if size > 8 || !size.is_power_of_two() || basic.extent() != basic.size() {
         return None;
     }
     match (op, basic) {
-        (Op::Sum, Basic::Float32) => return Some((run::<u32, Single>, false)),
-        (Op::Sum, Basic::Float64) => return Some((run::<u64, Double>, false)),
+        (Op::Sum, Basic::Float32) => return Some(run::<u32, Single>),
+        (Op::Sum, Basic::Float64) => return Some(run::<u64, Double>),
         _ => {}
     }
     let number = matches!(basic.class(), Kind::CInteger | Kind::FortranInteger | Kind::MultiLanguage);
+    let runs = [run::<u8, ByKernel> as Run, run::<u16, ByKernel>, run::<u32, ByKernel>, run::<u64, ByKernel>];
     let word = size.trailing_zeros() as usize;
-    let plain = by_word(op, number)[word].map(|run| (run, false));
-    plain.or_else(|| {
-        let runs = [run::<u8, ByKernel> as Run, run::<u16, ByKernel>, run::<u32, ByKernel>, run::<u64, ByKernel>];
-        Some((runs[word], true))
-    })
+    by_word(op, number)[word].or(Some(runs[word]))
 }
 
-/// Compares and swaps one element of 1, 2, 4 or 8 bytes by an atomic instruction; false when it has
-/// another size or is not aligned, and then nothing has happened.
+/// True when an element of so many bytes at `target` can be compared and swapped by an instruction.
+#[inline]
+pub fn is_swapped_by_instruction(size: usize, target: *const u8) -> bool {
+    matches!(size, 1 | 2 | 4 | 8) && (target as usize).is_multiple_of(size)
+}
+
+/// Compares and swaps one element by an atomic instruction.
 ///
 /// # Safety
-/// All are valid for an element; `target` is accessed by atomic instructions alone meanwhile.
+/// All are valid for an element, for which there is an instruction; `target` is accessed by atomic
+/// instructions alone meanwhile.
 #[inline]
-pub unsafe fn swap_by_instruction(size: usize, origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8) -> bool {
+pub unsafe fn swap_by_instruction(size: usize, origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8) {
     #[inline(always)]
     unsafe fn swap<W: Word>(origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8) {
         // SAFETY: contract of the outer function.
@@ -312,20 +306,15 @@ pub unsafe fn swap_by_instruction(size: usize, origin: *const u8, compare: *cons
             result.cast::<W>().write_unaligned(old);
         }
     }
-    if !(target as usize).is_multiple_of(size) {
-        return false;
-    }
     // SAFETY: contract of this function.
     unsafe {
         match size {
             1 => swap::<u8>(origin, compare, result, target),
             2 => swap::<u16>(origin, compare, result, target),
             4 => swap::<u32>(origin, compare, result, target),
-            8 => swap::<u64>(origin, compare, result, target),
-            _ => return false,
+            _ => swap::<u64>(origin, compare, result, target),
         }
     }
-    true
 }
 
 /// Compares and swaps one element of any size.

@@ -233,7 +233,9 @@ impl Window {
         let remotes: Box<[Remote]> = remotes.collect();
         let needs = remotes.iter().any(|remote| remote.way == Way::Messages)
             || (dynamic && !(kernel && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]))));
-        let serves = tell(adi, &peers, [u64::from(needs)]).iter().any(|[needs]| *needs == 1);
+        let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())]);
+        let serves = facts.iter().any(|[needs, _]| *needs == 1);
+        let fences = facts.iter().all(|[_, fences]| *fences == 1);
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
         let window = Rc::new(Window {
             adi,
@@ -244,6 +246,7 @@ impl Window {
             dynamic,
             kernel,
             map,
+            fences,
             over: Cell::new(false),
             belongings,
             attached: RefCell::default(),

@@ -15,6 +15,7 @@
 #![allow(clippy::not_unsafe_ptr_arg_deref, clippy::too_many_arguments)]
 
 mod atomics;
+mod guard;
 mod words;
 
 #[cfg(not(loom))]
@@ -38,6 +39,8 @@ mod messages;
 mod shared;
 #[cfg(not(loom))]
 mod target;
+#[cfg(not(loom))]
+mod serve;
 #[cfg(not(loom))]
 mod window;
 

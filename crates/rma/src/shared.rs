@@ -12,6 +12,7 @@
 //! All of it begins as zeros; what nobody touches costs nothing.
 
 use crate::attached::Table;
+use crate::guard::{Busy, Guard};
 use crate::words::{Common, Lock};
 use std::sync::atomic::AtomicU32;
 
@@ -23,29 +24,9 @@ pub const PAGE: usize = 4096;
 pub struct Member {
     pub lock: Lock,
     pub guard: Guard,
+    /// Of the member itself.
+    pub busy: Busy,
     pub signals: Signals,
-}
-
-/// Held while elements of a member's memory are combined that the processor cannot combine in one
-/// instruction. Nobody waits for anything while holding it.
-#[repr(C, align(128))]
-pub struct Guard {
-    word: AtomicU32,
-}
-
-impl Guard {
-    #[inline]
-    pub fn try_enter(&self) -> bool {
-        use std::sync::atomic::Ordering::{Acquire, Relaxed};
-        // Acquire: pairs with the release in `leave`.
-        self.word.load(Relaxed) == 0 && self.word.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
-    }
-
-    #[inline]
-    pub fn leave(&self) {
-        // Release: pairs with the acquire in `try_enter`.
-        self.word.store(0, std::sync::atomic::Ordering::Release);
-    }
 }
 
 /// What a member is told.

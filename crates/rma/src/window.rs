@@ -94,6 +94,8 @@ pub struct Window {
     pub(crate) kernel: bool,
     /// Shared memory may be used as such.
     pub(crate) map: bool,
+    /// All members can make all processes pass a fence, which a change of a guard's mode needs.
+    pub(crate) fences: bool,
     pub(crate) over: Cell<bool>,
     /// What has to be given back.
     pub(crate) belongings: crate::create::Belongings,

@@ -450,3 +450,48 @@ fn windows_come_and_go() {
         }
     });
 }
+
+/// Long rows and single elements meet at the same place, by turns and at once.
+#[test]
+fn rows_and_single_elements_mix() {
+    const ROUNDS: i64 = 120;
+    const MANY: usize = 1500;
+    everywhere(3, |process, memory, mechanism| {
+        let made = process.window(memory, 16 << 10, mechanism);
+        let (window, ty) = (&made.window, Type::basic(Basic::Int64));
+        let place = |element: i64, count| Target { rank: 2, displacement: made.origins[2] + 8 * element, ty: &ty, count };
+        let (ones, mut before) = (vec![1i64; MANY], vec![0i64; MANY]);
+        let mut swaps = 0;
+        for round in 0..ROUNDS {
+            // At times there is one row among many single elements, at times rows alone.
+            if (round + i64::from(process.rank)) % 3 == 0 || round > ROUNDS - 10 {
+                let result = row(&before, &ty);
+                let started = window.get_accumulate(&row(&ones, &ty), &result, &place(0, MANY as i64), Op::Sum);
+                process.complete(window, started);
+                let before = std::hint::black_box(&mut before);
+                assert!(before.iter().all(|value| (0..=20 * ROUNDS).contains(value)), "half an element");
+            }
+            for element in [7, 8, 1499] {
+                let (one, mut old) = (1i64, 0i64);
+                let started = window.fetch_and_op((&raw const one).cast(), (&raw mut old).cast(), &place(element, 1), Op::Sum);
+                process.complete(window, started);
+                let (next, compare, mut found) = (old + 2, old + 1, 0i64);
+                let [origin, compare] = [&raw const next, &raw const compare].map(|at| at.cast());
+                let started = window.compare_and_swap(origin, compare, (&raw mut found).cast(), &place(element, 1));
+                process.complete(window, started);
+                swaps += u64::from(found == old + 1 && element == 8);
+            }
+        }
+        window.flush_all().expect("a flush");
+        let swaps: u64 = process.tell([swaps]).iter().map(|[swaps]| swaps).sum();
+        if process.rank == 2 {
+            let rows: i64 = (0..3).map(|rank| (0..ROUNDS).filter(|round| (round + rank) % 3 == 0 || *round > ROUNDS - 10).count() as i64).sum();
+            let mut expected = vec![rows; MANY];
+            let now = words::<i64>(made.base, MANY);
+            expected[8] += 3 * ROUNDS + swaps as i64;
+            (expected[7], expected[1499]) = (now[7], now[1499]);
+            assert_eq!(now, expected, "{memory:?}, {mechanism:?}");
+        }
+        process.free(made);
+    });
+}

@@ -41,6 +41,13 @@ pub fn register() -> Barrier {
     if membarrier(REGISTER_GLOBAL_EXPEDITED) { Barrier::Expedited } else { Barrier::Naps }
 }
 
+impl Barrier {
+    /// Makes every processor that runs a registered process pass a full fence; false: it cannot.
+    pub fn pass(self) -> bool {
+        self == Barrier::Expedited && membarrier(GLOBAL_EXPEDITED)
+    }
+}
+
 /// Stands between a store that a sleeper must not miss and the load that tells whether it sleeps.
 /// The store must not be delayed by the compiler beyond the load; the processor's side of it is the
 /// sleeper's membarrier.

@@ -194,6 +194,11 @@ impl Shm {
         self.blocks.of(peer).get_or_init(|| self.with_way(peer, new)).clone()
     }
 
+    /// Makes all processes pass a fence, if that is possible.
+    pub(crate) fn fence_processes(&self) -> bool {
+        self.barrier.pass()
+    }
+
     /// Cores that the processes of the node share.
     pub(crate) fn cores(&self) -> u32 {
         self.cores

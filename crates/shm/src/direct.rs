@@ -438,6 +438,10 @@ impl Direct for Shm {
         unsafe { self.direct.reach.copy(peer, own, theirs, direction) }
     }
 
+    fn fence_all(&self) -> bool {
+        self.fence_processes()
+    }
+
     fn expose(&self, memory: *const u8, len: usize) {
         self.direct.reach.expose_for_all(memory, len);
     }

@@ -1,0 +1,97 @@
+//! The target's side of accesses by messages: what others ask is done here, in the progress of the
+//! target.
+
+use crate::accumulate::Part;
+use crate::combine::{Combination, is_swapped_by_instruction};
+use crate::elements::{Row, Side};
+use crate::messages::{Asked, Kind};
+use crate::window::Window;
+use tern_adi::Data;
+use tern_coll::ops::Op;
+use tern_layout::Type;
+
+impl Window {
+    /// Does what `asked` asks of this process; false: not now.
+    pub(crate) fn serve(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
+        match asked.kind {
+            Kind::Put => {
+                let mut at = 0;
+                for (to, len) in asked.runs() {
+                    // SAFETY: the origin has seen that it lies in the window.
+                    unsafe { Side::Dense(to, len).scatter(0, &asked.data[at..at + len]) };
+                    at += len;
+                }
+                true
+            }
+            Kind::Get => {
+                for (from, len) in asked.runs() {
+                    // SAFETY: the origin has seen that it lies in the window.
+                    answer.extend_from_slice(unsafe { std::slice::from_raw_parts(from, len) });
+                }
+                true
+            }
+            Kind::Combine | Kind::Fetch => self.serve_combination(asked, answer),
+            Kind::Swap => self.serve_swap(asked, answer),
+        }
+    }
+
+    /// True when instructions are used on own memory.
+    fn is_own_atomic(&self, at: *const u8, len: usize) -> bool {
+        if !self.dynamic {
+            return self.remote(self.rank()).atomic;
+        }
+        let (first, end) = (at as u64, at as u64 + len as u64);
+        let found = self.shared.table(self.rank()).find(|piece| piece.holds(first, end));
+        matches!(found, Some((Some(piece), _)) if piece.place != 0)
+    }
+
+    fn serve_combination(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
+        let Asked { op, basic, kind, .. } = *asked;
+        // The origin has seen that the operation takes the type.
+        let Ok(combination) = Combination::find(op, basic) else { return true };
+        let Some(inside) = self.try_enter(self.rank()) else { return false };
+        let (size, extent) = (basic.size() as usize, basic.extent() as usize);
+        let count = asked.len / size;
+        let data = Data::Bytes(asked.data.as_ptr().cast_mut(), asked.data.len());
+        // SAFETY: the data is the message's.
+        let operand = (op != Op::NoOp).then(|| unsafe { Row::of(&data, basic, count) });
+        let old = (kind == Kind::Fetch).then(|| Row::room(basic, count));
+        let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
+        let mut done = 0;
+        for (target, count) in asked.runs() {
+            let at = |row: &Option<Row>| match start(row) {
+                start if start.is_null() => start,
+                start => start.wrapping_add(done * extent),
+            };
+            let part = Part { operand: at(&operand), target, result: at(&old), count };
+            let instructions = self.is_own_atomic(target, size) && combination.is_atomic(target);
+            // SAFETY: the origin has seen that the target lies in the window; the rows hold all elements.
+            unsafe { self.combine_inside(&inside, combination, instructions, &part) };
+            done += count;
+        }
+        drop(inside);
+        if let Some(old) = old {
+            let start = answer.len();
+            answer.resize(start + asked.len, 0);
+            let into = Data::Bytes(answer[start..].as_mut_ptr(), asked.len);
+            let ty = Type::basic(basic);
+            // SAFETY: both hold that many elements.
+            unsafe { Side::of(&into).copy_from(&Side::new(old.start(), count as i64, &ty)) };
+        }
+        true
+    }
+
+    fn serve_swap(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
+        let Some((target, _)) = asked.runs().next() else { return true };
+        let Some(inside) = self.try_enter(self.rank()) else { return false };
+        let size = asked.len;
+        let atomic = is_swapped_by_instruction(size, target) && self.is_own_atomic(target, size);
+        let (compare, origin) = asked.data.split_at(size);
+        let mut old = [0u8; 32];
+        let (origin, compare, into) = (origin.as_ptr(), compare.as_ptr(), old.as_mut_ptr());
+        // SAFETY: all are one element, of at most 32 bytes.
+        unsafe { self.swap_inside(&inside, size, atomic, origin, compare, into, target) };
+        answer.extend_from_slice(&old[..size]);
+        true
+    }
+}
