@@ -177,6 +177,16 @@ counters! {
         FILE_WRITES = "file_writes": Counter, "calls", User;
         /// Bytes that they have written.
         FILE_WRITE_BYTES = "file_write_bytes": Aggregate, "bytes", User;
+        /// Windows of files that were read with their holes, because that takes fewer calls.
+        FILE_WINDOWS_READ = "file_windows_read": Counter, "windows", Tuner;
+        /// Windows of files that were read, changed and written back, under a lock.
+        FILE_WINDOWS_WRITTEN = "file_windows_written": Counter, "windows", Tuner;
+        /// Locks of ranges of files that were taken.
+        FILE_LOCKS = "file_locks": Counter, "locks", Tuner;
+        /// Collective accesses to files in two phases.
+        FILE_TWO_PHASE = "file_two_phase": Counter, "calls", Tuner;
+        /// Collective accesses to files that each process did by itself, since that was cheaper or asked for.
+        FILE_APART = "file_apart": Counter, "calls", Tuner;
     }
     in "promotion" {
         /// Buffers that were promoted.

@@ -37,6 +37,13 @@ pub struct File {
     spare: RefCell<Vec<u8>>,
 }
 
+/// Which way a system call moves data.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    Read,
+    Write,
+}
+
 /// Memory for data on its way, kept by the file from one access to the next: new pages would cost as
 /// much as copying the data.
 pub struct Buffer<'a> {
@@ -183,7 +190,7 @@ impl File {
         let mut done = 0;
         while done < out.len() {
             let (at, left) = (offset + done as u64, out.len() - done);
-            match self.transfer("read", at, left, |fd, at| rustix::io::pread(fd, &mut out[done..], at))? {
+            match self.transfer(Way::Read, at, left, |fd, at| rustix::io::pread(fd, &mut out[done..], at))? {
                 0 => break,
                 some => done += some,
             }
@@ -203,7 +210,7 @@ impl File {
         let mut done = 0;
         while done < bytes.len() {
             let (at, left) = (offset + done as u64, bytes.len() - done);
-            done += self.transfer("write", at, left, |fd, at| rustix::io::pwrite(fd, &bytes[done..], at))?;
+            done += self.transfer(Way::Write, at, left, |fd, at| rustix::io::pwrite(fd, &bytes[done..], at))?;
         }
         Ok(())
     }
@@ -212,20 +219,22 @@ impl File {
     /// device that takes nothing and says nothing would be asked for ever.
     pub(crate) fn transfer(
         &self,
-        verb: &str,
+        way: Way,
         at: u64,
         len: usize,
         mut call: impl FnMut(BorrowedFd<'_>, u64) -> Result<usize, Errno>,
     ) -> Result<usize, Error> {
-        match again(|| call(self.fd.as_fd(), at)) {
-            Ok(0) if verb == "write" => Err(Errno::IO),
-            Ok(done) => {
-                count(verb, done);
-                Ok(done)
-            }
-            failed => failed,
-        }
-        .map_err(|errno| self.failed(&format!("{verb} {len} bytes at offset {at}"), errno))
+        let (verb, calls, bytes) = match way {
+            Way::Read => ("read", &counters::FILE_READS, &counters::FILE_READ_BYTES),
+            Way::Write => ("write", &counters::FILE_WRITES, &counters::FILE_WRITE_BYTES),
+        };
+        let done = match (again(|| call(self.fd.as_fd(), at)), way) {
+            (Ok(0), Way::Write) => Err(Errno::IO),
+            (done, _) => done,
+        };
+        calls.add(1);
+        bytes.add(*done.as_ref().unwrap_or(&0) as u64);
+        done.map_err(|errno| self.failed(&format!("{verb} {len} bytes at offset {at}"), errno))
     }
 
     /// The buffer of this file, until it is dropped; a second one meanwhile is new.
@@ -253,16 +262,6 @@ impl File {
     pub(crate) fn failed(&self, what: &str, errno: Errno) -> Error {
         Error::system(what, &self.path, errno)
     }
-}
-
-/// Counts a system call that has transferred so many bytes.
-fn count(verb: &str, bytes: usize) {
-    let (calls, sum) = match verb {
-        "read" => (&counters::FILE_READS, &counters::FILE_READ_BYTES),
-        _ => (&counters::FILE_WRITES, &counters::FILE_WRITE_BYTES),
-    };
-    calls.add(1);
-    sum.add(bytes as u64);
 }
 
 /// Bytes of a write that does not ask for the limit.

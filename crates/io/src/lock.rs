@@ -38,7 +38,10 @@ impl File {
             _ => libc::F_WRLCK,
         };
         match again(|| self.control(kind, &range)) {
-            Ok(()) => Ok(Some(Guard { file: self, range })),
+            Ok(()) => {
+                tern_counters::FILE_LOCKS.add(1);
+                Ok(Some(Guard { file: self, range }))
+            }
             Err(Errno::NOLCK | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => {
                 self.locks.set(false);
                 tern_settings::info!("{}: the file system has no byte-range locks", self.path().display());

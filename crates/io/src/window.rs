@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use tern_counters::{FILE_WINDOWS_READ, FILE_WINDOWS_WRITTEN};
+
 use crate::cost::Shape;
 use crate::{Error, File, Hints, Sharing};
 
@@ -67,6 +69,7 @@ pub fn read_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hint
     let (range, runs) = (window.range(), window.runs());
     let shape = shape(&runs, &range);
     if shape.runs < 2 || shape.sieve(hints.read_sieving, buffer.len(), false) {
+        FILE_WINDOWS_READ.add(u64::from(shape.runs > 1));
         let len = (range.end - range.start) as usize;
         return Ok(range.start + file.read_at(range.start, &mut buffer[..len])? as u64);
     }
@@ -87,6 +90,7 @@ pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hin
     file.check_limit(range.end, shape.bytes, &|| format!("write {} bytes at offset {}", shape.bytes, range.start))?;
     let sieve = file.readable() && shape.sieve(hints.write_sieving, buffer.len(), true);
     if sieve && let Some(_lock) = file.lock(Sharing::Exclusive, range.clone())? {
+        FILE_WINDOWS_WRITTEN.add(1);
         for pair in runs.windows(2) {
             let hole = &mut buffer[part(&(pair[0].end..pair[1].start), range.start)];
             let got = file.read_at(pair[0].end, hole)?;

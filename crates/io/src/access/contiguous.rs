@@ -4,6 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::slice;
 
 use super::Access;
+use crate::file::Way;
 use crate::memory::{Walk, readable, writable};
 use crate::{Error, File};
 
@@ -73,7 +74,7 @@ impl File {
         let asked = list.iter().map(|part| part.len()).sum();
         let mut done = 0;
         while done < asked {
-            match self.transfer("read", offset + done as u64, asked - done, |fd, at| rustix::io::preadv(fd, list, at))? {
+            match self.transfer(Way::Read, offset + done as u64, asked - done, |fd, at| rustix::io::preadv(fd, list, at))? {
                 0 => break,
                 some => {
                     done += some;
@@ -90,7 +91,7 @@ impl File {
         let mut done = 0;
         while done < all {
             let some =
-                self.transfer("write", offset + done as u64, all - done, |fd, at| rustix::io::pwritev(fd, list, at))?;
+                self.transfer(Way::Write, offset + done as u64, all - done, |fd, at| rustix::io::pwritev(fd, list, at))?;
             done += some;
             IoSlice::advance_slices(&mut list, some);
         }

@@ -1,5 +1,7 @@
 //! Several runs of the file: one by one, or by windows with their holes (data sieving).
 
+use tern_counters::{FILE_WINDOWS_READ, FILE_WINDOWS_WRITTEN};
+
 use super::Access;
 use crate::memory::Walk;
 use crate::view::Segments;
@@ -41,6 +43,7 @@ impl Access<'_> {
                 }
                 continue;
             }
+            FILE_WINDOWS_READ.add(1);
             let window = buffer.room((end - start) as usize);
             let got = self.file.read_at(start, window)?;
             for &(offset, len) in &windows.runs {
@@ -74,6 +77,7 @@ impl Access<'_> {
                 }
                 continue;
             }
+            FILE_WINDOWS_WRITTEN.add(1);
             let window = buffer.room((end - start) as usize);
             let got = self.file.read_at(start, window)?;
             window[got..].fill(0);

@@ -12,6 +12,7 @@ use crate::exchange::Circle;
 use crate::objects::Datatype;
 use crate::task;
 use std::rc::Rc;
+use tern_counters as counters;
 use tern_io::Choice;
 use tern_io::plan::{Plan, Request};
 
@@ -27,6 +28,7 @@ pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Re
     let wishes = file.hints.borrow().wishes(way);
     // In atomic mode each access is one piece, which two phases would cut (section 14.6.1).
     if circle.procs.len() == 1 || wishes.buffering == Choice::Never || file.atomic.get() {
+        counters::FILE_APART.add(1);
         return access?.perform(&file);
     }
     let own = match &access {
@@ -35,8 +37,14 @@ pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Re
     };
     let requests: Vec<Request> = circle.gather(&encode_request(&own)).await.iter().map(|part| decode_request(part)).collect();
     match Plan::new(&requests, &wishes) {
-        Some(plan) => TwoPhase { file: &file, lists: &circle, data: &data, plan: &plan, requests: &requests }.run(way, access).await,
-        None => access?.perform(&file),
+        Some(plan) => {
+            counters::FILE_TWO_PHASE.add(1);
+            TwoPhase { file: &file, lists: &circle, data: &data, plan: &plan, requests: &requests }.run(way, access).await
+        }
+        None => {
+            counters::FILE_APART.add(1);
+            access?.perform(&file)
+        }
     }
 }
 
