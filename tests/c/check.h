@@ -35,6 +35,10 @@ static int rank, size;
     } while (0)
 
 /* The call fails with an error of this class. */
+#ifdef LISTING
+/* For the listing of all functions (crates/abi/tests/called.rs), which reads what the preprocessor writes. */
+#define FAILS(wanted, call) begin_wrong(wanted); call; end_wrong()
+#else
 #define FAILS(wanted, call) \
     do { \
         int code_ = (call), class_ = MPI_SUCCESS; \
@@ -45,6 +49,18 @@ static int rank, size;
                     class_, #wanted); \
         } \
     } while (0)
+#endif
+
+/* The call of the tool interface fails with this code. */
+#ifdef LISTING
+#define REFUSES(wanted, call) begin_wrong(wanted); call; end_wrong()
+#else
+#define REFUSES(wanted, call) \
+    do { \
+        int code_ = (call); \
+        CHECK(code_ == (wanted), "code %d: %s", code_, #call); \
+    } while (0)
+#endif
 
 /* Starts MPI with errors returned. */
 static inline void begin(int *argc, char ***argv)
