@@ -6,6 +6,7 @@ static char buffer[64], text[MPI_MAX_LIBRARY_VERSION_STRING];
 static int ones[8] = {1}, zeros[8], ranges[1][3], number, key = MPI_KEYVAL_INVALID;
 static MPI_Count larges[8] = {1}, large;
 static MPI_Aint places[8], place;
+static MPI_Offset offset;
 static MPI_Datatype types[8];
 static MPI_Status status;
 static void *pointer;
@@ -375,6 +376,93 @@ static void topologies(void)
     FAILS(MPI_ERR_COMM, MPI_Topo_test(MPI_COMM_NULL, &number));
 }
 
+static void windows(void)
+{
+    FAILS(MPI_ERR_WIN, MPI_Accumulate_c(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, MPI_WIN_NULL));
+    FAILS(MPI_ERR_WIN, MPI_Get_c(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_WIN_NULL));
+    FAILS(MPI_ERR_WIN, MPI_Get_accumulate_c(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 0, 0, 1,
+          MPI_INT, MPI_SUM, MPI_WIN_NULL));
+    FAILS(MPI_ERR_WIN, MPI_Raccumulate(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, MPI_WIN_NULL,
+          &(MPI_Request){0}));
+    FAILS(MPI_ERR_WIN, MPI_Raccumulate_c(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, MPI_WIN_NULL,
+          &(MPI_Request){0}));
+    FAILS(MPI_ERR_WIN, MPI_Rget_c(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_WIN_NULL, &(MPI_Request){0}));
+    FAILS(MPI_ERR_WIN, MPI_Rget_accumulate(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 0, 0, 1,
+          MPI_INT, MPI_SUM, MPI_WIN_NULL, &(MPI_Request){0}));
+    FAILS(MPI_ERR_WIN, MPI_Rget_accumulate_c(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 0, 0, 1,
+          MPI_INT, MPI_SUM, MPI_WIN_NULL, &(MPI_Request){0}));
+    FAILS(MPI_ERR_WIN, MPI_Rput_c(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_WIN_NULL, &(MPI_Request){0}));
+    FAILS(MPI_ERR_COMM, MPI_Win_allocate_c(0, 1, MPI_INFO_NULL, MPI_COMM_NULL, &pointer, &(MPI_Win){0}));
+    FAILS(MPI_ERR_COMM, MPI_Win_allocate_shared_c(0, 1, MPI_INFO_NULL, MPI_COMM_NULL, &pointer, &(MPI_Win){0}));
+    FAILS(MPI_ERR_COMM, MPI_Win_create_c(buffer, 0, 1, MPI_INFO_NULL, MPI_COMM_NULL, &(MPI_Win){0}));
+    FAILS(MPI_ERR_WIN, MPI_Win_flush_all(MPI_WIN_NULL));
+    FAILS(MPI_ERR_WIN, MPI_Win_flush_local(0, MPI_WIN_NULL));
+    FAILS(MPI_ERR_WIN, MPI_Win_get_name((MPI_Win)0x7, text, &number));
+    FAILS(MPI_ERR_WIN, MPI_Win_shared_query_c(MPI_WIN_NULL, 0, &place, &place, &pointer));
+}
+
+static void files(void)
+{
+    FAILS(MPI_ERR_FILE, MPI_File_get_amode((MPI_File)0x7, &number));
+    FAILS(MPI_ERR_FILE, MPI_File_get_atomicity((MPI_File)0x7, &number));
+    FAILS(MPI_ERR_FILE, MPI_File_get_group((MPI_File)0x7, &(MPI_Group){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_get_info((MPI_File)0x7, &(MPI_Info){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_get_type_extent((MPI_File)0x7, MPI_INT, &place));
+    FAILS(MPI_ERR_FILE, MPI_File_get_type_extent_c((MPI_File)0x7, MPI_INT, &large));
+    FAILS(MPI_ERR_FILE, MPI_File_get_view((MPI_File)0x7, &offset, &(MPI_Datatype){0}, &(MPI_Datatype){0}, text));
+    FAILS(MPI_ERR_FILE, MPI_File_iread_c((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iread_all((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iread_all_c((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iread_at_c((MPI_File)0x7, 0, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iread_at_all_c((MPI_File)0x7, 0, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iread_shared((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iread_shared_c((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iwrite_c((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iwrite_all_c((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iwrite_at_c((MPI_File)0x7, 0, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iwrite_at_all((MPI_File)0x7, 0, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iwrite_at_all_c((MPI_File)0x7, 0, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iwrite_shared((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_iwrite_shared_c((MPI_File)0x7, buffer, 1, MPI_INT, &(MPI_Request){0}));
+    FAILS(MPI_ERR_FILE, MPI_File_read_c((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_all_c((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_all_begin_c((MPI_File)0x7, buffer, 1, MPI_INT));
+    FAILS(MPI_ERR_FILE, MPI_File_read_at_c((MPI_File)0x7, 0, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_at_all_c((MPI_File)0x7, 0, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_at_all_begin_c((MPI_File)0x7, 0, buffer, 1, MPI_INT));
+    FAILS(MPI_ERR_FILE, MPI_File_read_at_all_end((MPI_File)0x7, buffer, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_ordered((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_ordered_c((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_ordered_begin_c((MPI_File)0x7, buffer, 1, MPI_INT));
+    FAILS(MPI_ERR_FILE, MPI_File_read_ordered_end((MPI_File)0x7, buffer, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_shared((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_read_shared_c((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_set_info((MPI_File)0x7, MPI_INFO_NULL));
+    FAILS(MPI_ERR_FILE, MPI_File_write_c((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_write_all_c((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_write_all_begin_c((MPI_File)0x7, buffer, 1, MPI_INT));
+    FAILS(MPI_ERR_FILE, MPI_File_write_at_c((MPI_File)0x7, 0, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_write_at_all_c((MPI_File)0x7, 0, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_write_at_all_begin_c((MPI_File)0x7, 0, buffer, 1, MPI_INT));
+    FAILS(MPI_ERR_FILE, MPI_File_write_ordered_c((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_write_ordered_begin((MPI_File)0x7, buffer, 1, MPI_INT));
+    FAILS(MPI_ERR_FILE, MPI_File_write_ordered_begin_c((MPI_File)0x7, buffer, 1, MPI_INT));
+    FAILS(MPI_ERR_FILE, MPI_File_write_shared((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_FILE, MPI_File_write_shared_c((MPI_File)0x7, buffer, 1, MPI_INT, MPI_STATUS_IGNORE));
+}
+
+static void file_handlers(void)
+{
+    FAILS(MPI_ERR_ARG, MPI_File_get_errhandler(MPI_FILE_NULL, NULL));
+    FAILS(MPI_ERR_FILE, MPI_File_call_errhandler((MPI_File)0x7, MPI_ERR_OTHER));
+    FAILS(MPI_ERR_ERRHANDLER, MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRHANDLER_NULL));
+}
+
+static void representations(void)
+{
+    FAILS(MPI_ERR_ARG, MPI_Register_datarep_c(NULL, NULL, NULL, NULL, NULL));
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -391,6 +479,10 @@ int main(int argc, char **argv)
     operations();
     point_to_point();
     topologies();
+    windows();
+    files();
+    file_handlers();
+    representations();
     FAILS(MPI_ERR_OTHER, MPI_Init(NULL, NULL));
     FAILS(MPI_ERR_ARG, MPI_Remove_error_class(MPI_ERR_OTHER));
     FAILS(MPI_ERR_ARG, MPI_Remove_error_code(MPI_ERR_OTHER));

@@ -197,6 +197,19 @@ static void others(void)
     CHECK(node == (rank == 0 ? 0 : MPI_UNDEFINED), "%d", node);
 }
 
+static void windows(void)
+{
+    MPI_Win win;
+    int *base, one = 1;
+    OK(MPI_Win_allocate_shared_c(sizeof *base, sizeof *base, MPI_INFO_NULL, world, &base, &win));
+    *base = rank;
+    OK(MPI_Win_fence(0, win));
+    OK(MPI_Accumulate_c(&one, 1, MPI_INT, peer, 0, 1, MPI_INT, MPI_SUM, win));
+    OK(MPI_Win_fence(0, win));
+    CHECK(*base == rank + 1, "%d", *base);
+    OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -205,5 +218,6 @@ int main(int argc, char **argv)
     integers();
     sessions();
     others();
+    windows();
     return finish();
 }
