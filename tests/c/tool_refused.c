@@ -1,5 +1,6 @@
 // ranks: 1
-// The tool interface before MPI_T_init_thread: every function says that it is not initialized.
+// The tool interface before MPI_T_init_thread: every function says that it is not initialised. That one refuses
+// a null pointer for its answer.
 #include "check.h"
 
 int main(void)
@@ -39,7 +40,7 @@ int main(void)
     REFUSES(MPI_T_ERR_NOT_INITIALIZED, MPI_T_event_register_callback(0, 0, 0, 0, NULL));
     REFUSES(MPI_T_ERR_NOT_INITIALIZED, MPI_T_event_set_dropped_handler(0, NULL));
     REFUSES(MPI_T_ERR_NOT_INITIALIZED, MPI_T_finalize());
-    REFUSES(MPI_T_ERR_NOT_INITIALIZED, MPI_T_init_thread(0, NULL));
+    REFUSES(MPI_T_ERR_INVALID, MPI_T_init_thread(0, NULL));
     REFUSES(MPI_T_ERR_NOT_INITIALIZED, MPI_T_pvar_get_index(NULL, 0, NULL));
     REFUSES(MPI_T_ERR_NOT_INITIALIZED, MPI_T_pvar_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
             NULL, NULL, NULL, NULL));
