@@ -55,9 +55,10 @@ impl Shape {
     }
 }
 
-/// A collective access of `bytes` by `aggregators` in `rounds`: packed, sent, and written or read.
+/// A collective access of `bytes` by `aggregators` in `rounds`: gathered, sent, put in its place, and
+/// written or read.
 pub(crate) fn together(bytes: u64, aggregators: u64, rounds: u64) -> f64 {
-    let moved = bytes as f64 * BYTE * 3.0 / aggregators.max(1) as f64;
+    let moved = bytes as f64 * BYTE * 4.0 / aggregators.max(1) as f64;
     rounds as f64 * (ROUND + 2.0 * CALL) + moved
 }
 

@@ -185,6 +185,7 @@ fn turns(processes: i64, len: i64, times: i64) -> Vec<Request> {
 fn plans_are_made_where_they_pay() {
     let auto = Wishes::default();
     assert!(Plan::new(&turns(4, 512, 10_000), &auto).is_some(), "small pieces between each other");
+    assert!(Plan::new(&turns(2, 512, 10_000), &auto).is_none(), "two read each other's bytes as holes sooner than they send them");
     assert!(Plan::new(&turns(4, 1 << 20, 16), &auto).is_none(), "large pieces");
     assert!(Plan::new(&turns(4, 8, 2), &auto).is_none(), "little data");
     let apart: Vec<Request> = (0..4).map(|own| view(own << 20, &Type::basic(Basic::Byte)).request(0, 1 << 20)).collect();
