@@ -1,12 +1,18 @@
 //! The shared file pointer's word: one number that all processes of a file reach (MPI 5.0 section
-//! 14.4.4). It lies in the memory that the node's processes share, in the first process's part.
+//! 14.4.4). It lies in the memory that the processes of a job share, in the first process's part.
+//! Processes of several jobs have a small file of their own for it, which has no name any more, and
+//! take turns by locking it.
 
 use crate::constants::*;
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::runtime::{adi, runtime};
 use std::cell::Cell;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
+use tern_io::{Mode, Sharing};
 
 /// Bytes of a word: a cache line of its own.
 const BYTES: usize = 64;
@@ -19,7 +25,9 @@ pub enum Word {
     Mine(*mut u8),
     /// In the first process's part, mapped here.
     Mapped(*mut u8),
-    /// There is no memory that all of them reach.
+    /// In a file of eight bytes.
+    Kept(tern_io::File),
+    /// There is nothing that all of them reach.
     Missing,
 }
 
@@ -29,6 +37,16 @@ impl Word {
         if circle.procs.len() == 1 {
             return Word::Own(Cell::new(0));
         }
+        let word = Word::in_memory(circle).await;
+        let missing = circle.agree(vec![matches!(word, Word::Missing) as u8], |all, more| all[0] |= more[0]).await;
+        if missing[0] == 0 {
+            return word;
+        }
+        word.free();
+        keep(circle).await.map_or(Word::Missing, Word::Kept)
+    }
+
+    async fn in_memory(circle: &Circle) -> Word {
         // Processes of other jobs have other memory; their numbers are above those of our own.
         if circle.procs.iter().any(|&proc| proc >= runtime().world_size) {
             return Word::Missing;
@@ -50,10 +68,10 @@ impl Word {
     fn shared(&self) -> Result<&AtomicI64> {
         let word = match self {
             Word::Mine(base) | Word::Mapped(base) => *base,
-            Word::Own(_) | Word::Missing => {
+            Word::Own(_) | Word::Kept(_) | Word::Missing => {
                 return err!(
                     MPI_ERR_UNSUPPORTED_OPERATION,
-                    "there is no memory that all processes of the file share, which the shared file pointer needs"
+                    "the processes of the file share neither memory nor files, which the shared file pointer needs"
                 );
             }
         };
@@ -64,6 +82,7 @@ impl Word {
     pub fn get(&self) -> Result<i64> {
         match self {
             Word::Own(word) => Ok(word.get()),
+            Word::Kept(file) => exchange(file, |value| value),
             // Acquire: pairs with the release of `set` and `fetch_add` of other processes.
             _ => Ok(self.shared()?.load(Ordering::Acquire)),
         }
@@ -72,6 +91,7 @@ impl Word {
     pub fn set(&self, value: i64) -> Result<()> {
         match self {
             Word::Own(word) => word.set(value),
+            Word::Kept(file) => exchange(file, |_| value).map(|_| ())?,
             // Release: pairs with the acquire of `get` and `fetch_add`.
             _ => self.shared()?.store(value, Ordering::Release),
         }
@@ -82,6 +102,7 @@ impl Word {
     pub fn fetch_add(&self, more: i64) -> Result<i64> {
         match self {
             Word::Own(word) => Ok(word.replace(word.get() + more)),
+            Word::Kept(file) => exchange(file, |value| value + more),
             _ => Ok(self.shared()?.fetch_add(more, Ordering::AcqRel)),
         }
     }
@@ -100,7 +121,7 @@ impl Word {
                     direct.unmap(*base, BYTES);
                 }
             },
-            Word::Own(_) | Word::Missing => {}
+            Word::Own(_) | Word::Kept(_) | Word::Missing => {}
         }
     }
 }
@@ -116,5 +137,73 @@ fn allocate() -> Option<(*mut u8, u64)> {
             unsafe { direct.free(base) };
             None
         }
+    }
+}
+
+/// A file that all processes of `circle` have open, of eight zeros; `None` if one of them cannot have it.
+async fn keep(circle: &Circle) -> Option<tern_io::File> {
+    static NUMBER: AtomicI64 = AtomicI64::new(0);
+    let mut mode = Mode { read: true, write: true, create: true, exclusive: true };
+    let path = |process: u32, number: i64| std::env::temp_dir().join(format!("tern-pointer-{process}-{number}"));
+    // Relaxed: a number that no other call of this process gets, nothing else.
+    let own = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let made = match circle.me {
+        0 => tern_io::File::open(&path(own.0, own.1), mode).and_then(|file| file.set_size(8).map(|()| file)).ok(),
+        _ => None,
+    };
+    let name = path(own.0, own.1).into_os_string().into_encoded_bytes();
+    let told = circle.share(0, if made.is_some() { name } else { Vec::new() }).await;
+    let path = Path::new(OsStr::from_bytes(&told));
+    let first = circle.me == 0;
+    (mode.create, mode.exclusive) = (false, false);
+    let mine = if first || told.is_empty() { made } else { tern_io::File::open(path, mode).ok() };
+    let mine = mine.filter(tern_io::File::has_locks);
+    let missing = circle.agree(vec![mine.is_none() as u8], |all, more| all[0] |= more[0]).await;
+    if first && !told.is_empty() {
+        // All have it open or do without. A name that stays would be a nuisance, no error.
+        let _ = tern_io::File::delete(path);
+    }
+    mine.filter(|_| missing[0] == 0)
+}
+
+/// Replaces the number in the file by what `change` makes of it; returns what it was.
+fn exchange(file: &tern_io::File, change: impl FnOnce(i64) -> i64) -> Result<i64> {
+    let mut bytes = [0; 8];
+    let _turn = file.lock(Sharing::Exclusive, 0..8)?;
+    file.read_at(0, &mut bytes)?;
+    let value = i64::from_ne_bytes(bytes);
+    file.write_at(0, &change(value).to_ne_bytes())?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_in_a_file_is_added_to_by_one_at_a_time() {
+        let path = std::env::temp_dir().join(format!("tern-word-{}", std::process::id()));
+        let mode = Mode { read: true, write: true, create: true, exclusive: false };
+        let open = || tern_io::File::open(&path, mode).unwrap();
+        let made = open();
+        made.set_size(8).unwrap();
+        let (threads, times) = (4, 200);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                // Each has a handle of its own, as processes do.
+                scope.spawn(|| {
+                    let word = Word::Kept(open());
+                    for _ in 0..times {
+                        word.fetch_add(3).unwrap();
+                    }
+                });
+            }
+        });
+        let word = Word::Kept(made);
+        assert_eq!(word.get().unwrap(), 3 * threads * times);
+        word.set(7).unwrap();
+        assert_eq!(word.fetch_add(1).unwrap(), 7);
+        assert_eq!(word.get().unwrap(), 8);
+        tern_io::File::delete(&path).unwrap();
     }
 }
