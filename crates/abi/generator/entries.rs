@@ -146,9 +146,10 @@ impl Entry<'_> {
             match kind.name.as_str() {
                 "sendbuf" | "recvbuf" => format!("face::buffer({name})"),
                 "count" => format!("{name} as i64"),
-                "dest" | "source" => format!("face::rank({name})"),
+                "dest" | "source" | "target-rank" => format!("face::rank({name})"),
+                "aint" => name.clone(),
                 "send-tag" | "recv-tag" => format!("face::tag({name})"),
-                "datatype" | "comm" => format!("face::{}({name})", kind.name),
+                "datatype" | "comm" | "win" => format!("face::{}({name})", kind.name),
                 "status-out" => format!("unsafe {{ face::status({name}) }}"),
                 "request-out" => format!("{name}.cast()"),
                 other => panic!("{}: no fast way for parameters of kind {other}", self.c_name()),

@@ -1,4 +1,4 @@
-//! The short way into the point-to-point functions that programs call most.
+//! The short way into the functions that programs call most: of point-to-point communication, and put and get.
 //!
 //! An entry point of the table with the flag `fast` comes here first, with its arguments as they
 //! are. A call that is ordinary in every respect is served: MPI is up and below
@@ -20,6 +20,8 @@ use crate::{comm, p2p};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
 
+pub use crate::win::fast::{get, put};
+
 /// What became of a call: `None` when it was declined.
 pub type Fast = Option<Result<()>>;
 
@@ -28,7 +30,7 @@ const LONGEST: u64 = 1 << 40;
 
 /// The memory of a buffer, if there is nothing to say about it.
 #[inline(always)]
-fn dense(buf: *mut u8, count: i64, datatype: usize) -> Option<Data> {
+pub(crate) fn dense(buf: *mut u8, count: i64, datatype: usize) -> Option<Data> {
     let size = dense_size(datatype)?;
     // A negative count is a very large one here.
     if count as u64 > LONGEST || (buf.is_null() && count != 0) {

@@ -13,6 +13,7 @@ use crate::runtime::adi;
 use crate::{attribute, comm, errhandler, info, task};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use tern_layout::{Basic, Type};
 use tern_rma::{Exposure, Window};
 
 /// The number of bytes, or MPI_ERR_SIZE.
@@ -90,6 +91,7 @@ fn make(
                 model: MPI_WIN_UNIFIED,
             },
             window,
+            byte: Type::basic(Basic::Byte),
             epochs: RefCell::new(Epochs::new(rank)),
             errhandler: RefCell::new(fatal()),
             name: RefCell::default(),

@@ -12,12 +12,14 @@
 //! | `passive` | locks and flushes |
 //! | `target` | checks of what a call wants of its target |
 //! | `transfer` | put and get |
+//! | `fast` | the short way into them |
 //! | `accumulate` | accumulate and its kin |
 
 mod accumulate;
 mod active;
 mod create;
 mod epoch;
+pub(crate) mod fast;
 mod hints;
 mod object;
 mod passive;

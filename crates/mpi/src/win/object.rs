@@ -8,6 +8,7 @@ use crate::objects::{Attributes, Comm, Errhandler, objects};
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use tern_layout::Type;
 use tern_rma::Window;
 
 /// A window (MPI 5.0 section 12.2).
@@ -17,6 +18,8 @@ pub struct Win {
     pub comm: Comm,
     pub window: Rc<Window>,
     pub epochs: RefCell<Epochs>,
+    /// The type of a byte, for accesses of which only the length matters.
+    pub byte: Rc<Type>,
     /// Where the predefined attributes lie.
     pub own: Own,
     pub errhandler: RefCell<Rc<Errhandler>>,
