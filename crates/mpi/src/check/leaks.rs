@@ -51,6 +51,7 @@ pub fn lines() -> Vec<String> {
     note_all(&mut left, "info object", &objects.infos, |_| unnamed());
     note_all(&mut left, "message of a matched probe", &objects.messages, |_| unnamed());
     note_all(&mut left, "session", &objects.sessions, |_| unnamed());
+    note_all(&mut left, "window", &objects.wins, |win| Some(win.name.borrow().clone()));
     note_all(&mut left, "open file", &objects.files, |file| Some(file.label()));
     // One request stands for all sends that are complete at once; it is the library's.
     note_all(&mut left, "request", &objects.requests, |request| {
