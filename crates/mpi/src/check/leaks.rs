@@ -43,7 +43,10 @@ pub fn lines() -> Vec<String> {
     let objects = objects();
     let mut left = Left::new();
     let unnamed = || Some(String::new());
-    note_all(&mut left, "communicator", &objects.comms, |comm| Some(comm.name.borrow().clone()));
+    // The one to the parent is not the program's to free.
+    note_all(&mut left, "communicator", &objects.comms, |comm| {
+        Some(comm.name.borrow().clone()).filter(|name| name != "MPI_COMM_PARENT")
+    });
     note_all(&mut left, "group", &objects.groups, |_| unnamed());
     note_all(&mut left, "datatype", &objects.datatypes, |ty| (!ty.predefined).then(|| ty.name.borrow().clone()));
     note_all(&mut left, "operation", &objects.ops, |op| (!op.predefined).then(String::new));
