@@ -4,208 +4,20 @@
 //! (nothing, the own job, a bridge), and, where two do not know each other, the memory of a new
 //! bridge. Each root passes that on to its group. Everything else is messages of MPI within the groups.
 
-use crate::bridge::{Roster, way_to};
+use crate::bridge::{self, Roster, way_to};
 use crate::constants::*;
 use crate::context::{BOOTSTRAP, allocate, reserved_tag};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exchange::Circle;
-use crate::identity;
+use crate::identity::{self, Identity};
+use crate::line::{Line, lost};
 use crate::objects::{Comm, Errhandler, Group};
-use crate::runtime::adi;
+use crate::pass_on::{agree, pass_on, tell};
 use crate::task::run;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
-use std::time::Instant;
-use tern_pmi::parcel::{self, Parcel, Reader, Writer};
-
-/// The line between two roots.
-pub struct Line {
-    pub socket: OwnedFd,
-    /// This side makes the memory.
-    pub host: bool,
-    /// What has come already.
-    pub early: Option<Vec<u8>>,
-    pub deadline: Option<Instant>,
-}
-
-/// Looks for something that comes by a descriptor, until it is there; makes progress meanwhile, and lets
-/// other threads in. `None` when `deadline` has passed.
-pub fn wait_for<T>(
-    fd: BorrowedFd<'_>,
-    deadline: Option<Instant>,
-    mut attempt: impl FnMut() -> Result<Option<T>>,
-) -> Result<Option<T>> {
-    const NAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-    loop {
-        if let Some(found) = attempt()? {
-            return Ok(Some(found));
-        }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(None);
-        }
-        if !adi().progress() {
-            // A signal or an error: it looks again.
-            let wait = || poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&NAP));
-            let _ = tern_mcm::lock::outside(wait);
-        }
-    }
-}
-
-fn lost(errno: Errno) -> Box<Error> {
-    Error::new(MPI_ERR_PORT, format!("the process at the other end of the port is gone, or gave up: {errno}"))
-}
-
-impl Line {
-    fn receive(&mut self) -> Result<Parcel> {
-        let look = || parcel::receive(&self.socket).map_err(lost);
-        match wait_for(self.socket.as_fd(), self.deadline, look)? {
-            Some(parcel) => Ok(parcel),
-            None => err!(MPI_ERR_PORT, "nobody has answered at the port in the time that the info key timeout gives"),
-        }
-    }
-
-    /// Gives bytes and gets those of the other root.
-    fn exchange(&mut self, bytes: &[u8]) -> Result<Vec<u8>> {
-        parcel::send(&self.socket, None, bytes, &[]).map_err(lost)?;
-        if let Some(early) = self.early.take() {
-            return Ok(early);
-        }
-        let bytes = self.receive()?.bytes;
-        // Who has answered once is not waited for in vain.
-        self.deadline = None;
-        Ok(bytes)
-    }
-
-    /// The memory of a bridge with this roster, which one side makes and both get.
-    fn share(&mut self, roster: &Roster) -> Result<OwnedFd> {
-        if self.host {
-            let file = roster.build()?;
-            parcel::send(&self.socket, None, &[], &[file.as_fd()]).map_err(lost)?;
-            return Ok(file);
-        }
-        let file = self.receive()?.fds.pop();
-        file.ok_or_else(|| Error::new(MPI_ERR_INTERN, "the other side has sent no memory"))
-    }
-}
-
-/// What the process with index `root` has, or the error that it has met, at all processes of the circle.
-pub fn tell(circle: &Circle, root: usize, value: Option<Result<Vec<u8>>>) -> Result<Vec<u8>> {
-    let mut out = Writer::default();
-    match &value {
-        Some(Ok(bytes)) => _ = out.number(0).bytes(bytes),
-        Some(Err(error)) => _ = out.number(1 + error.code as u64).bytes(error.message.as_bytes()),
-        None => {}
-    }
-    let shared = circle.clone();
-    let told = run(async move { Ok(shared.share(root, out.0).await) })?;
-    if let Some(Err(error)) = value {
-        return Err(error);
-    }
-    let mut told = Reader(&told);
-    let (kind, bytes) = told.number().zip(told.bytes()).expect("the root tells something");
-    match kind {
-        0 => Ok(bytes.to_vec()),
-        code => Err(Error::new(code as i32 - 1, String::from_utf8_lossy(bytes))),
-    }
-}
-
-/// Fails at all processes of the circle if it does at one.
-pub fn agree(circle: &Circle, outcome: &Result<()>) -> Result<()> {
-    let (circle, failed) = (circle.clone(), outcome.is_err() as u8);
-    let all = run(async move { Ok(circle.agree(vec![failed], |all, more| all[0] |= more[0]).await) })?;
-    match (outcome, all[0]) {
-        (Err(error), _) => Err(error.clone()),
-        (Ok(()), 0) => Ok(()),
-        _ => err!(MPI_ERR_OTHER, "it failed at another process of the communicator"),
-    }
-}
-
-// --- Passing a descriptor on within a group ----------------------------------------------------
-
-/// Where a process gets a descriptor from the root of its group.
-struct Inbox {
-    socket: OwnedFd,
-    /// The number in its address, and what the sender must know.
-    address: u64,
-    secret: u64,
-}
-
-impl Inbox {
-    fn open() -> rustix::io::Result<Inbox> {
-        let (address, secret) = (tern_pmi::new_job_id(), tern_pmi::new_job_id());
-        let socket = datagrams()?;
-        bind(&socket, &inbox(address)?)?;
-        Ok(Inbox { socket, address, secret })
-    }
-
-    /// What the root has sent before.
-    fn take(&self) -> Option<OwnedFd> {
-        while let Ok(Some(mut parcel)) = parcel::receive(&self.socket) {
-            if parcel.bytes == self.secret.to_le_bytes() {
-                return parcel.fds.pop();
-            }
-        }
-        None
-    }
-}
-
-fn datagrams() -> rustix::io::Result<OwnedFd> {
-    socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-}
-
-fn inbox(address: u64) -> rustix::io::Result<SocketAddrUnix> {
-    SocketAddrUnix::new_abstract_name(format!("tern-inbox-{address:016x}").as_bytes())
-}
-
-/// Passes the file that the process with index `root` has to all processes of the circle.
-pub fn pass_on(circle: &Circle, root: usize, file: Option<Result<OwnedFd>>) -> Result<OwnedFd> {
-    let own = (circle.me != root).then(Inbox::open);
-    let mut words = Writer::default();
-    if let Some(Ok(inbox)) = &own {
-        words.number(inbox.address).number(inbox.secret);
-    }
-    let shared = circle.clone();
-    let inboxes = run(async move { Ok(shared.gather(&words.0).await) })?;
-    let send = |file: &OwnedFd| -> Result<Vec<u8>> {
-        let socket = datagrams().map_err(no_way)?;
-        for (_, words) in inboxes.iter().enumerate().filter(|&(index, _)| index != root) {
-            let mut words = Reader(words);
-            let (address, secret) = words.number().zip(words.number()).ok_or_else(|| no_way(Errno::NOTCONN))?;
-            let address = inbox(address).map_err(no_way)?;
-            parcel::send(&socket, Some(&address), &secret.to_le_bytes(), &[file.as_fd()]).map_err(no_way)?;
-        }
-        Ok(Vec::new())
-    };
-    let sent = match &file {
-        Some(Ok(file)) => Some(send(file)),
-        Some(Err(error)) => Some(Err(error.clone())),
-        None => None,
-    };
-    tell(circle, root, sent)?;
-    match (file, own) {
-        (Some(file), _) => file,
-        (None, Some(Ok(inbox))) => inbox.take().ok_or_else(|| no_way(Errno::NOMSG)),
-        (None, _) => Err(no_way(Errno::NOTCONN)),
-    }
-}
-
-fn no_way(errno: Errno) -> Box<Error> {
-    Error::new(MPI_ERR_OTHER, format!("memory cannot be passed on between the processes of the communicator: {errno}"))
-}
-
-// --- Two groups --------------------------------------------------------------------------------
-
-/// Two groups that know each other.
-struct Sides {
-    remote: Rc<Group>,
-    /// The group of the host comes first wherever there is an order.
-    own_first: bool,
-    /// A number for this meeting.
-    number: u64,
-}
+use tern_adi::Proc;
+use tern_pmi::parcel::{Reader, Writer};
 
 /// Makes an intercommunicator between the processes of `local`, which all call this, and those at the
 /// other end of the line that the one with index `root` in `circle` has.
@@ -216,19 +28,46 @@ pub fn introduce(
     line: Option<Result<Line>>,
     errhandler: Rc<Errhandler>,
 ) -> Result<Comm> {
-    let sides = meet(&local, circle, root, line)?;
-    let (first, second) = if sides.own_first { (&local, &sides.remote) } else { (&sides.remote, &local) };
+    let own = identity::list(&identity::to_bytes(&local.procs));
+    let (mut line, failed) = match line {
+        Some(Ok(line)) => (Some(line), None),
+        Some(Err(error)) => (None, Some(error)),
+        None => (None, None),
+    };
+    let heard = failed.map(Err).or_else(|| line.as_mut().map(|line| greet(line, &own)));
+    let others = Others::read(&tell(circle, root, heard)?);
+    if others.list.is_empty() || others.list.iter().any(|other| own.contains(other)) {
+        return err!(MPI_ERR_COMM, "the two sides of a connection must not have a process in common");
+    }
+    // What they know each other by stays until they have a communicator.
+    let known: Vec<Proc> = others.list.iter().filter_map(identity::number).collect();
+    let kept = bridge::under(&known);
+    let knowledge = compare(circle, root, line.as_mut(), &others.list)?;
+    let mut built = None;
+    if !knowledge.is_complete() {
+        let strangers = (0..others.list.len()).filter(|&other| !knowledge.knows(circle.me, other));
+        // One of two may have left what the other still has: then neither uses it.
+        let forgotten = strangers.filter_map(|other| identity::number(&others.list[other]));
+        forgotten.for_each(identity::forget);
+        built = Some(build(circle, root, line.as_mut(), &own, &others)?);
+    }
+    let procs = others.list.iter().map(identity::number).collect::<Option<Vec<_>>>();
+    let remote = Group::new(procs.ok_or_else(|| lost(Errno::NOTCONN))?);
+    drop((kept, built)); // the group has them now
+
+    // The host's group comes first.
+    let (first, second) = if others.host { (&remote, &local) } else { (&local, &remote) };
     let procs = first.procs.iter().chain(second.procs.iter()).copied().collect();
-    let me = circle.me + if sides.own_first { 0 } else { first.procs.len() };
-    join(sides.number, me, procs, local, sides.remote.clone(), errhandler)
+    let me = circle.me + if others.host { first.procs.len() } else { 0 };
+    join(others.number, me, procs, local, remote.clone(), errhandler)
 }
 
 /// The intercommunicator of two groups that know each other, whose processes `procs` lists in the same order
-/// at all of them; `me` is the place of this one.
+/// at all of them; `me` is the place of this one, and `number` one that tells this meeting from others.
 pub fn join(
     number: u64,
     me: usize,
-    procs: Rc<[tern_adi::Proc]>,
+    procs: Rc<[Proc]>,
     local: Rc<Group>,
     remote: Rc<Group>,
     errhandler: Rc<Errhandler>,
@@ -241,72 +80,105 @@ pub fn join(
     })
 }
 
-fn meet(local: &Rc<Group>, circle: &Circle, root: usize, line: Option<Result<Line>>) -> Result<Sides> {
-    // Who they are.
-    let own = tern_pmi::new_job_id();
-    let mut hello = Writer::default();
-    hello.number(own).bytes(&identity::to_bytes(&local.procs));
-    let (mut line, failed) = match line {
-        Some(Ok(line)) => (Some(line), None),
-        Some(Err(error)) => (None, Some(error)),
-        None => (None, None),
-    };
-    let heard = |line: &mut Line| -> Result<Vec<u8>> {
-        let theirs = line.exchange(&hello.0)?;
-        let mut words = Writer::default();
-        let mut parts = Reader(&theirs);
-        let (number, list) = parts.number().zip(parts.bytes()).ok_or_else(|| lost(Errno::PROTO))?;
-        words.number(own ^ number).number(line.host as u64).bytes(list);
-        Ok(words.0)
-    };
-    let heard = failed.map(Err).or_else(|| line.as_mut().map(heard));
-    let told = tell(circle, root, heard)?;
-    let mut told = Reader(&told);
-    let (number, host) = told.number().zip(told.number()).expect("the root tells all of it");
-    let list = identity::list(told.bytes().expect("the root tells all of it"));
-    let own_list = identity::list(&identity::to_bytes(&local.procs));
-    if list.is_empty() || list.iter().any(|other| own_list.contains(other)) {
-        return err!(MPI_ERR_COMM, "the two sides of a connection must not have a process in common");
+/// The other group, as all processes of this one learn of it.
+struct Others {
+    /// Theirs is the host.
+    host: bool,
+    /// A number for this meeting.
+    number: u64,
+    list: Vec<Identity>,
+}
+
+impl Others {
+    fn read(told: &[u8]) -> Others {
+        let mut told = Reader(told);
+        let parts = told.number().zip(told.number()).zip(told.bytes());
+        let ((number, host), list) = parts.expect("the root tells all of it");
+        Others { host: host != 0, number, list: identity::list(list) }
+    }
+}
+
+/// At the root: tells who is here, and hears who is there, for [`Others::read`].
+fn greet(line: &mut Line, own: &[Identity]) -> Result<Vec<u8>> {
+    let number = tern_pmi::new_job_id();
+    let list: Vec<u8> = own.iter().flat_map(|identity| identity.to_bytes()).collect();
+    let theirs = line.exchange(&Writer::default().number(number).bytes(&list).0)?;
+    let mut parts = Reader(&theirs);
+    let (their_number, list) = parts.number().zip(parts.bytes()).ok_or_else(|| lost(Errno::PROTO))?;
+    Ok(Writer::default().number(number ^ their_number).number(!line.host as u64).bytes(list).0.clone())
+}
+
+/// By what the processes of two groups know each other: tables of [`way_to`], a row for each process.
+struct Knowledge {
+    ours: Vec<u64>,
+    theirs: Vec<u64>,
+    /// How many processes there are in each group.
+    own: usize,
+    others: usize,
+}
+
+impl Knowledge {
+    /// True when two know each other by the same.
+    fn knows(&self, own: usize, other: usize) -> bool {
+        let ours = self.ours.get(own * self.others + other);
+        let theirs = self.theirs.get(other * self.own + own);
+        ours == theirs && ours.is_some_and(|&way| way != 0)
     }
 
-    // By what they know each other.
-    let ways: Vec<u8> = list.iter().flat_map(|other| way_to(other).to_le_bytes()).collect();
-    let shared = circle.clone();
-    let ways = run(async move { Ok(shared.gather(&ways).await.concat()) })?;
-    let theirs = tell(circle, root, line.as_mut().map(|line| line.exchange(&ways)))?;
-    let way = |ways: &[u8], row: usize, columns: usize, column: usize| -> u64 {
-        let at = 8 * (row * columns + column);
-        ways.get(at..at + 8).map_or(0, |word| u64::from_le_bytes(word.try_into().expect("eight bytes")))
-    };
-    let knows = |own: usize, other: usize| {
-        let way_there = way(&ways, own, list.len(), other);
-        way_there != 0 && way_there == way(&theirs, other, own_list.len(), own)
-    };
-    let all = (0..own_list.len()).all(|own| (0..list.len()).all(|other| knows(own, other)));
-
-    let mut bridge = None;
-    if !all {
-        // One of two may have left what the other still has: then neither uses it.
-        for (_, identity) in list.iter().enumerate().filter(|&(other, _)| !knows(circle.me, other)) {
-            if let Some(proc) = identity::number(identity) {
-                identity::forget(proc);
-            }
-        }
-        let (first, second) = if host != 0 { (&own_list, &list) } else { (&list, &own_list) };
-        let file = line.as_mut().map(|line| line.share(&Roster::new(first.clone(), second.clone())));
-        let file = pass_on(circle, root, file)?;
-        let joined = Roster::read(&file).and_then(|roster| roster.join(&file));
-        let outcome = agree(circle, &joined.as_ref().map(|_| ()).map_err(Clone::clone));
-        let word = [outcome.is_err() as u8];
-        let theirs = tell(circle, root, line.as_mut().map(|line| line.exchange(&word)))?;
-        outcome?;
-        if theirs != [0] {
-            return err!(MPI_ERR_OTHER, "the other side of the connection could not share memory");
-        }
-        bridge = Some(joined?);
+    fn is_complete(&self) -> bool {
+        (0..self.own).all(|own| (0..self.others).all(|other| self.knows(own, other)))
     }
-    let procs = list.iter().map(identity::number).collect::<Option<Vec<_>>>();
-    let remote = Group::new(procs.ok_or_else(|| lost(Errno::NOTCONN))?);
-    drop(bridge); // the group has it now
-    Ok(Sides { remote, own_first: host != 0, number })
+}
+
+/// What all know, at all of this group.
+fn compare(circle: &Circle, root: usize, line: Option<&mut Line>, others: &[Identity]) -> Result<Knowledge> {
+    let row: Vec<u8> = others.iter().flat_map(|other| way_to(other).to_le_bytes()).collect();
+    let gathering = circle.clone();
+    let ours = run(async move { Ok(gathering.gather(&row).await.concat()) })?;
+    let theirs = tell(circle, root, line.map(|line| line.exchange(&ours)))?;
+    let words = |bytes: &[u8]| bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    Ok(Knowledge { ours: words(&ours), theirs: words(&theirs), own: circle.procs.len(), others: others.len() })
+}
+
+/// A new bridge between the groups. It fails at all processes of both when it does at one.
+fn build(
+    circle: &Circle,
+    root: usize,
+    mut line: Option<&mut Line>,
+    own: &[Identity],
+    others: &Others,
+) -> Result<Rc<bridge::Bridge>> {
+    let file = line.as_mut().map(|line| line.share(&Roster::new(own.to_vec(), others.list.clone())));
+    let file = pass_on(circle, root, file)?;
+    let joined = Roster::read(&file).and_then(|roster| roster.join(&file));
+    let outcome = agree(circle, &joined.as_ref().map(|_| ()).map_err(Clone::clone));
+    let failed = [outcome.is_err() as u8];
+    let theirs = tell(circle, root, line.map(|line| line.exchange(&failed)))?;
+    outcome?;
+    if theirs != [0] {
+        return err!(MPI_ERR_OTHER, "the other side of the connection could not share memory");
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_know_each_other_when_they_name_the_same() {
+        // Two here, three there.
+        let ours = vec![1, 0, 7, 1, 5, 0];
+        let theirs = vec![1, 1, 0, 4, 7, 0];
+        let mut knowledge = Knowledge { ours, theirs, own: 2, others: 3 };
+        let all: Vec<bool> = (0..6).map(|at| knowledge.knows(at / 3, at % 3)).collect();
+        assert_eq!(all, [true, false, true, true, false, false]);
+        assert!(!knowledge.is_complete());
+        knowledge.ours = vec![9; 6];
+        knowledge.theirs = vec![9; 6];
+        assert!(knowledge.is_complete());
+        // A table that is not whole says nothing.
+        knowledge.theirs.truncate(3);
+        assert!(!knowledge.is_complete());
+    }
 }
