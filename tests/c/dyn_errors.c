@@ -93,7 +93,7 @@ static void ports(void)
     FAILS(MPI_ERR_PORT, MPI_Comm_accept(rank == 0 ? "no port" : NULL, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
     CHECK(inter == MPI_COMM_NULL);
 
-    snprintf(name, sizeof name, "tern test, %d", rank);
+    snprintf(name, sizeof name, "tern test, %d", (int)getpid());
     FAILS(MPI_ERR_NAME, MPI_Lookup_name(name, MPI_INFO_NULL, port));
     OK(MPI_Publish_name(name, MPI_INFO_NULL, other));
     FAILS(MPI_ERR_SERVICE, MPI_Publish_name(name, MPI_INFO_NULL, other));

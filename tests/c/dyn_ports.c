@@ -2,6 +2,7 @@
 // ranks: 2 3 5
 // timeout: 120
 #include "check.h"
+#include <unistd.h>
 
 #define ROUNDS 30
 
@@ -65,10 +66,9 @@ static void halves(void)
 }
 
 /* A spawned group: it meets its sister, which another spawn has started, by a name. */
-static void child(MPI_Comm parent, const char *role)
+static void child(MPI_Comm parent, const char *role, const char *service)
 {
     char port[MPI_MAX_PORT_NAME];
-    const char *service = "tern sisters";
     MPI_Comm sister;
     int accepts = strcmp(role, "accept") == 0;
     if (accepts && rank == 0) {
@@ -103,7 +103,8 @@ static void child(MPI_Comm parent, const char *role)
 static void sisters(char *self)
 {
     MPI_Comm inter[2];
-    char *roles[2][2] = {{"accept", NULL}, {"connect", NULL}};
+    char service[64], *roles[2][3] = {{"accept", service, NULL}, {"connect", service, NULL}};
+    snprintf(service, sizeof service, "tern sisters of %d", (int)getpid());
     for (int i = 0; i < 2; i++)
         OK(MPI_Comm_spawn(self, roles[i], 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter[i], MPI_ERRCODES_IGNORE));
     /* The name is known when the one that looks for it is let go. */
@@ -122,7 +123,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     OK(MPI_Comm_get_parent(&parent));
     if (parent != MPI_COMM_NULL) {
-        child(parent, argv[1]);
+        child(parent, argv[1], argv[2]);
         return finish();
     }
     halves();

@@ -6,12 +6,12 @@ mod further;
 mod stall;
 mod start;
 
-use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, WaitStatus};
+use tern_pmi::names::Name;
 use tern_pmi::control::{self, Attached, Message, Received};
 
 use crate::output::{Output, Wish};
@@ -87,8 +87,8 @@ struct Job<'a> {
     files: Option<libc::rlimit>,
     /// The one that the user started, and those that were spawned since; what is gone is none.
     worlds: Vec<Option<World>>,
-    /// Ports by the names of their services.
-    names: HashMap<String, String>,
+    /// What ranks have published.
+    names: Vec<Name>,
     /// Connections that have not yet said which rank they want.
     joining: Vec<Option<OwnedFd>>,
     ranks: Vec<Rank>,
@@ -111,6 +111,7 @@ enum Ready {
     Signals,
     Keeper,
     Listener(usize),
+    Name(usize),
     Joining(usize),
     Control(usize),
     Mpi(usize),
@@ -145,6 +146,7 @@ impl Job<'_> {
                     Ready::Signals => self.take_signals(),
                     Ready::Keeper => self.keeper_died(),
                     Ready::Listener(world) => self.accept(world),
+                    Ready::Name(at) => self.answer_name(at),
                     Ready::Joining(at) => self.join(at),
                     Ready::Control(rank) => self.listen(rank),
                     Ready::Mpi(rank) => self.mpi_ended(rank),
@@ -184,6 +186,11 @@ impl Job<'_> {
             for (number, world) in self.worlds.iter().enumerate() {
                 if let Some(listener) = world.as_ref().and_then(|world| world.listener.as_ref()) {
                     add(Ready::Listener(number), listener.as_fd(), PollFlags::IN);
+                }
+            }
+            for (at, name) in self.names.iter().enumerate() {
+                if let Some(listener) = name.listener() {
+                    add(Ready::Name(at), listener, PollFlags::IN);
                 }
             }
             let wishes: Vec<Wish<'_>> = self.output.wishes().collect();
@@ -457,9 +464,9 @@ impl Job<'_> {
             Message::Observed { address } => self.ranks[rank].activity = Some(address),
             Message::Stalled { text } => self.stalled(rank, &text),
             Message::Spawn { .. } => self.spawn(rank, attached.fds),
-            Message::Publish { service, port } => self.publish(rank, service, port),
-            Message::Unpublish { service, port } => self.unpublish(rank, &service, &port),
+            Message::Publish { service, port } => self.publish(rank, &service, &port),
             Message::Lookup { service } => self.look_up(rank, &service),
+            Message::Unpublish { service, port } => self.unpublish(rank, &service, &port),
             Message::Welcome { .. }
             | Message::Refused { .. }
             | Message::Join { .. }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use common::{Job, Run, until};
 use tern_pmi::control::Message;
+use tern_pmi::names::look_up;
 use tern_pmi::{Order, Orders};
 
 /// Not a test by itself: a rank.
@@ -59,20 +60,25 @@ fn rank() {
             control.finalized();
         }
         "names" => names(control),
+        "publish-and-hang" => {
+            let service = std::env::var("TERN_TEST_SERVICE").unwrap();
+            let port = "the port".to_owned();
+            assert_eq!(control.ask(&Message::Publish { service, port }, &[]).unwrap().0, 0);
+            std::thread::sleep(Duration::from_secs(1000));
+        }
         other => panic!("{other}"),
     }
 }
 
 fn names(control: &tern_pmi::Control) {
     let ask = |message| control.ask(&message, &[]).unwrap();
-    let (service, port) = ("a service".to_owned(), "a port".to_owned());
-    let look_up = || Message::Lookup { service: service.clone() };
+    let (service, port) = (format!("a service of {}", std::process::id()), "a port".to_owned());
     let publish = Message::Publish { service: service.clone(), port: port.clone() };
     let unpublish = Message::Unpublish { service: service.clone(), port: port.clone() };
-    assert_eq!(ask(look_up()), (-1, String::new()));
+    assert_eq!(look_up(&service).unwrap(), None);
     assert_eq!(ask(publish.clone()).0, 0);
     assert_eq!(ask(publish).0, -1);
-    assert_eq!(ask(look_up()), (0, port));
+    assert_eq!(look_up(&service).unwrap(), Some(port));
     assert_eq!(ask(unpublish.clone()).0, 0);
     assert_eq!(ask(unpublish).0, -1);
     control.finalized();
@@ -180,6 +186,18 @@ fn the_launcher_takes_the_children_with_it() {
 fn names_are_kept() {
     let run = job("names", &["-n", "1"]).run();
     assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn names_are_known_to_other_jobs_until_theirs_ends() {
+    let service = format!("a service of test {}", std::process::id());
+    let publisher = job("publish-and-hang", &["-n", "1"]);
+    let running = publisher.with(|command| _ = command.env("TERN_TEST_SERVICE", &service)).start();
+    let port = until("it is published", || look_up(&service).unwrap());
+    assert_eq!(port, "the port");
+    common::send(running.pid(), libc::SIGTERM);
+    running.wait_for_nobody();
+    assert_eq!(look_up(&service).unwrap(), None);
 }
 
 /// This program without a launcher. mpiexec is found in PATH.

@@ -1,8 +1,8 @@
 //! Ports: how groups of processes that were started apart find each other (MPI 5.0 section 11.9).
 //!
 //! A port is a socket with an address of this machine's that no other program has; its number is random. Names of
-//! services are kept by the launcher, so they are known to the processes of one mpiexec and those that
-//! they spawn.
+//! services are kept by the launcher of the process that publishes them, until that ends; all processes of the user on
+//! this machine know them.
 
 use crate::args::{Out, TextOut};
 use crate::comm::hand_out;
@@ -222,7 +222,8 @@ fn port(name: &str) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// MPI_Publish_name: known to all processes of this mpiexec, and to those that they spawn.
+/// MPI_Publish_name: known to all processes of this user on this machine, until this job ends; only to this job
+/// when another one has published the name before.
 pub fn publish_name(service_name: &str, _info: Option<Rc<Info>>, port_name: &str) -> Result<()> {
     let message = Message::Publish { service: service(service_name)?, port: port(port_name)? };
     match ask(message)? {
@@ -242,12 +243,21 @@ pub fn unpublish_name(service_name: &str, _info: Option<Rc<Info>>, port_name: &s
 
 /// MPI_Lookup_name
 pub fn lookup_name(service_name: &str, _info: Option<Rc<Info>>, port_name: TextOut) -> Result<()> {
-    match ask(Message::Lookup { service: service(service_name)? })? {
-        (0, port) => {
+    let service = service(service_name)?;
+    // What this job has published goes before what others have.
+    if runtime().control().is_some()
+        && let (0, port) = ask(Message::Lookup { service: service.clone() })?
+    {
+        port_name.set(&port, MPI_MAX_PORT_NAME);
+        return Ok(());
+    }
+    match tern_pmi::names::look_up(&service) {
+        Ok(Some(port)) => {
             port_name.set(&port, MPI_MAX_PORT_NAME);
             Ok(())
         }
-        _ => err!(MPI_ERR_NAME, "no port is published under the name {service_name:?} in this job"),
+        Ok(None) => err!(MPI_ERR_NAME, "no port is published under the name {service_name:?}"),
+        Err(errno) => err!(MPI_ERR_NAME, "who has published the name {service_name:?} does not answer: {errno}"),
     }
 }
 

@@ -33,7 +33,7 @@
 //!
 //! To spawn is answered by the number of processes, or by -1 less the number of the command that cannot be
 //! started; to publish or unpublish by 0, or -1 when the name is taken, or unknown; to look up by 0 and the port,
-//! or -1.
+//! or -1 when this job has not published it.
 //!
 //! **Claim.** The launcher puts one welcome into each rank's socket before it starts the process.
 //! Whoever reads it has the rank; there is no second one to read. So the claim costs one system
@@ -113,7 +113,7 @@ pub enum Message {
         /// The port.
         port: String,
     },
-    /// Asks for the port of a service.
+    /// Asks for the port of a service of this job.
     Lookup {
         /// The service.
         service: String,
@@ -155,8 +155,8 @@ impl Message {
             Message::Answer { value, text } => (16, *value, text.clone()),
             Message::Spawn { count } => (17, *count as i32, String::new()),
             Message::Publish { service, port } => (18, 0, format!("{port}\n{service}")),
-            Message::Unpublish { service, port } => (19, 0, format!("{port}\n{service}")),
             Message::Lookup { service } => (20, 0, service.clone()),
+            Message::Unpublish { service, port } => (19, 0, format!("{port}\n{service}")),
         };
         let mut bytes = Vec::with_capacity(8 + text.len());
         bytes.extend_from_slice(&kind.to_le_bytes());
@@ -493,12 +493,12 @@ mod tests {
                 service: "a\nb".into(),
                 port: "tern:1".into(),
             },
+            Message::Lookup {
+                service: "a b".into(),
+            },
             Message::Unpublish {
                 service: "".into(),
                 port: "".into(),
-            },
-            Message::Lookup {
-                service: "a b".into(),
             },
             Message::Abort {
                 code: -5,

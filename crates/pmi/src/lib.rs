@@ -9,6 +9,7 @@ mod attend;
 pub mod control;
 mod error;
 mod foreign;
+pub mod names;
 mod orders;
 pub mod parcel;
 pub mod report;

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use tern_pmi::control::{self, Message};
+use tern_pmi::names::Name;
 use tern_pmi::{Orders, parcel};
 
 use super::start::{Start, raise_file_limit};
@@ -99,35 +100,42 @@ impl Job<'_> {
     }
 
     /// Makes a port known.
-    pub(super) fn publish(&mut self, rank: usize, service: String, port: String) {
-        if let Some(other) = self.names.get(&service) {
-            let text = format!("it stands for the port {other} already");
-            return self.answer(rank, -1, &text);
+    pub(super) fn publish(&mut self, rank: usize, service: &str, port: &str) {
+        if self.names.iter().any(|name| name.service() == service) {
+            return self.answer(rank, -1, "it is published already");
         }
-        self.names.insert(service, port);
+        self.names.push(Name::publish(service, port));
         self.answer(rank, 0, "");
+    }
+
+    /// Tells a port that a rank of this job has published.
+    pub(super) fn look_up(&self, rank: usize, service: &str) {
+        match self.names.iter().find(|name| name.service() == service) {
+            Some(name) => self.answer(rank, 0, name.port()),
+            None => self.answer(rank, -1, ""),
+        }
     }
 
     /// Ends that.
     pub(super) fn unpublish(&mut self, rank: usize, service: &str, port: &str) {
-        match self.names.get(service) {
-            Some(known) if known == port => {
-                self.names.remove(service);
+        let published = self.names.iter().position(|name| name.service() == service);
+        match published.map(|at| (at, self.names[at].port())) {
+            Some((at, known)) if known == port => {
+                self.names.swap_remove(at);
                 self.answer(rank, 0, "");
             }
-            Some(other) => {
+            Some((_, other)) => {
                 let text = format!("it stands for another port, {other}");
                 self.answer(rank, -1, &text);
             }
-            None => self.answer(rank, -1, "it is not published"),
+            None => self.answer(rank, -1, "no process of this job has published it"),
         }
     }
 
-    /// Tells the port of a service.
-    pub(super) fn look_up(&mut self, rank: usize, service: &str) {
-        match self.names.get(service) {
-            Some(port) => self.answer(rank, 0, port),
-            None => self.answer(rank, -1, ""),
+    /// A process of another job asks for a name.
+    pub(super) fn answer_name(&self, at: usize) {
+        if let Some(name) = self.names.get(at) {
+            name.answer();
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Starts the ranks of a job.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Instant;
@@ -48,7 +47,7 @@ impl<'a> Job<'a> {
             mask,
             files,
             worlds: vec![Some(World::new(tern_pmi::new_job_id(), size, None)?)],
-            names: HashMap::new(),
+            names: Vec::new(),
             joining: Vec::new(),
             ranks: Vec::with_capacity(plan.ranks.len()),
             output: Output::new(),

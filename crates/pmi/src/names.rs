@@ -1,0 +1,142 @@
+//! Names of services (MPI 5.0, section 11.9.4), known to all processes of one user on this machine.
+//!
+//! A name is an abstract address of a Unix socket, made of the user and a hash of the service. Whoever
+//! has published it first listens there, and tells each that connects the service and its port. A job that
+//! publishes the same name has it for itself.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use crate::parcel::{self, Reader, Writer};
+
+/// How long one who looks for a name waits for the answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// A service that is published.
+#[derive(Debug)]
+pub struct Name {
+    service: String,
+    port: String,
+    /// None when another job has the name.
+    listener: Option<OwnedFd>,
+}
+
+impl Name {
+    /// Makes a port known under a name, until the value is dropped; to other jobs if none of them has the name.
+    pub fn publish(service: &str, port: &str) -> Name {
+        let listen = || {
+            let listener = socket()?;
+            net::bind(&listener, &address(service)?)?;
+            net::listen(&listener, 128)?;
+            Ok(listener)
+        };
+        let listener: rustix::io::Result<OwnedFd> = listen();
+        Name { service: service.to_owned(), port: port.to_owned(), listener: listener.ok() }
+    }
+
+    /// The service.
+    pub fn service(&self) -> &str {
+        &self.service
+    }
+
+    /// Its port.
+    pub fn port(&self) -> &str {
+        &self.port
+    }
+
+    /// What becomes readable when somebody asks.
+    pub fn listener(&self) -> Option<BorrowedFd<'_>> {
+        self.listener.as_ref().map(OwnedFd::as_fd)
+    }
+
+    /// Answers one that asks, if somebody does. Never waits.
+    pub fn answer(&self) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let accept = |listener: &OwnedFd| net::accept_with(listener, flags).ok();
+        if let Some(socket) = self.listener.as_ref().and_then(accept)
+            && parcel::is_own_user(&socket)
+        {
+            let mut words = Writer::default();
+            words.bytes(self.service.as_bytes()).bytes(self.port.as_bytes());
+            // If it is gone by now, nobody waits.
+            let _ = parcel::send(&socket, None, &words.0, &[]);
+        }
+    }
+}
+
+/// The port of a service that some job has published; none when there is none.
+///
+/// Errors: TIMEDOUT when whoever has published it does not answer.
+pub fn look_up(service: &str) -> rustix::io::Result<Option<String>> {
+    let socket = socket()?;
+    match net::connect(&socket, &address(service)?) {
+        Ok(()) => {}
+        Err(Errno::CONNREFUSED) => return Ok(None),
+        Err(errno) => return Err(errno),
+    }
+    if !parcel::is_own_user(&socket) {
+        return Ok(None);
+    }
+    let end = Instant::now() + ANSWER;
+    let answer = loop {
+        match parcel::receive(&socket) {
+            Ok(Some(parcel)) => break parcel.bytes,
+            Ok(None) if Instant::now() >= end => return Err(Errno::TIMEDOUT),
+            Ok(None) => {}
+            // It is taken back at this moment.
+            Err(_) => return Ok(None),
+        }
+        let nap = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        let _ = poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&nap));
+    };
+    let mut words = Reader(&answer);
+    let told = words.bytes().zip(words.bytes());
+    // Another service may have the same hash.
+    let told = told.filter(|(other, _)| *other == service.as_bytes());
+    Ok(told.map(|(_, port)| String::from_utf8_lossy(port).into_owned()))
+}
+
+fn socket() -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+}
+
+fn address(service: &str) -> rustix::io::Result<SocketAddrUnix> {
+    // FNV-1a.
+    let hash = service.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let user = rustix::process::geteuid().as_raw();
+    SocketAddrUnix::new_abstract_name(format!("tern-name-{user}-{hash:016x}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_while_it_is_published() {
+        let service = format!("a test of names in process {}", std::process::id());
+        assert_eq!(look_up(&service).unwrap(), None);
+        let name = Name::publish(&service, "a port");
+        let second = Name::publish(&service, "another");
+        assert_eq!((name.listener().is_some(), second.listener().is_some()), (true, false));
+        // Nobody asks.
+        name.answer();
+        let asked = std::thread::spawn({
+            let service = service.clone();
+            move || look_up(&service)
+        });
+        while !asked.is_finished() {
+            name.answer();
+            std::thread::yield_now();
+        }
+        assert_eq!(asked.join().unwrap().unwrap(), Some("a port".into()));
+        drop(name);
+        assert_eq!(look_up(&service).unwrap(), None);
+    }
+}
