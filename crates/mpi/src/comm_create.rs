@@ -14,7 +14,7 @@ use crate::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::exchange::{Circle, pack, unpack};
-use crate::identity::{self, to_bytes, to_procs};
+use crate::identity::{self, Identity, to_bytes, to_procs};
 use crate::info;
 use crate::objects::{Attributes, Comm, Errhandler, ErrhandlerKind, Group, Info, InfoMap, objects};
 use crate::request::{Outcome, Request, Work};
@@ -392,8 +392,12 @@ fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
 
 /// Two leaders, in an order that both know.
 fn leaders(context: u32, tag: i32, own: Proc, other: Proc) -> Circle {
-    let own_first = identity::of(own) < identity::of(other);
-    let procs = if own_first { [own, other] } else { [other, own] };
+    ordered(context, tag, (identity::of(own), own), (identity::of(other), other))
+}
+
+fn ordered(context: u32, tag: i32, own: (Identity, Proc), other: (Identity, Proc)) -> Circle {
+    let own_first = own.0 < other.0;
+    let procs = if own_first { [own.1, other.1] } else { [other.1, own.1] };
     Circle { context, tag, me: !own_first as usize, procs: Rc::new(procs) }
 }
 
@@ -500,8 +504,11 @@ mod tests {
 
     #[test]
     fn leaders_agree_on_their_order() {
-        let (a, b) = (leaders(3, -9, 5, 2), leaders(3, -9, 2, 5));
-        assert_eq!(a.procs, b.procs);
-        assert_eq!((a.procs[a.me], b.procs[b.me]), (5, 2));
+        // Each has numbers of its own for the two.
+        let (one, two) = (Identity { job: 3, rank: 8 }, Identity { job: 4, rank: 0 });
+        let (a, b) = (ordered(3, -9, (one, 5), (two, 6)), ordered(3, -9, (two, 0), (one, 2)));
+        assert_eq!((*a.procs).to_vec(), [5, 6]);
+        assert_eq!((*b.procs).to_vec(), [2, 0]);
+        assert_eq!((a.me, b.me), (0, 1));
     }
 }
