@@ -20,6 +20,8 @@ static struct counter {
     COUNT("sent_short"), COUNT("sent_eager"), COUNT("sent_direct"), COUNT("sent_packets"), COUNT("sent_rendezvous"),
     COUNT("sent_self"), COUNT("received"), COUNT("mapped"), COUNT("shared"), COUNT("kernel"), COUNT("streamed"),
 #define PLAIN(name) {name, MPI_T_PVAR_CLASS_COUNTER, NULL, 0}
+    COUNT("put"), COUNT("get"), COUNT("accumulate"),
+    {"file_read_bytes", MPI_T_PVAR_CLASS_AGGREGATE, NULL, 0}, {"file_write_bytes", MPI_T_PVAR_CLASS_AGGREGATE, NULL, 0},
     PLAIN("ring_full"), PLAIN("unexpected"), PLAIN("published"), PLAIN("published_filled"), PLAIN("published_packets"),
     PLAIN("published_withdrawn"), PLAIN("collective_lines"), PLAIN("collective_messages"), PLAIN("barrier"),
     PLAIN("bcast"), PLAIN("gather"), PLAIN("scatter"), PLAIN("allgather"), PLAIN("alltoall"), PLAIN("reduce"),
@@ -263,6 +265,48 @@ static void collectives(void)
     SINCE("scan", 2);
 }
 
+static void onesided(void)
+{
+    double *base, data[100] = {0}, before;
+    MPI_Win window;
+    OK(MPI_Win_allocate(sizeof data, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window));
+    memset(base, 0, sizeof data);
+    OK(MPI_Win_fence(0, window));
+    mark();
+    for (int i = 0; i < K; i++) {
+        OK(MPI_Put(data, 100, MPI_DOUBLE, 1 - rank, 0, 100, MPI_DOUBLE, window));
+        OK(MPI_Win_fence(0, window));
+        OK(MPI_Get(data, 10, MPI_DOUBLE, 1 - rank, 5, 10, MPI_DOUBLE, window));
+        OK(MPI_Win_fence(0, window));
+        OK(MPI_Accumulate(data, 3, MPI_DOUBLE, 1 - rank, 0, 3, MPI_DOUBLE, MPI_SUM, window));
+        OK(MPI_Fetch_and_op(data, &before, MPI_DOUBLE, 1 - rank, 0, MPI_SUM, window));
+        OK(MPI_Win_fence(0, window));
+    }
+    SINCE("put", K);
+    SINCE("put_bytes", 800 * K);
+    SINCE("get", K);
+    SINCE("get_bytes", 80 * K);
+    SINCE("accumulate", 2 * K);
+    SINCE("accumulate_bytes", 32 * K);
+    OK(MPI_Win_free(&window));
+}
+
+static void files(char *data)
+{
+    char name[64];
+    MPI_File file;
+    MPI_Status status;
+    snprintf(name, sizeof name, "/tmp/tern-tool-counters-%d-%d", (int)getpid(), rank);
+    OK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
+    mark();
+    for (int i = 0; i < 5; i++)
+        OK(MPI_File_write_at(file, i * 1000, data, 1000, MPI_CHAR, &status));
+    OK(MPI_File_read_at(file, 2000, data, 3000, MPI_CHAR, &status));
+    SINCE("file_write_bytes", 5000);
+    SINCE("file_read_bytes", 3000);
+    OK(MPI_File_close(&file));
+}
+
 /* What a handle counts is its own affair: started, stopped, written, in sessions of their own. */
 static void handles(void)
 {
@@ -322,6 +366,8 @@ int main(int argc, char **argv)
     self(data);
     full();
     collectives();
+    onesided();
+    files(data);
     handles();
     number messages = now("received");
     MPI_Free_mem(shared);

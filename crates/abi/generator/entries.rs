@@ -100,10 +100,6 @@ impl Entry<'_> {
     fn body(&self, out: &mut String) {
         let name = self.c_name();
         let _ = writeln!(out, "#[inline]\nunsafe extern \"C\" fn {}{} {{", self.body_name(), self.signature());
-        if self.function.tool && self.function.todo {
-            out.push_str("    face::tool_not_built()\n}\n");
-            return;
-        }
         if self.function.fast {
             let _ = writeln!(
                 out,

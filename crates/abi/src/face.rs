@@ -119,9 +119,3 @@ pub fn not_built(scope: Scope, function: &str) -> c_int {
     let message = format!("Tern does not offer {function} yet");
     failed(scope, function, Error::new(MPI_ERR_UNSUPPORTED_OPERATION, message))
 }
-
-/// The same for the tool interface, which has no error handlers (MPI 5.0 section 15.3.10).
-#[cold]
-pub fn tool_not_built() -> c_int {
-    code_out(MPI_T_ERR_NOT_SUPPORTED)
-}

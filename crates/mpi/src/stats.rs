@@ -13,10 +13,27 @@ use tern_counters::{ALL, Class};
 /// Ranks that have a column each.
 const COLUMNS: usize = 8;
 
+/// Where the table goes.
+enum Destination {
+    Nowhere,
+    StandardError,
+    File(&'static str),
+}
+
+fn destination() -> Destination {
+    match tern_settings::STATS.get() {
+        "" | "off" | "0" | "no" | "false" => Destination::Nowhere,
+        "on" | "1" | "yes" | "true" => Destination::StandardError,
+        file => Destination::File(file),
+    }
+}
+
 /// What this process has counted, if it is to be printed.
 pub fn wanted() -> Option<Vec<u64>> {
-    let asked = !matches!(tern_settings::STATS.get(), "" | "off" | "0");
-    asked.then(|| ALL.iter().map(|entry| entry.value()).collect())
+    match destination() {
+        Destination::Nowhere => None,
+        _ => Some(ALL.iter().map(|entry| entry.value()).collect()),
+    }
 }
 
 /// A vector of `count` elements of a predefined type.
@@ -54,12 +71,13 @@ pub fn print(world: &Rc<Comm>, mut own: Vec<u64>) {
 
 /// To the standard error, in one piece, or to the file that TERN_STATS names.
 fn write(text: &str) {
-    match tern_settings::STATS.get() {
+    match destination() {
+        Destination::Nowhere => {}
         // Nobody can be told when the standard error itself fails.
-        "on" | "1" | "yes" | "true" => _ = std::io::stderr().write_all(text.as_bytes()),
-        file => {
-            if let Err(error) = std::fs::write(file, text) {
-                tern_settings::warn!("TERN_STATS={file}: the file cannot be written: {error}");
+        Destination::StandardError => _ = std::io::stderr().write_all(text.as_bytes()),
+        Destination::File(name) => {
+            if let Err(error) = std::fs::write(name, text) {
+                tern_settings::warn!("TERN_STATS={name}: the file cannot be written: {error}");
             }
         }
     }
