@@ -134,8 +134,7 @@ impl Window {
         Window::with(adi, peers, exposure, disp_unit, tern_settings::MECHANISM.get())
     }
 
-    /// As [`Window::new`], with bytes moved by `mechanism` alone, the same at all members, as far as that is
-    /// possible ([`Mechanism::Pipe`]: by messages).
+    /// As [`Window::new`], with bytes moved by `mechanism` alone, as far as that is possible ([`Mechanism::Pipe`]: by messages).
     pub fn with(
         adi: &'static Adi,
         peers: Rc<Peers>,
@@ -152,8 +151,10 @@ impl Window {
         let kernel = matches!(mechanism, Mechanism::Auto | Mechanism::Cma);
         let map = matches!(mechanism, Mechanism::Auto | Mechanism::Mapped)
             || matches!(exposure, Exposure::Shared { .. });
-        let facts = tell(adi, &peers, [exposure.bytes() as u64, disp_unit as u64]);
-        let bytes: Vec<usize> = facts.iter().map(|[bytes, _]| *bytes as usize).collect();
+        let facts = tell(adi, &peers, [exposure.bytes() as u64, disp_unit as u64, u64::from(map)]);
+        // A setting may differ from process to process; what memory is must not.
+        let map = facts.iter().all(|[_, _, map]| *map == 1);
+        let bytes: Vec<usize> = facts.iter().map(|[bytes, _, _]| *bytes as usize).collect();
 
         let dynamic = exposure == Exposure::Dynamic;
         let plan = Plan::new(bytes.len(), dynamic);

@@ -105,7 +105,8 @@ settings! {
     COLL_LINES: bool = "TERN_COLL_LINES", "on" => "collectives", Job;
 
     /// The only mechanism that moves messages of 1 KiB and more inside a node, for tests. A message
-    /// for which it is not possible is piped. `auto`: the one that costs least.
+    /// for which it is not possible is piped. One-sided accesses go by it too, whatever their length;
+    /// those to memory of MPI_Win_allocate_shared are always mapped. `auto`: the one that costs least.
     MECHANISM: Mechanism = "TERN_MECHANISM", "auto" => "moving";
 
     /// What Tern takes its costs to be when it chooses how to move messages. `auto`: measured
