@@ -5,7 +5,6 @@
 //! `FAILS` or `REFUSES` (tests/c/check.h), which name the error that they expect, is one with wrong arguments.
 //! Functions that are still `todo` in the tables are counted, and not yet asked for.
 
-#[allow(dead_code)]
 #[path = "../generator/mod.rs"]
 mod generator;
 
