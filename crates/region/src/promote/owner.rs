@@ -145,9 +145,13 @@ fn probe_mapped_chunk() -> bool {
     let expected = (PROBE + ALIGN).next_multiple_of(page);
     let good = with_memory(PROBE, |memory| {
         let header = memory.wrapping_byte_sub(ALIGN).cast::<usize>();
-        // SAFETY: two words before what it returns are malloc's and can be read.
+        // Another malloc, or a checker of memory in its place, may have nothing there.
+        if !header.addr().is_multiple_of(page) {
+            return false;
+        }
+        // SAFETY: two words before what it returns are malloc's and can be read: they are on its page.
         let (skipped, size) = unsafe { (header.read_volatile(), header.add(1).read_volatile()) };
-        header.addr().is_multiple_of(page) && skipped == 0 && size == expected | IS_MMAPPED
+        skipped == 0 && size == expected | IS_MMAPPED
     });
     good.unwrap_or(false)
 }

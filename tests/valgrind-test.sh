@@ -1,0 +1,63 @@
+#!/bin/sh
+# Programs that run under valgrind's memcheck: they run to their end, and nothing in the library reads
+# what was never written or is not there.
+# Usage: tests/valgrind-test.sh PREFIX
+set -eu
+
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+if ! command -v valgrind > /dev/null; then
+    echo "skip valgrind: it is not installed"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT INT TERM
+cat > "$place/there.c" <<'C'
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Each way that a message can take, a collective, and a window. */
+int main(int argc, char **argv)
+{
+    static const int lengths[] = {0, 8, 100, 5000, 60000, 300000};
+    int rank, wrong = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 6; i++) {
+        char *to = malloc(lengths[i] + 1), *from = malloc(lengths[i] + 1);
+        memset(from, 'a' + rank, lengths[i] + 1);
+        MPI_Sendrecv(from, lengths[i], MPI_CHAR, 1 - rank, 1, to, lengths[i], MPI_CHAR, 1 - rank, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int at = 0; at < lengths[i]; at++)
+            wrong |= to[at] != 'b' - rank;
+        free(to);
+        free(from);
+    }
+    int sum = 0;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    int mine = 7, theirs = 0;
+    MPI_Win window;
+    MPI_Win_create(&mine, sizeof mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_fence(0, window);
+    MPI_Get(&theirs, 1, MPI_INT, 1 - rank, 0, 1, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+    MPI_Finalize();
+    return wrong || sum != 1 || theirs != 7;
+}
+C
+"$prefix/bin/mpicc" -g -o "$place/there" "$place/there.c"
+passed=0 failed=0
+for promote in auto always off; do
+    if said=$(TERN_PROMOTE=$promote timeout 120 "$prefix/bin/mpiexec" -n 2 \
+        valgrind -q --error-exitcode=9 "$place/there" 2>&1); then
+        echo "ok   under valgrind, TERN_PROMOTE=$promote"
+        passed=$((passed + 1))
+    else
+        echo "FAIL under valgrind, TERN_PROMOTE=$promote: $said"
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
