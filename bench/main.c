@@ -14,6 +14,7 @@ static const struct {
     void (*run)(void);
 } benchmarks[] = {
     {"pingpong", run_pingpong},
+    {"pingpong_persistent", run_pingpong_persistent},
     {"pingpong_off", run_pingpong_off},
     {"pingpong_alloc", run_pingpong_alloc},
     {"sendrecv", run_sendrecv},

@@ -40,6 +40,24 @@ static void sendrecv(void *context, long iterations)
     }
 }
 
+/* As `pingpong`, by requests that are made once and started every time. */
+static void persistent(void *context, long iterations)
+{
+    pair *p = context;
+    int count = (int)p->size, first = p->me == 0 ? 0 : 1;
+    size_t at = advance(p);
+    MPI_Send_init(p->send + at, count, MPI_BYTE, p->other, 1, p->comm, &p->requests[0]);
+    MPI_Recv_init(p->receive + at, count, MPI_BYTE, p->other, 1, p->comm, &p->requests[1]);
+    for (long i = 0; i < iterations; i++)
+        for (int k = 0; k < 2; k++) {
+            MPI_Request *request = &p->requests[(first + k) % 2];
+            MPI_Start(request);
+            MPI_Wait(request, MPI_STATUS_IGNORE);
+        }
+    MPI_Request_free(&p->requests[0]);
+    MPI_Request_free(&p->requests[1]);
+}
+
 /* A window of sends from rank 0, answered by one empty message. */
 static void stream(void *context, long iterations)
 {
@@ -145,6 +163,11 @@ static void tell_stream(const char *name, const pair *p, const figure *f)
 void run_pingpong(void)
 {
     run(&(description){"pingpong", pingpong, tell_half, SIZES(latency_sizes), .from = HEAP});
+}
+
+void run_pingpong_persistent(void)
+{
+    run(&(description){"pingpong_persistent", persistent, tell_half, SIZES(latency_sizes), .from = HEAP});
 }
 
 void run_pingpong_off(void)

@@ -98,6 +98,7 @@ pub fn point_to_point(quick: bool) -> Vec<Job> {
         job("Ping-pong, half round trip, same buffers", "pingpong")
             .quick(quick, some)
             .mechanisms(),
+        job("Ping-pong, by persistent requests", "pingpong_persistent").quick(quick, some),
         job(
             "Ping-pong, every message elsewhere in a 256 MiB pool",
             "pingpong_off",
