@@ -26,8 +26,7 @@ pub use kernel::{Kernel, kernels};
 
 use std::ptr;
 use std::sync::LazyLock;
-use crate::trial::Trial;
-use std::time::Instant;
+use crate::trial::Trials;
 
 /// What is known of the memory that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,27 +48,13 @@ pub enum Target {
 }
 
 /// Finds out what the memory of long transfers is, by trying both answers.
-#[derive(Debug)]
-pub struct Gauge {
-    /// By power of two of the size.
-    trials: [Trial; 64],
-    last: u32,
-    epoch: Instant,
-}
-
-impl Default for Gauge {
-    fn default() -> Gauge {
-        Gauge { trials: std::array::from_fn(|_| Trial::default()), last: 0, epoch: Instant::now() }
-    }
-}
+#[derive(Debug, Default)]
+pub struct Gauge(Trials);
 
 impl Gauge {
-    /// What the target of a transfer of `len` bytes, which begins now, seems to be.
+    /// What the target of a transfer of `len` bytes, which begins now, seems to be: by power of two.
     pub fn target(&mut self, len: usize) -> Target {
-        let class = (len | 1).ilog2();
-        let same = std::mem::replace(&mut self.last, class) == class;
-        let now = self.epoch.elapsed().as_nanos() as u64;
-        [Target::Soon, Target::Later][self.trials[class as usize].way(now, same)]
+        [Target::Soon, Target::Later][self.0.way((len | 1).ilog2() as usize)]
     }
 }
 

@@ -5,6 +5,9 @@
 //! what counts is how soon the next transfer of that size comes: that holds all that the way costs,
 //! at both processes, whatever the program does in between.
 
+use std::collections::BTreeMap;
+use std::time::Instant;
+
 /// Transfers in a row by one way. The first shows the change and not the way.
 const TURN: u32 = 6;
 /// Turns of a trial: each way has half of them, so that a change of pace in the meantime hits both.
@@ -79,6 +82,30 @@ impl Trial {
         if other < mine - mine / MARGIN {
             self.better = 1 - self.better;
         }
+    }
+}
+
+/// Trials for transfers of different kinds, each by a number, with the clock.
+#[derive(Debug)]
+pub struct Trials {
+    trials: BTreeMap<usize, Trial>,
+    /// The kind of the last transfer.
+    last: usize,
+    epoch: Instant,
+}
+
+impl Default for Trials {
+    fn default() -> Trials {
+        Trials { trials: BTreeMap::new(), last: 0, epoch: Instant::now() }
+    }
+}
+
+impl Trials {
+    /// The way for a transfer of `kind` that begins now.
+    pub fn way(&mut self, kind: usize) -> usize {
+        let same = std::mem::replace(&mut self.last, kind) == kind;
+        let now = self.epoch.elapsed().as_nanos() as u64;
+        self.trials.entry(kind).or_default().way(now, same)
     }
 }
 

@@ -429,8 +429,7 @@ impl Direct for Shm {
     }
 
     fn copies(&self, peer: u32) -> bool {
-        let exists = peer < self.segment.geometry.processes;
-        exists && self.direct.reach.kernel_copies_now(peer, self.segment.process(peer))
+        self.is_home(peer) && self.direct.reach.kernel_copies_now(peer, self.segment.process(peer))
     }
 
     unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {

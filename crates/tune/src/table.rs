@@ -2,9 +2,8 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
-use std::time::Instant;
 
-use tern_region::trial::Trial;
+use tern_region::trial::Trials;
 use tern_settings::Mechanism;
 
 use crate::{Choice, Costs, Situation, Stage, Transfer, Warmth, choose};
@@ -32,13 +31,11 @@ pub struct Chooser {
 }
 
 /// What the costs leave open.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Contests {
     /// By cell: the presumed way and its rival.
-    contests: HashMap<usize, ([Transfer; 2], Trial)>,
-    /// The cell of the last one.
-    last: usize,
-    epoch: Instant,
+    ways: HashMap<usize, [Transfer; 2]>,
+    trials: Trials,
 }
 
 impl Chooser {
@@ -58,7 +55,7 @@ impl Chooser {
             load,
             asked,
             cells,
-            contests: RefCell::new(Contests { contests: HashMap::new(), last: 0, epoch: Instant::now() }),
+            contests: RefCell::default(),
         }
     }
 
@@ -86,7 +83,7 @@ impl Chooser {
         if self.asked == Mechanism::Auto
             && let Some(rival) = choice.rival(situation)
         {
-            self.contests.borrow_mut().contests.insert(at, ([transfer, rival], Trial::default()));
+            self.contests.borrow_mut().ways.insert(at, [transfer, rival]);
             self.cells[at].set(CONTESTED);
             return self.contest(at);
         }
@@ -99,10 +96,8 @@ impl Chooser {
     #[cold]
     fn contest(&self, at: usize) -> Transfer {
         let mut contests = self.contests.borrow_mut();
-        let same = std::mem::replace(&mut contests.last, at) == at;
-        let now = contests.epoch.elapsed().as_nanos() as u64;
-        let (ways, trial) = contests.contests.get_mut(&at).expect("made with the cell");
-        ways[trial.way(now, same)]
+        let way = contests.trials.way(at);
+        contests.ways[&at][way]
     }
 
     /// The choice that [`Chooser::pick`] gives, unless a rival of it is tried, with the predictions that

@@ -45,7 +45,7 @@ pub enum Incoming {
     Arrival(u32),
 }
 
-/// Messages from here on are copied to their place by streaming stores when it is in no cache.
+/// For messages from here on it is found out whether streaming stores copy them to their place sooner.
 const LONG: usize = 64 << 10;
 
 impl State {
