@@ -193,7 +193,7 @@ fn advice(class: i32) -> Option<&'static str> {
         MPI_ERR_RMA_SYNC => "check which epochs are open: MPI 5.0 section 12.5 says which calls may come between which",
         MPI_ERR_RMA_RANGE => "check displacement, displacement unit and count against the size of the target's window; memory of dynamic windows must be attached",
         MPI_ERR_DISP => "displacements count in the displacement unit of the target; they must not be negative",
-        MPI_ERR_UNSUPPORTED_OPERATION => "this version of the library does not have the function yet",
+        MPI_ERR_UNSUPPORTED_OPERATION => "the message says what is missing: a file system with locks, a file that can be positioned, or all processes in one job",
         MPI_ERR_NO_SUCH_FILE => "check the name and the directory, or add MPI_MODE_CREATE to amode",
         MPI_ERR_FILE_EXISTS => "choose another name, delete the file, or open it without MPI_MODE_EXCL",
         MPI_ERR_ACCESS => "check the permissions of the file and its directory, and the amode that it was opened with",
