@@ -6,12 +6,13 @@
 use crate::constants::*;
 use crate::error::Result;
 use crate::exchange::Circle;
-use crate::runtime::{adi, runtime};
+use crate::runtime::adi;
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
+use tern_adi::Proc;
 use tern_io::{Mode, Sharing};
 
 /// Bytes of a word: a cache line of its own.
@@ -47,8 +48,9 @@ impl Word {
     }
 
     async fn in_memory(circle: &Circle) -> Word {
-        // Processes of other jobs have other memory; their numbers are above those of our own.
-        if circle.procs.iter().any(|&proc| proc >= runtime().world_size) {
+        // Processes of other jobs have other memory.
+        let shares = |&proc: &Proc| adi().mcm().direct().is_some_and(|direct| direct.shares_with(proc));
+        if !circle.procs.iter().all(shares) {
             return Word::Missing;
         }
         let mine = if circle.me == 0 { allocate() } else { None };
