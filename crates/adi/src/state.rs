@@ -15,7 +15,7 @@ use crate::slab::Slab;
 use crate::tuple;
 use crate::{Data, Name, Owner, Proc, Status, Tuple};
 use arrive::Incoming;
-use direct::Published;
+use direct::{Fetch, Published};
 use outbox::Outbox;
 use std::rc::Rc;
 use tern_mcm::{Direct, Mcm};
@@ -80,6 +80,8 @@ pub struct State {
     taken: Vec<tuple::Receiver>,
     /// Receives of this length and more are published, and messages of it look for one.
     pub direct_from: usize,
+    /// Messages on their way to receives that fetch them.
+    fetches: Vec<Fetch>,
     /// What packets' payloads are to whoever copies them.
     payload: Source,
     /// What the memory of the last long message seems to be.
@@ -121,6 +123,7 @@ impl State {
             streams: vec![tuple::Sender::default(); peers],
             taken: vec![tuple::Receiver::default(); peers],
             direct_from,
+            fetches: Vec::new(),
             payload,
             target: Target::Soon,
             gauge: Gauge::default(),

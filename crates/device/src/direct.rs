@@ -26,12 +26,14 @@ pub struct Memory {
     pub stride: i64,
     /// Where `address` lies in the memory that all processes of the node share; 0: it is private.
     pub place: u64,
+    /// What a peer on another node shows to reach it (an rkey); 0: it is not registered.
+    pub key: u64,
 }
 
 impl Memory {
     /// One run of bytes.
     pub fn dense(address: *const u8, len: usize) -> Memory {
-        Memory { address: address as u64, len: len as u64, block: len as u64, stride: 0, place: 0 }
+        Memory { address: address as u64, len: len as u64, block: len as u64, stride: 0, ..Memory::default() }
     }
 
     /// Memory that only its owner can make sense of.
@@ -55,22 +57,22 @@ impl Memory {
         (reach.min(0), reach.unsigned_abs() + self.block)
     }
 
-    /// As five words, for a packet.
-    pub fn encode(&self) -> [u8; 40] {
-        let mut bytes = [0; 40];
-        let words = [self.address, self.len, self.block, self.stride as u64, self.place];
+    /// As six words, for a packet.
+    pub fn encode(&self) -> [u8; 48] {
+        let mut bytes = [0; 48];
+        let words = [self.address, self.len, self.block, self.stride as u64, self.place, self.key];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
             to.copy_from_slice(&word.to_le_bytes());
         }
         bytes
     }
 
-    /// The reverse; `None` when there are not five words.
+    /// The reverse; `None` when there are not six words.
     pub fn decode(bytes: &[u8]) -> Option<Memory> {
-        let bytes: &[u8; 40] = bytes.try_into().ok()?;
+        let bytes: &[u8; 48] = bytes.try_into().ok()?;
         let word = |at: usize| crate::word::<8>(bytes, at * 8);
-        let [address, len, block, stride, place] = [0, 1, 2, 3, 4].map(|at| u64::from_le_bytes(word(at)));
-        Some(Memory { address, len, block, stride: stride as i64, place })
+        let [address, len, block, stride, place, key] = [0, 1, 2, 3, 4, 5].map(|at| u64::from_le_bytes(word(at)));
+        Some(Memory { address, len, block, stride: stride as i64, place, key })
     }
 }
 
@@ -98,6 +100,17 @@ pub enum Delivery {
     Packets { receiver: u32, room: u64 },
 }
 
+/// What became of a receiver's attempt to fetch a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pull {
+    /// It cannot, or packets are better.
+    No,
+    /// The bytes are there.
+    Done,
+    /// They are on their way; [`crate::Sink::pulled`] tells the end.
+    Pending,
+}
+
 /// Contiguous bytes of some process; laid out as the kernel's `iovec`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,9 +134,12 @@ pub trait Direct {
     /// Smallest receive worth publishing, and smallest message worth looking for one, in bytes.
     fn threshold(&self) -> usize;
 
-    /// Says that a transfer is about to use this memory; returns it with its place, if shared.
-    /// `quiet`: no other transfer of this process is under way.
-    fn locate(&self, memory: Memory, quiet: bool) -> Memory;
+    /// Says that a transfer with `peer` is about to use this memory; returns it with its place, if shared,
+    /// or the key by which the peer reaches it. `quiet`: no other transfer of this process is under way.
+    fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory;
+
+    /// Says that the transfer is over for which [`Direct::locate`] gave memory with a key.
+    fn release(&self, _memory: &Memory) {}
 
     /// Fresh, zeroed memory that peers reach without the kernel's help; `None` when there is no more.
     fn allocate(&self, len: usize) -> Option<*mut u8>;
@@ -204,9 +220,9 @@ pub trait Direct {
     /// back before is seen to be gone by a sender that sees this number.
     fn raise(&self, peer: u32, seen: u32);
 
-    /// Copies from the memory of a sender that has asked to send into our own; false: it cannot, or
-    /// packets are better.
-    fn pull(&self, peer: u32, source: &Memory, target: &Memory) -> bool;
+    /// Copies from the memory of a sender that has asked to send into our own, which belongs to request
+    /// `receiver`.
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull;
 
     // ---- the sender
 
@@ -221,14 +237,14 @@ mod tests {
 
     #[test]
     fn memory_survives_a_packet() {
-        let memory = Memory { address: 1, len: 2, block: 3, stride: -4, place: u64::MAX };
+        let memory = Memory { address: 1, len: 2, block: 3, stride: -4, place: u64::MAX, key: 5 };
         assert_eq!(Memory::decode(&memory.encode()), Some(memory));
-        assert_eq!(Memory::decode(&[0; 39]), None);
+        assert_eq!(Memory::decode(&[0; 47]), None);
     }
 
     #[test]
     fn spans_reach_from_the_lowest_byte_to_the_highest() {
-        let column = Memory { address: 0, len: 24, block: 8, stride: 100, place: 0 };
+        let column = Memory { address: 0, len: 24, block: 8, stride: 100, ..Memory::default() };
         assert_eq!(column.span(), (0, 208));
         assert_eq!(Memory { stride: -100, ..column }.span(), (-200, 208));
         assert_eq!(Memory::dense(std::ptr::null(), 7).span(), (0, 7));

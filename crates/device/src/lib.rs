@@ -8,7 +8,7 @@
 pub mod conformance;
 mod direct;
 mod lines;
-pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Run};
+pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
 pub use lines::{DEPTH, LineArea};
 
 /// What travels in front of a payload: opaque to devices.
@@ -65,6 +65,12 @@ pub trait Sink {
 
     /// The message of request `sender`, whose delivery was pending, is in the receiver's memory.
     fn sent(&mut self, _sender: u32) {}
+
+    /// The message that request `receiver` fetches ([`Direct::pull`]) is in its memory.
+    fn pulled(&mut self, _receiver: u32) {}
+
+    /// `peer` cannot be reached any more; `why` is a sentence for the user. Nothing comes from it after this.
+    fn lost(&mut self, _peer: u32, _why: &str) {}
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
@@ -77,6 +83,12 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
     fn sent(&mut self, sender: u32) {
         (**self).sent(sender);
+    }
+    fn pulled(&mut self, receiver: u32) {
+        (**self).pulled(receiver);
+    }
+    fn lost(&mut self, peer: u32, why: &str) {
+        (**self).lost(peer, why);
     }
 }
 
@@ -112,6 +124,15 @@ pub trait Device {
     /// Returns how many payload bytes went (the caller sends the rest in further packets), or
     /// `None` when not even the header found room: try again after [`Device::poll`].
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize>;
+
+    /// Sends a packet whose whole payload stays where it is until [`Sink::sent`] names request `sender`: what is used
+    /// often enough need not be copied. False: nothing has happened, and [`Device::copy_and_send`] is the way.
+    ///
+    /// # Safety
+    /// The payload is valid and not changed until then.
+    unsafe fn send_from(&self, _peer: u32, _header: &Header, _payload: &[u8], _sender: u32) -> bool {
+        false
+    }
 
     /// Hands what has arrived to `sink`; returns the number of packets. Never blocks.
     fn poll(&self, sink: &mut dyn Sink) -> usize;

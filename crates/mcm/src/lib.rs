@@ -4,7 +4,7 @@ pub mod lock;
 mod wait;
 
 pub use tern_device::{
-    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, LineArea, Memory, Outgoing, Payload, Run, Sink,
+    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, LineArea, Memory, Outgoing, Payload, Pull, Run, Sink,
     copy_short,
 };
 pub use wait::{Patience, Step};

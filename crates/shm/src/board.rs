@@ -95,7 +95,7 @@ impl SharedMemory {
 
     fn load(&self) -> Memory {
         let word = |at: usize| self.0[at].load(Ordering::Relaxed);
-        Memory { address: word(0), len: word(1), block: word(2), stride: word(3) as i64, place: word(4) }
+        Memory { address: word(0), len: word(1), block: word(2), stride: word(3) as i64, place: word(4), key: 0 }
     }
 }
 

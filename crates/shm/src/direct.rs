@@ -8,7 +8,7 @@ use crate::segment::Occupation;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_counters as counters;
-use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Run, Sink};
+use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run, Sink};
 use tern_tune::{By, Chooser, Costs, Places, Situation, Transfer};
 
 /// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
@@ -398,7 +398,7 @@ impl Direct for Shm {
         THRESHOLD
     }
 
-    fn locate(&self, memory: Memory, quiet: bool) -> Memory {
+    fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
         if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet) }
     }
 
@@ -482,27 +482,27 @@ impl Direct for Shm {
         self.own_board(peer).raise(seen);
     }
 
-    fn pull(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, _receiver: u32) -> Pull {
         if !self.is_home(peer) {
-            return false;
+            return Pull::No;
         }
         let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
         match self.direct.chooser.pick(&situation) {
             Transfer::Mapped { .. } => {
-                let Some(from) = self.direct.reach.view(source) else { return false };
+                let Some(from) = self.direct.reach.view(source) else { return Pull::No };
                 let len = source.len.min(target.len);
                 // SAFETY: the sender waits with its memory until it is told; the target is the
                 // program's, which it leaves to the receive.
                 unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len) };
                 count_mapped(len);
-                true
+                Pull::Done
             }
             Transfer::Cma { .. } => {
                 let done = self.direct.reach.read(peer, source, target);
                 self.learn(peer);
-                done
+                if done { Pull::Done } else { Pull::No }
             }
-            Transfer::Eager | Transfer::Pipe => false,
+            Transfer::Eager | Transfer::Pipe => Pull::No,
         }
     }
 

@@ -1,14 +1,14 @@
 //! What arrives: packets, and the messages that no receive had matched.
 
 use super::outbox::Bulk;
-use super::direct::Published;
+use super::direct::{Fetch, Published};
 use super::{Side, State};
 use crate::data::copy;
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Header, Memory, Sink};
+use tern_mcm::{Header, Memory, Pull, Sink};
 use tern_region::copy::{Source, Target, give_back};
 
 /// A message that no receive had matched when it arrived.
@@ -185,8 +185,12 @@ impl State {
         if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
             *expected = bytes as usize;
         }
-        if bytes > 0 && self.pull(request, from, source) {
-            bytes = 0;
+        match if bytes > 0 { self.pull(request, from, source) } else { Pull::No } {
+            Pull::No => {}
+            Pull::Done => bytes = 0,
+            Pull::Pending => {
+                return self.fetches.push(Fetch { receiver: request, from, sender: sender.request });
+            }
         }
         // Without a byte to send it tells the sender that all is done.
         self.control(from, Packet::Cts { sender: sender.request, receiver: request, bytes });
@@ -294,5 +298,9 @@ impl Sink for State {
 
     fn sent(&mut self, sender: u32) {
         self.advance_send(sender, true, true);
+    }
+
+    fn pulled(&mut self, receiver: u32) {
+        self.end_pull(receiver);
     }
 }

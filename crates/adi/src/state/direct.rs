@@ -2,10 +2,11 @@
 
 use super::outbox::Bulk;
 use super::{NONE, Side, State};
+use crate::packet::Packet;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing};
+use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Pull};
 
 /// The receives of one peer that the peer can see.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,15 @@ pub struct Published {
     pub peer: Proc,
     /// Where the device keeps it; `NONE` when it is not published.
     pub slot: u32,
+}
+
+/// A message that a receive is fetching.
+#[derive(Clone, Copy, Debug)]
+pub struct Fetch {
+    pub receiver: u32,
+    pub from: Proc,
+    /// The sender's request.
+    pub sender: u32,
 }
 
 impl Published {
@@ -51,7 +61,7 @@ impl State {
     /// tells where the data lies, for a request to send.
     #[cold]
     pub(super) fn send_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
-        let memory = self.direct().locate(data.memory(), self.is_quiet(0));
+        let memory = self.direct().locate(to, data.memory(), self.is_quiet(0));
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
         let key = key(tuple.context, tuple.source, tuple.tag);
@@ -89,7 +99,7 @@ impl State {
         }
         // The receive itself is there already.
         let quiet = self.is_quiet(1);
-        let memory = self.direct().locate(self.transfers.get(request).data.memory(), quiet);
+        let memory = self.direct().locate(from, self.transfers.get(request).data.memory(), quiet);
         if self.waits && memory.place == 0 && memory.len <= self.eager_limit as u64 {
             // Packets are better for a receiver that waits, and the sender would only lose time by
             // looking.
@@ -187,13 +197,21 @@ impl State {
         self.absorb(request, payload, self.payload);
     }
 
-    /// Copies the message that waits at its sender in `source`, if that is possible and better than
-    /// packets.
-    pub(super) fn pull(&mut self, request: u32, from: Proc, source: &Memory) -> bool {
+    /// Fetches the message that waits at its sender in `source`, if that is possible and better than packets.
+    pub(super) fn pull(&mut self, request: u32, from: Proc, source: &Memory) -> Pull {
         let target = self.transfers.get(request).data.memory();
         if source.is_opaque() || target.is_opaque() {
-            return false;
+            return Pull::No;
         }
-        self.mcm.direct().is_some_and(|direct| direct.pull(from, source, &direct.locate(target, false)))
+        let pull = |direct: &dyn Direct| direct.pull(from, source, &direct.locate(from, target, false), request);
+        self.mcm.direct().map_or(Pull::No, pull)
+    }
+
+    /// Request `receiver` has fetched its message; the sender wants to know.
+    pub(super) fn end_pull(&mut self, receiver: u32) {
+        let at = self.fetches.iter().position(|fetch| fetch.receiver == receiver);
+        let Fetch { from, sender, .. } = self.fetches.swap_remove(at.expect("it was begun"));
+        self.control(from, Packet::Cts { sender, receiver, bytes: 0 });
+        self.complete(receiver);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::network::Port;
 use std::cell::RefCell;
-use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Sink};
+use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Sink};
 
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
@@ -38,6 +38,8 @@ pub struct Board {
     receives: Vec<Published>,
     seen: u32,
     slots: u32,
+    /// Messages that the receiver fetches: from where to where, and for which request.
+    pulls: Vec<(Memory, Memory, u32)>,
     /// Requests of the sender whose message has arrived, unknown to it.
     sent: Vec<u32>,
 }
@@ -83,6 +85,12 @@ pub fn look(port: &Port, sink: &mut dyn Sink) -> usize {
             sink.delivered(receiver, size);
             ended += 1;
         }
+        let pull = port.board(port.me(), peer, |board| if now { board.pulls.pop() } else { None });
+        if let Some((source, target, receiver)) = pull {
+            copy(&source, &target);
+            sink.pulled(receiver);
+            ended += 1;
+        }
         let now = port.chance(2);
         let sent = port.board(peer, port.me(), |board| {
             board.settle(now);
@@ -101,7 +109,7 @@ impl Direct for Port {
         THRESHOLD
     }
 
-    fn locate(&self, memory: Memory, quiet: bool) -> Memory {
+    fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
         QUIET.with_borrow_mut(|all| all.push(quiet));
         memory
     }
@@ -150,12 +158,16 @@ impl Direct for Port {
         self.board(self.me(), peer, |board| board.seen = seen);
     }
 
-    fn pull(&self, _peer: u32, source: &Memory, target: &Memory) -> bool {
-        let pulls = self.chance(2);
-        if pulls {
-            copy(source, target);
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+        if self.chance(2) {
+            return Pull::No;
         }
-        pulls
+        if self.chance(2) {
+            copy(source, target);
+            return Pull::Done;
+        }
+        self.board(self.me(), peer, |board| board.pulls.push((*source, *target, receiver)));
+        Pull::Pending
     }
 
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
