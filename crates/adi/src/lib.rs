@@ -219,8 +219,8 @@ impl Adi {
             tern_counters::received(payload.len());
             true
         });
-        if status.is_some() {
-            state.count_taken(from);
+        if let Some(Status { source, tag, .. }) = status {
+            state.count_taken(from, &Tuple { context: pattern.context, source, tag });
         }
         status
     }

@@ -64,15 +64,32 @@ pub struct Receiver {
     pub taken: u32,
     /// Receives that are published for that peer.
     pub published: u32,
+    /// How many of them there are for each entry of the sender's table.
+    by_entry: [u16; RECENT],
 }
 
 impl Receiver {
-    /// A stream message has found its receive, or has been kept as unexpected. Returns the number to
-    /// tell the sender, if it is of interest.
+    /// A receive is published; returns what [`Receiver::end`] needs.
+    pub fn publish(&mut self, tuple: &Tuple) -> u8 {
+        let entry = entry(tuple);
+        self.published += 1;
+        self.by_entry[entry] += 1;
+        entry as u8
+    }
+
+    /// A receive is published no more.
+    pub fn end(&mut self, entry: u8) {
+        self.published -= 1;
+        self.by_entry[entry as usize] -= 1;
+    }
+
+    /// A stream message of `tuple` has found its receive, or has been kept as unexpected. Returns the number to
+    /// tell the sender, if it is of interest: only messages that share its entry with a published
+    /// receive hold that receive back. One that is published later says by itself what has been taken.
     #[inline]
-    pub fn take(&mut self) -> Option<u32> {
+    pub fn take(&mut self, tuple: &Tuple) -> Option<u32> {
         self.taken = self.taken.wrapping_add(1);
-        (self.published > 0).then_some(self.taken)
+        (self.published > 0 && self.by_entry[entry(tuple)] > 0).then_some(self.taken)
     }
 }
 

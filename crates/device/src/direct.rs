@@ -100,6 +100,18 @@ pub enum Delivery {
     Packets { receiver: u32, room: u64 },
 }
 
+/// What became of the wish to take a published receive back ([`Direct::recall`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recall {
+    /// It is the receiver's own again, and no longer published.
+    Won,
+    /// The sender has claimed it: it will be filled.
+    Claimed,
+    /// The answer takes its time, but nothing of the sender's program. [`crate::Sink::retracted`] tells that it was won;
+    /// otherwise it is filled like any other, or a message of the stream is given to it ([`Direct::retract`]).
+    Asked,
+}
+
 /// What became of a receiver's attempt to fetch a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pull {
@@ -207,11 +219,17 @@ pub trait Direct {
 
     /// Publishes a receive from `peer` for its request `receiver`; `seen` is the number of the last
     /// stream message taken from that peer. `None`: no room, it stays unpublished. Ends by
-    /// [`crate::Sink::delivered`], [`Direct::retract`] or [`Direct::forget`].
+    /// [`crate::Sink::delivered`], [`Direct::retract`], [`Direct::recall`] or [`Direct::forget`].
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32>;
 
-    /// Wins a published receive back; false when the sender has claimed it.
+    /// Takes a published receive back because a message of the stream has matched it, after which its sender
+    /// will not use it; false when it has claimed it before.
     fn retract(&self, peer: u32, slot: u32) -> bool;
+
+    /// Takes a published receive back because the program wants it no more. May be asked again and again.
+    fn recall(&self, peer: u32, slot: u32) -> Recall {
+        if self.retract(peer, slot) { Recall::Won } else { Recall::Claimed }
+    }
 
     /// Frees a receive that was claimed and filled by packets.
     fn forget(&self, peer: u32, slot: u32);

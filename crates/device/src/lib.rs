@@ -8,7 +8,7 @@
 pub mod conformance;
 mod direct;
 mod lines;
-pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
+pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
 pub use lines::{DEPTH, LineArea};
 
 /// What travels in front of a payload: opaque to devices.
@@ -63,6 +63,10 @@ pub trait Sink {
     /// of which it holds the first ones. Comes only from devices with [`Direct`].
     fn delivered(&mut self, _receiver: u32, _size: u64) {}
 
+    /// The published receive of request `receiver`, which was asked back ([`Direct::recall`]), is no longer published
+    /// and will not be filled.
+    fn retracted(&mut self, _receiver: u32) {}
+
     /// The message of request `sender`, whose delivery was pending, is in the receiver's memory.
     fn sent(&mut self, _sender: u32) {}
 
@@ -83,6 +87,9 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
     fn sent(&mut self, sender: u32) {
         (**self).sent(sender);
+    }
+    fn retracted(&mut self, receiver: u32) {
+        (**self).retracted(receiver);
     }
     fn pulled(&mut self, receiver: u32) {
         (**self).pulled(receiver);

@@ -4,8 +4,8 @@ pub mod lock;
 mod wait;
 
 pub use tern_device::{
-    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, LineArea, Memory, Outgoing, Payload, Pull, Run, Sink,
-    copy_short,
+    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, LineArea, Memory, Outgoing, Payload, Pull, Recall, Run,
+    Sink, copy_short,
 };
 pub use wait::{Patience, Step};
 

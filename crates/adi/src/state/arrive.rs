@@ -212,7 +212,7 @@ impl State {
             }
             found = self.matching.arrive(tuple);
         }
-        self.count_taken(from);
+        self.count_taken(from, tuple);
         found
     }
 
@@ -294,6 +294,10 @@ impl Sink for State {
 
     fn delivered(&mut self, receiver: u32, size: u64) {
         self.filled(receiver, size);
+    }
+
+    fn retracted(&mut self, receiver: u32) {
+        self.recalled(receiver);
     }
 
     fn sent(&mut self, sender: u32) {

@@ -3,6 +3,7 @@
 use super::{Body, Side, State};
 use crate::packet::Packet;
 use crate::{Proc, Tuple};
+use tern_mcm::Recall;
 
 impl State {
     pub fn cancel(&mut self, request: u32) {
@@ -12,8 +13,9 @@ impl State {
         }
         match transfer.side {
             Side::Receive { place: Some(place), .. } => {
-                // Rule 4: a receive that its sender has claimed completes.
-                if self.win_back(request) {
+                // Rule 4: a receive that its sender has claimed completes. Where that is not known at once, the
+                // receive stays open: a message of the stream may still be given to it.
+                if self.recall(request) == Recall::Won {
                     self.matching.withdraw(place);
                     self.cancelled(request);
                 }

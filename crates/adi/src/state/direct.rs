@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Pull};
+use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall};
 
 /// The receives of one peer that the peer can see.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,8 @@ pub struct Published {
     pub peer: Proc,
     /// Where the device keeps it; `NONE` when it is not published.
     pub slot: u32,
+    /// What [`tuple::Receiver::publish`] has given.
+    entry: u8,
 }
 
 /// A message that a receive is fetching.
@@ -26,7 +28,7 @@ pub struct Fetch {
 }
 
 impl Published {
-    pub const NOT: Published = Published { peer: NONE, slot: NONE };
+    pub const NOT: Published = Published { peer: NONE, slot: NONE, entry: 0 };
 }
 
 fn key(context: u32, source: i32, tag: i32) -> Key {
@@ -113,18 +115,19 @@ impl State {
         };
         counters::PUBLISHED.add(1);
         counters::PUBLISHED_NOW.raise(1);
-        self.taken[from as usize].published += 1;
+        let tuple = Tuple { context: pattern.context, source: pattern.source, tag: pattern.tag };
+        let entry = self.taken[from as usize].publish(&tuple);
         let status = &mut self.transfers.get_mut(request).status;
         (status.source, status.tag) = (pattern.source, pattern.tag);
-        Published { peer: from, slot }
+        Published { peer: from, slot, entry }
     }
 
-    /// The receive `request` is about to be given a message of the stream, or to be cancelled. False
-    /// when its sender has claimed it: then it is another message's.
+    /// The receive `request` is about to be given a message of the stream. False when its sender has claimed
+    /// it: then it is another message's.
     #[inline]
     pub(super) fn win_back(&mut self, request: u32) -> bool {
         match self.transfers.get(request).side {
-            Side::Receive { published: Published { peer, slot }, .. } if slot != NONE => {
+            Side::Receive { published: Published { peer, slot, .. }, .. } if slot != NONE => {
                 self.win_back_slot(request, peer, slot)
             }
             _ => true,
@@ -133,27 +136,49 @@ impl State {
 
     #[cold]
     fn win_back_slot(&mut self, request: u32, peer: Proc, slot: u32) -> bool {
-        if !self.direct().retract(peer, slot) {
-            return false;
+        let won = self.direct().retract(peer, slot);
+        if won {
+            self.end_publication(request, true);
         }
-        counters::PUBLISHED_WITHDRAWN.add(1);
-        self.end_publication(request, peer);
-        true
+        won
     }
 
-    /// The receive is no longer published.
-    fn end_publication(&mut self, request: u32, peer: Proc) {
+    /// The receive `request` is to be cancelled.
+    pub(super) fn recall(&mut self, request: u32) -> Recall {
+        match self.transfers.get(request).side {
+            Side::Receive { published: Published { peer, slot, .. }, .. } if slot != NONE => {
+                let recall = self.direct().recall(peer, slot);
+                if recall == Recall::Won {
+                    self.end_publication(request, true);
+                }
+                recall
+            }
+            _ => Recall::Won,
+        }
+    }
+
+    /// The receive `request`, which was to be cancelled, is its own again.
+    pub(super) fn recalled(&mut self, request: u32) {
+        let Side::Receive { place, .. } = self.transfers.get(request).side else { unreachable!("a send was published") };
+        self.end_publication(request, true);
+        self.matching.withdraw(place.expect("what is published is posted"));
+        self.cancelled(request);
+    }
+
+    /// The receive is no longer published; it was `withdrawn`, or filled.
+    fn end_publication(&mut self, request: u32, withdrawn: bool) {
         counters::PUBLISHED_NOW.lower(1);
-        self.taken[peer as usize].published -= 1;
+        counters::PUBLISHED_WITHDRAWN.add(withdrawn.into());
         if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
-            *published = Published::NOT;
+            let Published { peer, entry, .. } = std::mem::replace(published, Published::NOT);
+            self.taken[peer as usize].end(entry);
         }
     }
 
     /// A message of the stream from `from` has been matched or kept: the peer may want to know.
     #[inline]
-    pub fn count_taken(&mut self, from: Proc) {
-        if let Some(number) = self.taken[from as usize].take() {
+    pub fn count_taken(&mut self, from: Proc, tuple: &Tuple) {
+        if let Some(number) = self.taken[from as usize].take(tuple) {
             self.direct().raise(from, number);
         }
     }
@@ -161,13 +186,13 @@ impl State {
     /// The receive `request`, which was published, has got a message of `size` bytes by another way
     /// than the stream. Takes it out of matching and notes the size in its status.
     fn claimed(&mut self, request: u32, size: u64) {
-        let Side::Receive { place, published, .. } = self.transfers.get(request).side else {
+        let Side::Receive { place, .. } = self.transfers.get(request).side else {
             unreachable!("a message for a send")
         };
         if let Some(place) = place {
             self.matching.withdraw(place);
         }
-        self.end_publication(request, published.peer);
+        self.end_publication(request, false);
         let Status { source, tag, .. } = self.transfers.get(request).status;
         events::raise(events::Kind::Filled, [source as u64, tag as u64, size]);
         self.begin(request, &Tuple { context: 0, source, tag }, size);
@@ -182,7 +207,7 @@ impl State {
 
     /// The next bytes of a long message of `size` bytes.
     pub(super) fn data(&mut self, request: u32, size: u64, payload: &[u8]) {
-        if let Side::Receive { published: Published { peer, slot }, .. } = self.transfers.get(request).side
+        if let Side::Receive { published: Published { peer, slot, .. }, .. } = self.transfers.get(request).side
             && slot != NONE
         {
             // The first packet for a receive that was claimed to be filled so.

@@ -31,6 +31,8 @@ struct Message {
 struct Slot {
     receive: usize,
     claimed: bool,
+    /// What [`Receiver::publish`] has given.
+    entry: u8,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -204,8 +206,8 @@ impl<'a> World<'a> {
         if publish {
             self.matching.publish(place);
             let side = &mut self.sides[source as usize];
-            side.board.push(Slot { receive: number, claimed: false });
-            side.counts.published += 1;
+            let entry = side.counts.publish(&Tuple { context: 0, source, tag });
+            side.board.push(Slot { receive: number, claimed: false, entry });
             side.seen = side.counts.taken;
         }
     }
@@ -234,8 +236,8 @@ impl<'a> World<'a> {
         if side.board[slot].claimed {
             return false;
         }
-        side.board.remove(slot);
-        side.counts.published -= 1;
+        let Slot { entry, .. } = side.board.remove(slot);
+        side.counts.end(entry);
         true
     }
 
@@ -260,7 +262,7 @@ impl<'a> World<'a> {
             }
         }
         let side = &mut self.sides[sender];
-        side.behind |= side.counts.take().is_some();
+        side.behind |= side.counts.take(&tuple).is_some();
     }
 
     fn raise(&mut self, sender: usize) {
@@ -272,8 +274,9 @@ impl<'a> World<'a> {
     /// The receiver sees that a receive has been filled.
     fn delivered(&mut self, sender: usize, receive: usize) {
         let side = &mut self.sides[sender];
-        side.board.retain(|slot| slot.receive != receive);
-        side.counts.published -= 1;
+        let at = side.board.iter().position(|slot| slot.receive == receive).expect("it was published");
+        let Slot { entry, .. } = side.board.remove(at);
+        side.counts.end(entry);
         if let Some(place) = self.receives[receive].place.take() {
             self.matching.withdraw(place);
         }

@@ -3,7 +3,7 @@
 
 use crate::network::Port;
 use std::cell::RefCell;
-use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Sink};
+use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall, Sink};
 
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
@@ -29,6 +29,8 @@ struct Published {
     target: Memory,
     receiver: u32,
     stage: Stage,
+    /// The receiver has asked for it.
+    asked: bool,
 }
 
 /// What one process has published for one other.
@@ -85,6 +87,14 @@ pub fn look(port: &Port, sink: &mut dyn Sink) -> usize {
             sink.delivered(receiver, size);
             ended += 1;
         }
+        let asked = port.board(port.me(), peer, |board| {
+            let won = |receive: &Published| receive.asked && receive.stage == Stage::Open && now;
+            board.receives.iter().position(won).map(|at| board.receives.remove(at))
+        });
+        if let Some(Published { receiver, .. }) = asked {
+            sink.retracted(receiver);
+            ended += 1;
+        }
         let pull = port.board(port.me(), peer, |board| if now { board.pulls.pop() } else { None });
         if let Some((source, target, receiver)) = pull {
             copy(&source, &target);
@@ -131,7 +141,7 @@ impl Direct for Port {
             board.slots += 1;
             board.seen = seen;
             let (key, target, stage) = (*key, *memory, Stage::Open);
-            board.receives.push(Published { slot, key, target, receiver, stage });
+            board.receives.push(Published { slot, key, target, receiver, stage, asked: false });
             Some(slot)
         })
     }
@@ -144,6 +154,18 @@ impl Direct for Port {
                 board.receives.remove(at);
             }
             open
+        })
+    }
+
+    /// At times the sender may claim it until the answer has come.
+    fn recall(&self, peer: u32, slot: u32) -> Recall {
+        if self.chance(2) {
+            return if self.retract(peer, slot) { Recall::Won } else { Recall::Claimed };
+        }
+        self.board(self.me(), peer, |board| {
+            let receive = board.receives.iter_mut().find(|receive| receive.slot == slot).expect("published");
+            receive.asked = true;
+            Recall::Asked
         })
     }
 
