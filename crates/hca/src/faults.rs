@@ -1,0 +1,130 @@
+//! What goes wrong on purpose.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+/// `hits` of each `of`; none when `hits` is 0. Counted, not random.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Every {
+    pub hits: u32,
+    pub of: u32,
+}
+
+impl Every {
+    /// Whether the event number `count`, from 0 on, is one of them.
+    pub fn meets(&self, count: u64) -> bool {
+        self.hits > 0 && count % u64::from(self.of.max(1)) < u64::from(self.hits)
+    }
+}
+
+/// Faults of a software HCA. As text: parts like `cut-after=100,rnr=1/8`, with a comma between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// `cut-after=N`: each queue pair loses its connection when it has sent so many messages.
+    pub cut_after: Option<u64>,
+    /// `rnr=N/M`: of M sends that come, N are refused as if no receive were posted.
+    pub receiver_not_ready: Every,
+    /// `access=N/M`: of M accesses of peers to memory, N are refused.
+    pub access: Every,
+    /// `full=N/M`: of M requests that are posted to send, N find the queue full.
+    pub full: Every,
+    /// `slow=DURATION`, as 50us or 2ms: each message that comes waits so long.
+    pub slow: Duration,
+    /// `no-registration=N/M`: of M registrations, N are refused.
+    pub registration: Every,
+    /// `locked=BYTES`: the memory that may be registered at once, with K, M or G.
+    pub locked: Option<u64>,
+}
+
+impl FromStr for Faults {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Faults, String> {
+        let mut faults = Faults::default();
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            let wrong =
+                || format!("'{part}' is no fault; see the list in the documentation of faults");
+            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
+            match name {
+                "cut-after" => faults.cut_after = Some(value.parse().map_err(|_| wrong())?),
+                "rnr" => faults.receiver_not_ready = every(value).ok_or_else(wrong)?,
+                "access" => faults.access = every(value).ok_or_else(wrong)?,
+                "full" => faults.full = every(value).ok_or_else(wrong)?,
+                "slow" => faults.slow = duration(value).ok_or_else(wrong)?,
+                "no-registration" => faults.registration = every(value).ok_or_else(wrong)?,
+                "locked" => faults.locked = Some(bytes(value).ok_or_else(wrong)?),
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(faults)
+    }
+}
+
+fn every(text: &str) -> Option<Every> {
+    let (hits, of) = text.split_once('/')?;
+    let (hits, of) = (hits.parse().ok()?, of.parse().ok()?);
+    (of > 0).then_some(Every { hits, of })
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    let units = [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    let (number, unit) = units
+        .iter()
+        .find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+    Some(Duration::from_nanos(
+        number.parse::<u64>().ok()?.checked_mul(unit)?,
+    ))
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let units = [("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30)];
+    let (number, unit) = units
+        .iter()
+        .find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit)))
+        .unwrap_or((text, 1));
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_says_what_goes_wrong() {
+        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K"
+            .parse()
+            .unwrap();
+        assert_eq!(faults.cut_after, Some(100));
+        assert_eq!(faults.receiver_not_ready, Every { hits: 1, of: 8 });
+        assert_eq!(faults.slow, Duration::from_millis(2));
+        assert_eq!(faults.locked, Some(65536));
+        assert_eq!("".parse(), Ok(Faults::default()));
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for text in [
+            "cut",
+            "cut-after=x",
+            "rnr=1",
+            "rnr=1/0",
+            "slow=3",
+            "slow=99999999999999s",
+            "fire=1/2",
+        ] {
+            assert!(text.parse::<Faults>().unwrap_err().contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn hits_are_counted() {
+        let every = Every { hits: 2, of: 5 };
+        let hits: Vec<u64> = (0..10).filter(|&count| every.meets(count)).collect();
+        assert_eq!(hits, [0, 1, 5, 6]);
+        assert!(!Every::default().meets(0));
+    }
+}

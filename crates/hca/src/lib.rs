@@ -1,0 +1,71 @@
+//! Verbs as Rust types: what an RDMA card offers, without a card's names.
+//!
+//! Two *makers* stand behind the same types, chosen when an [`Hca`] is opened:
+//!
+//! - [`Maker::RdmaCore`]: cards (and the kernel's soft ones) through libibverbs, which is loaded then;
+//! - [`Maker::Software`]: the software HCA, which carries the same semantics over TCP, for machines
+//!   without a card: development, tests, study.
+//!
+//! This crate knows nothing of MPI: no ranks, no messages.
+//!
+//! # Objects
+//!
+//! ```text
+//! Hca ── ProtectionDomain ── MemoryRegion          memory that the HCA may touch, and its keys
+//!  │                    ├─── QueuePair             one end of a connection
+//!  │                    └─── SharedReceiveQueue    receives for many queue pairs
+//!  ├── CompletionQueue ───── (CompletionChannel)   what has ended; what one sleeps on
+//!  ├── XrcDomain ─────────── QueuePair, SharedReceiveQueue that a send names by number
+//!  └── Datagrams                                   how queue pairs that are not connected find each other
+//! ```
+//!
+//! Every object keeps those that it is made from, and may be used from any thread.
+//!
+//! # Rules, as in verbs
+//!
+//! - Requests of a queue pair are executed in order, and complete in order. A read or an atomic may still be
+//!   under way when a later send or write is executed, unless that has [`SendFlags::fence`].
+//! - A slot of a send queue is free again when a completion of its request, or of a later one, was polled: so
+//!   a user posts unsignalled requests only if it signals one now and then.
+//! - Memory of a request belongs to the HCA until the request is complete; not that of [`Data::Inline`].
+//! - An error takes the queue pair to [`State::Error`]: the request that failed completes with the reason, all
+//!   others, and those posted later, with [`Status::Flushed`].
+//! - 64-bit atomics are atomic with each other; with the processor's too only where [`Capabilities::atomics`]
+//!   says so.
+
+mod completion;
+mod datagrams;
+mod error;
+mod faults;
+mod hca;
+mod link;
+mod memory;
+mod queue_pair;
+mod rdma_core;
+mod request;
+mod shared_receive_queue;
+mod software;
+mod xrc;
+
+pub use completion::{Completion, CompletionChannel, CompletionQueue, Opcode, Status};
+pub use datagrams::{DATAGRAM, Datagrams};
+pub use error::{Error, Result};
+pub use faults::{Every, Faults};
+pub use hca::{Atomics, Capabilities, Event, Hca, Maker, Options};
+pub use link::Link;
+pub use memory::{Access, MemoryRegion, ProtectionDomain, Segment};
+pub use queue_pair::{Connection, Limits, QueuePair, QueuePairOptions, State};
+pub use request::{Data, Operation, Remote, SendFlags, SendRequest};
+pub use shared_receive_queue::{ReceiveLimits, SharedReceiveQueue};
+pub use xrc::XrcDomain;
+
+/// Calls the same method of whichever maker there is.
+macro_rules! made_by {
+    ($made:expr, $it:ident => $call:expr) => {
+        match $made {
+            crate::hca::Made::Software($it) => $call,
+            crate::hca::Made::RdmaCore($it) => $call,
+        }
+    };
+}
+pub(crate) use made_by;

@@ -1,0 +1,56 @@
+//! Receives that serve many queue pairs.
+
+use crate::hca::Made;
+use crate::{Result, Segment, completion::mixed, made_by, rdma_core, software};
+
+/// The size of a receive queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveLimits {
+    /// Receives that wait at once.
+    pub depth: u32,
+    /// Segments of one receive.
+    pub scatter: u32,
+}
+
+#[derive(Clone)]
+pub struct SharedReceiveQueue {
+    pub(crate) made: Made<software::SharedReceiveQueue, rdma_core::SharedReceiveQueue>,
+}
+
+impl SharedReceiveQueue {
+    /// Adds a receive. They are used in the order in which they come.
+    ///
+    /// # Errors
+    /// [`QueueFull`](crate::Error::QueueFull); [`Invalid`](crate::Error::Invalid) for too many segments.
+    #[inline]
+    pub fn post_receive(&self, id: u64, segments: &[Segment]) -> Result<()> {
+        made_by!(&self.made, it => it.post_receive(id, segments))
+    }
+
+    /// Asks for one [`Event::ReceiveQueueLow`](crate::Event::ReceiveQueueLow) when fewer than `low` receives are
+    /// left; at once if so already. 0 asks for none.
+    pub fn arm_limit(&self, low: u32) -> Result<()> {
+        made_by!(&self.made, it => it.arm_limit(low))
+    }
+
+    /// The number by which XRC sends name it; `None` when it is not of an XRC domain.
+    pub fn number(&self) -> Option<u32> {
+        made_by!(&self.made, it => it.number())
+    }
+
+    #[allow(dead_code)] // Until makers make queue pairs.
+    pub(crate) fn software(&self) -> Result<&software::SharedReceiveQueue> {
+        match &self.made {
+            Made::Software(it) => Ok(it),
+            Made::RdmaCore(_) => Err(mixed()),
+        }
+    }
+
+    #[allow(dead_code)] // As above.
+    pub(crate) fn rdma_core(&self) -> Result<&rdma_core::SharedReceiveQueue> {
+        match &self.made {
+            Made::RdmaCore(it) => Ok(it),
+            Made::Software(_) => Err(mixed()),
+        }
+    }
+}
