@@ -1,0 +1,184 @@
+//! Registrations of memory: the cache and the watch together.
+
+use crate::cache::{Cache, Limits, Use};
+use crate::mapping::Mappings;
+use crate::watch::Watch;
+
+/// What has happened so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Transfers that found their memory registered.
+    pub found: u64,
+    /// Registrations made, and of those the ones that could not be kept.
+    pub made: u64,
+    pub unkept: u64,
+    /// Unmappings that were told of.
+    pub unmapped: u64,
+    /// Registrations that were refused when nothing was left to give up for them.
+    pub refused: u64,
+}
+
+/// Tells whether registrations may be kept, by what means.
+enum Keeper {
+    Kernel(Watch, Mappings),
+    /// Nobody tells of unmappings: a registration lasts as long as its transfer.
+    Nobody(&'static str, rustix::io::Errno),
+    /// The user does not want it.
+    Off,
+}
+
+/// The registrations of this process with one protection domain. Dropping an `R` deregisters it.
+pub struct Registrations<R> {
+    cache: Cache<R>,
+    keeper: Keeper,
+    page: u64,
+    totals: Totals,
+}
+
+impl<R> Registrations<R> {
+    /// Starts the watch. With no entries in `limits` nothing is kept beyond its transfer, and nothing is
+    /// watched.
+    pub fn new(limits: Limits) -> Registrations<R> {
+        let keeper = match limits.entries {
+            0 => Keeper::Off,
+            _ => Keeper::find(),
+        };
+        let page = rustix::param::page_size() as u64;
+        Registrations { cache: Cache::new(limits), keeper, page, totals: Totals::default() }
+    }
+
+    /// As [`Registrations::new`] where the kernel does not tell of unmappings.
+    pub fn unwatched(limits: Limits) -> Registrations<R> {
+        let keeper = Keeper::Nobody("userfaultfd", rustix::io::Errno::PERM);
+        Registrations { keeper, ..Registrations::new(Limits { entries: 0, ..limits }) }
+    }
+
+    /// Why nothing is kept, as a sentence for the user; `None` when registrations are kept, or are not
+    /// meant to be.
+    pub fn why_not(&self) -> Option<String> {
+        let Keeper::Nobody(what, error) = &self.keeper else { return None };
+        Some(format!(
+            "memory is registered anew for each transfer, since the kernel does not tell when it is unmapped \
+             ({what}: {error}); containers often forbid this call"
+        ))
+    }
+
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Uses a registration that holds `len` bytes at `address`, made by `register`, which is given the first
+    /// address and how many bytes, all of them whole pages. Registrations that nobody uses are given up
+    /// until it succeeds.
+    ///
+    /// Errors: that of `register` when nothing is left to give up.
+    pub fn acquire<E>(
+        &mut self,
+        address: u64,
+        len: u64,
+        mut register: impl FnMut(u64, u64) -> Result<R, E>,
+    ) -> Result<Use, E> {
+        self.sweep();
+        let (start, end) = self.pages(address, len);
+        if let Some(found) = self.cache.find(start, end) {
+            self.totals.found += 1;
+            return Ok(found);
+        }
+        // First the watch: what is unmapped from now on is known.
+        let keep = self.keeper.watches(start, end);
+        let region = loop {
+            match register(start, end - start) {
+                Ok(region) => break region,
+                // What is given up is deregistered at once, so that there is room.
+                Err(_) if self.cache.evict() => self.work(),
+                Err(error) => {
+                    self.totals.refused += 1;
+                    return Err(error);
+                }
+            }
+        };
+        self.totals.made += 1;
+        self.totals.unkept += !keep as u64;
+        let it = self.cache.insert(start, end, region, keep);
+        self.work();
+        Ok(it)
+    }
+
+    /// The registration of a use.
+    pub fn get(&self, it: Use) -> &R {
+        self.cache.get(it)
+    }
+
+    /// Ends one use.
+    pub fn release(&mut self, it: Use) {
+        self.cache.release(it);
+        self.work();
+    }
+
+    /// Deregisters what has been unmapped. [`Registrations::acquire`] does so too; this is for a program that
+    /// communicates no more for a while: what is registered stays in memory.
+    #[inline]
+    pub fn sweep(&mut self) {
+        if let Keeper::Kernel(watch, _) = &self.keeper
+            && (!watch.is_mine() || watch.has_news())
+        {
+            self.take_news();
+        }
+    }
+
+    #[cold]
+    fn take_news(&mut self) {
+        let Keeper::Kernel(watch, _) = &mut self.keeper else { return };
+        if !watch.is_mine() {
+            // A child of fork: all of this is its parent's.
+            self.cache.forget();
+            self.keeper = Keeper::Nobody("fork", rustix::io::Errno::PERM);
+            return;
+        }
+        let mut unmapped = 0;
+        let all_known = watch.take(&mut |start, end| {
+            unmapped += 1;
+            self.cache.invalidate(start, end);
+        });
+        self.totals.unmapped += unmapped;
+        if !all_known {
+            self.cache.invalidate_all();
+        }
+        self.work();
+    }
+
+    /// Does what the cache has left to do. Deregistering may free memory, and so unmap some: that is
+    /// noted for the next time.
+    #[inline]
+    fn work(&mut self) {
+        if !self.cache.has_work() {
+            return;
+        }
+        let work = self.cache.work();
+        if let Keeper::Kernel(watch, _) = &self.keeper {
+            work.uncovered.iter().for_each(|&(start, end)| watch.leave(start, end));
+        }
+    }
+
+    /// The whole pages around some bytes.
+    fn pages(&self, address: u64, len: u64) -> (u64, u64) {
+        let start = address & !(self.page - 1);
+        (start, (address + len.max(1)).next_multiple_of(self.page))
+    }
+}
+
+impl Keeper {
+    fn find() -> Keeper {
+        match (Watch::start(), Mappings::open()) {
+            (Ok(watch), Ok(maps)) => Keeper::Kernel(watch, maps),
+            (Err(error), _) => Keeper::Nobody("userfaultfd", error),
+            (_, Err(error)) => Keeper::Nobody("/proc/self/maps", error),
+        }
+    }
+
+    /// Watches these pages, if that is possible.
+    fn watches(&self, start: u64, end: u64) -> bool {
+        let Keeper::Kernel(watch, maps) = self else { return false };
+        maps.are_plain(start, end) && watch.watch(start, end).is_ok()
+    }
+}

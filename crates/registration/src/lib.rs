@@ -1,0 +1,19 @@
+//! Registrations of memory with a network card: kept after their transfer, because registering is
+//! slow, and never used for memory that has been unmapped since.
+//!
+//! - [`cache`] is which registrations there are: a data structure that knows neither cards nor the
+//!   kernel. A registration in use stays; of the others the least recently used goes first.
+//! - [`watch`] asks the kernel to tell of what this process unmaps, before the unmapping call
+//!   returns: userfaultfd, which needs no hooks in the C library and patches no code.
+//! - [`Registrations`] joins the two with whatever registers memory. Memory whose unmapping the
+//!   kernel does not tell of is registered for one transfer only.
+//!
+//! It knows nothing of MPI. One thread at a time uses it; others may unmap what they like.
+
+pub mod cache;
+mod keep;
+pub mod mapping;
+pub mod watch;
+
+pub use cache::{Limits, Use};
+pub use keep::{Registrations, Totals};
