@@ -18,7 +18,7 @@ typedef struct {
     long time_ms;       /* budget of one point (one size of one benchmark), milliseconds */
     long batches;       /* batches that share the budget, at most MAX_BATCHES */
     long pool_mib;      /* memory that the off-cache benchmarks walk through, MiB */
-    long iterations;    /* for pingpong_count: messages to exchange */
+    long iterations;    /* for pingpong_count and rma_count: rounds */
     const long *sizes;  /* message sizes in bytes, or NULL for each benchmark's own list */
     int size_count;
 } options;
@@ -88,6 +88,7 @@ void run_overlap_send_alloc(void);
 void run_overlap_both(void);
 void run_overlap_both_alloc(void);
 void run_pingpong_count(void);
+void run_rma_count(void);
 void run_barrier(void);
 void run_bcast(void);
 void run_allreduce(void);

@@ -8,15 +8,60 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* The two calls that are counted: nothing else may happen in here. */
-__attribute__((noinline)) void counted_send(const void *buffer, int count, MPI_Comm comm)
+#define COUNTED __attribute__((noinline)) void
+
+/* The calls that are counted: nothing else may happen in here. */
+COUNTED counted_send(const void *buffer, int count, MPI_Comm comm)
 {
     MPI_Send(buffer, count, MPI_BYTE, 1, 1, comm);
 }
 
-__attribute__((noinline)) void counted_receive(void *buffer, int count, MPI_Comm comm)
+COUNTED counted_receive(void *buffer, int count, MPI_Comm comm)
 {
     MPI_Recv(buffer, count, MPI_BYTE, 1, 1, comm, MPI_STATUS_IGNORE);
+}
+
+COUNTED counted_persistent_send(MPI_Request *request)
+{
+    MPI_Start(request);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+COUNTED counted_persistent_receive(MPI_Request *request)
+{
+    MPI_Start(request);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+COUNTED counted_put(const long *from, MPI_Win win)
+{
+    MPI_Put(from, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
+}
+
+COUNTED counted_fetch_and_op(const long *from, long *result, MPI_Win win)
+{
+    MPI_Fetch_and_op(from, result, MPI_LONG, 1, 0, MPI_SUM, win);
+}
+
+COUNTED counted_compare_and_swap(const long *from, long *result, MPI_Win win)
+{
+    MPI_Compare_and_swap(from, from, result, MPI_LONG, 1, 0, win);
+}
+
+COUNTED counted_accumulate(const long *from, MPI_Win win)
+{
+    MPI_Accumulate(from, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_SUM, win);
+}
+
+COUNTED counted_flush(MPI_Win win)
+{
+    MPI_Win_flush(1, win);
+}
+
+COUNTED counted_lock(MPI_Win win)
+{
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    MPI_Win_unlock(1, win);
 }
 
 /* A socket between the two ranks beside MPI: rank 0 hears on it that a message is there without
@@ -40,28 +85,65 @@ static int side_channel(void)
     return socket_of_rank;
 }
 
-/* A fixed number of ping-pongs. Rank 0 receives only when the answer has been sent, so that no
- * instruction is spent on waiting. */
+/* A fixed number of ping-pongs, plain and by persistent requests. Rank 0 receives only when the answer
+ * has been sent, so that no instruction is spent on waiting. */
 void run_pingpong_count(void)
 {
     if (world_size != 2)
         fail("pingpong_count needs two ranks");
-    long size = opt.sizes ? opt.sizes[0] : 8;
-    char *buffer = memory((size_t)size), sent = 1;
+    int size = opt.sizes ? (int)opt.sizes[0] : 8;
+    char *buffer = memory((size_t)size), told = 1;
     int aside = side_channel();
-    for (long i = 0; i < opt.iterations; i++) {
-        if (world_rank == 0) {
-            counted_send(buffer, (int)size, MPI_COMM_WORLD);
-            if (recv(aside, &sent, 1, 0) != 1)
-                fail("pingpong_count: the socket is closed");
-            counted_receive(buffer, (int)size, MPI_COMM_WORLD);
-        } else {
-            MPI_Recv(buffer, (int)size, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Send(buffer, (int)size, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
-            if (send(aside, &sent, 1, 0) != 1)
+    MPI_Request sends, receives;
+    MPI_Send_init(buffer, size, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &sends);
+    MPI_Recv_init(buffer, size, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &receives);
+    for (long i = 0; i < 2 * opt.iterations; i++) {
+        if (world_rank != 0) {
+            MPI_Recv(buffer, size, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(buffer, size, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+            if (send(aside, &told, 1, 0) != 1)
                 fail("pingpong_count: cannot tell rank 0");
+            continue;
         }
+        if (i % 2)
+            counted_persistent_send(&sends);
+        else
+            counted_send(buffer, size, MPI_COMM_WORLD);
+        if (recv(aside, &told, 1, 0) != 1)
+            fail("pingpong_count: the socket is closed");
+        if (i % 2)
+            counted_persistent_receive(&receives);
+        else
+            counted_receive(buffer, size, MPI_COMM_WORLD);
     }
+    MPI_Request_free(&sends);
+    MPI_Request_free(&receives);
     close(aside);
     free(buffer);
+}
+
+/* One-sided calls of rank 0 on a word of rank 1, in an allocated window. */
+void run_rma_count(void)
+{
+    if (world_size != 2)
+        fail("rma_count needs two ranks");
+    long *base, one = 1, result;
+    MPI_Win win;
+    MPI_Win_allocate(sizeof one, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    *base = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (long i = 0; world_rank == 0 && i < opt.iterations; i++) {
+        counted_lock(win);
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+        counted_put(&one, win);
+        counted_flush(win);
+        counted_fetch_and_op(&one, &result, win);
+        counted_compare_and_swap(&one, &result, win);
+        counted_accumulate(&one, win);
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank == 1 && *base != 3)
+        fail("rma_count: the word is %ld, not 3", *base);
+    MPI_Win_free(&win);
 }

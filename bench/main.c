@@ -64,6 +64,7 @@ static const struct {
     {"put_post", run_put_post},
     {"memory", run_memory},
     {"pingpong_count", run_pingpong_count},
+    {"rma_count", run_rma_count},
     {"hello", NULL}, /* Init and Finalize only; timed in main */
 };
 

@@ -96,10 +96,78 @@ static void to_nobody(void)
     OK(MPI_Request_free(&requests[1]));
 }
 
+/* One receive at a time is waited for, while messages for later receives come first, and from any tag, and too
+ * long: a wait must take its own message and no other. */
+static void one_by_one(int to, int from)
+{
+    int out[3], in[2], any = -1;
+    MPI_Request send, receives[2], wild;
+    MPI_Status status;
+    OK(MPI_Send_init(out, 1, MPI_INT, to, 5, MPI_COMM_WORLD, &send));
+    OK(MPI_Recv_init(&in[0], 1, MPI_INT, from, 5, MPI_COMM_WORLD, &receives[0]));
+    OK(MPI_Recv_init(&in[1], 1, MPI_INT, from, 6, MPI_COMM_WORLD, &receives[1]));
+    OK(MPI_Recv_init(&any, 1, MPI_INT, from, MPI_ANY_TAG, MPI_COMM_WORLD, &wild));
+    for (int round = 0; round < 200; round++) {
+        int early = 1000 + round, late = 2000 + round;
+        out[0] = round;
+        OK(MPI_Start(&receives[0]));
+        OK(MPI_Send(&early, 1, MPI_INT, to, 6, MPI_COMM_WORLD));
+        OK(MPI_Start(&send));
+        OK(MPI_Send(&late, 1, MPI_INT, to, 7, MPI_COMM_WORLD));
+        OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+        OK(MPI_Wait(&receives[0], &status));
+        CHECK(in[0] == round && status.MPI_TAG == 5 && status.MPI_SOURCE == from);
+        OK(MPI_Start(&receives[1]));
+        OK(MPI_Wait(&receives[1], &status));
+        CHECK(in[1] == early && status.MPI_TAG == 6);
+        OK(MPI_Start(&wild));
+        OK(MPI_Wait(&wild, &status));
+        CHECK(any == late && status.MPI_TAG == 7);
+    }
+    for (int round = 0; round < 20; round++) {
+        int flag = 0, other = 0;
+        MPI_Request second;
+        OK(MPI_Start(&receives[0]));
+        OK(MPI_Irecv(&other, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &second));
+        for (int i = 0; i < 2; i++) {
+            out[0] = 10 * round + i;
+            OK(MPI_Start(&send));
+            OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+        }
+        while (!flag) OK(MPI_Test(&receives[0], &flag, &status));
+        OK(MPI_Wait(&second, MPI_STATUS_IGNORE));
+        CHECK(in[0] == 10 * round && other == 10 * round + 1);
+    }
+    /* Too long. */
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    for (int round = 0; round < 20; round++) {
+        out[0] = out[1] = out[2] = round;
+        in[0] = in[1] = -1;
+        OK(MPI_Start(&receives[0]));
+        if (round % 2)
+            OK(MPI_Barrier(MPI_COMM_WORLD));
+        OK(MPI_Send(out, 3, MPI_INT, to, 5, MPI_COMM_WORLD));
+        FAILS(MPI_ERR_TRUNCATE, MPI_Wait(&receives[0], &status));
+        CHECK(in[0] == round && in[1] == -1 && receives[0] != MPI_REQUEST_NULL);
+    }
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    OK(MPI_Start(&receives[0]));
+    OK(MPI_Cancel(&receives[0]));
+    OK(MPI_Wait(&receives[0], &status));
+    int cancelled = 0;
+    OK(MPI_Test_cancelled(&status, &cancelled));
+    CHECK(cancelled);
+    OK(MPI_Request_free(&send));
+    OK(MPI_Request_free(&receives[0]));
+    OK(MPI_Request_free(&receives[1]));
+    OK(MPI_Request_free(&wild));
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     all_modes((rank + 1) % size, (rank + size - 1) % size);
+    one_by_one((rank + 1) % size, (rank + size - 1) % size);
     inactive();
     to_nobody();
     return finish();

@@ -100,6 +100,10 @@ impl Entry<'_> {
     fn body(&self, out: &mut String) {
         let name = self.c_name();
         let _ = writeln!(out, "#[inline]\nunsafe extern \"C\" fn {}{} {{", self.body_name(), self.signature());
+        if let Some((p, _, true)) = self.scoped() {
+            let name = &p.name;
+            let _ = writeln!(out, "    let {name}_handle = unsafe {{ convert::peek({name}) }};");
+        }
         if self.function.fast {
             let _ = writeln!(
                 out,
@@ -115,10 +119,6 @@ impl Entry<'_> {
             out.push_str("    let _lock = enter_any_time();\n");
         } else {
             let _ = writeln!(out, "    let Some(_lock) = enter(\"{name}\") else {{ return face::outside(\"{name}\") }};");
-        }
-        if let Some((p, _, true)) = self.scoped() {
-            let name = &p.name;
-            let _ = writeln!(out, "    let {name}_handle = unsafe {{ convert::peek({name}) }};");
         }
         if self.function.todo {
             let _ = writeln!(out, "    face::not_built({}, \"{name}\")\n}}", self.scope());
@@ -147,7 +147,7 @@ impl Entry<'_> {
                 "send-tag" | "recv-tag" => format!("face::tag({name})"),
                 "datatype" | "comm" | "win" => format!("face::{}({name})", kind.name),
                 "status-out" => format!("unsafe {{ face::status({name}) }}"),
-                "request-out" => format!("{name}.cast()"),
+                "request-out" | "request-inout" => format!("{name}.cast()"),
                 other => panic!("{}: no fast way for parameters of kind {other}", self.c_name()),
             }
         });

@@ -112,14 +112,21 @@ impl Adi {
     /// Starts a receive. `from` is the process that the pattern's source stands for, or [`UNKNOWN`].
     #[inline]
     pub fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Request {
-        Request(self.state.borrow_mut().receive(from, pattern, data))
+        Request(self.receive(&mut self.state.borrow_mut(), from, pattern, data))
     }
 
-    /// Starts a receive under a name, as [`Adi::irecv`] and [`Adi::name`] together. A short message that
-    /// is there already, as the next one from its sender, goes straight into its place.
+    /// Starts a receive under a name, as [`Adi::irecv`] and [`Adi::name`] together.
     #[inline]
     pub fn irecv_named(&self, from: Proc, pattern: Pattern, data: Data, owner: Owner) -> Name {
         let mut state = self.state.borrow_mut();
+        let request = self.receive(&mut state, from, pattern, data);
+        state.name(request, owner)
+    }
+
+    /// Starts a receive. A short message that is there already, as the next one from its sender, goes
+    /// straight into its place.
+    #[inline]
+    fn receive(&self, state: &mut State, from: Proc, pattern: Pattern, data: Data) -> u32 {
         if from != UNKNOWN && state.is_short(&data) && !lock::enabled() {
             // Packets for receives before this one would be in the way.
             for _ in 0..AT_ONCE {
@@ -130,13 +137,11 @@ impl Adi {
                     break;
                 }
             }
-            if let Some(status) = self.take_ready(&mut state, from, &pattern, &data, 1) {
-                let request = state.received(status);
-                return state.name(request, owner);
+            if let Some(status) = self.take_ready(state, from, &pattern, &data, 1) {
+                return state.received(status);
             }
         }
-        let request = state.receive(from, pattern, data);
-        state.name(request, owner)
+        state.receive(from, pattern, data)
     }
 
     /// Receives and returns when the data is there; makes progress meanwhile. `from` is as for
@@ -234,6 +239,35 @@ impl Adi {
     /// Makes progress until the request has completed.
     pub fn wait_for(&self, request: Request) {
         self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request]));
+    }
+
+    /// As [`Adi::wait_for`], for a receive that was started with the same arguments. A short message that
+    /// comes next, while no other receive is open, goes straight into its place.
+    #[inline]
+    pub fn wait_receive(&self, request: Request, from: Proc, pattern: Pattern) {
+        let done = || self.is_done(request) || self.take_posted(request, from, &pattern);
+        self.wait(done, &|| Awaited::Transfers(vec![request]));
+    }
+
+    /// Looks a little for the message of a posted receive, and does nothing else meanwhile: so only if there is
+    /// nothing else to do. True when it has come.
+    #[inline]
+    fn take_posted(&self, request: Request, from: Proc, pattern: &Pattern) -> bool {
+        if from == UNKNOWN || self.has_hooks.get() || lock::enabled() {
+            return false;
+        }
+        let mut state = self.state.borrow_mut();
+        if !state.is_only_one(request.0) {
+            return false;
+        }
+        let mut done = false;
+        self.mcm.take_next(from, LOOKS, |header, payload| {
+            let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
+            state.take_posted(request.0, from, pattern.source, tag, payload);
+            done = true;
+            true
+        });
+        done
     }
 
     /// The status of a completed request, without freeing it.

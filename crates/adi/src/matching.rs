@@ -254,6 +254,12 @@ impl Matching {
         self.open == 0 && self.waiting == 0 && self.expected.is_none()
     }
 
+    /// True when one receive is posted, no other open, and no message kept.
+    #[inline]
+    pub fn is_only_one(&self) -> bool {
+        self.open == 1 && self.waiting == 0 && self.expected.is_none()
+    }
+
     /// True while receives are posted and no message is kept.
     #[inline]
     pub fn is_receiving(&self) -> bool {

@@ -1,5 +1,5 @@
-//! Instructions of a short message: the ping-pong's send and receive calls at rank 0, counted by
-//! valgrind. Two runs of different length; their difference leaves out what happens only once.
+//! Instructions of short calls at rank 0, counted by valgrind: those of a ping-pong, and one-sided ones.
+//! Two runs of different length; their difference leaves out what happens only once.
 
 use crate::library::Library;
 use crate::run::Outcome;
@@ -12,8 +12,30 @@ use std::process::Command;
 const SHORT: u64 = 200;
 const LONG: u64 = 1200;
 
-/// Functions of the benchmark program that hold nothing but the call to count.
-const COUNTED: [&str; 2] = ["counted_send", "counted_receive"];
+/// What is counted: a function of the benchmark program that holds nothing but the calls, the benchmark that
+/// calls it once a round, and what the calls are.
+struct Counted {
+    function: &'static str,
+    benchmark: &'static str,
+    calls: &'static str,
+}
+
+const fn counted(function: &'static str, benchmark: &'static str, calls: &'static str) -> Counted {
+    Counted { function, benchmark, calls }
+}
+
+const COUNTED: [Counted; 10] = [
+    counted("counted_send", "pingpong_count", "MPI_Send"),
+    counted("counted_receive", "pingpong_count", "MPI_Recv"),
+    counted("counted_persistent_send", "pingpong_count", "MPI_Start and MPI_Wait of a send"),
+    counted("counted_persistent_receive", "pingpong_count", "MPI_Start and MPI_Wait of a receive"),
+    counted("counted_put", "rma_count", "MPI_Put"),
+    counted("counted_fetch_and_op", "rma_count", "MPI_Fetch_and_op"),
+    counted("counted_compare_and_swap", "rma_count", "MPI_Compare_and_swap"),
+    counted("counted_accumulate", "rma_count", "MPI_Accumulate"),
+    counted("counted_flush", "rma_count", "MPI_Win_flush"),
+    counted("counted_lock", "rma_count", "MPI_Win_lock, exclusive, and MPI_Win_unlock"),
+];
 
 /// Sum of all instructions in a callgrind output file.
 fn total(text: &str) -> Option<u64> {
@@ -27,8 +49,8 @@ fn total(text: &str) -> Option<u64> {
 fn run(
     session: &Session,
     library: &Library,
-    function: &str,
-    messages: u64,
+    counted: &Counted,
+    rounds: u64,
     file: &Path,
 ) -> Result<u64, String> {
     // A file of an earlier run must not be taken for this one's.
@@ -37,15 +59,15 @@ fn run(
         "valgrind".into(),
         "--tool=callgrind".into(),
         "--collect-atstart=no".into(),
-        format!("--toggle-collect={function}"),
+        format!("--toggle-collect={}", counted.function),
         format!("--callgrind-out-file={}", file.display()),
     ];
     let arguments: Vec<String> = [
-        "pingpong_count",
+        counted.benchmark,
         "--sizes",
         "8",
         "--iterations",
-        &messages.to_string(),
+        &rounds.to_string(),
     ]
     .map(String::from)
     .to_vec();
@@ -59,21 +81,16 @@ fn run(
     total(&text).ok_or_else(|| format!("no totals in {}", file.display()))
 }
 
-/// Instructions of one call of each counted function.
-fn of_library(session: &Session, library: &Library, folder: &Path) -> Result<[f64; 2], String> {
-    let mut found = [0.0; 2];
-    for (function, place) in COUNTED.into_iter().zip(&mut found) {
-        let file = folder.join(format!("callgrind.{}.{function}", library.name));
-        let short = run(session, library, function, SHORT, &file)?;
-        let long = run(session, library, function, LONG, &file)?;
-        if long <= short {
-            return Err(format!(
-                "{function}: {LONG} messages took no more instructions than {SHORT}"
-            ));
-        }
-        *place = (long - short) as f64 / (LONG - SHORT) as f64;
+/// Instructions of one round.
+fn of_library(session: &Session, library: &Library, counted: &Counted, folder: &Path) -> Result<f64, String> {
+    let file = folder.join(format!("callgrind.{}.{}", library.name, counted.function));
+    let short = run(session, library, counted, SHORT, &file)?;
+    let long = run(session, library, counted, LONG, &file)?;
+    if long <= short {
+        let calls = counted.calls;
+        return Err(format!("{calls}: {LONG} rounds took no more instructions than {SHORT}"));
     }
-    Ok(found)
+    Ok((long - short) as f64 / (LONG - SHORT) as f64)
 }
 
 /// Counts and prints a table. Skips aloud without valgrind.
@@ -83,22 +100,26 @@ pub fn count(session: &mut Session) -> Result<(), String> {
         return Ok(());
     }
     println!(
-        "Instructions of an 8-byte message between two ranks. The message is there before MPI_Recv is\n\
-         called, so nothing is counted that waits.\n"
+        "Instructions of calls on 8 bytes between two ranks. A message is there before it is received, so\n\
+         nothing is counted that waits. One-sided calls are on memory that MPI_Win_allocate gave.\n"
     );
-    println!("| library | MPI_Send | MPI_Recv | together |\n|---|---|---|---|");
-    for library in session.libraries.clone() {
-        let folder = session.output.clone();
-        match of_library(session, &library, &folder) {
-            Ok([send, receive]) => {
-                println!(
-                    "| {} | {send:.0} | {receive:.0} | {:.0} |",
-                    library.label,
-                    send + receive
-                );
+    let libraries = session.libraries.clone();
+    let labels: Vec<&str> = libraries.iter().map(|library| library.label.as_str()).collect();
+    println!("| calls | {} |", labels.join(" | "));
+    println!("|---|{}", "---|".repeat(labels.len()));
+    for counted in &COUNTED {
+        let mut row = format!("| {} |", counted.calls);
+        for library in &libraries {
+            let folder = session.output.clone();
+            match of_library(session, library, counted, &folder) {
+                Ok(instructions) => row += &format!(" {instructions:.0} |"),
+                Err(reason) => {
+                    row += " |";
+                    session.problem(&library.name, "instructions", reason);
+                }
             }
-            Err(reason) => session.problem(&library.name, "instructions", reason),
         }
+        println!("{row}");
     }
     Ok(())
 }

@@ -34,15 +34,16 @@ pub use crate::buffered::{
 };
 pub use crate::completion::{
     cancel, request_free, request_get_status, request_get_status_all, request_get_status_any,
-    request_get_status_some, start, startall, test, test_cancelled, testall, testany, testsome,
+    request_get_status_some, test, test_cancelled, testall, testany, testsome,
     wait, waitall, waitany, waitsome,
 };
 pub use crate::generalized::{grequest_complete, grequest_start};
 pub use crate::p2p::{
-    irecv, irsend, isend, isendrecv, isendrecv_replace, issend, recv, recv_init, rsend, rsend_init,
-    send, send_init, sendrecv, sendrecv_replace, ssend, ssend_init,
+    irecv, irsend, isend, isendrecv, isendrecv_replace, issend, recv, rsend, send, sendrecv,
+    sendrecv_replace, ssend,
 };
 pub use crate::partitioned::{parrived, pready, pready_list, pready_range, precv_init, psend_init};
+pub use crate::persistent::{recv_init, rsend_init, send_init, ssend_init, start, startall};
 pub use crate::probe::{improbe, imrecv, iprobe, mprobe, mrecv, probe};
 pub use crate::collective::{
     allgather, allgatherv, allreduce, alltoall, alltoallv, alltoallw, barrier, bcast, exscan, gather, gatherv,

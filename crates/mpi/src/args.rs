@@ -236,6 +236,7 @@ pub struct RawStatus {
 
 impl RawStatus {
     /// The status of an inactive request (MPI 5.0 section 3.7.3).
+    #[inline]
     pub fn empty() -> RawStatus {
         RawStatus { source: -1, tag: -2, error: 0, internal: [0; 5] }
     }

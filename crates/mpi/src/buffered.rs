@@ -10,7 +10,8 @@ use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Datatype, Session};
-use crate::p2p::{persistent, send_bytes};
+use crate::p2p::send_bytes;
+use crate::persistent::Persistent;
 use crate::request::Request;
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
@@ -151,7 +152,7 @@ pub fn bsend_init(
     let start = move || {
         bsend(buf, count, datatype.clone(), dest, tag, on.clone()).map(|()| Request::Complete)
     };
-    request.set(persistent(&comm, start).into_handle());
+    request.set(Persistent::new(&comm, start).into_handle());
     Ok(())
 }
 

@@ -7,7 +7,8 @@ use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::Comm;
-use crate::request::{Outcome, Persistent, Request, Work};
+use crate::persistent::Persistent;
+use crate::request::{Outcome, Request, Work};
 use crate::runtime::adi;
 use crate::task;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -35,14 +36,8 @@ pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Re
     let agreement = agreement(comm, &plan);
     let operation = Rc::new(Operation::persistent(&comm.peers, plan.schedule(&comm.peers)));
     let of = comm.clone();
-    let persistent = Persistent {
-        comm: Some(comm.clone()),
-        start: Box::new(move || Ok(begin(&of, &operation, agreement.clone()))),
-        active: RefCell::new(None),
-        partitioned: None,
-        freed: Cell::new(false),
-    };
-    request.set(Request::Persistent(Rc::new(persistent)).into_handle());
+    let start = move || Ok(begin(&of, &operation, agreement.clone()));
+    request.set(Persistent::new(comm, start).into_handle());
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::persistent::end_message;
 use crate::request::{Outcome, Request, complete_handle, end_transfer, forget, lookup, retire};
 use crate::runtime::adi;
 use tern_adi::Awaited;
@@ -31,6 +32,9 @@ pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
         request.set(MPI_REQUEST_NULL);
         return report_one(outcome, status);
     }
+    if let Some(outcome) = end_message(handle) {
+        return report_one(outcome, status);
+    }
     let Some(found) = lookup_active(handle)? else {
         status.set_empty();
         return Ok(());
@@ -44,7 +48,8 @@ pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
 }
 
 /// Stores the status of a single completion, and turns its error into the call's.
-fn report_one(outcome: Outcome, status: StatusOut) -> Result<()> {
+#[inline]
+pub(crate) fn report_one(outcome: Outcome, status: StatusOut) -> Result<()> {
     status.set(&outcome.status);
     outcome.error.map_or(Ok(()), Err)
 }
@@ -126,6 +131,10 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
         if handle == complete_handle() {
             requests.set(index, MPI_REQUEST_NULL);
             statuses.at(index).set(&RawStatus::empty());
+            continue;
+        }
+        if let Some(outcome) = end_message(handle) {
+            failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
             continue;
         }
         let Some(found) = lookup_active(handle)? else {
@@ -391,26 +400,5 @@ pub fn cancel(request: Out<usize>) -> Result<()> {
 
 pub fn test_cancelled(status: StatusOut, flag: Out<i32>) -> Result<()> {
     flag.set(status.get().is_some_and(|status| status.cancelled()) as i32);
-    Ok(())
-}
-
-/// Starts a persistent operation.
-pub fn start(request: Out<usize>) -> Result<()> {
-    start_handle(request.get())
-}
-
-pub fn startall(count: i32, requests: Handles) -> Result<()> {
-    (0..count as usize).try_for_each(|index| start_handle(requests.get(index)))
-}
-
-fn start_handle(handle: usize) -> Result<()> {
-    let Some(Request::Persistent(persistent)) = lookup(handle)? else {
-        return err!(MPI_ERR_REQUEST, "{handle:#x} is not a persistent request");
-    };
-    if persistent.active.borrow().is_some() {
-        return err!(MPI_ERR_REQUEST, "the persistent request is active already; wait for it first");
-    }
-    let round = (persistent.start)()?;
-    *persistent.active.borrow_mut() = Some(round);
     Ok(())
 }

@@ -9,12 +9,14 @@
 //! and goes the general way, which alone knows what is wrong and how to say it.
 
 use crate::args::{Out, RawStatus, StatusOut};
-use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
+use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_REQUEST_NULL};
 use crate::enter::is_single;
 use crate::error::Result;
 use crate::objects::Comm;
 use crate::predefined::dense_size;
-use crate::request::{complete_handle, name_handle, transfer_handle, transfer_outcome};
+use crate::completion::report_one;
+use crate::persistent::{end_message, start_message};
+use crate::request::{complete_handle, end_transfer, name_handle, transfer_handle, transfer_outcome};
 use crate::runtime::adi;
 use crate::{comm, p2p};
 use std::rc::Rc;
@@ -166,4 +168,29 @@ pub fn irecv(
     let ((from, pattern), comm) = comm::find(comm, with_origin)?;
     request.set(name_handle(adi.irecv_named(from, pattern, data, comm)));
     Some(Ok(()))
+}
+
+/// Starts a persistent request whose rounds are messages.
+#[inline(always)]
+pub fn start(request: *mut u8) -> Fast {
+    engine()?;
+    start_message(place(request)?.get()).map(Ok)
+}
+
+/// Waits for a transfer, or a persistent request whose rounds are messages.
+#[inline(always)]
+pub fn wait(request: *mut u8, status: StatusOut) -> Fast {
+    engine()?;
+    let request = place(request)?;
+    let handle = request.get();
+    if let Some(outcome) = end_transfer(handle) {
+        request.set(MPI_REQUEST_NULL);
+        return Some(report_one(outcome, status));
+    }
+    if handle == complete_handle() {
+        request.set(MPI_REQUEST_NULL);
+        status.set(&RawStatus::empty());
+        return Some(Ok(()));
+    }
+    Some(report_one(end_message(handle)?, status))
 }

@@ -17,6 +17,7 @@ impl<T> Guarded<T> {
     }
 
     /// A shared borrow: `T` uses `Cell` and `RefCell` for what changes.
+    #[inline]
     pub fn get(&self) -> &T {
         // SAFETY: only shared borrows are ever given out, and threads are kept apart (see above).
         unsafe { &*self.0.get() }

@@ -69,6 +69,7 @@ impl<T> Table<T> {
         Table { kind, slots: Vec::new(), free: Vec::new() }
     }
 
+    #[inline]
     fn index(&self, handle: usize) -> Option<usize> {
         let (index, generation) = decode(self.kind, handle)?;
         let slot = self.slots.get(index)?;
@@ -109,6 +110,7 @@ impl<T> Table<T> {
         }
     }
 
+    #[inline]
     pub fn get(&self, handle: usize) -> Option<&T> {
         self.slots[self.index(handle)?].value.as_ref()
     }

@@ -55,6 +55,7 @@ pub mod pack;
 pub mod parent;
 pub mod partitioned;
 pub mod pass_on;
+pub mod persistent;
 pub mod port;
 pub mod predefined;
 pub mod probe;

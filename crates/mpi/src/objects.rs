@@ -246,6 +246,7 @@ static OBJECTS: Guarded<Objects> = Guarded::new(Objects {
 });
 
 /// The objects of this process. The caller holds the library's lock.
+#[inline]
 pub fn objects() -> &'static Objects {
     OBJECTS.get()
 }

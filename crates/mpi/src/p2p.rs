@@ -6,9 +6,9 @@ use crate::constants::*;
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
-use crate::request::{Persistent, Request, complete_handle};
+use crate::request::{Request, complete_handle};
 use crate::runtime::adi;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use tern_adi::{Data, Pattern, SendMode, Sent, Tuple, UNKNOWN};
 
@@ -23,7 +23,7 @@ pub(crate) fn data(buf: *const u8, count: i64, datatype: &Datatype) -> Data {
 }
 
 #[inline]
-fn tuple(comm: &Comm, tag: i32) -> Tuple {
+pub(crate) fn tuple(comm: &Comm, tag: i32) -> Tuple {
     Tuple { context: comm.context, source: comm.rank, tag }
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn pattern(comm: &Comm, source: i32, tag: i32) -> Pattern {
 }
 
 #[inline]
-fn target(comm: &Comm, rank: i32) -> tern_adi::Proc {
+pub(crate) fn target(comm: &Comm, rank: i32) -> tern_adi::Proc {
     comm.target().procs[rank as usize]
 }
 
@@ -87,7 +87,7 @@ pub fn ssend(
 pub use send as rsend;
 
 /// Starts a send; the request is complete when nothing is left to do.
-fn start_send(
+pub(crate) fn start_send(
     buf: *const u8,
     count: i64,
     datatype: &Datatype,
@@ -165,7 +165,7 @@ pub fn recv(
 }
 
 /// Starts a receive.
-fn start_receive(
+pub(crate) fn start_receive(
     buf: *mut u8,
     count: i64,
     datatype: &Rc<Datatype>,
@@ -327,58 +327,4 @@ fn both(send: Request, receive: Request, comm: Rc<Comm>, hold: Vec<u8>) -> Reque
         ended: RefCell::default(),
         cancel: None,
     }))
-}
-
-/// A persistent request whose rounds `start` begins.
-pub(crate) fn persistent(
-    comm: &Rc<Comm>,
-    start: impl Fn() -> Result<Request> + 'static,
-) -> Request {
-    Request::Persistent(Rc::new(Persistent {
-        comm: Some(comm.clone()),
-        start: Box::new(start),
-        active: RefCell::new(None),
-        partitioned: None,
-        freed: Cell::new(false),
-    }))
-}
-
-macro_rules! persistent_sends {
-    ($($name:ident: $mode:expr;)+) => {$(
-        pub fn $name(
-            buf: *const u8,
-            count: i64,
-            datatype: Rc<Datatype>,
-            dest: i32,
-            tag: i32,
-            comm: Rc<Comm>,
-            request: Out<usize>,
-        ) -> Result<()> {
-            let on = comm.clone();
-            let start = move || Ok(start_send(buf, count, &datatype, dest, tag, &on, $mode));
-            request.set(persistent(&comm, start).into_handle());
-            Ok(())
-        }
-    )+};
-}
-
-persistent_sends! {
-    send_init: SendMode::Standard;
-    rsend_init: SendMode::Standard;
-    ssend_init: SendMode::Synchronous;
-}
-
-pub fn recv_init(
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    source: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
-) -> Result<()> {
-    let on = comm.clone();
-    let start = move || Ok(start_receive(buf, count, &datatype, source, tag, &on));
-    request.set(persistent(&comm, start).into_handle());
-    Ok(())
 }

@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::identity;
 use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
-use crate::request::{Outcome, Persistent, Request, Work, lookup, transfer_outcome};
+use crate::persistent::Persistent;
+use crate::request::{Outcome, Request, Work, lookup, transfer_outcome};
 use crate::runtime::{adi, runtime};
 use crate::task::{self, until};
 use std::cell::{Cell, RefCell};
@@ -223,14 +224,9 @@ fn whole(buf: *const u8, partitions: i32, count: i64, datatype: &Datatype) -> Re
 
 /// A request that begins a round of `work` at each start.
 fn request(comm: &Rc<Comm>, partitioned: Partitioned, start: impl Fn() -> Request + 'static) -> usize {
-    Request::Persistent(Rc::new(Persistent {
-        comm: Some(comm.clone()),
-        start: Box::new(move || Ok(start())),
-        active: RefCell::new(None),
-        partitioned: Some(partitioned),
-        freed: Cell::new(false),
-    }))
-    .into_handle()
+    let mut persistent = Persistent::new(comm, move || Ok(start()));
+    persistent.partitioned = Some(partitioned);
+    persistent.into_handle()
 }
 
 /// The request of one round. It cannot be cancelled (section 4.2.2).

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::handle::{Kind, decode, encode};
 use crate::objects::{Comm, objects};
+use crate::persistent::Persistent;
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -61,18 +62,6 @@ impl Work {
         self.ended.replace(Some(ended));
         status
     }
-}
-
-/// A persistent request: `start` gives the operation of one round.
-pub struct Persistent {
-    pub comm: Option<Rc<Comm>>,
-    pub start: Box<dyn Fn() -> Result<Request>>,
-    /// The round that is under way.
-    pub active: RefCell<Option<Request>>,
-    /// What it does with partitions, if it is of chapter 4.
-    pub partitioned: Option<crate::partitioned::Partitioned>,
-    /// Freed by the program while active: drop it when the round ends.
-    pub freed: Cell<bool>,
 }
 
 /// A message that a matched probe took out of matching (section 3.8.2).

@@ -102,6 +102,32 @@ impl State {
     pub fn is_receiving(&self) -> bool {
         self.matching.is_receiving()
     }
+
+    /// True for a short receive that is posted while no other is and no message is kept, and nothing waits
+    /// to be sent: then the next message of the stream can only be for it, or for a later one.
+    #[inline]
+    pub fn is_only_one(&self, request: u32) -> bool {
+        let Transfer { side: Side::Receive { place: Some(_), .. }, data, .. } = self.transfers.get(request) else {
+            return false;
+        };
+        self.matching.is_only_one() && self.is_short(data) && self.is_flushed()
+    }
+
+    /// Completes the receive of [`State::is_only_one`] with its message.
+    #[inline]
+    pub fn take_posted(&mut self, request: u32, from: Proc, source: i32, tag: i32, payload: &[u8]) {
+        let transfer = self.transfers.get_mut(request);
+        if let Side::Receive { place, .. } = &mut transfer.side
+            && let Some(place) = place.take()
+        {
+            self.matching.withdraw(place);
+        }
+        transfer.status = transfer.data.fill(source, tag, payload, self.payload);
+        transfer.done = true;
+        tern_counters::received(payload.len());
+        self.count_taken(from);
+    }
+
     /// A receive that was complete when it started.
     #[inline]
     pub fn received(&mut self, status: Status) -> u32 {
