@@ -163,11 +163,11 @@ impl Device for Port {
         _looks: u32,
         take: &mut dyn FnMut(&Header, &[u8]) -> bool,
     ) -> bool {
-        let mut network = self.network.borrow_mut();
-        let queue = &mut network.queues[peer as usize][self.me as usize];
-        let used = queue.front().is_some_and(|(header, payload)| take(header, payload));
+        // Whoever takes a packet may send one.
+        let next = self.network.borrow().queues[peer as usize][self.me as usize].front().cloned();
+        let used = next.is_some_and(|(header, payload)| take(&header, &payload));
         if used {
-            queue.pop_front();
+            self.network.borrow_mut().queues[peer as usize][self.me as usize].pop_front();
         }
         used
     }
