@@ -263,7 +263,8 @@ impl Adi {
         let mut done = false;
         self.mcm.take_next(from, LOOKS, |header, payload| {
             let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
-            state.take_posted(request.0, from, pattern.source, tag, payload);
+            let tuple = Tuple { context: pattern.context, source: pattern.source, tag };
+            state.take_posted(request.0, from, &tuple, payload);
             done = true;
             true
         });

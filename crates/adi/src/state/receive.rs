@@ -2,7 +2,7 @@
 
 use super::direct::Published;
 use super::{EXPECTED, NONE, Side, State, Transfer};
-use crate::{Data, Pattern, Proc, Status, UNKNOWN};
+use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
 use tern_region::copy::Source;
 
 impl State {
@@ -115,17 +115,17 @@ impl State {
 
     /// Completes the receive of [`State::is_only_one`] with its message.
     #[inline]
-    pub fn take_posted(&mut self, request: u32, from: Proc, source: i32, tag: i32, payload: &[u8]) {
+    pub fn take_posted(&mut self, request: u32, from: Proc, tuple: &Tuple, payload: &[u8]) {
         let transfer = self.transfers.get_mut(request);
         if let Side::Receive { place, .. } = &mut transfer.side
             && let Some(place) = place.take()
         {
             self.matching.withdraw(place);
         }
-        transfer.status = transfer.data.fill(source, tag, payload, self.payload);
+        transfer.status = transfer.data.fill(tuple.source, tuple.tag, payload, self.payload);
         transfer.done = true;
         tern_counters::received(payload.len());
-        self.count_taken(from);
+        self.count_taken(from, tuple);
     }
 
     /// A receive that was complete when it started.
