@@ -15,7 +15,8 @@
 //!    After that the receiver says how far it has come.
 //! 4. To cancel a published receive, the receiver must win it back.
 //!
-//! Plain numbers, without I/O. `explore` tries every interleaving of small worlds.
+//! Plain numbers, without I/O. `explore` tries every interleaving of small worlds, `afar` with a receiver that the
+//! sender sees late.
 
 use crate::Tuple;
 
@@ -94,4 +95,8 @@ impl Receiver {
 }
 
 #[cfg(test)]
+mod afar;
+#[cfg(test)]
 mod explore;
+#[cfg(test)]
+mod verdict;

@@ -5,7 +5,7 @@
 //! `tern_adi`'s tuple queues. How the bytes move is the device's choice, by cost.
 
 /// What a message is matched by between two given processes: context, source, tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub context: u32,
     pub source: i32,
@@ -14,7 +14,7 @@ pub struct Key {
 
 /// Where the bytes of one side of a transfer lie, as the peer can reach them: blocks at a stride,
 /// or one run, which is one block. All lengths are bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
     /// Of the first byte, in its own process.
     pub address: u64,

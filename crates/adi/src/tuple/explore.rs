@@ -2,8 +2,9 @@
 //! or deliver them directly, publish or do not, look late, cancel. Whatever they do, each message
 //! must go where MPI says (MPI 5.0 section 3.5), and no two may have the same receive.
 
+use super::verdict::{Message, Receive, judge};
 use super::{Receiver, Sender};
-use crate::matching::{Matching, Place};
+use crate::matching::Matching;
 use crate::{ANY_SOURCE, ANY_TAG, Pattern, Tuple};
 use std::collections::HashSet;
 
@@ -18,13 +19,6 @@ enum Step {
     Probe(i32, i32),
 }
 use Step::*;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Message {
-    sender: usize,
-    /// Position in the sender's program.
-    number: usize,
-}
 
 /// A receive on the receiver's board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,14 +42,6 @@ struct Side {
     /// What the sender sees of `counts.taken`, and whether that is behind.
     seen: u32,
     behind: bool,
-}
-
-#[derive(Clone)]
-struct Receive {
-    pattern: Pattern,
-    place: Option<Place>,
-    got: Option<Message>,
-    cancelled: bool,
 }
 
 #[derive(Clone)]
@@ -292,47 +278,10 @@ impl<'a> World<'a> {
         }
     }
 
-    // ---- what MPI asks for
-
-    /// Checks a state in which nothing is left to do.
     fn judge(&self) {
-        let all: Vec<Message> = (0..self.programs.len())
-            .flat_map(|sender| (0..self.programs[sender].len()).map(move |number| Message { sender, number }))
-            .collect();
-        let owner = |message: Message| self.receives.iter().position(|receive| receive.got == Some(message));
-        // Pairs of messages of which the first had to leave before the second.
-        let mut before: Vec<(Message, Message)> = Vec::new();
-        for &message in &all {
-            let tuple = self.tuple(message);
-            let Some(receive) = owner(message) else {
-                let waits = |receive: &Receive| {
-                    receive.got.is_none() && !receive.cancelled && receive.pattern.matches(&tuple)
-                };
-                assert!(!self.receives.iter().any(waits), "a message and its receive both wait");
-                continue;
-            };
-            assert!(self.receives[receive].pattern.matches(&tuple), "a receive got what it did not ask for");
-            for &earlier in all.iter().filter(|other| other.sender == message.sender && other.number < message.number) {
-                if self.receives[receive].pattern.matches(&self.tuple(earlier)) {
-                    assert!(owner(earlier).is_some(), "{message:?} overtook {earlier:?}");
-                    before.push((earlier, message));
-                }
-            }
-            for earlier in &self.receives[..receive] {
-                if earlier.pattern.matches(&tuple) && !earlier.cancelled {
-                    before.push((earlier.got.expect("an older receive was passed over"), message));
-                }
-            }
-        }
-        // An order must exist.
-        let mut left = all;
-        while !left.is_empty() {
-            let free = |message: &Message| {
-                !before.iter().any(|(first, second)| second == message && left.contains(first))
-            };
-            let at = left.iter().position(free).unwrap_or_else(|| panic!("{left:?} overtook each other"));
-            left.remove(at);
-        }
+        let number = |(sender, program): (usize, &Vec<i32>)| (0..program.len()).map(move |number| Message { sender, number });
+        let all: Vec<Message> = self.programs.iter().enumerate().flat_map(number).collect();
+        judge(&all, |message| self.tuple(message), &self.receives);
     }
 }
 
