@@ -1,0 +1,49 @@
+#!/bin/sh
+# Runs a command in a virtual machine with Debian's kernel, which has this machine's files (what it writes
+# is forgotten) and a software card of RDMA, rxe0. Prints its output; gives its exit code.
+# Usage: tests/virtual/run.sh DIRECTORY SECONDS COMMAND...
+#   DIRECTORY is what prepare.sh has filled; SECONDS is the limit, from power on to power off
+# Exit code: that of the command; 124 after SECONDS; 125 when the machine ended without running it.
+set -eu
+
+[ $# -ge 3 ] || { echo "usage: $0 DIRECTORY SECONDS COMMAND..." >&2; exit 2; }
+place=$(cd "$1" && pwd)
+seconds=$2
+shift 2
+exchange=$(mktemp -d)
+machine=
+trap '[ -z "$machine" ] || kill "$machine" 2> /dev/null; rm -rf "$exchange"' EXIT
+trap 'exit 130' INT TERM
+
+# The command with each word quoted, so that the shell inside sees the same words.
+for word; do
+    printf "'%s' " "$(printf '%s' "$word" | sed "s/'/'\\\\''/g")"
+done > "$exchange/command"
+: > "$exchange/output"
+
+cores=$(nproc)
+[ "$cores" -le 4 ] || cores=4
+# Without hardware virtualisation, which a machine that is virtual itself may say it has and not have.
+timeout --kill-after=5 "$seconds" qemu-system-x86_64 -machine q35 -accel "${TERN_TEST_ACCEL:-tcg}" -cpu max \
+    -smp "$cores" -m 3G -nodefaults -no-user-config -no-reboot -display none \
+    -kernel "$place/vmlinuz" -initrd "$place/initramfs" -append "console=ttyS0 quiet panic=-1 mitigations=off" \
+    -serial "file:$exchange/console" \
+    -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+    -virtfs "local,path=$exchange,mount_tag=exchange,security_model=none" \
+    < /dev/null > "$exchange/qemu" 2>&1 &
+machine=$!
+tail -f -s 0.2 -n +1 --pid="$machine" "$exchange/output" 2> /dev/null || true
+code=0
+wait "$machine" || code=$?
+machine=
+if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
+    echo "virtual: not at its end after $seconds s"
+    tail -n 5 "$exchange/console"
+    exit 124
+fi
+if [ ! -s "$exchange/code" ]; then
+    echo "virtual: the machine ended (qemu: $code) without running the command"
+    tail -n 5 "$exchange/qemu" "$exchange/console"
+    exit 125
+fi
+exit "$(cat "$exchange/code")"
