@@ -1,196 +1,56 @@
-//! The maker that uses libibverbs. Not built yet: [`Hca::open`] says so, and there are no objects.
+//! The maker that uses rdma-core: cards, and the kernel's soft ones, through libibverbs, which is loaded when the
+//! first HCA of this kind is opened.
 //!
-//! Each type here stands behind the public type of the same name.
+//! Each type here stands behind the public type of the same name, and holds what it was made from, so that
+//! things end in the order that verbs asks for. What a child of a fork holds is its parent's: it is neither
+//! used nor destroyed there.
 
-use crate::hca::{Capabilities, Event, Options};
-use crate::queue_pair::{Connection, Limits, QueuePairOptions, State};
-use crate::{Access, Completion, Error, ReceiveLimits, Result, Segment, SendRequest};
-use std::convert::Infallible;
-use std::os::fd::BorrowedFd;
+mod address;
+mod completion;
+mod context;
+mod datagrams;
+mod ffi;
+mod memory;
+mod queue_pair;
+mod receive_queue;
 
-#[derive(Clone)]
-pub struct Hca(Infallible);
-#[derive(Clone)]
-pub struct ProtectionDomain(Infallible);
-#[derive(Clone)]
-pub struct CompletionQueue(Infallible);
-#[derive(Clone)]
-pub struct CompletionChannel(Infallible);
-#[derive(Clone)]
-pub struct SharedReceiveQueue(Infallible);
-#[derive(Clone)]
-pub struct XrcDomain(Infallible);
-pub struct MemoryRegion(Infallible);
-pub struct QueuePair(Infallible);
-pub struct Datagrams(Infallible);
+pub use completion::{CompletionChannel, CompletionQueue};
+pub use context::Hca;
+pub use datagrams::Datagrams;
+pub use memory::{MemoryRegion, ProtectionDomain};
+pub use queue_pair::QueuePair;
+pub use receive_queue::{SharedReceiveQueue, XrcDomain};
 
-impl Hca {
-    pub fn open(_options: &Options) -> Result<Hca> {
-        Err(Error::NoHca(
-            "libibverbs is not used yet; take the software HCA".into(),
-        ))
-    }
-    pub fn capabilities(&self) -> &Capabilities {
-        match self.0 {}
-    }
-    pub fn protection_domain(&self) -> Result<ProtectionDomain> {
-        match self.0 {}
-    }
-    pub fn completion_queue(
-        &self,
-        _depth: u32,
-        _channel: Option<&CompletionChannel>,
-    ) -> Result<CompletionQueue> {
-        match self.0 {}
-    }
-    pub fn completion_channel(&self) -> Result<CompletionChannel> {
-        match self.0 {}
-    }
-    pub fn xrc_domain(&self) -> Result<XrcDomain> {
-        match self.0 {}
-    }
-    pub fn datagrams(&self, _channel: Option<&CompletionChannel>) -> Result<Datagrams> {
-        match self.0 {}
-    }
-    pub fn next_event(&self) -> Option<Event> {
-        match self.0 {}
-    }
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        match self.0 {}
+use crate::{Error, Result};
+use std::io;
+
+/// What a call that gives an error number has given.
+fn check(number: i32, what: impl FnOnce() -> String) -> Result<()> {
+    match number {
+        0 => Ok(()),
+        // Some drivers give -1 and set errno, or a negative number.
+        -1 => Err(refused(what, io::Error::last_os_error())),
+        number => Err(refused(what, io::Error::from_raw_os_error(number.abs()))),
     }
 }
 
-impl ProtectionDomain {
-    /// # Safety
-    /// As [`crate::ProtectionDomain::register`].
-    pub unsafe fn register(
-        &self,
-        _address: *mut u8,
-        _len: usize,
-        _access: Access,
-    ) -> Result<MemoryRegion> {
-        match self.0 {}
-    }
-    pub fn queue_pair(&self, _options: &QueuePairOptions<'_>) -> Result<QueuePair> {
-        match self.0 {}
-    }
-    pub fn xrc_initiator(
-        &self,
-        _completions: &CompletionQueue,
-        _limits: &Limits,
-    ) -> Result<QueuePair> {
-        match self.0 {}
-    }
-    pub fn shared_receive_queue(
-        &self,
-        _limits: &ReceiveLimits,
-        _token: u64,
-    ) -> Result<SharedReceiveQueue> {
-        match self.0 {}
-    }
-    pub fn xrc_receive_queue(
-        &self,
-        _domain: &XrcDomain,
-        _completions: &CompletionQueue,
-        _limits: &ReceiveLimits,
-        _token: u64,
-    ) -> Result<SharedReceiveQueue> {
-        match self.0 {}
+/// What a call that makes something has given.
+fn made<T>(pointer: *mut T, what: impl FnOnce() -> String) -> Result<*mut T> {
+    if pointer.is_null() {
+        Err(refused(what, io::Error::last_os_error()))
+    } else {
+        Ok(pointer)
     }
 }
 
-impl MemoryRegion {
-    pub fn local_key(&self) -> u32 {
-        match self.0 {}
-    }
-    pub fn remote_key(&self) -> u32 {
-        match self.0 {}
-    }
-    pub fn address(&self) -> u64 {
-        match self.0 {}
-    }
-    pub fn len(&self) -> usize {
-        match self.0 {}
-    }
-}
-
-impl CompletionQueue {
-    pub fn poll(&self, _into: &mut [Completion]) -> Result<usize> {
-        match self.0 {}
-    }
-    pub fn arm(&self) -> Result<()> {
-        match self.0 {}
-    }
-}
-
-impl CompletionChannel {
-    pub fn drain(&self) -> bool {
-        match self.0 {}
-    }
-    pub fn set_waker(&self, _wake: Box<dyn Fn() + Send + Sync>) -> Result<()> {
-        match self.0 {}
-    }
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        match self.0 {}
-    }
-}
-
-impl SharedReceiveQueue {
-    pub fn post_receive(&self, _id: u64, _segments: &[Segment]) -> Result<()> {
-        match self.0 {}
-    }
-    pub fn arm_limit(&self, _low: u32) -> Result<()> {
-        match self.0 {}
-    }
-    pub fn number(&self) -> Option<u32> {
-        match self.0 {}
-    }
-}
-
-impl XrcDomain {
-    pub fn target(&self) -> Result<QueuePair> {
-        match self.0 {}
-    }
-}
-
-impl Datagrams {
-    pub fn address(&self) -> &[u8] {
-        match self.0 {}
-    }
-    pub fn send(&self, _to: &[u8], _bytes: &[u8]) -> Result<()> {
-        match self.0 {}
-    }
-    pub fn receive(&self, _into: &mut Vec<u8>) -> Result<bool> {
-        match self.0 {}
-    }
-}
-
-impl QueuePair {
-    pub fn number(&self) -> u32 {
-        match self.0 {}
-    }
-    pub fn address(&self) -> Vec<u8> {
-        match self.0 {}
-    }
-    pub fn limits(&self) -> Limits {
-        match self.0 {}
-    }
-    pub fn connect(&self, _peer: &[u8], _connection: &Connection) -> Result<()> {
-        match self.0 {}
-    }
-    pub fn state(&self) -> State {
-        match self.0 {}
-    }
-    pub fn reason(&self) -> Option<String> {
-        match self.0 {}
-    }
-    pub fn fail(&self) -> Result<()> {
-        match self.0 {}
-    }
-    pub fn post_send(&self, _request: &SendRequest<'_>) -> Result<()> {
-        match self.0 {}
-    }
-    pub fn post_receive(&self, _id: u64, _segments: &[Segment]) -> Result<()> {
-        match self.0 {}
+fn refused(what: impl FnOnce() -> String, why: io::Error) -> Error {
+    let text = format!("{}: {why}", what());
+    match why.raw_os_error() {
+        Some(libc::ENOMEM | libc::ENOSPC | libc::EAGAIN | libc::EMFILE | libc::ENFILE) => {
+            Error::Resources(text)
+        }
+        Some(libc::EINVAL) => Error::Invalid(text),
+        Some(libc::EOPNOTSUPP | libc::ENOSYS) => Error::Unsupported(text),
+        _ => Error::System(text),
     }
 }

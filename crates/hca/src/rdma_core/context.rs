@@ -1,0 +1,527 @@
+//! The library, and an open device with the port that is used.
+
+use super::completion::{CompletionChannel, CompletionQueue};
+use super::ffi::{self, Functions, ibv_context, ibv_gid, ibv_gid_entry, ibv_port_attr};
+use super::memory::ProtectionDomain;
+use super::receive_queue::XrcDomain;
+use super::{Datagrams, check, made};
+use crate::hca::{Atomics, Capabilities, Event, Options};
+use crate::{Error, Limits, ReceiveLimits, Result};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_int};
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::BorrowedFd;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// How often this process has been forked from another since the library was loaded.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The library, loaded at the first call.
+fn functions() -> Result<&'static Functions> {
+    static LIBRARY: OnceLock<std::result::Result<Functions, String>> = OnceLock::new();
+    let library = LIBRARY.get_or_init(|| {
+        let functions = Functions::load()?;
+        // SAFETY: without arguments. It lets a process with registered memory fork where the kernel does not see to
+        // that itself; a failure leaves it as it is.
+        unsafe { (functions.ibv_fork_init)() };
+        // SAFETY: the handler touches one atomic number.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        Ok(functions)
+    });
+    library.as_ref().map_err(|why| {
+        Error::NoHca(format!(
+            "libibverbs cannot be loaded ({why}); install rdma-core, or take the software HCA"
+        ))
+    })
+}
+
+/// The port that is used.
+#[derive(Clone, Debug)]
+pub struct Port {
+    pub number: u8,
+    pub gid: [u8; 16],
+    pub gid_index: u8,
+    pub lid: u16,
+    pub mtu: u8,
+    pub ethernet: bool,
+    /// Bytes of a message at most.
+    pub message: u32,
+    /// Bytes per nanosecond.
+    pub bandwidth: f64,
+}
+
+/// An open device.
+pub struct Context {
+    pub functions: &'static Functions,
+    pub raw: *mut ibv_context,
+    pub port: Port,
+    /// Why queue pairs, by number, are in error.
+    pub reasons: Mutex<BTreeMap<u32, String>>,
+    forks: u32,
+}
+
+// SAFETY: libibverbs may be used from any thread.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// False in a child of the process that made it.
+    #[inline]
+    pub fn is_own(&self) -> bool {
+        self.forks == FORKS.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub fn check_own(&self) -> Result<()> {
+        if self.is_own() {
+            Ok(())
+        } else {
+            Err(Error::Forked)
+        }
+    }
+
+    /// Keeps the first reason only: those that come later follow from it.
+    pub fn failed(&self, queue_pair: u32, why: impl FnOnce() -> String) {
+        self.reasons.lock().entry(queue_pair).or_insert_with(why);
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.is_own() {
+            // SAFETY: everything that was made from it is gone.
+            unsafe { (self.functions.ibv_close_device)(self.raw) };
+        }
+    }
+}
+
+/// See [`crate::Hca`].
+#[derive(Clone)]
+pub struct Hca {
+    context: Arc<Context>,
+    capabilities: Arc<Capabilities>,
+}
+
+impl Hca {
+    pub fn open(options: &Options) -> Result<Hca> {
+        let functions = functions()?;
+        let (name, number) = match options
+            .interface
+            .as_deref()
+            .map(|name| name.split_once(':'))
+        {
+            None => (None, None),
+            Some(None) => (options.interface.as_deref(), None),
+            Some(Some((name, port))) => {
+                let port = port
+                    .parse()
+                    .map_err(|_| Error::Invalid(format!("'{port}' is no number of a port")))?;
+                (Some(name), Some(port))
+            }
+        };
+        let mut count: c_int = 0;
+        // SAFETY: the count is written to; the list is freed below.
+        let list = unsafe { (functions.ibv_get_device_list)(&mut count) };
+        if list.is_null() {
+            let why = std::io::Error::last_os_error();
+            return Err(Error::NoHca(format!(
+                "the devices cannot be listed: {why}; is the module ib_uverbs loaded?"
+            )));
+        }
+        // SAFETY: so many devices are in the list.
+        let devices = unsafe { std::slice::from_raw_parts(list, count as usize) };
+        let mut seen = Vec::new();
+        let mut opened = None;
+        for &device in devices {
+            match open_device(functions, device, name, number) {
+                Ok(hca) => {
+                    opened = Some(hca);
+                    break;
+                }
+                Err(why) => seen.push(why),
+            }
+        }
+        // SAFETY: the list came from the library; an open device does not need it.
+        unsafe { (functions.ibv_free_device_list)(list) };
+        opened.ok_or_else(|| {
+            let wanted = options
+                .interface
+                .as_deref()
+                .map_or(String::new(), |name| format!(" is '{name}'"));
+            Error::NoHca(format!(
+                "of {count} devices none{wanted} with an active port ({})",
+                seen.join("; ")
+            ))
+        })
+    }
+
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    pub fn protection_domain(&self) -> Result<ProtectionDomain> {
+        ProtectionDomain::new(&self.context)
+    }
+
+    pub fn completion_queue(
+        &self,
+        depth: u32,
+        channel: Option<&CompletionChannel>,
+    ) -> Result<CompletionQueue> {
+        CompletionQueue::new(&self.context, depth, channel)
+    }
+
+    pub fn completion_channel(&self) -> Result<CompletionChannel> {
+        CompletionChannel::new(&self.context)
+    }
+
+    pub fn xrc_domain(&self) -> Result<XrcDomain> {
+        XrcDomain::new(&self.context)
+    }
+
+    pub fn datagrams(&self, channel: Option<&CompletionChannel>) -> Result<Datagrams> {
+        Datagrams::new(&self.context, channel)
+    }
+
+    pub fn next_event(&self) -> Option<Event> {
+        let functions = self.context.functions;
+        while self.context.is_own() {
+            let mut event = ffi::ibv_async_event {
+                element: ptr::null_mut(),
+                event_type: 0,
+            };
+            // SAFETY: the context is open, and its descriptor does not block.
+            if unsafe { (functions.ibv_get_async_event)(self.context.raw, &mut event) } != 0 {
+                return None;
+            }
+            // SAFETY: what the event is about lives until the event is acknowledged, below.
+            let told = unsafe { self.tell(&event) };
+            // SAFETY: taken above, once.
+            unsafe { (functions.ibv_ack_async_event)(&mut event) };
+            if told.is_some() {
+                return told;
+            }
+        }
+        None
+    }
+
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is open as long as the context.
+        unsafe { BorrowedFd::borrow_raw((*self.context.raw).async_fd) }
+    }
+
+    /// # Safety
+    /// What the event is about still lives.
+    unsafe fn tell(&self, event: &ffi::ibv_async_event) -> Option<Event> {
+        match event.event_type {
+            ffi::IBV_EVENT_SRQ_LIMIT_REACHED => {
+                // SAFETY: it is about a shared receive queue; ours hold their token there.
+                let token = unsafe { (*event.element.cast::<ffi::ibv_srq>()).srq_context } as u64;
+                Some(Event::ReceiveQueueLow { token })
+            }
+            ffi::IBV_EVENT_QP_FATAL | ffi::IBV_EVENT_QP_REQ_ERR | ffi::IBV_EVENT_QP_ACCESS_ERR => {
+                // SAFETY: it is about a queue pair.
+                let queue_pair = unsafe { (*event.element.cast::<ffi::ibv_qp>()).qp_num };
+                let why = match event.event_type {
+                    ffi::IBV_EVENT_QP_FATAL => "the queue pair is broken",
+                    ffi::IBV_EVENT_QP_REQ_ERR => "the peer asked for something invalid",
+                    _ => "the peer accessed memory that it may not",
+                };
+                self.context.failed(queue_pair, || why.into());
+                Some(Event::QueuePairError {
+                    queue_pair,
+                    why: why.into(),
+                })
+            }
+            ffi::IBV_EVENT_CQ_ERR => {
+                // SAFETY: it is about a completion queue; ours hold their mark there, which lives as long.
+                unsafe {
+                    CompletionQueue::overrun((*event.element.cast::<ffi::ibv_cq>()).cq_context)
+                };
+                None
+            }
+            ffi::IBV_EVENT_SRQ_ERR => Some(Event::Fatal("a shared receive queue is broken".into())),
+            ffi::IBV_EVENT_DEVICE_FATAL => Some(Event::Fatal(format!(
+                "{} is broken",
+                self.capabilities.name
+            ))),
+            _ => None,
+        }
+    }
+}
+
+/// Opens the device if it is the one that is wanted and has an active port; otherwise says why not.
+fn open_device(
+    functions: &'static Functions,
+    device: *mut ffi::ibv_device,
+    wanted: Option<&str>,
+    number: Option<u8>,
+) -> std::result::Result<Hca, String> {
+    // SAFETY: the device is one of the list, whose name is a string.
+    let name = unsafe { CStr::from_ptr((functions.ibv_get_device_name)(device)) }
+        .to_string_lossy()
+        .into_owned();
+    if wanted.is_some_and(|wanted| wanted != name) {
+        return Err(name);
+    }
+    // SAFETY: as above.
+    if unsafe { (*device).transport_type } != ffi::IBV_TRANSPORT_IB {
+        return Err(format!("{name} is neither InfiniBand nor RoCE"));
+    }
+    // SAFETY: as above.
+    let raw = made(unsafe { (functions.ibv_open_device)(device) }, || {
+        name.clone()
+    })
+    .map_err(|why| why.to_string())?;
+    let close = |why: String| {
+        // SAFETY: opened above, and nothing was made from it.
+        unsafe { (functions.ibv_close_device)(raw) };
+        format!("{name}: {why}")
+    };
+    let describe = || -> Result<(ffi::ibv_device_attr, Port)> {
+        let mut attributes = MaybeUninit::<ffi::ibv_device_attr>::zeroed();
+        // SAFETY: the context is open, and the structure is written to.
+        let code = unsafe { (functions.ibv_query_device)(raw, attributes.as_mut_ptr()) };
+        check(code, || "what it can do".into())?;
+        // SAFETY: all zeros are a value, and the call has filled it.
+        let attributes = unsafe { attributes.assume_init() };
+        let port = find_port(functions, raw, attributes.phys_port_cnt, number)?;
+        // SAFETY: the context is open.
+        set_nonblocking(unsafe { (*raw).async_fd })?;
+        Ok((attributes, port))
+    };
+    let (attributes, port) = describe().map_err(|why| close(why.to_string()))?;
+    let context = Arc::new(Context {
+        functions,
+        raw,
+        port,
+        reasons: Mutex::default(),
+        forks: FORKS.load(Ordering::Relaxed),
+    });
+    let capabilities =
+        Arc::new(capabilities(&context, name, &attributes).map_err(|why| why.to_string())?);
+    Ok(Hca {
+        context,
+        capabilities,
+    })
+}
+
+/// Reading from the descriptor no longer waits.
+pub fn set_nonblocking(descriptor: c_int) -> Result<()> {
+    // SAFETY: the caller's descriptor is open.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+    rustix::fs::fcntl_getfl(descriptor)
+        .and_then(|flags| rustix::fs::fcntl_setfl(descriptor, flags | rustix::fs::OFlags::NONBLOCK))
+        .map_err(|why| Error::System(format!("a descriptor that shall not block: {why}")))
+}
+
+fn find_port(
+    functions: &Functions,
+    raw: *mut ibv_context,
+    count: u8,
+    wanted: Option<u8>,
+) -> Result<Port> {
+    let numbers = wanted.map_or(1..=count, |number| number..=number);
+    for number in numbers {
+        let mut attributes = MaybeUninit::<ibv_port_attr>::zeroed();
+        // SAFETY: the context is open, and the structure is written to.
+        let code = unsafe { (functions.ibv_query_port)(raw, number, attributes.as_mut_ptr()) };
+        check(code, || format!("port {number}"))?;
+        // SAFETY: all zeros are a value, and the call has filled it.
+        let attributes = unsafe { attributes.assume_init() };
+        if attributes.state != ffi::IBV_PORT_ACTIVE {
+            continue;
+        }
+        let ethernet = attributes.link_layer == ffi::IBV_LINK_LAYER_ETHERNET;
+        let Some((gid, gid_index)) = find_gid(functions, raw, number, ethernet) else {
+            return Err(Error::NoHca(format!(
+                "port {number} has no GID; its interface needs an IP address"
+            )));
+        };
+        return Ok(Port {
+            number,
+            gid,
+            gid_index,
+            lid: attributes.lid,
+            mtu: attributes.active_mtu as u8,
+            ethernet,
+            message: attributes.max_msg_sz,
+            bandwidth: bandwidth(attributes.active_width, attributes.active_speed),
+        });
+    }
+    Err(Error::NoHca(match wanted {
+        Some(number) => format!("port {number} is not active"),
+        None => "no port is active".into(),
+    }))
+}
+
+/// The GID by which peers reach the port. RoCE has one for each address of the interface and each version of the
+/// protocol: that of an IPv4 address and version 2, which routers pass, is the one that works most often.
+fn find_gid(
+    functions: &Functions,
+    raw: *mut ibv_context,
+    port: u8,
+    ethernet: bool,
+) -> Option<([u8; 16], u8)> {
+    const NONE: ibv_gid_entry = ibv_gid_entry {
+        gid: ibv_gid::new([0; 16]),
+        gid_index: 0,
+        port_num: 0,
+        gid_type: 0,
+        ndev_ifindex: 0,
+    };
+    let mut entries = [const { NONE }; 256];
+    // SAFETY: the context is open, and so many entries of that size may be written.
+    let count = unsafe {
+        (functions._ibv_query_gid_table)(
+            raw,
+            entries.as_mut_ptr(),
+            entries.len(),
+            0,
+            size_of::<ibv_gid_entry>(),
+        )
+    };
+    let entries = entries.get(..usize::try_from(count).ok()?)?;
+    entries
+        .iter()
+        .filter(|entry| entry.port_num == u32::from(port) && entry.gid_index <= 255)
+        .max_by_key(|entry| {
+            let rank = if ethernet {
+                gid_rank(&entry.gid.raw, entry.gid_type)
+            } else {
+                0
+            };
+            (rank, std::cmp::Reverse(entry.gid_index))
+        })
+        .map(|entry| (entry.gid.raw, entry.gid_index as u8))
+}
+
+fn gid_rank(gid: &[u8; 16], kind: u32) -> u32 {
+    let mapped_ipv4 = gid[..10] == [0; 10] && gid[10..12] == [0xff; 2];
+    let link_local = gid[0] == 0xfe && gid[1] & 0xc0 == 0x80;
+    let address = if mapped_ipv4 {
+        2
+    } else {
+        u32::from(!link_local)
+    };
+    address
+        + if kind == ffi::IBV_GID_TYPE_ROCE_V2 {
+            3
+        } else {
+            0
+        }
+}
+
+/// Of a link with that width and speed, as verbs encode them.
+fn bandwidth(width: u8, speed: u8) -> f64 {
+    let lanes = match width {
+        2 => 4.0,
+        4 => 8.0,
+        8 => 12.0,
+        16 => 2.0,
+        _ => 1.0,
+    };
+    let gigabits = match speed {
+        2 => 5.0,
+        4 | 8 => 10.0,
+        16 => 14.0,
+        32 => 25.0,
+        64 => 50.0,
+        128 => 100.0,
+        _ => 2.5,
+    };
+    lanes * gigabits / 8.0
+}
+
+fn capabilities(
+    context: &Arc<Context>,
+    name: String,
+    attributes: &ffi::ibv_device_attr,
+) -> Result<Capabilities> {
+    let number = |value: c_int| u32::try_from(value).unwrap_or(0);
+    let depth = number(attributes.max_qp_wr);
+    Ok(Capabilities {
+        name,
+        atomics: match attributes.atomic_cap {
+            0 => Atomics::None,
+            1 => Atomics::Hca,
+            _ => Atomics::Global,
+        },
+        xrc: attributes.device_cap_flags & ffi::IBV_DEVICE_XRC != 0,
+        shared_receive_queues: attributes.max_srq > 0,
+        send: Limits {
+            depth,
+            gather: number(attributes.max_sge),
+            inline: largest_inline(context)?,
+        },
+        receive: ReceiveLimits {
+            depth: if attributes.max_srq > 0 {
+                depth.min(number(attributes.max_srq_wr))
+            } else {
+                depth
+            },
+            scatter: number(attributes.max_sge).min(number(attributes.max_srq_sge).max(1)),
+        },
+        completions: number(attributes.max_cqe),
+        message: context.port.message,
+        // No card tells it; this is what current ones take.
+        latency_ns: 1500.0,
+        bandwidth: context.port.bandwidth,
+    })
+}
+
+/// How much a queue pair can send inline, which is found out by making some.
+fn largest_inline(context: &Arc<Context>) -> Result<u32> {
+    let domain = ProtectionDomain::new(context)?;
+    let completions = CompletionQueue::new(context, 16, None)?;
+    for inline in [1024, 512, 256, 128, 64] {
+        let send = Limits {
+            depth: 16,
+            gather: 1,
+            inline,
+        };
+        if domain.plain_queue_pair(&completions, send).is_ok() {
+            return Ok(inline);
+        }
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gid_of_an_ipv4_address_is_preferred() {
+        let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1];
+        let local = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+        let global = [0x20, 1, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+        let order = [
+            (local, 1),
+            (global, 1),
+            (mapped, 1),
+            (local, 2),
+            (global, 2),
+            (mapped, 2),
+        ];
+        let ranks: Vec<u32> = order
+            .iter()
+            .map(|(gid, kind)| gid_rank(gid, *kind))
+            .collect();
+        assert_eq!(ranks, [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn width_and_speed_make_the_bandwidth() {
+        assert_eq!(bandwidth(2, 64), 25.0);
+        assert_eq!(bandwidth(1, 1), 0.3125);
+    }
+}
