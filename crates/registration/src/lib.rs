@@ -5,12 +5,14 @@
 //!   kernel. A registration in use stays; of the others the least recently used goes first.
 //! - [`watch`] asks the kernel to tell of what this process unmaps, before the unmapping call
 //!   returns: userfaultfd, which needs no hooks in the C library and patches no code.
+//! - [`frequent`] counts which buffers are used so often that registering them pays.
 //! - [`Registrations`] joins the two with whatever registers memory. Memory whose unmapping the
 //!   kernel does not tell of is registered for one transfer only.
 //!
 //! It knows nothing of MPI. One thread at a time uses it; others may unmap what they like.
 
 pub mod cache;
+pub mod frequent;
 mod keep;
 pub mod mapping;
 pub mod watch;

@@ -1,0 +1,127 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+#[test]
+fn break_even_is_the_least_n_above_r_by_c_minus_v() {
+    let even = |register, copy, look_up| Costs { register, copy, look_up }.break_even();
+    assert_eq!([even(100.0, 30.0, 10.0), even(99.0, 30.0, 10.0), even(0.0, 30.0, 10.0)], [Some(6), Some(5), Some(1)]);
+    for (register, copy, look_up) in [(100.0, 10.0, 10.0), (1.0, 5.0, 10.0), (f64::INFINITY, 2.0, 1.0), (f64::NAN, 2.0, 1.0)]
+    {
+        assert_eq!(even(register, copy, look_up), None);
+    }
+}
+
+#[test]
+fn counts_follow_the_size() {
+    // Copying costs a nanosecond for 10 bytes, looking up as much as 300 bytes.
+    let costs = |size: usize| Costs { register: 10_000.0, copy: size as f64 / 10.0, look_up: 30.0 };
+    let all = Counts::new(costs, 100);
+    assert_eq!([127, 128, 256, 511].map(|len| all.needed(len)), [None; 4]);
+    assert_eq!(all.needed(512), Some(472), "10000 / 21.2");
+    assert_eq!(all.needed(1023), Some(472), "of the size below");
+    assert_eq!(all.needed(8192), Some(13), "10000 / 789.2");
+    assert_eq!(all.needed(usize::MAX), all.needed(size_of(CLASSES - 1)));
+    let quarter = Counts::new(costs, 25);
+    assert_eq!([512, 8192].map(|len| quarter.needed(len)), [Some(118), Some(4)]);
+    assert_eq!(Counts::new(costs, 0).needed(8192), Some(1), "at the first use");
+    let table = quarter.to_string();
+    assert_eq!(table.lines().count(), 2 + CLASSES);
+    assert!(table.contains("never") && table.contains("118"), "{table}");
+}
+
+#[test]
+fn buffers_used_once_end_the_growth() {
+    let mut uses = Uses::new();
+    for buffer in 0..100_000 {
+        assert!(!uses.used(buffer * 4096, 1000, 2));
+    }
+    assert!(uses.is_full());
+    assert_eq!(uses.len(), (GROWN * CHAINS, 0));
+    // What is in there counts on.
+    assert!(uses.used(4096, 1000, 2));
+    assert!(!uses.used(99_999 * 4096, 1000, 2));
+}
+
+#[test]
+fn a_table_that_is_useful_grows_on() {
+    let mut uses = Uses::new();
+    // One in four is used again.
+    for buffer in 0..20_000_u64 {
+        uses.used(buffer * 64, 500, 2);
+        if buffer % 4 == 0 {
+            assert!(uses.used(buffer * 64, 500, 2));
+        }
+    }
+    assert_eq!(uses.len(), (20_000, 5000));
+    for buffer in 20_000..200_000_u64 {
+        uses.used(buffer * 64, 500, 1);
+    }
+    assert!(uses.is_full() && uses.len().0 == MOST);
+}
+
+/// The first of the paper's ways to a long chain: addresses at a stride of pages.
+#[test]
+fn strides_do_not_share_chains() {
+    for stride in [64, 4096, 1 << 20] {
+        let mut uses = Uses::new();
+        (0..2048).for_each(|buffer| _ = uses.used(0x7f00_0000_0000 + buffer * stride, 1024, 9));
+        let length = |chain: &u32| std::iter::successors(uses.buffers.get(*chain as usize), |b| uses.buffers.get(b.next as usize)).count();
+        let longest = uses.chains.iter().map(length).max().unwrap();
+        assert!(longest <= 12, "stride {stride}: a chain of {longest}");
+    }
+}
+
+#[test]
+fn what_could_not_be_registered_is_counted_anew() {
+    let mut uses = Uses::new();
+    let mut wait = || (1..).find(|_| uses.used(4096, 200, 7)).unwrap();
+    assert_eq!([wait(), wait()], [7, 1]);
+    uses.failed(4096, 200);
+    assert_eq!(uses.len(), (1, 0));
+    assert!(!uses.used(4096, 200, 7));
+}
+
+/// Counting, literally; and a list of what the table has not taken.
+#[derive(Default)]
+struct Model {
+    uses: HashMap<(u64, u64), u32>,
+    frequent: HashMap<(u64, u64), bool>,
+    full: bool,
+}
+
+impl Model {
+    fn used(&mut self, key: (u64, u64), needed: u32) -> bool {
+        if !self.uses.contains_key(&key) {
+            let useful = self.frequent.values().filter(|frequent| **frequent).count();
+            self.full |= self.uses.len() >= GROWN * CHAINS && useful * USEFUL < self.uses.len();
+            if self.full {
+                return false;
+            }
+        }
+        let uses = self.uses.entry(key).or_default();
+        *uses += 1;
+        let frequent = self.frequent.entry(key).or_default();
+        *frequent |= *uses >= needed;
+        *frequent
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The same answers as the model, whatever is used: few buffers often, or many once.
+    #[test]
+    fn counts_as_a_list_would(
+        spread in prop_oneof![Just(10u64), Just(1000), Just(100_000)],
+        uses in prop::collection::vec((any::<u64>(), 0..3u64, 0..6u32), 1..5000),
+    ) {
+        let (mut model, mut real) = (Model::default(), Uses::new());
+        for (buffer, len, needed) in uses {
+            let key = (buffer % spread * 32, 128 << len);
+            prop_assert_eq!(real.used(key.0, key.1, needed), model.used(key, needed));
+        }
+        prop_assert_eq!(real.len().0, model.uses.len());
+        prop_assert_eq!(real.is_full(), model.full);
+    }
+}
