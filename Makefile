@@ -33,7 +33,9 @@ local:
 demo: local
 	demo/run.sh $(LOCAL)
 
-test: local
+test:
+	scripts/setup.sh test
+	$(MAKE) local
 	scripts/test.sh $(LOCAL)
 
 bench: local

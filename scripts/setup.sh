@@ -1,13 +1,20 @@
 #!/bin/sh
 # Installs the system packages that building and testing need, where they are missing: as root or
 # through sudo without a password; otherwise says which command does it, and fails.
+# Usage: scripts/setup.sh [test]     with `test` also those that some tests use; without them these are skipped
 set -eu
 
 missing=
+wanted=
 
 # need COMMAND PACKAGE
 need() {
     command -v "$1" > /dev/null 2>&1 || missing="$missing $2"
+}
+
+# want COMMAND PACKAGE: as need, for what can be missing.
+want() {
+    command -v "$1" > /dev/null 2>&1 || [ -x "/sbin/$1" ] || wanted="$wanted $2"
 }
 
 need cc gcc
@@ -28,27 +35,47 @@ else
     missing="$missing python3-venv python3-dev"
 fi
 
+if [ "${1:-}" = test ]; then
+    # The virtual machine with a software card of RDMA.
+    want qemu-system-x86_64 qemu-system-x86
+    want busybox busybox-static
+    want rdma iproute2
+    want ibv_devinfo "rdma-core ibverbs-providers ibverbs-utils"
+    want xz xz-utils
+fi
+
 if ! command -v cargo > /dev/null 2>&1; then
     echo "setup: Rust is missing. https://rustup.rs tells how to install it; rust-toolchain.toml names the version." >&2
     exit 1
 fi
-[ -n "$missing" ] || exit 0
+[ -n "$missing$wanted" ] || exit 0
 
-command="apt-get install -y --no-install-recommends$missing"
-if ! command -v apt-get > /dev/null 2>&1; then
-    echo "setup: missing:$missing (names of Debian packages). Please install them." >&2
-    exit 1
-fi
+# Fails, or without a need for it only says so.
+give_up() {
+    echo "setup: $1" >&2
+    [ -z "$missing" ] || exit 1
+    echo "setup: without them some tests are skipped" >&2
+    exit 0
+}
+
+packages="$missing$wanted"
+command="apt-get install -y --no-install-recommends$packages"
+command -v apt-get > /dev/null 2>&1 || give_up "missing:$packages (names of Debian packages). Please install them."
 if [ "$(id -u)" -eq 0 ]; then
     as_root=
 elif sudo -n true 2> /dev/null; then
     as_root="sudo -n"
 else
-    echo "setup: missing:$missing. Please run: sudo apt-get update && sudo $command" >&2
-    exit 1
+    give_up "missing:$packages. Please run: sudo apt-get update && sudo $command"
 fi
-echo "setup: installing$missing" >&2
+echo "setup: installing$packages" >&2
 # shellcheck disable=SC2086
-$as_root apt-get update -qq
+$as_root apt-get update -qq || give_up "the list of packages cannot be fetched"
 # shellcheck disable=SC2086
-DEBIAN_FRONTEND=noninteractive $as_root $command
+if ! DEBIAN_FRONTEND=noninteractive $as_root $command; then
+    # Perhaps only one that can be missing.
+    [ -z "$missing" ] || [ -z "$wanted" ] ||
+        DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y --no-install-recommends $missing || exit 1
+    missing=
+    give_up "not installed:$wanted"
+fi
