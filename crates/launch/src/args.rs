@@ -31,6 +31,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// What ranks are bound to.
     pub bind: Bind,
+    /// Into how many simulated nodes the ranks are divided (`--nodes`).
+    pub nodes: Option<u32>,
     /// Say which rank runs on which cores.
     pub report_bindings: bool,
     /// Say what is started and how it ends.
@@ -79,8 +81,9 @@ enum Flag {
     Help,
     /// Taken for the sake of habits from other launchers; asks for what Tern does anyway.
     Ignore,
-    /// Asks for what Tern cannot do yet.
     Nodes,
+    /// Asks for what Tern cannot do yet.
+    Hosts,
 }
 
 /// The names of all options, without their dashes.
@@ -114,15 +117,15 @@ const NAMES: [(&str, Flag); 38] = [
     ("quiet", Flag::Ignore),
     ("localonly", Flag::Ignore),
     ("nodes", Flag::Nodes),
-    ("host", Flag::Nodes),
-    ("hosts", Flag::Nodes),
-    ("H", Flag::Nodes),
-    ("hostfile", Flag::Nodes),
-    ("machinefile", Flag::Nodes),
-    ("f", Flag::Nodes),
-    ("ppn", Flag::Nodes),
-    ("perhost", Flag::Nodes),
-    ("N", Flag::Nodes),
+    ("host", Flag::Hosts),
+    ("hosts", Flag::Hosts),
+    ("H", Flag::Hosts),
+    ("hostfile", Flag::Hosts),
+    ("machinefile", Flag::Hosts),
+    ("f", Flag::Hosts),
+    ("ppn", Flag::Hosts),
+    ("perhost", Flag::Hosts),
+    ("N", Flag::Hosts),
 ];
 
 /// Largest number of ranks; a bound on slips, far above what a machine can hold.
@@ -148,6 +151,14 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String
     if total > u64::from(MAX_RANKS) {
         return Err(format!(
             "{total} processes are more than the {MAX_RANKS} that are possible"
+        ));
+    }
+    if let Some(nodes) = options.nodes
+        && u64::from(nodes) > total
+    {
+        return Err(format!(
+            "--nodes {nodes}: each node needs a process, but there {} only {total}; give -n {nodes} or more, or fewer nodes",
+            if total == 1 { "is" } else { "are" }
         ));
     }
     Ok(Command::Run(options))
@@ -201,7 +212,8 @@ fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Comm
             Flag::Version => return Ok(Some(Command::Version)),
             Flag::Help => return Ok(Some(Command::Help)),
             Flag::Ignore => {}
-            Flag::Nodes => {
+            Flag::Nodes => options.nodes = Some(nodes(&value("a number")?)?),
+            Flag::Hosts => {
                 return Err(format!(
                     "{}: this version of Tern starts processes on this machine only; leave the \
                      option out",
@@ -253,7 +265,7 @@ fn unknown(arg: &OsStr, name: &str) -> String {
     }
     let nearest = NAMES
         .iter()
-        .filter(|(known, flag)| known.len() > 1 && *flag != Flag::Nodes)
+        .filter(|(known, flag)| known.len() > 1 && *flag != Flag::Hosts)
         .map(|(known, _)| (tern_settings::distance(name, known), known))
         .min()
         .filter(|(distance, known)| *distance <= 3 && *distance < known.len());
@@ -273,6 +285,13 @@ fn count(value: &OsStr) -> Result<u32, String> {
             "-n needs a number of processes, 1 or more, not {}",
             shown(value)
         )),
+    }
+}
+
+fn nodes(value: &OsStr) -> Result<u32, String> {
+    match value.to_str().and_then(|text| text.parse().ok()) {
+        Some(nodes) if nodes > 0 => Ok(nodes),
+        _ => Err(format!("--nodes needs a number of nodes, 1 or more, not {}", shown(value))),
     }
 }
 
@@ -409,6 +428,12 @@ mod tests {
     }
 
     #[test]
+    fn nodes_are_of_the_whole_job() {
+        assert_eq!(run("-n 1 --nodes 2 p : q").nodes, Some(2));
+        assert_eq!(run("p").nodes, None);
+    }
+
+    #[test]
     fn habits_from_other_launchers() {
         let options = run("--oversubscribe --allow-run-as-root -prepend-rank -n 2 p");
         assert!(options.tag_output);
@@ -446,6 +471,11 @@ mod tests {
             "--bind-to needs core or none, not socket"
         );
         assert_eq!(error("-n 99999999 p").split(' ').next(), Some("99999999"));
+        assert_eq!(error("--nodes 0 p"), "--nodes needs a number of nodes, 1 or more, not 0");
+        assert_eq!(
+            error("-n 1 --nodes 3 p : q"),
+            "--nodes 3: each node needs a process, but there are only 2; give -n 3 or more, or fewer nodes"
+        );
         assert!(error("--hosts a,b p").contains("this machine only"));
         assert!(parse([]).unwrap_err().contains("--help"));
     }

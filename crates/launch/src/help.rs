@@ -16,6 +16,8 @@ Options of the job:
   -genv NAME VALUE      environment variable for all programs
   --bind-to core|none   core: each rank runs on its own equal share of the cores, if there are
                         not more ranks than cores (the default); none: the system decides
+  --nodes N             divide the ranks into N simulated nodes: each has shared memory of its own, and
+                        processes of different nodes communicate as over a network
   --report-bindings     say which rank runs on which cores
   -l, --tag-output      put [rank] in front of each line of output
   --timeout SECONDS     end the job after this time, with exit code 124

@@ -1,5 +1,6 @@
 //! Serves a job: starts its ranks, listens to them, ends them.
 
+mod addresses;
 mod attended;
 mod claims;
 mod further;
@@ -11,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, WaitStatus};
-use tern_pmi::names::Name;
+use tern_pmi::Nodes;
 use tern_pmi::control::{self, Attached, Message, Received};
+use tern_pmi::names::Name;
 
 use crate::output::{Output, Wish};
 use crate::plan::Plan;
@@ -30,9 +32,14 @@ const IMPATIENT: Duration = Duration::from_millis(500);
 /// The processes of one MPI_COMM_WORLD: those that the user started, or that a process spawned.
 struct World {
     job_id: u64,
-    /// How many there are.
-    size: u32,
-    segment: OwnedFd,
+    /// Which of them are on which node.
+    nodes: Nodes,
+    /// The nodes are this machine, whose processes are to believe in several.
+    simulated: bool,
+    /// The shared memory of each node.
+    segments: Vec<OwnedFd>,
+    /// The addresses that ranks have told so far.
+    addresses: Vec<Option<Vec<u8>>>,
     /// What they share with those that spawned them.
     parents: Option<OwnedFd>,
     listener: Option<OwnedFd>,
@@ -467,6 +474,7 @@ impl Job<'_> {
             Message::Publish { service, port } => self.publish(rank, &service, &port),
             Message::Lookup { service } => self.look_up(rank, &service),
             Message::Unpublish { service, port } => self.unpublish(rank, &service, &port),
+            Message::Address => self.address(rank, attached.fds),
             Message::Welcome { .. }
             | Message::Refused { .. }
             | Message::Join { .. }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
-use tern_pmi::{Order, Orders};
+use tern_pmi::{Nodes, Order, Orders};
 use tern_tune::store::{self, COSTS_FILE};
 
 use crate::args::{Options, Program};
@@ -21,6 +21,10 @@ pub struct Plan {
     pub programs: Vec<Planned>,
     /// The program of each rank.
     pub ranks: Vec<usize>,
+    /// Which ranks are on which node.
+    pub nodes: Nodes,
+    /// The nodes are this machine, whose processes are to believe in several.
+    pub simulated: bool,
     /// The cores that the job may use, neighbours side by side.
     pub cores: Vec<usize>,
     /// How many of them it can keep busy.
@@ -64,6 +68,8 @@ impl Plan {
         Plan {
             programs: Vec::new(),
             ranks: Vec::new(),
+            nodes: Nodes::one(0),
+            simulated: false,
             cores: tern_node::affinity(),
             usable: tern_node::usable_cores(),
             bound: None,
@@ -88,6 +94,7 @@ impl Plan {
             .enumerate()
             .flat_map(|(number, program)| (0..program.count).map(move |_| number))
             .collect();
+        let size = ranks.len() as u32;
         let mut cores = tern_node::affinity();
         let costs = costs(&cores, ranks.len());
         if options.bind != crate::args::Bind::None && ranks.len() <= cores.len() && ranks.len() > 1
@@ -99,6 +106,8 @@ impl Plan {
             costs,
             programs,
             ranks,
+            nodes: Nodes::even(size, options.nodes.unwrap_or(1)),
+            simulated: options.nodes.is_some(),
             cores,
             usable: tern_node::usable_cores(),
             warned: warn(options),

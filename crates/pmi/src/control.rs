@@ -30,10 +30,12 @@
 //! | 18 | publish | | port, line end, service |
 //! | 19 | unpublish | | port, line end, service |
 //! | 20 | look up | | service |
+//! | 21 | address; attached: the bytes | | |
 //!
 //! To spawn is answered by the number of processes, or by -1 less the number of the command that cannot be
 //! started; to publish or unpublish by 0, or -1 when the name is taken, or unknown; to look up by 0 and the port,
-//! or -1 when this job has not published it.
+//! or -1 when this job has not published it; to an address, when all ranks of the world have told theirs, by 0
+//! and all of them, attached, in the order of ranks. Attached bytes are a [`crate::parcel`].
 //!
 //! **Claim.** The launcher puts one welcome into each rank's socket before it starts the process.
 //! Whoever reads it has the rank; there is no second one to read. So the claim costs one system
@@ -52,7 +54,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt,
 };
 
-use crate::{Error, Ticket};
+use crate::{Error, Ticket, addresses};
 
 /// Longest message in bytes; longer texts are cut.
 pub const MAX_MESSAGE: usize = 4096;
@@ -118,6 +120,8 @@ pub enum Message {
         /// The service.
         service: String,
     },
+    /// Where the other processes of the world find this one.
+    Address,
     /// The job is to end.
     Abort {
         /// Exit code for the job.
@@ -157,6 +161,7 @@ impl Message {
             Message::Publish { service, port } => (18, 0, format!("{port}\n{service}")),
             Message::Lookup { service } => (20, 0, service.clone()),
             Message::Unpublish { service, port } => (19, 0, format!("{port}\n{service}")),
+            Message::Address => (21, 0, String::new()),
         };
         let mut bytes = Vec::with_capacity(8 + text.len());
         bytes.extend_from_slice(&kind.to_le_bytes());
@@ -209,6 +214,7 @@ impl Message {
             20 => Message::Lookup {
                 service: text.into_owned(),
             },
+            21 => Message::Address,
             _ => return None,
         })
     }
@@ -387,17 +393,37 @@ impl Control {
         message: &Message,
         fds: &[BorrowedFd<'_>],
     ) -> rustix::io::Result<(i32, String)> {
+        let (value, text, _) = self.request(message, fds)?;
+        Ok((value, text))
+    }
+
+    /// The same, with what is attached to the answer.
+    fn request(
+        &self,
+        message: &Message,
+        fds: &[BorrowedFd<'_>],
+    ) -> rustix::io::Result<(i32, String, Vec<OwnedFd>)> {
         match fds {
             [] => send(&self.socket, message)?,
             _ => send_with(&self.socket, message, fds)?,
         }
         loop {
             match receive(&self.socket, true)? {
-                Received::Message(Message::Answer { value, text }, _) => return Ok((value, text)),
+                Received::Message(Message::Answer { value, text }, Attached { fds, .. }) => {
+                    return Ok((value, text, fds));
+                }
                 Received::Closed => return Err(Errno::CONNRESET),
                 _ => {}
             }
         }
+    }
+
+    /// Tells the address of this process and waits for those of all, by rank.
+    pub(crate) fn exchange(&self, address: &[u8]) -> rustix::io::Result<Vec<Vec<u8>>> {
+        let parcel = crate::parcel::pack(address)?;
+        let (_, _, fds) = self.request(&Message::Address, &[parcel.as_fd()])?;
+        let table = fds.into_iter().next().ok_or(Errno::PROTO)?;
+        addresses::decode(&crate::parcel::unpack(table)?).ok_or(Errno::PROTO)
     }
 
     /// Asks for further processes, which share `memory` with those that asked for them. The answer is as in the
@@ -505,6 +531,7 @@ mod tests {
                 text: "über".into(),
             },
             Message::Ask,
+            Message::Address,
             Message::Observed { address: u64::MAX },
             Message::Stalled { text: "in 5 MPI_Recv -".into() },
         ] {

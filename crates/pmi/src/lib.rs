@@ -5,11 +5,13 @@
 //! that another launcher started as one of several is refused, for it would be a world of one by
 //! mistake (MPI 5.0, section 11.5: how processes are started is up to the implementation).
 
+pub mod addresses;
 mod attend;
 pub mod control;
 mod error;
 mod foreign;
 pub mod names;
+mod nodes;
 mod orders;
 pub mod parcel;
 pub mod report;
@@ -23,6 +25,7 @@ use rustix::io::FdFlags;
 pub use attend::{ATTEND, attend};
 pub use control::Control;
 pub use error::Error;
+pub use nodes::Nodes;
 pub use orders::{Order, Orders};
 pub use ticket::{Descriptor, TICKET, Ticket};
 
@@ -44,10 +47,18 @@ pub struct Job {
     pub rank: u32,
     /// Size of MPI_COMM_WORLD.
     pub size: u32,
+    /// Which ranks are on which node.
+    pub nodes: Nodes,
+    /// The node of this process.
+    pub node: u32,
     /// Rank among the processes of this node.
     pub local_rank: u32,
     /// Processes of the job on this node.
     pub local_size: u32,
+    /// The nodes are one machine, whose processes believe in several.
+    pub simulated: bool,
+    /// Processes of the job on this machine: more than on this node where nodes are simulated.
+    pub machine_size: u32,
     /// Random number that all processes of the job share, and no other job.
     pub job_id: u64,
     /// The memfd of the job on this node, the same file for all its processes there. The launcher
@@ -57,7 +68,7 @@ pub struct Job {
     pub parents: Option<OwnedFd>,
     /// The line to the launcher; none for a singleton.
     pub control: Option<Control>,
-    /// Cores that all processes of the job on this node share. The affinity mask of one process
+    /// Cores that all processes of the job on this machine share. The affinity mask of one process
     /// may hold fewer, if the launcher binds.
     pub node_cores: u32,
     /// Number of the program among those that mpiexec was given, separated by `:` (MPI_APPNUM);
@@ -67,6 +78,28 @@ pub struct Job {
     pub app_size: u32,
     /// How many processes the job may grow to (MPI_UNIVERSE_SIZE).
     pub universe_size: u32,
+}
+
+impl Job {
+    /// The name of this process's node (MPI_Get_processor_name): that of the machine, with the number of a
+    /// simulated node behind it.
+    pub fn node_name(&self, machine: &str) -> String {
+        match self.simulated {
+            true => format!("{machine}/node{}", self.node),
+            false => machine.to_owned(),
+        }
+    }
+
+    /// Gives all processes of the world the address of this one, and gets theirs, by rank. Each of them must do this;
+    /// it waits for them.
+    ///
+    /// Errors: no launcher, or it cannot be reached.
+    pub fn exchange(&self, address: &[u8]) -> rustix::io::Result<Vec<Vec<u8>>> {
+        match &self.control {
+            Some(control) => control.exchange(address),
+            None => Ok(vec![address.to_vec()]),
+        }
+    }
 }
 
 /// Finds out who this process is, and claims its rank. To be called once in a process.
@@ -97,8 +130,12 @@ fn singleton() -> Result<Job, Error> {
         launch: Launch::Singleton,
         rank: 0,
         size: 1,
+        nodes: Nodes::one(1),
+        node: 0,
         local_rank: 0,
         local_size: 1,
+        simulated: false,
+        machine_size: 1,
         job_id: new_job_id(),
         segment: new_segment().map_err(|errno| Error::Segment { errno })?,
         parents: None,
@@ -121,12 +158,18 @@ fn join(ticket: &Ticket) -> Result<Job, Error> {
     let mut files = files.into_iter();
     let segment = files.next().expect("the first file is the job's");
     control.hello();
+    let node = ticket.nodes.of(ticket.rank);
+    let local = ticket.nodes.ranks(node);
     Ok(Job {
         launch: Launch::Mpiexec,
         rank: ticket.rank,
         size: ticket.size,
-        local_rank: ticket.rank,
-        local_size: ticket.size,
+        local_rank: ticket.rank - local.start,
+        local_size: local.len() as u32,
+        machine_size: if ticket.simulated { ticket.size } else { local.len() as u32 },
+        simulated: ticket.simulated,
+        node,
+        nodes: ticket.nodes.clone(),
         job_id: ticket.job_id,
         segment,
         parents: files.next(),

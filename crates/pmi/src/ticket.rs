@@ -4,7 +4,7 @@ use std::fmt;
 use std::os::fd::RawFd;
 use std::str::FromStr;
 
-use crate::Error;
+use crate::{Error, Nodes};
 
 /// The name of the variable. Its value is a [`Ticket`]: `key=value` pairs with blanks between.
 pub const TICKET: &str = "TERN_LAUNCH";
@@ -29,11 +29,15 @@ pub struct Ticket {
     pub job_id: u64,
     /// The process that serves the job: the parent of all ranks.
     pub launcher: u32,
-    /// The memfd of the job.
+    /// Which ranks are on which node.
+    pub nodes: Nodes,
+    /// The nodes are one machine, whose processes believe in several.
+    pub simulated: bool,
+    /// The memfd of the job on this node.
     pub segment: Descriptor,
     /// The socket to the launcher.
     pub control: Descriptor,
-    /// Cores that the job's processes share.
+    /// Cores that the job's processes on this machine share.
     pub cores: u32,
     /// Number of the program.
     pub appnum: u32,
@@ -63,6 +67,12 @@ impl fmt::Display for Ticket {
             self.app_size,
             self.universe_size,
         )?;
+        if self.nodes.count() > 1 {
+            write!(f, " nodes={}", self.nodes)?;
+        }
+        if self.simulated {
+            f.write_str(" simulated=1")?;
+        }
         if let Some(parents) = self.parents {
             write!(f, " parents={parents}")?;
         }
@@ -107,9 +117,16 @@ impl FromStr for Ticket {
                 inode: inode.parse().map_err(|_| wrong(key))?,
             })
         };
+        let size = number("size")?;
+        let nodes = match field("nodes") {
+            Some(text) => text.parse().ok().filter(|nodes: &Nodes| nodes.size() == size),
+            None => Some(Nodes::one(size)),
+        };
         let ticket = Ticket {
             rank: number("rank")?,
-            size: number("size")?,
+            size,
+            nodes: nodes.ok_or_else(|| wrong("nodes"))?,
+            simulated: field("simulated").is_some(),
             job_id: field("job")
                 .and_then(|id| u64::from_str_radix(id, 16).ok())
                 .ok_or_else(|| wrong("job"))?,
@@ -146,6 +163,8 @@ mod tests {
             size: 4,
             job_id: 0xfedc_ba98_7654_3210,
             launcher: 77,
+            nodes: Nodes::even(4, 3),
+            simulated: true,
             segment: Descriptor {
                 fd: 40,
                 inode: 12345,
@@ -169,6 +188,8 @@ mod tests {
         let plain = Ticket {
             parents: None,
             warned: vec![],
+            nodes: Nodes::one(4),
+            simulated: false,
             ..ticket()
         };
         assert_eq!(plain.to_string().parse::<Ticket>().unwrap(), plain);
@@ -182,6 +203,7 @@ mod tests {
             ("rank=2", "rank=x"),
             ("job=", "jib="),
             ("40:", "40;"),
+            ("nodes=2,1x2", "nodes=2,1x3"),
             ("size=4", ""),
         ] {
             assert!(text.contains(from));

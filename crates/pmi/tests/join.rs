@@ -87,6 +87,8 @@ impl Launcher {
             size: 3,
             job_id: tern_pmi::new_job_id(),
             launcher: std::process::id(),
+            nodes: tern_pmi::Nodes::one(3),
+            simulated: false,
             segment: Descriptor::of(&segment, segment.as_raw_fd()).unwrap(),
             control: Descriptor::of(&theirs, theirs.as_raw_fd()).unwrap(),
             cores: 2,

@@ -55,7 +55,7 @@ impl Job<'_> {
             let Rank { world, number, .. } = self.ranks[rank];
             let welcome = Message::Welcome { rank: number };
             if let Some(world) = &self.worlds[world] {
-                let files = [Some(&world.segment), world.parents.as_ref()];
+                let files = [Some(world.segment(number)), world.parents.as_ref()];
                 let files: Vec<_> = files.into_iter().flatten().map(AsFd::as_fd).collect();
                 // If the process is gone by now, so is the rank; its end is seen as any other.
                 let _ = control::send_with(&socket, &welcome, &files);

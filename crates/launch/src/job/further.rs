@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 use tern_pmi::control::{self, Message};
 use tern_pmi::names::Name;
-use tern_pmi::{Orders, parcel};
+use tern_pmi::{Nodes, Orders, parcel};
 
 use super::start::{Start, raise_file_limit};
 use super::{Job, World};
@@ -46,7 +46,7 @@ impl Job<'_> {
         let size: u32 = programs.iter().map(|program| program.count).sum();
         let alive = self.ranks.iter().filter(|rank| rank.alive).count();
         self.files = self.files.or(raise_file_limit(alive + size as usize));
-        let world = World::new(orders.job_id, size, Some(parents))
+        let world = World::new(orders.job_id, Nodes::one(size), Some(parents))
             .map_err(|errno| refuse(&format!("no memory or descriptors for it: {errno}")))?;
         self.worlds.push(Some(world));
         self.start_world(&programs)

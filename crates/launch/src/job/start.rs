@@ -7,7 +7,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tern_pmi::control::{self, Message};
-use tern_pmi::{Descriptor, TICKET, Ticket};
+use tern_pmi::{Descriptor, Nodes, TICKET, Ticket};
 
 use super::{Job, Rank, World};
 use crate::output::Output;
@@ -40,13 +40,14 @@ impl<'a> Job<'a> {
         mask: libc::sigset_t,
         keeper: OwnedFd,
     ) -> rustix::io::Result<Job<'a>> {
-        let files = raise_file_limit(plan.ranks.len());
-        let size = plan.ranks.len() as u32;
+        let files = raise_file_limit(plan.ranks.len() + plan.nodes.count() as usize);
+        let mut world = World::new(tern_pmi::new_job_id(), plan.nodes.clone(), None)?;
+        world.simulated = plan.simulated;
         Ok(Job {
             plan,
             mask,
             files,
-            worlds: vec![Some(World::new(tern_pmi::new_job_id(), size, None)?)],
+            worlds: vec![Some(world)],
             names: Vec::new(),
             joining: Vec::new(),
             ranks: Vec::with_capacity(plan.ranks.len()),
@@ -128,7 +129,7 @@ impl<'a> Job<'a> {
         let world = self.world(start.world);
         fds.extend([
             (theirs.as_raw_fd(), CONTROL),
-            (world.segment.as_raw_fd(), SEGMENT),
+            (world.segment(start.number).as_raw_fd(), SEGMENT),
         ]);
         if let Some(parents) = &world.parents {
             fds.push((parents.as_raw_fd(), PARENTS));
@@ -174,14 +175,16 @@ impl<'a> Job<'a> {
         theirs: &OwnedFd,
     ) -> rustix::io::Result<[CString; 3]> {
         let world = self.world(start.world);
-        let (rank, size) = (start.number, world.size);
+        let (rank, size) = (start.number, world.nodes.size());
         let parents = world.parents.as_ref();
         let ticket = Ticket {
             rank,
             size,
             job_id: world.job_id,
             launcher: std::process::id(),
-            segment: Descriptor::of(&world.segment, SEGMENT)?,
+            nodes: world.nodes.clone(),
+            simulated: world.simulated,
+            segment: Descriptor::of(world.segment(rank), SEGMENT)?,
             parents: parents.map(|fd| Descriptor::of(fd, PARENTS)).transpose()?,
             control: Descriptor::of(theirs, CONTROL)?,
             cores: self.plan.usable as u32,
@@ -234,18 +237,26 @@ impl World {
     /// Processes that will be started; `parents` is what they share with those that spawned them.
     pub(super) fn new(
         job_id: u64,
-        size: u32,
+        nodes: Nodes,
         parents: Option<OwnedFd>,
     ) -> rustix::io::Result<World> {
         // Not below the numbers above, so that no step of a start overwrites what a later one needs.
         let above = |fd: OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, PARENTS + 1);
+        let segments = (0..nodes.count()).map(|_| above(tern_pmi::new_segment()?));
         Ok(World {
             job_id,
-            size,
-            segment: above(tern_pmi::new_segment()?)?,
+            segments: segments.collect::<Result<_, _>>()?,
+            addresses: vec![None; nodes.size() as usize],
+            nodes,
+            simulated: false,
             parents: parents.map(above).transpose()?,
             listener: listener(job_id).ok(),
         })
+    }
+
+    /// The shared memory of a rank's node.
+    pub(super) fn segment(&self, rank: u32) -> &OwnedFd {
+        &self.segments[self.nodes.of(rank) as usize]
     }
 }
 
