@@ -10,8 +10,10 @@
 #   // flags: -lm            more arguments for mpicc
 #   // mpiexec: -env A=B     more arguments for mpiexec
 #   // needs: COMMAND        skipped, aloud, where that shell command fails
+#   // nodes: 1              most simulated nodes that it is for [any number]
 # TERN_TEST_DIR: where programs and logs go [target/tests-c]. Exit code: 0 when nothing failed.
 # TERN_TEST_UNDER: a command that stands before mpiexec, TERN_TEST_INSIDE: before the program.
+# TERN_TEST_NODES: how many simulated nodes the ranks are divided into; no more than there are ranks [1].
 # TERN_TEST_WARNINGS: how many lines of its own Tern may write in a run that ends well [any number].
 set -eu
 
@@ -41,9 +43,18 @@ run() {
     ranks=$1
     label="$name, $ranks ranks"
     log=$build/$name.$ranks.log
+    nodes=${TERN_TEST_NODES:-1}
+    [ "$nodes" -le "$ranks" ] || nodes=$ranks
+    [ "$nodes" -le "$most_nodes" ] || nodes=$most_nodes
+    if [ "${TERN_TEST_NODES:-1}" -gt 1 ]; then
+        # What runs on one node has been tested as such.
+        [ "$nodes" -gt 1 ] || return 0
+        label="$label, $nodes nodes"
+        log=$build/$name.$ranks.$nodes.log
+    fi
     code=0
     # shellcheck disable=SC2086
-    timeout --kill-after=5 "$limit" ${TERN_TEST_UNDER:-} "$prefix/bin/mpiexec" -n "$ranks" $arguments \
+    timeout --kill-after=5 "$limit" ${TERN_TEST_UNDER:-} "$prefix/bin/mpiexec" --nodes "$nodes" -n "$ranks" $arguments \
         ${TERN_TEST_INSIDE:-} "$build/$name" < /dev/null > "$log" 2>&1 || code=$?
     # 124 is what timeout(1) gives, and 137 when it had to kill.
     if [ "$code" = 124 ] && [ "$expected" != 124 ]; then
@@ -86,6 +97,7 @@ for program; do
     output=$(said expect-output '')
     limit=$(said timeout 60)
     arguments=$(said mpiexec '')
+    most_nodes=$(said nodes 1000)
     for ranks in $(said ranks '1 2'); do
         run "$ranks"
     done

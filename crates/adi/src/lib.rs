@@ -58,9 +58,8 @@ pub struct Adi {
 
 impl Adi {
     /// An engine over the devices of `mcm`. Messages up to `eager_limit` bytes are sent without
-    /// asking; `None` takes what the devices have room for.
+    /// asking; `None` takes what the device of each peer has room for.
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> Adi {
-        let eager_limit = eager_limit.unwrap_or(mcm.eager(0));
         let state = RefCell::new(State::new(mcm.clone(), eager_limit));
         let (hooks, observer) = (RefCell::default(), RefCell::default());
         Adi { mcm, state, hooks, has_hooks: Cell::new(false), observer }

@@ -67,7 +67,8 @@ pub struct State {
     pub matching: Matching,
     pub transfers: Slab<Transfer>,
     pub arrivals: Slab<Arrival>,
-    pub eager_limit: usize,
+    /// Longest message that goes without asking, if it is the same to all.
+    eager_limit: Option<usize>,
     /// What synchronous sends are marked with.
     pub mark: u32,
     /// The caller waits for what it starts, before the program goes on.
@@ -99,7 +100,7 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(mcm: Rc<Mcm>, eager_limit: usize) -> State {
+    pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> State {
         let peers = mcm.size() as usize;
         let payload = if mcm.write_back() { Source::Peer } else { Source::Any };
         let direct_from = mcm.direct().map_or(usize::MAX, Direct::threshold);
@@ -109,7 +110,8 @@ impl State {
         let (data, status) = (Data::none(), Status::default());
         let first = transfers.insert(Transfer { data, status, done: true, released: false, owner: None, side });
         assert_eq!(first, EXPECTED);
-        let short = (mcm.inline() + 1).min(eager_limit + 1).min(direct_from).min(tern_counters::Lengths::END);
+        let longest = eager_limit.unwrap_or(usize::MAX - 1).min(mcm.inline());
+        let short = (longest + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
             mcm,
             short,
@@ -133,6 +135,12 @@ impl State {
             expecting: false,
             expected_begun: false,
         }
+    }
+
+    /// Longest message to `peer` that goes without asking.
+    #[inline]
+    fn eager_limit(&self, peer: Proc) -> usize {
+        self.eager_limit.unwrap_or_else(|| self.mcm.eager(peer))
     }
 
     /// Makes room for all processes that the devices know by now.

@@ -12,6 +12,8 @@ pub mod table;
 pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
 pub use lines::{DEPTH, LineArea};
 
+use std::os::fd::BorrowedFd;
+
 /// What travels in front of a payload: opaque to devices.
 pub type Header = [u64; 4];
 
@@ -108,7 +110,7 @@ pub struct Abilities {
     pub packet: usize,
     /// Bytes of a message that may go without asking: the device has room for as much.
     pub eager: usize,
-    /// Payload bytes that travel with the header at no further cost.
+    /// Payload bytes that travel with the header at no further cost. A packet of no more goes whole or not at all.
     pub inline: usize,
     /// Time for an empty packet, one way, in nanoseconds.
     pub latency_ns: f64,
@@ -186,6 +188,13 @@ pub trait Device {
     /// Sleeps until a peer has rung since `token` was given, or `timeout` passes. The one
     /// function that is called without the library's lock.
     fn sleep(&self, token: u32, timeout: std::time::Duration);
+
+    /// What is readable while something waits to be polled, or a refused packet would find room, from
+    /// [`Device::prepare_sleep`] to [`Device::end_sleep`]: for one who sleeps on several devices at once, and so calls
+    /// no [`Device::sleep`]. Devices without it are looked at again and again.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 
     /// How many processes that share this one's cores do not sleep, about.
     fn awake(&self) -> u32;

@@ -1,12 +1,17 @@
 //! The multi-communication-method layer: which device carries a message, progress, waiting.
 
 pub mod lock;
+mod network;
+mod several;
+mod sockets;
 mod wait;
 
 pub use tern_device::{
     DEPTH, Delivery, Direct, Direction, Gather, Header, Key, LineArea, Memory, Outgoing, Payload, Pull, Recall, Run,
     Sink, copy_short,
 };
+pub use several::Several;
+pub use sockets::{Listening, Sockets};
 pub use wait::{Patience, Step};
 
 use std::cell::Cell;
@@ -15,7 +20,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use tern_device::Device;
 use tern_shm::Shm;
 
-/// The devices of this process. Today that is shared memory alone: all processes share a node.
+/// The devices of this process: shared memory, and a network if the world has several nodes.
 pub struct Mcm {
     device: Carrier,
     me: u32,
@@ -33,22 +38,34 @@ pub struct Mcm {
 #[allow(clippy::large_enum_variant, reason = "there is one of it, and no box is in the way of a packet")]
 enum Carrier {
     Shm(Shm),
+    Several(Several),
     Other(Box<dyn Device>),
 }
 
 impl Mcm {
-    /// The devices for a process of `job`, with the settings that concern them.
+    /// The devices for a process of `job`, with the settings that concern them. With several nodes it waits for
+    /// all processes of the world.
     ///
-    /// Errors: the job's shared memory cannot be sized or mapped.
+    /// Errors: the job's shared memory cannot be sized or mapped; no network.
     pub fn open(job: &tern_pmi::Job) -> std::io::Result<Mcm> {
         let ring = tern_settings::RING_SIZE.get().map(|bytes| bytes as usize);
-        let device = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, job.node_cores, ring)?;
+        // Where nodes are simulated, they share the machine's cores.
+        let cores = (job.node_cores * job.local_size / job.machine_size).max(1);
+        let shm = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, cores, ring)?;
         if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
             // All of it in one write, so that lines of other ranks do not come between.
-            let _ = std::io::stderr().write_all(device.explain().as_bytes());
+            let _ = std::io::stderr().write_all(shm.explain().as_bytes());
         }
-        let patience = Patience::as_set(job.local_size, job.node_cores);
-        Ok(Mcm { cores: job.node_cores, ..Mcm::over(Carrier::Shm(device), job.rank, job.size, patience) })
+        let device = match job.nodes.count() {
+            1 => Carrier::Shm(shm),
+            _ => {
+                let network = network::open(job)?;
+                let node = job.nodes.ranks(job.node);
+                Carrier::Several(Several::new(shm, network, node, job.size, job.machine_size))
+            }
+        };
+        let patience = Patience::as_set(job.machine_size, job.node_cores);
+        Ok(Mcm { cores: job.node_cores, ..Mcm::over(device, job.rank, job.size, patience) })
     }
 
     /// `me` of `size` processes, reached through `device`.
@@ -81,34 +98,55 @@ impl Mcm {
         processes: u32,
         newcomers: &[u32],
     ) -> std::io::Result<u32> {
-        let Carrier::Shm(shm) = &self.device else {
-            return Err(std::io::Error::other("this device reaches no process of another job"));
+        let first = match &self.device {
+            Carrier::Shm(shm) => shm.connect(file, offset, me, processes, newcomers)?,
+            Carrier::Several(several) => several.connect(file, offset, me, processes, newcomers)?,
+            Carrier::Other(_) => {
+                return Err(std::io::Error::other("this device reaches no process of another job"));
+            }
         };
-        let first = shm.connect(file, offset, me, processes, newcomers)?;
         self.size.set(first + newcomers.len() as u32);
-        self.patience.set(Patience::as_set(shm.known(), self.cores));
+        self.know();
         Ok(first)
     }
 
     /// See [`Shm::disconnect`].
     pub fn disconnect(&self, first: u32) {
-        if let Carrier::Shm(shm) = &self.device {
-            shm.disconnect(first);
-            self.patience.set(Patience::as_set(shm.known(), self.cores));
+        match &self.device {
+            Carrier::Shm(shm) => shm.disconnect(first),
+            Carrier::Several(several) => several.disconnect(first),
+            Carrier::Other(_) => return,
         }
+        self.know();
+    }
+
+    /// Other processes are known now than before.
+    fn know(&self) {
+        let known = match &self.device {
+            Carrier::Shm(shm) => shm.known(),
+            Carrier::Several(several) => several.known(),
+            Carrier::Other(_) => return,
+        };
+        self.patience.set(Patience::as_set(known, self.cores));
     }
 
     #[inline]
     fn device(&self) -> &dyn Device {
         match &self.device {
             Carrier::Shm(shm) => shm,
+            Carrier::Several(several) => several,
             Carrier::Other(other) => &**other,
         }
     }
 
     /// Largest message to `peer` that should go without asking.
-    pub fn eager(&self, _peer: u32) -> usize {
-        self.device().abilities().eager
+    #[inline]
+    pub fn eager(&self, peer: u32) -> usize {
+        match &self.device {
+            Carrier::Shm(shm) => shm.eager(),
+            Carrier::Several(several) => several.eager(peer),
+            Carrier::Other(other) => other.abilities().eager,
+        }
     }
 
     /// Payload bytes that travel with a header at no further cost.
@@ -121,6 +159,7 @@ impl Mcm {
     pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {
         match &self.device {
             Carrier::Shm(shm) => shm.send_short(peer, header, payload),
+            Carrier::Several(several) => several.send_short(peer, header, payload),
             // A device that takes more than the header takes what travels with it.
             Carrier::Other(_) if !payload.is_empty() => false,
             Carrier::Other(other) => other.copy_and_send(peer, header, Payload::Bytes(&[])).is_some(),
@@ -138,6 +177,7 @@ impl Mcm {
     pub fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
         match &self.device {
             Carrier::Shm(shm) => shm.copy_and_send(peer, header, payload),
+            Carrier::Several(several) => several.copy_and_send(peer, header, payload),
             Carrier::Other(other) => other.copy_and_send(peer, header, payload),
         }
     }
@@ -147,6 +187,7 @@ impl Mcm {
     pub fn poll<S: Sink>(&self, sink: &mut S) -> usize {
         match &self.device {
             Carrier::Shm(shm) => shm.poll_into(sink),
+            Carrier::Several(several) => several.poll_into(sink),
             Carrier::Other(other) => other.poll(sink),
         }
     }
@@ -161,6 +202,7 @@ impl Mcm {
     ) -> bool {
         match &self.device {
             Carrier::Shm(shm) => shm.take_from(peer, looks, take),
+            Carrier::Several(several) => several.take_from(peer, looks, take),
             Carrier::Other(other) => other.take_next(peer, looks, &mut take),
         }
     }
@@ -170,6 +212,7 @@ impl Mcm {
     pub fn glance(&self, looks: u32) {
         match &self.device {
             Carrier::Shm(shm) => shm.glance(looks),
+            Carrier::Several(several) => several.glance(looks),
             Carrier::Other(other) => other.glance(looks),
         }
     }

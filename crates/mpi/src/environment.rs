@@ -5,6 +5,7 @@ use crate::constants::*;
 use crate::error::Result;
 use crate::info;
 use crate::objects::InfoMap;
+use crate::runtime::runtime;
 
 /// MPI_Get_version
 pub fn get_version(version: Out<i32>, subversion: Out<i32>) -> Result<()> {
@@ -26,7 +27,7 @@ pub fn get_library_version(version: TextOut, resultlen: Out<i32>) -> Result<()> 
 
 /// MPI_Get_processor_name: the name of the node.
 pub fn get_processor_name(name: TextOut, resultlen: Out<i32>) -> Result<()> {
-    resultlen.set(name.set(&tern_node::hostname(), MPI_MAX_PROCESSOR_NAME));
+    resultlen.set(name.set(&runtime().job.node_name(&tern_node::hostname()), MPI_MAX_PROCESSOR_NAME));
     Ok(())
 }
 

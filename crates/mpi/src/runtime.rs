@@ -38,7 +38,7 @@ impl Runtime {
             adi,
             me: job.rank,
             world_size: job.size,
-            nodes: vec![0; job.size as usize],
+            nodes: (0..job.size).map(|rank| job.nodes.of(rank)).collect(),
             appnum: job.appnum.map(|number| number as i32),
             universe_size: launched.then_some(job.universe_size as i32),
             parents: RefCell::new(job.parents.take()),

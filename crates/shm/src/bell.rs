@@ -131,5 +131,20 @@ impl Bell {
     }
 }
 
+/// Rings a bell from another thread of its owner.
+#[derive(Debug)]
+pub struct Alarm(pub(crate) *const Bell);
+
+// SAFETY: a bell is made of atomic words, and whoever made the alarm vouches for its memory.
+unsafe impl Send for Alarm {}
+
+impl Alarm {
+    /// Wakes the owner when it sleeps.
+    pub fn ring(&self) {
+        // SAFETY: the memory outlives the alarm (`Shm::alarm`).
+        unsafe { &*self.0 }.ring();
+    }
+}
+
 #[cfg(all(test, loom))]
 pub mod model;

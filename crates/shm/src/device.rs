@@ -1,6 +1,6 @@
 //! The shared-memory device.
 
-use crate::bell::{self, Barrier, Bell};
+use crate::bell::{self, Alarm, Barrier, Bell};
 use crate::direct;
 use crate::link::Link;
 use crate::reach::Reach;
@@ -176,8 +176,17 @@ impl Shm {
         })
     }
 
+    /// What wakes this process from a thread that is not inside the library.
+    ///
+    /// # Safety
+    /// This device outlives the alarm.
+    pub unsafe fn alarm(&self) -> Alarm {
+        Alarm(&self.segment.process(self.me).bell)
+    }
+
     /// Largest message that goes without asking.
-    pub(crate) fn eager(&self) -> usize {
+    #[inline]
+    pub fn eager(&self) -> usize {
         self.abilities.eager
     }
 

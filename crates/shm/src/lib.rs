@@ -24,6 +24,7 @@ mod reach;
 mod segment;
 #[cfg(not(loom))]
 mod slots;
+pub use bell::Alarm;
 #[cfg(not(loom))]
 pub use device::Shm;
 #[cfg(not(loom))]

@@ -102,7 +102,7 @@ impl State {
         // The receive itself is there already.
         let quiet = self.is_quiet(1);
         let memory = self.direct().locate(from, self.transfers.get(request).data.memory(), quiet);
-        if self.waits && memory.place == 0 && memory.len <= self.eager_limit as u64 {
+        if self.waits && memory.place == 0 && memory.len <= self.eager_limit(from) as u64 {
             // Packets are better for a receiver that waits, and the sender would only lose time by
             // looking.
             return Published::NOT;

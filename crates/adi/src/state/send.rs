@@ -30,12 +30,13 @@ impl State {
             }
         }
         self.streams[to as usize].put(&tuple);
-        if mode == SendMode::Standard && size <= self.eager_limit {
+        let eager = size <= self.eager_limit(to);
+        if mode == SendMode::Standard && eager {
             return self.send_eager(to, tuple, data);
         }
         let request = self.new_send(to, tuple, data);
         let sender = Synchronous { request, mark: self.mark };
-        if size > self.eager_limit {
+        if !eager {
             counters::SENT_RENDEZVOUS.add(1);
             counters::SENT_RENDEZVOUS_BYTES.add(size as u64);
             self.mark_send(request, false, true);
@@ -121,7 +122,7 @@ impl State {
         }
         let size = data.len() as u64;
         let me = self.mcm.me();
-        if mode == SendMode::Standard && data.len() <= self.eager_limit {
+        if mode == SendMode::Standard && data.len() <= self.eager_limit(me) {
             let mut bytes = vec![0; data.len()];
             data.gather(0, &mut bytes);
             self.keep(Arrival { tuple, from: me, size, body: Body::Bytes { bytes, sync: None } });

@@ -1,0 +1,133 @@
+//! Tuple queues and single copies over two devices: whoever reaches the peer does it, and memory that processes
+//! share is shared memory's alone.
+
+use super::numbers::Way;
+use super::Several;
+use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
+
+impl Several {
+    /// The device for `peer`, and the peer's number there; none if it has no direct ways.
+    #[inline]
+    fn direct_to(&self, peer: u32) -> Option<(&dyn Direct, u32)> {
+        match self.numbers.way(peer) {
+            Way::Shm(peer) => Some((&self.shm, peer)),
+            Way::Network => self.network.direct().map(|network| (network, peer)),
+        }
+    }
+
+    /// The same, for a peer with which something is published.
+    fn published_with(&self, peer: u32) -> (&dyn Direct, u32) {
+        self.direct_to(peer).expect("what is published was published by it")
+    }
+}
+
+impl Direct for Several {
+    fn threshold(&self) -> usize {
+        let near = self.shm.threshold();
+        self.network.direct().map_or(near, |network| near.min(network.threshold()))
+    }
+
+    fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.locate(peer, memory, quiet),
+            None => memory,
+        }
+    }
+
+    fn release(&self, memory: &Memory) {
+        // Only a network gives keys.
+        if let Some(network) = self.network.direct() {
+            network.release(memory);
+        }
+    }
+
+    fn allocate(&self, len: usize) -> Option<*mut u8> {
+        self.shm.allocate(len)
+    }
+
+    unsafe fn free(&self, memory: *mut u8) -> bool {
+        // SAFETY: the contract is the same.
+        unsafe { self.shm.free(memory) }
+    }
+
+    fn shares_with(&self, peer: u32) -> bool {
+        match self.numbers.way(peer) {
+            Way::Shm(peer) => self.shm.shares_with(peer),
+            Way::Network => false,
+        }
+    }
+
+    fn place(&self, memory: *const u8, len: usize) -> Option<u64> {
+        self.shm.place(memory, len)
+    }
+
+    fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
+        self.shm.map(place, len)
+    }
+
+    unsafe fn unmap(&self, address: *mut u8, len: usize) {
+        // SAFETY: the contract is the same.
+        unsafe { self.shm.unmap(address, len) }
+    }
+
+    fn copies(&self, peer: u32) -> bool {
+        match self.numbers.way(peer) {
+            Way::Shm(peer) => self.shm.copies(peer),
+            Way::Network => false,
+        }
+    }
+
+    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
+        match self.numbers.way(peer) {
+            // SAFETY: the contract is the same.
+            Way::Shm(peer) => unsafe { self.shm.copy(peer, own, theirs, direction) },
+            Way::Network => false,
+        }
+    }
+
+    fn fence_all(&self) -> bool {
+        self.shm.fence_all()
+    }
+
+    fn expose(&self, memory: *const u8, len: usize) {
+        self.shm.expose(memory, len);
+    }
+
+    fn cover(&self, memory: *const u8, len: usize) {
+        self.shm.cover(memory, len);
+    }
+
+    fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+        let (device, peer) = self.direct_to(peer)?;
+        device.publish(peer, key, memory, receiver, seen)
+    }
+
+    fn retract(&self, peer: u32, slot: u32) -> bool {
+        let (device, peer) = self.published_with(peer);
+        device.retract(peer, slot)
+    }
+
+    fn forget(&self, peer: u32, slot: u32) {
+        let (device, peer) = self.published_with(peer);
+        device.forget(peer, slot);
+    }
+
+    fn raise(&self, peer: u32, seen: u32) {
+        let (device, peer) = self.published_with(peer);
+        device.raise(peer, seen);
+    }
+
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.pull(peer, source, target, receiver),
+            None => Pull::No,
+        }
+    }
+
+    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.deliver(peer, key, last, message),
+            None => Delivery::Stream,
+        }
+    }
+}
