@@ -1,0 +1,107 @@
+//! The first eight bytes of every packet on a queue pair.
+
+/// What a packet is. The numbers travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A packet of the layer above: its header, as [`crate::header`] writes it, and its payload.
+    Packet = 1,
+    /// Credits and ring cells returned, and nothing else.
+    Return = 2,
+    /// Wakes the receiver if it sleeps.
+    Bell = 3,
+    /// The sender asks nothing, and writes what follows to the ring that it was offered here: address,
+    /// key, and number of cells.
+    Ring = 4,
+    /// A message of the rendezvous part.
+    Rendezvous = 5,
+    /// A message of the tuple queues.
+    Tuple = 6,
+}
+
+impl Kind {
+    fn of(number: u8) -> Option<Kind> {
+        Some(match number {
+            1 => Kind::Packet,
+            2 => Kind::Return,
+            3 => Kind::Bell,
+            4 => Kind::Ring,
+            5 => Kind::Rendezvous,
+            6 => Kind::Tuple,
+            _ => return None,
+        })
+    }
+}
+
+/// The prefix of a packet: in front of what travels through a shared receive queue, behind what is written
+/// into a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    pub kind: Kind,
+    /// In a ring, which time round this is: 1, 2 or 3. Elsewhere 0.
+    pub lap: u8,
+    /// Receive buffers that the sender has free again for the receiver.
+    pub credits: u8,
+    /// Ring cells that the sender has free again for the receiver.
+    pub cells: u8,
+    /// The mask of the header ([`crate::header`]).
+    pub mask: u8,
+    /// Number of the packet on this direction of the channel: rings and queues are read apart.
+    pub sequence: u16,
+    /// In a ring, the bytes in front of the prefix. Elsewhere 0.
+    pub len: u16,
+}
+
+/// Bytes of a prefix.
+pub const PREFIX: usize = 8;
+
+impl Prefix {
+    #[inline]
+    pub fn encode(&self) -> [u8; PREFIX] {
+        let word = (self.kind as u8 | self.lap << 6) as u64
+            | (self.credits as u64) << 8
+            | (self.cells as u64) << 16
+            | (self.mask as u64) << 24
+            | (self.sequence as u64) << 32
+            | (self.len as u64) << 48;
+        word.to_le_bytes()
+    }
+
+    /// The reverse; `None` when there are too few bytes or the kind is unknown.
+    #[inline]
+    pub fn decode(bytes: &[u8]) -> Option<Prefix> {
+        let word = u64::from_le_bytes(*bytes.first_chunk()?);
+        Some(Prefix {
+            kind: Kind::of(word as u8 & 0x3f)?,
+            lap: word as u8 >> 6,
+            credits: (word >> 8) as u8,
+            cells: (word >> 16) as u8,
+            mask: (word >> 24) as u8,
+            sequence: (word >> 32) as u16,
+            len: (word >> 48) as u16,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn prefixes_survive_the_wire(
+            kind in 1..=6u8, lap in 0..4u8, credits: u8, cells: u8, mask: u8, sequence: u16, len: u16,
+        ) {
+            let kind = Kind::of(kind).expect("a kind");
+            let prefix = Prefix { kind, lap, credits, cells, mask, sequence, len };
+            prop_assert_eq!(Prefix::decode(&prefix.encode()), Some(prefix));
+        }
+    }
+
+    #[test]
+    fn what_is_no_prefix_is_refused() {
+        assert_eq!(Prefix::decode(&[0; 8]), None);
+        assert_eq!(Prefix::decode(&[1; 7]), None);
+    }
+}
