@@ -5,6 +5,7 @@
 //! claims it, both by compare and swap on that word. A word holds the receive's order of
 //! publication, so that a slot that was used again is never taken for what it was.
 
+use crate::hint::demote;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use tern_device::{Key, Memory};
 
@@ -323,6 +324,7 @@ impl Board {
         let word = self.word(slot).with(Stage::Filled);
         // Release: pairs with the acquire in `word`.
         self.words[slot as usize].store(word.0, Ordering::Release);
+        demote(&raw const self.words[slot as usize]);
     }
 
     /// True while a slot that was claimed at `word` is copied by both.
@@ -347,6 +349,10 @@ impl Board {
         let fits = if size == at.target.len() { FITS } else { 0 };
         // Release: pairs with the acquire in `word`.
         self.words[slot as usize].store(word.with(stage).0 | fits, Ordering::Release);
+        if stage == Stage::Filled {
+            // The receiver looks at it when it comes back from computing.
+            demote(&raw const self.words[slot as usize]);
+        }
     }
 
     fn swap(&self, slot: u32, from: Word, to: Stage) -> bool {

@@ -5,6 +5,7 @@
 
 mod bell;
 mod board;
+mod hint;
 mod ring;
 mod sync;
 

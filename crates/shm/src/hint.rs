@@ -1,0 +1,50 @@
+//! Hints to the processor: a line will be read, or written, soon.
+
+/// Fetches the line at `address`, whatever that is.
+#[inline]
+pub fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint; no address can fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Fetches the line at `address` and takes it from other cores, so that a store need not wait for it.
+#[inline]
+pub fn prefetch_for_writing<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint; no address can fault, and processors that do not know it ignore it.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// True when [`demote`] does anything (CLDEMOTE: leaf 7, ECX, bit 25; Intel's manual, volume 2).
+pub fn can_demote() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__cpuid, __cpuid_count};
+        __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ecx >> 25 & 1 == 1
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Says that another core will read the line at `address`, and this one not again: it goes to the cache that
+/// both share, from where the other core has it in half the time (on an Intel Xeon of 2023 75 ns instead of 150).
+#[inline]
+pub fn demote<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint; no address can fault, and processors that do not know it ignore it.
+    unsafe {
+        std::arch::asm!("cldemote [{}]", in(reg) address, options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
