@@ -6,7 +6,9 @@
  *     base       of an iteration without work
  *     alone      of the work without a message
  *     together   of an iteration with work
- * The work is increased until an iteration takes at least DOMINATED times base. Then
+ * The work is increased until an iteration takes at least DOMINATED times base, and then for as long as
+ * more of it makes the message cost less: a message that one side moves alone takes longer than one
+ * that both move, and is hidden only by work that lasts as long. Then
  *     overhead = together - alone            availability = 1 - overhead / base
  * Where the work slows the transfer down, availability is below zero, and is reported as it is.
  *
@@ -22,7 +24,7 @@
 #include <string.h>
 
 enum { TOKEN = 7, DATA = 8, WARM_UP = 100, MOST_ITERATIONS = 2000 };
-static const double DOMINATED = 2, GROWTH = 1.3, MOST_WORK = 50;
+static const double DOMINATED = 2, GROWTH = 1.3, MOST_WORK = 50, HIDING = 8, LESS = 0.1;
 
 static const long overlap_sizes[] = {1024, 4096, 8192, 16384, 65536, 262144, 1048576, 4194304};
 
@@ -139,7 +141,14 @@ static double median(double *values, long count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* How much work makes an iteration DOMINATED times as long as one without. */
+/* Seconds that the message costs beside so much work. */
+static double cost(iteration run, pair *p, long iterations, long steps)
+{
+    return usual(run, p, iterations, steps) - usual(working, p, iterations, steps);
+}
+
+/* How much work makes an iteration DOMINATED times as long as one without, and hides of the message
+ * what can be hidden. */
 static long enough_work(iteration run, pair *p, long iterations, double base)
 {
     static const long probe = 100000;
@@ -148,6 +157,12 @@ static long enough_work(iteration run, pair *p, long iterations, double base)
     while (work < MOST_WORK * base &&
            usual(run, p, iterations, (long)(work / per_step)) < DOMINATED * base)
         work *= GROWTH;
+    double less = cost(run, p, iterations, (long)(work / per_step)), then;
+    while (work < HIDING * base &&
+           (then = cost(run, p, iterations, (long)(2 * work / per_step))) < less - LESS * base) {
+        work *= 2;
+        less = then;
+    }
     return (long)(work / per_step) + 1;
 }
 
