@@ -69,8 +69,8 @@ impl Data {
     #[inline]
     pub(crate) fn received(&self, source: i32, tag: i32, size: u64) -> Status {
         let room = self.len() as u64;
-        let truncated = (size > room).then_some(size);
-        Status { source, tag, bytes: size.min(room), truncated, cancelled: false, mark: 0 }
+        let bytes = size.min(room);
+        Status { source, tag, bytes, lost: size - bytes, cancelled: false, mark: 0 }
     }
 
     /// Copies out the bytes from byte `from` on.

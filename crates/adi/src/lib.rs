@@ -272,14 +272,14 @@ impl Adi {
 
     /// The status of a completed request, without freeing it.
     pub fn status(&self, request: Request) -> Status {
-        self.state.borrow().transfers.get(request.0).status
+        self.state.borrow().transfers.get(request.0).status.fresh()
     }
 
     /// The status of a completed request, which is freed.
     #[inline]
     pub fn take(&self, request: Request) -> Status {
         let mut state = self.state.borrow_mut();
-        let status = state.transfers.get(request.0).status;
+        let status = state.transfers.get(request.0).status.fresh();
         state.transfers.free(request.0);
         status
     }
@@ -325,7 +325,7 @@ impl Adi {
         if !transfer.done {
             return Ended::Pending;
         }
-        let status = transfer.status;
+        let status = transfer.status.fresh();
         let receive = matches!(transfer.side, Side::Receive { .. });
         let owner = state.transfers.get_mut(name.index).owner.take();
         state.transfers.free(name.index);

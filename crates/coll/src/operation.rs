@@ -185,7 +185,7 @@ impl<R: Copy> Operation<R> {
                 return false;
             }
             let status = transport.take(request);
-            if let Some(sent) = status.truncated {
+            if let Some(sent) = status.truncated() {
                 let error = Truncated { source: status.source, room: status.bytes, sent };
                 self.truncated.set(Some(error));
             }

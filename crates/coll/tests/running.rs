@@ -289,7 +289,7 @@ impl Transport for TooLong {
 
     fn take(&self, room: usize) -> tern_adi::Status {
         let bytes = room as u64;
-        tern_adi::Status { source: 1, bytes, truncated: Some(bytes + 4), ..Default::default() }
+        tern_adi::Status { source: 1, bytes, lost: 4, ..Default::default() }
     }
 }
 

@@ -248,6 +248,14 @@ impl RawStatus {
         raw.set_cancelled(status.cancelled);
         raw
     }
+    /// A copy, loaded as it was stored a moment ago: see `tern_adi::Status::fresh`.
+    #[inline]
+    fn fresh(&self) -> RawStatus {
+        // SAFETY: references to plain numbers; volatile keeps the loads apart.
+        let load = |number: &c_int| unsafe { (&raw const *number).read_volatile() };
+        let internal = [0, 1, 2, 3, 4].map(|at| load(&self.internal[at]));
+        RawStatus { source: load(&self.source), tag: load(&self.tag), error: load(&self.error), internal }
+    }
     pub fn bytes(&self) -> u64 {
         self.internal[0] as u32 as u64 | (self.internal[1] as u32 as u64) << 32
     }
@@ -285,7 +293,7 @@ impl StatusOut {
             // SAFETY: valid by the contract of `new`.
             unsafe {
                 let error = (*self.0).error;
-                *self.0 = RawStatus { error, ..*status };
+                *self.0 = RawStatus { error, ..status.fresh() };
             }
         }
     }
@@ -298,7 +306,7 @@ impl StatusOut {
     pub fn set_with_error(&self, status: &RawStatus) {
         if !self.0.is_null() {
             // SAFETY: valid by the contract of `new`.
-            unsafe { *self.0 = *status }
+            unsafe { *self.0 = status.fresh() }
         }
     }
     pub fn get(&self) -> Option<RawStatus> {

@@ -87,7 +87,7 @@ fn judge(status: &Status, count: i64, datatype: &Datatype) -> Option<Box<Error>>
     let known = status.mark != 0 && own != 0 && status.bytes > 0;
     // Half an element of several types is compared with nothing.
     let comparable = own >> KIND != MIXED || elements.is_some();
-    if !known || !comparable || own == status.mark || status.truncated.is_some() {
+    if !known || !comparable || own == status.mark || status.lost > 0 {
         return None;
     }
     Some(Error::new(

@@ -95,7 +95,7 @@ pub fn recv(
 /// Stores the status of a receive, and turns its error into the call's.
 #[inline(always)]
 fn report(received: Status, status: StatusOut) -> Result<()> {
-    if received.truncated.is_some() {
+    if received.lost > 0 {
         return truncated(received, status);
     }
     if !status.is_ignore() {

@@ -200,7 +200,7 @@ pub fn transfer_outcome(status: tern_adi::Status, receive: bool) -> Outcome {
         return Outcome::success(raw);
     }
     let mut raw = RawStatus::received(&status);
-    let error = status.truncated.map(|size| {
+    let error = status.truncated().map(|size| {
         raw.error = MPI_ERR_TRUNCATE;
         Error::new(
             MPI_ERR_TRUNCATE,

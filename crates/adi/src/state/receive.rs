@@ -73,7 +73,7 @@ impl State {
     pub fn expected(&mut self) -> Option<Status> {
         self.expected_begun |= !self.matching.unexpect();
         let transfer = self.transfers.get(EXPECTED);
-        transfer.done.then_some(transfer.status)
+        transfer.done.then(|| transfer.status.fresh())
     }
 
     #[inline]

@@ -281,7 +281,7 @@ fn a_receive_of_what_is_there_already() {
         let Ended::Done { status, receive: true, .. } = engines[1].end_named(name) else { panic!("tag {tag}") };
         let len = [3, 9, 12, 0, 1][tag as usize - 1];
         assert_eq!((status.tag, status.bytes), (tag, len.min(9)));
-        assert_eq!(status.truncated, (len > 9).then_some(len));
+        assert_eq!(status.truncated(), (len > 9).then_some(len));
     }
     for (at, bytes) in [&[1; 3][..], &[2; 9], &[3; 9], &[5; 1], &[]].into_iter().enumerate() {
         into[at].check(bytes);

@@ -75,7 +75,7 @@ fn check_contents(receive: &Receive, status: &Status, message: &Message) {
         source: message.tuple.source,
         tag: message.tuple.tag,
         bytes: size.min(room) as u64,
-        truncated: (size > room).then_some(size as u64),
+        lost: size.saturating_sub(room) as u64,
         cancelled: false,
         mark: 0,
     };
