@@ -468,6 +468,11 @@ impl Adi {
         self.state.borrow_mut().direct_from = usize::MAX;
     }
 
+    /// Long messages to other nodes travel in this way from now on, where they can.
+    pub fn use_rendezvous(&self, way: Rendezvous) {
+        self.state.borrow_mut().rendezvous = way;
+    }
+
     /// The names of all transfers that have one.
     pub fn names(&self) -> Vec<Name> {
         self.state.borrow().names()

@@ -34,6 +34,10 @@ pub enum Packet {
     Rts { tuple: Tuple, size: u64, sender: Synchronous },
     /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`.
     Cts { sender: u32, receiver: u32, bytes: u64 },
+    /// The same; the payload says where the receiver's memory is, if the sender can write there.
+    Put { sender: u32, receiver: u32, bytes: u64 },
+    /// The message of request `receiver` has been put into its memory.
+    Fin { receiver: u32 },
     /// The next bytes for request `receiver`, of a message of `size` bytes.
     Data { receiver: u32, size: u64 },
     /// The synchronous send has matched.
@@ -52,6 +56,8 @@ const DATA: u64 = 5;
 const ACK: u64 = 6;
 const CANCEL: u64 = 7;
 const CANCELLED: u64 = 8;
+const PUT: u64 = 9;
+const FIN: u64 = 10;
 const SYNC: u64 = 1 << 8;
 
 #[inline]
@@ -72,6 +78,8 @@ impl Packet {
             Packet::More => [MORE, 0, 0, 0],
             Packet::Rts { ref tuple, size, sender } => with(RTS, tuple, size, sender.word()),
             Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
+            Packet::Put { sender, receiver, bytes } => [PUT, 0, bytes, pair(sender, receiver)],
+            Packet::Fin { receiver } => [FIN, 0, 0, receiver as u64],
             Packet::Data { receiver, size } => [DATA, 0, size, receiver as u64],
             Packet::Ack { sender } => [ACK, 0, 0, sender as u64],
             Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender.into()),
@@ -106,6 +114,8 @@ impl Packet {
             MORE => Packet::More,
             RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids) },
             CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
+            PUT => Packet::Put { sender: low, receiver: (ids >> 32) as u32, bytes: size },
+            FIN => Packet::Fin { receiver: low },
             DATA => Packet::Data { receiver: low, size },
             ACK => Packet::Ack { sender: low },
             CANCEL => Packet::Cancel { tuple, sender: low },
@@ -129,6 +139,8 @@ mod tests {
             Packet::More,
             Packet::Rts { tuple, size: u64::MAX, sender: Synchronous { request: 5, mark: any } },
             Packet::Cts { sender: 1, receiver: any, bytes: 9 },
+            Packet::Put { sender: any, receiver: 1, bytes: 1 << 50 },
+            Packet::Fin { receiver: any },
             Packet::Data { receiver: any, size: 1 << 33 },
             Packet::Ack { sender: any },
             Packet::Cancel { tuple, sender: 0 },

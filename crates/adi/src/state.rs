@@ -6,6 +6,7 @@ mod direct;
 mod outbox;
 mod pending;
 mod receive;
+mod rendezvous;
 mod send;
 
 pub use arrive::{Arrival, Body};
@@ -13,12 +14,14 @@ pub use arrive::{Arrival, Body};
 use crate::matching::{Matching, Place};
 use crate::slab::Slab;
 use crate::tuple;
-use crate::{Data, Name, Owner, Proc, Status, Tuple};
+use crate::{Data, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
-use direct::{Fetch, Published};
+use direct::Published;
 use outbox::Outbox;
+use rendezvous::Fetch;
+use std::collections::HashMap;
 use std::rc::Rc;
-use tern_mcm::{Direct, Mcm};
+use tern_mcm::{Direct, Mcm, Memory};
 use tern_region::copy::{Gauge, Source, Target};
 
 /// No number of anything.
@@ -81,8 +84,14 @@ pub struct State {
     taken: Vec<tuple::Receiver>,
     /// Receives of this length and more are published, and messages of it look for one.
     pub direct_from: usize,
+    /// Eager messages of this length and more may go from where they lie.
+    lends_from: usize,
     /// Messages on their way to receives that fetch them.
     fetches: Vec<Fetch>,
+    /// How long messages travel, where there is a choice.
+    pub rendezvous: Rendezvous,
+    /// Memory of transfers under way that peers have a key to.
+    located: HashMap<u32, Memory>,
     /// What packets' payloads are to whoever copies them.
     payload: Source,
     /// What the memory of the last long message seems to be.
@@ -113,7 +122,6 @@ impl State {
         let longest = eager_limit.unwrap_or(usize::MAX - 1).min(mcm.inline());
         let short = (longest + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
-            mcm,
             short,
             matching: Matching::new(),
             transfers,
@@ -125,7 +133,10 @@ impl State {
             streams: vec![tuple::Sender::default(); peers],
             taken: vec![tuple::Receiver::default(); peers],
             direct_from,
+            lends_from: mcm.sends_from(),
             fetches: Vec::new(),
+            rendezvous: Rendezvous::Auto,
+            located: HashMap::new(),
             payload,
             target: Target::Soon,
             gauge: Gauge::default(),
@@ -134,6 +145,7 @@ impl State {
             moved: false,
             expecting: false,
             expected_begun: false,
+            mcm,
         }
     }
 
@@ -173,6 +185,9 @@ impl State {
 
     fn complete(&mut self, request: u32) {
         self.moved = true;
+        if !self.located.is_empty() {
+            self.unlocate(request);
+        }
         let transfer = self.transfers.get_mut(request);
         transfer.done = true;
         if let Data::Typed { .. } = transfer.data {

@@ -95,6 +95,19 @@ pub enum SendMode {
     Synchronous,
 }
 
+/// How a message above the eager limit travels to another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rendezvous {
+    /// As the device finds best.
+    Auto,
+    /// The receiver reads it from the sender's memory.
+    Rget,
+    /// The sender writes it to the receiver's memory.
+    Rput,
+    /// In packets.
+    Packets,
+}
+
 /// How a transfer ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {

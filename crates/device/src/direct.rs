@@ -112,14 +112,15 @@ pub enum Recall {
     Asked,
 }
 
-/// What became of a receiver's attempt to fetch a message.
+/// What became of an attempt to fetch a message ([`Direct::pull`]), or to put it where it was asked for
+/// ([`Direct::push`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pull {
     /// It cannot, or packets are better.
     No,
     /// The bytes are there.
     Done,
-    /// They are on their way; [`crate::Sink::pulled`] tells the end.
+    /// They are on their way; [`crate::Sink::pulled`] tells the end, or [`crate::Sink::sent`].
     Pending,
 }
 
@@ -243,6 +244,13 @@ pub trait Direct {
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull;
 
     // ---- the sender
+
+    /// Copies from own memory, that of request `sender`, to where a receiver has asked for it. The source may not
+    /// be changed before [`crate::Sink::sent`] if this is pending; packets that are sent to the peer from now on
+    /// arrive after the bytes in any case.
+    fn push(&self, _peer: u32, _source: &Memory, _target: &Memory, _sender: u32) -> Pull {
+        Pull::No
+    }
 
     /// Delivers a message into the oldest published receive for `key`, if the receiver has taken the
     /// stream at least up to number `last`.

@@ -144,6 +144,11 @@ pub trait Device {
         false
     }
 
+    /// Smallest payload, in bytes, for which [`Device::send_from`] is worth asking.
+    fn sends_from(&self) -> usize {
+        usize::MAX
+    }
+
     /// Hands what has arrived to `sink`; returns the number of packets. Never blocks.
     fn poll(&self, sink: &mut dyn Sink) -> usize;
 

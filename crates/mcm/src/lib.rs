@@ -182,6 +182,20 @@ impl Mcm {
         }
     }
 
+    /// See [`Device::sends_from`].
+    pub fn sends_from(&self) -> usize {
+        self.device().sends_from()
+    }
+
+    /// See [`Device::send_from`].
+    ///
+    /// # Safety
+    /// The payload is valid and not changed until [`Sink::sent`] names `sender`.
+    pub unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+        // SAFETY: handed on.
+        unsafe { self.device().send_from(peer, header, payload, sender) }
+    }
+
     /// Hands what has arrived on any device to `sink`; returns the number of packets.
     #[inline]
     pub fn poll<S: Sink>(&self, sink: &mut S) -> usize {

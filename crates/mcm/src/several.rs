@@ -48,6 +48,9 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
     fn sent(&mut self, sender: u32) {
         self.sink.sent(sender);
     }
+    fn retracted(&mut self, receiver: u32) {
+        self.sink.retracted(receiver);
+    }
     fn pulled(&mut self, receiver: u32) {
         self.sink.pulled(receiver);
     }
@@ -159,6 +162,10 @@ impl Device for Several {
             Way::Shm(peer) => self.shm.copy_and_send(peer, header, payload),
             Way::Network => self.network.copy_and_send(peer, header, payload),
         }
+    }
+
+    fn sends_from(&self) -> usize {
+        self.shm.sends_from().min(self.network.sends_from())
     }
 
     unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {

@@ -12,7 +12,7 @@ use crate::runtime::{Runtime, adi, install, installed, runtime};
 use crate::stats;
 use std::cell::Cell;
 use std::rc::Rc;
-use tern_adi::Adi;
+use tern_adi::{Adi, Rendezvous};
 use tern_mcm::Mcm;
 
 /// Where the world model stands.
@@ -85,7 +85,14 @@ fn start() -> Result<Runtime> {
         Error::new(MPI_ERR_NO_MEM, format!("the job's shared memory: {e}{remedy}"))
     })?;
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);
-    Ok(Runtime::new(Adi::new(Rc::new(mcm), eager), job))
+    let adi = Adi::new(Rc::new(mcm), eager);
+    adi.use_rendezvous(match tern_settings::RENDEZVOUS.get() {
+        tern_settings::Rendezvous::Auto => Rendezvous::Auto,
+        tern_settings::Rendezvous::Rget => Rendezvous::Rget,
+        tern_settings::Rendezvous::Rput => Rendezvous::Rput,
+        tern_settings::Rendezvous::Packets => Rendezvous::Packets,
+    });
+    Ok(Runtime::new(adi, job))
 }
 
 /// MPI_Init

@@ -52,6 +52,20 @@ choice! {
     }
 }
 
+choice! {
+    /// How messages above the eager limit travel to another node.
+    pub enum Rendezvous {
+        /// As the device finds best: by RDMA where the memory can be registered.
+        Auto = "auto",
+        /// The receiver reads them from the sender's memory.
+        Rget = "rget",
+        /// The sender writes them into the receiver's memory.
+        Rput = "rput",
+        /// Both copy.
+        Packets = "packets",
+    }
+}
+
 /// Declares the settings and the list of all of them.
 /// `NAME: type = "VARIABLE", "default" [, smallest..=largest] [=> "category" [, Scope]]; ` with the meaning as
 /// doc comment. The categories are those of the counters; without one it is "general", and without a
@@ -83,6 +97,14 @@ settings! {
     /// Largest message, in bytes, that is sent at once without asking whether the receiver is
     /// ready. `auto`: the device chooses.
     EAGER_LIMIT: Option<u64> = "TERN_EAGER_LIMIT", "auto", 0..=1 << 30 => "sending";
+
+    /// How messages above the eager limit travel to another node. Where the way asked for is not possible,
+    /// they go in packets.
+    RENDEZVOUS: Rendezvous = "TERN_RENDEZVOUS", "auto" => "sending", Job;
+
+    /// Bytes of memory that may stay registered with a network card for the next transfer. Registrations are
+    /// given up when the program unmaps their memory. 0: registered for one transfer each.
+    REGISTERED: u64 = "TERN_REGISTERED", "4294967296", 0..=1 << 50 => "sending";
 
     /// How often a waiting process looks for progress before it starts to yield its core. `auto`:
     /// chosen from the number of ranks and of cores that they may use.

@@ -1,14 +1,13 @@
 //! What arrives: packets, and the messages that no receive had matched.
 
-use super::outbox::Bulk;
-use super::direct::{Fetch, Published};
+use super::direct::Published;
 use super::{Side, State};
 use crate::data::copy;
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Header, Memory, Pull, Sink};
+use tern_mcm::{Header, Memory, Sink};
 use tern_region::copy::{Source, Target, give_back};
 
 /// A message that no receive had matched when it arrived.
@@ -168,40 +167,9 @@ impl State {
         }
     }
 
-    /// Copies the bytes that the receive has room for, or asks the sender for them.
-    fn clear_to_send(
-        &mut self,
-        request: u32,
-        from: Proc,
-        tuple: &Tuple,
-        size: u64,
-        sender: Synchronous,
-        source: &Memory,
-    ) {
-        let room = self.transfers.get(request).data.len() as u64;
-        let mut bytes = size.min(room);
-        self.begin(request, tuple, size);
-        self.note_mark(request, sender.mark);
-        if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
-            *expected = bytes as usize;
-        }
-        match if bytes > 0 { self.pull(request, from, source) } else { Pull::No } {
-            Pull::No => {}
-            Pull::Done => bytes = 0,
-            Pull::Pending => {
-                return self.fetches.push(Fetch { receiver: request, from, sender: sender.request });
-            }
-        }
-        // Without a byte to send it tells the sender that all is done.
-        self.control(from, Packet::Cts { sender: sender.request, receiver: request, bytes });
-        if bytes == 0 {
-            self.complete(request);
-        }
-    }
-
     /// Takes the oldest receive that matches a message of the stream out of matching.
     #[inline]
-    fn match_arrival(&mut self, from: Proc, tuple: &Tuple) -> Option<u32> {
+    pub(super) fn match_arrival(&mut self, from: Proc, tuple: &Tuple) -> Option<u32> {
         let mut found = self.matching.arrive(tuple);
         while let Some(request) = found
             && !self.win_back(request)
@@ -250,21 +218,6 @@ impl State {
             Incoming::Nowhere => unreachable!("the rest of a message that never began"),
         }
     }
-
-    fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8]) {
-        let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
-        if let Some(request) = self.match_arrival(from, &tuple) {
-            return self.clear_to_send(request, from, &tuple, size, sender, &source);
-        }
-        self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source } });
-    }
-
-    fn clear(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
-        if bytes == 0 {
-            return self.advance_send(request, true, true);
-        }
-        self.bulk(from, Bulk { request, receiver, sent: 0, end: bytes as usize });
-    }
 }
 
 /// Keeps a packet's payload until a receive matches.
@@ -284,6 +237,8 @@ impl Sink for State {
                 self.request_to_send(from, tuple, size, sender, payload);
             }
             Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),
+            Packet::Put { sender, receiver, bytes } => self.put(from, sender, receiver, bytes, payload),
+            Packet::Fin { receiver } => self.complete(receiver),
             Packet::Data { receiver, size } => self.data(receiver, size, payload),
             Packet::Ack { sender } => self.advance_send(sender, true, false),
             Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),

@@ -2,11 +2,10 @@
 
 use super::outbox::Bulk;
 use super::{NONE, Side, State};
-use crate::packet::Packet;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall};
+use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Recall};
 
 /// The receives of one peer that the peer can see.
 #[derive(Clone, Copy, Debug)]
@@ -16,15 +15,6 @@ pub struct Published {
     pub slot: u32,
     /// What [`tuple::Receiver::publish`] has given.
     entry: u8,
-}
-
-/// A message that a receive is fetching.
-#[derive(Clone, Copy, Debug)]
-pub struct Fetch {
-    pub receiver: u32,
-    pub from: Proc,
-    /// The sender's request.
-    pub sender: u32,
 }
 
 impl Published {
@@ -47,12 +37,12 @@ fn count(delivery: &Delivery, len: usize) {
 }
 
 impl State {
-    fn direct(&self) -> &dyn Direct {
+    pub(super) fn direct(&self) -> &dyn Direct {
         self.mcm.direct().expect("what is published was published by it")
     }
 
     /// True when no transfers are under way but `own` ones of the caller's.
-    fn is_quiet(&self, own: usize) -> bool {
+    pub(super) fn is_quiet(&self, own: usize) -> bool {
         // Transfer [`EXPECTED`] is always there.
         self.transfers.len() == 1 + own && !self.expecting
     }
@@ -63,9 +53,10 @@ impl State {
     /// tells where the data lies, for a request to send.
     #[cold]
     pub(super) fn send_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
-        let memory = self.direct().locate(to, data.memory(), self.is_quiet(0));
+        let quiet = self.is_quiet(0);
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
+        let memory = self.locate(request, to, quiet);
         let key = key(tuple.context, tuple.source, tuple.tag);
         let message = Outgoing { source: &memory, sender: request, waits };
         // What is published matches, so that standard and synchronous sends are alike.
@@ -81,8 +72,13 @@ impl State {
                     return Ok(Sent::Pending(crate::Request(request)));
                 }
             }
-            Delivery::Done => self.moved = true,
+            Delivery::Done => {
+                self.moved = true;
+                self.unlocate(request);
+            }
             Delivery::Stream => {
+                // What it has located stays so.
+                self.located.remove(&request);
                 self.transfers.remove(request);
                 return Err(memory);
             }
@@ -101,7 +97,7 @@ impl State {
         }
         // The receive itself is there already.
         let quiet = self.is_quiet(1);
-        let memory = self.direct().locate(from, self.transfers.get(request).data.memory(), quiet);
+        let memory = self.locate(request, from, quiet);
         if self.waits && memory.place == 0 && memory.len <= self.eager_limit(from) as u64 {
             // Packets are better for a receiver that waits, and the sender would only lose time by
             // looking.
@@ -220,23 +216,5 @@ impl State {
             }
         }
         self.absorb(request, payload, self.payload);
-    }
-
-    /// Fetches the message that waits at its sender in `source`, if that is possible and better than packets.
-    pub(super) fn pull(&mut self, request: u32, from: Proc, source: &Memory) -> Pull {
-        let target = self.transfers.get(request).data.memory();
-        if source.is_opaque() || target.is_opaque() {
-            return Pull::No;
-        }
-        let pull = |direct: &dyn Direct| direct.pull(from, source, &direct.locate(from, target, false), request);
-        self.mcm.direct().map_or(Pull::No, pull)
-    }
-
-    /// Request `receiver` has fetched its message; the sender wants to know.
-    pub(super) fn end_pull(&mut self, receiver: u32) {
-        let at = self.fetches.iter().position(|fetch| fetch.receiver == receiver);
-        let Fetch { from, sender, .. } = self.fetches.swap_remove(at.expect("it was begun"));
-        self.control(from, Packet::Cts { sender, receiver, bytes: 0 });
-        self.complete(receiver);
     }
 }

@@ -11,8 +11,8 @@ use tern_mcm::{Header, Memory, Payload};
 #[derive(Debug)]
 pub enum Outgoing {
     Header(Header),
-    /// A request to send, with where the data lies.
-    Request(Header, Memory),
+    /// A request to send, or to put, with where the data lies or belongs.
+    Located(Header, Memory),
     /// The rest of an eager message; nothing of it has gone when `first` is there.
     Eager { request: u32, first: Option<Header>, sent: usize },
 }
@@ -130,11 +130,11 @@ impl State {
                 let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&[]));
                 gone.is_none().then_some(Outgoing::Header(header))
             }
-            Outgoing::Request(header, memory) => {
+            Outgoing::Located(header, memory) => {
                 // Whatever part of the words goes: the receiver makes do without.
                 let words = memory.encode();
                 let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&words));
-                gone.is_none().then_some(Outgoing::Request(header, memory))
+                gone.is_none().then_some(Outgoing::Located(header, memory))
             }
             Outgoing::Eager { request, mut first, mut sent } => {
                 let data = self.transfers.get(request).data.clone();

@@ -6,7 +6,7 @@ use super::{Side, State, Transfer};
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
-use tern_mcm::Memory;
+use tern_mcm::{Header, Memory};
 
 /// Counts a message of `size` bytes that goes without asking.
 #[inline]
@@ -30,26 +30,23 @@ impl State {
             }
         }
         self.streams[to as usize].put(&tuple);
-        let eager = size <= self.eager_limit(to);
-        if mode == SendMode::Standard && eager {
+        if size > self.eager_limit(to) {
+            return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory)));
+        }
+        if memory.key != 0 {
+            // Nobody will reach for it.
+            self.direct().release(&memory);
+        }
+        if mode == SendMode::Standard {
             return self.send_eager(to, tuple, data);
         }
         let request = self.new_send(to, tuple, data);
-        let sender = Synchronous { request, mark: self.mark };
-        if !eager {
-            counters::SENT_RENDEZVOUS.add(1);
-            counters::SENT_RENDEZVOUS_BYTES.add(size as u64);
-            self.mark_send(request, false, true);
-            let header = Packet::Rts { tuple, size: size as u64, sender }.encode();
-            self.queue(to, Outgoing::Request(header, memory));
-            self.flush(to);
-        } else {
-            count_eager(size);
-            self.mark_send(request, true, true);
-            let packet = Packet::Eager { tuple, size: size as u64, sync: Some(sender) };
-            self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
-            self.flush(to);
-        }
+        count_eager(size);
+        self.mark_send(request, true, true);
+        let sync = Some(Synchronous { request, mark: self.mark });
+        let packet = Packet::Eager { tuple, size: size as u64, sync };
+        self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
+        self.flush(to);
         Sent::Pending(crate::Request(request))
     }
 
@@ -87,6 +84,11 @@ impl State {
     fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data) -> Sent {
         let size = data.len();
         let header = Packet::Eager { tuple, size: size as u64, sync: None }.encode();
+        if size >= self.lends_from
+            && let Some(request) = self.lend(to, tuple, &data, &header)
+        {
+            return Sent::Pending(crate::Request(request));
+        }
         let mut first = Some(header);
         let mut sent = 0;
         if self.outboxes[to as usize].queue.is_empty() {
@@ -110,6 +112,24 @@ impl State {
             return Sent::Done;
         }
         Sent::Pending(crate::Request(request))
+    }
+
+    /// Sends from where the data lies, if the device finds that this pays. The buffer is free when the request is.
+    #[cold]
+    fn lend(&mut self, to: Proc, tuple: Tuple, data: &Data, header: &Header) -> Option<u32> {
+        let Data::Bytes(base, len) = *data else { return None };
+        if !self.outboxes[to as usize].queue.is_empty() {
+            return None;
+        }
+        let request = self.new_send(to, tuple, data.clone());
+        // SAFETY: the caller of the send keeps the buffer valid and unchanged until the request is complete (see `Data`).
+        let lent = unsafe { self.mcm.send_from(to, header, std::slice::from_raw_parts(base, len), request) };
+        if !lent {
+            self.transfers.remove(request);
+            return None;
+        }
+        count_eager(len);
+        Some(request)
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {

@@ -3,11 +3,24 @@
 
 use crate::network::Port;
 use std::cell::RefCell;
+use std::collections::HashSet;
 use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall, Sink};
 
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
     pub static QUIET: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+    /// Keys that were given for memory and are not released, and the last one.
+    static KEYS: RefCell<(HashSet<u64>, u64)> = RefCell::default();
+}
+
+/// How many keys are not released.
+pub fn keys() -> usize {
+    KEYS.with_borrow(|(live, _)| live.len())
+}
+
+/// A world begins.
+pub fn forget_keys() {
+    KEYS.take();
 }
 
 /// Smallest transfer that uses them, in bytes: below and above the eager limits of the tests.
@@ -52,6 +65,10 @@ fn copy(source: &Memory, target: &Memory) {
         let offset = (byte / memory.block) as i64 * memory.stride + (byte % memory.block) as i64;
         memory.address.wrapping_add_signed(offset) as *mut u8
     };
+    for memory in [source, target] {
+        let live = memory.key == 0 || KEYS.with_borrow(|(live, _)| live.contains(&memory.key));
+        assert!(live, "memory is used after its transfer");
+    }
     for byte in 0..source.len.min(target.len) {
         // SAFETY: the tests keep their buffers while requests are open.
         unsafe { *at(target, byte) = *at(source, byte) };
@@ -121,7 +138,19 @@ impl Direct for Port {
 
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
         QUIET.with_borrow_mut(|all| all.push(quiet));
-        memory
+        if memory.is_opaque() || self.chance(3) {
+            return memory;
+        }
+        KEYS.with_borrow_mut(|(live, last)| {
+            *last += 1;
+            live.insert(*last);
+            Memory { key: *last, ..memory }
+        })
+    }
+
+    fn release(&self, memory: &Memory) {
+        let live = KEYS.with_borrow_mut(|(live, _)| live.remove(&memory.key));
+        assert!(live, "released twice, or without a key");
     }
 
     fn allocate(&self, _len: usize) -> Option<*mut u8> {
@@ -189,6 +218,19 @@ impl Direct for Port {
             return Pull::Done;
         }
         self.board(self.me(), peer, |board| board.pulls.push((*source, *target, receiver)));
+        Pull::Pending
+    }
+
+    fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
+        assert!(source.key != 0 && target.key != 0, "nobody can reach it");
+        if self.chance(3) {
+            return Pull::No;
+        }
+        copy(source, target);
+        if self.chance(2) {
+            return Pull::Done;
+        }
+        self.board(peer, self.me(), |board| board.sent.push(sender));
         Pull::Pending
     }
 

@@ -30,7 +30,13 @@ impl Random {
     }
 }
 
-type Packets = VecDeque<(Header, Vec<u8>)>;
+type Packets = VecDeque<(Header, Bytes)>;
+
+/// A payload: copied, or lent by its sender until it arrives.
+enum Bytes {
+    Copied(Vec<u8>),
+    Lent { at: *const u8, len: usize, sender: u32 },
+}
 
 struct Network {
     manners: Manners,
@@ -39,9 +45,25 @@ struct Network {
     queues: Vec<Vec<Packets>>,
     /// Published receives, by receiver and sender.
     boards: Vec<Vec<Board>>,
+    /// By process: its requests whose payload was lent, and has arrived.
+    returned: Vec<Vec<u32>>,
 }
 
 impl Network {
+    /// Takes the next packet from `from` to `to`.
+    fn take(&mut self, from: usize, to: usize) -> Option<(Header, Vec<u8>)> {
+        let (header, bytes) = self.queues[from][to].pop_front()?;
+        let bytes = match bytes {
+            Bytes::Copied(bytes) => bytes,
+            Bytes::Lent { at, len, sender } => {
+                self.returned[from].push(sender);
+                // SAFETY: the sender keeps it until it is told.
+                unsafe { std::slice::from_raw_parts(at, len) }.to_vec()
+            }
+        };
+        Some((header, bytes))
+    }
+
     /// How much of a payload goes: mostly what fits, often less, at times none of it.
     fn share(&mut self, len: usize) -> usize {
         let len = len.min(self.manners.packet) as u64;
@@ -66,6 +88,7 @@ pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
         manners,
         random: Random(manners.seed.wrapping_mul(2) | 1),
         queues: (0..processes).map(|_| row()).collect(),
+        returned: vec![Vec::new(); processes as usize],
         boards: (0..processes).map(|_| (0..processes).map(|_| Board::default()).collect()).collect(),
     }));
     let abilities = Abilities {
@@ -135,8 +158,23 @@ impl Device for Port {
         let mut bytes = vec![0; len];
         payload.write_to(&mut bytes);
         let mut network = self.network.borrow_mut();
-        network.queues[self.me as usize][peer as usize].push_back((*header, bytes));
+        network.queues[self.me as usize][peer as usize].push_back((*header, Bytes::Copied(bytes)));
         Some(len)
+    }
+
+    fn sends_from(&self) -> usize {
+        3
+    }
+
+    unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+        let mut network = self.network.borrow_mut();
+        let room = network.queues[self.me as usize][peer as usize].len() < network.manners.queue;
+        if !room || payload.len() > network.manners.packet || network.random.below(2) == 0 {
+            return false;
+        }
+        let lent = Bytes::Lent { at: payload.as_ptr(), len: payload.len(), sender };
+        network.queues[self.me as usize][peer as usize].push_back((*header, lent));
+        true
     }
 
     fn poll(&self, sink: &mut dyn Sink) -> usize {
@@ -147,12 +185,17 @@ impl Device for Port {
             let from = (first + step) % processes;
             let burst = self.network.borrow_mut().random.below(4);
             for _ in 0..burst {
-                let packet = self.network.borrow_mut().queues[from][self.me as usize].pop_front();
+                let packet = self.network.borrow_mut().take(from, self.me as usize);
                 let Some((header, payload)) = packet else { break };
                 // The sink may send: nothing is borrowed here.
                 sink.packet(from as u32, &header, &payload);
                 packets += 1;
             }
+        }
+        if self.chance(2) {
+            let returned = std::mem::take(&mut self.network.borrow_mut().returned[self.me as usize]);
+            packets += returned.len();
+            returned.into_iter().for_each(|sender| sink.sent(sender));
         }
         packets + direct::look(self, sink)
     }
@@ -163,8 +206,11 @@ impl Device for Port {
         _looks: u32,
         take: &mut dyn FnMut(&Header, &[u8]) -> bool,
     ) -> bool {
-        // Whoever takes a packet may send one.
-        let next = self.network.borrow().queues[peer as usize][self.me as usize].front().cloned();
+        // Whoever takes a packet may send one: nothing is borrowed then. What is lent comes by the other way.
+        let next = match self.network.borrow().queues[peer as usize][self.me as usize].front() {
+            Some((header, Bytes::Copied(payload))) => Some((*header, payload.clone())),
+            _ => None,
+        };
         let used = next.is_some_and(|(header, payload)| take(&header, &payload));
         if used {
             self.network.borrow_mut().queues[peer as usize][self.me as usize].pop_front();

@@ -4,7 +4,7 @@ use crate::buffer::{Buffer, whole};
 use crate::network::{Manners, ports};
 use std::rc::Rc;
 use tern_adi::{
-    ANY_SOURCE, ANY_TAG, Adi, Message as Probed, Pattern, Request, SendMode, Sent, Status, Tuple, UNKNOWN,
+    ANY_SOURCE, ANY_TAG, Adi, Message as Probed, Pattern, Rendezvous, Request, SendMode, Sent, Status, Tuple, UNKNOWN,
 };
 use tern_mcm::{Mcm, Patience};
 
@@ -95,15 +95,19 @@ const ROUNDS: usize = 200_000;
 
 /// The engines of `processes` that reach each other.
 pub fn engines(processes: u32, manners: Manners, eager_limit: usize) -> Vec<Adi> {
+    let ways = [Rendezvous::Auto, Rendezvous::Rget, Rendezvous::Rput, Rendezvous::Packets];
     let engine = |(me, port)| {
         let mcm = Mcm::new(Box::new(port), me, processes, Patience::new(1, 1));
-        Adi::new(Rc::new(mcm), Some(eager_limit))
+        let engine = Adi::new(Rc::new(mcm), Some(eager_limit));
+        engine.use_rendezvous(ways[manners.seed as usize % ways.len()]);
+        engine
     };
     (0..).zip(ports(processes, manners)).map(engine).collect()
 }
 
 impl World {
     pub fn new(processes: u32, manners: Manners, eager_limit: usize) -> World {
+        crate::direct::forget_keys();
         World {
             processes,
             messages: Vec::new(),
@@ -322,6 +326,7 @@ impl World {
         assert!(open.is_empty(), "sends that never completed: {open:?}");
         let open: Vec<&Receive> = self.receives.iter().filter(|r| r.status.is_none()).collect();
         assert!(open.is_empty(), "receives that never completed: {open:?}");
+        assert_eq!(crate::direct::keys(), 0, "memory stays registered");
     }
 
     /// One round of progress; true when anything moved. The network sleeps at times, so that a

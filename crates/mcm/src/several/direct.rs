@@ -3,7 +3,7 @@
 
 use super::numbers::Way;
 use super::Several;
-use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
+use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
 
 impl Several {
     /// The device for `peer`, and the peer's number there; none if it has no direct ways.
@@ -107,6 +107,11 @@ impl Direct for Several {
         device.retract(peer, slot)
     }
 
+    fn recall(&self, peer: u32, slot: u32) -> Recall {
+        let (device, peer) = self.published_with(peer);
+        device.recall(peer, slot)
+    }
+
     fn forget(&self, peer: u32, slot: u32) {
         let (device, peer) = self.published_with(peer);
         device.forget(peer, slot);
@@ -120,6 +125,13 @@ impl Direct for Several {
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
         match self.direct_to(peer) {
             Some((device, peer)) => device.pull(peer, source, target, receiver),
+            None => Pull::No,
+        }
+    }
+
+    fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.push(peer, source, target, sender),
             None => Pull::No,
         }
     }

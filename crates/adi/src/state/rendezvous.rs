@@ -1,0 +1,172 @@
+//! Long messages: a request to send goes first, and then the bytes by one of three ways.
+//!
+//! | way | who moves the bytes | packets beside them |
+//! |---|---|---|
+//! | RGET | the receiver, from where the request says that they lie | `Rts`, `Cts` for no bytes at the end |
+//! | RPUT | the sender, to where the receiver says that they belong | `Rts`, `Put`, `Fin` |
+//! | packets | both copy | `Rts`, `Cts`, `Data`... |
+//!
+//! Each falls back to the next. Inside a node the first is a copy by the receiver, and there is no second.
+
+use super::outbox::{Bulk, Outgoing};
+use super::{Body, Side, State, arrive::Arrival};
+use crate::packet::{Packet, Synchronous};
+use crate::{Data, Proc, Rendezvous, Tuple};
+use tern_counters as counters;
+use tern_mcm::{Memory, Pull};
+
+/// A message that a receive is fetching.
+#[derive(Clone, Copy, Debug)]
+pub struct Fetch {
+    pub receiver: u32,
+    pub from: Proc,
+    /// The sender's request.
+    pub sender: u32,
+}
+
+impl State {
+    // ---- memory that the peer can reach
+
+    /// Where the data of transfer `request` lies, for `peer`. What has a key stays reachable until the transfer
+    /// is over.
+    pub(super) fn locate(&mut self, request: u32, peer: Proc, quiet: bool) -> Memory {
+        if let Some(memory) = self.located.get(&request) {
+            return *memory;
+        }
+        let memory = self.direct().locate(peer, self.transfers.get(request).data.memory(), quiet);
+        self.keep_located(request, &memory);
+        memory
+    }
+
+    fn keep_located(&mut self, request: u32, memory: &Memory) {
+        if memory.key != 0 {
+            self.located.insert(request, *memory);
+        }
+    }
+
+    /// The transfer is over: nobody reaches for its memory any more.
+    #[cold]
+    pub(super) fn unlocate(&mut self, request: u32) {
+        if let Some(memory) = self.located.remove(&request) {
+            self.direct().release(&memory);
+        }
+    }
+
+    // ---- the sender
+
+    /// Asks the receiver to take a message, which may lie in `memory` that was located for it.
+    pub(super) fn request_send(&mut self, to: Proc, tuple: Tuple, data: Data, memory: Memory) -> u32 {
+        let size = data.len() as u64;
+        counters::SENT_RENDEZVOUS.add(1);
+        counters::SENT_RENDEZVOUS_BYTES.add(size);
+        let request = self.new_send(to, tuple, data);
+        self.keep_located(request, &memory);
+        let sender = Synchronous { request, mark: self.mark };
+        let header = Packet::Rts { tuple, size, sender }.encode();
+        self.queue(to, Outgoing::Located(header, memory));
+        self.flush(to);
+        request
+    }
+
+    /// The receiver wants `bytes` bytes in packets; with none, it has the message.
+    pub(super) fn clear(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
+        if bytes == 0 {
+            return self.advance_send(request, true, true);
+        }
+        self.bulk(from, Bulk { request, receiver, sent: 0, end: bytes as usize });
+    }
+
+    /// The receiver wants `bytes` bytes at the place that `words` tell, or else in packets.
+    pub(super) fn put(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64, words: &[u8]) {
+        let pushed = match (self.located.get(&request), Memory::decode(words)) {
+            (Some(source), Some(target)) => self.direct().push(from, source, &target, request),
+            // The words did not travel whole.
+            _ => Pull::No,
+        };
+        if pushed == Pull::No {
+            return self.clear(from, request, receiver, bytes);
+        }
+        self.control(from, Packet::Fin { receiver });
+        if pushed == Pull::Done {
+            self.advance_send(request, true, true);
+        }
+    }
+
+    // ---- the receiver
+
+    pub(super) fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8]) {
+        let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
+        if let Some(request) = self.match_arrival(from, &tuple) {
+            return self.clear_to_send(request, from, &tuple, size, sender, &source);
+        }
+        self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source } });
+    }
+
+    /// Fetches the bytes that the receive has room for, or asks the sender for them.
+    pub(super) fn clear_to_send(
+        &mut self,
+        request: u32,
+        from: Proc,
+        tuple: &Tuple,
+        size: u64,
+        sender: Synchronous,
+        source: &Memory,
+    ) {
+        let room = self.transfers.get(request).data.len() as u64;
+        let mut bytes = size.min(room);
+        self.begin(request, tuple, size);
+        self.note_mark(request, sender.mark);
+        if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
+            *expected = bytes as usize;
+        }
+        let sender = sender.request;
+        match if bytes > 0 { self.pull(request, from, source) } else { Pull::No } {
+            Pull::No if self.invite(request, from, source, sender, bytes) => return,
+            Pull::No => {}
+            Pull::Done => bytes = 0,
+            Pull::Pending => return self.fetches.push(Fetch { receiver: request, from, sender }),
+        }
+        // Without a byte to send it tells the sender that all is done.
+        self.control(from, Packet::Cts { sender, receiver: request, bytes });
+        if bytes == 0 {
+            self.complete(request);
+        }
+    }
+
+    /// Fetches the message that waits at its sender in `source`, if that is possible and better than packets.
+    fn pull(&mut self, request: u32, from: Proc, source: &Memory) -> Pull {
+        let unwanted = source.key != 0 && !matches!(self.rendezvous, Rendezvous::Auto | Rendezvous::Rget);
+        if unwanted || source.is_opaque() || self.mcm.direct().is_none() {
+            return Pull::No;
+        }
+        if self.transfers.get(request).data.memory().is_opaque() {
+            return Pull::No;
+        }
+        let target = self.locate(request, from, false);
+        self.direct().pull(from, source, &target, request)
+    }
+
+    /// Request `receiver` has fetched its message; the sender wants to know.
+    pub(super) fn end_pull(&mut self, receiver: u32) {
+        let at = self.fetches.iter().position(|fetch| fetch.receiver == receiver);
+        let Fetch { from, sender, .. } = self.fetches.swap_remove(at.expect("it was begun"));
+        self.control(from, Packet::Cts { sender, receiver, bytes: 0 });
+        self.complete(receiver);
+    }
+
+    /// Asks the sender to put its message where it belongs, if both ends can be reached; false when not.
+    fn invite(&mut self, request: u32, from: Proc, source: &Memory, sender: u32, bytes: u64) -> bool {
+        let wanted = matches!(self.rendezvous, Rendezvous::Auto | Rendezvous::Rput);
+        if !wanted || bytes == 0 || source.key == 0 || source.is_opaque() || self.mcm.direct().is_none() {
+            return false;
+        }
+        let target = self.locate(request, from, false);
+        if target.key == 0 || target.is_opaque() {
+            return false;
+        }
+        let header = Packet::Put { sender, receiver: request, bytes }.encode();
+        self.queue(from, Outgoing::Located(header, target));
+        self.flush(from);
+        true
+    }
+}
