@@ -19,6 +19,9 @@ typedef struct {
     long batches;       /* batches that share the budget, at most MAX_BATCHES */
     long pool_mib;      /* memory that the off-cache benchmarks walk through, MiB */
     long iterations;    /* for pingpong_count and rma_count: rounds */
+    long buffers;       /* of spectrum */
+    long work_us;       /* of a stage of the solver; 0: as much as suits the messages */
+    int idle;           /* work is sleep (work.h) */
     const long *sizes;  /* message sizes in bytes, or NULL for each benchmark's own list */
     int size_count;
 } options;
@@ -121,6 +124,11 @@ void run_put_lock(void);
 void run_put_fence(void);
 void run_put_post(void);
 void run_memory(void);
+void run_spectrum(void);
+void run_gradient(void);
+void run_wavefront(void);
+void run_solver(void);
+void run_peers(void);
 void run_file(void);
 void run_file_blocks(void);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-options opt = {.time_ms = 50, .batches = 11, .pool_mib = 256, .iterations = 100};
+options opt = {.time_ms = 50, .batches = 11, .pool_mib = 256, .iterations = 100, .buffers = 1000};
 int world_rank, world_size;
 
 static const struct {
@@ -63,6 +63,11 @@ static const struct {
     {"put_fence", run_put_fence},
     {"put_post", run_put_post},
     {"memory", run_memory},
+    {"spectrum", run_spectrum},
+    {"gradient", run_gradient},
+    {"wavefront", run_wavefront},
+    {"solver", run_solver},
+    {"peers", run_peers},
     {"pingpong_count", run_pingpong_count},
     {"rma_count", run_rma_count},
     {"hello", NULL}, /* Init and Finalize only; timed in main */
@@ -73,7 +78,8 @@ enum { BENCHMARKS = sizeof benchmarks / sizeof benchmarks[0], MAX_SIZES = 64 };
 static void usage(void)
 {
     fprintf(stderr, "usage: tern_mpi_bench BENCHMARK... [--sizes BYTES,...] [--time-ms N] "
-                    "[--batches N] [--pool-mib N] [--iterations N]\nbenchmarks:");
+                    "[--batches N] [--pool-mib N] [--iterations N] [--buffers N] [--work-us N] [--idle 0|1]\n"
+                    "benchmarks:");
     for (int i = 0; i < BENCHMARKS; i++)
         fprintf(stderr, " %s", benchmarks[i].name);
     fprintf(stderr, "\n");
@@ -135,6 +141,12 @@ static int read_arguments(int argc, char **argv, int *chosen)
             opt.pool_mib = number(value);
         else if (strcmp(argv[i], "--iterations") == 0)
             opt.iterations = number(value);
+        else if (strcmp(argv[i], "--buffers") == 0)
+            opt.buffers = number(value);
+        else if (strcmp(argv[i], "--work-us") == 0)
+            opt.work_us = number(value);
+        else if (strcmp(argv[i], "--idle") == 0)
+            opt.idle = number(value) != 0;
         else
             usage();
         i++;

@@ -17,8 +17,8 @@
  * timed part is from the token's sending to the end of MPI_Wait; the sender's is from the token's
  * arrival, with MPI_Isend and MPI_Wait in it. */
 #include "pair.h"
+#include "work.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +27,6 @@ enum { TOKEN = 7, DATA = 8, WARM_UP = 100, MOST_ITERATIONS = 2000 };
 static const double DOMINATED = 2, GROWTH = 1.3, MOST_WORK = 50, HIDING = 8, LESS = 0.1;
 
 static const long overlap_sizes[] = {1024, 4096, 8192, 16384, 65536, 262144, 1048576, 4194304};
-
-/* A chain of dependent steps without memory, so that nothing but time is taken from the transfer. */
-static void compute(long steps)
-{
-    static uint64_t state = 1;
-    uint64_t x = state;
-    for (long i = 0; i < steps; i++) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        __asm__ volatile("" : "+r"(x));
-    }
-    state = x;
-}
 
 /* One iteration with `steps` of work; returns the seconds of its timed part. */
 typedef double (*iteration)(pair *p, long steps);
@@ -56,7 +44,7 @@ static double receiving(pair *p, long steps)
     MPI_Irecv(p->receive + at, count, MPI_BYTE, 1, DATA, p->comm, &request);
     MPI_Send(NULL, 0, MPI_BYTE, 1, TOKEN, p->comm);
     double start = now();
-    compute(steps);
+    work(steps);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return now() - start;
 }
@@ -75,7 +63,7 @@ static double sending(pair *p, long steps)
     MPI_Recv(NULL, 0, MPI_BYTE, 1, TOKEN, p->comm, MPI_STATUS_IGNORE);
     double start = now();
     MPI_Isend(p->send + at, count, MPI_BYTE, 1, DATA, p->comm, &request);
-    compute(steps);
+    work(steps);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return now() - start;
 }
@@ -90,7 +78,7 @@ static double exchanging(pair *p, long steps)
                  MPI_STATUS_IGNORE);
     double start = now();
     MPI_Isend(p->send + at, count, MPI_BYTE, p->other, DATA, p->comm, &requests[1]);
-    compute(steps);
+    work(steps);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     return now() - start;
 }
@@ -99,7 +87,7 @@ static double working(pair *p, long steps)
 {
     (void)p;
     double start = now();
-    compute(steps);
+    work(steps);
     return now() - start;
 }
 
@@ -153,17 +141,17 @@ static long enough_work(iteration run, pair *p, long iterations, double base)
 {
     static const long probe = 100000;
     double per_step = usual(working, p, 3, probe) / (double)probe;
-    double work = base / 2;
-    while (work < MOST_WORK * base &&
-           usual(run, p, iterations, (long)(work / per_step)) < DOMINATED * base)
-        work *= GROWTH;
-    double less = cost(run, p, iterations, (long)(work / per_step)), then;
-    while (work < HIDING * base &&
-           (then = cost(run, p, iterations, (long)(2 * work / per_step))) < less - LESS * base) {
-        work *= 2;
+    double wanted = base / 2;
+    while (wanted < MOST_WORK * base &&
+           usual(run, p, iterations, (long)(wanted / per_step)) < DOMINATED * base)
+        wanted *= GROWTH;
+    double less = cost(run, p, iterations, (long)(wanted / per_step)), then;
+    while (wanted < HIDING * base &&
+           (then = cost(run, p, iterations, (long)(2 * wanted / per_step))) < less - LESS * base) {
+        wanted *= 2;
         less = then;
     }
-    return (long)(work / per_step) + 1;
+    return (long)(wanted / per_step) + 1;
 }
 
 static void point(const char *name, iteration run, pair *p)
