@@ -140,12 +140,14 @@ impl Entry<'_> {
         let args = self.params().map(|(p, kind)| {
             let name = &p.name;
             match kind.name.as_str() {
-                "sendbuf" | "recvbuf" => format!("face::buffer({name})"),
-                "count" => format!("{name} as i64"),
+                "sendbuf" | "recvbuf" | "const-memory" => format!("face::buffer({name})"),
+                "lock-type" | "assert" => format!("face::value({name})"),
+                "datatype-raw" => format!("face::datatype({name})"),
+                "count" | "count-raw" => format!("{name} as i64"),
                 "dest" | "source" | "target-rank" => format!("face::rank({name})"),
                 "aint" => name.clone(),
                 "send-tag" | "recv-tag" => format!("face::tag({name})"),
-                "datatype" | "comm" | "win" => format!("face::{}({name})", kind.name),
+                "datatype" | "comm" | "win" | "op" => format!("face::{}({name})", kind.name),
                 "status-out" => format!("unsafe {{ face::status({name}) }}"),
                 "request-out" | "request-inout" => format!("{name}.cast()"),
                 other => panic!("{}: no fast way for parameters of kind {other}", self.c_name()),

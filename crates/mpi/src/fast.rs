@@ -22,7 +22,10 @@ use crate::{comm, p2p};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
 
-pub use crate::win::fast::{get, put};
+pub use crate::win::fast::{
+    accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put, win_flush, win_flush_all, win_flush_local,
+    win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,
+};
 
 /// What became of a call: `None` when it was declined.
 pub type Fast = Option<Result<()>>;

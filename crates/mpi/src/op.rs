@@ -50,6 +50,15 @@ pub fn lookup(handle: usize) -> Result<Rc<Operation>> {
     }
 }
 
+/// The predefined operation that `handle` names; `None` for others, and before the first [`lookup`] of it.
+#[inline]
+pub fn known(handle: usize) -> Option<Op> {
+    match SLOT.get().borrow().get(handle.wrapping_sub(FIRST))?.as_ref()?.operator {
+        Operator::Predefined(op) => Some(op),
+        Operator::User(_) => None,
+    }
+}
+
 fn predefined(handle: usize, slot: usize) -> Result<Rc<Operation>> {
     if let Some(found) = &SLOT.get().borrow()[slot] {
         return Ok(found.clone());

@@ -177,12 +177,15 @@ struct Predefined {
     slots: RefCell<[Option<Rc<Datatype>>; SLOTS]>,
     /// Bytes of an element of those that are dense and may be communicated; else 0.
     dense: [Cell<u32>; SLOTS],
+    /// The basic type of those.
+    basic: [Cell<Basic>; SLOTS],
     fortran: Cell<FortranInfo>,
 }
 
 static PREDEFINED: Guarded<Predefined> = Guarded::new(Predefined {
     slots: RefCell::new([const { None }; SLOTS]),
     dense: [const { Cell::new(0) }; SLOTS],
+    basic: [const { Cell::new(Basic::Byte) }; SLOTS],
     fortran: Cell::new(FortranInfo::DEFAULT),
 });
 
@@ -200,6 +203,7 @@ pub fn predefined(handle: usize) -> Option<Rc<Datatype>> {
     PREDEFINED.get().slots.borrow_mut()[slot] = Some(made.clone());
     let dense = made.committed.get() && made.layout.is_contiguous();
     PREDEFINED.get().dense[slot].set(if dense { made.layout.size() as u32 } else { 0 });
+    PREDEFINED.get().basic[slot].set(made.layout.named().unwrap_or(Basic::Byte));
     Some(made)
 }
 
@@ -215,6 +219,13 @@ pub fn predefined_of(basic: Basic) -> Option<usize> {
 pub fn dense_size(handle: usize) -> Option<usize> {
     let size = PREDEFINED.get().dense.get(handle.wrapping_sub(FIRST))?.get();
     (size != 0).then_some(size as usize)
+}
+
+/// The basic type of a datatype for which [`dense_size`] gives a size.
+#[inline(always)]
+pub fn dense_basic(handle: usize) -> Option<Basic> {
+    dense_size(handle)?;
+    Some(PREDEFINED.get().basic[handle - FIRST].get())
 }
 
 fn make(entry: &Entry) -> Rc<Datatype> {

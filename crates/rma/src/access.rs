@@ -155,6 +155,7 @@ impl Window {
             return Ok(Started::Done);
         }
         if spot.way == Way::Mapped {
+            self.stored.set(true);
             // SAFETY: the origin is the program's; the target lies in the window.
             unsafe { Side::new(spot.here, target.count, target.ty).copy_from(&own) };
             return Ok(Started::Done);
@@ -216,6 +217,7 @@ impl Window {
         direction: Direction,
     ) -> Result<(), Error> {
         let peer = self.peers.procs[rank as usize];
+        self.stored.set(true);
         let copy = |own: &[Run], theirs: &[Run]| {
             // SAFETY: own memory is the program's or a buffer; that of the peer lies in the window.
             match unsafe { self.direct().copy(peer, own, theirs, direction) } {

@@ -21,6 +21,9 @@ const LOOKS: u32 = 100;
 /// Elements from which on a row is combined by a kernel: it takes a change of the mode, at times.
 const ROW: usize = 1024;
 
+/// Instructions that combine are full fences, too.
+const FENCES: bool = cfg!(target_arch = "x86_64");
+
 /// The guard of a member, held.
 pub(crate) struct Entered<'a>(&'a Window, u32);
 
@@ -54,7 +57,7 @@ fn mixed(target: &Target<'_>) -> Error {
 
 /// Counts an access that combines `len` bytes with the target's.
 #[inline]
-fn count(len: usize) {
+pub(crate) fn count(len: usize) {
     counters::ACCUMULATE.add(1);
     counters::ACCUMULATE_BYTES.add(len as u64);
 }
@@ -65,13 +68,18 @@ impl Window {
     /// # Safety
     /// The part is valid for as many elements of the combination.
     #[inline]
-    unsafe fn combine_part(&self, rank: u32, combination: &Combination, instructions: bool, part: &Part) {
+    pub(crate) unsafe fn combine_part(&self, rank: u32, combination: &Combination, instructions: bool, part: &Part) {
         if instructions && (part.count < ROW || !self.fences) {
             let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
             if busy.begin(rank, guard) {
                 // SAFETY: contract of this function; the guard's mode allows it.
                 unsafe { combination.by_instructions(part.operand, part.target, part.result, part.count) };
-                return busy.end();
+                busy.end();
+                // A replacement whose old value nobody wants is a store; other instructions are fences on some machines.
+                if combination.op == Op::Replace || !FENCES {
+                    self.stored.set(true);
+                }
+                return;
             }
         }
         let inside = self.enter(rank);
@@ -88,6 +96,7 @@ impl Window {
         let (rank, row) = (inside.1, count >= ROW);
         let guard = &self.shared.member(rank).guard;
         let allowed = instructions && guard.allows_instructions();
+        self.stored.set(true);
         // SAFETY: contract of this function; the guard is held, and the mode does not change.
         unsafe {
             if allowed && !(row && self.forbid_instructions(rank)) {
@@ -315,10 +324,9 @@ impl Window {
         Started::Pending(ticket)
     }
 
-    /// [`Window::get_accumulate`] of one element of a predefined type (`target.count` is 1).
+    /// [`Window::get_accumulate`] of one element (`target.count` is 1).
     ///
     /// Errors: as there.
-    #[inline]
     pub fn fetch_and_op(
         &self,
         origin: *const u8,
@@ -326,17 +334,6 @@ impl Window {
         target: &Target<'_>,
         op: Op,
     ) -> Result<Started, Error> {
-        let spot = self.locate(target)?;
-        if spot.way == Way::Mapped && spot.atomic {
-            let combination = Combination::find(op, basic_of(target)?)?;
-            if combination.is_atomic(spot.here) {
-                let part = Part { operand: origin, target: spot.here, result, count: 1 };
-                // SAFETY: all are one element.
-                unsafe { self.combine_part(target.rank, combination, true, &part) };
-                count(spot.len);
-                return Ok(Started::Done);
-            }
-        }
         let (origin, result) = (Data::new(origin, 1, target.ty), Data::new(result, 1, target.ty));
         self.combine(&origin, Some(&result), target, op)
     }
@@ -357,15 +354,38 @@ impl Window {
         let size = spot.len;
         count(size);
         if spot.way == Way::Mapped && spot.atomic && is_swapped_by_instruction(size, spot.here) {
-            let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(target.rank).guard);
-            if busy.begin(target.rank, guard) {
-                // SAFETY: all are one element; the guard's mode allows it.
-                unsafe { swap_by_instruction(size, origin, compare, result, spot.here) };
-                busy.end();
+            // SAFETY: all are one element, for which there is an instruction.
+            if unsafe { self.swap_by_instruction(target.rank, size, origin, compare, result, spot.here) } {
                 return Ok(Started::Done);
             }
         }
         self.swap_otherwise(origin, compare, result, target, &spot)
+    }
+
+    /// Compares and swaps an element of `rank` by an instruction, if the guard's mode allows it; else nothing has
+    /// happened.
+    ///
+    /// # Safety
+    /// All are one element of `size` bytes, for which there is an instruction.
+    #[inline]
+    pub(crate) unsafe fn swap_by_instruction(
+        &self,
+        rank: u32,
+        size: usize,
+        origin: *const u8,
+        compare: *const u8,
+        result: *mut u8,
+        target: *mut u8,
+    ) -> bool {
+        let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
+        let allowed = busy.begin(rank, guard);
+        if allowed {
+            // SAFETY: contract of this function; the guard's mode allows it.
+            unsafe { swap_by_instruction(size, origin, compare, result, target) };
+            busy.end();
+            self.stored.set(!FENCES || self.stored.get());
+        }
+        allowed
     }
 
     /// Compares and swaps one element, in memory of which `atomic` says whether instructions are used there,
@@ -384,6 +404,7 @@ impl Window {
         target: *mut u8,
     ) {
         let guard = &self.shared.member(inside.1).guard;
+        self.stored.set(true);
         let instructions = atomic && is_swapped_by_instruction(size, target);
         // SAFETY: contract of this function; the guard is held, and the mode does not change.
         unsafe {

@@ -252,6 +252,7 @@ impl Window {
             belongings,
             attached: RefCell::default(),
             started: RefCell::default(),
+            stored: Cell::new(false),
             awaited: Cell::new(0),
             all: Cell::new(false),
         });

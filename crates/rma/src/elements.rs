@@ -110,7 +110,7 @@ impl<'a> Side<'a> {
 /// # Safety
 /// Both are valid for `len` bytes.
 #[inline(always)]
-unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     // A word is moved by one instruction, so that those who look at it see all or nothing of it.
     // SAFETY: contract of this function.
     unsafe {

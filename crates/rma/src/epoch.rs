@@ -14,15 +14,23 @@ impl Window {
     #[inline]
     pub fn flush(&self, rank: u32) -> Result<(), Error> {
         self.flush_local(rank)?;
-        // What was written by plain stores is seen by all before anything that follows.
-        fence(Ordering::SeqCst);
+        self.order();
         Ok(())
+    }
+
+    /// What was written by plain stores is seen by all before anything that follows. Instructions that combine
+    /// have that effect by themselves.
+    #[inline]
+    pub(crate) fn order(&self) {
+        if self.stored.replace(false) {
+            fence(Ordering::SeqCst);
+        }
     }
 
     /// [`Window::flush`] for all ranks.
     pub fn flush_all(&self) -> Result<(), Error> {
         self.flush_local_all()?;
-        fence(Ordering::SeqCst);
+        self.order();
         Ok(())
     }
 
@@ -127,7 +135,7 @@ impl Window {
 
     /// Wakes those that wait for a lock, to try again.
     #[cold]
-    fn rouse(&self) {
+    pub(crate) fn rouse(&self) {
         for rank in 0..self.peers.size() {
             if self.shared.member(rank).signals.waiting.load(Ordering::SeqCst) > 0 {
                 self.ring(rank);

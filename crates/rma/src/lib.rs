@@ -23,6 +23,8 @@ mod access;
 #[cfg(not(loom))]
 mod accumulate;
 #[cfg(not(loom))]
+mod at_once;
+#[cfg(not(loom))]
 mod attached;
 #[cfg(not(loom))]
 mod combine;

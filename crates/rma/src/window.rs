@@ -103,6 +103,8 @@ pub struct Window {
     pub(crate) attached: RefCell<Vec<(usize, usize)>>,
     /// Ranks of the access epoch of [`Window::start`].
     pub(crate) started: RefCell<Vec<u32>>,
+    /// Something was written by plain stores since the last full fence.
+    pub(crate) stored: Cell<bool>,
     /// Completions that end the exposure epoch.
     pub(crate) awaited: Cell<u32>,
     /// The lock for all is held.

@@ -141,7 +141,9 @@ impl Lock {
 
     /// True when somebody may wait for it: wake them.
     pub fn include(&self, common: &Common) -> bool {
-        self.word.store(0, Ordering::SeqCst);
+        // Release: pairs with the acquire of who takes it next. It is before what follows, which is a release too,
+        // in the order that `Common::is_awaited` needs.
+        self.word.store(0, Ordering::Release);
         common.holders.fetch_sub(ALONE, Ordering::SeqCst);
         common.is_awaited()
     }

@@ -242,6 +242,13 @@ pub fn fetch_and_op(
     target::outcome(&win, started).map(|_| ())
 }
 
+/// Elements that may be compared and swapped (section 12.3.4).
+#[inline]
+pub fn is_swapped(basic: Basic) -> bool {
+    use Class::*;
+    matches!(basic.class(), CInteger | FortranInteger | MultiLanguage | Logical | Byte)
+}
+
 /// MPI_Compare_and_swap
 pub fn compare_and_swap(
     origin_addr: *const u8,
@@ -252,8 +259,7 @@ pub fn compare_and_swap(
     displacement: i64,
     win: Rc<Win>,
 ) -> Result<()> {
-    use Class::*;
-    if !matches!(one(&datatype)?.class(), CInteger | FortranInteger | MultiLanguage | Logical | Byte) {
+    if !is_swapped(one(&datatype)?) {
         return err!(
             MPI_ERR_TYPE,
             "{} cannot be compared and swapped: the type must be an integer, a logical or MPI_BYTE",

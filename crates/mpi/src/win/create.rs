@@ -96,6 +96,7 @@ fn make(
             errhandler: RefCell::new(fatal()),
             name: RefCell::default(),
             attributes: Attributes::default(),
+            no_locks: Cell::new(hints.no_locks()),
             hints: RefCell::new(hints),
             calls: Cell::new(0),
             nothing: RefCell::default(),

@@ -188,10 +188,15 @@ impl Epochs {
         }
     }
 
+    /// Whether [`Epochs::lock_all`] would be allowed.
+    pub fn may_lock_all(&self) -> Verdict {
+        self.no_access()?;
+        self.no_exposure()
+    }
+
     /// MPI_Win_lock_all
     pub fn lock_all(&mut self) -> Verdict {
-        self.no_access()?;
-        self.no_exposure()?;
+        self.may_lock_all()?;
         self.access = Access::LockedAll;
         Ok(())
     }

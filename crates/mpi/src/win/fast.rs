@@ -1,61 +1,56 @@
-//! The short way into put and get; see [`crate::fast`], of which this is a part.
+//! The short ways of one-sided communication; see [`crate::fast`], of which this is a part.
 
+// The functions have the parameters of the standard.
+#![allow(clippy::too_many_arguments)]
+
+use super::accumulate::is_swapped;
 use super::object::Win;
+use crate::constants::*;
 use crate::enter::is_single;
 use crate::fast::{Fast, dense};
 use crate::objects::objects;
+use crate::op;
+use crate::predefined::{dense_basic, dense_size};
 use std::rc::Rc;
-use tern_adi::Data;
+use tern_coll::ops::Op;
+use tern_layout::Basic;
 use tern_rma::Target;
 
-/// What an access is about, if it is ordinary: dense predefined types of one length at both sides, and
-/// an epoch for the target.
-struct Access {
-    win: Rc<Win>,
-    data: Data,
-    rank: u32,
-    displacement: i64,
-}
-
-impl Access {
-    /// The target as so many bytes.
-    fn target(&self) -> Target<'_> {
-        Target { rank: self.rank, displacement: self.displacement, ty: &self.win.byte, count: self.data.len() as i64 }
-    }
-}
-
+/// The window of a call that needs no lock. It may wait, so nothing stays borrowed.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // those of the C function
-fn access(
-    buf: *mut u8,
-    origin_count: i64,
-    origin_type: usize,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: usize,
-    win: usize,
-) -> Option<Access> {
+fn window(win: usize) -> Option<Rc<Win>> {
+    if is_single() { objects().wins.borrow().get(win).cloned() } else { None }
+}
+
+/// Runs `look` on the window of a call that needs no lock, and does not wait.
+#[inline(always)]
+fn at_once(win: usize, look: impl FnOnce(&Win) -> Option<()>) -> Fast {
     if !is_single() {
         return None;
     }
-    let data = dense(buf, origin_count, origin_type)?;
-    // No data is read there: it only has to be as long.
-    let there = dense(std::ptr::dangling_mut(), count, datatype)?;
-    let win = objects().wins.borrow().get(win)?.clone();
-    let rank = rank as u32;
-    let plain = rank < win.size() as u32 && data.len() == there.len() && !data.is_empty();
-    if !plain || (displacement < 0 && !win.is_dynamic()) || win.epochs.borrow_mut().access(rank).is_err() {
-        return None;
-    }
-    Some(Access { win, data, rank, displacement })
+    look(objects().wins.borrow().get(win)?).map(Ok)
 }
 
+/// The target's rank, if there is one and it may be accessed now. It is asked last: a fence's epoch has been
+/// used after that.
+#[inline(always)]
+fn open(win: &Win, rank: i32) -> Option<u32> {
+    let rank = exists(win, rank)?;
+    win.epochs.borrow_mut().access(rank).ok()?;
+    Some(rank)
+}
+
+#[inline(always)]
+fn exists(win: &Win, rank: i32) -> Option<u32> {
+    ((rank as u32) < win.size() as u32).then_some(rank as u32)
+}
+
+// ---- put and get: dense predefined types of one length at both sides
+
 macro_rules! transfers {
-    ($($name:ident)*) => { $(
+    ($($name:ident $now:ident)*) => { $(
         // An error is found again, and told, on the general way: nothing was moved.
         #[inline]
-        #[allow(clippy::too_many_arguments)]
         pub fn $name(
             buf: *mut u8,
             origin_count: i64,
@@ -66,9 +61,229 @@ macro_rules! transfers {
             datatype: usize,
             win: usize,
         ) -> Fast {
-            let access = access(buf, origin_count, origin_type, rank, displacement, count, datatype, win)?;
-            access.win.window.$name(&access.data, &access.target()).ok().map(|_| Ok(()))
+            let win = window(win)?;
+            let data = dense(buf, origin_count, origin_type)?;
+            // No data is read there: it only has to be as long.
+            let there = dense(std::ptr::dangling_mut(), count, datatype)?;
+            let plain = data.len() == there.len() && !data.is_empty();
+            if !plain || (displacement < 0 && !win.is_dynamic()) {
+                return None;
+            }
+            let rank = open(&win, rank)?;
+            if win.window.$now(buf, rank, displacement, data.len()) {
+                return Some(Ok(()));
+            }
+            let target = Target { rank, displacement, ty: &win.byte, count: data.len() as i64 };
+            win.window.$name(&data, &target).ok().map(|_| Ok(()))
         }
     )* };
 }
-transfers!(put get);
+transfers!(put put_now get get_now);
+
+// ---- accumulates: dense elements of one predefined type, which instructions combine
+
+/// The elements of an accumulate: the same number of one dense predefined type at all sides.
+struct Elements {
+    count: usize,
+    basic: Basic,
+}
+
+impl Elements {
+    #[inline(always)]
+    fn of(count: i64, datatype: usize) -> Option<Elements> {
+        // So that no number of bytes overflows.
+        let few = (1..1 << 40).contains(&count);
+        Some(Elements { count: count as usize, basic: dense_basic(datatype).filter(|_| few)? })
+    }
+
+    /// Combines them; `result` is null where nobody wants the old values.
+    #[inline(always)]
+    fn combine(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, op: Op, win: &Win) -> Fast {
+        let rank = open(win, rank)?;
+        let done = win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic));
+        done.then_some(Ok(()))
+    }
+}
+
+#[inline]
+pub fn accumulate(
+    origin: *mut u8,
+    origin_count: i64,
+    origin_type: usize,
+    rank: i32,
+    displacement: i64,
+    count: i64,
+    datatype: usize,
+    op: usize,
+    win: usize,
+) -> Fast {
+    let win = window(win)?;
+    let elements = Elements::of(count, datatype)?;
+    let op = op::known(op).filter(|&op| op != Op::NoOp)?;
+    if origin.is_null() || origin_count != count || origin_type != datatype {
+        return None;
+    }
+    elements.combine(origin, std::ptr::null_mut(), rank, displacement, op, &win)
+}
+
+#[inline]
+pub fn get_accumulate(
+    origin: *mut u8,
+    origin_count: i64,
+    origin_type: usize,
+    result: *mut u8,
+    result_count: i64,
+    result_type: usize,
+    rank: i32,
+    displacement: i64,
+    count: i64,
+    datatype: usize,
+    op: usize,
+    win: usize,
+) -> Fast {
+    let win = window(win)?;
+    let elements = Elements::of(count, datatype)?;
+    let op = op::known(op)?;
+    // The origin of MPI_NO_OP means nothing.
+    let given = op == Op::NoOp || (!origin.is_null() && origin_count == count && origin_type == datatype);
+    if !given || result.is_null() || result_count != count || result_type != datatype {
+        return None;
+    }
+    elements.combine(origin, result, rank, displacement, op, &win)
+}
+
+#[inline]
+pub fn fetch_and_op(
+    origin: *mut u8,
+    result: *mut u8,
+    datatype: usize,
+    rank: i32,
+    displacement: i64,
+    op: usize,
+    win: usize,
+) -> Fast {
+    let win = window(win)?;
+    let elements = Elements::of(1, datatype)?;
+    let op = op::known(op)?;
+    if result.is_null() || (origin.is_null() && op != Op::NoOp) {
+        return None;
+    }
+    elements.combine(origin, result, rank, displacement, op, &win)
+}
+
+#[inline]
+pub fn compare_and_swap(
+    origin: *mut u8,
+    compare: *mut u8,
+    result: *mut u8,
+    datatype: usize,
+    rank: i32,
+    displacement: i64,
+    win: usize,
+) -> Fast {
+    let win = window(win)?;
+    let size = dense_size(datatype)?;
+    if !is_swapped(dense_basic(datatype)?) || origin.is_null() || compare.is_null() || result.is_null() {
+        return None;
+    }
+    let rank = open(&win, rank)?;
+    win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(Ok(()))
+}
+
+// ---- synchronisation that finds nothing to wait for
+
+/// A flush of one rank, or of all.
+#[inline(always)]
+fn flush(rank: Option<i32>, local: bool, win: usize) -> Fast {
+    at_once(win, |win| {
+        let calls = win.calls_until_look()?;
+        let rank = match rank {
+            Some(rank) => {
+                let rank = exists(win, rank)?;
+                win.epochs.borrow().passive(rank).ok()?;
+                Some(rank)
+            }
+            None => {
+                win.epochs.borrow().passive_all().ok()?;
+                None
+            }
+        };
+        win.window.flush_now(rank, local).then(|| win.calls.set(calls))
+    })
+}
+
+#[inline]
+pub fn win_flush(rank: i32, win: usize) -> Fast {
+    flush(Some(rank), false, win)
+}
+
+#[inline]
+pub fn win_flush_local(rank: i32, win: usize) -> Fast {
+    flush(Some(rank), true, win)
+}
+
+#[inline]
+pub fn win_flush_all(win: usize) -> Fast {
+    flush(None, false, win)
+}
+
+#[inline]
+pub fn win_flush_local_all(win: usize) -> Fast {
+    flush(None, true, win)
+}
+
+/// Assertions that the calls of passive synchronisation take.
+const ASSERTIONS: i32 = MPI_MODE_NOCHECK;
+
+#[inline]
+pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: usize) -> Fast {
+    at_once(win, |win| {
+        let ordinary = matches!(lock_type, MPI_LOCK_EXCLUSIVE | MPI_LOCK_SHARED) && assert & !ASSERTIONS == 0;
+        let rank = exists(win, rank)?;
+        if !ordinary || win.no_locks.get() {
+            return None;
+        }
+        let mut epochs = win.epochs.borrow_mut();
+        epochs.locks(rank).ok()?;
+        win.window.lock_now(rank, lock_type == MPI_LOCK_EXCLUSIVE).then(|| epochs.locked(rank))
+    })
+}
+
+#[inline]
+pub fn win_unlock(rank: i32, win: usize) -> Fast {
+    at_once(win, |win| {
+        let calls = win.calls_until_look()?;
+        let rank = exists(win, rank)?;
+        if !win.window.flush_now(Some(rank), true) {
+            return None;
+        }
+        win.epochs.borrow_mut().unlock(rank).ok()?;
+        win.calls.set(calls);
+        win.window.unlock(rank).ok()
+    })
+}
+
+#[inline]
+pub fn win_lock_all(assert: i32, win: usize) -> Fast {
+    at_once(win, |win| {
+        if assert & !ASSERTIONS != 0 || win.no_locks.get() {
+            return None;
+        }
+        let mut epochs = win.epochs.borrow_mut();
+        epochs.may_lock_all().ok()?;
+        win.window.lock_all_now().then(|| epochs.lock_all().ok())?
+    })
+}
+
+#[inline]
+pub fn win_unlock_all(win: usize) -> Fast {
+    at_once(win, |win| {
+        let calls = win.calls_until_look()?;
+        if !win.window.flush_now(None, true) {
+            return None;
+        }
+        win.epochs.borrow_mut().unlock_all().ok()?;
+        win.calls.set(calls);
+        win.window.unlock_all().ok()
+    })
+}

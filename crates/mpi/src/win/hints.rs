@@ -97,6 +97,7 @@ fn is_value(key: &str, value: &str) -> bool {
 /// MPI_Win_set_info
 pub fn win_set_info(win: Rc<Win>, info: Option<Rc<Info>>) -> Result<()> {
     win.hints.borrow_mut().change(&info::map_of(&info));
+    win.no_locks.set(win.hints.borrow().no_locks());
     Ok(())
 }
 

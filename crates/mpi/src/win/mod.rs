@@ -12,8 +12,8 @@
 //! | `passive` | locks and flushes |
 //! | `target` | checks of what a call wants of its target |
 //! | `transfer` | put and get |
-//! | `fast` | the short way into them |
 //! | `accumulate` | accumulate and its kin |
+//! | `fast` | the short ways into them, and into locks and flushes |
 
 mod accumulate;
 mod active;

@@ -11,6 +11,9 @@ use std::rc::Rc;
 use tern_layout::Type;
 use tern_rma::Window;
 
+/// Calls between two looks for progress by those that need not wait.
+const CALLS: u32 = 16;
+
 /// A window (MPI 5.0 section 12.2).
 pub struct Win {
     pub handle: Cell<usize>,
@@ -28,6 +31,8 @@ pub struct Win {
     pub hints: RefCell<Hints>,
     /// Counts calls that need not wait, for [`Win::look_at_times`].
     pub calls: Cell<u32>,
+    /// What the hint `no_locks` says.
+    pub no_locks: Cell<bool>,
     /// Where no bytes are attached (MPI_Win_attach with size 0).
     pub nothing: RefCell<Vec<*mut u8>>,
 }
@@ -56,10 +61,12 @@ pub fn lookup(handle: usize) -> Result<Rc<Win>> {
 }
 
 impl Win {
+    #[inline]
     pub fn size(&self) -> i32 {
         self.comm.size()
     }
 
+    #[inline]
     pub fn is_dynamic(&self) -> bool {
         self.own.flavor == MPI_WIN_FLAVOR_DYNAMIC
     }
@@ -70,15 +77,22 @@ impl Win {
         if name.is_empty() { format!("the window {:#x}", self.handle.get()) } else { name.clone() }
     }
 
-    /// Progress, at every sixteenth call: a program may call flushes until others have done something,
+    /// Progress, at every [`CALLS`]th call: a program may call flushes until others have done something,
     /// for which they may need this process (section 2.9), or its core.
     #[inline]
     pub fn look_at_times(&self) {
-        let calls = self.calls.get().wrapping_add(1);
-        self.calls.set(calls);
-        if calls.is_multiple_of(16) {
-            adi().look();
+        if let Some(calls) = self.calls_until_look() {
+            return self.calls.set(calls);
         }
+        self.calls.set(0);
+        adi().look();
+    }
+
+    /// The count after this call; `None` when it is time to look.
+    #[inline]
+    pub fn calls_until_look(&self) -> Option<u32> {
+        let calls = self.calls.get() + 1;
+        (calls < CALLS).then_some(calls)
     }
 
     /// What the epochs say of a call, as an error of it.

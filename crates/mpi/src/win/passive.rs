@@ -9,7 +9,7 @@ use crate::error::Result;
 use std::rc::Rc;
 
 fn check_locks(win: &Win) -> Result<()> {
-    if win.hints.borrow().no_locks() {
+    if win.no_locks.get() {
         return err!(
             MPI_ERR_RMA_SYNC,
             "{} has the info key no_locks set, so it cannot be locked: set it to false with MPI_Win_set_info",

@@ -1,38 +1,57 @@
 //! A set of ranks.
 
-/// Ranks of a window, as bits.
+/// Ranks of a window, as bits: those of most windows fit the first word, for which nothing is allocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranks {
-    words: Vec<u64>,
+    first: u64,
+    more: Vec<u64>,
     count: usize,
 }
 
 impl Ranks {
+    #[inline]
     pub fn one(rank: u32) -> Ranks {
-        Ranks::from_iter([rank])
+        let mut set = Ranks::default();
+        set.add(rank);
+        set
     }
 
     #[inline]
     pub fn has(&self, rank: u32) -> bool {
-        self.words.get(rank as usize / 64).is_some_and(|word| word >> (rank % 64) & 1 == 1)
+        let word = match rank {
+            0..64 => self.first,
+            _ => self.more.get(rank as usize / 64 - 1).copied().unwrap_or(0),
+        };
+        word >> (rank % 64) & 1 == 1
     }
 
-    pub fn add(&mut self, rank: u32) {
-        let at = rank as usize / 64;
-        if self.words.len() <= at {
-            self.words.resize(at + 1, 0);
+    #[inline]
+    fn word(&mut self, rank: u32) -> &mut u64 {
+        if rank < 64 {
+            return &mut self.first;
         }
-        self.count += !self.has(rank) as usize;
-        self.words[at] |= 1 << (rank % 64);
+        let at = rank as usize / 64 - 1;
+        if self.more.len() <= at {
+            self.more.resize(at + 1, 0);
+        }
+        &mut self.more[at]
     }
 
+    #[inline]
+    pub fn add(&mut self, rank: u32) {
+        self.count += !self.has(rank) as usize;
+        *self.word(rank) |= 1 << (rank % 64);
+    }
+
+    #[inline]
     pub fn remove(&mut self, rank: u32) {
         if self.has(rank) {
-            self.words[rank as usize / 64] &= !(1 << (rank % 64));
+            *self.word(rank) &= !(1 << (rank % 64));
             self.count -= 1;
         }
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
