@@ -1,6 +1,6 @@
 """Condenses the logs of mpi4py's test suite, one log per rank, into a table by module.
 
-Arguments: folder of the logs, ranks, seconds, exit code of mpiexec, list of what was left out.
+Arguments: folder of the logs, ranks, seconds, exit code of mpiexec.
 Exit code 1 when a test failed, a rank did not come to its end, or mpiexec failed."""
 
 import re
@@ -82,10 +82,6 @@ def main():
             print(f"{outcome or 'did not end'}: {module}.{test}")
     for text in reasons(folder):
         print("-" * 70 + "\n" + "\n".join(text.splitlines()[:40]))
-    for line in Path(sys.argv[5]).read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            name, why = (line.split(None, 1) + [""])[:2]
-            print(f"not yet: {name:26} {why}")
 
     ended = sum(ended for _, ended, _ in logs)
     content = sum(good for *_, good in logs)

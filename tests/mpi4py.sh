@@ -2,8 +2,7 @@
 # Runs mpi4py's test suite on an installed MPI library with the standard ABI and reports passed,
 # failed and skipped tests for each module. Every rank runs every test; the worst rank counts.
 #
-# Usage: tests/mpi4py.sh [--all] PREFIX RANKS...     for example: tests/mpi4py.sh target/prefix 1 2 4
-#   --all               also what tests/mpi4py-not-yet.txt lists
+# Usage: tests/mpi4py.sh PREFIX RANKS...     for example: tests/mpi4py.sh target/prefix 1 2 4
 #   MPI4PY_TIMEOUT      seconds for one run of the suite [1200]
 #   MPI4PY_ARGUMENTS    more arguments for the suite, such as "-i test_comm"
 #   MPI4PY_DIR, MPI4PY_BUILT, MPI4PY_SDIST   see mpi4py-build.sh
@@ -11,17 +10,11 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-list=$here/mpi4py-not-yet.txt
-if [ "${1:-}" = --all ]; then
-    list=/dev/null
-    shift
-fi
-[ $# -ge 2 ] || { echo "usage: $0 [--all] PREFIX RANKS..." >&2; exit 2; }
+[ $# -ge 2 ] || { echo "usage: $0 PREFIX RANKS..." >&2; exit 2; }
 prefix=$(cd "$1" && pwd)
 shift
 
 place=$("$here/mpi4py-build.sh" "$prefix")
-exclude=$(awk '!/^#/ && NF { if ($1 ~ /\./) print "-x " $1; else print "-e ^" $1 "[.]py$" }' "$list")
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT INT TERM
 export LD_LIBRARY_PATH="$prefix/lib"
@@ -34,16 +27,16 @@ for ranks in "$@"; do
     mkdir "$logs/$ranks"
     start=$(date +%s.%N)
     code=0
-    # The patterns hold no blanks: splitting them at blanks is meant.
+    # Splitting the arguments at blanks is meant.
     # shellcheck disable=SC2086
     (set -f && cd "$place/mpi4py-4.1.2" &&
         exec timeout --kill-after=10 "${MPI4PY_TIMEOUT:-1200}" \
             "$prefix/bin/mpiexec" -n "$ranks" sh -c "$suite" sh "$logs/$ranks" \
-            "$place/venv/bin/python" test/main.py -v $exclude ${MPI4PY_ARGUMENTS:-} \
+            "$place/venv/bin/python" test/main.py -v ${MPI4PY_ARGUMENTS:-} \
             < /dev/null > "$logs/$ranks.launcher" 2>&1) || code=$?
     seconds=$(echo "$start $(date +%s.%N)" | awk '{ printf "%.1f", $2 - $1 }')
-    "$place/venv/bin/python" "$here/mpi4py-report.py" "$logs/$ranks" "$ranks" "$seconds" "$code" \
-        "$list" || status=1
+    "$place/venv/bin/python" "$here/mpi4py-report.py" "$logs/$ranks" "$ranks" "$seconds" "$code" ||
+        status=1
     if [ "$code" -ne 0 ]; then
         echo "mpiexec said, in its last lines:"
         tail -n 20 "$logs/$ranks.launcher" | cut -c 1-300

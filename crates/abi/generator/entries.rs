@@ -120,10 +120,6 @@ impl Entry<'_> {
         } else {
             let _ = writeln!(out, "    let Some(_lock) = enter(\"{name}\") else {{ return face::outside(\"{name}\") }};");
         }
-        if self.function.todo {
-            let _ = writeln!(out, "    face::not_built({}, \"{name}\")\n}}", self.scope());
-            return;
-        }
         out.push_str("    let call = || -> Result<()> {\n");
         out.push_str("        // SAFETY: the caller gives what MPI asks for.\n        unsafe {\n");
         self.conversions(out);

@@ -13,7 +13,6 @@
 //! - `custom`: written by hand in `src/custom.rs`, with the C parameters as they are.
 //! - `fast`: the function of the same name in `tern_mpi::fast` is asked first; it gets all parameters
 //!   as they are, and may decline.
-//! - `todo`: not built yet; returns MPI_ERR_UNSUPPORTED_OPERATION.
 
 use super::kinds::Kind;
 
@@ -35,7 +34,6 @@ pub struct Function {
     pub tool: bool,
     pub custom: bool,
     pub fast: bool,
-    pub todo: bool,
     /// "" for an error code, else "double", "aint" or the kind of a handle.
     pub returns: String,
     pub params: Vec<Param>,
@@ -111,7 +109,6 @@ fn parse_head(line: &str) -> Result<Function, String> {
         tool: take("tool"),
         custom: take("custom"),
         fast: take("fast"),
-        todo: take("todo"),
         returns: String::new(),
         params: Vec::new(),
     };

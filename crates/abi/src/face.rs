@@ -24,7 +24,7 @@ macro_rules! handles {
         }
     )* };
 }
-handles!(comm group datatype op errhandler info request message win file session);
+handles!(comm group datatype op errhandler info request win file session);
 
 macro_rules! constants {
     ($($(#[$doc:meta])* $name:ident)*) => { $(
@@ -111,11 +111,4 @@ pub fn outside(function: &str) -> c_int {
     let message = "MPI is not initialized, or already finalized: call it between MPI_Init (or \
                    MPI_Session_init) and MPI_Finalize (or MPI_Session_finalize)";
     failed(Scope::None, function, Error::new(MPI_ERR_OTHER, message))
-}
-
-/// A function that is not built yet.
-#[cold]
-pub fn not_built(scope: Scope, function: &str) -> c_int {
-    let message = format!("Tern does not offer {function} yet");
-    failed(scope, function, Error::new(MPI_ERR_UNSUPPORTED_OPERATION, message))
 }

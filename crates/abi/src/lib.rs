@@ -13,7 +13,7 @@
 //! an error to the error handler of the communicator (or window, file, session, request) that the
 //! call is about.
 //!
-//! # To build a function that is still `todo`
+//! # To add a function
 //!
 //! 1. Write it in `crates/mpi`, named as in C, in lower case, without `MPI_`:
 //!    `pub fn send(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32,
@@ -22,13 +22,10 @@
 //!    serves the large-count form too (counts are `i64`), unless the table says `large-apart`, which
 //!    asks for a second one, `name_c`.
 //! 2. `pub use` it in `crates/mpi/src/api.rs`.
-//! 3. Delete the word `todo` from its line in `table/`. Change the kind of a parameter there when
-//!    another one fits better.
+//! 3. Give it a line in `table/`, with the kind of each parameter.
 
-#[allow(dead_code, reason = "some kinds wait for functions that are still to be built")]
 mod convert;
 mod custom;
-#[allow(dead_code, reason = "as above")]
 mod face;
 mod scope;
 

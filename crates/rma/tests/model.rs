@@ -228,7 +228,23 @@ fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, access
                 let from = Data::new(origin.middle(), own_count, &own);
                 let to = Data::new(result.middle(), into_count, &into);
                 let own_result = Data::new(result.middle(), own_count, &own);
+                // The short ways, where they may serve it.
+                let dense = |ty: &Rc<Type>| ty.named() == Some(basic) && basic.size() == basic.extent();
+                let (rank, at, none) = (access.target, target.displacement, std::ptr::null_mut());
+                let (given, wanted) = (origin.middle(), result.middle());
+                let served = access.seed.is_multiple_of(3) && dense(&ty) && match access.kind {
+                    Kind::Put => dense(&own) && window.put_now(given, rank, at, from.len()),
+                    Kind::Get => dense(&own) && window.get_now(wanted, rank, at, own_result.len()),
+                    Kind::Accumulate => dense(&own) && window.combine_now(given, none, rank, at, count as usize, (op, basic)),
+                    Kind::GetAccumulate | Kind::FetchAndOp => {
+                        dense(&own) && dense(&into) && window.combine_now(given, wanted, rank, at, count as usize, (op, basic))
+                    }
+                    Kind::CompareAndSwap => {
+                        basic.pair().is_none() && window.swap_now(given, compare.middle(), wanted, rank, at, from.len())
+                    }
+                };
                 let started = match access.kind {
+                    _ if served => Ok(tern_rma::Started::Done),
                     Kind::Put => window.put(&from, &target),
                     Kind::Get => window.get(&own_result, &target),
                     Kind::Accumulate => window.accumulate(&from, &target, op),

@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 
 use super::object::Win;
-use super::target::{self, Place, Way};
+use super::target::{self, Place, Way, forms};
 use super::transfer::{Memory, check_lengths};
 use crate::args::Out;
 use crate::constants::*;
@@ -128,86 +128,38 @@ fn fetch(
     target::outcome(win, win.window.get_accumulate(&given, &fetched, &place.target(rank), op))
 }
 
-/// MPI_Accumulate
-pub fn accumulate(
-    origin_addr: *const u8,
-    origin_count: i64,
-    origin_datatype: Rc<Datatype>,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    win: Rc<Win>,
-) -> Result<()> {
-    let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
-    let place = Place { rank, displacement, count, datatype };
-    add(Way::Epoch, memory, place, &op, &win).map(|_| ())
-}
+forms! {
+    "Accumulate" accumulate raccumulate (
+        origin_addr: *const u8,
+        origin_count: i64,
+        origin_datatype: Rc<Datatype>,
+        rank: i32,
+        displacement: i64,
+        count: i64,
+        datatype: Rc<Datatype>,
+        op: Rc<Operation>
+    ) |way, win| {
+        let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
+        add(way, memory, Place { rank, displacement, count, datatype }, &op, &win)
+    }
 
-/// MPI_Raccumulate
-pub fn raccumulate(
-    origin_addr: *const u8,
-    origin_count: i64,
-    origin_datatype: Rc<Datatype>,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    win: Rc<Win>,
-    request: Out<usize>,
-) -> Result<()> {
-    let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
-    let place = Place { rank, displacement, count, datatype };
-    let started = add(Way::Request, memory, place, &op, &win)?;
-    request.set(target::request(win, started));
-    Ok(())
-}
-
-/// MPI_Get_accumulate
-pub fn get_accumulate(
-    origin_addr: *const u8,
-    origin_count: i64,
-    origin_datatype: usize,
-    result_addr: *mut u8,
-    result_count: i64,
-    result_datatype: Rc<Datatype>,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    win: Rc<Win>,
-) -> Result<()> {
-    let memory = (origin_addr, origin_count, origin_datatype);
-    let result = Memory { base: result_addr, count: result_count, datatype: result_datatype };
-    let place = Place { rank, displacement, count, datatype };
-    fetch(Way::Epoch, memory, result, place, &op, &win).map(|_| ())
-}
-
-/// MPI_Rget_accumulate
-pub fn rget_accumulate(
-    origin_addr: *const u8,
-    origin_count: i64,
-    origin_datatype: usize,
-    result_addr: *mut u8,
-    result_count: i64,
-    result_datatype: Rc<Datatype>,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    win: Rc<Win>,
-    request: Out<usize>,
-) -> Result<()> {
-    let memory = (origin_addr, origin_count, origin_datatype);
-    let result = Memory { base: result_addr, count: result_count, datatype: result_datatype };
-    let place = Place { rank, displacement, count, datatype };
-    let started = fetch(Way::Request, memory, result, place, &op, &win)?;
-    request.set(target::request(win, started));
-    Ok(())
+    "Get_accumulate" get_accumulate rget_accumulate (
+        origin_addr: *const u8,
+        origin_count: i64,
+        origin_datatype: usize,
+        result_addr: *mut u8,
+        result_count: i64,
+        result_datatype: Rc<Datatype>,
+        rank: i32,
+        displacement: i64,
+        count: i64,
+        datatype: Rc<Datatype>,
+        op: Rc<Operation>
+    ) |way, win| {
+        let memory = (origin_addr, origin_count, origin_datatype);
+        let result = Memory { base: result_addr, count: result_count, datatype: result_datatype };
+        fetch(way, memory, result, Place { rank, displacement, count, datatype }, &op, &win)
+    }
 }
 
 /// The predefined type of a call on one element, or MPI_ERR_TYPE.

@@ -114,3 +114,24 @@ pub fn request(win: Rc<Win>, started: Started) -> usize {
         }
     }
 }
+
+/// A call and its form with a request (MPI 5.0 section 12.3.5), of which the body starts the access.
+macro_rules! forms {
+    ($($doc:literal $name:ident $with_request:ident ($($argument:ident: $kind:ty),*) |$way:ident, $win:ident| $body:block)*) => { $(
+        #[doc = concat!("MPI_", $doc)]
+        pub fn $name($($argument: $kind,)* $win: Rc<Win>) -> Result<()> {
+            let $way = Way::Epoch;
+            let started: Result<Started> = $body;
+            started.map(drop)
+        }
+
+        #[doc = concat!("MPI_", $doc, " with a request")]
+        pub fn $with_request($($argument: $kind,)* $win: Rc<Win>, request: Out<usize>) -> Result<()> {
+            let $way = Way::Request;
+            let started: Result<Started> = $body;
+            request.set(target::request($win, started?));
+            Ok(())
+        }
+    )* };
+}
+pub(super) use forms;

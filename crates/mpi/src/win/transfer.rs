@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 
 use super::object::Win;
-use super::target::{self, Place, Way};
+use super::target::{self, Place, Way, forms};
 use crate::args::Out;
 use crate::buffer;
 use crate::constants::*;
@@ -62,45 +62,30 @@ fn transfer(direction: Direction, way: Way, memory: Memory, place: Place, win: &
     })
 }
 
-macro_rules! transfers {
-    ($($name:ident, $with_request:ident: $direction:ident, $memory:ty, $doc:literal;)*) => { $(
-        #[doc = concat!("MPI_", $doc)]
-        pub fn $name(
-            origin_addr: $memory,
-            origin_count: i64,
-            origin_datatype: Rc<Datatype>,
-            rank: i32,
-            displacement: i64,
-            count: i64,
-            datatype: Rc<Datatype>,
-            win: Rc<Win>,
-        ) -> Result<()> {
-            let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
-            let place = Place { rank, displacement, count, datatype };
-            transfer(Direction::$direction, Way::Epoch, memory, place, &win).map(|_| ())
-        }
+forms! {
+    "Put" put rput (
+        origin_addr: *const u8,
+        origin_count: i64,
+        origin_datatype: Rc<Datatype>,
+        rank: i32,
+        displacement: i64,
+        count: i64,
+        datatype: Rc<Datatype>
+    ) |way, win| {
+        let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
+        transfer(Direction::Put, way, memory, Place { rank, displacement, count, datatype }, &win)
+    }
 
-        #[doc = concat!("MPI_", $doc, " with a request")]
-        pub fn $with_request(
-            origin_addr: $memory,
-            origin_count: i64,
-            origin_datatype: Rc<Datatype>,
-            rank: i32,
-            displacement: i64,
-            count: i64,
-            datatype: Rc<Datatype>,
-            win: Rc<Win>,
-            request: Out<usize>,
-        ) -> Result<()> {
-            let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
-            let place = Place { rank, displacement, count, datatype };
-            let started = transfer(Direction::$direction, Way::Request, memory, place, &win)?;
-            request.set(target::request(win, started));
-            Ok(())
-        }
-    )* };
-}
-transfers! {
-    put, rput: Put, *const u8, "Put";
-    get, rget: Get, *mut u8, "Get";
+    "Get" get rget (
+        origin_addr: *mut u8,
+        origin_count: i64,
+        origin_datatype: Rc<Datatype>,
+        rank: i32,
+        displacement: i64,
+        count: i64,
+        datatype: Rc<Datatype>
+    ) |way, win| {
+        let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
+        transfer(Direction::Get, way, memory, Place { rank, displacement, count, datatype }, &win)
+    }
 }
