@@ -93,6 +93,10 @@ counters! {
         SENT_PACKETS = "sent_packets": Counter, "messages", User;
         /// Their bytes.
         SENT_PACKETS_BYTES = "sent_packets_bytes": Aggregate, "bytes", User;
+        /// Short messages that a network card took from the program's own buffer, because it is used often.
+        SENT_FREQUENT = "sent_frequent": Counter, "messages", User;
+        /// Their bytes.
+        SENT_FREQUENT_BYTES = "sent_frequent_bytes": Aggregate, "bytes", User;
         /// Messages for which a request to send went first.
         SENT_RENDEZVOUS = "sent_rendezvous": Counter, "messages", User;
         /// Their bytes.
@@ -131,6 +135,8 @@ counters! {
         PUBLISHED_PACKETS = "published_packets": Counter, "receives", Tuner;
         /// Published receives that were taken back, for a message on the stream or to be cancelled.
         PUBLISHED_WITHDRAWN = "published_withdrawn": Counter, "receives", Tuner;
+        /// Receives on other nodes' tables that were asked back, to be cancelled.
+        PUBLISHED_ASKED = "published_asked": Counter, "receives", Tuner;
         /// Receives that found no room on their sender's board.
         PUBLISHED_REFUSED = "published_refused": Counter, "receives", Tuner;
     }
@@ -147,6 +153,12 @@ counters! {
         KERNEL = "kernel": Counter, "messages", Tuner;
         /// Their bytes.
         KERNEL_BYTES = "kernel_bytes": Aggregate, "bytes", Tuner;
+        /// Messages that a network card wrote into their published receive on another node.
+        RDMA_DIRECT = "rdma_direct": Counter, "messages", Tuner;
+        /// Their bytes.
+        RDMA_DIRECT_BYTES = "rdma_direct_bytes": Aggregate, "bytes", Tuner;
+        /// Those of them that the sender had copied first.
+        RDMA_DIRECT_COPIED = "rdma_direct_copied": Counter, "messages", Tuner;
         /// Times that the kernel failed to copy, after which it is not asked again for that peer.
         KERNEL_FAILED = "kernel_failed": Counter, "times", Tuner;
         /// Messages that this process streamed in packets through a ring, after their receive was known.

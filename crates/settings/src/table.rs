@@ -106,6 +106,26 @@ settings! {
     /// given up when the program unmaps their memory. 0: registered for one transfer each.
     REGISTERED: u64 = "TERN_REGISTERED", "4294967296", 0..=1 << 50 => "sending";
 
+    /// Whether receives from other nodes are shown to their senders, who then write into them while the receiver
+    /// computes.
+    TUPLEQ: bool = "TERN_TUPLEQ", "on" => "publishing", Job;
+
+    /// Smallest receive, in bytes, that is shown to a sender on another node, and smallest message that looks for
+    /// one.
+    TUPLEQ_THRESHOLD: u64 = "TERN_TUPLEQ_THRESHOLD", "8192", 1..=1 << 40 => "publishing", Job;
+
+    /// Messages to other nodes of up to so many bytes are copied by their sender when they find their receive, so that it
+    /// goes on at once. Longer ones are written from where they lie, and the sender waits for their end. 0: none
+    /// is copied.
+    TUPLEQ_COPY: u64 = "TERN_TUPLEQ_COPY", "16384", 0..=1 << 24 => "publishing";
+
+    /// Whether buffers that are often sent from to other nodes are registered with the network card, so that short
+    /// messages leave from there without a copy.
+    FREQUENT: bool = "TERN_FREQUENT", "on" => "sending";
+
+    /// At which part of the number of uses from which on that pays, in percent, a buffer is registered.
+    FREQUENT_SHARE: u64 = "TERN_FREQUENT_SHARE", "25", 0..=1000 => "sending";
+
     /// How often a waiting process looks for progress before it starts to yield its core. `auto`:
     /// chosen from the number of ranks and of cores that they may use.
     SPIN: Option<u64> = "TERN_SPIN", "auto", 0..=1 << 40 => "waiting";

@@ -7,3 +7,4 @@ mod handshake;
 mod header;
 mod ring;
 mod wire;
+mod tuple;

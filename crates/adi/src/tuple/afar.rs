@@ -323,6 +323,9 @@ impl<'a> World<'a> {
         }
         let key = Key { context: 0, source: 0, tag };
         let seen = self.counts.taken;
+        if let Some(head) = self.publications.overdue(seen) {
+            self.accesses.push_back(Access::Write(self.layout.head(), head));
+        }
         if let Some((slot, words)) = self.publications.publish(&key, &Memory::opaque(1), number as u32, seen) {
             self.accesses.push_back(Access::Entry(slot, words));
             self.matching.publish(place);

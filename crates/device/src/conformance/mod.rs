@@ -70,6 +70,7 @@ macro_rules! conformance_tests {
             strided_memory_is_filled_where_it_lies,
             the_rules_of_publication_hold,
             opaque_memory_goes_in_packets,
+            receives_are_asked_back,
             a_late_receiver_fetches,
             mapped_memory_is_the_same_for_both,
             private_memory_is_copied_without_help,

@@ -21,6 +21,8 @@ struct Slot {
     receiver: u32,
     order: u32,
     seen: u32,
+    /// It went to a message of the stream, and the sender still sees it, unless it reads the head.
+    stale: bool,
 }
 
 /// What to do for a receive that is to be taken back.
@@ -76,7 +78,7 @@ impl Publications {
             None => return None,
         };
         self.order = self.order.wrapping_add(1);
-        let slot = Slot { stage: Stage::Open, asked: false, key: *key, receiver, order: self.order, seen };
+        let slot = Slot { stage: Stage::Open, asked: false, key: *key, receiver, order: self.order, seen, stale: false };
         if index == self.slots.len() { self.slots.push(slot) } else { self.slots[index] = slot }
         let entry = Entry { key: *key, receiver, target: *target, order: self.order, seen };
         Some((index as u32, entry.encode()))
@@ -87,7 +89,7 @@ impl Publications {
         let slot = &mut self.slots[slot as usize];
         let open = slot.stage == Stage::Open;
         if open {
-            slot.stage = Stage::Free;
+            (slot.stage, slot.stale) = (Stage::Free, true);
         }
         open
     }
@@ -163,14 +165,18 @@ impl Publications {
         self.slots.iter().any(held_back).then(|| self.tell(seen))
     }
 
-    /// What to write to the head before a receive is published, lest it be mistaken for one of the future: once in 2^30
-    /// messages.
+    /// What to write to the head before a receive is published, when the stream has been taken up to `seen`: if there is
+    /// something to tell; if an older receive that is gone would be in the way of this one; and once in 2^30 messages.
     pub fn overdue(&mut self, seen: u32) -> Option<u64> {
-        (seen.wrapping_sub(self.told) >= FAR).then(|| self.tell(seen))
+        let due = self.untold.is_some() || seen.wrapping_sub(self.told) >= FAR || self.slots.iter().any(|slot| slot.stale);
+        due.then(|| self.tell(seen))
     }
 
     fn tell(&mut self, seen: u32) -> u64 {
-        self.told = seen;
+        (self.told, self.untold) = (seen, None);
+        for slot in &mut self.slots {
+            slot.stale &= reaches(slot.seen, seen);
+        }
         let open = |(index, slot): (usize, &Slot)| u64::from(slot.stage == Stage::Open) << index;
         seen as u64 | self.slots.iter().enumerate().map(open).sum::<u64>() << 32
     }

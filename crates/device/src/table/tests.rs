@@ -44,6 +44,9 @@ impl Pair {
     }
 
     fn publish(&mut self, key: &Key, receiver: u32, seen: u32) -> Option<u32> {
+        if let Some(head) = self.publications.overdue(seen) {
+            self.table[self.layout.head()] = head;
+        }
         let (slot, words) = self.publications.publish(key, &Memory::opaque(9), receiver, seen)?;
         let at = self.layout.entry(slot);
         self.table[at..at + ENTRY].copy_from_slice(&words);
@@ -110,8 +113,7 @@ fn a_head_holds_for_the_slots_that_were_open() {
 fn numbers_wrap() {
     let mut pair = Pair::new(2);
     pair.publications.order = u32::MAX - 1;
-    pair.table[0] = pair.publications.overdue(u32::MAX).expect("far from 0");
-    assert_eq!(pair.publications.overdue(u32::MAX), None);
+    pair.raise(u32::MAX - 1);
     for receiver in [1, 2] {
         pair.publish(&KEY, receiver, u32::MAX);
     }
@@ -131,4 +133,17 @@ fn raises_cost_one_write_and_none_when_nobody_needs_them() {
     publications.raise(3);
     assert_eq!(publications.head(), Some(1 << 32 | 3));
     assert_eq!(publications.head(), None, "it was told");
+}
+
+/// A receive that went to the stream from a slot that is not used again does not hide a younger one.
+#[test]
+fn what_is_gone_is_not_in_the_way() {
+    let mut pair = Pair::new(4);
+    pair.publish(&KEY, 1, 0);
+    let second = pair.publish(&KEY, 2, 0).unwrap();
+    assert_eq!(pair.deliver(&KEY, 0), Some(1));
+    assert!(pair.publications.retract(second), "for message 1 of the stream");
+    assert_eq!(pair.publish(&KEY, 3, 1), Some(0));
+    assert_eq!(pair.deliver(&KEY, 1), Some(3));
+    assert_eq!(pair.publications.overdue(1), None, "once is enough");
 }

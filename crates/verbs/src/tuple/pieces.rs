@@ -1,0 +1,108 @@
+//! One message as RDMA writes: each goes to one run of the receiver's memory, from as many runs of the sender's as a
+//! gather list takes.
+
+use tern_device::Memory;
+use tern_hca::Segment;
+
+/// Bytes of one write at most: less than any HCA takes.
+const LONGEST: u64 = 1 << 30;
+
+/// A run of bytes, from byte `from` of the data on.
+fn run(memory: &Memory, from: u64) -> (u64, u64) {
+    let (block, within) = (from / memory.block, from % memory.block);
+    let address = memory.address.wrapping_add_signed(block as i64 * memory.stride) + within;
+    (address, memory.block - within)
+}
+
+/// Calls `write` with the address at the receiver and the segments of the sender, until the first `len` bytes are
+/// covered or it says false; true when all went. `key` is the sender's local key; the lists have at most `gather`
+/// entries.
+pub fn each_write(
+    source: &Memory,
+    target: &Memory,
+    len: u64,
+    key: u32,
+    gather: usize,
+    mut write: impl FnMut(u64, &[Segment], bool) -> bool,
+) -> bool {
+    const MOST: usize = 32;
+    let gather = gather.min(MOST);
+    let mut list = [Segment { address: 0, len: 0, key }; MOST];
+    let mut done = 0;
+    while done < len {
+        let (to, room) = run(target, done);
+        let end = len.min(done + room.min(LONGEST));
+        let mut used = 0;
+        while done < end && used < gather {
+            let (address, there) = run(source, done);
+            let bytes = there.min(end - done);
+            list[used] = Segment { address, len: bytes as u32, key };
+            (used, done) = (used + 1, done + bytes);
+        }
+        if !write(to, &list[..used], done == len) {
+            return false;
+        }
+    }
+    true
+}
+
+/// How many writes that makes; more than `most` are not counted.
+pub fn writes(source: &Memory, target: &Memory, len: u64, gather: usize, most: usize) -> usize {
+    let mut count = 0;
+    each_write(source, target, len, 0, gather, |_, _, _| {
+        count += 1;
+        count <= most
+    });
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Memory of `len` bytes in blocks, in a buffer that begins at 1000.
+    fn memory(len: u64, block: u64, gap: u64) -> Memory {
+        let block = block.min(len);
+        Memory { address: 1000, len, block, stride: (block + gap) as i64, ..Memory::default() }
+    }
+
+    fn address_of(memory: &Memory, byte: u64) -> u64 {
+        run(memory, byte).0
+    }
+
+    proptest! {
+        /// Every byte goes from where it lies to where it belongs, once.
+        #[test]
+        fn every_byte_once(
+            len in 1..300u64, blocks in (1..80u64, 1..80u64), gaps in (0..9u64, 0..9u64), gather in 1..5usize, less in 0..50u64,
+        ) {
+            let (source, target) = (memory(len, blocks.0, gaps.0), memory(len, blocks.1, gaps.1));
+            let part = len.saturating_sub(less).max(1);
+            let (mut moved, mut count, mut last) = (Vec::new(), 0, false);
+            let all = each_write(&source, &target, part, 7, gather, |mut to, segments, end| {
+                assert!(!last && !segments.is_empty() && segments.len() <= gather);
+                (count, last) = (count + 1, end);
+                for segment in segments {
+                    assert_eq!(segment.key, 7);
+                    moved.extend((0..segment.len as u64).map(|byte| (segment.address + byte, to + byte)));
+                    to += segment.len as u64;
+                }
+                true
+            });
+            prop_assert!(all);
+            let expected: Vec<_> = (0..part).map(|byte| (address_of(&source, byte), address_of(&target, byte))).collect();
+            prop_assert_eq!(moved, expected);
+            prop_assert!(last);
+            prop_assert_eq!(writes(&source, &target, part, gather, usize::MAX), count);
+        }
+    }
+
+    #[test]
+    fn dense_memory_is_one_write_and_long_memory_several() {
+        let dense = |len| Memory::dense(std::ptr::null::<u8>().wrapping_add(64), len);
+        assert_eq!(writes(&dense(100_000), &dense(100_000), 100_000, 4, 9), 1);
+        assert_eq!(writes(&dense(5 << 30), &dense(5 << 30), 5 << 30, 4, 9), 5);
+        assert_eq!(writes(&memory(900, 1, 1), &memory(900, 1, 1), 900, 4, 9), 10, "more than that is not counted");
+    }
+}
