@@ -34,6 +34,8 @@
 //!   says so.
 
 mod completion;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod datagrams;
 mod error;
 mod faults;

@@ -1,0 +1,543 @@
+//! The software HCA as an object, and what all its objects share.
+
+use super::address::{Address, machine, random};
+use super::clock::now;
+use super::completion::{CompletionChannel, CompletionQueue};
+use super::datagrams::{Boxes, Datagrams};
+use super::engine::{Engine, Tag};
+use super::queue_pair::{MESSAGE, QueuePair, Source};
+use super::receives::{Receives, SharedReceiveQueue, XrcShared};
+use super::regions::{ANY_DOMAIN, SEGMENTS, mapped, writable};
+use crate::hca::{Atomics, Capabilities, Event, Options};
+use crate::queue_pair::{Limits, QueuePairOptions};
+use crate::{Access, Error, Faults, Link, ReceiveLimits, Result};
+use parking_lot::{Mutex, RwLock};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt,
+};
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Inline bytes unless the link model says otherwise.
+const INLINE: u32 = 256;
+/// The deepest queue.
+const DEPTH: u32 = 32 << 10;
+
+/// What the objects of an HCA share.
+pub struct Shared {
+    engine: Arc<Engine>,
+    number: u32,
+    pub token: u64,
+    pub ip: IpAddr,
+    listener: OwnedFd,
+    port: u16,
+    pub boxes: Boxes,
+    pub datagram_port: u16,
+    pub capabilities: Capabilities,
+    pub link: Link,
+    /// Until when the link is busy with what was sent.
+    busy: AtomicU64,
+    faults: RwLock<Faults>,
+    pub counts: Counts,
+    events: Mutex<VecDeque<Event>>,
+    event: OwnedFd,
+    next_domain: AtomicU32,
+}
+
+/// How often something has happened of which faults take some.
+#[derive(Default)]
+pub struct Counts {
+    pub sends: AtomicU64,
+    pub accesses: AtomicU64,
+    pub posts: AtomicU64,
+    registrations: AtomicU64,
+    registered: AtomicU64,
+}
+
+impl Shared {
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub fn listener(&self) -> &OwnedFd {
+        &self.listener
+    }
+
+    pub fn forked(&self) -> bool {
+        self.engine.forked()
+    }
+
+    #[inline]
+    pub fn alive(&self) -> Result<()> {
+        if self.forked() {
+            Err(Error::Forked)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub fn faults(&self) -> Faults {
+        *self.faults.read()
+    }
+
+    /// The address of a queue pair, or with another port that of a box.
+    pub fn address(&self, port: u16, number: u32) -> Address {
+        Address {
+            socket: SocketAddr::new(self.ip, port),
+            token: self.token,
+            machine: machine(),
+            number,
+        }
+    }
+
+    pub fn pair_address(&self, number: u32) -> Address {
+        self.address(self.port, number)
+    }
+
+    pub fn tell(&self, event: Event) {
+        let mut events = self.events.lock();
+        events.push_back(event);
+        let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
+    }
+
+    /// Gives the link so many bytes to carry; returns when they are there, or 0 for at once.
+    pub fn carry(&self, bytes: u64, fetched: bool) -> u64 {
+        if self.link == Link::NONE {
+            return 0;
+        }
+        let time = now();
+        let busy = self.link.busy_ns(bytes);
+        let end = self
+            .busy
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| {
+                Some(before.max(time) + busy)
+            })
+            .map_or(time, |before| before.max(time) + busy);
+        let fetch = if fetched {
+            self.link.fetch
+        } else {
+            Duration::ZERO
+        };
+        end + (self.link.latency + fetch).as_nanos() as u64
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.engine.leave_hca(self.number);
+    }
+}
+
+impl Engine {
+    fn leave_hca(self: &Arc<Engine>, number: u32) {
+        if !self.forked() {
+            self.remove_hca(number);
+            self.leave();
+        }
+    }
+}
+
+#[derive(Clone)]
+pub struct Hca(Arc<Shared>);
+
+impl Hca {
+    pub fn open(options: &Options) -> Result<Hca> {
+        let engine = Engine::join()?;
+        let opened = Hca::open_with(&engine, options);
+        if opened.is_err() {
+            engine.leave();
+        }
+        opened
+    }
+
+    fn open_with(engine: &Arc<Engine>, options: &Options) -> Result<Hca> {
+        let ip = match &options.interface {
+            None => IpAddr::from(Ipv4Addr::LOCALHOST),
+            Some(text) => text.parse().map_err(|_| {
+                Error::NoHca(format!(
+                    "the software HCA wants the address of an interface, not '{text}'"
+                ))
+            })?,
+        };
+        let (listener, port) = bound(ip, SocketType::STREAM)?;
+        listen(&listener, 4096)
+            .map_err(|error| Error::System(format!("nobody can listen at {ip}: {error}")))?;
+        let (datagrams, datagram_port) = bound(ip, SocketType::DGRAM)?;
+        // Everybody may call at once when a job begins; the kernel gives what it allows.
+        let _ = sockopt::set_socket_recv_buffer_size(&datagrams, 4 << 20);
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|error| Error::Resources(format!("no descriptor for events: {error}")))?;
+        let number = engine.number();
+        let shared = Arc::new(Shared {
+            engine: engine.clone(),
+            number,
+            token: random(),
+            ip,
+            listener,
+            port,
+            boxes: Boxes::new(datagrams),
+            datagram_port,
+            capabilities: capabilities(&options.link),
+            link: options.link,
+            busy: AtomicU64::new(0),
+            faults: RwLock::new(options.faults),
+            counts: Counts::default(),
+            events: Mutex::default(),
+            event,
+            next_domain: AtomicU32::new(number << 8),
+        });
+        engine.add_hca(number, &shared);
+        let watched = engine
+            .watch(&shared.listener, Tag::Listener(number))
+            .and_then(|()| engine.watch(&shared.boxes.socket, Tag::Datagrams(number)));
+        match watched {
+            Ok(()) => Ok(Hca(shared)),
+            Err(error) => {
+                // Its end leaves the engine, and so does the caller.
+                let _again = Engine::join();
+                Err(error)
+            }
+        }
+    }
+
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.0.capabilities
+    }
+
+    pub fn protection_domain(&self) -> Result<ProtectionDomain> {
+        self.0.alive()?;
+        let number =
+            self.0.engine.number() ^ self.0.next_domain.fetch_add(1, Ordering::Relaxed) << 24;
+        Ok(ProtectionDomain {
+            number,
+            hca: self.0.clone(),
+        })
+    }
+
+    pub fn completion_queue(
+        &self,
+        depth: u32,
+        channel: Option<&CompletionChannel>,
+    ) -> Result<CompletionQueue> {
+        self.0.alive()?;
+        Ok(CompletionQueue::new(&self.0, depth, channel))
+    }
+
+    pub fn completion_channel(&self) -> Result<CompletionChannel> {
+        self.0.alive()?;
+        CompletionChannel::new()
+    }
+
+    pub fn xrc_domain(&self) -> Result<XrcDomain> {
+        self.0.alive()?;
+        Ok(XrcDomain {
+            shared: Arc::default(),
+            hca: self.0.clone(),
+        })
+    }
+
+    pub fn datagrams(&self, channel: Option<&CompletionChannel>) -> Result<Datagrams> {
+        self.0.alive()?;
+        Ok(Datagrams::new(&self.0, channel))
+    }
+
+    pub fn next_event(&self) -> Option<Event> {
+        if self.0.forked() {
+            return None;
+        }
+        let mut events = self.0.events.lock();
+        let event = events.pop_front();
+        if events.is_empty() {
+            let _ = rustix::io::read(&self.0.event, &mut [0; 8]);
+        }
+        event
+    }
+
+    pub fn set_faults(&self, faults: Faults) -> Result<()> {
+        self.0.alive()?;
+        *self.0.faults.write() = faults;
+        Ok(())
+    }
+
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.event.as_fd()
+    }
+}
+
+/// A socket at any free port of that address.
+fn bound(ip: IpAddr, kind: SocketType) -> Result<(OwnedFd, u16)> {
+    let family = if ip.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let failed = |error| {
+        Error::NoHca(format!(
+            "no socket at address {ip} for the software HCA: {error}"
+        ))
+    };
+    let socket = socket_with(
+        family,
+        kind,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )
+    .map_err(failed)?;
+    bind(&socket, &SocketAddr::new(ip, 0)).map_err(failed)?;
+    let name = SocketAddr::try_from(getsockname(&socket).map_err(failed)?).map_err(failed)?;
+    Ok((socket, name.port()))
+}
+
+fn capabilities(link: &Link) -> Capabilities {
+    let modelled = *link != Link::NONE;
+    Capabilities {
+        name: "software".into(),
+        atomics: Atomics::Global,
+        xrc: true,
+        shared_receive_queues: true,
+        send: Limits {
+            depth: DEPTH,
+            gather: SEGMENTS as u32,
+            inline: if link.inline > 0 { link.inline } else { INLINE },
+        },
+        receive: ReceiveLimits {
+            depth: DEPTH,
+            scatter: SEGMENTS as u32,
+        },
+        completions: 1 << 20,
+        message: MESSAGE,
+        latency_ns: if modelled {
+            link.latency.as_nanos() as f64
+        } else {
+            8_000.0
+        },
+        bandwidth: if link.bandwidth > 0.0 {
+            link.bandwidth
+        } else {
+            3.0
+        },
+    }
+}
+
+#[derive(Clone)]
+pub struct ProtectionDomain {
+    number: u32,
+    hca: Arc<Shared>,
+}
+
+impl ProtectionDomain {
+    /// # Safety
+    /// As [`crate::ProtectionDomain::register`].
+    pub unsafe fn register(
+        &self,
+        address: *mut u8,
+        len: usize,
+        access: Access,
+    ) -> Result<MemoryRegion> {
+        self.hca.alive()?;
+        let address = address as u64;
+        let refused = |why: &str| {
+            Err(Error::Registration(format!(
+                "{len} bytes at {address:#x}: {why}"
+            )))
+        };
+        if (access.remote_write || access.remote_atomic) && !access.local_write {
+            return refused("access for remote writing or atomics needs that for local writing");
+        }
+        if len == 0 || address.checked_add(len as u64).is_none() {
+            return refused("no such range");
+        }
+        self.refuse_on_demand(address, len)?;
+        let last = address + len as u64 - 1;
+        let there = mapped(address, len as u64);
+        if !there || access.local_write && !(writable(address) && writable(last)) {
+            self.hca
+                .counts
+                .registered
+                .fetch_sub(len as u64, Ordering::Relaxed);
+            return refused(if there {
+                "it may not be written to"
+            } else {
+                "nothing is mapped there"
+            });
+        }
+        self.pay(len);
+        let key = self
+            .hca
+            .engine
+            .regions
+            .add(address, len as u64, access, self.number);
+        Ok(MemoryRegion {
+            key,
+            address,
+            len,
+            hca: self.hca.clone(),
+        })
+    }
+
+    /// Counts the memory, if faults do not forbid it.
+    fn refuse_on_demand(&self, address: u64, len: usize) -> Result<()> {
+        let (faults, counts) = (self.hca.faults(), &self.hca.counts);
+        let total = counts.registered.fetch_add(len as u64, Ordering::Relaxed) + len as u64;
+        let refused = if faults
+            .registration
+            .meets(counts.registrations.fetch_add(1, Ordering::Relaxed))
+        {
+            "refused on demand".to_string()
+        } else if let Some(limit) = faults.locked.filter(|&limit| total > limit) {
+            format!("{total} bytes in all; the limit on demand is {limit}")
+        } else {
+            return Ok(());
+        };
+        counts.registered.fetch_sub(len as u64, Ordering::Relaxed);
+        Err(Error::Registration(format!(
+            "{len} bytes at {address:#x}: {refused}"
+        )))
+    }
+
+    /// Takes the time that the link model's card would; like a card, at the caller's cost.
+    fn pay(&self, len: usize) {
+        let cost = self
+            .hca
+            .link
+            .registration_of(len.div_ceil(4096) as u32)
+            .as_nanos() as u64;
+        if cost > 0 {
+            let end = now() + cost;
+            while now() < end {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    pub fn queue_pair(&self, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
+        let send = options.send_completions.software()?.0.clone();
+        let receive = options.receive_completions.software()?.0.clone();
+        let source = match options.shared_receive_queue {
+            Some(shared) => Source::Shared(shared.software()?.0.clone()),
+            None => Source::Own(Arc::new(Receives::new(
+                &self.hca,
+                &options.receive,
+                self.number,
+                0,
+            )?)),
+        };
+        QueuePair::new(
+            &self.hca,
+            self.number,
+            Some(send),
+            Some(receive),
+            source,
+            &options.send,
+        )
+    }
+
+    pub fn xrc_initiator(
+        &self,
+        completions: &CompletionQueue,
+        limits: &Limits,
+    ) -> Result<QueuePair> {
+        QueuePair::new(
+            &self.hca,
+            self.number,
+            Some(completions.0.clone()),
+            None,
+            Source::Initiator,
+            limits,
+        )
+    }
+
+    pub fn shared_receive_queue(
+        &self,
+        limits: &ReceiveLimits,
+        token: u64,
+    ) -> Result<SharedReceiveQueue> {
+        self.hca.alive()?;
+        Ok(SharedReceiveQueue(Arc::new(Receives::new(
+            &self.hca,
+            limits,
+            self.number,
+            token,
+        )?)))
+    }
+
+    pub fn xrc_receive_queue(
+        &self,
+        domain: &XrcDomain,
+        completions: &CompletionQueue,
+        limits: &ReceiveLimits,
+        token: u64,
+    ) -> Result<SharedReceiveQueue> {
+        self.hca.alive()?;
+        let receives = Receives::new(&self.hca, limits, self.number, token)?;
+        Ok(SharedReceiveQueue(
+            domain.shared.add(receives, completions.0.clone()),
+        ))
+    }
+}
+
+pub struct MemoryRegion {
+    key: u32,
+    address: u64,
+    len: usize,
+    hca: Arc<Shared>,
+}
+
+impl MemoryRegion {
+    pub fn local_key(&self) -> u32 {
+        self.key
+    }
+
+    pub fn remote_key(&self) -> u32 {
+        self.key
+    }
+
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl Drop for MemoryRegion {
+    fn drop(&mut self) {
+        if !self.hca.forked() {
+            self.hca.engine.regions.remove(self.key);
+            self.hca
+                .counts
+                .registered
+                .fetch_sub(self.len as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+#[derive(Clone)]
+pub struct XrcDomain {
+    shared: Arc<XrcShared>,
+    hca: Arc<Shared>,
+}
+
+impl XrcDomain {
+    pub fn target(&self) -> Result<QueuePair> {
+        let none = Limits {
+            depth: 0,
+            gather: 0,
+            inline: 0,
+        };
+        QueuePair::new(
+            &self.hca,
+            ANY_DOMAIN,
+            None,
+            None,
+            Source::Xrc(self.shared.clone()),
+            &none,
+        )
+    }
+}

@@ -1,0 +1,553 @@
+//! Queue pairs of the software HCA: making, posting, failing. What moves is in the modules below.
+//!
+//! A queue pair has a connection of its own, and one lock for all that belongs to it. Locks of completion queues, receive queues and
+//! the table of regions are taken inside of that one, and nothing inside of those.
+
+mod connect;
+mod incoming;
+mod outgoing;
+mod requester;
+mod target;
+
+use super::address::Address;
+use super::clock::NEVER;
+use super::completion::Queue;
+use super::hca::Shared;
+use super::receives::{Receive, Receives, XrcShared};
+use super::regions::SEGMENTS;
+use super::window::{self, Window};
+use crate::queue_pair::{Connection, Limits, State};
+use crate::{
+    Completion, Data, Error, Event, Opcode, Operation, Result, Segment, SendRequest, Status,
+};
+use incoming::Incoming;
+use outgoing::Outgoing;
+use parking_lot::Mutex;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use target::Target;
+
+/// Bytes of one message at most.
+pub const MESSAGE: u32 = 1 << 30;
+
+/// Where sends of the peer find receives.
+pub enum Source {
+    Own(Arc<Receives>),
+    Shared(Arc<Receives>),
+    /// The end of an XRC connection that receives: a send says where.
+    Xrc(Arc<XrcShared>),
+    /// The end that sends.
+    Initiator,
+}
+
+/// A request that is not complete.
+#[derive(Default)]
+pub struct Work {
+    id: u64,
+    operation: Option<Operation>,
+    signaled: bool,
+    fence: bool,
+    receive_queue: u32,
+    segments: Vec<Segment>,
+    inline: Option<Vec<u8>>,
+    total: u32,
+    /// Bytes of the answer that have come.
+    answered: u32,
+}
+
+impl Work {
+    fn operation(&self) -> Operation {
+        self.operation
+            .expect("work that was posted has an operation")
+    }
+
+    fn fill(&mut self, request: &SendRequest<'_>) {
+        self.id = request.id;
+        self.operation = Some(request.operation);
+        self.signaled = request.flags.signaled;
+        self.fence = request.flags.fence;
+        self.receive_queue = request.receive_queue;
+        self.answered = 0;
+        self.segments.clear();
+        match request.data {
+            Data::Segments(segments) => {
+                self.segments.extend_from_slice(segments);
+                self.inline = None;
+                self.total = segments.iter().map(|segment| segment.len).sum();
+            }
+            Data::Inline(parts) => {
+                let bytes = self.inline.get_or_insert_default();
+                bytes.clear();
+                parts.iter().for_each(|part| bytes.extend_from_slice(part));
+                self.total = bytes.len() as u32;
+            }
+        }
+    }
+}
+
+impl window::Request for Work {
+    fn answers(&self) -> bool {
+        self.operation().answers()
+    }
+    fn fence(&self) -> bool {
+        self.fence
+    }
+}
+
+const INITIALIZED: u8 = 0;
+const READY: u8 = 1;
+const FAILED: u8 = 2;
+
+pub struct Pair {
+    pub number: u32,
+    hca: Arc<Shared>,
+    domain: u32,
+    send: Option<Arc<Queue>>,
+    receive: Option<Arc<Queue>>,
+    source: Source,
+    limits: Limits,
+    /// Slots of the send queue in use.
+    used: Arc<AtomicU32>,
+    /// Written under the lock of `inner`.
+    phase: AtomicU8,
+    inner: Mutex<Inner>,
+}
+
+/// What moves.
+pub struct Inner {
+    connection: Connection,
+    peer: Option<Address>,
+    socket: Option<OwnedFd>,
+    /// A connection that came before this side was connected.
+    parked: Option<(Address, OwnedFd)>,
+    /// Both ends know each other.
+    attached: bool,
+    /// Until when that should be so, if something waits for it.
+    patience: u64,
+    readable: bool,
+    writable: bool,
+    /// The peer sends no more: what it has sent is read to its end.
+    ended: bool,
+    window: Window<Work>,
+    /// Work that was used, whose lists are used again.
+    spare: Vec<Work>,
+    /// Requests that completed since the last completion.
+    silent: u32,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    target: Target,
+    /// The peer is not ready until then, and has said so that often.
+    not_ready_until: u64,
+    not_ready: u8,
+    /// What the peer has executed, as far as it has said.
+    executed: u64,
+    /// The connection has ended, which nobody has been told by a completion.
+    lost: Option<String>,
+    reason: Option<String>,
+    /// It stands in the engine's lists already.
+    owing: bool,
+    going_on: bool,
+}
+
+/// What has changed about a socket.
+#[derive(Clone, Copy, Default)]
+pub struct News {
+    pub readable: bool,
+    pub writable: bool,
+    pub ended: bool,
+}
+
+impl Pair {
+    fn phase(&self) -> u8 {
+        self.phase.load(Ordering::Relaxed)
+    }
+
+    /// Which connection, and whose, for messages.
+    fn name(&self, inner: &Inner) -> String {
+        match &inner.peer {
+            Some(peer) => format!(
+                "queue pair {} to {} at {}",
+                self.number, peer.number, peer.socket
+            ),
+            None => format!("queue pair {}", self.number),
+        }
+    }
+
+    /// Goes to error: completes the request with that number, or the first that is not done, with `status`, and
+    /// all others as flushed. `linger` leaves the connection until what is queued for the peer has gone.
+    fn fail(
+        &self,
+        inner: &mut Inner,
+        number: Option<u64>,
+        status: Status,
+        why: &str,
+        linger: bool,
+    ) {
+        if self.phase() == FAILED {
+            return;
+        }
+        self.phase.store(FAILED, Ordering::Relaxed);
+        let why = format!("{}: {why}", self.name(inner));
+        let mut told = false;
+        while let Some((this, work, done)) = inner.window.take() {
+            let status = match number {
+                _ if done => Status::Success,
+                Some(number) if number != this => Status::Flushed,
+                _ if told => Status::Flushed,
+                _ => {
+                    told = true;
+                    status
+                }
+            };
+            self.complete(inner, work, status);
+        }
+        if let Some(receive) = inner.target.interrupted() {
+            self.complete_receive(
+                &receive.source,
+                receive.receive,
+                Status::Flushed,
+                0,
+                None,
+                false,
+            );
+        }
+        if let Source::Own(receives) = &self.source {
+            while let Some(receive) = receives.take() {
+                self.complete_receive(receives, receive, Status::Flushed, 0, None, false);
+            }
+        }
+        if !told && number != Some(u64::MAX) {
+            self.hca.tell(Event::QueuePairError {
+                queue_pair: self.number,
+                why: why.clone(),
+            });
+        }
+        inner.reason = Some(why);
+        if !linger || !inner.outgoing.keep_words() {
+            inner.socket = None;
+            inner.outgoing.clear();
+        }
+    }
+
+    /// Completes a request, if anybody wants to know.
+    fn complete(&self, inner: &mut Inner, mut work: Work, status: Status) {
+        inner.silent += 1;
+        if (work.signaled || status != Status::Success)
+            && let Some(queue) = &self.send
+        {
+            let opcode = match work.operation() {
+                Operation::Send | Operation::SendWithImmediate(_) => Opcode::Send,
+                Operation::Write(_) | Operation::WriteWithImmediate(..) => Opcode::Write,
+                Operation::Read(_) => Opcode::Read,
+                Operation::FetchAdd(..) => Opcode::FetchAdd,
+                Operation::CompareSwap { .. } => Opcode::CompareSwap,
+            };
+            let completion = Completion {
+                id: work.id,
+                status,
+                opcode,
+                len: if work.operation().answers() {
+                    work.total
+                } else {
+                    0
+                },
+                immediate: None,
+                queue_pair: self.number,
+            };
+            queue.push(
+                completion,
+                Some((self.used.clone(), std::mem::take(&mut inner.silent))),
+            );
+        }
+        work.operation = None;
+        inner.spare.push(work);
+    }
+
+    fn complete_receive(
+        &self,
+        source: &Arc<Receives>,
+        receive: Receive,
+        status: Status,
+        len: u32,
+        immediate: Option<u32>,
+        write: bool,
+    ) {
+        if let Some(queue) = source.completions().or(self.receive.as_ref()) {
+            let opcode = if write {
+                Opcode::ReceiveWrite
+            } else {
+                Opcode::Receive
+            };
+            let id = receive.id;
+            let completion = Completion {
+                id,
+                status,
+                opcode,
+                len,
+                immediate,
+                queue_pair: self.number,
+            };
+            queue.push(completion, None);
+        }
+        source.recycle(receive);
+    }
+
+    /// Goes on with whatever can go on: after an event, at a time that was asked for, or when it is its turn again.
+    pub fn visit(self: &Arc<Pair>, news: News, engine: bool) {
+        let mut inner = self.inner.lock();
+        let inner = &mut *inner;
+        inner.going_on = false;
+        inner.readable |= news.readable;
+        inner.writable |= news.writable;
+        inner.ended |= news.ended;
+        self.push_out(inner);
+        let more = self.take_in(inner);
+        self.push_out(inner);
+        self.look_at_patience(inner);
+        if more && !std::mem::replace(&mut inner.going_on, true) {
+            self.hca.engine().go_on(self.clone());
+        }
+        if inner.target.owes() && !engine {
+            // A thread that polls most often sends something soon, and the acknowledgement with it.
+            if !std::mem::replace(&mut inner.owing, true) {
+                self.hca.engine().owe(self.clone());
+            }
+        } else {
+            self.acknowledge(inner);
+        }
+    }
+
+    /// Sends the acknowledgement that is still owed.
+    pub fn pay(self: &Arc<Pair>) {
+        let inner = &mut *self.inner.lock();
+        inner.owing = false;
+        self.acknowledge(inner);
+    }
+}
+
+pub struct QueuePair(Arc<Pair>);
+
+impl QueuePair {
+    pub fn new(
+        hca: &Arc<Shared>,
+        domain: u32,
+        send: Option<Arc<Queue>>,
+        receive: Option<Arc<Queue>>,
+        source: Source,
+        limits: &Limits,
+    ) -> Result<QueuePair> {
+        hca.alive()?;
+        let most = hca.capabilities.send;
+        if limits.gather as usize > SEGMENTS
+            || limits.inline > most.inline
+            || limits.depth > most.depth
+        {
+            return Err(Error::Invalid(format!(
+                "{limits:?} for a send queue; the software HCA has {most:?}"
+            )));
+        }
+        let pair = Arc::new(Pair {
+            number: hca.engine().number(),
+            hca: hca.clone(),
+            domain,
+            send,
+            receive,
+            source,
+            limits: *limits,
+            used: Arc::default(),
+            phase: AtomicU8::new(INITIALIZED),
+            inner: Mutex::new(Inner {
+                connection: Connection::default(),
+                peer: None,
+                socket: None,
+                parked: None,
+                attached: false,
+                patience: NEVER,
+                readable: false,
+                writable: false,
+                ended: false,
+                window: Window::new(),
+                spare: Vec::new(),
+                silent: 0,
+                outgoing: Outgoing::default(),
+                incoming: Incoming::default(),
+                target: Target::default(),
+                not_ready_until: 0,
+                not_ready: 0,
+                executed: 0,
+                lost: None,
+                reason: None,
+                owing: false,
+                going_on: false,
+            }),
+        });
+        hca.engine().add_pair(&pair);
+        Ok(QueuePair(pair))
+    }
+
+    pub fn number(&self) -> u32 {
+        self.0.number
+    }
+
+    pub fn address(&self) -> Vec<u8> {
+        self.0.hca.pair_address(self.0.number).encode().to_vec()
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.0.limits
+    }
+
+    pub fn connect(&self, peer: &[u8], connection: &Connection) -> Result<()> {
+        self.0.hca.alive()?;
+        self.0.connect(Address::decode(peer)?, connection)
+    }
+
+    pub fn state(&self) -> State {
+        match self.0.phase() {
+            INITIALIZED => State::Initialized,
+            READY => State::Ready,
+            _ => State::Error,
+        }
+    }
+
+    pub fn reason(&self) -> Option<String> {
+        if self.0.hca.forked() {
+            return Some(Error::Forked.to_string());
+        }
+        self.0.inner.lock().reason.clone()
+    }
+
+    pub fn fail(&self) -> Result<()> {
+        self.0.hca.alive()?;
+        let inner = &mut *self.0.inner.lock();
+        self.0.fail(
+            inner,
+            Some(u64::MAX),
+            Status::Flushed,
+            "taken to error on demand",
+            false,
+        );
+        Ok(())
+    }
+
+    pub fn post_receive(&self, id: u64, segments: &[Segment]) -> Result<()> {
+        self.0.hca.alive()?;
+        let Source::Own(receives) = &self.0.source else {
+            return Err(Error::Invalid(
+                "a queue pair without a receive queue of its own gets a receive".into(),
+            ));
+        };
+        receives.post(id, segments)?;
+        if self.0.phase() == FAILED {
+            // Under the lock, so that those of several threads are flushed in order.
+            let _inner = self.0.inner.lock();
+            while let Some(receive) = receives.take() {
+                self.0
+                    .complete_receive(receives, receive, Status::Flushed, 0, None, false);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn post_send(&self, request: &SendRequest<'_>) -> Result<()> {
+        let pair = &self.0;
+        pair.hca.alive()?;
+        pair.check(request)?;
+        if pair.used.load(Ordering::Relaxed) >= pair.limits.depth {
+            return Err(Error::QueueFull);
+        }
+        let mut inner = pair.inner.lock();
+        let inner = &mut *inner;
+        if pair.phase() == INITIALIZED {
+            return Err(Error::State(format!(
+                "{} is not connected, and sends",
+                pair.name(inner)
+            )));
+        }
+        pair.used.fetch_add(1, Ordering::Relaxed);
+        let mut work = inner.spare.pop().unwrap_or_default();
+        work.fill(request);
+        if pair.phase() == FAILED {
+            pair.complete(inner, work, Status::Flushed);
+            return Ok(());
+        }
+        inner.window.post(work);
+        if let Some(why) = inner.lost.take() {
+            pair.fail(inner, None, Status::RetryExceeded, &why, false);
+            return Ok(());
+        }
+        pair.start_patience(inner);
+        pair.push_out(inner);
+        Ok(())
+    }
+}
+
+impl Pair {
+    /// What nobody could make good.
+    fn check(&self, request: &SendRequest<'_>) -> Result<()> {
+        let invalid = |what: String| Err(Error::Invalid(what));
+        let (parts, total) = match request.data {
+            Data::Segments(segments) => (
+                segments.len(),
+                segments.iter().map(|segment| u64::from(segment.len)).sum(),
+            ),
+            Data::Inline(parts) => (
+                parts.len(),
+                parts.iter().map(|part| part.len() as u64).sum::<u64>(),
+            ),
+        };
+        if parts > self.limits.gather as usize {
+            return invalid(format!(
+                "{parts} parts in a request; the queue takes {}",
+                self.limits.gather
+            ));
+        }
+        if total > u64::from(MESSAGE) {
+            return invalid(format!("a message of {total} bytes; at most {MESSAGE}"));
+        }
+        let inline = matches!(request.data, Data::Inline(_));
+        if inline && total > u64::from(self.limits.inline) {
+            return invalid(format!(
+                "{total} inline bytes; the queue takes {}",
+                self.limits.inline
+            ));
+        }
+        if request.operation.answers() {
+            if inline {
+                return invalid(
+                    "the answer of a read or an atomic has to go to registered memory".into(),
+                );
+            }
+            if !matches!(request.operation, Operation::Read(_)) && total != 8 {
+                return invalid(format!("an atomic has an answer of 8 bytes, not {total}"));
+            }
+        }
+        if matches!(self.source, Source::Xrc(_)) {
+            return invalid("the target of an XRC connection sends".into());
+        }
+        let count = self.hca.counts.posts.fetch_add(1, Ordering::Relaxed);
+        if self.hca.faults().full.meets(count) {
+            Err(Error::QueueFull)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Drop for QueuePair {
+    fn drop(&mut self) {
+        let pair = &self.0;
+        if pair.hca.forked() {
+            // Its locks may be held by threads that are not here, and its socket is the parent's.
+            std::mem::forget(pair.clone());
+            return;
+        }
+        pair.hca.engine().remove_pair(pair.number);
+        let inner = &mut *pair.inner.lock();
+        // The peer should not take for lost what has been executed.
+        pair.acknowledge(inner);
+        pair.phase.store(FAILED, Ordering::Relaxed);
+        pair.part(inner);
+    }
+}

@@ -1,0 +1,197 @@
+//! How two queue pairs come to have a connection, and how it ends.
+
+use super::super::address::Address;
+use super::super::clock::{NEVER, now};
+use super::super::engine::Tag;
+use super::super::wire::{Frame, Kind};
+use super::*;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, sockopt};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A connection that brings nothing through for so long is lost. Not less: a stopped process is not a dead one.
+const SILENCE: Duration = Duration::from_secs(30);
+
+impl Pair {
+    /// The end with the greater address calls, the other waits.
+    pub fn connect(self: &Arc<Pair>, peer: Address, connection: &Connection) -> Result<()> {
+        let mine = self.hca.pair_address(self.number);
+        let inner = &mut *self.inner.lock();
+        if self.phase() != INITIALIZED {
+            return Err(Error::State(format!(
+                "{} is connected already",
+                self.name(inner)
+            )));
+        }
+        if (mine.token, mine.number) == (peer.token, peer.number) {
+            return Err(Error::Unsupported(
+                "a queue pair that is connected to itself; take two".into(),
+            ));
+        }
+        inner.connection = *connection;
+        inner.peer = Some(peer);
+        inner
+            .window
+            .allow_reads(u32::from(connection.reads.clamp(1, 16)));
+        self.phase.store(READY, Ordering::Relaxed);
+        if (mine.token, mine.number) > (peer.token, peer.number) {
+            match self.call(&mine, &peer) {
+                Ok(socket) => {
+                    let hello = Frame {
+                        kind: Kind::Hello,
+                        sequence: u64::from(peer.number),
+                        address: peer.token,
+                        ..Frame::default()
+                    };
+                    inner.outgoing.say(hello, &mine.encode());
+                    inner.socket = Some(socket);
+                }
+                Err(error) => inner.lost = Some(format!("no connection: {error}")),
+            }
+        } else if let Some((from, socket)) = inner.parked.take() {
+            self.attach(inner, from, socket);
+        }
+        Ok(())
+    }
+
+    /// Begins a connection to the peer's HCA.
+    fn call(&self, mine: &Address, peer: &Address) -> rustix::io::Result<OwnedFd> {
+        let family = if peer.socket.is_ipv4() {
+            AddressFamily::INET
+        } else {
+            AddressFamily::INET6
+        };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        if mine.socket.is_ipv4() == peer.socket.is_ipv4() {
+            rustix::net::bind(&socket, &SocketAddr::new(mine.socket.ip(), 0))?;
+        }
+        prepare(&socket);
+        match rustix::net::connect(&socket, &peer.socket) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(error),
+        }
+        self.hca
+            .engine()
+            .watch(&socket, Tag::Pair(self.number))
+            .map_err(|_| Errno::NOSPC)?;
+        Ok(socket)
+    }
+
+    /// Somebody has called this queue pair.
+    pub fn visitor(self: &Arc<Pair>, from: Address, socket: OwnedFd) {
+        prepare(&socket);
+        {
+            let inner = &mut *self.inner.lock();
+            match self.phase() {
+                INITIALIZED => {
+                    self.hca.engine().forget(&socket);
+                    inner.parked = Some((from, socket));
+                    return;
+                }
+                READY => self.attach(inner, from, socket),
+                _ => return,
+            }
+        }
+        self.visit(
+            News {
+                readable: true,
+                writable: true,
+                ended: false,
+            },
+            true,
+        );
+    }
+
+    /// Takes a connection that the peer has made, if it is the right peer.
+    fn attach(self: &Arc<Pair>, inner: &mut Inner, from: Address, socket: OwnedFd) {
+        let expected = inner.peer.map(|peer| (peer.token, peer.number));
+        if inner.socket.is_some() || inner.attached || expected != Some((from.token, from.number)) {
+            return;
+        }
+        let tag = Tag::Pair(self.number);
+        let engine = self.hca.engine();
+        if engine.hand_over(&socket, tag).is_err() && engine.watch(&socket, tag).is_err() {
+            return;
+        }
+        inner.socket = Some(socket);
+        inner.readable = true;
+        inner.writable = true;
+        inner.attached = true;
+        inner.patience = NEVER;
+        inner.outgoing.say(
+            Frame {
+                kind: Kind::Welcome,
+                ..Frame::default()
+            },
+            &[],
+        );
+        if !std::mem::replace(&mut inner.going_on, true) {
+            engine.go_on(self.clone());
+        }
+    }
+
+    /// Something waits for a peer that has not been heard of.
+    pub fn start_patience(&self, inner: &mut Inner) {
+        if !inner.attached && inner.patience == NEVER {
+            let wait = inner.connection.timeout * (u32::from(inner.connection.retries) + 1);
+            inner.patience = now() + wait.as_nanos() as u64;
+            self.hca.engine().visit_at(inner.patience, self.number);
+        }
+    }
+
+    pub fn look_at_patience(&self, inner: &mut Inner) {
+        if !inner.attached && inner.patience != NEVER && now() >= inner.patience {
+            inner.patience = NEVER;
+            self.lose(inner, "the peer did not answer");
+        }
+    }
+
+    /// The connection has ended.
+    pub fn lose(&self, inner: &mut Inner, why: &str) {
+        inner.socket = None;
+        inner.outgoing.clear();
+        if let Some(receive) = inner.target.interrupted() {
+            self.complete_receive(
+                &receive.source,
+                receive.receive,
+                Status::Flushed,
+                0,
+                None,
+                false,
+            );
+        }
+        if self.phase() == FAILED || inner.lost.is_some() {
+            return;
+        }
+        if inner.window.is_empty() {
+            inner.lost = Some(why.to_string());
+            self.hca.tell(Event::Disconnected {
+                queue_pair: self.number,
+            });
+        } else {
+            self.fail(inner, None, Status::RetryExceeded, why, false);
+        }
+    }
+
+    /// Ends the connection in peace.
+    pub fn part(&self, inner: &mut Inner) {
+        if let Some(socket) = inner.socket.take() {
+            let _ = rustix::net::shutdown(&socket, Shutdown::Write);
+        }
+        inner.parked = None;
+        inner.outgoing.clear();
+        if let Some(receive) = inner.target.interrupted() {
+            receive.source.recycle(receive.receive);
+        }
+    }
+}
+
+/// What a connection is like.
+fn prepare(socket: &OwnedFd) {
+    let _ = sockopt::set_tcp_nodelay(socket, true);
+    let _ = sockopt::set_socket_keepalive(socket, true);
+    let _ = sockopt::set_tcp_keepidle(socket, SILENCE);
+    let _ = sockopt::set_tcp_user_timeout(socket, SILENCE.as_millis() as u32);
+}
