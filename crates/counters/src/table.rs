@@ -12,6 +12,7 @@ pub static CATEGORIES: &[Category] = &[
     Category { name: "receiving", meaning: "Messages received, and those that came before their receive." },
     Category { name: "publishing", meaning: "Receives that their sender can see and fill." },
     Category { name: "moving", meaning: "By which mechanism the bytes of long messages move." },
+    Category { name: "network", meaning: "The RDMA device, which carries packets between nodes." },
     Category { name: "onesided", meaning: "One-sided communication, counted at the origin." },
     Category { name: "files", meaning: "What goes to and from files. A process may do this for others too." },
     Category { name: "promotion", meaning: "Private memory that becomes shared memory in place." },
@@ -165,6 +166,22 @@ counters! {
         STREAMED = "streamed": Counter, "messages", Tuner;
         /// Their bytes.
         STREAMED_BYTES = "streamed_bytes": Aggregate, "bytes", Tuner;
+    }
+    in "network" {
+        /// Packets sent to other nodes, of every kind.
+        NETWORK_PACKETS = "network_packets": Counter, "packets", Tuner;
+        /// Their bytes, with headers.
+        NETWORK_BYTES = "network_bytes": Aggregate, "bytes", Tuner;
+        /// Headers that travelled as what differed from the last one.
+        NETWORK_HEADERS = "network_headers_cached": Counter, "headers", Tuner;
+        /// Packets that were written into a ring at their receiver, instead of using a shared receive.
+        NETWORK_RING = "network_ring_packets": Counter, "packets", Tuner;
+        /// Times that a packet had to wait because its receiver had granted no more buffers.
+        NETWORK_STALLS = "network_stalls": Counter, "times", Tuner;
+        /// Packets that only returned credits.
+        NETWORK_RETURNS = "network_returns": Counter, "packets", Tuner;
+        /// Peers that were lost.
+        NETWORK_LOST = "network_lost": Counter, "peers", User;
     }
     in "onesided" {
         /// Puts.

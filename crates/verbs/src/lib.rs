@@ -1,10 +1,44 @@
 //! The RDMA device: packets and one-sided transfers over the queue pairs of `tern-hca`.
+//!
+//! Each pair of processes has one queue pair, made when one of them first sends to the other ([`connect`]). All of
+//! a process's packets are received through one shared receive queue, and everything ends in one completion
+//! queue. Packets go as far as the receiver has granted buffers ([`credits`]), with as much of their header as
+//! is new ([`header`]). The sender's number travels as immediate data.
+//!
+//! # For the other parts of the device
+//!
+//! Rendezvous, tuple queues and one-sided accesses are parts of their own. What they use:
+//!
+//! - [`Verbs::post`](device::Verbs) posts a request (read, write, atomic) on a peer's queue pair, with a [`token::Token`] that has
+//!   a kind for each part and a value of the part's own. It connects first if need be. `Busy` means: again
+//!   after the next poll. Every request posted so is signalled.
+//! - The completion comes to `Verbs::completed` (in `arrive.rs`), with the sink, in order with what else has come,
+//!   and with its status; if that is an error, [`tern_device::Sink::lost`] follows.
+//! - `Verbs::send_message` sends up to a packet of bytes of a part's [`wire::Kind`] to the same part of the peer,
+//!   where it comes to `Verbs::message`. It uses a credit, as a packet does, and returns false when there is none.
+//! - Packets, messages and requests of a peer are executed in the order in which they were posted, and what a write
+//!   wrote is there before a later packet or message comes. A read may still be under way then, unless the
+//!   later request is fenced.
+//! - `Verbs::fabric` has the protection domain, to register memory.
 
-#![allow(dead_code, reason = "the device that uses them follows")]
-
+mod arrive;
+mod channel;
+mod connect;
+mod contract;
 mod credits;
+mod device;
+mod fabric;
 mod handshake;
 mod header;
+mod pool;
+#[allow(dead_code, reason = "the rings follow")]
 mod ring;
-mod wire;
+mod send;
+mod settings;
+mod token;
+#[allow(dead_code, reason = "the device does not use it yet")]
 mod tuple;
+mod wire;
+
+pub use device::{Endpoint, Verbs};
+pub use settings::Settings;

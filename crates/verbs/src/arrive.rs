@@ -1,0 +1,293 @@
+//! What comes: completions are taken, put in order, and handed on.
+
+use crate::Verbs;
+use crate::channel::Channel;
+use crate::token::Token;
+use crate::wire::{Kind, PREFIX, Prefix};
+use std::time::Duration;
+use tern_counters as counters;
+use tern_device::{Header, Sink};
+use tern_hca::{Completion, Status};
+
+/// How long a broken queue pair waits for the peer's word why.
+const EXPLANATION: Duration = Duration::from_millis(200);
+
+/// What has come and waits to be handed on, in the order of coming.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// A packet of the layer above.
+    Packet { from: u32, header: Header, payload: Place },
+    /// A message of another part of the device.
+    Message { from: u32, kind: Kind, payload: Place },
+    /// A request of another part has ended. `status` tells how, `len` how many bytes came.
+    Completed { token: Token, status: Status, len: u32 },
+    /// A peer is lost.
+    Lost { peer: u32, why: String },
+}
+
+/// Where a payload lies: in a receive buffer, from a byte on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    buffer: u32,
+    at: u32,
+    len: u32,
+}
+
+impl Verbs {
+    /// [`tern_device::Device::poll`].
+    #[inline]
+    pub(crate) fn deliver(&self, sink: &mut dyn Sink) -> usize {
+        self.pump();
+        while let Some((peer, why)) = self.connections.next_loss() {
+            // What came before it comes first.
+            while self.pump() > 0 {}
+            self.lose(peer, &why);
+        }
+        let mut packets = 0;
+        loop {
+            let Some(incoming) = self.inbound.borrow_mut().pop_front() else { break };
+            match incoming {
+                Incoming::Packet { from, header, payload } => {
+                    sink.packet(from, &header, self.bytes(payload));
+                    self.taken(from, payload);
+                    packets += 1;
+                }
+                Incoming::Message { from, kind, payload } => {
+                    self.message(from, kind, self.bytes(payload), sink);
+                    self.taken(from, payload);
+                }
+                Incoming::Completed { token, status, len } => self.completed(token, status, len, sink),
+                Incoming::Lost { peer, why } => {
+                    counters::NETWORK_LOST.add(1);
+                    sink.lost(peer, &why);
+                }
+            }
+        }
+        packets
+    }
+
+    /// A message of another part of the device has come.
+    fn message(&self, _from: u32, _kind: Kind, _bytes: &[u8], _sink: &mut dyn Sink) {}
+
+    /// A request of another part of the device has ended.
+    fn completed(&self, _token: Token, _status: Status, _len: u32, _sink: &mut dyn Sink) {}
+
+    /// [`tern_device::Device::take_next`].
+    #[inline]
+    pub(crate) fn offer(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+        for _ in 0..looks {
+            if self.inbound.borrow().is_empty() && self.pump() == 0 {
+                std::hint::spin_loop();
+                continue;
+            }
+            let first = match self.inbound.borrow().front() {
+                Some(Incoming::Packet { from, header, payload }) if *from == peer => (*header, *payload),
+                // Something else comes first: the next poll sees to it.
+                Some(_) => return false,
+                None => continue,
+            };
+            let (header, payload) = first;
+            let used = take(&header, self.bytes(payload));
+            if used {
+                self.inbound.borrow_mut().pop_front();
+                self.taken(peer, payload);
+            }
+            return used;
+        }
+        false
+    }
+
+    /// Takes what has completed; returns how much that was.
+    #[inline]
+    pub(crate) fn pump(&self) -> usize {
+        let mut batch = [Completion::default(); 16];
+        let count = match self.fabric.completions.poll(&mut batch) {
+            Ok(count) => count,
+            Err(error) => return self.lose_all(&error),
+        };
+        for completion in &batch[..count] {
+            self.take(completion);
+        }
+        if !self.wanting.borrow().is_empty() {
+            self.attend();
+        }
+        count
+    }
+
+    fn take(&self, completion: &Completion) {
+        let token = Token::decode(completion.id);
+        let failed = completion.status != Status::Success;
+        match token {
+            Token::Receive { buffer } if failed => {
+                self.spare.borrow_mut().push(buffer);
+                if let Some(channel) = self.by_pair(completion.queue_pair) {
+                    self.broken(channel, completion.status);
+                }
+            }
+            Token::Receive { buffer } => self.arrived(buffer, completion),
+            Token::Frame { peer, buffer } => {
+                buffer.into_iter().for_each(|buffer| self.bounces.give(buffer));
+                self.ended(peer, completion.status);
+            }
+            Token::Rendezvous { peer, .. } | Token::Tuple { peer, .. } => {
+                let (status, len) = (completion.status, completion.len);
+                self.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len });
+                self.ended(peer, completion.status);
+            }
+        }
+    }
+
+    /// A request of a channel has ended.
+    #[inline]
+    fn ended(&self, peer: u32, status: Status) {
+        let Some(channel) = self.known(peer) else { return };
+        // One that asked for no completion has one if it failed.
+        channel.flying.set(channel.flying.get().saturating_sub(1));
+        if status != Status::Success {
+            self.broken(channel, status);
+        }
+    }
+
+    /// A receive buffer has been filled.
+    #[inline]
+    fn arrived(&self, buffer: u32, completion: &Completion) {
+        let from = completion.immediate.unwrap_or(u32::MAX);
+        let len = (completion.len as usize).min(self.receives.size());
+        // SAFETY: the HCA has given it back with so many bytes in it.
+        let bytes = unsafe { std::slice::from_raw_parts(self.receives.at(buffer), len) };
+        let channel = match self.channel_from(from) {
+            Some(channel) if !channel.lost.get() => channel,
+            _ => return self.spare.borrow_mut().push(buffer),
+        };
+        let place = |at: usize| Place { buffer, at: at as u32, len: (len - at) as u32 };
+        let Some((kind, header, at)) = self.open_packet(channel, bytes) else {
+            self.spare.borrow_mut().push(buffer);
+            return self.lose(from, &format!("{len} bytes came from it that are no packet"));
+        };
+        match kind {
+            Kind::Packet => {
+                let packet = Incoming::Packet { from, header, payload: place(at) };
+                self.inbound.borrow_mut().push_back(packet);
+            }
+            Kind::Rendezvous | Kind::Tuple => {
+                let message = Incoming::Message { from, kind, payload: place(at) };
+                self.inbound.borrow_mut().push_back(message);
+            }
+            Kind::Return | Kind::Ring => self.taken(from, place(at)),
+            Kind::Bell => {
+                self.taken(from, place(at));
+                self.ring_self();
+            }
+        }
+    }
+
+    /// Reads prefix and header of a packet, and takes what it returns; also where its payload begins.
+    #[inline]
+    fn open_packet(&self, channel: &Channel, bytes: &[u8]) -> Option<(Kind, Header, usize)> {
+        let prefix = Prefix::decode(bytes)?;
+        if prefix.sequence != channel.next_in.get() {
+            return None;
+        }
+        channel.next_in.set(prefix.sequence.wrapping_add(1));
+        if prefix.credits > 0 {
+            channel.credits.borrow_mut().returned(prefix.credits);
+        }
+        if prefix.kind != Kind::Packet {
+            return Some((prefix.kind, Header::default(), PREFIX));
+        }
+        let (header, len) = channel.incoming.borrow_mut().decode(prefix.mask, &bytes[PREFIX..])?;
+        Some((prefix.kind, header, PREFIX + len))
+    }
+
+    #[inline]
+    fn bytes(&self, place: Place) -> &[u8] {
+        // SAFETY: inside a receive buffer that the HCA has given back, and that is not posted before `taken`.
+        unsafe {
+            std::slice::from_raw_parts(self.receives.at(place.buffer).add(place.at as usize), place.len as usize)
+        }
+    }
+
+    /// What lay there has been used.
+    #[inline]
+    fn taken(&self, from: u32, place: Place) {
+        self.spare.borrow_mut().push(place.buffer);
+        if self.spare.borrow().len() >= crate::device::REFILL {
+            self.refill();
+        }
+        if let Some(channel) = self.known(from) {
+            channel.credits.borrow_mut().taken();
+            self.return_due(channel);
+        }
+    }
+
+    /// Posts the receive buffers that are free.
+    pub(crate) fn refill(&self) {
+        let mut spare = self.spare.borrow_mut();
+        while let Some(&buffer) = spare.last() {
+            let segment = self.receives.segment(buffer, self.receives.size() as u32);
+            if self.fabric.receives.post_receive(Token::Receive { buffer }.encode(), &[segment]).is_err() {
+                // The queue is full: it serves later.
+                break;
+            }
+            spare.pop();
+        }
+    }
+
+    // ---- losses
+
+    fn by_pair(&self, number: u32) -> Option<&Channel> {
+        let open = self.open.borrow().clone();
+        open.into_iter().filter_map(|peer| self.known(peer)).find(|channel| channel.pair.number() == number)
+    }
+
+    /// A request of a channel has failed.
+    #[cold]
+    fn broken(&self, channel: &Channel, status: Status) {
+        if channel.lost.get() {
+            return;
+        }
+        if self.connections.has_left(channel.peer, EXPLANATION) {
+            // It has ended as it should; that is no loss, unless somebody sends it more.
+            channel.lost.set(true);
+            return self.give_back(channel);
+        }
+        let why = channel.pair.reason().unwrap_or_else(|| format!("{status:?}"));
+        self.lose(channel.peer, &format!("the connection to it is broken: {why}"));
+    }
+
+    /// Gives a peer up; the sink is told why.
+    #[cold]
+    pub(crate) fn lose(&self, peer: u32, why: &str) {
+        let Some(channel) = self.known(peer) else { return };
+        if !channel.lost.replace(true) {
+            self.connections.give_up(peer, why);
+            self.give_back(channel);
+        }
+        self.tell_lost(channel, why);
+    }
+
+    /// Tells the sink, once, that a channel is lost.
+    #[cold]
+    pub(crate) fn tell_lost(&self, channel: &Channel, why: &str) {
+        if !channel.told.replace(true) {
+            let lost = Incoming::Lost { peer: channel.peer, why: why.into() };
+            self.inbound.borrow_mut().push_back(lost);
+            self.ring_self();
+        }
+    }
+
+    /// Gives back what a lost channel holds. What was posted comes back as completions.
+    fn give_back(&self, channel: &Channel) {
+        let _ = channel.pair.fail();
+        channel.backlog.take().into_iter().for_each(|frame| self.bounces.give(frame.buffer));
+    }
+
+    /// The completion queue itself is broken.
+    #[cold]
+    fn lose_all(&self, error: &tern_hca::Error) -> usize {
+        for peer in self.open.borrow().clone() {
+            self.lose(peer, &format!("the HCA of this process is broken: {error}"));
+        }
+        0
+    }
+}

@@ -1,0 +1,324 @@
+//! How queue pairs are connected when two processes first need each other.
+//!
+//! Each process listens on a socket, whose address all processes know. Who first sends to a peer calls it there and
+//! waits for the answer, which a thread of the peer gives: its program need not be in the library. What is said and
+//! who wins when both call is the state machine in [`crate::handshake`]. The socket stays open as long as the
+//! connection: its end tells that a process is gone, which an idle queue pair would not.
+
+mod thread;
+mod words;
+
+use crate::fabric::Fabric;
+use crate::handshake::{Answer, Event, State};
+use parking_lot::{Condvar, Mutex};
+use rustix::event::{EventfdFlags, eventfd};
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tern_hca::{Connection, QueuePair};
+use words::{Hello, Word};
+
+pub use words::{Address, Terms};
+
+/// A connection that may be used.
+#[derive(Clone)]
+pub struct Connected {
+    pub pair: Arc<QueuePair>,
+    /// What the peer grants.
+    pub terms: Terms,
+}
+
+/// A peer that somebody has called.
+struct Peer {
+    state: State,
+    pair: Option<Arc<QueuePair>>,
+    terms: Terms,
+    /// Why it is lost.
+    why: String,
+    /// It has ended as it should.
+    left: bool,
+}
+
+impl Peer {
+    fn connected(&self) -> Option<Connected> {
+        Some(Connected { pair: self.pair.clone()?, terms: self.terms })
+    }
+}
+
+/// What the thread and the device share.
+struct Shared {
+    me: u32,
+    /// Tells this process from others that had its address before.
+    token: u64,
+    fabric: Fabric,
+    terms: Terms,
+    connection: Connection,
+    peers: Mutex<HashMap<u32, Peer>>,
+    /// A state has changed.
+    changed: Condvar,
+    /// Sockets that the thread shall watch, and the peers at their other ends.
+    watched: Mutex<Vec<(TcpStream, u32)>>,
+    /// Peers that were lost, until the device takes notice.
+    losses: Mutex<Vec<(u32, String)>>,
+    has_losses: AtomicBool,
+    /// Wakes the device when it sleeps.
+    alarm: Arc<OwnedFd>,
+    /// Wakes the thread.
+    wake: OwnedFd,
+    over: AtomicBool,
+}
+
+/// The connections of a process.
+pub struct Connections {
+    shared: Arc<Shared>,
+    address: Address,
+    patience: Duration,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Connections {
+    /// Listens at `host`, and answers calls to process `me` from now on. `alarm` is written to when a peer is lost.
+    ///
+    /// Errors: no socket, descriptor or thread is left.
+    pub fn listen(
+        me: u32,
+        host: IpAddr,
+        fabric: Fabric,
+        terms: Terms,
+        patience: Duration,
+        alarm: Arc<OwnedFd>,
+    ) -> io::Result<Connections> {
+        let listener = TcpListener::bind((host, 0))?;
+        let address = Address { host, port: listener.local_addr()?.port(), token: words::token() };
+        let shared = Arc::new(Shared {
+            me,
+            token: address.token,
+            fabric,
+            terms,
+            connection: Connection::default(),
+            peers: Mutex::default(),
+            changed: Condvar::new(),
+            watched: Mutex::default(),
+            losses: Mutex::default(),
+            has_losses: AtomicBool::new(false),
+            alarm,
+            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            over: AtomicBool::new(false),
+        });
+        let thread = thread::begin(shared.clone(), listener)?;
+        Ok(Connections { shared, address, patience, thread: Some(thread) })
+    }
+
+    /// Where others call this process.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// The connection to `peer`, which listens at `address`. Waits until it can be used.
+    ///
+    /// Errors: a sentence that says why it cannot be made.
+    pub fn connect(&self, peer: u32, address: &Address) -> Result<Connected, String> {
+        let begin = {
+            let mut peers = self.shared.peers.lock();
+            let entry = self.shared.entry(&mut peers, peer)?;
+            let begin = entry.state == State::Apart;
+            if begin {
+                entry.state = State::Calling;
+            }
+            begin
+        };
+        if begin && let Err(why) = self.call(peer, address) {
+            // Unless the peer's own call has come, which counts then.
+            let mut peers = self.shared.peers.lock();
+            let entry = self.shared.entry(&mut peers, peer)?;
+            if entry.state == State::Calling {
+                (entry.state, entry.why) = (State::Lost, why);
+            }
+        }
+        self.wait(peer)
+    }
+
+    /// Calls a peer and hears its answer.
+    fn call(&self, peer: u32, address: &Address) -> Result<(), String> {
+        let at = SocketAddr::new(address.host, address.port);
+        let failed = |what: &str, error: io::Error| format!("{what} {at}: {error}");
+        let mut socket =
+            TcpStream::connect_timeout(&at, self.patience).map_err(|error| failed("it cannot be reached at", error))?;
+        let _ = socket.set_nodelay(true);
+        let shared = &self.shared;
+        let pair = {
+            let mut peers = shared.peers.lock();
+            shared.entry(&mut peers, peer)?.pair.clone().ok_or("it has no queue pair")?
+        };
+        let hello = Hello { token: address.token, from: shared.me, to: peer, terms: shared.terms, pair: pair.address() };
+        let talk = |socket: &mut TcpStream| -> io::Result<Word> {
+            socket.set_read_timeout(Some(self.patience))?;
+            socket.write_all(&Word::Hello(hello).encode())?;
+            words::read(socket)
+        };
+        let answer = talk(&mut socket).map_err(|error| failed("it does not answer at", error))?;
+        if shared.hear(peer, &answer)? == Answer::Ready {
+            socket.write_all(&Word::Ready.encode()).map_err(|error| failed("it has gone at", error))?;
+            shared.watched.lock().push((socket, peer));
+            shared.wake();
+        }
+        Ok(())
+    }
+
+    /// Waits until the connection to a peer can be used.
+    fn wait(&self, peer: u32) -> Result<Connected, String> {
+        let end = Instant::now() + self.patience;
+        let mut peers = self.shared.peers.lock();
+        loop {
+            let entry = self.shared.entry(&mut peers, peer)?;
+            match entry.state {
+                State::Open => return entry.connected().ok_or_else(|| "it has no queue pair".into()),
+                State::Lost => return Err(entry.why.clone()),
+                _ => {}
+            }
+            if self.shared.changed.wait_until(&mut peers, end).timed_out() {
+                return Err(format!("it did not answer within {} s", self.patience.as_secs()));
+            }
+        }
+    }
+
+    /// The connection to a peer from which something has come, so that it can be used, whether or not it
+    /// has said so here.
+    pub fn accepted(&self, peer: u32) -> Option<Connected> {
+        let mut peers = self.shared.peers.lock();
+        let entry = peers.get_mut(&peer)?;
+        if entry.state == State::Welcoming {
+            entry.state = State::Open;
+        }
+        entry.connected()
+    }
+
+    /// The next peer that was lost, and why.
+    #[inline]
+    pub fn next_loss(&self) -> Option<(u32, String)> {
+        // Relaxed: the lock orders what is behind it; a loss that is seen late is seen at the next look.
+        if !self.shared.has_losses.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut losses = self.shared.losses.lock();
+        let loss = losses.pop();
+        self.shared.has_losses.store(!losses.is_empty(), Ordering::Relaxed);
+        loss
+    }
+
+    /// True when a peer has ended as it should; waits a little for its word or its end.
+    pub fn has_left(&self, peer: u32, patience: Duration) -> bool {
+        let end = Instant::now() + patience;
+        let mut peers = self.shared.peers.lock();
+        loop {
+            match peers.get(&peer) {
+                Some(entry) if entry.state == State::Lost => return entry.left,
+                None => return false,
+                _ => {}
+            }
+            if self.shared.changed.wait_until(&mut peers, end).timed_out() {
+                return false;
+            }
+        }
+    }
+
+    /// Says that the device has given a peer up.
+    pub fn give_up(&self, peer: u32, why: &str) {
+        if let Some(entry) = self.shared.peers.lock().get_mut(&peer) {
+            (entry.state, entry.why) = (State::Lost, why.into());
+        }
+    }
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::SeqCst);
+        self.shared.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// What is known of a peer, with a queue pair.
+    fn entry<'a>(&self, peers: &'a mut HashMap<u32, Peer>, peer: u32) -> Result<&'a mut Peer, String> {
+        let fresh = || Peer { state: State::Apart, pair: None, terms: Terms::default(), why: String::new(), left: false };
+        let entry = peers.entry(peer).or_insert_with(fresh);
+        if entry.pair.is_none() {
+            let pair = self.fabric.queue_pair();
+            entry.pair = Some(pair.map_err(|error| format!("no queue pair can be made for it: {error}"))?);
+        }
+        Ok(entry)
+    }
+
+    /// Does what a word of a peer asks for, all but the answer.
+    fn hear(&self, peer: u32, word: &Word) -> Result<Answer, String> {
+        let (event, terms) = match word {
+            Word::Hello(hello) => (Event::Hello, Some((hello.terms, &hello.pair))),
+            Word::Welcome(terms, pair) => (Event::Welcome, Some((*terms, pair))),
+            Word::Declined => (Event::Declined, None),
+            Word::Ready => (Event::Ready, None),
+            Word::Bye => return Ok(Answer::Nothing),
+        };
+        let mut peers = self.peers.lock();
+        let entry = self.entry(&mut peers, peer)?;
+        let (state, answer) = entry.state.after(event, self.me < peer);
+        entry.state = state;
+        if let (Answer::Welcome | Answer::Ready, Some((terms, address))) = (answer, terms) {
+            entry.terms = terms;
+            let pair = entry.pair.as_ref().expect("made with the entry");
+            if let Err(error) = pair.connect(address, &self.connection) {
+                (entry.state, entry.why) = (State::Lost, format!("its queue pair cannot be connected: {error}"));
+            }
+        }
+        self.changed.notify_all();
+        Ok(answer)
+    }
+
+    /// The socket to a peer has ended; `farewell`: after it has said so.
+    fn end(&self, peer: u32, farewell: bool) {
+        let mut peers = self.peers.lock();
+        let Some(entry) = peers.get_mut(&peer) else { return };
+        if !matches!(entry.state, State::Open | State::Welcoming) {
+            return;
+        }
+        let why = if farewell { "it has ended" } else { "its process is gone, or the network to it" };
+        (entry.state, entry.why, entry.left) = (State::Lost, why.into(), farewell);
+        self.changed.notify_all();
+        if !farewell {
+            self.losses.lock().push((peer, why.into()));
+            // Relaxed: as in `next_loss`.
+            self.has_losses.store(true, Ordering::Relaxed);
+            ring(&self.alarm);
+        }
+    }
+
+    fn wake(&self) {
+        ring(&self.wake);
+    }
+}
+
+/// Makes an event descriptor readable.
+pub fn ring(descriptor: &OwnedFd) {
+    // It cannot fail but by being full, and then it is readable.
+    let _ = rustix::io::write(descriptor, &1u64.to_ne_bytes());
+}
+
+/// Makes it unreadable.
+pub fn quiet(descriptor: &OwnedFd) {
+    let _ = rustix::io::read(descriptor, &mut [0; 8]);
+}
+
+/// Reads what there is of a socket, once.
+fn read_some(socket: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
+    let mut bytes = [0; 1024];
+    let len = socket.read(&mut bytes)?;
+    into.extend_from_slice(&bytes[..len]);
+    Ok(len)
+}

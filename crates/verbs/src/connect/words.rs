@@ -1,0 +1,179 @@
+//! What two processes say to each other on a socket when they connect their queue pairs.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, Read};
+use std::net::{IpAddr, Ipv6Addr, TcpStream};
+
+/// Where a process listens. As bytes: port (2), token (8), IPv6 address or IPv4 address mapped into one (16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub host: IpAddr,
+    pub port: u16,
+    /// Tells the process from others that had its address before.
+    pub token: u64,
+}
+
+impl Address {
+    pub fn encode(&self) -> Vec<u8> {
+        let host = match self.host {
+            IpAddr::V4(host) => host.to_ipv6_mapped(),
+            IpAddr::V6(host) => host,
+        };
+        [&self.port.to_le_bytes()[..], &self.token.to_le_bytes(), &host.octets()].concat()
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Address> {
+        let mut bytes = Bytes(bytes);
+        let (port, token) = (u16::from_le_bytes(bytes.take()?), u64::from_le_bytes(bytes.take()?));
+        let host = Ipv6Addr::from(bytes.take::<16>()?).to_canonical();
+        bytes.0.is_empty().then_some(Address { host, port, token })
+    }
+}
+
+/// A number that no two processes share.
+pub fn token() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// What a process grants to a peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Receive buffers.
+    pub credits: u32,
+    /// Bytes of each.
+    pub buffer: u32,
+}
+
+/// The beginning of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Of the process that is called.
+    pub token: u64,
+    pub from: u32,
+    pub to: u32,
+    pub terms: Terms,
+    /// The address of the caller's queue pair.
+    pub pair: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    Hello(Hello),
+    /// With the address of the called process's queue pair.
+    Welcome(Terms, Vec<u8>),
+    Declined,
+    Ready,
+    /// The process ends as it should.
+    Bye,
+}
+
+impl Word {
+    /// As bytes: length of the rest (2), kind (1), what belongs to it.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0, 0];
+        let mut put = |kind: u8, parts: &[&[u8]]| {
+            bytes.push(kind);
+            parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        };
+        let terms = |terms: &Terms| [terms.credits.to_le_bytes(), terms.buffer.to_le_bytes()].concat();
+        match self {
+            Word::Hello(hello) => {
+                let Hello { token, from, to, terms: granted, pair } = hello;
+                put(1, &[&token.to_le_bytes(), &from.to_le_bytes(), &to.to_le_bytes(), &terms(granted), pair]);
+            }
+            Word::Welcome(granted, pair) => put(2, &[&terms(granted), pair]),
+            Word::Declined => put(3, &[]),
+            Word::Ready => put(4, &[]),
+            Word::Bye => put(5, &[]),
+        }
+        let len = bytes.len() as u16 - 2;
+        bytes[..2].copy_from_slice(&len.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Word> {
+        let mut bytes = Bytes(bytes);
+        Some(match bytes.take::<1>()?[0] {
+            1 => Word::Hello(Hello {
+                token: u64::from_le_bytes(bytes.take()?),
+                from: u32::from_le_bytes(bytes.take()?),
+                to: u32::from_le_bytes(bytes.take()?),
+                terms: bytes.terms()?,
+                pair: bytes.0.to_vec(),
+            }),
+            2 => Word::Welcome(bytes.terms()?, bytes.0.to_vec()),
+            3 => Word::Declined,
+            4 => Word::Ready,
+            5 => Word::Bye,
+            _ => return None,
+        })
+    }
+}
+
+/// Takes the first word out of what was read; `None` when it has not come whole.
+///
+/// Errors: it is none.
+pub fn take(bytes: &mut Vec<u8>) -> io::Result<Option<Word>> {
+    let Some(len) = bytes.first_chunk().map(|len| u16::from_le_bytes(*len) as usize) else { return Ok(None) };
+    let Some(word) = bytes.get(2..2 + len) else { return Ok(None) };
+    let word = Word::decode(word).ok_or_else(nonsense)?;
+    bytes.drain(..2 + len);
+    Ok(Some(word))
+}
+
+/// Waits for a word.
+pub fn read(socket: &mut TcpStream) -> io::Result<Word> {
+    let mut len = [0; 2];
+    socket.read_exact(&mut len)?;
+    let mut bytes = vec![0; u16::from_le_bytes(len) as usize];
+    socket.read_exact(&mut bytes)?;
+    Word::decode(&bytes).ok_or_else(nonsense)
+}
+
+fn nonsense() -> io::Error {
+    io::Error::other("what comes is no word of Tern's")
+}
+
+/// Bytes that are taken from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn terms(&mut self) -> Option<Terms> {
+        Some(Terms { credits: u32::from_le_bytes(self.take()?), buffer: u32::from_le_bytes(self.take()?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_a_socket_that_cuts_them() {
+        let terms = Terms { credits: 5, buffer: 8192 };
+        let hello = Hello { token: u64::MAX, from: 1, to: 2, terms, pair: vec![7; 40] };
+        let words = [Word::Hello(hello), Word::Welcome(terms, vec![1]), Word::Declined, Word::Ready, Word::Bye];
+        let (mut bytes, mut heard) = (Vec::new(), Vec::new());
+        for byte in words.iter().flat_map(Word::encode) {
+            bytes.push(byte);
+            heard.extend(take(&mut bytes).expect("words"));
+        }
+        assert_eq!(heard, words);
+        assert!(take(&mut vec![1, 0, 9]).is_err());
+    }
+
+    #[test]
+    fn addresses_survive() {
+        for host in ["127.0.0.1", "::1", "10.1.2.3"] {
+            let address = Address { host: host.parse().expect("an address"), port: 7, token: 1 << 60 };
+            assert_eq!(Address::decode(&address.encode()), Some(address));
+        }
+        assert_eq!(Address::decode(&[0; 25]), None);
+    }
+}

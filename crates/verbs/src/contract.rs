@@ -1,0 +1,87 @@
+//! The contract of all devices, and sleeping.
+
+use crate::Verbs;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tern_device::{Abilities, Device, Header, Payload, Sink};
+
+impl Device for Verbs {
+    fn abilities(&self) -> &Abilities {
+        &self.abilities
+    }
+
+    fn reaches(&self, peer: u32) -> bool {
+        peer < self.world() && peer != self.me
+    }
+
+    #[inline]
+    fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
+        self.send(peer, header, payload)
+    }
+
+    fn poll(&self, sink: &mut dyn Sink) -> usize {
+        self.deliver(sink)
+    }
+
+    fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+        self.offer(peer, looks, take)
+    }
+
+    fn glance(&self, looks: u32) {
+        for _ in 0..looks {
+            if !self.inbound.borrow().is_empty() || self.pump() > 0 {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    fn prepare_sleep(&self) -> u32 {
+        if self.sleepers.replace(self.sleepers.get() + 1) == 0 {
+            self.hush();
+        }
+        self.fabric.notices.drain();
+        // A queue that cannot be armed cannot wake anybody: then nobody sleeps.
+        let armed = self.fabric.completions.arm().is_ok();
+        // Acquire: pairs with the release in `ring_self`.
+        let token = self.rings.load(Ordering::Acquire);
+        while self.pump() > 0 {}
+        if !armed || !self.inbound.borrow().is_empty() {
+            self.ring_self();
+        }
+        token
+    }
+
+    fn sleep(&self, token: u32, timeout: Duration) {
+        // Acquire: pairs with the release in `ring_self`.
+        if self.rings.load(Ordering::Acquire) != token {
+            return;
+        }
+        let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos() as i64 };
+        // A notice, a ring, a signal and the timeout all mean: look for work again.
+        let _ = poll(&mut [PollFd::new(&self.sleep, PollFlags::IN)], Some(&timeout));
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.sleep.as_fd())
+    }
+
+    fn awake(&self) -> u32 {
+        // Nothing is known of the others.
+        1
+    }
+
+    fn end_sleep(&self) {
+        self.sleepers.set(self.sleepers.get() - 1);
+    }
+
+    fn ring(&self, peer: u32) {
+        if peer == self.me {
+            self.ring_self();
+        } else {
+            self.send_bell(peer);
+        }
+    }
+}

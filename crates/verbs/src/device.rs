@@ -1,0 +1,234 @@
+//! The device of one process.
+
+use crate::channel::Channel;
+use crate::connect::{Address, Connected, Connections, Terms, quiet, ring};
+use crate::fabric::{Fabric, own_address};
+use crate::header;
+use crate::arrive::Incoming;
+use crate::pool::Pool;
+use crate::wire::PREFIX;
+use crate::{Settings, credits};
+use rustix::event::{EventfdFlags, epoll, eventfd};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use tern_device::Abilities;
+
+/// Receive buffers that may be free and not posted.
+pub(crate) const REFILL: usize = 16;
+/// The most buffers that packets are built in.
+const BOUNCES: usize = 4096;
+/// Bytes of a packet at its sender that are not payload.
+const FRONT: usize = PREFIX + header::LONGEST;
+
+/// A process that peers can call, and that knows nobody yet.
+pub struct Endpoint {
+    me: u32,
+    world: u32,
+    settings: Settings,
+    fabric: Fabric,
+    connections: Connections,
+    alarm: Arc<OwnedFd>,
+}
+
+impl Endpoint {
+    /// Opens the HCA for process `me` of `world`.
+    ///
+    /// Errors: there is no HCA, or no socket to be called at; the text says which and why.
+    pub fn open(me: u32, world: u32, settings: &Settings) -> io::Result<Endpoint> {
+        let fabric = Fabric::open(settings, world).map_err(io::Error::other)?;
+        let alarm = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let terms = Terms {
+            credits: settings.credits.max(credits::FEWEST),
+            buffer: (FRONT + settings.packet) as u32,
+        };
+        let host = own_address(settings);
+        let connections = Connections::listen(me, host, fabric.clone(), terms, settings.patience, alarm.clone())?;
+        Ok(Endpoint { me, world, settings: settings.clone(), fabric, connections, alarm })
+    }
+
+    /// What peers must know to reach this process.
+    pub fn address(&self) -> Vec<u8> {
+        self.connections.address().encode()
+    }
+
+    /// The device, with the addresses of all processes in the order of their numbers.
+    ///
+    /// Errors: an address is none, or buffers cannot be registered.
+    pub fn join<A: AsRef<[u8]>>(self, addresses: &[A]) -> io::Result<Verbs> {
+        let Endpoint { me, world, settings, fabric, connections, alarm } = self;
+        let decode = |(rank, bytes): (usize, &A)| {
+            let bytes = bytes.as_ref();
+            let wrong = || io::Error::other(format!("the {} bytes that rank {rank} gave are no address", bytes.len()));
+            Address::decode(bytes).ok_or_else(wrong)
+        };
+        let addresses = addresses.iter().enumerate().map(decode).collect::<io::Result<Vec<_>>>()?;
+        let size = FRONT + settings.packet;
+        let buffers = settings.buffers as usize;
+        let receives = Pool::new(&fabric.domain, size, buffers).map_err(io::Error::other)?;
+        let bounces = Pool::new(&fabric.domain, size, BOUNCES).map_err(io::Error::other)?;
+        let able = fabric.hca.capabilities();
+        let abilities = Abilities {
+            name: "verbs",
+            packet: settings.packet,
+            eager: settings.eager,
+            inline: (fabric.limits().inline as usize).saturating_sub(FRONT).min(settings.packet),
+            latency_ns: able.latency_ns,
+            bandwidth: able.bandwidth,
+            lines: false,
+            write_back: false,
+        };
+        let sleep = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&sleep, &fabric.notices, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        epoll::add(&sleep, &*alarm, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        let device = Verbs {
+            me,
+            settings,
+            abilities,
+            connections,
+            addresses,
+            ways: (0..world).map(|_| OnceCell::new()).collect(),
+            open: RefCell::default(),
+            receives,
+            spare: RefCell::default(),
+            bounces,
+            inbound: RefCell::default(),
+            wanting: RefCell::default(),
+            sleep,
+            alarm,
+            sleepers: Cell::new(0),
+            rings: AtomicU32::new(0),
+            fabric,
+        };
+        // What the first few peers may send; further ones add theirs.
+        device.add_receives(REFILL + 2 * device.settings.credits as usize);
+        Ok(device)
+    }
+}
+
+/// The RDMA device. Peers are the numbers of the table of addresses.
+pub struct Verbs {
+    pub(crate) me: u32,
+    pub(crate) settings: Settings,
+    pub(crate) abilities: Abilities,
+    pub(crate) connections: Connections,
+    addresses: Vec<Address>,
+    /// By peer.
+    ways: Box<[OnceCell<Way>]>,
+    /// Peers with a channel.
+    pub(crate) open: RefCell<Vec<u32>>,
+    pub(crate) receives: Pool,
+    /// Receive buffers that are free and not posted.
+    pub(crate) spare: RefCell<Vec<u32>>,
+    /// What packets are built in.
+    pub(crate) bounces: Pool,
+    /// What has come and was not handed on.
+    pub(crate) inbound: RefCell<VecDeque<Incoming>>,
+    /// Peers whose channel wants something done as soon as that is possible.
+    pub(crate) wanting: RefCell<Vec<u32>>,
+    /// Both descriptors to sleep on.
+    pub(crate) sleep: OwnedFd,
+    /// Readable when this process is to be woken.
+    pub(crate) alarm: Arc<OwnedFd>,
+    /// Threads that sleep or are about to.
+    pub(crate) sleepers: Cell<u32>,
+    /// Counts what wakes a sleeper.
+    pub(crate) rings: AtomicU32,
+    /// Last, since all else is made of it.
+    pub(crate) fabric: Fabric,
+}
+
+/// What became of a peer.
+enum Way {
+    Channel(Box<Channel>),
+    /// It could not be reached.
+    None,
+}
+
+impl Verbs {
+    /// The number of processes.
+    pub(crate) fn world(&self) -> u32 {
+        self.ways.len() as u32
+    }
+
+    /// The channel to a peer, connected on first use; `None` when it cannot be reached.
+    #[inline]
+    pub(crate) fn channel(&self, peer: u32) -> Option<&Channel> {
+        let way = match self.ways[peer as usize].get() {
+            Some(way) => way,
+            None => self.connect(peer),
+        };
+        match way {
+            Way::Channel(channel) => Some(channel),
+            Way::None => None,
+        }
+    }
+
+    #[cold]
+    fn connect(&self, peer: u32) -> &Way {
+        let made = self.connections.connect(peer, &self.addresses[peer as usize]);
+        let way = &self.ways[peer as usize];
+        match made {
+            Ok(connected) => self.install(peer, connected),
+            Err(why) => {
+                let _ = way.set(Way::None);
+                self.inbound.borrow_mut().push_back(Incoming::Lost { peer, why });
+            }
+        }
+        way.get().expect("it was set")
+    }
+
+    fn install(&self, peer: u32, connected: Connected) {
+        self.add_receives(self.settings.credits as usize);
+        self.open.borrow_mut().push(peer);
+        let channel = Box::new(Channel::new(peer, connected, header::LONGEST));
+        let _ = self.ways[peer as usize].set(Way::Channel(channel));
+    }
+
+    /// The channel of a peer from which something has come.
+    #[inline]
+    pub(crate) fn channel_from(&self, peer: u32) -> Option<&Channel> {
+        if self.ways.get(peer as usize)?.get().is_none() {
+            let connected = self.connections.accepted(peer)?;
+            self.install(peer, connected);
+        }
+        self.channel(peer)
+    }
+
+    /// The channel of a peer, if there is one.
+    pub(crate) fn known(&self, peer: u32) -> Option<&Channel> {
+        match self.ways.get(peer as usize)?.get()? {
+            Way::Channel(channel) => Some(channel),
+            Way::None => None,
+        }
+    }
+
+    /// Posts so many more receive buffers, if there are as many.
+    fn add_receives(&self, count: usize) {
+        self.spare.borrow_mut().extend((0..count).map_while(|_| self.receives.take()));
+        self.refill();
+    }
+
+    /// Wakes whoever sleeps in this process.
+    pub(crate) fn ring_self(&self) {
+        // Release: pairs with the acquire in `sleep`.
+        self.rings.fetch_add(1, std::sync::atomic::Ordering::Release);
+        if self.sleepers.get() > 0 {
+            ring(&self.alarm);
+        }
+    }
+
+    /// Makes the alarm silent.
+    pub(crate) fn hush(&self) {
+        quiet(&self.alarm);
+    }
+}
+
+impl Drop for Verbs {
+    fn drop(&mut self) {
+        self.settle_all();
+    }
+}

@@ -1,0 +1,94 @@
+//! The HCA of this process, and what all its channels share.
+
+use crate::Settings;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::sync::Arc;
+use tern_hca::{
+    CompletionChannel, CompletionQueue, Hca, Limits, Maker, Options, ProtectionDomain, QueuePair,
+    QueuePairOptions, ReceiveLimits, Result, SharedReceiveQueue,
+};
+
+/// The most requests that a queue pair holds.
+const DEPTH: u32 = 128;
+/// Segments of a request: header and payload of a packet, or the blocks of a datatype.
+const GATHER: u32 = 16;
+/// Bytes that travel in the request itself, where the card takes as many.
+const INLINE: u32 = 192;
+
+/// The objects that every channel needs. Any thread may use them.
+#[derive(Clone)]
+pub struct Fabric {
+    pub hca: Hca,
+    pub domain: ProtectionDomain,
+    /// Where everything ends.
+    pub completions: CompletionQueue,
+    /// What tells of it.
+    pub notices: CompletionChannel,
+    /// Where all packets are received.
+    pub receives: SharedReceiveQueue,
+    limits: Limits,
+}
+
+impl Fabric {
+    /// For a process of a world of `world` processes.
+    ///
+    /// Errors: there is no HCA, or it has too little of something.
+    pub fn open(settings: &Settings, world: u32) -> Result<Fabric> {
+        let options = Options {
+            maker: settings.maker,
+            interface: settings.interface.clone(),
+            link: settings.link,
+            faults: settings.faults,
+        };
+        let hca = Hca::open(&options)?;
+        let able = hca.capabilities();
+        let limits = Limits {
+            depth: DEPTH.min(able.send.depth),
+            gather: GATHER.min(able.send.gather),
+            inline: INLINE.min(able.send.inline),
+        };
+        let receives = ReceiveLimits { depth: settings.buffers.min(able.receive.depth), scatter: 1 };
+        let all = world.saturating_mul(limits.depth).saturating_add(receives.depth);
+        let domain = hca.protection_domain()?;
+        let notices = hca.completion_channel()?;
+        let completions = hca.completion_queue(all.min(able.completions), Some(&notices))?;
+        let receives = domain.shared_receive_queue(&receives, 0)?;
+        Ok(Fabric { hca, domain, completions, notices, receives, limits })
+    }
+
+    /// A queue pair that is not connected yet.
+    pub fn queue_pair(&self) -> Result<Arc<QueuePair>> {
+        let options = QueuePairOptions {
+            send_completions: &self.completions,
+            receive_completions: &self.completions,
+            shared_receive_queue: Some(&self.receives),
+            send: self.limits,
+            receive: ReceiveLimits { depth: 0, scatter: 0 },
+        };
+        Ok(Arc::new(self.domain.queue_pair(&options)?))
+    }
+
+    /// Largest limits of its queue pairs.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+}
+
+/// The address by which peers reach this process over plain sockets.
+pub fn own_address(settings: &Settings) -> IpAddr {
+    if let Some(address) = settings.address {
+        return address;
+    }
+    let of_interface = settings.interface.as_ref().and_then(|name| name.parse().ok());
+    match settings.maker {
+        Maker::Software => of_interface.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        Maker::RdmaCore => outward().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+    }
+}
+
+/// The address that packets to other networks would leave from. Nothing is sent.
+fn outward() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}

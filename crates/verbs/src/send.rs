@@ -1,0 +1,274 @@
+//! What goes: packets are built in registered buffers and posted.
+
+use crate::Verbs;
+use crate::channel::{Channel, Frame};
+use crate::header::{self, HeaderCache};
+use crate::token::Token;
+use crate::wire::{Kind, PREFIX, Prefix};
+use std::time::{Duration, Instant};
+use tern_counters as counters;
+use tern_device::{Header, Payload};
+use tern_hca::{Data, Error, Operation, SendFlags, SendRequest};
+
+/// How long the end of the device waits for what was sent to arrive.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// What became of a request of another part of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "for parts that follow")]
+pub enum Posted {
+    /// Its completion comes.
+    Done,
+    /// There is no room: try again after the next poll.
+    Busy,
+    /// The peer is lost; [`tern_device::Sink::lost`] tells or has told.
+    Lost,
+}
+
+impl Verbs {
+    /// [`tern_device::Device::copy_and_send`].
+    #[inline]
+    pub(crate) fn send(&self, peer: u32, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
+        // Towards a peer that is lost everything vanishes; the sink is told.
+        let Some(channel) = self.channel(peer) else { return Some(payload.len().min(self.abilities.packet)) };
+        let len = payload.len().min(channel.packet).min(self.abilities.packet);
+        if channel.lost.get() {
+            self.tell_lost(channel, "it has ended");
+            return Some(len);
+        }
+        let write = |out: &mut [u8]| payload.write_to(out);
+        if self.build(channel, Kind::Packet, Some(header), len, write) { Some(len) } else { None }
+    }
+
+    /// Sends a message of another part of the device, in order with packets. False: there is no room, try again after
+    /// the next poll. A message is no longer than a packet.
+    #[allow(dead_code, reason = "for parts that follow")]
+    pub(crate) fn send_message(&self, peer: u32, kind: Kind, bytes: &[u8]) -> bool {
+        let Some(channel) = self.channel(peer) else { return true };
+        channel.lost.get() || self.build(channel, kind, None, bytes.len(), |out| out.copy_from_slice(bytes))
+    }
+
+    /// Posts a request of another part of the device, whose completion comes with `token`. Requests, packets and
+    /// messages of a channel are executed in order.
+    #[allow(dead_code, reason = "for parts that follow")]
+    pub(crate) fn post(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, fence: bool) -> Posted {
+        let Some(channel) = self.channel(peer) else { return Posted::Lost };
+        if channel.lost.get() {
+            return Posted::Lost;
+        }
+        if !channel.backlog.borrow().is_empty() {
+            return Posted::Busy;
+        }
+        channel.signals(true);
+        let flags = SendFlags { signaled: true, fence };
+        let request = SendRequest { id: token.encode(), operation, data, flags, receive_queue: 0 };
+        match channel.pair.post_send(&request) {
+            Ok(()) => return Posted::Done,
+            Err(Error::QueueFull) => {}
+            Err(error) => self.lose(peer, &format!("a request was refused: {error}")),
+        }
+        channel.unsignal();
+        if channel.lost.get() { Posted::Lost } else { Posted::Busy }
+    }
+
+    /// Builds a packet and posts it. False: there is no room.
+    #[inline]
+    fn build(
+        &self,
+        channel: &Channel,
+        kind: Kind,
+        header: Option<&Header>,
+        len: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) -> bool {
+        if !channel.may_send() {
+            // Perhaps the word that there is room has come.
+            self.pump();
+            if !channel.may_send() {
+                counters::NETWORK_STALLS.add(1);
+                return false;
+            }
+        }
+        let Some(buffer) = self.take_bounce() else { return false };
+        let credits = channel.credits.borrow_mut().spend();
+        self.post_built(channel, buffer, kind, credits, header, len, write);
+        true
+    }
+
+    fn take_bounce(&self) -> Option<u32> {
+        self.bounces.take().or_else(|| {
+            self.pump();
+            self.bounces.take()
+        })
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of a packet")]
+    #[inline]
+    fn post_built(
+        &self,
+        channel: &Channel,
+        buffer: u32,
+        kind: Kind,
+        credits: u8,
+        header: Option<&Header>,
+        len: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) {
+        let (mask, changed, bytes) = match header {
+            Some(header) => self.cached(&mut channel.outgoing.borrow_mut(), header),
+            None => (0, 0, [0; header::LONGEST]),
+        };
+        let sequence = channel.next_out.replace(channel.next_out.get().wrapping_add(1));
+        let prefix = Prefix { kind, lap: 0, credits, cells: 0, mask, sequence, len: 0 };
+        let total = PREFIX + changed + len;
+        // SAFETY: a free buffer, longer than any packet that a channel lets pass.
+        let out = unsafe { std::slice::from_raw_parts_mut(self.bounces.at(buffer), total) };
+        out[..PREFIX].copy_from_slice(&prefix.encode());
+        out[PREFIX..PREFIX + changed].copy_from_slice(&bytes[..changed]);
+        write(&mut out[PREFIX + changed..]);
+        counters::NETWORK_PACKETS.add(1);
+        counters::NETWORK_BYTES.add(total as u64);
+        let frame = Frame { buffer, len: total as u32, operation: Operation::SendWithImmediate(self.me) };
+        if !self.post_frame(channel, frame) {
+            channel.backlog.borrow_mut().push_back(frame);
+            self.want(channel);
+        }
+    }
+
+    #[inline]
+    fn cached(&self, cache: &mut HeaderCache, header: &Header) -> (u8, usize, [u8; header::LONGEST]) {
+        let mut bytes = [0; header::LONGEST];
+        let (mask, changed) = if self.settings.header_cache {
+            cache.encode(header, &mut bytes)
+        } else {
+            cache.encode_whole(header, &mut bytes)
+        };
+        if mask != header::WHOLE {
+            counters::NETWORK_HEADERS.add(1);
+        }
+        (mask, changed, bytes)
+    }
+
+    /// Posts a packet that was built. False: the queue is full.
+    #[inline]
+    fn post_frame(&self, channel: &Channel, frame: Frame) -> bool {
+        let Frame { buffer, len, operation } = frame;
+        let inline = len as usize <= channel.inline;
+        let signaled = channel.signals(!inline);
+        let token = Token::Frame { peer: channel.peer, buffer: (!inline).then_some(buffer) };
+        let flags = SendFlags { signaled, fence: false };
+        let (segments, bytes);
+        let data = if inline {
+            // SAFETY: the packet that was built there.
+            bytes = [unsafe { std::slice::from_raw_parts(self.bounces.at(buffer), len as usize) }];
+            Data::Inline(&bytes)
+        } else {
+            segments = [self.bounces.segment(buffer, len)];
+            Data::Segments(&segments)
+        };
+        let request = SendRequest { id: token.encode(), operation, data, flags, receive_queue: 0 };
+        let posted = channel.pair.post_send(&request);
+        if posted.is_err() && signaled {
+            channel.unsignal();
+        }
+        match posted {
+            Ok(()) if !inline => return true,
+            Ok(()) => {}
+            Err(Error::QueueFull) => return false,
+            Err(error) => self.lose(channel.peer, &format!("a packet was refused: {error}")),
+        }
+        self.bounces.give(buffer);
+        true
+    }
+
+    /// Wakes a peer if it sleeps.
+    pub(crate) fn send_bell(&self, peer: u32) {
+        let Some(channel) = self.channel(peer) else { return };
+        if !channel.lost.get() && !self.build(channel, Kind::Bell, None, 0, |_| ()) {
+            channel.bell.set(true);
+            self.want(channel);
+        }
+    }
+
+    /// Returns credits that are due, now or as soon as it is possible.
+    #[inline]
+    pub(crate) fn return_due(&self, channel: &Channel) {
+        if channel.credits.borrow().is_due() && !self.send_return(channel) {
+            self.want(channel);
+        }
+    }
+
+    #[cold]
+    fn send_return(&self, channel: &Channel) -> bool {
+        if channel.lost.get() {
+            return true;
+        }
+        if !channel.backlog.borrow().is_empty() {
+            return false;
+        }
+        let Some(buffer) = self.bounces.take() else { return false };
+        let Some(credits) = channel.credits.borrow_mut().return_alone() else {
+            self.bounces.give(buffer);
+            return false;
+        };
+        counters::NETWORK_RETURNS.add(1);
+        self.post_built(channel, buffer, Kind::Return, credits, None, 0, |_| ());
+        true
+    }
+
+    /// Puts a channel into the list of those that want something done.
+    pub(crate) fn want(&self, channel: &Channel) {
+        if !channel.listed.replace(true) {
+            self.wanting.borrow_mut().push(channel.peer);
+        }
+    }
+
+    /// Does what channels want, as far as that is possible.
+    #[cold]
+    pub(crate) fn attend(&self) {
+        for peer in self.wanting.take() {
+            let channel = self.known(peer).expect("it has stood in the list");
+            channel.listed.set(false);
+            if !self.satisfy(channel) {
+                self.want(channel);
+            }
+        }
+    }
+
+    fn satisfy(&self, channel: &Channel) -> bool {
+        loop {
+            let Some(frame) = channel.backlog.borrow().front().copied() else { break };
+            if !self.post_frame(channel, frame) {
+                return false;
+            }
+            channel.backlog.borrow_mut().pop_front();
+        }
+        if channel.bell.get() && channel.may_send() && let Some(buffer) = self.bounces.take() {
+            channel.bell.set(false);
+            let credits = channel.credits.borrow_mut().spend();
+            self.post_built(channel, buffer, Kind::Bell, credits, None, 0, |_| ());
+        }
+        let due = channel.credits.borrow().is_due();
+        !channel.bell.get() && (!due || self.send_return(channel))
+    }
+
+    /// Waits until everything that was sent has arrived, a few seconds at most.
+    pub(crate) fn settle_all(&self) {
+        let end = Instant::now() + FAREWELL;
+        let open = self.open.borrow().clone();
+        for channel in open.iter().filter_map(|&peer| self.known(peer)) {
+            let mut asked = false;
+            let left = || self.connections.has_left(channel.peer, Duration::ZERO);
+            while !channel.is_settled() && !left() && Instant::now() < end {
+                // What went without a completion of its own has arrived when what follows it has.
+                if !asked && channel.flying.get() == 0 && channel.backlog.borrow().is_empty() {
+                    channel.ask();
+                    asked = self.send_return(channel);
+                }
+                if self.pump() == 0 {
+                    std::thread::yield_now();
+                }
+            }
+        }
+    }
+}

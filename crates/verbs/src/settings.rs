@@ -1,0 +1,47 @@
+//! What can be set about the device.
+
+use std::net::IpAddr;
+use std::time::Duration;
+use tern_hca::{Faults, Link, Maker};
+
+/// The settings of a device. [`Settings::default`] are those of a user who sets nothing.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub maker: Maker,
+    /// See [`tern_hca::Options::interface`].
+    pub interface: Option<String>,
+    pub link: Link,
+    pub faults: Faults,
+    /// Where peers find this process to connect queue pairs; `None`: the device finds it out.
+    pub address: Option<IpAddr>,
+    /// Payload bytes of the largest packet.
+    pub packet: usize,
+    /// Receive buffers granted to each peer.
+    pub credits: u32,
+    /// The most receive buffers of the process.
+    pub buffers: u32,
+    /// Bytes that may go without asking.
+    pub eager: usize,
+    /// Headers travel as what differs from the last one.
+    pub header_cache: bool,
+    /// How long to wait for a peer to answer when a connection is made.
+    pub patience: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            maker: Maker::Software,
+            interface: None,
+            link: Link::NONE,
+            faults: Faults::default(),
+            address: None,
+            packet: 8 << 10,
+            credits: 32,
+            buffers: 1024,
+            eager: 16 << 10,
+            header_cache: true,
+            patience: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What the completion of a request is told by: who asked for it, on whose channel, for what.
+
+/// The number of a request, which its completion brings back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// A receive buffer.
+    Receive { buffer: u32 },
+    /// A packet, and the buffer that it was built in, if that is still used.
+    Frame { peer: u32, buffer: Option<u32> },
+    /// A request of the rendezvous part, with a value of its own.
+    Rendezvous { peer: u32, value: u32 },
+    /// A request of the tuple queues, with a value of theirs.
+    Tuple { peer: u32, value: u32 },
+}
+
+const RECEIVE: u64 = 0;
+const FRAME: u64 = 1;
+const RENDEZVOUS: u64 = 2;
+const TUPLE: u64 = 3;
+/// No buffer.
+const NONE: u32 = u32::MAX;
+/// Peers are numbers of this many bits.
+const PEER: u32 = 24;
+
+impl Token {
+    #[inline]
+    pub fn encode(self) -> u64 {
+        let (kind, peer, value) = match self {
+            Token::Receive { buffer } => (RECEIVE, 0, buffer),
+            Token::Frame { peer, buffer } => (FRAME, peer, buffer.unwrap_or(NONE)),
+            Token::Rendezvous { peer, value } => (RENDEZVOUS, peer, value),
+            Token::Tuple { peer, value } => (TUPLE, peer, value),
+        };
+        debug_assert!(peer < 1 << PEER);
+        kind << 56 | (peer as u64) << 32 | value as u64
+    }
+
+    #[inline]
+    pub fn decode(id: u64) -> Token {
+        let (peer, value) = ((id >> 32) as u32 & ((1 << PEER) - 1), id as u32);
+        match id >> 56 {
+            RECEIVE => Token::Receive { buffer: value },
+            FRAME => Token::Frame { peer, buffer: (value != NONE).then_some(value) },
+            RENDEZVOUS => Token::Rendezvous { peer, value },
+            _ => Token::Tuple { peer, value },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_survive() {
+        let (peer, value) = ((1 << PEER) - 1, u32::MAX - 1);
+        for token in [
+            Token::Receive { buffer: value },
+            Token::Frame { peer, buffer: None },
+            Token::Frame { peer, buffer: Some(value) },
+            Token::Rendezvous { peer, value },
+            Token::Tuple { peer: 0, value },
+        ] {
+            assert_eq!(Token::decode(token.encode()), token);
+        }
+    }
+}
