@@ -28,6 +28,7 @@ mod contract;
 mod credits;
 mod device;
 mod fabric;
+mod footprint;
 mod handshake;
 mod header;
 mod pool;
@@ -41,4 +42,5 @@ mod tuple;
 mod wire;
 
 pub use device::{Endpoint, Verbs};
+pub use footprint::Footprint;
 pub use settings::Settings;

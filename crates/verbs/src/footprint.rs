@@ -1,0 +1,32 @@
+//! What the device takes of memory and of the card, as numbers for reports.
+
+use crate::Verbs;
+
+/// What a process holds for its peers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Peers that it is connected to.
+    pub peers: usize,
+    /// Queue pairs that it sends or receives with.
+    pub queue_pairs: usize,
+    /// Bytes of receive buffers, for all peers together.
+    pub receive_memory: usize,
+    /// Bytes of buffers that packets are built in.
+    pub send_memory: usize,
+    /// Bytes of rings that peers write to.
+    pub ring_memory: usize,
+}
+
+impl Verbs {
+    /// What this process holds now.
+    pub fn footprint(&self) -> Footprint {
+        let peers = self.open.borrow().len();
+        Footprint {
+            peers,
+            queue_pairs: peers,
+            receive_memory: self.receives.memory(),
+            send_memory: self.bounces.memory(),
+            ring_memory: 0,
+        }
+    }
+}
