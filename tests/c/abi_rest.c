@@ -1,4 +1,5 @@
 // ranks: 1 2
+// nodes: 1
 // Functions that no other program calls, with right arguments.
 #include "check.h"
 

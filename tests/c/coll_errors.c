@@ -1,4 +1,5 @@
 // ranks: 1 2 3 4
+// nodes: 1
 // Wrong arguments of collectives, in all forms: the class of the error, and that work goes on.
 #include "coll.h"
 

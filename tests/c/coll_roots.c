@@ -1,5 +1,6 @@
 // When two processes both take themselves for the root of a broadcast, one of them is told.
 // ranks: 2 4
+// nodes: 1
 #include <mpi.h>
 #include <stdio.h>
 

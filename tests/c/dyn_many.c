@@ -1,5 +1,6 @@
 // Spawning again and again, several programs at once, from parts of the world; hints.
 // ranks: 1 2
+// nodes: 1
 // timeout: 180
 #include "check.h"
 #include <dirent.h>

@@ -1,5 +1,5 @@
 //! The fast path of blocking collectives: over shared control lines, when the communicator has
-//! them and the data is small. Each function returns `None` when the schedules must do it; the
+//! them and the data is small, or in two levels ([`crate::levels`]) when it spans several nodes. Each function returns `None` when the schedules must do it; the
 //! answer depends only on what all members know, so all of them take the same path.
 
 // Addresses are those of the program, which MPI trusts as C does.
@@ -7,6 +7,7 @@
 
 use crate::lines::{Lines, Mismatch, Vector};
 use crate::peers::{Buffer, Operator, Peers};
+use std::rc::Rc;
 use tern_adi::Adi;
 use tern_layout::Type;
 
@@ -14,7 +15,7 @@ use tern_layout::Type;
 pub type Fast = Option<Result<(), Mismatch>>;
 
 /// Most bytes that one member reads in an operation in which all read from all.
-const ALL_TO_ALL: usize = 128 << 10;
+pub(crate) const ALL_TO_ALL: usize = 128 << 10;
 /// Longest reduction to all that goes through the lines, in parts.
 const ALLREDUCE: usize = 4 << 20;
 /// Longest broadcast that goes through the lines, in parts.
@@ -40,17 +41,17 @@ fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
 }
 
 /// Puts the packed `bytes` into block `rank`.
-fn put(buffer: &Buffer, rank: usize, bytes: &[u8]) {
+pub(crate) fn put(buffer: &Buffer, rank: usize, bytes: &[u8]) {
     unpack(block(buffer, rank), buffer.count, &buffer.ty, 0, bytes);
 }
 
 /// Packs block `rank` into `out`.
-fn get(buffer: &Buffer, rank: usize, out: &mut [u8]) {
+pub(crate) fn get(buffer: &Buffer, rank: usize, out: &mut [u8]) {
     pack(block(buffer, rank), buffer.count, &buffer.ty, 0, out);
 }
 
 /// Copies one block of `from` to block `rank` of `to` within the process.
-fn own(from: &Buffer, at: usize, to: &Buffer, rank: usize) {
+pub(crate) fn own(from: &Buffer, at: usize, to: &Buffer, rank: usize) {
     // SAFETY: both are the program's buffers, of the same signature (MPI's own rule).
     unsafe {
         Type::copy(&from.ty, block(from, at), from.count, &to.ty, block(to, rank), to.count);
@@ -62,18 +63,22 @@ fn lines<'a>(adi: &Adi, peers: &'a Peers) -> Option<&'a Lines> {
 }
 
 pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
-    Some(lines(adi, peers)?.barrier(adi))
+    match lines(adi, peers) {
+        Some(lines) => Some(lines.barrier(adi)),
+        None => Some(peers.levels(adi)?.barrier(adi)),
+    }
 }
 
 pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
-    let lines = lines(adi, peers)?;
-    let len = buffer.bytes();
-    if len > BCAST {
-        return None;
-    }
+    let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.bcast(adi, buffer, root) };
+    (buffer.bytes() <= BCAST).then(|| bcast_over(lines, adi, root as usize, buffer))
+}
+
+/// Over `lines`, on which the root has the rank `root`.
+pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer) -> Result<(), Mismatch> {
     let send = |at: usize, out: &mut [u8]| pack(buffer.base, buffer.count, &buffer.ty, at, out);
     let take = |at: usize, bytes: &[u8]| unpack(buffer.base, buffer.count, &buffer.ty, at, bytes);
-    Some(lines.bcast(adi, root as usize, len, send, take))
+    lines.bcast(adi, root, buffer.bytes(), send, take)
 }
 
 /// `send` is `None` for MPI_IN_PLACE at the root; `recv` is there at the root.
@@ -113,7 +118,9 @@ pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Bu
 
 /// `send` is `None` for MPI_IN_PLACE: the own block is in `recv` already.
 pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Fast {
-    let lines = lines(adi, peers)?;
+    let Some(lines) = lines(adi, peers) else {
+        return peers.levels(adi)?.allgather(adi, peers.rank, send, recv);
+    };
     let len = recv.bytes();
     if len > lines.capacity() || len * lines.size() > ALL_TO_ALL {
         return None;
@@ -159,11 +166,13 @@ pub fn reduce(
     send: *const u8,
     recv: *mut u8,
     count: i64,
-    ty: &Type,
+    ty: &Rc<Type>,
     op: &Operator,
     root: u32,
 ) -> Fast {
-    let lines = lines(adi, peers)?;
+    let Some(lines) = lines(adi, peers) else {
+        return peers.levels(adi)?.reduce(adi, peers.rank, send, recv, count, ty, op, root);
+    };
     let vector = vector(lines, op, ty, count, 1)?;
     let input = if send.is_null() { recv.cast_const() } else { send };
     // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
@@ -175,12 +184,11 @@ pub fn allreduce(
     adi: &Adi,
     peers: &Peers,
     send: *const u8,
-    recv: *mut u8,
-    count: i64,
-    ty: &Type,
+    recv: &Buffer,
     op: &Operator,
 ) -> Fast {
-    let lines = lines(adi, peers)?;
+    let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.allreduce(adi, send, recv, op) };
+    let Buffer { base: recv, count, ref ty } = *recv;
     let input = if send.is_null() { recv.cast_const() } else { send };
     if let Some(vector) = vector(lines, op, ty, count, 1) {
         // SAFETY: the program's buffers hold `count` elements (MPI's own rule).

@@ -12,6 +12,7 @@
 mod alg;
 mod choose;
 pub mod fast;
+pub mod levels;
 pub mod lines;
 mod memory;
 mod operation;

@@ -47,7 +47,8 @@ impl Transport for Adi {
 
 /// Tags of collectives: the number of the collective, and two bits that keep apart persistent
 /// ones, and in intercommunicators messages inside the local group from those of the remote one,
-/// since a rank alone does not tell the groups apart.
+/// since a rank alone does not tell the groups apart; likewise messages among the leaders of nodes from those of
+/// the whole communicator.
 const PERSISTENT: u32 = 1 << 30;
 const LOCAL: u32 = 1 << 29;
 const NUMBERS: u32 = LOCAL - 1;
@@ -200,6 +201,7 @@ impl<R: Copy> Operation<R> {
         match (&self.peers.remote, peer.remote) {
             (Some(remote), true) => (remote[peer.rank as usize], tag as i32),
             (Some(_), false) => (self.peers.procs[peer.rank as usize], (tag | LOCAL) as i32),
+            (None, _) if self.peers.leaders => (self.peers.procs[peer.rank as usize], (tag | LOCAL) as i32),
             (None, _) => (self.peers.procs[peer.rank as usize], tag as i32),
         }
     }

@@ -1,6 +1,7 @@
 //! Who takes part in a collective, and with which memory.
 
 use crate::choose::Policy;
+use crate::levels::Levels;
 use crate::lines::Lines;
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -31,6 +32,10 @@ pub struct Peers {
     pub epoch: u32,
     /// The control lines, looked for at first use.
     lines: OnceCell<Option<Lines>>,
+    /// The two levels of a communicator that has no lines, looked for at first use.
+    levels: OnceCell<Option<Box<Levels>>>,
+    /// These are the leaders of the nodes of a communicator, whose messages are apart from its own.
+    pub(crate) leaders: bool,
 }
 
 impl Peers {
@@ -54,7 +59,24 @@ impl Peers {
             policy: Policy::from_settings(),
             epoch,
             lines: OnceCell::new(),
+            levels: OnceCell::new(),
+            leaders: false,
         }
+    }
+
+    /// Makes these the leaders of a communicator with the same context.
+    pub(crate) fn lead(&mut self) {
+        self.leaders = true;
+    }
+
+    /// The two levels of a communicator that spans several nodes, if it has them and they are not switched off.
+    pub fn levels(&self, adi: &Adi) -> Option<&Levels> {
+        let find = || {
+            // Leaders have one process on each node, and two levels are no case for what is checked by schedules.
+            let wanted = !self.leaders && tern_settings::COLL_LINES.get() && !tern_settings::CHECK.get();
+            wanted.then(|| Levels::new(adi, self).map(Box::new)).flatten()
+        };
+        self.levels.get_or_init(find).as_deref()
     }
 
     /// The control lines of this communicator, if it has them and they are not switched off.

@@ -18,6 +18,7 @@ use std::cell::Cell;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use tern_device::Device;
+use tern_pmi::Nodes;
 use tern_shm::Shm;
 
 /// The devices of this process: shared memory, and a network if the world has several nodes.
@@ -25,6 +26,8 @@ pub struct Mcm {
     device: Carrier,
     me: u32,
     size: Cell<u32>,
+    /// Of the processes of the own world.
+    nodes: Nodes,
     patience: Cell<Patience>,
     /// Cores that the processes of the node share.
     cores: u32,
@@ -65,7 +68,8 @@ impl Mcm {
             }
         };
         let patience = Patience::as_set(job.machine_size, job.node_cores);
-        Ok(Mcm { cores: job.node_cores, ..Mcm::over(device, job.rank, job.size, patience) })
+        let nodes = job.nodes.clone();
+        Ok(Mcm { cores: job.node_cores, nodes, ..Mcm::over(device, job.rank, job.size, patience) })
     }
 
     /// `me` of `size` processes, reached through `device`.
@@ -74,14 +78,20 @@ impl Mcm {
     }
 
     fn over(device: Carrier, me: u32, size: u32, patience: Patience) -> Mcm {
+        let nodes = Nodes::one(size);
         let (size, patience) = (Cell::new(size), Cell::new(patience));
-        Mcm { device, me, size, patience, cores: u32::MAX, vain: Cell::new(0), watched: Cell::new(false) }
+        Mcm { device, me, size, nodes, patience, cores: u32::MAX, vain: Cell::new(0), watched: Cell::new(false) }
     }
 
     /// The number of this process.
     #[inline]
     pub fn me(&self) -> u32 {
         self.me
+    }
+
+    /// The node of a process of the own world, if it is one.
+    pub fn node(&self, peer: u32) -> Option<u32> {
+        (peer < self.nodes.size()).then(|| self.nodes.of(peer))
     }
 
     /// The number of processes.

@@ -74,7 +74,7 @@ impl Plan {
                 fast::reduce(adi, peers, base(send), base(recv), *count, ty, op, *root)
             }
             Plan::Allreduce { send, recv, op } => {
-                fast::allreduce(adi, peers, base(send), recv.base, recv.count, &recv.ty, op)
+                fast::allreduce(adi, peers, base(send), recv, op)
             }
             Plan::Scan { send, recv, op, exclusive } => {
                 fast::scan(adi, peers, *exclusive, base(send), recv.base, recv.count, &recv.ty, op)

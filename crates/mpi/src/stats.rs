@@ -49,8 +49,7 @@ pub fn meet(world: &Comm, wish: bool) -> bool {
     let mut all = [wish as i32];
     let buffer = buffer(&mut all, MPI_INT32_T);
     let least = Operator::Predefined(Op::Min);
-    let Buffer { base, count, ty } = &buffer;
-    match tern_coll::fast::allreduce(adi(), peers, std::ptr::null_mut(), *base, *count, ty, &least) {
+    match tern_coll::fast::allreduce(adi(), peers, std::ptr::null(), &buffer, &least) {
         Some(result) => result.is_ok() && all[0] == 1,
         None => tern_coll::run(adi(), peers, tern_coll::allreduce(peers, None, &buffer, &least)).is_ok() && all[0] == 1,
     }
