@@ -58,32 +58,32 @@ static void collectives(MPI_Comm comm)
             for (int i = 0; i < n; i++) in[i] = me == root ? i * 7 + root : -1;
             OK(MPI_Bcast(in, n, MPI_INT, root, comm));
             for (int i = 0; i < n; i++)
-                if (in[i] != i * 7 + root) return CHECK(0, "bcast of %d from %d: place %d has %d", n, root, i, in[i]);
+                if (in[i] != i * 7 + root) { CHECK(0, "bcast of %d from %d: place %d has %d", n, root, i, in[i]); return; }
             for (int i = 0; i < n; i++) in[i] = i + me;
             memset(out, -1, n * sizeof *out);
             OK(MPI_Reduce(in, out, n, MPI_INT, MPI_SUM, root, comm));
             for (int i = 0; i < n; i++) {
                 int right = me == root ? of * i + of * (of - 1) / 2 : -1;
-                if (out[i] != right) return CHECK(0, "reduce of %d to %d: place %d has %d", n, root, i, out[i]);
+                if (out[i] != right) { CHECK(0, "reduce of %d to %d: place %d has %d", n, root, i, out[i]); return; }
             }
             if (me == root) memcpy(out, in, n * sizeof *out);
             OK(MPI_Reduce(me == root ? MPI_IN_PLACE : in, out, n, MPI_INT, MPI_MAX, root, comm));
             for (int i = 0; i < n; i++)
-                if (me == root && out[i] != i + of - 1) return CHECK(0, "reduce in place: place %d has %d", i, out[i]);
+                if (me == root && out[i] != i + of - 1) { CHECK(0, "reduce in place: place %d has %d", i, out[i]); return; }
         }
         OK(MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, comm));
         for (int i = 0; i < n; i++)
-            if (out[i] != of * i + of * (of - 1) / 2) return CHECK(0, "allreduce of %d: place %d has %d", n, i, out[i]);
+            if (out[i] != of * i + of * (of - 1) / 2) { CHECK(0, "allreduce of %d: place %d has %d", n, i, out[i]); return; }
         OK(MPI_Allreduce(MPI_IN_PLACE, in, n, MPI_INT, MPI_MIN, comm));
         for (int i = 0; i < n; i++)
-            if (in[i] != i) return CHECK(0, "allreduce in place of %d: place %d has %d", n, i, in[i]);
+            if (in[i] != i) { CHECK(0, "allreduce in place of %d: place %d has %d", n, i, in[i]); return; }
         OK(MPI_Barrier(comm));
         if (n > 5000) continue;
         for (int i = 0; i < n; i++) in[i] = me * 10000 + i;
         OK(MPI_Allgather(in, n, MPI_INT, all, n, MPI_INT, comm));
         for (int r = 0; r < of; r++)
             for (int i = 0; i < n; i++)
-                if (all[r * n + i] != r * 10000 + i) return CHECK(0, "allgather of %d: %d has %d", n, r, all[r * n + i]);
+                if (all[r * n + i] != r * 10000 + i) { CHECK(0, "allgather of %d: %d has %d", n, r, all[r * n + i]); return; }
     }
     /* Nobody leaves a barrier before all have come. */
     for (int round = 0; round < 20; round++) {
@@ -112,7 +112,7 @@ static void messages(void)
             for (int i = 0; i < n; i++) out[i] = rank + i, in[i] = -1;
             OK(MPI_Sendrecv(out, n, MPI_INT, to, c, in, n, MPI_INT, from, c, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             for (int i = 0; i < n; i++)
-                if (in[i] != from + i) return CHECK(0, "%d from %d: place %d has %d", n, from, i, in[i]);
+                if (in[i] != from + i) { CHECK(0, "%d from %d: place %d has %d", n, from, i, in[i]); return; }
         }
     }
 }

@@ -1,4 +1,5 @@
 // ranks: 2
+// nodes: 1
 /* The counters tell the truth: what is done between two readings is what they differ by, exactly. */
 #include "check.h"
 #include <signal.h>

@@ -1,4 +1,5 @@
 // ranks: 1 2
+// nodes: 1
 /* Events reach their callbacks: with the right data, at a time when callbacks may call anything. */
 #include "check.h"
 

@@ -1,4 +1,5 @@
 // ranks: 2
+// nodes: 1
 // flags: -pthread
 /* A thread of a tool reads all that there is while the program communicates, in a process of each kind:
  * one whose program has one thread in MPI, and one at MPI_THREAD_MULTIPLE. */

@@ -1,4 +1,5 @@
 // ranks: 1 2 4
+// nodes: 1
 // Topologies with reorder: whoever has rank r takes the place of node r, and neighbours share a core where
 // the processes are bound to two in turns.
 #define _GNU_SOURCE
