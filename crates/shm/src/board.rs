@@ -345,8 +345,12 @@ impl Board {
 
     fn set(&self, slot: u32, word: Word, stage: Stage, size: u64) {
         let at = self.slot(slot);
-        at.size.store(size, Ordering::Relaxed);
-        let fits = if size == at.target.len() { FITS } else { 0 };
+        let fits = size == at.target.len();
+        if !fits {
+            // A store takes this line from the receiver, and its neighbour with it, which the receiver reads.
+            at.size.store(size, Ordering::Relaxed);
+        }
+        let fits = if fits { FITS } else { 0 };
         // Release: pairs with the acquire in `word`.
         self.words[slot as usize].store(word.with(stage).0 | fits, Ordering::Release);
         if stage == Stage::Filled {
