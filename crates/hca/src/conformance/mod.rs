@@ -25,7 +25,7 @@ pub use messages::*;
 pub use notices::*;
 pub use queues::*;
 pub use remote::*;
-pub use world::{Buffer, Factory, PATIENCE, Side, SideOptions, pair, pair_with};
+pub use world::*;
 pub use xrc::*;
 
 /// Declares one test for each check.
