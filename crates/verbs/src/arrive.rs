@@ -59,18 +59,28 @@ impl Verbs {
                 Incoming::Completed { token, status, len } => self.completed(token, status, len, sink),
                 Incoming::Lost { peer, why } => {
                     counters::NETWORK_LOST.add(1);
+                    self.tuples.lost(peer);
                     sink.lost(peer, &why);
                 }
             }
         }
+        self.tuples.progress(self);
         packets
     }
 
     /// A message of another part of the device has come.
-    fn message(&self, _from: u32, _kind: Kind, _bytes: &[u8], _sink: &mut dyn Sink) {}
+    fn message(&self, from: u32, kind: Kind, bytes: &[u8], sink: &mut dyn Sink) {
+        if kind == Kind::Tuple {
+            self.tuples.message(self, from, bytes, sink);
+        }
+    }
 
     /// A request of another part of the device has ended.
-    fn completed(&self, _token: Token, _status: Status, _len: u32, _sink: &mut dyn Sink) {}
+    fn completed(&self, token: Token, status: Status, _len: u32, sink: &mut dyn Sink) {
+        if let Token::Tuple { peer, value } = token {
+            self.tuples.completed(self, peer, value, status, sink);
+        }
+    }
 
     /// [`tern_device::Device::take_next`].
     #[inline]

@@ -5,7 +5,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Header, Payload, Sink};
+use tern_device::{Abilities, Device, Direct, Header, Payload, Sink};
 
 impl Device for Verbs {
     fn abilities(&self) -> &Abilities {
@@ -19,6 +19,10 @@ impl Device for Verbs {
     #[inline]
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
         self.send(peer, header, payload)
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
     }
 
     fn poll(&self, sink: &mut dyn Sink) -> usize {

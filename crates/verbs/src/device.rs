@@ -1,11 +1,13 @@
 //! The device of one process.
 
 use crate::channel::Channel;
+use crate::direct::Registered;
 use crate::connect::{Address, Connected, Connections, Terms, quiet, ring};
 use crate::fabric::{Fabric, own_address};
 use crate::header;
 use crate::arrive::Incoming;
 use crate::pool::Pool;
+use crate::tuple::Tuples;
 use crate::wire::PREFIX;
 use crate::{Settings, credits};
 use rustix::event::{EventfdFlags, epoll, eventfd};
@@ -84,6 +86,7 @@ impl Endpoint {
         let sleep = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&sleep, &fabric.notices, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         epoll::add(&sleep, &*alarm, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        let (copied, registered) = (settings.tuple_copy, settings.registered);
         let device = Verbs {
             me,
             settings,
@@ -97,6 +100,8 @@ impl Endpoint {
             bounces,
             inbound: RefCell::default(),
             wanting: RefCell::default(),
+            tuples: Tuples::new(&fabric.domain, copied),
+            registered: Registered::new(&fabric.domain, registered),
             sleep,
             alarm,
             sleepers: Cell::new(0),
@@ -129,6 +134,8 @@ pub struct Verbs {
     pub(crate) inbound: RefCell<VecDeque<Incoming>>,
     /// Peers whose channel wants something done as soon as that is possible.
     pub(crate) wanting: RefCell<Vec<u32>>,
+    pub(crate) tuples: Tuples,
+    pub(crate) registered: Registered,
     /// Both descriptors to sleep on.
     pub(crate) sleep: OwnedFd,
     /// Readable when this process is to be woken.

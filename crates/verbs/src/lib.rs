@@ -27,6 +27,7 @@ mod connect;
 mod contract;
 mod credits;
 mod device;
+mod direct;
 mod fabric;
 mod footprint;
 mod handshake;

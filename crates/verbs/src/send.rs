@@ -25,6 +25,17 @@ pub enum Posted {
     Lost,
 }
 
+/// Room for a message.
+pub struct Room {
+    buffer: u32,
+}
+
+/// The same, and what the peer is told with it.
+pub struct Reserved {
+    buffer: u32,
+    credits: u8,
+}
+
 impl Verbs {
     /// [`tern_device::Device::copy_and_send`].
     #[inline]
@@ -69,6 +80,50 @@ impl Verbs {
         }
         channel.unsignal();
         if channel.lost.get() { Posted::Lost } else { Posted::Busy }
+    }
+
+    /// As [`Verbs::post`], for what must follow what was posted before: waits for room in the send queue, which takes no
+    /// more than the network.
+    pub(crate) fn post_surely(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>) {
+        while self.post(peer, token, operation, data, false) == Posted::Busy {
+            self.pump();
+        }
+    }
+
+    /// Room for one message, kept until [`Verbs::commit`] or [`Verbs::give_up`]. Nothing is sent and nothing pumped in
+    /// between.
+    pub(crate) fn reserve(&self, peer: u32) -> Option<Room> {
+        let channel = self.channel(peer)?;
+        let buffer = self.take_bounce()?;
+        if !channel.may_send() {
+            self.pump();
+        }
+        if channel.lost.get() || !channel.may_send() {
+            self.bounces.give(buffer);
+            return None;
+        }
+        Some(Room { buffer })
+    }
+
+    pub(crate) fn give_up(&self, room: Room) {
+        self.bounces.give(room.buffer);
+    }
+
+    /// Takes what the message needs: it will go, whatever happens until [`Verbs::send_reserved`].
+    pub(crate) fn commit(&self, peer: u32, room: Room) -> Reserved {
+        let channel = self.channel(peer).expect("room was found there");
+        Reserved { buffer: room.buffer, credits: channel.credits.borrow_mut().spend() }
+    }
+
+    /// Sends a message of another part of the device for which room was reserved.
+    pub(crate) fn send_reserved(&self, peer: u32, reserved: Reserved, kind: Kind, bytes: &[u8]) {
+        let Reserved { buffer, credits } = reserved;
+        match self.channel(peer) {
+            Some(channel) if !channel.lost.get() => {
+                self.post_built(channel, buffer, kind, credits, None, bytes.len(), |out| out.copy_from_slice(bytes));
+            }
+            _ => self.bounces.give(buffer),
+        }
     }
 
     /// Builds a packet and posts it. False: there is no room.
@@ -129,7 +184,9 @@ impl Verbs {
         counters::NETWORK_PACKETS.add(1);
         counters::NETWORK_BYTES.add(total as u64);
         let frame = Frame { buffer, len: total as u32, operation: Operation::SendWithImmediate(self.me) };
-        if !self.post_frame(channel, frame) {
+        // What is numbered goes in order.
+        let waits = !channel.backlog.borrow().is_empty();
+        if waits || !self.post_frame(channel, frame) {
             channel.backlog.borrow_mut().push_back(frame);
             self.want(channel);
         }

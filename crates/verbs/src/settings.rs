@@ -22,6 +22,14 @@ pub struct Settings {
     pub buffers: u32,
     /// Bytes that may go without asking.
     pub eager: usize,
+    /// Smallest transfer that is published, or asks with where its memory lies, in bytes.
+    pub direct: usize,
+    /// Receives are published to their senders.
+    pub tuples: bool,
+    /// Messages for published receives up to so many bytes are copied by their sender.
+    pub tuple_copy: usize,
+    /// Bytes of memory that stay registered for the next transfer.
+    pub registered: u64,
     /// Headers travel as what differs from the last one.
     pub header_cache: bool,
     /// How long to wait for a peer to answer when a connection is made.
@@ -40,6 +48,10 @@ impl Default for Settings {
             credits: 32,
             buffers: 1024,
             eager: 16 << 10,
+            direct: 8 << 10,
+            tuples: true,
+            tuple_copy: 16 << 10,
+            registered: 4 << 30,
             header_cache: true,
             patience: Duration::from_secs(30),
         }

@@ -13,6 +13,10 @@ mod message;
 mod page;
 mod pieces;
 
+use crate::Verbs;
+use crate::send::Posted;
+use crate::token::Token;
+use crate::wire::Kind;
 use copies::Copies;
 use message::Message;
 use page::{Page, SLOTS};
@@ -22,59 +26,47 @@ use std::rc::Rc;
 use tern_counters as counters;
 use tern_device::table::{self, Answer, ENTRY, Layout, Publications, Request};
 use tern_device::{Delivery, Key, Memory, Outgoing, Recall, Sink};
-use tern_hca::{ProtectionDomain, Remote, Segment};
+use tern_hca::{Data, Operation, ProtectionDomain, Remote, Status};
 
 /// Writes of one message at most; one that needs more goes in packets.
 const MOST_WRITES: usize = 64;
 
-/// What the tuple queues need of the connection to a peer. All of it goes over one queue pair, in order. What says
-/// false has found no room, and done nothing.
-pub trait Line {
-    /// Writes words to memory of the peer.
-    fn write_words(&self, peer: u32, words: &[u64], to: Remote) -> bool;
-
-    /// Reads a word of the peer's memory; [`Tuples::read`] is told of the end.
-    fn read_word(&self, peer: u32, from: Remote, into: Segment, slot: u32) -> bool;
-
-    /// True when so many requests and a message have room.
-    fn has_room(&self, peer: u32, requests: usize) -> bool;
-
-    /// Writes data to memory of the peer; [`Tuples::written`] is told of the end, if there is one to tell.
-    fn write(&self, peer: u32, from: &[Segment], to: Remote, end: Option<End>) -> bool;
-
-    /// Sends a message in the order of the stream. Connects if need be.
-    fn tell(&self, peer: u32, message: &[u8]) -> bool;
-
-    /// The local key of memory that was located for a transfer and is not yet released.
-    fn local_key(&self, memory: &Memory) -> Option<u32>;
-
-    /// Entries of a gather list.
-    fn gather(&self) -> usize;
-
-    /// Messages up to this go on the stream without asking.
-    fn eager(&self) -> usize;
-}
-
-/// Whose data was written.
+/// What a request of the tuple queues is for, as a completion tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// That of a request.
+pub enum Purpose {
+    /// The message of that request was written.
     Sender(u32),
-    /// That of a copy.
+    /// A copy of a message was written.
     Copy(u32),
+    /// The claim of that slot was read.
+    Claim(u32),
+    /// The peer's table was written to, or a part of a message.
+    Word,
 }
 
-impl End {
-    /// As a number below 2^33.
-    pub fn encode(self) -> u64 {
-        match self {
-            End::Sender(request) => request.into(),
-            End::Copy(place) => u64::from(place) | 1 << 32,
-        }
+const REST: u32 = (1 << 30) - 1;
+
+impl Purpose {
+    /// As the value of a token. Requests have numbers below 2^30.
+    fn encode(self) -> u32 {
+        let (kind, value) = match self {
+            Purpose::Sender(request) => (0, request),
+            Purpose::Copy(place) => (1, place),
+            Purpose::Claim(slot) => (2, slot),
+            Purpose::Word => (3, 0),
+        };
+        debug_assert!(value <= REST);
+        kind << 30 | value
     }
 
-    pub fn decode(number: u64) -> End {
-        if number >> 32 & 1 == 0 { End::Sender(number as u32) } else { End::Copy(number as u32) }
+    fn decode(number: u32) -> Purpose {
+        let value = number & REST;
+        match number >> 30 {
+            0 => Purpose::Sender(value),
+            1 => Purpose::Copy(value),
+            2 => Purpose::Claim(value),
+            _ => Purpose::Word,
+        }
     }
 }
 
@@ -174,7 +166,7 @@ impl Tuples {
     // ---- the receiver
 
     /// See [`tern_device::Direct::publish`].
-    pub fn publish(&self, line: &impl Line, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+    pub fn publish(&self, verbs: &Verbs, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
         let pair = self.make_pair(peer)?;
         let slot = {
             let Published { publications, accesses, wanted, .. } = &mut *pair.published.borrow_mut();
@@ -186,7 +178,7 @@ impl Tuples {
             }
             slot
         };
-        self.flush(line, peer, &pair);
+        self.flush(verbs, peer, &pair);
         Some(slot)
     }
 
@@ -196,7 +188,7 @@ impl Tuples {
     }
 
     /// See [`tern_device::Direct::recall`].
-    pub fn recall(&self, line: &impl Line, peer: u32, slot: u32) -> Recall {
+    pub fn recall(&self, verbs: &Verbs, peer: u32, slot: u32) -> Recall {
         let Some(pair) = self.pair(peer) else { return Recall::Won };
         {
             let Published { publications, accesses, table, .. } = &mut *pair.published.borrow_mut();
@@ -213,7 +205,7 @@ impl Tuples {
             }
         }
         counters::PUBLISHED_ASKED.add(1);
-        self.flush(line, peer, &pair);
+        self.flush(verbs, peer, &pair);
         Recall::Asked
     }
 
@@ -234,13 +226,13 @@ impl Tuples {
     }
 
     /// A claim has been read.
-    pub fn read(&self, line: &impl Line, peer: u32, slot: u32, sink: &mut dyn Sink) {
+    fn read(&self, verbs: &Verbs, peer: u32, slot: u32, sink: &mut dyn Sink) {
         let Some(pair) = self.pair(peer) else { return };
         let answer = pair.published.borrow_mut().publications.answer(slot, pair.page.landed(slot));
         match answer {
             Answer::Again => {
                 pair.published.borrow_mut().accesses.push_back(Access::Claim(slot));
-                self.flush(line, peer, &pair);
+                self.flush(verbs, peer, &pair);
             }
             Answer::Won(receiver) => sink.retracted(receiver),
             Answer::Nothing => {}
@@ -253,7 +245,7 @@ impl Tuples {
     ///
     /// # Safety
     /// The memory of the message can be read.
-    pub unsafe fn deliver(&self, line: &impl Line, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+    pub unsafe fn deliver(&self, verbs: &Verbs, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
         let pairs = self.pairs.borrow();
         let Some(Some(pair)) = pairs.get(peer as usize).filter(|pair| pair.as_ref().is_some_and(|pair| pair.given.get())) else {
             return Delivery::Stream;
@@ -269,46 +261,45 @@ impl Tuples {
             own
         };
         let reached = !source.is_opaque() && !target.is_opaque() && target.key != 0 && len > 0;
-        let writes = if reached { pieces::writes(source, target, len, line.gather(), MOST_WRITES) } else { usize::MAX };
-        if writes > MOST_WRITES || (len as usize > self.copied && line.local_key(source).is_none()) {
-            // Long messages at least need not ask.
-            let packets = source.len > line.eager() as u64 && line.has_room(peer, 0) && own();
-            if !packets {
-                return Delivery::Stream;
-            }
-            line.tell(peer, &Message::Claimed { slot: found.slot }.encode());
-            return Delivery::Packets { receiver: found.entry.receiver, room: target.len };
-        }
-        if !line.has_room(peer, writes) || !own() {
+        let gather = verbs.fabric.limits().gather as usize;
+        let fits = reached && pieces::writes(source, target, len, gather, MOST_WRITES) <= MOST_WRITES;
+        // SAFETY: the caller's contract.
+        let copy = if fits { unsafe { self.copy(source, len) } } else { None };
+        let from = match &copy {
+            Some((memory, key, place)) => Some((memory, *key, Purpose::Copy(*place))),
+            None => verbs.registered.local_key(source).filter(|_| fits).map(|key| (source, key, Purpose::Sender(message.sender))),
+        };
+        // Long messages at least need not ask, where they cannot be written.
+        let room = if from.is_some() || source.len > verbs.settings.eager as u64 { verbs.reserve(peer) } else { None };
+        let Some(reserved) = room else {
+            self.give_back(&copy);
+            return Delivery::Stream;
+        };
+        if !own() {
+            verbs.give_up(reserved);
+            self.give_back(&copy);
             return Delivery::Stream;
         }
-        // SAFETY: the caller's contract.
-        let copy = unsafe { self.copy(source, len) };
-        let (from, local, end) = match &copy {
-            Some((memory, key, place)) => (memory, *key, End::Copy(*place)),
-            None => match line.local_key(source) {
-                Some(key) => (source, key, End::Sender(message.sender)),
-                None => {
-                    // No place for a copy was free, and the receive is claimed.
-                    line.tell(peer, &Message::Claimed { slot: found.slot }.encode());
-                    return Delivery::Packets { receiver: found.entry.receiver, room: target.len };
-                }
-            },
+        let reserved = verbs.commit(peer, reserved);
+        let Some((from, local, end)) = from else {
+            verbs.send_reserved(peer, reserved, Kind::Tuple, &Message::Claimed { slot: found.slot }.encode());
+            return Delivery::Packets { receiver: found.entry.receiver, room: target.len };
         };
-        pieces::each_write(from, target, len, local, line.gather(), |address, segments, last| {
+        pieces::each_write(from, target, len, local, gather, |address, segments, last| {
+            let purpose = if last { end } else { Purpose::Word };
             let to = Remote { address, key: target.key as u32 };
-            line.write(peer, segments, to, last.then_some(end))
+            verbs.post_surely(peer, Token::Tuple { peer, value: purpose.encode() }, Operation::Write(to), Data::Segments(segments));
+            true
         });
-        line.tell(peer, &Message::Filled { slot: found.slot, size: source.len }.encode());
+        let filled = Message::Filled { slot: found.slot, size: source.len };
+        verbs.send_reserved(peer, reserved, Kind::Tuple, &filled.encode());
         counters::RDMA_DIRECT.add(1);
         counters::RDMA_DIRECT_BYTES.add(len);
-        match end {
-            End::Sender(_) => Delivery::Pending,
-            End::Copy(_) => {
-                counters::RDMA_DIRECT_COPIED.add(1);
-                Delivery::Done
-            }
+        if copy.is_none() {
+            return Delivery::Pending;
         }
+        counters::RDMA_DIRECT_COPIED.add(1);
+        Delivery::Done
     }
 
     /// # Safety
@@ -322,34 +313,44 @@ impl Tuples {
         unsafe { copies.copy(source, len) }
     }
 
-    /// Data has been written.
-    pub fn written(&self, end: End, sink: &mut dyn Sink) {
-        match end {
-            End::Sender(request) => sink.sent(request),
-            End::Copy(place) => {
-                if let Some(Some(copies)) = self.copies.get() {
-                    copies.give_back(place);
-                }
-            }
+    fn give_back(&self, copy: &Option<(Memory, u32, u32)>) {
+        if let (Some((_, _, place)), Some(Some(copies))) = (copy, self.copies.get()) {
+            copies.give_back(*place);
         }
     }
 
     // ---- both
 
+    /// A request of the tuple queues has ended.
+    pub fn completed(&self, verbs: &Verbs, peer: u32, value: u32, status: Status, sink: &mut dyn Sink) {
+        match Purpose::decode(value) {
+            Purpose::Copy(place) => {
+                if let Some(Some(copies)) = self.copies.get() {
+                    copies.give_back(place);
+                }
+            }
+            // What failed is told by the loss of the peer.
+            _ if status != Status::Success => {}
+            Purpose::Sender(request) => sink.sent(request),
+            Purpose::Claim(slot) => self.read(verbs, peer, slot, sink),
+            Purpose::Word => {}
+        }
+    }
+
     /// A message of the peer, in the order of the stream.
-    pub fn message(&self, line: &impl Line, peer: u32, bytes: &[u8], sink: &mut dyn Sink) {
+    pub fn message(&self, verbs: &Verbs, peer: u32, bytes: &[u8], sink: &mut dyn Sink) {
         let (Some(message), Some(pair)) = (Message::decode(bytes), self.make_pair(peer)) else { return };
         match message {
             Message::Want => {
                 pair.given.set(true);
                 let (address, key) = pair.page.address();
                 pair.untold.borrow_mut().push(Message::Table { address, key, slots: SLOTS as u32 });
-                self.flush(line, peer, &pair);
+                self.flush(verbs, peer, &pair);
             }
             Message::Table { address, key, slots } => {
                 if slots == SLOTS as u32 {
                     pair.published.borrow_mut().table = Some(Remote { address, key });
-                    self.flush(line, peer, &pair);
+                    self.flush(verbs, peer, &pair);
                 }
             }
             Message::Filled { slot, size } => {
@@ -382,31 +383,31 @@ impl Tuples {
 
     /// Writes and tells what waits. To be called when a poll has handed on all that has come.
     #[inline]
-    pub fn progress(&self, line: &impl Line) {
+    pub fn progress(&self, verbs: &Verbs) {
         if !self.busy.borrow().is_empty() {
-            self.flush_all(line);
+            self.flush_all(verbs);
         }
     }
 
     #[cold]
-    fn flush_all(&self, line: &impl Line) {
+    fn flush_all(&self, verbs: &Verbs) {
         let busy = self.busy.take();
         for peer in busy {
             if let Some(pair) = self.pair(peer) {
                 pair.listed.set(false);
                 let head = pair.published.borrow_mut().publications.head();
                 pair.published.borrow_mut().accesses.extend(head.map(Access::Head));
-                self.flush(line, peer, &pair);
+                self.flush(verbs, peer, &pair);
             }
         }
     }
 
-    fn flush(&self, line: &impl Line, peer: u32, pair: &Pair) {
-        pair.untold.borrow_mut().retain(|message| !line.tell(peer, &message.encode()));
+    fn flush(&self, verbs: &Verbs, peer: u32, pair: &Pair) {
+        pair.untold.borrow_mut().retain(|message| !verbs.send_message(peer, Kind::Tuple, &message.encode()));
         let waits = {
             let Published { accesses, table, .. } = &mut *pair.published.borrow_mut();
             while let (Some(table), Some(access)) = (*table, accesses.front())
-                && self.post(line, peer, pair, table, access)
+                && self.post(verbs, peer, pair, table, access)
             {
                 accesses.pop_front();
             }
@@ -417,28 +418,39 @@ impl Tuples {
         }
     }
 
-    fn post(&self, line: &impl Line, peer: u32, pair: &Pair, table: Remote, access: &Access) -> bool {
+    /// Posts an access; false: there is no room now.
+    fn post(&self, verbs: &Verbs, peer: u32, pair: &Pair, table: Remote, access: &Access) -> bool {
         let at = |word: usize| Remote { address: table.address + 8 * word as u64, ..table };
-        match access {
-            Access::Head(word) => line.write_words(peer, &[*word], at(self.layout.head())),
-            Access::Entry(slot, words) => line.write_words(peer, words, at(self.layout.entry(*slot))),
-            Access::Ask(slot, word) => line.write_words(peer, &[*word], at(self.layout.ask(*slot))),
-            Access::Claim(slot) => {
-                line.read_word(peer, at(self.layout.claim(*slot)), pair.page.landing_segment(*slot), *slot)
+        let write = |word: usize, words: &[u64]| {
+            let mut bytes = [0; 8 * ENTRY];
+            for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+                to.copy_from_slice(&word.to_ne_bytes());
             }
-        }
+            let token = Token::Tuple { peer, value: Purpose::Word.encode() };
+            verbs.post(peer, token, Operation::Write(at(word)), Data::Inline(&[&bytes[..8 * words.len()]]), false)
+        };
+        let posted = match access {
+            Access::Head(word) => write(self.layout.head(), &[*word]),
+            Access::Entry(slot, words) => write(self.layout.entry(*slot), words),
+            Access::Ask(slot, word) => write(self.layout.ask(*slot), &[*word]),
+            Access::Claim(slot) => {
+                let token = Token::Tuple { peer, value: Purpose::Claim(*slot).encode() };
+                let claim = Operation::Read(at(self.layout.claim(*slot)));
+                verbs.post(peer, token, claim, Data::Segments(&[pair.page.landing_segment(*slot)]), false)
+            }
+        };
+        posted != Posted::Busy
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::End;
+    use super::*;
 
     #[test]
-    fn ends_survive_their_numbers() {
-        for end in [End::Sender(0), End::Sender(u32::MAX), End::Copy(0), End::Copy(15)] {
-            assert!(end.encode() < 1 << 33);
-            assert_eq!(End::decode(end.encode()), end);
+    fn purposes_survive_their_numbers() {
+        for purpose in [Purpose::Sender(0), Purpose::Sender(REST), Purpose::Copy(15), Purpose::Claim(31), Purpose::Word] {
+            assert_eq!(Purpose::decode(purpose.encode()), purpose);
         }
     }
 }

@@ -1,0 +1,112 @@
+//! Published receives and single copies: memory is registered with the HCA, and moved by it.
+
+use crate::Verbs;
+use std::cell::RefCell;
+use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall};
+use tern_hca::{Access, MemoryRegion, ProtectionDomain};
+use tern_registration::{Limits, Registrations, Use};
+
+/// The registrations of memory that transfers use.
+pub(crate) struct Registered {
+    domain: ProtectionDomain,
+    all: RefCell<Registrations<MemoryRegion>>,
+}
+
+impl Registered {
+    /// At most so many bytes stay registered that no transfer uses.
+    pub fn new(domain: &ProtectionDomain, bytes: u64) -> Registered {
+        let entries = if bytes > 0 { 1 << 16 } else { 0 };
+        Registered { domain: domain.clone(), all: RefCell::new(Registrations::new(Limits { bytes, entries })) }
+    }
+
+    /// The memory with its key; without one when it cannot be registered. The key is what a peer shows, and in its upper
+    /// half one more than the number of the use.
+    fn locate(&self, memory: Memory) -> Memory {
+        if memory.is_opaque() || memory.len == 0 {
+            return memory;
+        }
+        let (from, len) = memory.span();
+        let start = memory.address.wrapping_add_signed(from);
+        let mut all = self.all.borrow_mut();
+        let register = |start: u64, len: u64| {
+            // SAFETY: the program has given the memory to a transfer; what the card does to it the transfer asks for.
+            // What is kept beyond that is used by no request.
+            unsafe { self.domain.register(start as *mut u8, len as usize, Access::ALL) }
+        };
+        match all.acquire(start, len, register) {
+            Ok(of) => Memory { key: u64::from(of.0 + 1) << 32 | u64::from(all.get(of).remote_key()), ..memory },
+            Err(_) => memory,
+        }
+    }
+
+    fn of(memory: &Memory) -> Option<Use> {
+        ((memory.key >> 32) as u32).checked_sub(1).map(Use)
+    }
+
+    fn release(&self, memory: &Memory) {
+        if let Some(of) = Registered::of(memory) {
+            self.all.borrow_mut().release(of);
+        }
+    }
+
+    /// The key for requests of this process.
+    pub fn local_key(&self, memory: &Memory) -> Option<u32> {
+        Registered::of(memory).map(|of| self.all.borrow().get(of).local_key())
+    }
+}
+
+impl Direct for Verbs {
+    fn threshold(&self) -> usize {
+        self.settings.direct
+    }
+
+    fn locate(&self, _peer: u32, memory: Memory, _quiet: bool) -> Memory {
+        self.registered.locate(memory)
+    }
+
+    fn release(&self, memory: &Memory) {
+        self.registered.release(memory);
+    }
+
+    fn allocate(&self, _len: usize) -> Option<*mut u8> {
+        None
+    }
+
+    unsafe fn free(&self, _memory: *mut u8) -> bool {
+        false
+    }
+
+    fn shares_with(&self, _peer: u32) -> bool {
+        false
+    }
+
+    fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+        let pays = self.settings.tuples && memory.len >= self.settings.direct as u64;
+        if pays { self.tuples.publish(self, peer, key, memory, receiver, seen) } else { None }
+    }
+
+    fn retract(&self, peer: u32, slot: u32) -> bool {
+        self.tuples.retract(peer, slot)
+    }
+
+    fn recall(&self, peer: u32, slot: u32) -> Recall {
+        self.tuples.recall(self, peer, slot)
+    }
+
+    fn forget(&self, peer: u32, slot: u32) {
+        self.tuples.forget(peer, slot);
+    }
+
+    fn raise(&self, peer: u32, seen: u32) {
+        self.tuples.raise(peer, seen);
+    }
+
+    fn pull(&self, _peer: u32, _source: &Memory, _target: &Memory, _receiver: u32) -> Pull {
+        Pull::No
+    }
+
+    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+        // SAFETY: the sender's memory is the program's, which leaves it to the transfer.
+        unsafe { self.tuples.deliver(self, peer, key, last, message) }
+    }
+}
