@@ -1,0 +1,71 @@
+//! The RDMA device over the software HCA against the contract of all devices.
+
+use proptest::prelude::*;
+use std::sync::Mutex;
+use tern_device::Device;
+use tern_device::conformance::{Action, Group, follow};
+use tern_verbs::{Endpoint, Settings};
+
+/// Processes that live in one process here, each with an HCA of its own.
+struct Processes {
+    endpoints: Mutex<Vec<Option<Endpoint>>>,
+    addresses: Vec<Vec<u8>>,
+}
+
+impl Processes {
+    fn new(processes: u32, settings: &Settings) -> Processes {
+        let open = |me| Endpoint::open(me, processes, settings).expect("a software HCA");
+        let endpoints: Vec<Endpoint> = (0..processes).map(open).collect();
+        let addresses = endpoints.iter().map(Endpoint::address).collect();
+        Processes { endpoints: Mutex::new(endpoints.into_iter().map(Some).collect()), addresses }
+    }
+}
+
+impl Group for Processes {
+    fn join(&self, me: u32) -> Box<dyn Device> {
+        let endpoint = self.endpoints.lock().unwrap()[me as usize].take();
+        Box::new(endpoint.expect("each joins once").join(&self.addresses).expect("buffers"))
+    }
+}
+
+fn usual(processes: u32) -> Box<dyn Group> {
+    Box::new(Processes::new(processes, &Settings::default()))
+}
+
+/// As little of everything as there can be.
+fn narrow(processes: u32) -> Box<dyn Group> {
+    let settings = Settings { packet: 700, credits: 3, buffers: 64, header_cache: false, ..Settings::default() };
+    Box::new(Processes::new(processes, &settings))
+}
+
+mod as_usual {
+    tern_device::conformance_tests!(super::usual);
+}
+
+mod with_little_of_everything {
+    tern_device::conformance_tests!(super::narrow);
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let size = prop_oneof![0..200usize, 0..3000usize, 0..20_000usize];
+    prop_oneof![
+        3 => (0..3u32, 0..3u32, size).prop_map(|(from, to, size)| Action::Send { from, to, size }),
+        1 => (0..3u32).prop_map(|who| Action::Poll { who }),
+        1 => (0..3u32, 0..3u32, any::<bool>())
+            .prop_map(|(who, from, used)| Action::Take { who, from, used }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_sequence_keeps_order(actions in prop::collection::vec(action(), 1..200)) {
+        follow(narrow, 3, &actions);
+    }
+
+    #[test]
+    fn any_sequence_keeps_order_as_usual(actions in prop::collection::vec(action(), 1..200)) {
+        follow(usual, 3, &actions);
+    }
+}
