@@ -98,14 +98,15 @@ impl Adi {
         self.state.borrow_mut().send_now(to, tuple, base, len)
     }
 
-    /// Sends and returns when the buffer may be reused; makes progress meanwhile.
+    /// Sends and returns when the buffer may be reused; makes progress meanwhile. False when the receiver
+    /// has been lost.
     #[inline]
-    pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) {
+    #[must_use]
+    pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> bool {
         let sent = self.state.borrow_mut().send(to, tuple, data, mode, true);
-        if let Sent::Pending(request) = sent {
-            self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request]));
-            self.take(request);
-        }
+        let Sent::Pending(request) = sent else { return true };
+        self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request]));
+        self.take(request).aborted().is_none()
     }
 
     /// Starts a receive. `from` is the process that the pattern's source stands for, or [`UNKNOWN`].
@@ -160,7 +161,7 @@ impl Adi {
     #[inline(never)]
     fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
         // With several threads there may be several calls that wait.
-        if lock::enabled() || !self.state.borrow_mut().expect(data.clone()) {
+        if lock::enabled() || !self.state.borrow_mut().expect(from, data.clone()) {
             self.will_wait();
             let request = self.irecv(from, pattern, data);
             self.wait_until_telling(&mut || self.is_done(request), &|| Awaited::Transfers(vec![request]));
@@ -471,6 +472,23 @@ impl Adi {
     /// Long messages to other nodes travel in this way from now on, where they can.
     pub fn use_rendezvous(&self, way: Rendezvous) {
         self.state.borrow_mut().rendezvous = way;
+    }
+
+    /// From now on it is known which processes take part in a context: a receive with a wildcard for its source
+    /// fails when one of them is lost.
+    pub fn know_members(&self, members: Members) {
+        self.state.borrow_mut().members = Some(members);
+    }
+
+    /// Why `peer` cannot be reached any more; `None` when it can, as far as is known.
+    pub fn why_lost(&self, peer: Proc) -> Option<String> {
+        self.state.borrow().why_lost(peer).map(str::to_string)
+    }
+
+    /// The lost process without which a receive in `context` may never get a message: `from`, or any that takes
+    /// part if that is [`UNKNOWN`].
+    pub fn lost_for(&self, from: Proc, context: u32) -> Option<Proc> {
+        self.state.borrow().lost_for(from, context)
     }
 
     /// The names of all transfers that have one.

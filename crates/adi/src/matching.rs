@@ -247,6 +247,16 @@ impl Matching {
         self.expected.take().is_some()
     }
 
+    /// The context of a posted receive.
+    pub fn posted_context(&self, place: Place) -> u32 {
+        self.posted.entries[place.0 as usize].key.context
+    }
+
+    /// The context of the receive of [`Matching::expect`], while it is open.
+    pub fn expected_context(&self) -> Option<u32> {
+        self.expected.map(|expected| expected.pattern.context)
+    }
+
     /// True when neither a receive is posted nor a message kept: the next message is the next
     /// receive's, if it matches.
     #[inline]

@@ -3,6 +3,7 @@
 mod arrive;
 mod cancel;
 mod direct;
+mod lost;
 mod outbox;
 mod pending;
 mod receive;
@@ -14,7 +15,7 @@ pub use arrive::{Arrival, Body};
 use crate::matching::{Matching, Place};
 use crate::slab::Slab;
 use crate::tuple;
-use crate::{Data, Name, Owner, Proc, Rendezvous, Status, Tuple};
+use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use direct::Published;
 use outbox::Outbox;
@@ -56,12 +57,22 @@ pub enum Side {
     Receive {
         /// Where it is posted; none once a message has matched.
         place: Option<Place>,
+        /// The process that it names, or whose message has matched; [`crate::UNKNOWN`] for a wildcard.
+        from: Proc,
         /// Where its sender sees it.
         published: Published,
         /// Bytes that have arrived, and that will in all.
         received: usize,
         expected: usize,
     },
+}
+
+impl Side {
+    /// A receive from `from` that nothing has happened to.
+    #[inline]
+    fn receive(from: Proc) -> Side {
+        Side::Receive { place: None, from, published: Published::NOT, received: 0, expected: 0 }
+    }
 }
 
 /// All of it.
@@ -88,6 +99,10 @@ pub struct State {
     lends_from: usize,
     /// Messages on their way to receives that fetch them.
     fetches: Vec<Fetch>,
+    /// Processes that cannot be reached any more, and why.
+    lost: HashMap<Proc, String>,
+    /// Which processes take part in a context, if anybody knows.
+    pub members: Option<Members>,
     /// How long messages travel, where there is a choice.
     pub rendezvous: Rendezvous,
     /// Memory of transfers under way that peers have a key to.
@@ -114,8 +129,7 @@ impl State {
         let payload = if mcm.write_back() { Source::Peer } else { Source::Any };
         let direct_from = mcm.direct().map_or(usize::MAX, Direct::threshold);
         let mut transfers = Slab::new();
-        let side =
-            Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
+        let side = Side::receive(NONE);
         let (data, status) = (Data::none(), Status::default());
         let first = transfers.insert(Transfer { data, status, done: true, released: false, owner: None, side });
         assert_eq!(first, EXPECTED);
@@ -135,6 +149,8 @@ impl State {
             direct_from,
             lends_from: mcm.sends_from(),
             fetches: Vec::new(),
+            lost: HashMap::new(),
+            members: None,
             rendezvous: Rendezvous::Auto,
             located: HashMap::new(),
             payload,

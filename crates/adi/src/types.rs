@@ -115,18 +115,32 @@ pub struct Status {
     pub tag: i32,
     /// Bytes received (never more than the receive had room for).
     pub bytes: u64,
-    /// Bytes of the message that the receive had no room for.
+    /// Bytes of the message that the receive had no room for; see [`Status::aborted`] too.
     pub lost: u64,
     pub cancelled: bool,
     /// What the sender has marked a synchronous message with, or 0.
     pub mark: u32,
 }
 
+/// Stands for the loss of a whole process: a look at one number tells that all went well.
+const ABORTED: u64 = u64::MAX;
+
 impl Status {
     /// The full length of the message in bytes, if it was longer than the receive.
     #[inline]
     pub fn truncated(&self) -> Option<u64> {
-        (self.lost > 0).then_some(self.bytes + self.lost)
+        (self.lost > 0 && self.lost != ABORTED).then_some(self.bytes + self.lost)
+    }
+
+    /// The process that was lost before the transfer was complete: nothing is known of the data then.
+    #[inline]
+    pub fn aborted(&self) -> Option<Proc> {
+        (self.lost == ABORTED).then_some(self.mark)
+    }
+
+    /// Of a transfer that `peer` will not end.
+    pub(crate) fn without(peer: Proc, source: i32, tag: i32) -> Status {
+        Status { source, tag, lost: ABORTED, mark: peer, ..Status::default() }
     }
 
     /// A copy for the one who waited. It is mostly made right after the status was written, field by field. A
@@ -163,6 +177,9 @@ pub struct Name {
 impl Name {
     pub const GENERATIONS: u8 = 64;
 }
+
+/// Says whether a process may send messages in a context.
+pub type Members = Rc<dyn Fn(u32, Proc) -> bool>;
 
 /// What a transfer keeps alive for the layer that named it.
 pub type Owner = Rc<dyn Any>;

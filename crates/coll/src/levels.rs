@@ -6,6 +6,7 @@
 
 use crate::fast::{self, Fast};
 use crate::lines::{Lines, Mismatch, Vector};
+use crate::operation::Failure;
 use crate::peers::{Buffer, BufferV, Operator, Peers, Root};
 use crate::schedule::Schedule;
 use std::rc::Rc;
@@ -100,10 +101,13 @@ impl Levels {
     /// Runs what the leaders do among themselves, if this process is one.
     fn lead(&self, adi: &Adi, schedule: impl FnOnce(&Peers) -> Schedule) -> Result<(), Mismatch> {
         let Some(leaders) = &self.leaders else { return Ok(()) };
-        crate::run(adi, leaders, schedule(leaders)).map_err(|wrong| Mismatch::Bytes {
-            rank: self.nodes.ranks[wrong.source as usize][0] as usize,
-            own: wrong.room as u32,
-            theirs: wrong.sent as u32,
+        crate::run(adi, leaders, schedule(leaders)).map_err(|failure| match failure {
+            Failure::Truncated(wrong) => Mismatch::Bytes {
+                rank: self.nodes.ranks[wrong.source as usize][0] as usize,
+                own: wrong.room as u32,
+                theirs: wrong.sent as u32,
+            },
+            Failure::Lost(process) => Mismatch::Lost { process },
         })
     }
 

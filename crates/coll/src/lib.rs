@@ -38,7 +38,7 @@ pub use alg::scatter::{scatter, scatterv};
 pub use choose::{
     Algorithm, Collective, Policy, PolicyError, Shape, able, choose, choose_with, fits, table,
 };
-pub use operation::{Collectives, Operation, Transport, Truncated, run};
+pub use operation::{Collectives, Failure, Operation, Transport, Truncated, run};
 pub use peers::*;
 pub use reduction::reduce_local;
 pub use schedule::Schedule;

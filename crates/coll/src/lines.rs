@@ -56,6 +56,8 @@ pub enum Mismatch {
     Root { rank: usize, own: u32, theirs: u32 },
     /// Rank `rank` takes part with another number of bytes.
     Bytes { rank: usize, own: u32, theirs: u32 },
+    /// This process of another node cannot be reached any more.
+    Lost { process: u32 },
 }
 
 type Done = Result<(), Mismatch>;

@@ -64,6 +64,14 @@ pub struct Truncated {
     pub sent: u64,
 }
 
+/// Why a collective failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    Truncated(Truncated),
+    /// This process cannot be reached any more (MPI_ERR_PROC_ABORTED).
+    Lost(Proc),
+}
+
 /// A collective on one process: a schedule and how far it has come. `R` is the transport's
 /// request. Nonblocking ones are started once, persistent ones again and again.
 pub struct Operation<R = tern_adi::Request> {
@@ -78,7 +86,7 @@ pub struct Operation<R = tern_adi::Request> {
     done: Cell<bool>,
     /// A user function that this operation called is running.
     busy: Cell<bool>,
-    truncated: Cell<Option<Truncated>>,
+    failure: Cell<Option<Failure>>,
 }
 
 impl<R: Copy> Operation<R> {
@@ -94,7 +102,7 @@ impl<R: Copy> Operation<R> {
             pending: RefCell::new(Vec::new()),
             done: Cell::new(true),
             busy: Cell::new(false),
-            truncated: Cell::new(None),
+            failure: Cell::new(None),
         }
     }
 
@@ -119,7 +127,7 @@ impl<R: Copy> Operation<R> {
         });
         self.tag.set(tag);
         self.next.set(0);
-        self.truncated.set(None);
+        self.failure.set(None);
         self.done.set(false);
     }
 
@@ -129,8 +137,8 @@ impl<R: Copy> Operation<R> {
     }
 
     /// What went wrong in the last run, to be asked when it is done.
-    pub fn truncated(&self) -> Option<Truncated> {
-        self.truncated.get()
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure.get()
     }
 
     /// Does what can be done now; true when the operation is complete. No borrow is held while
@@ -188,7 +196,11 @@ impl<R: Copy> Operation<R> {
             let status = transport.take(request);
             if let Some(sent) = status.truncated() {
                 let error = Truncated { source: status.source, room: status.bytes, sent };
-                self.truncated.set(Some(error));
+                self.failure.set(Some(Failure::Truncated(error)));
+            }
+            if let Some(peer) = status.aborted() {
+                // The others still get their messages, so that nobody waits.
+                self.failure.set(Some(Failure::Lost(peer)));
             }
             pending.pop();
         }
@@ -275,10 +287,10 @@ impl Collectives {
 }
 
 /// Runs a blocking collective. Returns what went wrong.
-pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Truncated> {
+pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Failure> {
     let operation: Operation = Operation::new(peers, schedule);
     adi.will_wait();
     operation.start();
     adi.wait_until(&mut || operation.advance(adi));
-    operation.truncated().map_or(Ok(()), Err)
+    operation.failure().map_or(Ok(()), Err)
 }

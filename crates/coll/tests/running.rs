@@ -302,7 +302,8 @@ fn messages_that_are_too_long_are_told() {
         Operation::new(&members[0], bcast(&members[0], &buffer, Root::Rank(1)));
     operation.start();
     assert!(operation.advance(&TooLong));
-    assert_eq!(operation.truncated(), Some(Truncated { source: 1, room: 8, sent: 12 }));
+    let failure = Failure::Truncated(Truncated { source: 1, room: 8, sent: 12 });
+    assert_eq!(operation.failure(), Some(failure));
 }
 
 /// A transport that notes what is asked of it, on which everything is done at once.

@@ -5,11 +5,12 @@ use crate::check;
 use crate::collective_plan::{self as plan, Plan};
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::lost;
 use crate::objects::{Comm, Datatype, Operation};
 use crate::runtime::adi;
 use crate::task;
 use std::rc::Rc;
-use tern_coll::Truncated;
+use tern_coll::{Failure, Truncated};
 use tern_coll::lines::Mismatch;
 
 /// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
@@ -20,7 +21,7 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
         if check::is_on() {
             task::run(check::agree(comm.clone(), check::describe(comm, &plan)))?;
         }
-        return tern_coll::run(adi(), &comm.peers, plan.schedule(&comm.peers)).map_err(truncated);
+        return tern_coll::run(adi(), &comm.peers, plan.schedule(&comm.peers)).map_err(failed);
     };
     tern_counters::COLLECTIVE_LINES.add(1);
     done.map_err(|mismatch| mismatched(comm, mismatch))
@@ -31,6 +32,7 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
 fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
     let here = format!("on {} of {} processes, rank {}", comm.label(), comm.size(), comm.rank);
     match mismatch {
+        Mismatch::Lost { process } => lost::error(process),
         Mismatch::Operation { rank } => Error::new(
             MPI_ERR_OTHER,
             format!("{here}: rank {rank} calls another collective; all must call the same ones in the same order"),
@@ -46,9 +48,13 @@ fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
     }
 }
 
-/// The members did not agree on the amount of data.
-pub(crate) fn truncated(error: Truncated) -> Box<Error> {
-    let Truncated { source, room, sent } = error;
+/// The members did not agree on the amount of data, or one of them is lost.
+#[cold]
+pub(crate) fn failed(failure: Failure) -> Box<Error> {
+    let Truncated { source, room, sent } = match failure {
+        Failure::Lost(peer) => return lost::error(peer),
+        Failure::Truncated(truncated) => truncated,
+    };
     Error::new(
         MPI_ERR_TRUNCATE,
         format!("rank {source} sent {sent} bytes where this process expects {room}: do all give the same counts and types?"),

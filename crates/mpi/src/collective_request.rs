@@ -2,7 +2,7 @@
 
 use crate::args::{Out, RawStatus};
 use crate::check;
-use crate::collective::truncated;
+use crate::collective::failed;
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::guarded::Guarded;
@@ -77,13 +77,13 @@ fn begin(comm: &Rc<Comm>, operation: &Rc<Operation>, agreement: Option<Agreement
     }
     let (running, ended) = (operation.clone(), operation.clone());
     let disagreed = move || agreement.as_ref().and_then(|agreement| agreement.get()?.clone().err());
-    let failed = disagreed.clone();
+    let refused = disagreed.clone();
     Request::Work(Rc::new(Work {
         scope: Scope::Comm(comm.clone()),
-        done: Box::new(move || begun.get() && running.is_done() || failed().is_some()),
+        done: Box::new(move || begun.get() && running.is_done() || refused().is_some()),
         finish: Box::new(move || Outcome {
             status: RawStatus::empty(),
-            error: disagreed().or_else(|| ended.truncated().map(truncated)),
+            error: disagreed().or_else(|| ended.failure().map(failed)),
         }),
         ended: RefCell::default(),
         cancel: None,

@@ -74,9 +74,14 @@ pub fn send(buf: *mut u8, count: i64, datatype: usize, dest: i32, tag: i32, comm
     let data = dense(buf, count, datatype)?;
     let (to, tuple) = comm::find(comm, |comm| target(comm, dest, tag))?;
     if !adi.send_now(to, &tuple, buf, data.len()) {
-        adi.send(to, tuple, data, SendMode::Standard);
+        return Some(send_waiting(adi, to, tuple, data));
     }
     Some(Ok(()))
+}
+
+#[inline]
+fn send_waiting(adi: &Adi, to: Proc, tuple: Tuple, data: Data) -> Result<()> {
+    if adi.send(to, tuple, data, SendMode::Standard) { Ok(()) } else { Err(crate::lost::error(to)) }
 }
 
 #[inline(always)]

@@ -92,6 +92,7 @@ fn start() -> Result<Runtime> {
         tern_settings::Rendezvous::Rput => Rendezvous::Rput,
         tern_settings::Rendezvous::Packets => Rendezvous::Packets,
     });
+    crate::lost::watch(&adi);
     Ok(Runtime::new(adi, job))
 }
 

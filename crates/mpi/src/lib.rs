@@ -45,6 +45,7 @@ pub mod info;
 pub mod init;
 pub mod introduce;
 pub mod line;
+mod lost;
 pub mod neighbor;
 mod neighbor_plan;
 pub mod objects;

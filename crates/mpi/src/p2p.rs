@@ -55,7 +55,11 @@ fn blocking_send(
 ) -> Result<()> {
     if dest != MPI_PROC_NULL {
         let data = data(buf, count, datatype);
-        check::marked(count, datatype, || adi().send(target(comm, dest), tuple(comm, tag), data, check::mode(mode)));
+        let to = target(comm, dest);
+        let sent = check::marked(count, datatype, || adi().send(to, tuple(comm, tag), data, check::mode(mode)));
+        if !sent {
+            return Err(crate::lost::error(to));
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::args::{Out, RawStatus, StatusOut};
 use crate::check;
 use crate::constants::*;
 use crate::error::Result;
+use crate::lost;
 use crate::objects::{Comm, Datatype, objects};
 use crate::p2p::{data, null_receive, null_status, origin, pattern};
 use crate::request::{Message, Request, transfer_outcome};
@@ -28,9 +29,12 @@ pub fn probe(source: i32, tag: i32, comm: Rc<Comm>, status: StatusOut) -> Result
     let mut found = None;
     let look = &mut || {
         found = adi().probe(pattern(&comm, source, tag));
-        found.is_some()
+        found.is_some() || lost::check(&comm, source).is_err()
     };
     adi().wait_until_telling(look, &|| awaits(source, tag, &comm));
+    if found.is_none() {
+        return lost::check(&comm, source);
+    }
     status.set(&raw(found.expect("a message was found")));
     Ok(())
 }
@@ -46,6 +50,9 @@ pub fn iprobe(source: i32, tag: i32, comm: Rc<Comm>, flag: Out<i32>, status: Sta
         adi().look();
         look()
     });
+    if found.is_none() {
+        lost::check(&comm, source)?;
+    }
     flag.set(found.is_some() as i32);
     if let Some(found) = found {
         status.set(&raw(found));
@@ -69,9 +76,12 @@ pub fn mprobe(source: i32, tag: i32, comm: Rc<Comm>, message: Out<usize>, status
     let mut found = None;
     let look = &mut || {
         found = adi().matched_probe(pattern(&comm, source, tag));
-        found.is_some()
+        found.is_some() || lost::check(&comm, source).is_err()
     };
     adi().wait_until_telling(look, &|| awaits(source, tag, &comm));
+    if found.is_none() {
+        return lost::check(&comm, source);
+    }
     give(found.expect("a message was found"), comm, message, status);
     Ok(())
 }
@@ -95,6 +105,9 @@ pub fn improbe(
         adi().look();
         look()
     });
+    if found.is_none() {
+        lost::check(&comm, source)?;
+    }
     flag.set(found.is_some() as i32);
     if let Some(found) = found {
         give(found, comm, message, status);

@@ -191,9 +191,21 @@ impl Request {
     }
 }
 
+/// The outcome of a transfer with a process that is lost.
+#[cold]
+fn aborted(status: &tern_adi::Status, peer: tern_adi::Proc) -> Outcome {
+    let mut raw = RawStatus::empty();
+    (raw.source, raw.tag) = (status.source, status.tag);
+    raw.error = MPI_ERR_PROC_ABORTED;
+    Outcome { status: raw, error: Some(crate::lost::error(peer)) }
+}
+
 /// The status of a transfer as programs see it.
 #[inline]
 pub fn transfer_outcome(status: tern_adi::Status, receive: bool) -> Outcome {
+    if let Some(peer) = status.aborted() {
+        return aborted(&status, peer);
+    }
     if !receive {
         let mut raw = RawStatus::empty();
         raw.set_cancelled(status.cancelled);

@@ -71,9 +71,12 @@ impl State {
     /// Gives an arrival, already out of matching, to a receive.
     pub fn consume(&mut self, arrival: u32, request: u32) {
         let Arrival { tuple, from, size, body } = self.drop_arrival(arrival);
+        if !self.lost.is_empty() && self.is_cut_off(from, size, &body) {
+            return self.fail(request, from);
+        }
         match body {
             Body::Bytes { bytes, sync } => {
-                self.begin(request, &tuple, size);
+                self.begin(request, from, &tuple, size);
                 self.absorb(request, &bytes, Source::Any);
                 if (bytes.len() as u64) < size {
                     // Only one message of a peer is on its way in pieces, so it is this one.
@@ -97,7 +100,7 @@ impl State {
 
     /// Completes receive `request` with this process's own data.
     pub(super) fn finish_own(&mut self, request: u32, tuple: Tuple, data: &Data) {
-        self.begin(request, &tuple, data.len() as u64);
+        self.begin(request, self.mcm.me(), &tuple, data.len() as u64);
         copy(data, &self.transfers.get(request).data);
         if !data.is_empty() {
             self.complete(request);
@@ -126,14 +129,15 @@ impl State {
         self.complete(request);
     }
 
-    /// A message of `size` bytes has matched: notes it in the status; completes an empty one.
+    /// A message of `size` bytes from process `from` has matched: notes it in the status; completes an empty one.
     #[inline]
-    pub(super) fn begin(&mut self, request: u32, tuple: &Tuple, size: u64) {
+    pub(super) fn begin(&mut self, request: u32, from: Proc, tuple: &Tuple, size: u64) {
         let transfer = self.transfers.get_mut(request);
         transfer.status = transfer.data.received(tuple.source, tuple.tag, size);
         counters::received(size as usize);
         transfer.side = Side::Receive {
             place: None,
+            from,
             published: Published::NOT,
             received: 0,
             expected: size as usize,
@@ -190,7 +194,7 @@ impl State {
             if whole {
                 self.deliver(request, &tuple, payload);
             } else {
-                self.begin(request, &tuple, size);
+                self.begin(request, from, &tuple, size);
                 self.absorb(request, payload, self.payload);
                 self.incoming[from as usize] = Incoming::Transfer(request);
             }
@@ -261,5 +265,9 @@ impl Sink for State {
 
     fn pulled(&mut self, receiver: u32) {
         self.end_pull(receiver);
+    }
+
+    fn lost(&mut self, peer: Proc, why: &str) {
+        self.lose(peer, why);
     }
 }

@@ -162,7 +162,7 @@ impl State {
     }
 
     /// The receive is no longer published; it was `withdrawn`, or filled.
-    fn end_publication(&mut self, request: u32, withdrawn: bool) {
+    pub(super) fn end_publication(&mut self, request: u32, withdrawn: bool) {
         counters::PUBLISHED_NOW.lower(1);
         counters::PUBLISHED_WITHDRAWN.add(withdrawn.into());
         if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
@@ -182,7 +182,7 @@ impl State {
     /// The receive `request`, which was published, has got a message of `size` bytes by another way
     /// than the stream. Takes it out of matching and notes the size in its status.
     fn claimed(&mut self, request: u32, size: u64) {
-        let Side::Receive { place, .. } = self.transfers.get(request).side else {
+        let Side::Receive { place, from, .. } = self.transfers.get(request).side else {
             unreachable!("a message for a send")
         };
         if let Some(place) = place {
@@ -191,7 +191,7 @@ impl State {
         self.end_publication(request, false);
         let Status { source, tag, .. } = self.transfers.get(request).status;
         events::raise(events::Kind::Filled, [source as u64, tag as u64, size]);
-        self.begin(request, &Tuple { context: 0, source, tag }, size);
+        self.begin(request, from, &Tuple { context: 0, source, tag }, size);
     }
 
     /// A published receive holds its message of `size` bytes.

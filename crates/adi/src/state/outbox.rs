@@ -47,6 +47,9 @@ pub fn chunk(size: usize) -> usize {
 impl State {
     /// Sends a packet without payload, in order with what waits.
     pub(super) fn control(&mut self, to: Proc, packet: Packet) {
+        if !self.lost.is_empty() && self.lost.contains_key(&to) {
+            return;
+        }
         let header = packet.encode();
         let idle = self.outboxes[to as usize].queue.is_empty();
         if !idle || self.mcm.copy_and_send(to, &header, Payload::Bytes(&[])).is_none() {

@@ -8,8 +8,7 @@ use tern_region::copy::Source;
 impl State {
     /// A receive that is not posted: a message is about to be given to it.
     pub fn receive_matched(&mut self, data: Data) -> u32 {
-        let side =
-            Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
+        let side = Side::receive(UNKNOWN);
         let status = Status::default();
         self.transfers.insert(Transfer { data, status, done: false, released: false, owner: None, side })
     }
@@ -23,32 +22,36 @@ impl State {
             self.consume(arrival, request);
             return request;
         }
+        if !self.lost.is_empty()
+            && let Some(peer) = self.lost_for(from, pattern.context)
+        {
+            self.fail(request, peer);
+            return request;
+        }
         self.transfers.get(request).data.expect();
         let visible = if long { self.publish(request, from, &pattern) } else { Published::NOT };
         let posted = self.matching.post(pattern, request);
         if visible.slot != NONE {
             self.matching.publish(posted);
         }
-        if let Side::Receive { place, published, .. } = &mut self.transfers.get_mut(request).side {
-            *place = Some(posted);
-            *published = visible;
-        }
+        let side = &mut self.transfers.get_mut(request).side;
+        *side = Side::Receive { place: Some(posted), from, published: visible, received: 0, expected: 0 };
         request
     }
+
     /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is
     /// allocated or listed. False when another such call is under way, and when the receive is long
-    /// enough to be published. Ends by [`State::end_expected`].
+    /// enough to be published, or a process is lost. Ends by [`State::end_expected`].
     #[inline]
-    pub fn expect(&mut self, data: Data) -> bool {
-        if self.expecting || data.len() >= self.direct_from {
+    pub fn expect(&mut self, from: Proc, data: Data) -> bool {
+        if self.expecting || data.len() >= self.direct_from || !self.lost.is_empty() {
             return false;
         }
         self.expecting = true;
         let transfer = self.transfers.get_mut(EXPECTED);
         transfer.data = data;
         transfer.done = false;
-        transfer.side =
-            Side::Receive { place: None, published: Published::NOT, received: 0, expected: 0 };
+        transfer.side = Side::receive(from);
         self.expected_begun = false;
         true
     }

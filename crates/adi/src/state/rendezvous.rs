@@ -114,7 +114,7 @@ impl State {
     ) {
         let room = self.transfers.get(request).data.len() as u64;
         let mut bytes = size.min(room);
-        self.begin(request, tuple, size);
+        self.begin(request, from, tuple, size);
         self.note_mark(request, sender.mark);
         if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
             *expected = bytes as usize;

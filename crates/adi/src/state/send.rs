@@ -21,6 +21,11 @@ impl State {
         if to == self.mcm.me() {
             return self.send_to_self(tuple, data, mode);
         }
+        if !self.lost.is_empty() && self.lost.contains_key(&to) {
+            let request = self.new_send(to, tuple, data);
+            self.fail(request, to);
+            return Sent::Pending(crate::Request(request));
+        }
         let size = data.len();
         let mut memory = Memory::opaque(size);
         if size >= self.direct_from {

@@ -61,6 +61,11 @@ impl Buffer {
         }
     }
 
+    /// Where dense data lies.
+    pub fn data_at(&self) -> *const u8 {
+        self.memory.as_ptr()
+    }
+
     /// Panics unless the data begins with `bytes`, and nothing else was written.
     pub fn check(&self, bytes: &[u8]) {
         let mut expected = Buffer::new(self.len, self.gaps);

@@ -165,6 +165,9 @@ impl Direct for Port {
         if self.chance(8) {
             return None;
         }
+        if self.is_cut_from(peer) {
+            return Some(0);
+        }
         self.board(self.me(), peer, |board| {
             let slot = board.slots;
             board.slots += 1;
@@ -176,6 +179,9 @@ impl Direct for Port {
     }
 
     fn retract(&self, peer: u32, slot: u32) -> bool {
+        if self.is_cut_from(peer) {
+            return true;
+        }
         self.board(self.me(), peer, |board| {
             let at = board.receives.iter().position(|receive| receive.slot == slot).expect("published");
             let open = board.receives[at].stage == Stage::Open;
@@ -188,7 +194,7 @@ impl Direct for Port {
 
     /// At times the sender may claim it until the answer has come.
     fn recall(&self, peer: u32, slot: u32) -> Recall {
-        if self.chance(2) {
+        if self.is_cut_from(peer) || self.chance(2) {
             return if self.retract(peer, slot) { Recall::Won } else { Recall::Claimed };
         }
         self.board(self.me(), peer, |board| {
@@ -213,6 +219,9 @@ impl Direct for Port {
         if self.chance(2) {
             return Pull::No;
         }
+        if self.is_cut_from(peer) {
+            return Pull::Pending;
+        }
         if self.chance(2) {
             copy(source, target);
             return Pull::Done;
@@ -226,6 +235,9 @@ impl Direct for Port {
         if self.chance(3) {
             return Pull::No;
         }
+        if self.is_cut_from(peer) {
+            return Pull::Pending;
+        }
         copy(source, target);
         if self.chance(2) {
             return Pull::Done;
@@ -238,6 +250,9 @@ impl Direct for Port {
         let Outgoing { source, sender, .. } = *message;
         if self.chance(4) {
             return Delivery::Stream;
+        }
+        if self.is_cut_from(peer) {
+            return Delivery::Pending;
         }
         let (at_once, later) = (self.chance(3), self.chance(2));
         self.board(peer, self.me(), |board| {

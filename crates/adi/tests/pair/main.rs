@@ -10,7 +10,7 @@ mod world;
 use network::Manners;
 use proptest::prelude::*;
 use std::rc::Rc;
-use tern_adi::{Background, Ended, Pattern, SendMode, Sent, Tuple, UNKNOWN};
+use tern_adi::{Background, Data, Ended, Pattern, SendMode, Sent, Tuple, UNKNOWN};
 use world::{Action, Wanted, World};
 
 const CONTEXTS: u32 = 2;
@@ -128,6 +128,57 @@ proptest! {
     }
 }
 
+proptest! {
+    /// A connection is lost at some time: everything ends all the same, nothing is left, and only what needed
+    /// that connection fails.
+    #[test]
+    fn three_processes_that_lose_a_connection(
+        manners in manners(1..64),
+        before in prop::collection::vec(action(TINY), 1..80),
+        cut in (0..3u32, 0..3u32),
+        after in prop::collection::vec(action(TINY), 1..80),
+    ) {
+        let mut world = World::new(3, manners, TINY);
+        before.iter().for_each(|action| world.act(action));
+        world.cut(cut.0, cut.1);
+        after.iter().for_each(|action| world.act(action));
+        world.finish(CONTEXTS, 5 * TINY + 100);
+        let pair = |a: u32, b: u32| cut.0 != cut.1 && ([a, b] == [cut.0, cut.1] || [b, a] == [cut.0, cut.1]);
+        for message in &world.messages {
+            prop_assert!(message.aborted.is_none_or(|peer| peer == message.to && pair(message.from, message.to)));
+        }
+        for receive in &world.receives {
+            let aborted = receive.status.and_then(|status| status.aborted());
+            prop_assert!(aborted.is_none_or(|peer| pair(receive.at, peer)));
+            let named = receive.pattern.source;
+            prop_assert!(aborted.is_none_or(|peer| named < 0 || named as u32 == peer));
+        }
+    }
+}
+
+/// Calls that wait for a process that is lost, and calls that come later.
+#[test]
+fn whoever_waits_for_a_lost_process_is_told() {
+    let manners = Manners { seed: 11, packet: 64, queue: 4 };
+    let mut world = World::new(2, manners, 100);
+    world.cut(0, 1);
+    let engine = &world.engines()[0];
+    let mut into = buffer::Buffer::new(9, false);
+    let tuple = Tuple { context: 0, source: 0, tag: 1 };
+    let status = engine.recv(1, Pattern { context: 0, source: 1, tag: 1 }, into.data());
+    assert_eq!((status.aborted(), status.truncated()), (Some(1), None));
+    assert_eq!(engine.why_lost(1).as_deref(), Some("somebody has cut the cable"));
+    assert_eq!(engine.lost_for(1, 0), Some(1));
+    assert!(!engine.send_now(1, &tuple, into.data_at(), 9));
+    assert!(!engine.send(1, tuple, into.data(), SendMode::Standard));
+    // A receive from anybody fails where the lost one takes part.
+    engine.know_members(Rc::new(|context, process| (context, process) == (7, 1)));
+    let any = |context| engine.irecv(UNKNOWN, Pattern { context, source: -1, tag: -1 }, Data::none());
+    let (here, elsewhere) = (any(7), any(8));
+    assert!(engine.is_done(here) && engine.take(here).aborted() == Some(1));
+    assert!(!engine.is_done(elsewhere));
+}
+
 /// MPI_Cancel followed by MPI_Request_free: nobody sees what became of it, and nothing is left.
 #[test]
 fn a_cancelled_transfer_may_be_given_up() {
@@ -214,7 +265,7 @@ fn names_of_transfers() {
     let engines = world::engines(2, Manners { seed: 1, packet: 64, queue: 4 }, 100);
     let exchange = || {
         let mut out = buffer::Buffer::holding(&[3; 9], false);
-        engines[0].send(1, Tuple { context: 0, source: 0, tag: 1 }, out.data(), SendMode::Standard);
+        assert!(engines[0].send(1, Tuple { context: 0, source: 0, tag: 1 }, out.data(), SendMode::Standard));
         for _ in 0..100 {
             engines[1].progress();
         }

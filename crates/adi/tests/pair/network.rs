@@ -45,18 +45,46 @@ struct Network {
     queues: Vec<Vec<Packets>>,
     /// Published receives, by receiver and sender.
     boards: Vec<Vec<Board>>,
-    /// By process: its requests whose payload was lent, and has arrived.
-    returned: Vec<Vec<u32>>,
+    /// By process: its requests whose payload was lent, and has arrived at a peer.
+    returned: Vec<Vec<(u32, u32)>>,
+    /// Pairs that do not reach each other any more.
+    cut: Vec<[u32; 2]>,
+    /// By process: peers that are lost, unknown to it.
+    losses: Vec<Vec<u32>>,
+}
+
+/// Cuts connections.
+pub struct Scissors(Rc<RefCell<Network>>);
+
+impl Scissors {
+    /// What is under way between these two is lost; both come to know it at some time.
+    pub fn cut(&self, one: u32, other: u32) {
+        let network = &mut *self.0.borrow_mut();
+        if one == other || network.is_cut(one, other) {
+            return;
+        }
+        network.cut.push([one, other]);
+        for (a, b) in [(one as usize, other as usize), (other as usize, one as usize)] {
+            network.queues[a][b].clear();
+            network.boards[a][b] = Board::default();
+            network.returned[a].retain(|&(peer, _)| peer as usize != b);
+            network.losses[a].push(b as u32);
+        }
+    }
 }
 
 impl Network {
+    fn is_cut(&self, one: u32, other: u32) -> bool {
+        self.cut.iter().any(|&pair| pair == [one, other] || pair == [other, one])
+    }
+
     /// Takes the next packet from `from` to `to`.
     fn take(&mut self, from: usize, to: usize) -> Option<(Header, Vec<u8>)> {
         let (header, bytes) = self.queues[from][to].pop_front()?;
         let bytes = match bytes {
             Bytes::Copied(bytes) => bytes,
             Bytes::Lent { at, len, sender } => {
-                self.returned[from].push(sender);
+                self.returned[from].push((to as u32, sender));
                 // SAFETY: the sender keeps it until it is told.
                 unsafe { std::slice::from_raw_parts(at, len) }.to_vec()
             }
@@ -82,13 +110,15 @@ pub struct Port {
 }
 
 /// Ports for `processes` that reach each other.
-pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
+pub fn ports(processes: u32, manners: Manners) -> (Vec<Port>, Scissors) {
     let row = || (0..processes).map(|_| Packets::new()).collect();
     let network = Rc::new(RefCell::new(Network {
         manners,
         random: Random(manners.seed.wrapping_mul(2) | 1),
         queues: (0..processes).map(|_| row()).collect(),
         returned: vec![Vec::new(); processes as usize],
+        cut: Vec::new(),
+        losses: vec![Vec::new(); processes as usize],
         boards: (0..processes).map(|_| (0..processes).map(|_| Board::default()).collect()).collect(),
     }));
     let abilities = Abilities {
@@ -101,9 +131,8 @@ pub fn ports(processes: u32, manners: Manners) -> Vec<Port> {
         lines: false,
         write_back: true,
     };
-    (0..processes)
-        .map(|me| Port { network: network.clone(), me, abilities: abilities.clone() })
-        .collect()
+    let port = |me| Port { network: network.clone(), me, abilities: abilities.clone() };
+    ((0..processes).map(port).collect(), Scissors(network.clone()))
 }
 
 impl Port {
@@ -113,6 +142,11 @@ impl Port {
 
     pub fn processes(&self) -> u32 {
         self.network.borrow().queues.len() as u32
+    }
+
+    /// True when nothing goes to that process any more.
+    pub fn is_cut_from(&self, peer: u32) -> bool {
+        self.network.borrow().is_cut(self.me, peer)
     }
 
     /// True once in `times`, at random.
@@ -158,7 +192,9 @@ impl Device for Port {
         let mut bytes = vec![0; len];
         payload.write_to(&mut bytes);
         let mut network = self.network.borrow_mut();
-        network.queues[self.me as usize][peer as usize].push_back((*header, Bytes::Copied(bytes)));
+        if !network.is_cut(self.me, peer) {
+            network.queues[self.me as usize][peer as usize].push_back((*header, Bytes::Copied(bytes)));
+        }
         Some(len)
     }
 
@@ -171,6 +207,9 @@ impl Device for Port {
         let room = network.queues[self.me as usize][peer as usize].len() < network.manners.queue;
         if !room || payload.len() > network.manners.packet || network.random.below(2) == 0 {
             return false;
+        }
+        if network.is_cut(self.me, peer) {
+            return true;
         }
         let lent = Bytes::Lent { at: payload.as_ptr(), len: payload.len(), sender };
         network.queues[self.me as usize][peer as usize].push_back((*header, lent));
@@ -195,7 +234,11 @@ impl Device for Port {
         if self.chance(2) {
             let returned = std::mem::take(&mut self.network.borrow_mut().returned[self.me as usize]);
             packets += returned.len();
-            returned.into_iter().for_each(|sender| sink.sent(sender));
+            returned.into_iter().for_each(|(_, sender)| sink.sent(sender));
+        }
+        if self.chance(4) {
+            let losses = std::mem::take(&mut self.network.borrow_mut().losses[self.me as usize]);
+            losses.into_iter().for_each(|peer| sink.lost(peer, "somebody has cut the cable"));
         }
         packets + direct::look(self, sink)
     }

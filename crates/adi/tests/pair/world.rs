@@ -1,7 +1,7 @@
 //! Engines of a few processes in one thread, driven step by step, and a record of what happened.
 
 use crate::buffer::{Buffer, whole};
-use crate::network::{Manners, ports};
+use crate::network::{Manners, Scissors, ports};
 use std::rc::Rc;
 use tern_adi::{
     ANY_SOURCE, ANY_TAG, Adi, Message as Probed, Pattern, Rendezvous, Request, SendMode, Sent, Status, Tuple, UNKNOWN,
@@ -47,6 +47,8 @@ pub struct Message {
     pub done: Option<usize>,
     pub cancel_asked: Option<usize>,
     pub cancelled: bool,
+    /// The lost process that it was for.
+    pub aborted: Option<u32>,
     request: Option<Request>,
 }
 
@@ -84,6 +86,7 @@ pub struct World {
     pub messages: Vec<Message>,
     pub receives: Vec<Receive>,
     engines: Vec<Adi>,
+    scissors: Scissors,
     claimed: Vec<Vec<Claimed>>,
     /// Memory of the sends, which stays until all is over.
     outgoing: Vec<Buffer>,
@@ -95,6 +98,10 @@ const ROUNDS: usize = 200_000;
 
 /// The engines of `processes` that reach each other.
 pub fn engines(processes: u32, manners: Manners, eager_limit: usize) -> Vec<Adi> {
+    connected(processes, manners, eager_limit).0
+}
+
+fn connected(processes: u32, manners: Manners, eager_limit: usize) -> (Vec<Adi>, Scissors) {
     let ways = [Rendezvous::Auto, Rendezvous::Rget, Rendezvous::Rput, Rendezvous::Packets];
     let engine = |(me, port)| {
         let mcm = Mcm::new(Box::new(port), me, processes, Patience::new(1, 1));
@@ -102,21 +109,33 @@ pub fn engines(processes: u32, manners: Manners, eager_limit: usize) -> Vec<Adi>
         engine.use_rendezvous(ways[manners.seed as usize % ways.len()]);
         engine
     };
-    (0..).zip(ports(processes, manners)).map(engine).collect()
+    let (ports, scissors) = ports(processes, manners);
+    ((0..).zip(ports).map(engine).collect(), scissors)
 }
 
 impl World {
     pub fn new(processes: u32, manners: Manners, eager_limit: usize) -> World {
         crate::direct::forget_keys();
+        let (engines, scissors) = connected(processes, manners, eager_limit);
         World {
+            scissors,
             processes,
             messages: Vec::new(),
             receives: Vec::new(),
-            engines: engines(processes, manners, eager_limit),
+            engines,
             claimed: (0..processes).map(|_| Vec::new()).collect(),
             outgoing: Vec::new(),
             step: 0,
         }
+    }
+
+    /// These two do not reach each other from now on.
+    pub fn cut(&mut self, one: u32, other: u32) {
+        self.scissors.cut(one % self.processes, other % self.processes);
+    }
+
+    pub fn engines(&self) -> &[Adi] {
+        &self.engines
     }
 
     pub fn act(&mut self, action: &Action) {
@@ -172,6 +191,7 @@ impl World {
             done,
             cancel_asked: None,
             cancelled: false,
+            aborted: None,
             request,
         });
     }
@@ -272,7 +292,8 @@ impl World {
             let engine = &self.engines[message.from as usize];
             if let Some(request) = message.request.take_if(|request| engine.is_done(*request)) {
                 message.done = Some(self.step);
-                message.cancelled = engine.take(request).cancelled;
+                let status = engine.take(request);
+                (message.cancelled, message.aborted) = (status.cancelled, status.aborted());
                 assert!(!message.cancelled || message.cancel_asked.is_some());
             }
         }

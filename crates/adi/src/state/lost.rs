@@ -1,0 +1,117 @@
+//! A process that cannot be reached any more: whatever waits for it ends, and says so.
+
+use super::arrive::Incoming;
+use super::direct::Published;
+use super::{Body, NONE, Side, State};
+use crate::{Proc, Status, Tuple, UNKNOWN};
+
+impl State {
+    /// Ends all transfers with `peer`, and gives up what waits to be sent to it.
+    #[cold]
+    pub(super) fn lose(&mut self, peer: Proc, why: &str) {
+        if self.lost.insert(peer, why.to_string()).is_some() {
+            return;
+        }
+        self.moved = true;
+        // The shortest ways do not ask: they are closed from now on.
+        self.short = 0;
+        let outbox = &mut self.outboxes[peer as usize];
+        outbox.queue.clear();
+        outbox.bulk.clear();
+        self.fetches.retain(|fetch| fetch.from != peer);
+        self.incoming[peer as usize] = Incoming::Nowhere;
+        self.drop_messages(peer);
+        let waits: Vec<u32> = self.transfers.numbered().map(|(request, _)| request).collect();
+        for request in waits {
+            if self.needs(request, peer) {
+                self.withdraw(request);
+                self.fail(request, peer);
+            }
+        }
+    }
+
+    /// Why that process cannot be reached any more; `None` when it can.
+    pub fn why_lost(&self, peer: Proc) -> Option<&str> {
+        self.lost.get(&peer).map(String::as_str)
+    }
+
+    /// The lost process without which a receive in `context` may never get a message: `from`, or for a wildcard any
+    /// that takes part.
+    pub fn lost_for(&self, from: Proc, context: u32) -> Option<Proc> {
+        if from != UNKNOWN {
+            return self.lost.contains_key(&from).then_some(from);
+        }
+        let member = |peer: &&Proc| self.members.as_ref().is_none_or(|members| members(context, **peer));
+        self.lost.keys().find(member).copied()
+    }
+
+    /// True when the rest of a message from `from` will never come.
+    pub(super) fn is_cut_off(&self, from: Proc, size: u64, body: &Body) -> bool {
+        let whole = match body {
+            Body::Bytes { bytes, .. } => bytes.len() as u64 == size,
+            Body::Waiting { .. } => false,
+            Body::Own { .. } => true,
+        };
+        !whole && self.lost.contains_key(&from)
+    }
+
+    /// The transfer ends because `peer` is lost.
+    pub(super) fn fail(&mut self, request: u32, peer: Proc) {
+        let transfer = self.transfers.get_mut(request);
+        let Status { source, tag, .. } = transfer.status;
+        transfer.status = Status::without(peer, source, tag);
+        self.complete(request);
+    }
+
+    /// True when the transfer is under way and needs `peer` to go on.
+    fn needs(&self, request: u32, peer: Proc) -> bool {
+        let transfer = self.transfers.get(request);
+        if transfer.done {
+            return false;
+        }
+        match transfer.side {
+            Side::Send { to, .. } => to == peer,
+            Side::Receive { from: UNKNOWN, place: Some(place), .. } => {
+                self.lost_for(UNKNOWN, self.matching.posted_context(place)).is_some()
+            }
+            // The one that its call only waits for.
+            Side::Receive { from: UNKNOWN, place: None, .. } => {
+                self.matching.expected_context().is_some_and(|context| self.lost_for(UNKNOWN, context).is_some())
+            }
+            Side::Receive { from, .. } => from == peer,
+        }
+    }
+
+    /// Takes a receive out of matching.
+    fn withdraw(&mut self, request: u32) {
+        let Side::Receive { place, published, .. } = self.transfers.get(request).side else { return };
+        if published.slot != NONE {
+            self.end_publication(request, true);
+        }
+        match place {
+            Some(place) => _ = self.matching.withdraw(place),
+            None if request == super::EXPECTED => _ = self.matching.unexpect(),
+            None => {}
+        }
+        if let Side::Receive { place, published, .. } = &mut self.transfers.get_mut(request).side {
+            (*place, *published) = (None, Published::NOT);
+        }
+    }
+
+    /// Drops the messages of `peer` of which not all has come. Those that a probe has taken out of matching fail when
+    /// they are received.
+    fn drop_messages(&mut self, peer: Proc) {
+        let cut_off: Vec<(u32, Tuple)> = self
+            .arrivals
+            .numbered()
+            .filter(|(_, arrival)| arrival.from == peer && self.is_cut_off(peer, arrival.size, &arrival.body))
+            .map(|(number, arrival)| (number, arrival.tuple))
+            .collect();
+        for (number, tuple) in cut_off {
+            if let Some(place) = self.matching.find_message(&tuple, |other| other == number) {
+                self.matching.take_unexpected(place);
+                self.drop_arrival(number);
+            }
+        }
+    }
+}
