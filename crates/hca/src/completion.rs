@@ -122,7 +122,7 @@ impl CompletionChannel {
         made_by!(&self.made, it => it.drain())
     }
 
-    /// Also calls `wake` for each notice, from a thread of the HCA; it must not block, nor use this crate. For those who
+    /// Also calls `wake` for each notice, from whichever thread finds it; it must not block, nor use this crate. For those who
     /// sleep on something that is no descriptor. Given once.
     pub fn set_waker(&self, wake: Box<dyn Fn() + Send + Sync>) -> Result<()> {
         made_by!(&self.made, it => it.set_waker(wake))

@@ -82,6 +82,8 @@ fn waiting_for_the_link_costs_no_processor() {
     one.post(1, Operation::Write(there.remote(0)), &[here.whole()])
         .expect("posted");
     one.sends.arm().expect("armed");
+    // It gives itself its name, a moment after it was started.
+    std::thread::sleep(Duration::from_millis(50));
     let engine = || -> Duration {
         // The engine's thread by its name; in ticks of 10 ms.
         let tasks = std::fs::read_dir("/proc/self/task").expect("threads");

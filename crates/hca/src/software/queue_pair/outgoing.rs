@@ -217,15 +217,13 @@ impl Pair {
             }
             inner.not_ready_until = 0;
         }
-        if self
+        let cut = self
             .hca
             .faults()
             .cut_after
-            .is_some_and(|limit| inner.outgoing.messages >= limit)
-        {
-            if !inner.window.is_empty() {
-                self.lose(inner, "cut on demand");
-            }
+            .is_some_and(|limit| inner.outgoing.messages >= limit);
+        if cut && inner.window.sendable().is_some() {
+            self.lose(inner, "cut on demand");
             return false;
         }
         let offset = inner.outgoing.offset;
