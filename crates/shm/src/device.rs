@@ -285,6 +285,7 @@ impl Shm {
     /// [`Device::poll`], for a sink whose type is known.
     #[inline]
     pub fn poll_into<S: Sink>(&self, sink: &mut S) -> usize {
+        self.expect_filled();
         let packets = self.drain(sink);
         // New senders are looked for when the known ones are quiet, and now and then.
         self.polls.set(self.polls.get().wrapping_add(1));

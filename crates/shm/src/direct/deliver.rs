@@ -1,0 +1,168 @@
+//! The sender of a message for a published receive: how the bytes get there.
+
+use super::Pending;
+use super::chunks::{chunk, copy_part, count_mapped};
+use crate::board::{Board, Word};
+use crate::device::Shm;
+use crate::segment::Occupation;
+use tern_counters as counters;
+use tern_device::{Delivery, Key, Memory, Outgoing};
+use tern_tune::{By, Situation, Transfer};
+
+/// For so many bytes of a message a sender looks once more for a receive that is about to be published,
+/// and so often at most.
+const LOOK: u64 = 256;
+const MOST_LOOKS: u64 = 256;
+/// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
+const LOOKS: u32 = 200;
+/// Looks at a process that has not begun to wait yet.
+const NEARLY: u32 = 25;
+
+/// How a message reaches a published receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Stream,
+    Packets,
+    /// By both sides, chunk by chunk.
+    Both,
+    /// By the sender alone, through its view of the receiver's memory.
+    Mapped,
+    /// By the sender alone, by the kernel.
+    Kernel,
+}
+
+impl Shm {
+    /// The published receive for a message of `len` bytes. Two processes that answer each other come
+    /// to their next calls at the same time: where the last message has found its receive, this one
+    /// waits for it a little, less than the copy will take.
+    #[inline]
+    pub(super) fn find(&self, peer: u32, board: &Board, key: &Key, last: u32, len: u64) -> Option<(u32, Word)> {
+        let mut found = board.find(key, last);
+        let hit = &self.direct.hits[peer as usize];
+        if found.is_none() && hit.get() && !self.is_crowded() {
+            for _ in 0..(len / LOOK).min(MOST_LOOKS) {
+                std::hint::spin_loop();
+                found = board.find(key, last);
+                if found.is_some() {
+                    break;
+                }
+            }
+        }
+        hit.set(found.is_some());
+        found
+    }
+
+    /// Whether `peer` has nothing to do but wait for a message of `size` bytes. One that has waited
+    /// before may be about to. One that copies a message of its own takes a short one in passing.
+    fn is_waiting(&self, peer: u32, size: u64) -> bool {
+        let process = self.segment.process(peer);
+        let looks = if self.direct.waits[peer as usize].get() { NEARLY } else { 1 };
+        (0..looks).any(|look| {
+            if look > 0 {
+                std::hint::spin_loop();
+            }
+            match process.occupation() {
+                Occupation::Waits => true,
+                Occupation::Copies => size <= self.eager() as u64,
+                Occupation::Computes => false,
+            }
+        })
+    }
+
+    /// After a copy: notes whether `peer` waits now.
+    pub(super) fn learn(&self, peer: u32) {
+        let occupation = self.segment.process(peer).occupation();
+        self.direct.waits[peer as usize].set(occupation != Occupation::Computes);
+    }
+
+    /// What is known of a message when it is decided how it goes.
+    pub(super) fn situation(&self, peer: u32, stage: tern_tune::Stage, source: &Memory, target: &Memory) -> Situation {
+        let size = source.len.min(target.len);
+        let (known, process) = (!source.is_opaque() && !target.is_opaque(), self.segment.process(peer));
+        let published = stage == tern_tune::Stage::Published;
+        let (own, theirs) = if published { (source, target) } else { (target, source) };
+        let kernel = known && self.direct.reach.kernel_copies(peer, process, own, theirs);
+        let dense = source.is_dense() && target.is_dense();
+        Situation {
+            size,
+            stage,
+            other_waits: self.is_waiting(peer, size),
+            source_shared: known && source.place != 0,
+            // A sender that has asked to send does not know where its message goes.
+            target_shared: known && published && target.place != 0,
+            push: published && kernel,
+            pull: !published && kernel,
+            eager: size <= self.eager() as u64,
+            block: if dense { 0 } else { source.block.min(target.block) },
+            placement: self.direct.places.of(peer as usize, || process.introduction().map(|(pid, _, _)| pid as i32)),
+            crowded: self.is_crowded(),
+            ..Situation::default()
+        }
+    }
+
+    /// How a message should go to a published receive.
+    pub(super) fn way(&self, peer: u32, message: &Outgoing<'_>, target: &Memory) -> Way {
+        let situation = self.situation(peer, tern_tune::Stage::Published, message.source, target);
+        let long = situation.size > self.eager() as u64;
+        let both = situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded;
+        if long && !message.waits && !both && situation.other_waits {
+            // The receiver has time to fetch it, or to take packets if the sender soon waits too.
+            return Way::Stream;
+        }
+        match self.direct.chooser.pick(&situation) {
+            Transfer::Eager => Way::Stream,
+            Transfer::Pipe => Way::Packets,
+            Transfer::Mapped { .. } if both => Way::Both,
+            Transfer::Mapped { by: By::Both | By::Sender } => Way::Mapped,
+            Transfer::Cma { by: By::Sender | By::Both } => Way::Kernel,
+            // It asks to send, and the receiver fetches.
+            Transfer::Mapped { by: By::Receiver } | Transfer::Cma { by: By::Receiver } => Way::Stream,
+        }
+    }
+
+    /// Fills a claimed receive; `None` when the mechanism has failed, which it no longer is
+    /// chosen after.
+    pub(super) fn fill(&self, way: Way, peer: u32, slot: u32, word: Word, message: &Outgoing<'_>) -> Option<Delivery> {
+        let Outgoing { source, sender, waits } = *message;
+        let board = self.segment.board(peer, self.me);
+        let target = board.target(slot);
+        let len = source.len.min(target.len);
+        let own = source.address as *const u8;
+        let delivery = match way {
+            Way::Both | Way::Mapped => {
+                let to = self.direct.reach.view(&target)?;
+                if way == Way::Both {
+                    counters::SHARED.add(1);
+                    counters::SHARED_BYTES.add(len);
+                    board.share(slot, word, source, source.len);
+                    // One chunk is copied faster by who reads from the other's cache than by who
+                    // writes to what the other has. A sender that could compute leaves all of it.
+                    let mine = waits && len > chunk(len);
+                    match mine && self.copy_chunks(board, slot, false, &target, to, source, own) {
+                        true => Delivery::Done,
+                        false => Delivery::Pending,
+                    }
+                } else {
+                    // SAFETY: the receiver has declared its memory, and cannot take it back any
+                    // more; the sender's is the program's, valid while it sends.
+                    unsafe { copy_part(&target, to, source, own, 0, len) };
+                    count_mapped(len);
+                    board.fill(slot, word, source.len);
+                    Delivery::Done
+                }
+            }
+            Way::Kernel => {
+                self.direct.reach.write(peer, source, &target).then_some(())?;
+                board.fill(slot, word, source.len);
+                Delivery::Done
+            }
+            Way::Stream | Way::Packets => return None,
+        };
+        if delivery == Delivery::Pending {
+            let still = Pending { peer, slot, word, sender, source: *source, looks: LOOKS };
+            self.direct.pending.borrow_mut().push(still);
+        }
+        self.segment.process(peer).bell.ring();
+        Some(delivery)
+    }
+}

@@ -1,0 +1,125 @@
+//! What has become of the receives that this process has published and of the messages that it has left to others.
+
+use super::Pending;
+use super::chunks::CHUNK;
+use crate::board::{Board, Stage};
+use crate::device::Shm;
+use tern_device::{Direct, Sink};
+
+impl Shm {
+    /// What this process has published for `peer`.
+    pub(super) fn own_board(&self, peer: u32) -> &Board {
+        self.segment.board(self.me, peer)
+    }
+
+    /// Fetches the word of what has been published first, which the sender may have written, while others are looked at.
+    #[inline]
+    pub(crate) fn expect_filled(&self) {
+        if let Some(&(peer, _)) = self.direct.published.borrow().first() {
+            crate::hint::prefetch(self.own_board(peer));
+        }
+    }
+
+    /// Looks after published receives and pending messages; returns how many have ended.
+    #[inline]
+    pub(crate) fn poll_direct(&self, sink: &mut dyn Sink) -> usize {
+        if self.direct.is_idle() { 0 } else { self.look_at_boards(sink) + self.look_at_pending(sink) }
+    }
+
+    fn look_at_boards(&self, sink: &mut dyn Sink) -> usize {
+        let mut ended = 0;
+        let mut at = 0;
+        loop {
+            // The sink may publish: nothing is borrowed while it runs.
+            let Some(&(peer, _)) = self.direct.published.borrow().get(at) else { return ended };
+            let board = self.own_board(peer);
+            for slot in 0..board.used() {
+                let filled = match board.word(slot).stage() {
+                    Stage::Filled => true,
+                    Stage::Shared => self.help(peer, board, slot),
+                    _ => false,
+                };
+                if filled {
+                    let (receiver, size) = (board.receiver(slot), board.size(slot));
+                    self.forget(peer, slot);
+                    sink.delivered(receiver, size);
+                    ended += 1;
+                }
+            }
+            at += 1;
+        }
+    }
+
+    fn look_at_pending(&self, sink: &mut dyn Sink) -> usize {
+        let mut ended = 0;
+        let mut at = 0;
+        loop {
+            let sender = {
+                let mut pending = self.direct.pending.borrow_mut();
+                let Some(message) = pending.get_mut(at) else { return ended };
+                if !self.is_finished(message) {
+                    at += 1;
+                    continue;
+                }
+                pending.swap_remove(at).sender
+            };
+            sink.sent(sender);
+            ended += 1;
+        }
+    }
+
+    /// True when a message has been copied. A receiver that has left the library since, and so does
+    /// not do its part, is not waited for.
+    #[inline]
+    fn is_finished(&self, message: &mut Pending) -> bool {
+        let Pending { peer, slot, word, .. } = *message;
+        let board = self.segment.board(peer, self.me);
+        if !board.is_shared(slot, word) {
+            return true;
+        }
+        message.looks = message.looks.saturating_sub(1);
+        let len = message.source.len;
+        (message.looks == 0 || len > *CHUNK.end()) && self.take_over(message)
+    }
+
+    #[cold]
+    fn take_over(&self, message: &Pending) -> bool {
+        let Pending { peer, slot, ref source, .. } = *message;
+        let board = self.segment.board(peer, self.me);
+        let target = board.target(slot);
+        let Some(to) = self.direct.reach.view(&target) else { return false };
+        self.copy_chunks(board, slot, false, &target, to, source, source.address as *const u8)
+    }
+
+    /// Waits until no peer writes to what this process has published by its place in the node's memory,
+    /// and says that it lies in private memory from now on.
+    pub(crate) fn withdraw_places(&self) {
+        for &(peer, _) in self.direct.published.borrow().iter() {
+            let board = self.own_board(peer);
+            for slot in 0..board.used() {
+                while board.target(slot).place != 0 && !board.make_private(slot) {
+                    match board.word(slot).stage() {
+                        Stage::Shared => _ = self.help(peer, board, slot),
+                        Stage::Free | Stage::Filled | Stage::Packets => break,
+                        Stage::Open | Stage::Claimed => {}
+                    }
+                    rustix::thread::sched_yield();
+                }
+            }
+        }
+    }
+
+    /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
+    fn help(&self, peer: u32, board: &Board, slot: u32) -> bool {
+        let source = board.source(slot);
+        let target = board.target(slot);
+        // Without a view the sender does it alone.
+        let Some(from) = self.direct.reach.view(&source) else { return false };
+        let finished = self.copy_chunks(board, slot, true, &target, target.address as *mut u8, &source, from);
+        if finished {
+            // The sender may sleep until it is done.
+            self.segment.process(peer).bell.ring();
+        }
+        finished
+    }
+}
