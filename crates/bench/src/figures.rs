@@ -18,7 +18,7 @@ pub struct Row {
 impl Row {
     /// Rates, bandwidths and shares are better when higher; times and memory when lower.
     pub fn higher_is_better(&self) -> bool {
-        self.unit.ends_with("/s") || self.is_share()
+        self.unit.ends_with("/s") || (self.is_share() && !self.benchmark.ends_with("_waits"))
     }
 
     /// A percentage, which may be zero or below: compared by difference, not by ratio.
@@ -36,7 +36,7 @@ pub struct Line {
     pub unit: String,
 }
 
-const UNITS: [&str; 7] = ["us", "ms", "MiB", "GB/s", "MB/s", "M/s", "%"];
+const UNITS: [&str; 9] = ["us", "ms", "KiB", "MiB", "GB/s", "MB/s", "M/s", "%", "pairs"];
 
 /// Whether this is the time that an overlapped message costs, which stands beside the share that is
 /// kept.

@@ -164,7 +164,15 @@ impl Library {
 
     /// Options of the launcher. With more ranks than cores they and the environment are the best
     /// documented ones that were found for the library: yielding while it waits.
-    fn launcher_arguments(&self, binding: Binding) -> Vec<&'static str> {
+    fn launcher_arguments(&self, binding: Binding, ranks: usize) -> Vec<String> {
+        let mut arguments: Vec<String> = self.binding_arguments(binding).into_iter().map(String::from).collect();
+        if self.kind == Kind::Tern && binding == Binding::Nodes {
+            arguments.extend(["--nodes".to_string(), ranks.to_string()]);
+        }
+        arguments
+    }
+
+    fn binding_arguments(&self, binding: Binding) -> Vec<&'static str> {
         let bound = binding == Binding::Bound;
         match self.kind {
             Kind::Tern => vec!["--bind-to", if bound { "core" } else { "none" }],
@@ -174,7 +182,7 @@ impl Library {
                 let mut arguments = vec!["--allow-run-as-root", "--bind-to"];
                 arguments.extend(match binding {
                     Binding::Bound => &["core"][..],
-                    Binding::Shared => &[
+                    Binding::Shared | Binding::Nodes => &[
                         "none",
                         "--map-by",
                         ":OVERSUBSCRIBE",
@@ -204,13 +212,13 @@ impl Library {
                     ("I_MPI_PIN".into(), "1".to_string()),
                     ("I_MPI_PIN_PROCESSOR_LIST".into(), list.join(",")),
                 ],
-                Binding::Shared => [
+                Binding::Shared | Binding::Nodes => [
                     ("I_MPI_PIN".into(), "0".to_string()),
                     ("I_MPI_WAIT_MODE".into(), "1".to_string()),
                 ],
             });
         }
-        if self.kind == Kind::Mpich && binding == Binding::Shared {
+        if self.kind == Kind::Mpich && binding != Binding::Bound {
             // Its collectives for shared memory spin without yielding: 8 ms for a barrier.
             let yielding = ["BARRIER", "BCAST", "REDUCE", "ALLREDUCE"];
             variables.extend(yielding.map(|name| {
@@ -245,7 +253,8 @@ impl Library {
             .env_remove("LD_PRELOAD");
         command.envs(self.environment(binding, cores));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.args(self.launcher_arguments(binding));
+        let ranks = programs.iter().map(|(ranks, _)| ranks).sum();
+        command.args(self.launcher_arguments(binding, ranks));
         for (place, (ranks, line)) in programs.iter().enumerate() {
             if place > 0 {
                 command.arg(":");
@@ -295,6 +304,13 @@ mod tests {
             line,
             "LD_LIBRARY_PATH=/p/lib TERN_X=1 /p/bin/mpiexec -bind-to core -n 2 a b"
         );
+    }
+
+    #[test]
+    fn ranks_are_nodes_where_that_is_asked_for() {
+        let tern = library(Kind::Tern, Abi::Standard);
+        let line = shown(&tern.command(Binding::Nodes, &[0], &[(3, vec!["a".to_string()])]));
+        assert!(line.ends_with("/p/bin/mpiexec --bind-to none --nodes 3 -n 3 a"), "{line}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! - [`probe`] looks how far apart the cores are, which changes in a virtual machine.
 //! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
 //!   the CSV and the JSON, [`plot`] and [`chart`] draw the plots.
+//! - [`rdma`] compares the parts of Tern's network device with each other.
 //! - [`instructions`] counts the instructions of a short message.
 
 mod chart;
@@ -20,6 +21,7 @@ mod peers;
 mod plot;
 mod probe;
 mod program;
+mod rdma;
 mod report;
 mod run;
 mod session;
@@ -59,6 +61,8 @@ enum Command {
     Oversubscribed,
     /// Start, stop and memory of a program that does nothing
     Startup,
+    /// The parts of the network device, each on and off, on the software HCA; not part of `all`
+    Rdma,
     /// Plots of the figures.json that an earlier run has left in the output folder
     Plot,
     /// Instructions of a short send and receive, counted by valgrind
@@ -155,6 +159,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Peers => peers::install(&places.peers),
         Command::Plot => plot::write(&places.output),
+        Command::Rdma => rdma::measure(&cli.options, &places),
         Command::Instructions => with_session(&cli.options, &places, instructions::count),
         command => with_session(&cli.options, &places, |session| {
             session.measure(&suites(&command, &cli.options))?;
@@ -206,6 +211,6 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
             jobs.extend(suite::startup(&[2, 8, 32], options.cores));
             jobs
         }
-        Command::Peers | Command::Plot | Command::Instructions => Vec::new(),
+        Command::Peers | Command::Plot | Command::Rdma | Command::Instructions => Vec::new(),
     }
 }

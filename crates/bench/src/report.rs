@@ -22,6 +22,7 @@ fn short(value: f64) -> String {
 /// Bytes as people write them; start-up rows count ranks instead.
 fn size(row: &Row) -> String {
     match row.size {
+        peers if matches!(row.unit.as_str(), "KiB" | "pairs") => format!("{peers} peers"),
         ranks if matches!(row.unit.as_str(), "ms" | "MiB") => format!("{ranks} ranks"),
         bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
         bytes if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),
@@ -64,11 +65,11 @@ fn cell(row: &Row, summary: Option<Summary>, all: &[Option<Summary>]) -> String 
     format!("{text} ±{}", short(summary.spread))
 }
 
-/// The tables, one for each title. A table has a column for each library that has a figure in it.
-fn tables(session: &Session) -> String {
+/// The tables of the rows that are wanted, one for each title. A table has a column for each library that has a figure in it.
+pub fn tables(session: &Session, wanted: impl Fn(&Row) -> bool) -> String {
     let mut text = String::new();
     // Rows of a title stand together, titles in the order in which they came first.
-    let mut rows: Vec<_> = session.figures.rows().collect();
+    let mut rows: Vec<_> = session.figures.rows().filter(|(row, _)| wanted(row)).collect();
     let titles: Vec<String> = rows.iter().map(|(row, _)| row.title.clone()).collect();
     rows.sort_by_key(|(row, _)| titles.iter().position(|title| *title == row.title));
     for table in rows.chunk_by(|(a, _), (b, _)| a.title == b.title) {
@@ -133,7 +134,7 @@ pub fn markdown(session: &Session) -> String {
             100.0 * bad
         );
     }
-    text += &tables(session);
+    text += &tables(session, |_| true);
     if !session.problems.is_empty() {
         text += "\nSkipped or failed:\n";
     }

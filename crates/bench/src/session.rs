@@ -69,6 +69,16 @@ impl Session {
     /// Finds the libraries and compiles the programs. A library that is missing is told and
     /// left out; that there is none at all is an error.
     pub fn start(options: &Options, places: &Places) -> Result<Self, String> {
+        Self::with_lines(options, places, &places.output, lines(options)?)
+    }
+
+    /// The same with other lines, and another folder for what is written.
+    pub fn with_lines(
+        options: &Options,
+        places: &Places,
+        output: &Path,
+        lines: impl IntoIterator<Item = (Line, Option<Extra>)>,
+    ) -> Result<Self, String> {
         adopt_orphans()?;
         let cores = cores::restrict(options.cores)?;
         let patience = if options.quick { 2 } else { 10 };
@@ -84,10 +94,10 @@ impl Session {
             extras: Vec::new(),
             rounds: options.rounds.unwrap_or(default_rounds).max(1),
             options: options.clone(),
-            output: places.output.clone(),
+            output: output.to_path_buf(),
             programs: Vec::new(),
         };
-        for (line, extra) in lines(options)? {
+        for (line, extra) in lines {
             match Library::find(&line, places) {
                 Ok(library) => {
                     session.extras.extend(extra.map(|extra| (line.name, extra)));
@@ -103,7 +113,7 @@ impl Session {
         session
             .libraries
             .retain(|library| programs.contains(&library.abi));
-        let earlier = places.output.join("figures.csv");
+        let earlier = output.join("figures.csv");
         if options.add && earlier.exists() {
             let told = |error: String| format!("{}: {error}", earlier.display());
             let text = std::fs::read_to_string(&earlier).map_err(|e| told(e.to_string()))?;
@@ -195,8 +205,19 @@ impl Session {
         jobs
     }
 
-    /// Runs all jobs and writes the report. Within a job the libraries take turns.
+    /// Runs all jobs, writes the report and prints it.
     pub fn measure(&mut self, jobs: &[Job]) -> Result<(), String> {
+        self.run(jobs, |session| report::write(session, &session.output))?;
+        println!("{}", report::markdown(self));
+        eprintln!(
+            "written: report.md, figures.csv, figures.json in {}",
+            self.output.display()
+        );
+        Ok(())
+    }
+
+    /// Runs all jobs, and `write` after each. Within a job the libraries take turns.
+    pub fn run(&mut self, jobs: &[Job], write: impl Fn(&Self) -> Result<(), String>) -> Result<(), String> {
         let jobs = self.wanted(jobs);
         if jobs.is_empty() {
             return Err("no benchmark of that name in this suite".to_string());
@@ -210,13 +231,8 @@ impl Session {
             );
             self.run_job(job);
             // After each job, so that a run that is stopped leaves what it has.
-            report::write(self, &self.output)?;
+            write(self)?;
         }
-        println!("{}", report::markdown(self));
-        eprintln!(
-            "written: report.md, figures.csv, figures.json in {}",
-            self.output.display()
-        );
         if self.figures.is_empty() {
             Err("nothing was measured".to_string())
         } else {
@@ -229,7 +245,8 @@ impl Session {
         let mut libraries = self.libraries.clone();
         libraries.retain(|library| {
             let extra = self.extras.iter().find(|(name, _)| *name == library.name);
-            extra.is_none_or(|(_, extra)| job.extra == Some(*extra))
+            let named = job.lines.is_empty() || job.lines.contains(&library.name);
+            named && extra.is_none_or(|(_, extra)| job.extra == Some(*extra))
         });
         for _ in 0..self.rounds {
             for library in &libraries {

@@ -9,6 +9,8 @@ pub enum Binding {
     Bound,
     /// All ranks on all cores that are used, which are fewer than the ranks.
     Shared,
+    /// The same, and each rank is a node of its own, as far as the library knows simulated nodes.
+    Nodes,
 }
 
 /// One launch: benchmarks that run one after the other in the same processes.
@@ -34,10 +36,14 @@ pub struct Job {
     pub probed: bool,
     /// Which lines run beside the libraries, when they are asked for.
     pub extra: Option<Extra>,
+    /// Names of the only lines that run it; empty: all.
+    pub lines: Vec<String>,
+    /// Further arguments of the program.
+    pub more: Vec<String>,
 }
 
 impl Job {
-    fn new(title: &str, ranks: usize, binding: Binding, benchmarks: &[&'static str]) -> Self {
+    pub fn new(title: &str, ranks: usize, binding: Binding, benchmarks: &[&'static str]) -> Self {
         Self {
             title: title.to_string(),
             ranks,
@@ -50,6 +56,8 @@ impl Job {
             wall: false,
             probed: true,
             extra: None,
+            lines: Vec::new(),
+            more: Vec::new(),
         }
     }
 
@@ -58,7 +66,7 @@ impl Job {
         self
     }
 
-    fn sizes(mut self, sizes: &[u64]) -> Self {
+    pub fn sizes(mut self, sizes: &[u64]) -> Self {
         self.sizes = sizes.to_vec();
         self
     }
@@ -80,6 +88,7 @@ impl Job {
         }
         arguments.extend(["--time-ms".to_string(), self.time_ms.to_string()]);
         arguments.extend(["--batches".to_string(), self.batches.to_string()]);
+        arguments.extend(self.more.iter().cloned());
         arguments
     }
 }
