@@ -207,13 +207,13 @@ impl Session {
 
     /// Runs all jobs, writes the report and prints it.
     pub fn measure(&mut self, jobs: &[Job]) -> Result<(), String> {
-        self.run(jobs, |session| report::write(session, &session.output))?;
+        let measured = self.run(jobs, |session| report::write(session, &session.output));
         println!("{}", report::markdown(self));
         eprintln!(
             "written: report.md, figures.csv, figures.json in {}",
             self.output.display()
         );
-        Ok(())
+        measured
     }
 
     /// Runs all jobs, and `write` after each. Within a job the libraries take turns.

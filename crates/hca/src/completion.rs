@@ -11,7 +11,8 @@ pub enum Status {
     Success,
     /// A message was longer than the receive that it met, or a request's lengths do not fit (LOC_LEN_ERR).
     LocalLength,
-    /// The queue pair itself is broken (LOC_QP_OP_ERR).
+    /// The queue pair itself is broken (LOC_QP_OP_ERR). Some cards say so for
+    /// [`LocalLength`](Self::LocalLength) and [`LocalProtection`](Self::LocalProtection) too.
     LocalQueuePair,
     /// A segment is not registered memory, or not with that access (LOC_PROT_ERR).
     LocalProtection,
@@ -21,7 +22,7 @@ pub enum Status {
     RemoteInvalidRequest,
     /// The key, the bounds or the access at the peer (REM_ACCESS_ERR).
     RemoteAccess,
-    /// The peer failed in the middle (REM_OP_ERR).
+    /// The peer failed in the middle (REM_OP_ERR). Some cards say so when a message is too long.
     RemoteOperation,
     /// The peer did not answer, or the connection is lost (RETRY_EXC_ERR).
     RetryExceeded,

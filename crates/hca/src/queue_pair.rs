@@ -113,7 +113,7 @@ impl QueuePair {
     ///
     /// # Errors
     /// [`QueueFull`](crate::Error::QueueFull); [`Invalid`](crate::Error::Invalid) for what no peer could make good: too many segments or inline
-    /// bytes, atomics without 8 bytes for the answer; [`State`](crate::Error::State) before it was connected. All else comes as a
+    /// bytes, atomics without 8 bytes for the answer, with some cards misaligned ones; [`State`](crate::Error::State) before it was connected. All else comes as a
     /// completion.
     #[inline]
     pub fn post_send(&self, request: &SendRequest<'_>) -> Result<()> {

@@ -129,10 +129,7 @@ pub fn local_memory_is_checked(factory: Factory) -> Result<(), String> {
         let (one, other) = pair(factory)?;
         let (here, there) = (one.buffer(64), other.buffer(64));
         other.receive(1, &[there.whole()]);
-        assert_eq!(
-            one.execute(Operation::Send, &[change(here.whole())]).status,
-            Status::LocalProtection
-        );
+        local_refusal(one.execute(Operation::Send, &[change(here.whole())]).status);
         assert_eq!(one.pair.state(), State::Error);
 
         // A receive into such memory.
@@ -143,18 +140,25 @@ pub fn local_memory_is_checked(factory: Factory) -> Result<(), String> {
             one.execute(Operation::Send, &[here.whole()]).status,
             Status::RemoteOperation
         );
-        assert_eq!(next(&other.receives).status, Status::LocalProtection);
+        local_refusal(next(&other.receives).status);
     }
     // An answer to memory that may not be written.
     let (one, other) = pair(factory)?;
     let here = Buffer::new(&one.domain, 64, Access::LOCAL_READ);
     let there = other.buffer(64);
-    assert_eq!(
+    local_refusal(
         one.execute(Operation::Read(there.remote(0)), &[here.whole()])
             .status,
-        Status::LocalProtection
     );
     Ok(())
+}
+
+/// Some cards cannot say that it was the memory.
+fn local_refusal(status: Status) {
+    assert!(
+        matches!(status, Status::LocalProtection | Status::LocalQueuePair),
+        "{status:?}"
+    );
 }
 
 pub fn the_keys_of_another_domain_are_refused(factory: Factory) -> Result<(), String> {
@@ -175,12 +179,19 @@ pub fn a_message_too_long_fails_at_both_ends(factory: Factory) -> Result<(), Str
     let (here, there) = (one.buffer(100), other.buffer(100));
     other.receive(3, &[there.part(0, 50)]);
     other.receive(4, &[there.whole()]);
-    assert_eq!(
-        one.execute(Operation::Send, &[here.part(0, 51)]).status,
-        Status::RemoteInvalidRequest
+    let refused = one.execute(Operation::Send, &[here.part(0, 51)]).status;
+    assert!(
+        matches!(
+            refused,
+            Status::RemoteInvalidRequest | Status::RemoteOperation
+        ),
+        "{refused:?}"
     );
     let came = next(&other.receives);
-    assert_eq!((came.id, came.status), (3, Status::LocalLength));
+    assert!(
+        came.id == 3 && matches!(came.status, Status::LocalLength | Status::LocalQueuePair),
+        "{came:?}"
+    );
     let flushed = next(&other.receives);
     assert_eq!((flushed.id, flushed.status), (4, Status::Flushed));
     assert_eq!(

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! fn open() -> Option<Hca> { … }        // None: there is none here; the check is skipped aloud
-//! tern_hca::conformance_tests!(open);
+//! tern_hca::conformance_tests!(open);   // or (open, ATTRIBUTE), as ignore = "why"
 //! ```
 //!
 //! Each check opens two HCAs or more in this process and connects them. A failed check panics and says what was
@@ -31,8 +31,9 @@ pub use xrc::*;
 /// Declares one test for each check.
 #[macro_export]
 macro_rules! conformance_tests {
-    ($factory:expr; $($check:ident),* $(,)?) => {
+    ($factory:expr, $attribute:meta; $($check:ident),* $(,)?) => {
         $(#[test]
+        #[$attribute]
         fn $check() {
             if let Err(why) = $crate::conformance::$check($factory) {
                 eprintln!("skipped: {}: {why}", stringify!($check));
@@ -40,7 +41,10 @@ macro_rules! conformance_tests {
         })*
     };
     ($factory:expr) => {
-        $crate::conformance_tests!($factory;
+        $crate::conformance_tests!($factory, cfg(all()));
+    };
+    ($factory:expr, $attribute:meta) => {
+        $crate::conformance_tests!($factory, $attribute;
             a_send_fills_a_receive,
             messages_of_all_sizes_arrive_whole,
             messages_stay_in_order,

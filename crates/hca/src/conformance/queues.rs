@@ -12,18 +12,23 @@ pub fn full_queues_say_so(factory: Factory) -> Result<(), String> {
     assert!((64..4096).contains(&posted), "{posted}");
     assert_eq!(other.pair.post_receive(0, &[]), Err(Error::QueueFull));
 
-    // Nobody polls: the queue stays full though its requests are done.
-    let depth = one.pair.limits().depth as usize;
+    // More than there are receives for: some cards free a slot when its request is done, others when its
+    // completion was polled, and give more slots than they say.
     let sent = (0..)
         .take_while(|&id| one.post(id, Operation::Send, &[here.whole()]).is_ok())
         .count();
-    assert!(sent >= 64 && sent <= depth, "{sent} of {depth}");
+    assert!((64..8192).contains(&sent), "{sent}");
     assert_eq!(one.post(0, Operation::Send, &[]), Err(Error::QueueFull));
-    // One completion, one slot.
+    // One completion, one slot, at the latest when the peer has receives again.
     assert_eq!(next(&one.sends).id, 0);
-    one.post(9999, Operation::Send, &[here.whole()])
-        .expect("a slot is free");
-    (1..sent).for_each(|id| assert_eq!(next(&one.sends).id, id as u64));
+    eventually("a slot is free", || {
+        let _ = other.pair.post_receive(0, &[there.whole()]);
+        one.post(9999, Operation::Send, &[here.whole()]).is_ok()
+    });
+    (1..sent).for_each(|id| {
+        let _ = other.pair.post_receive(0, &[there.whole()]);
+        assert_eq!(next(&one.sends).id, id as u64);
+    });
     Ok(())
 }
 

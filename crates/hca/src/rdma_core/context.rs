@@ -13,7 +13,7 @@ use std::ffi::{CStr, c_int};
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::BorrowedFd;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// How often this process has been forked from another since the library was loaded.
@@ -64,6 +64,8 @@ pub struct Context {
     pub port: Port,
     /// Why queue pairs, by number, are in error.
     pub reasons: Mutex<BTreeMap<u32, String>>,
+    /// Some have ever been.
+    any_failed: AtomicBool,
     forks: u32,
 }
 
@@ -91,6 +93,13 @@ impl Context {
     /// Keeps the first reason only: those that come later follow from it.
     pub fn failed(&self, queue_pair: u32, why: impl FnOnce() -> String) {
         self.reasons.lock().entry(queue_pair).or_insert_with(why);
+        self.any_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the queue pair is known to be in error.
+    #[inline]
+    pub fn has_failed(&self, queue_pair: u32) -> bool {
+        self.any_failed.load(Ordering::Relaxed) && self.reasons.lock().contains_key(&queue_pair)
     }
 }
 
@@ -304,6 +313,7 @@ fn open_device(
         raw,
         port,
         reasons: Mutex::default(),
+        any_failed: AtomicBool::new(false),
         forks: FORKS.load(Ordering::Relaxed),
     });
     let capabilities =

@@ -335,6 +335,12 @@ impl QueuePair {
     }
 
     pub fn fail(&self) -> Result<()> {
+        self.context
+            .failed(self.number, || "taken to error here".into());
+        self.flush()
+    }
+
+    fn flush(&self) -> Result<()> {
         let mut attributes = ibv_qp_attr {
             qp_state: ffi::IBV_QPS_ERR,
             ..ibv_qp_attr::default()
@@ -489,7 +495,13 @@ impl QueuePair {
         };
         let mut bad = ptr::null_mut();
         // SAFETY: the queue pair lives; request and list are read during the call only.
-        posted(unsafe { ((*self.context.raw).ops.post_recv)(self.raw, &mut request, &mut bad) })
+        posted(unsafe { ((*self.context.raw).ops.post_recv)(self.raw, &mut request, &mut bad) })?;
+        // rdma_rxe does not look at what is posted after an error, unless it is told once more.
+        if self.context.has_failed(self.number) {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 }
 
