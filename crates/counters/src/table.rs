@@ -180,6 +180,14 @@ counters! {
         NETWORK_STALLS = "network_stalls": Counter, "times", Tuner;
         /// Packets that only returned credits.
         NETWORK_RETURNS = "network_returns": Counter, "packets", Tuner;
+        /// Messages that their receiver read from the memory of the sender.
+        NETWORK_READ = "network_read": Counter, "messages", User;
+        /// Their bytes.
+        NETWORK_READ_BYTES = "network_read_bytes": Aggregate, "bytes", User;
+        /// Messages that their sender wrote to where the receiver asked for.
+        NETWORK_WRITTEN = "network_written": Counter, "messages", User;
+        /// Their bytes.
+        NETWORK_WRITTEN_BYTES = "network_written_bytes": Aggregate, "bytes", User;
         /// Peers that were lost.
         NETWORK_LOST = "network_lost": Counter, "peers", User;
     }

@@ -60,11 +60,13 @@ impl Verbs {
                 Incoming::Lost { peer, why } => {
                     counters::NETWORK_LOST.add(1);
                     self.tuples.lost(peer);
+                    self.moves.lost(peer);
                     sink.lost(peer, &why);
                 }
             }
         }
         self.tuples.progress(self);
+        self.move_on();
         packets
     }
 
@@ -77,8 +79,10 @@ impl Verbs {
 
     /// A request of another part of the device has ended.
     fn completed(&self, token: Token, status: Status, _len: u32, sink: &mut dyn Sink) {
-        if let Token::Tuple { peer, value } = token {
-            self.tuples.completed(self, peer, value, status, sink);
+        match token {
+            Token::Tuple { peer, value } => self.tuples.completed(self, peer, value, status, sink),
+            Token::Rendezvous { value, .. } => self.moved(value, status, sink),
+            Token::Receive { .. } | Token::Frame { .. } => {}
         }
     }
 

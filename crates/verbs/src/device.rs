@@ -7,6 +7,7 @@ use crate::fabric::{Fabric, own_address};
 use crate::header;
 use crate::arrive::Incoming;
 use crate::pool::Pool;
+use crate::rendezvous::Moves;
 use crate::tuple::Tuples;
 use crate::wire::PREFIX;
 use crate::{Settings, credits};
@@ -101,6 +102,7 @@ impl Endpoint {
             inbound: RefCell::default(),
             wanting: RefCell::default(),
             tuples: Tuples::new(&fabric.domain, copied),
+            moves: Moves::default(),
             registered: Registered::new(&fabric.domain, registered),
             sleep,
             alarm,
@@ -135,6 +137,7 @@ pub struct Verbs {
     /// Peers whose channel wants something done as soon as that is possible.
     pub(crate) wanting: RefCell<Vec<u32>>,
     pub(crate) tuples: Tuples,
+    pub(crate) moves: Moves,
     pub(crate) registered: Registered,
     /// Both descriptors to sleep on.
     pub(crate) sleep: OwnedFd,

@@ -6,6 +6,10 @@ use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall};
 use tern_hca::{Access, MemoryRegion, ProtectionDomain};
 use tern_registration::{Limits, Registrations, Use};
 
+/// Registrations that are kept at most: each may cut a mapping of the process in three, of which the kernel
+/// allows 65530.
+const ENTRIES: usize = 8192;
+
 /// The registrations of memory that transfers use.
 pub(crate) struct Registered {
     domain: ProtectionDomain,
@@ -15,8 +19,12 @@ pub(crate) struct Registered {
 impl Registered {
     /// At most so many bytes stay registered that no transfer uses.
     pub fn new(domain: &ProtectionDomain, bytes: u64) -> Registered {
-        let entries = if bytes > 0 { 1 << 16 } else { 0 };
-        Registered { domain: domain.clone(), all: RefCell::new(Registrations::new(Limits { bytes, entries })) }
+        let entries = if bytes > 0 { ENTRIES } else { 0 };
+        let all = Registrations::new(Limits { bytes, entries });
+        if let Some(why) = all.why_not() {
+            tern_settings::warn!("{why}");
+        }
+        Registered { domain: domain.clone(), all: RefCell::new(all) }
     }
 
     /// The memory with its key; without one when it cannot be registered. The key is what a peer shows, and in its upper
@@ -101,8 +109,12 @@ impl Direct for Verbs {
         self.tuples.raise(peer, seen);
     }
 
-    fn pull(&self, _peer: u32, _source: &Memory, _target: &Memory, _receiver: u32) -> Pull {
-        Pull::No
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+        self.fetch(peer, source, target, receiver)
+    }
+
+    fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
+        self.put(peer, source, target, sender)
     }
 
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {

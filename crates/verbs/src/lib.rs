@@ -32,7 +32,9 @@ mod fabric;
 mod footprint;
 mod handshake;
 mod header;
+mod pieces;
 mod pool;
+mod rendezvous;
 #[allow(dead_code, reason = "the rings follow")]
 mod ring;
 mod send;

@@ -11,9 +11,9 @@
 mod copies;
 mod message;
 mod page;
-mod pieces;
 
 use crate::Verbs;
+use crate::pieces;
 use crate::send::Posted;
 use crate::token::Token;
 use crate::wire::Kind;
@@ -285,7 +285,7 @@ impl Tuples {
             verbs.send_reserved(peer, reserved, Kind::Tuple, &Message::Claimed { slot: found.slot }.encode());
             return Delivery::Packets { receiver: found.entry.receiver, room: target.len };
         };
-        pieces::each_write(from, target, len, local, gather, |address, segments, last| {
+        pieces::each_write(from, target, 0, len, local, gather, |address, segments, last| {
             let purpose = if last { end } else { Purpose::Word };
             let to = Remote { address, key: target.key as u32 };
             verbs.post_surely(peer, Token::Tuple { peer, value: purpose.encode() }, Operation::Write(to), Data::Segments(segments));

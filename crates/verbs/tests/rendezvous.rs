@@ -1,0 +1,225 @@
+//! Long messages by RDMA over the software HCA: every layout arrives, what does not pay is declined, and whoever
+//! loses its peer hears of the loss and of nothing else.
+
+use proptest::prelude::*;
+use tern_device::{Device, Direct, Header, Memory, Pull, Sink};
+use tern_hca::Faults;
+use tern_verbs::{Endpoint, Settings, Verbs};
+
+#[derive(Default)]
+struct Told {
+    packets: usize,
+    pulled: Vec<u32>,
+    sent: Vec<u32>,
+    lost: Vec<u32>,
+}
+
+impl Sink for Told {
+    fn packet(&mut self, _from: u32, _header: &Header, _payload: &[u8]) {
+        self.packets += 1;
+    }
+    fn pulled(&mut self, receiver: u32) {
+        self.pulled.push(receiver);
+    }
+    fn sent(&mut self, sender: u32) {
+        self.sent.push(sender);
+    }
+    fn lost(&mut self, peer: u32, _why: &str) {
+        self.lost.push(peer);
+    }
+}
+
+/// Two processes in one, each with an HCA of its own.
+struct Two {
+    ends: [Verbs; 2],
+    told: [Told; 2],
+}
+
+impl Two {
+    fn new(settings: &Settings) -> Two {
+        let ends = [0, 1].map(|me| Endpoint::open(me, 2, settings).expect("a software HCA"));
+        let addresses = [ends[0].address(), ends[1].address()];
+        Two { ends: ends.map(|end| end.join(&addresses).expect("buffers")), told: Default::default() }
+    }
+
+    fn direct(&self, end: usize) -> &dyn Direct {
+        self.ends[end].direct().expect("it has RDMA")
+    }
+
+    fn locate(&self, end: usize, memory: Memory) -> Memory {
+        self.direct(end).locate(1 - end as u32, memory, false)
+    }
+
+    fn poll(&mut self) {
+        for (end, told) in self.ends.iter().zip(&mut self.told) {
+            end.poll(told);
+        }
+    }
+
+    fn until(&mut self, what: &str, holds: impl Fn(&[Told; 2]) -> bool) {
+        for _ in 0..2_000_000 {
+            if holds(&self.told) {
+                return;
+            }
+            self.poll();
+        }
+        panic!("{what} never came");
+    }
+}
+
+/// `len` bytes of data in blocks of `block` with gaps between them.
+struct Layout {
+    bytes: Vec<u8>,
+    memory: Memory,
+}
+
+const GAP: u8 = 0xee;
+
+impl Layout {
+    fn new(len: usize, block: usize, gap: usize) -> Layout {
+        let block = block.clamp(1, len);
+        let bytes = vec![GAP; len.div_ceil(block) * (block + gap)];
+        let (address, stride) = (bytes.as_ptr() as u64, (block + gap) as i64);
+        Layout { bytes, memory: Memory { address, len: len as u64, block: block as u64, stride, ..Memory::default() } }
+    }
+
+    fn place(&self, byte: usize) -> usize {
+        let (block, stride) = (self.memory.block as usize, self.memory.stride as usize);
+        byte / block * stride + byte % block
+    }
+
+    fn fill(mut self) -> Layout {
+        for byte in 0..self.memory.len as usize {
+            let place = self.place(byte);
+            self.bytes[place] = (byte * 7 + byte / 251) as u8 & 0x7f;
+        }
+        self
+    }
+
+    /// Panics unless the first `len` bytes are those of `fill`, and nothing else was written.
+    fn check(&self, len: usize) {
+        let mut expected = vec![GAP; self.bytes.len()];
+        for byte in 0..len.min(self.memory.len as usize) {
+            expected[self.place(byte)] = (byte * 7 + byte / 251) as u8 & 0x7f;
+        }
+        assert!(self.bytes == expected, "{} bytes in blocks of {}", self.memory.len, self.memory.block);
+    }
+}
+
+/// Moves one message in both ways, as far as each pays, and checks it; returns which ways were taken.
+fn both_ways(two: &mut Two, from: &Layout, into: impl Fn() -> Layout) -> [bool; 2] {
+    let source = two.locate(0, from.memory);
+    let ways = [true, false].map(|fetch| {
+        let to = into();
+        let target = two.locate(1, to.memory);
+        assert!(source.key != 0 && target.key != 0);
+        let moved = match fetch {
+            true => two.direct(1).pull(0, &source, &target, 9),
+            false => two.direct(0).push(1, &source, &target, 8),
+        };
+        if moved == Pull::Pending {
+            two.until("a message", |told| told[1].pulled == [9] || told[0].sent == [8]);
+            two.told = Default::default();
+            if !fetch {
+                // It is there when a later packet comes.
+                assert!(two.ends[0].copy_and_send(1, &[0; 4], tern_device::Payload::Bytes(&[])).is_some());
+                two.until("a packet", |told| told[1].packets == 1);
+                two.told = Default::default();
+            }
+            to.check(from.memory.len as usize);
+        } else {
+            assert_eq!(moved, Pull::No);
+            to.check(0);
+        }
+        two.direct(1).release(&target);
+        moved == Pull::Pending
+    });
+    two.direct(0).release(&source);
+    ways
+}
+
+#[test]
+fn layouts_meet() {
+    let mut two = Two::new(&Settings::default());
+    let mut ways = |len: usize, from: (usize, usize), into: (usize, usize)| {
+        both_ways(&mut two, &Layout::new(len, from.0, from.1).fill(), || Layout::new(len, into.0, into.1))
+    };
+    const DENSE: (usize, usize) = (usize::MAX, 0);
+    assert_eq!(ways(3_000_000, DENSE, DENSE), [true, true]);
+    assert_eq!(ways(100_000, (1000, 24), (1000, 8)), [true, true], "equal blocks");
+    assert_eq!(ways(100_000, (1000, 24), (777, 8)), [true, true], "other blocks");
+    // A gather list makes one request of many short blocks, on the side whose memory it is of.
+    assert_eq!(ways(100_000, (64, 64), DENSE), [false, true], "a column to be written");
+    assert_eq!(ways(100_000, DENSE, (64, 64)), [true, false], "a column to be read into");
+    assert_eq!(ways(100_000, (8, 56), (8, 56)), [false, false], "rather packed");
+}
+
+#[test]
+fn a_longer_message_than_the_receive_is_cut() {
+    let mut two = Two::new(&Settings::default());
+    let from = Layout::new(90_000, 1000, 5).fill();
+    both_ways(&mut two, &from, || Layout::new(40_000, 2000, 3));
+}
+
+/// More reads than the queue takes, of several messages at once, and packets between them.
+#[test]
+fn many_reads_take_turns() {
+    let mut two = Two::new(&Settings::default());
+    let from: Vec<Layout> = (0..6).map(|_| Layout::new(400_000, 600, 40).fill()).collect();
+    let into: Vec<Layout> = (0..6).map(|_| Layout::new(400_000, usize::MAX, 0)).collect();
+    for (number, (from, into)) in from.iter().zip(&into).enumerate() {
+        let (source, target) = (two.locate(0, from.memory), two.locate(1, into.memory));
+        assert_eq!(two.direct(1).pull(0, &source, &target, number as u32), Pull::Pending);
+        assert!(two.ends[1].copy_and_send(0, &[0; 4], tern_device::Payload::Bytes(&[1; 100])).is_some());
+    }
+    two.until("six messages", |told| told[1].pulled.len() == 6 && told[0].packets == 6);
+    into.iter().for_each(|into| into.check(400_000));
+}
+
+#[test]
+fn where_nothing_can_be_registered_packets_remain() {
+    let settings = Settings { faults: Faults { locked: Some(3 << 20), ..Faults::default() }, ..Settings::default() };
+    let two = Two::new(&settings);
+    let long = Layout::new(8 << 20, usize::MAX, 0);
+    let refused = two.locate(0, long.memory);
+    assert_eq!(refused.key, 0);
+    assert_eq!(two.direct(0).pull(1, &refused, &refused, 1), Pull::No);
+    assert_eq!(two.direct(0).push(1, &refused, &refused, 1), Pull::No);
+    two.direct(0).release(&refused);
+}
+
+/// The sender's memory is gone while the receiver reads: the loss is told, and no end.
+#[test]
+fn a_peer_that_is_lost_ends_nothing() {
+    for fetch in [true, false] {
+        let mut two = Two::new(&Settings::default());
+        let (from, into) = (Layout::new(300_000, usize::MAX, 0), Layout::new(300_000, usize::MAX, 0));
+        let (source, target) = (two.locate(0, from.memory), two.locate(1, into.memory));
+        // A key that nobody has given.
+        let wrong = |memory: Memory| Memory { key: memory.key ^ 0x5555, ..memory };
+        let moved = match fetch {
+            true => two.direct(1).pull(0, &wrong(source), &target, 9),
+            false => two.direct(0).push(1, &source, &wrong(target), 8),
+        };
+        assert_eq!(moved, Pull::Pending);
+        let loser = fetch as usize;
+        two.until("the loss", |told| told[loser].lost == [1 - loser as u32]);
+        (0..1000).for_each(|_| two.poll());
+        assert!(two.told[1].pulled.is_empty() && two.told[0].sent.is_empty());
+        assert_eq!(two.told[loser].lost.len(), 1);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_layout_arrives(
+        shapes in prop::collection::vec((1..60_000usize, (1..9000usize, 0..90usize), (1..9000usize, 0..90usize)), 1..12),
+    ) {
+        let mut two = Two::new(&Settings::default());
+        for (len, from, into) in shapes {
+            both_ways(&mut two, &Layout::new(len, from.0, from.1).fill(), || Layout::new(len, into.0, into.1));
+        }
+    }
+}
