@@ -6,12 +6,18 @@
 //! MPI asks them to call collectives in the same order, and the choice of this path depends only
 //! on what all of them know.
 
-use crate::ops::{Kernel3, Op, kernel3};
+mod label;
+mod reduce;
+
+pub use label::{Kind, Mismatch};
+pub use reduce::Vector;
+
 use crate::peers::Peers;
+use label::{Done, STAMP, compare, label, stamped};
 use std::cell::Cell;
+use std::rc::Rc;
 use tern_adi::{Adi, Awaited, Proc};
 use tern_mcm::{DEPTH, LineArea};
-use std::rc::Rc;
 
 /// The lines of one communicator.
 #[derive(Debug)]
@@ -31,65 +37,11 @@ pub struct Lines {
     context: u32,
 }
 
-/// What an operation is, as every member sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    Barrier = 1,
-    Bcast,
-    Gather,
-    Scatter,
-    Allgather,
-    Alltoall,
-    Reduce,
-    Allreduce,
-    Scan,
-    ReduceScatter,
-}
+/// Turns from the one that is waited for to the one whose cell is asked for early.
+const AHEAD: u64 = 2;
 
-/// The members do not call the same operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mismatch {
-    /// Rank `rank` calls another collective.
-    Operation { rank: usize },
-    /// Rank `rank` names another root.
-    Root { rank: usize, own: u32, theirs: u32 },
-    /// Rank `rank` takes part with another number of bytes.
-    Bytes { rank: usize, own: u32, theirs: u32 },
-    /// This process of another node cannot be reached any more.
-    Lost { process: u32 },
-}
-
-type Done = Result<(), Mismatch>;
-
-fn label(kind: Kind, root: u32, bytes: usize) -> u64 {
-    kind as u64 | (root as u64 & 0xff_ffff) << 8 | (bytes as u64) << 32
-}
-
-/// Bits of a label that tell its turn from the later ones in the same cell. A member that only
-/// publishes does not wait for slow readers, so they may find a later label in its cell; it is
-/// never so far ahead that the bits come round.
-const STAMP: u64 = 0xf0;
-
-/// `label` as it is published in `turn`.
-fn stamped(label: u64, turn: u64) -> u64 {
-    label | (turn / DEPTH) << 4 & STAMP
-}
-
-fn compare(rank: usize, own: u64, theirs: u64) -> Done {
-    if own == theirs {
-        return Ok(());
-    }
-    let root = |label: u64| (label >> 8) as u32 & 0xff_ffff;
-    let bytes = |label: u64| (label >> 32) as u32;
-    Err(if own as u8 != theirs as u8 {
-        Mismatch::Operation { rank }
-    } else if root(own) != root(theirs) {
-        Mismatch::Root { rank, own: root(own), theirs: root(theirs) }
-    } else {
-        Mismatch::Bytes { rank, own: bytes(own), theirs: bytes(theirs) }
-    })
-}
+/// Bytes of a long broadcast per turn: the readers copy one part while the root writes the next.
+const CHUNK: usize = 16 << 10;
 
 impl Lines {
     /// The lines of `peers`, if all of them are on this node and its device has lines for this
@@ -399,174 +351,5 @@ impl Lines {
             take(rank, &all[self.me * len..][..len]);
         }
         Ok(())
-    }
-
-    /// Combines the vectors of the members `ranks`, in their order, into `out`.
-    ///
-    /// # Safety
-    /// All of them have reached `turn` with `total` bytes; `out` holds `vector.bytes` bytes.
-    unsafe fn combine(&self, turn: u64, total: usize, from: usize, end: usize, vector: &Vector, out: *mut u8) {
-        // SAFETY: the caller's promise; this process publishes nothing meanwhile.
-        let part = |rank| unsafe { self.payload(rank, turn, total)[from..].as_ptr() };
-        let first = part(0);
-        if end == 1 {
-            // SAFETY: both hold `bytes` bytes, and shared memory never overlaps the program's.
-            return unsafe { std::ptr::copy_nonoverlapping(first, out, vector.bytes) };
-        }
-        // SAFETY: all hold `elements` elements, and a kernel's output may be an input.
-        unsafe {
-            (vector.kernel)(first, part(1), out, vector.elements);
-            for rank in 2..end {
-                (vector.kernel)(out, part(rank), out, vector.elements);
-            }
-        }
-    }
-
-    /// The reduction of all members' vectors; `out` is where the result goes, null for none.
-    ///
-    /// # Safety
-    /// `input` and `out` hold the vector; they may be the same memory.
-    pub unsafe fn reduce(&self, adi: &Adi, root: Option<usize>, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
-        let kind = if root.is_some() { Kind::Reduce } else { Kind::Allreduce };
-        let (turn, label) = (self.next(), label(kind, root.unwrap_or(0) as u32, vector.bytes));
-        // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) })?;
-        if root.is_some_and(|root| root != self.me) {
-            self.ring_all(adi);
-            return Ok(());
-        }
-        self.await_givers(adi, turn, label)?;
-        // SAFETY: all have reached the turn; `out` by the caller's promise.
-        unsafe { self.combine(turn, vector.bytes, 0, self.size(), vector, out) };
-        Ok(())
-    }
-
-    /// A reduction to all of a vector of any length. It goes in parts of the capacity, in two turns
-    /// each: every member publishes its part, reduces its share of the part over all members, and
-    /// publishes that for the others. So each element is reduced once, not once by each.
-    ///
-    /// # Safety
-    /// As for [`Lines::reduce`].
-    pub unsafe fn allreduce_long(&self, adi: &Adi, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
-        let label = label(Kind::Allreduce, 0, vector.bytes);
-        let size = vector.bytes / vector.elements;
-        let whole = self.capacity() / size;
-        let mut at = 0;
-        while at < vector.elements {
-            let elements = whole.min(vector.elements - at);
-            let (from, to) = (input.wrapping_add(at * size), out.wrapping_add(at * size));
-            // SAFETY: a part of the caller's vectors.
-            unsafe { self.allreduce_part(adi, label, vector, elements, from, to)? };
-            at += elements;
-        }
-        Ok(())
-    }
-
-    /// # Safety
-    /// As for [`Lines::reduce`], for `elements` elements that fit the capacity.
-    unsafe fn allreduce_part(
-        &self,
-        adi: &Adi,
-        label: u64,
-        vector: &Vector,
-        elements: usize,
-        input: *const u8,
-        out: *mut u8,
-    ) -> Done {
-        let size = vector.bytes / vector.elements;
-        // The share of a member: where it begins, and its length, in bytes.
-        let share = |rank: usize| {
-            let begin = elements * rank / self.size();
-            let end = elements * (rank + 1) / self.size();
-            (begin * size, (end - begin) * size)
-        };
-        let turn = self.next();
-        // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, elements * size, |to| unsafe { copy_in(input, to) })?;
-        self.await_givers(adi, turn, label)?;
-        let (begin, len) = share(self.me);
-        let mine = out.wrapping_add(begin);
-        let own = Vector { kernel: vector.kernel, elements: len / size, bytes: len };
-        // SAFETY: all have reached the turn; the share lies inside the vector.
-        unsafe { self.combine(turn, elements * size, begin, self.size(), &own, mine) };
-        let turn = self.next();
-        // SAFETY: `mine` holds `len` bytes.
-        self.publish_with(adi, turn, label, len, |to| unsafe { copy_in(mine, to) })?;
-        self.await_givers(adi, turn, label)?;
-        for rank in (0..self.size()).filter(|&rank| rank != self.me) {
-            let (begin, len) = share(rank);
-            // SAFETY: reached, and this process publishes nothing meanwhile; the share lies inside
-            // the vector.
-            unsafe {
-                let part = self.payload(rank, turn, len);
-                std::ptr::copy_nonoverlapping(part.as_ptr(), out.add(begin), len);
-            }
-        }
-        Ok(())
-    }
-
-    /// The reduction over the ranks up to this one; without this one if `exclusive`.
-    ///
-    /// # Safety
-    /// As for [`Lines::reduce`].
-    pub unsafe fn scan(&self, adi: &Adi, exclusive: bool, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
-        let (turn, label) = (self.next(), label(Kind::Scan, exclusive as u32, vector.bytes));
-        // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) })?;
-        self.ring_all(adi);
-        let end = self.me + !exclusive as usize;
-        self.await_below(adi, end, turn, label)?;
-        if end > 0 {
-            // SAFETY: all below `end` have reached the turn, this process too.
-            unsafe { self.combine(turn, vector.bytes, 0, end, vector, out) };
-        }
-        Ok(())
-    }
-
-    /// The reduction of this rank's block; `input` holds a block of `vector` for each rank.
-    ///
-    /// # Safety
-    /// As for [`Lines::reduce`].
-    pub unsafe fn reduce_scatter(&self, adi: &Adi, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
-        let (turn, label) = (self.next(), label(Kind::ReduceScatter, 0, vector.bytes));
-        let total = vector.bytes * self.size();
-        // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, total, |to| unsafe { copy_in(input, to) })?;
-        self.await_givers(adi, turn, label)?;
-        // SAFETY: all have reached the turn.
-        unsafe { self.combine(turn, total, self.me * vector.bytes, self.size(), vector, out) };
-        Ok(())
-    }
-}
-
-/// Turns from the one that is waited for to the one whose cell is asked for early.
-const AHEAD: u64 = 2;
-
-/// Bytes of a long broadcast per turn: the readers copy one part while the root writes the next.
-const CHUNK: usize = 16 << 10;
-
-/// # Safety
-/// `input` holds as many bytes as `to`.
-unsafe fn copy_in(input: *const u8, to: &mut [u8]) {
-    // SAFETY: the caller's promise; shared memory never overlaps the program's.
-    unsafe { std::ptr::copy_nonoverlapping(input, to.as_mut_ptr(), to.len()) }
-}
-
-/// A vector to reduce, by a predefined operation on a basic type.
-pub struct Vector {
-    pub kernel: Kernel3,
-    pub elements: usize,
-    pub bytes: usize,
-}
-
-impl Vector {
-    /// `count` elements of a layout that is one dense run of a basic type.
-    pub fn new(op: Op, ty: &tern_layout::Type, count: i64) -> Option<Vector> {
-        if !ty.is_contiguous() {
-            return None;
-        }
-        let basic = ty.uniform_basic()?;
-        let bytes = count as usize * ty.size() as usize;
-        Some(Vector { kernel: kernel3(op, basic)?, elements: bytes / basic.size() as usize, bytes })
     }
 }
