@@ -63,6 +63,8 @@ struct Shared {
     changed: Condvar,
     /// Sockets that the thread shall watch, and the peers at their other ends.
     watched: Mutex<Vec<(TcpStream, u32)>>,
+    /// Peers whose sockets the thread shall close.
+    abandoned: Mutex<Vec<u32>>,
     /// Peers that were lost, until the device takes notice.
     losses: Mutex<Vec<(u32, String)>>,
     has_losses: AtomicBool,
@@ -104,6 +106,7 @@ impl Connections {
             peers: Mutex::default(),
             changed: Condvar::new(),
             watched: Mutex::default(),
+            abandoned: Mutex::default(),
             losses: Mutex::default(),
             has_losses: AtomicBool::new(false),
             alarm,
@@ -227,11 +230,13 @@ impl Connections {
         }
     }
 
-    /// Says that the device has given a peer up.
+    /// Says that the device has given a peer up. The peer learns of it by the end of its socket.
     pub fn give_up(&self, peer: u32, why: &str) {
         if let Some(entry) = self.shared.peers.lock().get_mut(&peer) {
             (entry.state, entry.why) = (State::Lost, why.into());
         }
+        self.shared.abandoned.lock().push(peer);
+        self.shared.wake();
     }
 }
 

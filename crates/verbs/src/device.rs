@@ -22,6 +22,8 @@ use tern_device::Abilities;
 
 /// Receive buffers that may be free and not posted.
 pub(crate) const REFILL: usize = 16;
+/// Receive buffers to begin with, for peers that send before anything was polled.
+const FIRST: usize = 256;
 /// The most buffers that packets are built in.
 const BOUNCES: usize = 4096;
 /// Bytes of a packet at its sender that are not payload.
@@ -98,6 +100,7 @@ impl Endpoint {
             open: RefCell::default(),
             receives,
             spare: RefCell::default(),
+            provided: Cell::new(0),
             bounces,
             inbound: RefCell::default(),
             wanting: RefCell::default(),
@@ -110,8 +113,7 @@ impl Endpoint {
             rings: AtomicU32::new(0),
             fabric,
         };
-        // What the first few peers may send; further ones add theirs.
-        device.add_receives(REFILL + 2 * device.settings.credits as usize);
+        device.provide(FIRST.min(world as usize * device.settings.credits as usize));
         Ok(device)
     }
 }
@@ -130,6 +132,8 @@ pub struct Verbs {
     pub(crate) receives: Pool,
     /// Receive buffers that are free and not posted.
     pub(crate) spare: RefCell<Vec<u32>>,
+    /// Receive buffers that packets may lie in.
+    provided: Cell<usize>,
     /// What packets are built in.
     pub(crate) bounces: Pool,
     /// What has come and was not handed on.
@@ -192,8 +196,8 @@ impl Verbs {
     }
 
     fn install(&self, peer: u32, connected: Connected) {
-        self.add_receives(self.settings.credits as usize);
         self.open.borrow_mut().push(peer);
+        self.provide(self.open.borrow().len() * self.settings.credits as usize);
         let channel = Box::new(Channel::new(peer, connected, header::LONGEST));
         let _ = self.ways[peer as usize].set(Way::Channel(channel));
     }
@@ -216,9 +220,12 @@ impl Verbs {
         }
     }
 
-    /// Posts so many more receive buffers, if there are as many.
-    fn add_receives(&self, count: usize) {
-        self.spare.borrow_mut().extend((0..count).map_while(|_| self.receives.take()));
+    /// Sees that so many packets can be received, if there are buffers for as many. Of more peers than that not all can
+    /// send at once as much as they are granted; the card repeats what finds no buffer.
+    fn provide(&self, packets: usize) {
+        let missing = (REFILL + packets).saturating_sub(self.provided.get());
+        let taken = (0..missing).map_while(|_| self.receives.take());
+        self.spare.borrow_mut().extend(taken.inspect(|_| self.provided.set(self.provided.get() + 1)));
         self.refill();
     }
 

@@ -34,7 +34,8 @@ fn usual(processes: u32) -> Box<dyn Group> {
 
 /// As little of everything as there can be.
 fn narrow(processes: u32) -> Box<dyn Group> {
-    let settings = Settings { packet: 700, credits: 3, buffers: 64, header_cache: false, ..Settings::default() };
+    let buffers = 64.max(8 * processes);
+    let settings = Settings { packet: 1100, credits: 8, buffers, header_cache: false, ..Settings::default() };
     Box::new(Processes::new(processes, &settings))
 }
 

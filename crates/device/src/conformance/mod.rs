@@ -115,6 +115,19 @@ fn receive(device: &dyn Device, inbox: &mut Inbox) -> Packet {
     panic!("a packet was sent and never came");
 }
 
+/// Waits until the device takes a packet, with nothing under way. Shared memory does at once; over a network the word that
+/// there is room takes a while.
+fn send_at_last(device: &dyn Device, to: u32, header: &Header, payload: &[u8]) -> usize {
+    for _ in 0..MANY_POLLS {
+        if let Some(taken) = device.copy_and_send(to, header, Payload::Bytes(payload)) {
+            return taken;
+        }
+        assert!(!device.abilities().lines, "shared memory has room as soon as it is made");
+        std::thread::yield_now();
+    }
+    panic!("refused with nothing under way");
+}
+
 /// Far more polls than any device needs to bring a packet.
 const MANY_POLLS: u32 = 10_000_000;
 

@@ -45,12 +45,16 @@ pub fn follow(factory: Factory, processes: u32, actions: &[Action]) {
                 }
                 let device = &devices[from as usize];
                 let payload = bytes(number, size % (2 * device.abilities().packet));
-                let taken = device.copy_and_send(to, &[number; 4], Payload::Bytes(&payload));
+                let mut taken = device.copy_and_send(to, &[number; 4], Payload::Bytes(&payload));
+                let mut polls = 0;
+                while taken.is_none() && sent[from as usize][to as usize].is_empty() {
+                    // Over a network the word that there is room takes a while.
+                    assert!(!device.abilities().lines && polls < MANY_POLLS, "refused with nothing under way");
+                    device.poll(&mut Expect { me: from, sent: &mut sent });
+                    taken = device.copy_and_send(to, &[number; 4], Payload::Bytes(&payload));
+                    polls += 1;
+                }
                 let queue = &mut sent[from as usize][to as usize];
-                assert!(
-                    taken.is_some() || !queue.is_empty(),
-                    "refused with nothing under way"
-                );
                 queue.extend(taken.map(|taken| (number, taken)));
             }
             Action::Take { who, from, used } => {

@@ -57,6 +57,9 @@ fn serve(shared: &Shared, listener: &TcpListener) {
         for (socket, peer) in shared.watched.lock().drain(..) {
             lines.push(Line { socket, bytes: Vec::new(), peer: Some(peer), farewell: false });
         }
+        for peer in shared.abandoned.lock().drain(..) {
+            lines.retain(|line| line.peer != Some(peer));
+        }
     }
     for line in &mut lines {
         let _ = line.socket.write_all(&Word::Bye.encode());

@@ -1,0 +1,143 @@
+//! Peers that are lost: the sink is told once, and everybody else goes on.
+
+use std::str::FromStr;
+use tern_device::{Device, Header, Payload, Sink};
+use tern_hca::Faults;
+use tern_verbs::{Endpoint, Settings, Verbs};
+
+/// What a process has heard.
+#[derive(Default)]
+struct Heard {
+    packets: Vec<(u32, u64)>,
+    lost: Vec<(u32, String)>,
+}
+
+impl Sink for Heard {
+    fn packet(&mut self, from: u32, header: &Header, _payload: &[u8]) {
+        self.packets.push((from, header[0]));
+    }
+    fn lost(&mut self, peer: u32, why: &str) {
+        self.lost.push((peer, why.into()));
+    }
+}
+
+/// Processes of which one has these faults.
+fn world(processes: u32, faulty: u32, faults: &str) -> Vec<Option<Verbs>> {
+    let open = |me| {
+        let faults = Faults::from_str(if me == faulty { faults } else { "" }).expect("faults");
+        Endpoint::open(me, processes, &Settings { faults, ..Settings::default() }).expect("an endpoint")
+    };
+    let endpoints: Vec<Endpoint> = (0..processes).map(open).collect();
+    let addresses: Vec<Vec<u8>> = endpoints.iter().map(Endpoint::address).collect();
+    endpoints.into_iter().map(|endpoint| Some(endpoint.join(&addresses).expect("buffers"))).collect()
+}
+
+fn send(device: &Verbs, to: u32, number: u64) -> bool {
+    device.copy_and_send(to, &[number; 4], Payload::Bytes(&[1; 300])).is_some()
+}
+
+/// Polls until `done`; far more often than it can take.
+fn until(devices: &[Option<Verbs>], heard: &mut [Heard], done: impl Fn(&[Heard]) -> bool) {
+    for _ in 0..2_000_000 {
+        for (device, heard) in devices.iter().zip(heard.iter_mut()) {
+            if let Some(device) = device {
+                device.poll(heard);
+            }
+        }
+        if done(heard) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    let lost: Vec<_> = heard.iter().map(|heard| (heard.packets.len(), &heard.lost)).collect();
+    panic!("it does not come: {lost:?}");
+}
+
+fn heard(processes: usize) -> Vec<Heard> {
+    (0..processes).map(|_| Heard::default()).collect()
+}
+
+#[test]
+fn a_cut_connection_is_told_once_and_others_go_on() {
+    let devices = world(3, 0, "cut-after=20");
+    let mut heard = heard(3);
+    let (zero, two) = (devices[0].as_ref().expect("it lives"), devices[2].as_ref().expect("it lives"));
+    for number in 0..200 {
+        send(zero, 1, number);
+        until(&devices, &mut heard, |_| true);
+    }
+    until(&devices, &mut heard, |heard| !heard[0].lost.is_empty() && !heard[1].lost.is_empty());
+    // What came is the beginning of what was sent.
+    let came: Vec<u64> = heard[1].packets.iter().map(|packet| packet.1).collect();
+    assert_eq!(came, (0..came.len() as u64).collect::<Vec<_>>());
+    assert!(send(two, 1, 7) && send(zero, 2, 8), "others go on");
+    until(&devices, &mut heard, |heard| heard[1].packets.contains(&(2, 7)) && heard[2].packets == [(0, 8)]);
+    assert!(send(zero, 1, 9), "what is sent to a lost peer vanishes");
+    for _ in 0..1000 {
+        until(&devices, &mut heard, |_| true);
+    }
+    let lost: Vec<Vec<u32>> = heard.iter().map(|heard| heard.lost.iter().map(|lost| lost.0).collect()).collect();
+    assert_eq!(lost, [vec![1], vec![0], vec![]]);
+}
+
+#[test]
+fn a_peer_that_ends_is_lost_when_somebody_sends_to_it() {
+    let mut devices = world(2, 9, "");
+    let mut heard = heard(2);
+    assert!(send(devices[0].as_ref().expect("it lives"), 1, 1));
+    until(&devices, &mut heard, |heard| !heard[1].packets.is_empty());
+    devices[1] = None;
+    for _ in 0..1000 {
+        until(&devices, &mut heard, |_| true);
+    }
+    assert!(heard[0].lost.is_empty(), "it has ended as it should: {:?}", heard[0].lost);
+    for number in 0..100 {
+        send(devices[0].as_ref().expect("it lives"), 1, number);
+        until(&devices, &mut heard, |_| true);
+    }
+    until(&devices, &mut heard, |heard| heard[0].lost.len() == 1);
+}
+
+#[test]
+fn a_peer_that_was_never_there_is_lost() {
+    let mut devices = world(3, 9, "");
+    devices[1] = None;
+    let mut heard = heard(3);
+    assert!(send(devices[0].as_ref().expect("it lives"), 1, 1));
+    assert!(send(devices[0].as_ref().expect("it lives"), 2, 2));
+    until(&devices, &mut heard, |heard| heard[0].lost.len() == 1 && heard[2].packets == [(0, 2)]);
+    assert!(heard[0].lost[0].1.contains("cannot be reached at 127.0.0.1"), "{:?}", heard[0].lost);
+}
+
+/// Everything that was sent arrives although its sender ends at once.
+#[test]
+fn what_was_sent_arrives_after_the_end_of_its_sender() {
+    let mut devices = world(2, 9, "");
+    let mut heard = heard(2);
+    for number in 0..20 {
+        assert!(send(devices[0].as_ref().expect("it lives"), 1, number));
+    }
+    devices[0] = None;
+    until(&devices, &mut heard, |heard| heard[1].packets.len() == 20);
+    assert!(heard[1].lost.is_empty(), "{:?}", heard[1].lost);
+}
+
+/// Full queues and peers without receives delay, and nothing more.
+#[test]
+fn full_queues_and_missing_receives_lose_nothing() {
+    for faults in ["full=1/3", "rnr=1/4", "full=3/4,rnr=1/2"] {
+        let devices = world(2, 0, faults);
+        let mut heard = heard(2);
+        let (mut there, mut back) = (0, 0);
+        while there < 500 || back < 500 {
+            there += u64::from(there < 500 && send(devices[0].as_ref().expect("it lives"), 1, there));
+            back += u64::from(back < 500 && send(devices[1].as_ref().expect("it lives"), 0, back));
+            until(&devices, &mut heard, |_| true);
+        }
+        until(&devices, &mut heard, |heard| heard.iter().all(|heard| heard.packets.len() == 500));
+        for heard in &heard {
+            assert!(heard.packets.iter().map(|packet| packet.1).eq(0..500), "in order with {faults}");
+            assert!(heard.lost.is_empty());
+        }
+    }
+}
