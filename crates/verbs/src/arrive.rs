@@ -82,6 +82,7 @@ impl Verbs {
         match token {
             Token::Tuple { peer, value } => self.tuples.completed(self, peer, value, status, sink),
             Token::Rendezvous { value, .. } => self.moved(value, status, sink),
+            Token::Frequent { value, .. } => self.end_lent(value, status, sink),
             Token::Receive { .. } | Token::Frame { .. } => {}
         }
     }
@@ -143,7 +144,7 @@ impl Verbs {
                 buffer.into_iter().for_each(|buffer| self.bounces.give(buffer));
                 self.ended(peer, completion.status);
             }
-            Token::Rendezvous { peer, .. } | Token::Tuple { peer, .. } => {
+            Token::Rendezvous { peer, .. } | Token::Tuple { peer, .. } | Token::Frequent { peer, .. } => {
                 let (status, len) = (completion.status, completion.len);
                 self.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len });
                 self.ended(peer, completion.status);

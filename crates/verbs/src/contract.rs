@@ -21,6 +21,15 @@ impl Device for Verbs {
         self.send(peer, header, payload)
     }
 
+    fn sends_from(&self) -> usize {
+        self.lends_from()
+    }
+
+    unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+        // SAFETY: the contract is the same.
+        unsafe { self.send_in_place(peer, header, payload, sender) }
+    }
+
     fn direct(&self) -> Option<&dyn Direct> {
         Some(self)
     }

@@ -2,6 +2,7 @@
 
 use crate::channel::Channel;
 use crate::direct::Registered;
+use crate::frequent::Frequent;
 use crate::connect::{Address, Connected, Connections, Terms, quiet, ring};
 use crate::fabric::{Fabric, own_address};
 use crate::header;
@@ -107,6 +108,7 @@ impl Endpoint {
             tuples: Tuples::new(&fabric.domain, copied),
             moves: Moves::default(),
             registered: Registered::new(&fabric.domain, registered),
+            frequent: Frequent::new(),
             sleep,
             alarm,
             sleepers: Cell::new(0),
@@ -143,6 +145,7 @@ pub struct Verbs {
     pub(crate) tuples: Tuples,
     pub(crate) moves: Moves,
     pub(crate) registered: Registered,
+    pub(crate) frequent: Frequent,
     /// Both descriptors to sleep on.
     pub(crate) sleep: OwnedFd,
     /// Readable when this process is to be woken.

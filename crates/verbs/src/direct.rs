@@ -29,7 +29,7 @@ impl Registered {
 
     /// The memory with its key; without one when it cannot be registered. The key is what a peer shows, and in its upper
     /// half one more than the number of the use.
-    fn locate(&self, memory: Memory) -> Memory {
+    pub fn locate(&self, memory: Memory) -> Memory {
         if memory.is_opaque() || memory.len == 0 {
             return memory;
         }
@@ -51,7 +51,7 @@ impl Registered {
         ((memory.key >> 32) as u32).checked_sub(1).map(Use)
     }
 
-    fn release(&self, memory: &Memory) {
+    pub fn release(&self, memory: &Memory) {
         if let Some(of) = Registered::of(memory) {
             self.all.borrow_mut().release(of);
         }

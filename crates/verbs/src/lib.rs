@@ -29,6 +29,7 @@ mod credits;
 mod device;
 mod direct;
 mod fabric;
+mod frequent;
 mod footprint;
 mod handshake;
 mod header;

@@ -30,6 +30,13 @@ pub struct Room {
     buffer: u32,
 }
 
+impl Room {
+    /// Where the packet is to be built.
+    pub fn buffer(&self) -> u32 {
+        self.buffer
+    }
+}
+
 /// The same, and what the peer is told with it.
 pub struct Reserved {
     buffer: u32,
@@ -169,18 +176,11 @@ impl Verbs {
         len: usize,
         write: impl FnOnce(&mut [u8]),
     ) {
-        let (mask, changed, bytes) = match header {
-            Some(header) => self.cached(&mut channel.outgoing.borrow_mut(), header),
-            None => (0, 0, [0; header::LONGEST]),
-        };
-        let sequence = channel.next_out.replace(channel.next_out.get().wrapping_add(1));
-        let prefix = Prefix { kind, lap: 0, credits, cells: 0, mask, sequence, len: 0 };
-        let total = PREFIX + changed + len;
+        let front = self.build_front(channel, buffer, kind, credits, header);
+        let total = front + len;
         // SAFETY: a free buffer, longer than any packet that a channel lets pass.
         let out = unsafe { std::slice::from_raw_parts_mut(self.bounces.at(buffer), total) };
-        out[..PREFIX].copy_from_slice(&prefix.encode());
-        out[PREFIX..PREFIX + changed].copy_from_slice(&bytes[..changed]);
-        write(&mut out[PREFIX + changed..]);
+        write(&mut out[front..]);
         counters::NETWORK_PACKETS.add(1);
         counters::NETWORK_BYTES.add(total as u64);
         let frame = Frame { buffer, len: total as u32, operation: Operation::SendWithImmediate(self.me) };
@@ -190,6 +190,36 @@ impl Verbs {
             channel.backlog.borrow_mut().push_back(frame);
             self.want(channel);
         }
+    }
+
+    /// Builds what is in front of the payload of the next packet; returns its length.
+    #[inline]
+    pub(crate) fn build_front(
+        &self,
+        channel: &Channel,
+        buffer: u32,
+        kind: Kind,
+        credits: u8,
+        header: Option<&Header>,
+    ) -> usize {
+        let (mask, changed, bytes) = match header {
+            Some(header) => self.cached(&mut channel.outgoing.borrow_mut(), header),
+            None => (0, 0, [0; header::LONGEST]),
+        };
+        let sequence = channel.next_out.replace(channel.next_out.get().wrapping_add(1));
+        let prefix = Prefix { kind, lap: 0, credits, cells: 0, mask, sequence, len: 0 };
+        // SAFETY: a free buffer, longer than this.
+        let out = unsafe { std::slice::from_raw_parts_mut(self.bounces.at(buffer), PREFIX + changed) };
+        out[..PREFIX].copy_from_slice(&prefix.encode());
+        out[PREFIX..].copy_from_slice(&bytes[..changed]);
+        PREFIX + changed
+    }
+
+    /// Keeps a packet of `len` bytes that was built until the send queue has room.
+    pub(crate) fn hold_back(&self, channel: &Channel, buffer: u32, len: usize) {
+        let frame = Frame { buffer, len: len as u32, operation: Operation::SendWithImmediate(self.me) };
+        channel.backlog.borrow_mut().push_back(frame);
+        self.want(channel);
     }
 
     #[inline]

@@ -30,6 +30,12 @@ pub struct Settings {
     pub tuple_copy: usize,
     /// Bytes of memory that stay registered for the next transfer.
     pub registered: u64,
+    /// Buffers that are often sent from are registered.
+    pub frequent: bool,
+    /// At how many percent of the uses from which on that pays.
+    pub frequent_share: u32,
+    /// Process 0 prints what is measured.
+    pub explain: bool,
     /// Headers travel as what differs from the last one.
     pub header_cache: bool,
     /// How long to wait for a peer to answer when a connection is made.
@@ -52,6 +58,9 @@ impl Default for Settings {
             tuples: true,
             tuple_copy: 16 << 10,
             registered: 4 << 30,
+            frequent: true,
+            frequent_share: 25,
+            explain: false,
             header_cache: true,
             patience: Duration::from_secs(30),
         }

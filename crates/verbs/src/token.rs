@@ -11,12 +11,15 @@ pub enum Token {
     Rendezvous { peer: u32, value: u32 },
     /// A request of the tuple queues, with a value of theirs.
     Tuple { peer: u32, value: u32 },
+    /// A packet whose payload was lent.
+    Frequent { peer: u32, value: u32 },
 }
 
 const RECEIVE: u64 = 0;
 const FRAME: u64 = 1;
 const RENDEZVOUS: u64 = 2;
 const TUPLE: u64 = 3;
+const FREQUENT: u64 = 4;
 /// No buffer.
 const NONE: u32 = u32::MAX;
 /// Peers are numbers of this many bits.
@@ -30,6 +33,7 @@ impl Token {
             Token::Frame { peer, buffer } => (FRAME, peer, buffer.unwrap_or(NONE)),
             Token::Rendezvous { peer, value } => (RENDEZVOUS, peer, value),
             Token::Tuple { peer, value } => (TUPLE, peer, value),
+            Token::Frequent { peer, value } => (FREQUENT, peer, value),
         };
         debug_assert!(peer < 1 << PEER);
         kind << 56 | (peer as u64) << 32 | value as u64
@@ -42,7 +46,8 @@ impl Token {
             RECEIVE => Token::Receive { buffer: value },
             FRAME => Token::Frame { peer, buffer: (value != NONE).then_some(value) },
             RENDEZVOUS => Token::Rendezvous { peer, value },
-            _ => Token::Tuple { peer, value },
+            TUPLE => Token::Tuple { peer, value },
+            _ => Token::Frequent { peer, value },
         }
     }
 }
@@ -60,6 +65,7 @@ mod tests {
             Token::Frame { peer, buffer: Some(value) },
             Token::Rendezvous { peer, value },
             Token::Tuple { peer: 0, value },
+            Token::Frequent { peer, value: 0 },
         ] {
             assert_eq!(Token::decode(token.encode()), token);
         }

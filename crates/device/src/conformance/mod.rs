@@ -10,6 +10,7 @@
 
 mod direct;
 mod flow;
+mod lent;
 mod lines;
 mod packets;
 mod pattern;
@@ -18,6 +19,7 @@ mod sleep;
 
 pub use direct::*;
 pub use flow::*;
+pub use lent::*;
 pub use lines::*;
 pub use packets::*;
 pub use sequence::{Action, follow};
@@ -61,6 +63,7 @@ macro_rules! conformance_tests {
             a_full_peer_does_not_stop_others,
             long_payloads_fill_and_drain,
             threads_at_both_ends,
+            lent_payloads_arrive_in_order,
             lines_begin_empty,
             lines_show_what_their_owner_publishes,
             lines_are_apart,

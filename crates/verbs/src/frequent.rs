@@ -1,0 +1,213 @@
+//! Frequently used buffers: short messages that leave from where they lie, without a copy ("Improving RDMA-based MPI
+//! Eager Protocol for Frequently-used Buffers", 2009).
+//!
+//! Which buffers those are is [`tern_registration::frequent`]'s. The front of the packet, prefix and header, is built
+//! in registered memory as ever; the card gathers it and the program's buffer into one packet. What it costs to register
+//! and to copy is measured when the first message asks.
+
+use crate::Verbs;
+use crate::arrive::Incoming;
+use crate::token::Token;
+use crate::wire::Kind;
+use std::cell::{OnceCell, RefCell};
+use std::time::Instant;
+use tern_counters as counters;
+use tern_device::{Header, Memory, Sink};
+use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, SendFlags, SendRequest, Status};
+use tern_registration::frequent::{Costs, Counts, SHORTEST, Uses};
+
+/// No buffer.
+const NONE: u32 = u32::MAX;
+
+/// What is known of frequently used buffers.
+pub struct Frequent {
+    counts: OnceCell<Counts>,
+    uses: RefCell<Uses>,
+    lent: RefCell<Vec<Option<Lent>>>,
+    free: RefCell<Vec<u32>>,
+}
+
+/// A buffer that the card reads.
+struct Lent {
+    memory: Memory,
+    /// Where the front of its packet lies.
+    front: u32,
+    /// The request that is told of the end.
+    sender: u32,
+}
+
+impl Frequent {
+    pub fn new() -> Frequent {
+        Frequent {
+            counts: OnceCell::new(),
+            uses: RefCell::new(Uses::new()),
+            lent: RefCell::default(),
+            free: RefCell::default(),
+        }
+    }
+
+    fn lend(&self, lent: Lent) -> u32 {
+        let mut all = self.lent.borrow_mut();
+        match self.free.borrow_mut().pop() {
+            Some(at) => {
+                all[at as usize] = Some(lent);
+                at
+            }
+            None => {
+                all.push(Some(lent));
+                all.len() as u32 - 1
+            }
+        }
+    }
+
+    fn take_back(&self, at: u32) -> Lent {
+        self.free.borrow_mut().push(at);
+        self.lent.borrow_mut()[at as usize].take().expect("it was lent")
+    }
+}
+
+impl Verbs {
+    /// [`tern_device::Device::sends_from`].
+    pub(crate) fn lends_from(&self) -> usize {
+        if self.settings.frequent { SHORTEST } else { usize::MAX }
+    }
+
+    /// [`tern_device::Device::send_from`].
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn send_in_place(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+        let (address, len) = (payload.as_ptr(), payload.len());
+        let counts = self.frequent.counts.get_or_init(|| self.calibrate());
+        let Some(needed) = counts.needed(len).filter(|_| self.settings.frequent) else { return false };
+        if !self.frequent.uses.borrow_mut().used(address as u64, len as u64, needed) {
+            return false;
+        }
+        let memory = self.registered.locate(Memory::dense(address, len));
+        let Some(key) = self.registered.local_key(&memory) else {
+            self.frequent.uses.borrow_mut().failed(address as u64, len as u64);
+            return false;
+        };
+        let gone = self.gather(peer, header, &memory, key, sender);
+        if !gone {
+            self.registered.release(&memory);
+        }
+        gone
+    }
+
+    /// Sends a packet whose payload lies in registered memory. False: nothing has happened.
+    fn gather(&self, peer: u32, header: &Header, memory: &Memory, key: u32, sender: u32) -> bool {
+        let Some(channel) = self.channel(peer) else { return false };
+        if memory.len as usize > channel.packet.min(self.abilities.packet) {
+            return false;
+        }
+        let Some(room) = self.reserve(peer) else { return false };
+        let buffer = room.buffer();
+        let front = self.build_front(channel, buffer, Kind::Packet, channel.credits.borrow_mut().spend(), Some(header));
+        let at = self.frequent.lend(Lent { memory: *memory, front: buffer, sender });
+        let token = Token::Frequent { peer, value: at };
+        let payload = tern_hca::Segment { address: memory.address, len: memory.len as u32, key };
+        let request = SendRequest {
+            id: token.encode(),
+            operation: Operation::SendWithImmediate(self.me),
+            data: Data::Segments(&[self.bounces.segment(buffer, front as u32), payload]),
+            flags: SendFlags::SIGNALED,
+            receive_queue: 0,
+        };
+        channel.signals(true);
+        counters::NETWORK_PACKETS.add(1);
+        counters::NETWORK_BYTES.add(front as u64 + memory.len);
+        match channel.pair.post_send(&request) {
+            Ok(()) => {
+                counters::SENT_FREQUENT.add(1);
+                counters::SENT_FREQUENT_BYTES.add(memory.len);
+                return true;
+            }
+            Err(Error::QueueFull) => {
+                // It is numbered, so it goes next; as a copy then, for which nobody has to wait.
+                let whole = front + memory.len as usize;
+                // SAFETY: the caller's payload; a free buffer that is longer than any packet that a channel lets pass.
+                unsafe {
+                    let to = self.bounces.at(buffer).add(front);
+                    std::ptr::copy_nonoverlapping(memory.address as *const u8, to, memory.len as usize);
+                }
+                self.hold_back(channel, buffer, whole);
+                self.frequent.take_back(at);
+                self.registered.release(memory);
+                // The caller expects to be told.
+                let sent = Lent { memory: Memory::default(), front: NONE, sender };
+                let token = Token::Frequent { peer, value: self.frequent.lend(sent) };
+                self.inbound.borrow_mut().push_back(Incoming::Completed { token, status: Status::Success, len: 0 });
+            }
+            Err(error) => {
+                self.give_back_lent(at);
+                self.lose(peer, &format!("a packet was refused: {error}"));
+            }
+        }
+        channel.unsignal();
+        true
+    }
+
+    fn give_back_lent(&self, at: u32) -> u32 {
+        let Lent { memory, front, sender } = self.frequent.take_back(at);
+        if front != NONE {
+            self.bounces.give(front);
+        }
+        self.registered.release(&memory);
+        sender
+    }
+
+    /// A packet with a lent payload has ended.
+    pub(crate) fn end_lent(&self, at: u32, status: Status, sink: &mut dyn Sink) {
+        let sender = self.give_back_lent(at);
+        // What failed is told by the loss of the peer.
+        if status == Status::Success {
+            sink.sent(sender);
+        }
+    }
+
+    fn calibrate(&self) -> Counts {
+        let most = self.abilities.packet;
+        let counts = Counts::new(|size| measure(&self.fabric.domain, size, most), self.settings.frequent_share);
+        if self.settings.explain && self.me == 0 {
+            eprintln!("{counts}");
+        }
+        counts
+    }
+}
+
+/// The least of a few times, in nanoseconds.
+fn least(times: u32, mut act: impl FnMut()) -> f64 {
+    let time = |_| {
+        let start = Instant::now();
+        act();
+        start.elapsed().as_nanos() as f64
+    };
+    (0..times).map(time).fold(f64::INFINITY, f64::min)
+}
+
+/// What messages of that size cost; above `most` bytes they do not go in one packet.
+fn measure(domain: &ProtectionDomain, size: usize, most: usize) -> Costs {
+    const ROUNDS: u32 = 32;
+    if size > most {
+        return Costs { register: f64::INFINITY, copy: 0.0, look_up: 0.0 };
+    }
+    let (mut from, mut to) = (vec![1_u8; size], vec![0_u8; size]);
+    let register = least(3, || {
+        // SAFETY: no request uses it.
+        let region = unsafe { domain.register(from.as_mut_ptr(), size, Access::ALL) };
+        drop(std::hint::black_box(region));
+    });
+    let copy = least(5, || {
+        for _ in 0..ROUNDS {
+            std::hint::black_box(&mut to).copy_from_slice(std::hint::black_box(&from));
+        }
+    });
+    let mut uses = Uses::new();
+    let look_up = least(5, || {
+        for buffer in 0..ROUNDS {
+            std::hint::black_box(uses.used(u64::from(buffer) << 12, size as u64, u32::MAX));
+        }
+    });
+    Costs { register, copy: copy / f64::from(ROUNDS), look_up: look_up / f64::from(ROUNDS) }
+}
