@@ -54,9 +54,13 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// With what each size costs, at `share` percent of the break-even count.
+    /// With what each size costs, at `share` percent of the break-even count. 0: at the first use, whether it pays or
+    /// not.
     pub fn new(costs: impl FnMut(usize) -> Costs, share: u32) -> Counts {
         let costs = std::array::from_fn(size_of).map(costs);
+        if share == 0 {
+            return Counts { costs, needed: [Some(1); CLASSES], share };
+        }
         let part = |even: u32| (u64::from(even) * u64::from(share)).div_ceil(100).clamp(1, u32::MAX.into()) as u32;
         Counts { costs, needed: costs.map(|costs| costs.break_even().map(part)), share }
     }

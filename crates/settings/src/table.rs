@@ -123,7 +123,8 @@ settings! {
     /// messages leave from there without a copy.
     FREQUENT: bool = "TERN_FREQUENT", "on" => "sending";
 
-    /// At which part of the number of uses from which on that pays, in percent, a buffer is registered.
+    /// At which part of the number of uses from which on that pays, in percent, a buffer is registered. 0: at the
+    /// first use, whether it pays or not.
     FREQUENT_SHARE: u64 = "TERN_FREQUENT_SHARE", "25", 0..=1000 => "sending";
 
     /// How often a waiting process looks for progress before it starts to yield its core. `auto`:

@@ -4,6 +4,7 @@
 mod buffer;
 mod direct;
 mod network;
+mod rdma;
 mod verdict;
 mod world;
 

@@ -86,7 +86,8 @@ pub struct World {
     pub messages: Vec<Message>,
     pub receives: Vec<Receive>,
     engines: Vec<Adi>,
-    scissors: Scissors,
+    /// Of a network in memory.
+    scissors: Option<Scissors>,
     claimed: Vec<Vec<Claimed>>,
     /// Memory of the sends, which stays until all is over.
     outgoing: Vec<Buffer>,
@@ -117,8 +118,14 @@ impl World {
     pub fn new(processes: u32, manners: Manners, eager_limit: usize) -> World {
         crate::direct::forget_keys();
         let (engines, scissors) = connected(processes, manners, eager_limit);
+        World { scissors: Some(scissors), ..World::over(engines) }
+    }
+
+    /// A world of engines that a real device connects: what is sent takes its time.
+    pub fn over(engines: Vec<Adi>) -> World {
+        let processes = engines.len() as u32;
         World {
-            scissors,
+            scissors: None,
             processes,
             messages: Vec::new(),
             receives: Vec::new(),
@@ -131,7 +138,8 @@ impl World {
 
     /// These two do not reach each other from now on.
     pub fn cut(&mut self, one: u32, other: u32) {
-        self.scissors.cut(one % self.processes, other % self.processes);
+        let scissors = self.scissors.as_ref().expect("a network in memory");
+        scissors.cut(one % self.processes, other % self.processes);
     }
 
     pub fn engines(&self) -> &[Adi] {
@@ -321,7 +329,7 @@ impl World {
             self.step += 1;
             let moved = self.round() | self.sweep(contexts, longest);
             self.look();
-            if !moved {
+            if !moved && (self.scissors.is_some() || self.is_settled()) {
                 break;
             }
         }
@@ -348,6 +356,14 @@ impl World {
         let open: Vec<&Receive> = self.receives.iter().filter(|r| r.status.is_none()).collect();
         assert!(open.is_empty(), "receives that never completed: {open:?}");
         assert_eq!(crate::direct::keys(), 0, "memory stays registered");
+    }
+
+    /// True when every send is complete, and every message that was not taken back was received.
+    fn is_settled(&self) -> bool {
+        let sent = self.messages.iter().filter(|message| !message.cancelled).count();
+        let received = |receive: &&Receive| receive.status.is_some_and(|status| !status.cancelled);
+        self.messages.iter().all(|message| message.request.is_none())
+            && self.receives.iter().filter(received).count() == sent
     }
 
     /// One round of progress; true when anything moved. The network sleeps at times, so that a
