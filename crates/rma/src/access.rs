@@ -81,6 +81,11 @@ impl Window {
         let rank = target.rank;
         let address = target.displacement as u64;
         let (first, end) = (address.wrapping_add_signed(low), address.wrapping_add_signed(high));
+        if self.apart && rank != self.rank() {
+            let there = self.is_attached_apart(rank, first, end);
+            let spot = Spot { way: Way::Messages, atomic: false, here: std::ptr::null_mut(), address, len };
+            return if there { Ok(spot) } else { Err(self.out_of_range(target)) };
+        }
         let Some((piece, here)) = self.attached_piece(rank, first, end) else { return Err(self.out_of_range(target)) };
         let way = match here.is_null() {
             false => Way::Mapped,

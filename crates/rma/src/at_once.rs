@@ -112,6 +112,9 @@ impl Window {
     /// [`Window::lock`] if nobody is in the way; false when somebody is.
     #[inline]
     pub fn lock_now(&self, rank: u32, exclusive: bool) -> bool {
+        if self.apart {
+            return false;
+        }
         let lock = &self.shared.member(rank).lock;
         let attempt = if exclusive { lock.try_exclude(self.shared.common()) } else { lock.try_share() };
         let taken = self.tried(attempt);
@@ -124,7 +127,7 @@ impl Window {
     /// [`Window::lock_all`] if nobody is in the way; false when somebody is.
     #[inline]
     pub fn lock_all_now(&self) -> bool {
-        let taken = self.tried(self.shared.common().try_lock_all());
+        let taken = !self.apart && self.tried(self.shared.common().try_lock_all());
         if taken {
             self.all.set(true);
         }

@@ -1,8 +1,10 @@
 //! Making and ending windows: what the members tell each other.
 
 use crate::attached::Table;
+use crate::apart::needs_shared_memory;
 use crate::messages::Messages;
 use crate::shared::{PAGE, Plan, Shared};
+use crate::turns::Turns;
 use crate::window::{Exposure, Found, Held, Remote, Way, Window};
 use crate::{Class, Error};
 use std::alloc::Layout;
@@ -24,8 +26,8 @@ pub(crate) struct Belongings {
     mapped: RefCell<Vec<(*mut u8, usize)>>,
     /// The allocation that all share, at its owner.
     allocated: Option<*mut u8>,
-    /// Private memory, where there was no shared one.
-    private: Option<(*mut u8, Layout)>,
+    /// Private memory, where there was no shared one: of the window, and the words of one whose members lie apart.
+    private: [Option<(*mut u8, Layout)>; 2],
     /// Memory that was exposed to the kernel's copies.
     exposed: Option<(*const u8, usize)>,
 }
@@ -39,7 +41,7 @@ impl Belongings {
         if let Some((at, len)) = self.exposed {
             direct.cover(at, len);
         }
-        if let Some((at, layout)) = self.private {
+        for (at, layout) in self.private.into_iter().flatten() {
             // SAFETY: allocated with this layout; the window is over.
             unsafe { std::alloc::dealloc(at, layout) };
         }
@@ -142,15 +144,32 @@ impl Window {
         disp_unit: i64,
         mechanism: Mechanism,
     ) -> Result<Rc<Window>, Error> {
-        let Some(direct) = adi.mcm().direct() else {
-            return Err(Error::new(Class::Shared, "the processes of the window share no memory"));
-        };
-        if !peers.procs.iter().all(|&peer| direct.shares_with(peer)) {
-            return Err(Error::new(Class::Shared, "processes of several jobs (spawned or connected) share no memory for a window"));
+        let direct = adi.mcm().direct().ok_or_else(needs_shared_memory)?;
+        let apart = !peers.procs.iter().all(|&peer| direct.shares_with(peer));
+        Window::make(adi, peers, exposure, disp_unit, mechanism, apart)
+    }
+
+    /// As [`Window::new`] makes it for members that do not all share memory, even if they do.
+    pub fn apart(adi: &'static Adi, peers: Rc<Peers>, exposure: Exposure, disp_unit: i64) -> Result<Rc<Window>, Error> {
+        Window::make(adi, peers, exposure, disp_unit, Mechanism::Auto, true)
+    }
+
+    fn make(
+        adi: &'static Adi,
+        peers: Rc<Peers>,
+        exposure: Exposure,
+        disp_unit: i64,
+        mechanism: Mechanism,
+        apart: bool,
+    ) -> Result<Rc<Window>, Error> {
+        let direct = adi.mcm().direct().ok_or_else(needs_shared_memory)?;
+        if apart && matches!(exposure, Exposure::Shared { .. }) {
+            return Err(needs_shared_memory());
         }
-        let kernel = matches!(mechanism, Mechanism::Auto | Mechanism::Cma);
+        let kernel = !apart && matches!(mechanism, Mechanism::Auto | Mechanism::Cma);
         let map = matches!(mechanism, Mechanism::Auto | Mechanism::Mapped)
             || matches!(exposure, Exposure::Shared { .. });
+        let map = map && !apart;
         let facts = tell(adi, &peers, [exposure.bytes() as u64, disp_unit as u64, u64::from(map)]);
         // A setting may differ from process to process; what memory is must not.
         let map = facts.iter().all(|[_, _, map]| *map == 1);
@@ -161,8 +180,16 @@ impl Window {
         let ours = matches!(exposure, Exposure::Allocate { .. } | Exposure::Shared { .. });
         let (starts, total) = parts(&bytes, matches!(exposure, Exposure::Shared { contiguous: true, .. }));
         let memory = if ours && map { total } else { 0 };
-        let common = allocate(adi, &peers, direct, plan.memory(), memory);
-        let common = common.filter(|common| common.holds_memory || matches!(exposure, Exposure::Allocate { .. }));
+        let words = if apart { private(plan.memory()) } else { None };
+        let common = match apart {
+            true => words.map(|(start, _)| Common { start, holds_memory: false, owned: false, len: 0 }),
+            false => allocate(adi, &peers, direct, plan.memory(), memory),
+        };
+        if apart && tell(adi, &peers, [u64::from(words.is_some())]).iter().any(|[well]| *well == 0) {
+            let what = format!("{} bytes for the words of a window of {} processes could not be allocated", plan.memory(), bytes.len());
+            return Err(Error::new(Class::NoMemory, what));
+        }
+        let common = common.filter(|common| apart || common.holds_memory || matches!(exposure, Exposure::Allocate { .. }));
         let Some(common) = common else {
             let what = format!("{} bytes of shared memory for a window of {} processes could not be allocated", plan.memory() + memory, bytes.len());
             return Err(Error::new(Class::NoMemory, what));
@@ -191,9 +218,9 @@ impl Window {
             direct.expose(at, len);
         }
         let belongings = Belongings {
-            mapped: RefCell::new(if common.owned { Vec::new() } else { vec![(common.start, common.len)] }),
+            mapped: RefCell::new(if common.owned || apart { Vec::new() } else { vec![(common.start, common.len)] }),
             allocated: common.owned.then_some(common.start),
-            private,
+            private: [private, words],
             exposed,
         };
 
@@ -235,7 +262,7 @@ impl Window {
         let needs = remotes.iter().any(|remote| remote.way == Way::Messages)
             || (dynamic && !(kernel && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]))));
         let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())]);
-        let serves = facts.iter().any(|[needs, _]| *needs == 1);
+        let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
         let fences = facts.iter().all(|[_, fences]| *fences == 1);
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
         let window = Rc::new(Window {
@@ -247,6 +274,8 @@ impl Window {
             dynamic,
             kernel,
             map,
+            apart,
+            turns: RefCell::new(Turns::new()),
             fences,
             over: Cell::new(false),
             belongings,

@@ -1,5 +1,5 @@
 //! Synchronisation: flushes, locks, post and start, fences (MPI 5.0, section 12.5). The words lie in
-//! shared memory, so that none of it needs another process to be in the library.
+//! shared memory, so that none of it needs another process to be in the library. Where the members share none, see `apart`.
 
 use crate::create::barrier;
 use crate::window::{Held, Window};
@@ -60,6 +60,9 @@ impl Window {
     /// Locks the memory of `rank`, alone or with others that do not want it alone.
     #[inline]
     pub fn lock(&self, rank: u32, exclusive: bool) {
+        if self.apart {
+            return self.lock_apart(rank, exclusive);
+        }
         let lock = &self.shared.member(rank).lock;
         if exclusive {
             self.take(|| lock.try_exclude(self.shared.common()));
@@ -73,6 +76,10 @@ impl Window {
     #[inline]
     pub fn unlock(&self, rank: u32) -> Result<(), Error> {
         self.flush_local(rank)?;
+        if self.apart {
+            self.unlock_apart(rank);
+            return Ok(());
+        }
         let (lock, common) = (&self.shared.member(rank).lock, self.shared.common());
         // What gives up a lock is a full fence too.
         let awaited = match self.remote(rank).held.replace(Held::Not) {
@@ -89,6 +96,9 @@ impl Window {
     /// Locks the memory of all ranks, not alone.
     #[inline]
     pub fn lock_all(&self) {
+        if self.apart {
+            return self.lock_all_apart();
+        }
         self.take(|| self.shared.common().try_lock_all());
         self.all.set(true);
     }
@@ -97,6 +107,10 @@ impl Window {
     #[inline]
     pub fn unlock_all(&self) -> Result<(), Error> {
         self.flush_local_all()?;
+        if self.apart {
+            self.unlock_all_apart();
+            return Ok(());
+        }
         if self.all.replace(false) && self.shared.common().unlock_all() {
             self.rouse();
         }
@@ -148,6 +162,9 @@ impl Window {
     /// Opens an exposure epoch for the ranks of `group` (MPI_Win_post).
     pub fn post(&self, group: &[u32]) {
         self.awaited.set(self.awaited.get().wrapping_add(group.len() as u32));
+        if self.apart {
+            return self.post_apart(group);
+        }
         for &origin in group {
             // Release: pairs with the acquire in `start`. What this process has stored comes before.
             self.shared.posts(origin, self.rank()).fetch_add(1, Ordering::SeqCst);
@@ -180,6 +197,10 @@ impl Window {
         let started = std::mem::take(&mut *self.started.borrow_mut());
         for &target in &started {
             self.flush_local(target)?;
+        }
+        if self.apart {
+            self.complete_apart(&started);
+            return Ok(());
         }
         for &target in &started {
             // Release: pairs with the acquire in `is_over`; what was put comes before.

@@ -15,6 +15,8 @@
 #![allow(clippy::not_unsafe_ptr_arg_deref, clippy::too_many_arguments)]
 
 mod atomics;
+#[cfg(not(loom))]
+mod apart;
 mod guard;
 mod words;
 
@@ -43,6 +45,8 @@ mod shared;
 mod target;
 #[cfg(not(loom))]
 mod serve;
+#[cfg(not(loom))]
+mod turns;
 #[cfg(not(loom))]
 mod window;
 

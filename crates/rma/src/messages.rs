@@ -44,17 +44,49 @@ pub enum Kind {
     Fetch,
     /// Compare and swap: the data is what to compare with and then what to put.
     Swap,
+    // What windows ask whose members share no words: see `apart`.
+    Lock,
+    Unlock,
+    Post,
+    Complete,
+    /// Whether the run is attached: answered by a byte.
+    Find,
 }
 
-const KINDS: [Kind; 5] = [Kind::Put, Kind::Get, Kind::Combine, Kind::Fetch, Kind::Swap];
+const KINDS: [Kind; 10] = [
+    Kind::Put,
+    Kind::Get,
+    Kind::Combine,
+    Kind::Fetch,
+    Kind::Swap,
+    Kind::Lock,
+    Kind::Unlock,
+    Kind::Post,
+    Kind::Complete,
+    Kind::Find,
+];
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// It is done, and to be answered.
+    Done,
+    /// It is answered later, by [`Messages::answer`].
+    Later,
+    /// It cannot be done now: neither it nor what came behind it.
+    NotNow,
+}
 
 /// A request, and where its parts lie in its bytes.
 pub struct Asked<'a> {
     pub kind: Kind,
     pub op: Op,
     pub basic: Basic,
-    ticket: u64,
-    from: u64,
+    /// Who asks.
+    pub origin: u32,
+    pub ticket: u64,
+    /// Where in the origin's data the part begins; or what else goes with the request.
+    pub from: u64,
     /// Bytes of the part.
     pub len: usize,
     runs: &'a [u8],
@@ -69,13 +101,14 @@ fn word(bytes: &[u8], index: usize) -> u64 {
 }
 
 impl<'a> Asked<'a> {
-    fn decode(bytes: &'a [u8]) -> Asked<'a> {
+    fn decode(origin: u32, bytes: &'a [u8]) -> Asked<'a> {
         let [kind, op, basic, ..] = word(bytes, 0).to_le_bytes();
         let (runs, data) = bytes[HEAD..].split_at(word(bytes, 4) as usize * 16);
         Asked {
             kind: KINDS[kind as usize],
             op: Op::ALL[op as usize],
             basic: Basic::ALL[basic as usize],
+            origin,
             ticket: word(bytes, 1),
             from: word(bytes, 2),
             len: word(bytes, 3) as usize,
@@ -245,9 +278,14 @@ impl Messages {
         self.sending.borrow().is_empty()
     }
 
-    /// Takes what has come and serves it. `serve` does what is asked and appends to the answer; false:
-    /// it cannot now.
-    pub fn progress(&self, mut serve: impl FnMut(&Asked<'_>, &mut Vec<u8>) -> bool) -> Background {
+    /// Answers a request that was left for later.
+    pub fn answer(&self, origin: u32, ticket: u64) {
+        let words = [ticket, 0, 0];
+        self.send(origin, ANSWER, words.iter().flat_map(|word| word.to_le_bytes()).collect());
+    }
+
+    /// Takes what has come and serves it. `serve` does what is asked and appends to the answer.
+    pub fn progress(&self, mut serve: impl FnMut(&Asked<'_>, &mut Vec<u8>) -> Served) -> Background {
         let mut moved = false;
         self.sending.borrow_mut().retain(|(request, _)| {
             let done = self.adi.is_done(*request);
@@ -283,18 +321,20 @@ impl Messages {
         if moved { Background::Moved } else { Background::Waiting }
     }
 
-    fn handle(&self, message: &Arriving, serve: &mut impl FnMut(&Asked<'_>, &mut Vec<u8>) -> bool) -> bool {
+    fn handle(&self, message: &Arriving, serve: &mut impl FnMut(&Asked<'_>, &mut Vec<u8>) -> Served) -> bool {
         if message.tag == ANSWER {
             self.answered(message.from, &message.bytes);
             return true;
         }
-        let asked = Asked::decode(&message.bytes);
+        let asked = Asked::decode(message.from, &message.bytes);
         let mut answer = Vec::with_capacity(24 + if asked.kind == Kind::Put { 0 } else { asked.len });
         for word in [asked.ticket, asked.from, 0] {
             answer.extend_from_slice(&word.to_le_bytes());
         }
-        if !serve(&asked, &mut answer) {
-            return false;
+        match serve(&asked, &mut answer) {
+            Served::Done => {}
+            Served::Later => return true,
+            Served::NotNow => return false,
         }
         let len = answer.len() as u64 - 24;
         answer[16..24].copy_from_slice(&len.to_le_bytes());

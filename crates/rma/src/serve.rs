@@ -4,16 +4,16 @@
 use crate::accumulate::Part;
 use crate::combine::{Combination, is_swapped_by_instruction};
 use crate::elements::{Row, Side};
-use crate::messages::{Asked, Kind};
+use crate::messages::{Asked, Kind, Served};
 use crate::window::Window;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::Type;
 
 impl Window {
-    /// Does what `asked` asks of this process; false: not now.
-    pub(crate) fn serve(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
-        match asked.kind {
+    /// Does what `asked` asks of this process.
+    pub(crate) fn serve(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> Served {
+        let done = match asked.kind {
             Kind::Put => {
                 let mut at = 0;
                 for (to, len) in asked.runs() {
@@ -32,7 +32,9 @@ impl Window {
             }
             Kind::Combine | Kind::Fetch => self.serve_combination(asked, answer),
             Kind::Swap => self.serve_swap(asked, answer),
-        }
+            _ => return self.serve_apart(asked, answer),
+        };
+        if done { Served::Done } else { Served::NotNow }
     }
 
     /// True when instructions are used on own memory.
@@ -45,6 +47,7 @@ impl Window {
         matches!(found, Some((Some(piece), _)) if piece.place != 0)
     }
 
+    /// False: not now.
     fn serve_combination(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
         let Asked { op, basic, kind, .. } = *asked;
         // The origin has seen that the operation takes the type.

@@ -3,6 +3,7 @@
 use crate::attached::Piece;
 use crate::messages::Messages;
 use crate::shared::Shared;
+use crate::turns::Turns;
 use crate::{Class, Error};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -94,6 +95,10 @@ pub struct Window {
     pub(crate) kernel: bool,
     /// Shared memory may be used as such.
     pub(crate) map: bool,
+    /// Not all members share memory: words and memory of each are its own.
+    pub(crate) apart: bool,
+    /// Then: who has locks on this member's memory. A request for one is answered by its origin and ticket.
+    pub(crate) turns: RefCell<Turns<(u32, u64)>>,
     /// All members can make all processes pass a fence, which a change of a guard's mode needs.
     pub(crate) fences: bool,
     pub(crate) over: Cell<bool>,

@@ -235,7 +235,8 @@ fn fences_separate() {
 /// A target that does not call the library is written to and read from, unless messages must do it.
 #[test]
 fn targets_need_not_take_part() {
-    for memory in MEMORIES {
+    // Members that lie apart serve each other.
+    for memory in MEMORIES.into_iter().filter(|memory| !matches!(memory, Memory::Apart | Memory::DynamicApart)) {
         for mechanism in [Mechanism::Auto, Mechanism::Cma] {
             world(2, |process| {
                 let made = process.window(memory, 4096, mechanism);

@@ -36,9 +36,12 @@ pub enum Memory {
     /// Attached memory.
     DynamicPrivate,
     DynamicCommon,
+    /// As if the members were on several nodes: allocated, and attached.
+    Apart,
+    DynamicApart,
 }
 
-pub const MEMORIES: [Memory; 7] = [
+pub const MEMORIES: [Memory; 9] = [
     Memory::Allocated,
     Memory::Contiguous,
     Memory::Separate,
@@ -46,6 +49,8 @@ pub const MEMORIES: [Memory; 7] = [
     Memory::Common,
     Memory::DynamicPrivate,
     Memory::DynamicCommon,
+    Memory::Apart,
+    Memory::DynamicApart,
 ];
 
 /// A window and what it lies in.
@@ -121,20 +126,24 @@ impl Process<'_> {
 
     /// A window with `bytes` of zeros at each rank and displacement unit 1.
     pub fn window(&self, memory: Memory, bytes: usize, mechanism: Mechanism) -> Made {
-        let make = |exposure| self.make(exposure, 1, mechanism).expect("a window");
+        let apart = matches!(memory, Memory::Apart | Memory::DynamicApart);
+        let make = |exposure| match apart {
+            true => Window::apart(self.adi, self.peers(), exposure, 1).expect("a window"),
+            false => self.make(exposure, 1, mechanism).expect("a window"),
+        };
         let mut private = vec![0u64; bytes.div_ceil(8)];
         let direct = self.adi.mcm().direct().expect("shared memory");
         let shared = matches!(memory, Memory::Common | Memory::DynamicCommon)
             .then(|| direct.allocate(bytes).expect("shared memory"));
         let own = shared.unwrap_or(private.as_mut_ptr().cast());
         let window = make(match memory {
-            Memory::Allocated => Exposure::Allocate { bytes },
+            Memory::Allocated | Memory::Apart => Exposure::Allocate { bytes },
             Memory::Contiguous => Exposure::Shared { bytes, contiguous: true },
             Memory::Separate => Exposure::Shared { bytes, contiguous: false },
             Memory::Private | Memory::Common => Exposure::Existing { base: own, bytes },
-            Memory::DynamicPrivate | Memory::DynamicCommon => Exposure::Dynamic,
+            Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart => Exposure::Dynamic,
         });
-        let dynamic = matches!(memory, Memory::DynamicPrivate | Memory::DynamicCommon);
+        let dynamic = matches!(memory, Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart);
         let mut origins = vec![0i64; self.size as usize];
         if dynamic {
             window.attach(own, bytes).expect("room");
