@@ -100,6 +100,10 @@ void run_alltoall(void);
 void run_allgather(void);
 void run_gather(void);
 void run_scatter(void);
+void run_barrier_persistent(void);
+void run_bcast_persistent(void);
+void run_allreduce_persistent(void);
+void run_alltoall_persistent(void);
 void run_put_allocate(void);
 void run_put_shared(void);
 void run_put_create(void);
@@ -131,5 +135,7 @@ void run_solver(void);
 void run_peers(void);
 void run_file(void);
 void run_file_blocks(void);
+void run_file_sync(void);
+void run_file_cold(void);
 
 #endif

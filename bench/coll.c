@@ -69,6 +69,45 @@ static void scatter(void *context, long iterations)
         MPI_Scatter(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
+/* The same as persistent operations, made before they are measured and then started every time. A library
+ * without them is told of, and measured in the others. */
+#if MPI_VERSION >= 4
+static MPI_Request persistent;
+
+static void start(void *context, long iterations)
+{
+    (void)context;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Start(&persistent);
+        MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+    }
+}
+
+static void init_barrier(buffers *b)
+{
+    (void)b;
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
+}
+
+static void init_bcast(buffers *b)
+{
+    char *buffer = world_rank == 0 ? b->send : b->receive;
+    MPI_Bcast_init(buffer, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
+}
+
+static void init_allreduce(buffers *b)
+{
+    MPI_Allreduce_init(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &persistent);
+}
+
+static void init_alltoall(buffers *b)
+{
+    MPI_Alltoall_init(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &persistent);
+}
+#endif
+
 /* What each rank must have received. `blocks` is how many blocks of `bytes` lie in `receive`. */
 typedef void (*proof)(const char *name, const buffers *b);
 
@@ -118,8 +157,9 @@ static void prove_scatter(const char *name, const buffers *b)
     check(name, b->receive, (size_t)b->bytes, (size_t)world_rank * (size_t)b->bytes, 0);
 }
 
-/* Runs one collective over its sizes; `in` and `out` say how many blocks it sends and receives. */
-static void run(const char *name, operation op, proof prove, int in, int out)
+/* Runs one collective over its sizes; `in` and `out` say how many blocks it sends and receives. `init` makes
+ * a persistent one; NULL: it is none. */
+static void run_form(const char *name, operation op, void (*init)(buffers *), proof prove, int in, int out)
 {
     const long *sizes = opt.sizes ? opt.sizes : sizes_of_collectives;
     int count = opt.sizes ? opt.size_count : 4;
@@ -134,14 +174,25 @@ static void run(const char *name, operation op, proof prove, int in, int out)
                 ((double *)b.send)[k] = world_rank + 1;
         else
             fill(b.send, to_send, (unsigned)world_rank);
+        if (init)
+            init(&b);
         op(&b, 1);
         prove(name, &b);
         figure f = measure(MPI_COMM_WORLD, op, &b);
         if (world_rank == 0)
             report_us(name, sizes[i], &f, 1);
+#if MPI_VERSION >= 4
+        if (init)
+            MPI_Request_free(&persistent);
+#endif
         free(b.send);
         free(b.receive);
     }
+}
+
+static void run(const char *name, operation op, proof prove, int in, int out)
+{
+    run_form(name, op, NULL, prove, in, out);
 }
 
 void run_barrier(void)
@@ -185,3 +236,36 @@ void run_scatter(void)
 {
     run("scatter", scatter, prove_scatter, world_size, 1);
 }
+
+#if MPI_VERSION >= 4
+void run_barrier_persistent(void)
+{
+    init_barrier(NULL);
+    figure f = measure(MPI_COMM_WORLD, start, NULL);
+    if (world_rank == 0)
+        report_us("barrier_persistent", 0, &f, 1);
+    MPI_Request_free(&persistent);
+}
+
+void run_bcast_persistent(void)
+{
+    run_form("bcast_persistent", start, init_bcast, prove_bcast, 1, 1);
+}
+
+void run_allreduce_persistent(void)
+{
+    run_form("allreduce_persistent", start, init_allreduce, prove_sum, 1, 1);
+}
+
+void run_alltoall_persistent(void)
+{
+    run_form("alltoall_persistent", start, init_alltoall, prove_alltoall, world_size, world_size);
+}
+#else
+#define MISSING(NAME) \
+    void run_##NAME(void) { fail(#NAME ": this library has MPI %d, without persistent collectives", MPI_VERSION); }
+MISSING(barrier_persistent)
+MISSING(bcast_persistent)
+MISSING(allreduce_persistent)
+MISSING(alltoall_persistent)
+#endif

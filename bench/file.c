@@ -2,9 +2,11 @@
  *
  *     file_*           each rank its own part of the file, in accesses of `size` bytes
  *     file_blocks_*    blocks of `size` bytes in turns, by a view, in one access
+ *     file_sync_*      the same, and then MPI_File_sync
+ *     file_cold_*      the same, of a file of which nothing is cached: what is not written of a page is read first
  *
  * `plain` is without MPI, `all` collective. The file lies in TMPDIR, or /tmp, and stays in the page
- * cache; the bytes of all ranks count. */
+ * cache, but for file_cold; the bytes of all ranks count. */
 #include "bench.h"
 
 #include <errno.h>
@@ -25,6 +27,8 @@ typedef struct {
     char *buffer;
     long size;      /* of an access, or of a block */
     MPI_Offset own; /* where this rank's part begins */
+    int synced;     /* what was written goes to the disk */
+    int cold;       /* nothing of it is cached before */
 } target;
 
 static void transfer_plain(const target *t, long at, long offset, int writing)
@@ -83,11 +87,36 @@ static void read_own(void *context, long iterations)
 
 /* --- blocks in turns; the view of the file is set --- */
 
+/* Before an access to blocks. */
+static void begin_blocks(const target *t)
+{
+    if (!t->cold)
+        return;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank == 0 && posix_fadvise(t->plain, 0, 0, POSIX_FADV_DONTNEED) != 0)
+        fail("posix_fadvise");
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* After it. */
+static void end_blocks(const target *t, int past)
+{
+    if (!t->synced)
+        return;
+    if (past && fsync(t->plain) != 0)
+        fail("fsync: %s", strerror(errno));
+    if (!past)
+        need(MPI_File_sync(t->file), "MPI_File_sync");
+}
+
 static void blocks_plain(const target *t, long iterations, int writing)
 {
-    for (long i = 0; i < iterations; i++)
+    for (long i = 0; i < iterations; i++) {
+        begin_blocks(t);
         for (long at = 0; at < BLOCKS; at += t->size)
             transfer_plain(t, at, at * world_size + world_rank * t->size, writing);
+        end_blocks(t, 1);
+    }
 }
 
 static void blocks_write_plain(void *t, long iterations)
@@ -104,8 +133,11 @@ static void blocks_read_plain(void *t, long iterations)
     static void NAME(void *context, long iterations)                                               \
     {                                                                                              \
         target *t = context;                                                                       \
-        for (long i = 0; i < iterations; i++)                                                      \
+        for (long i = 0; i < iterations; i++) {                                                    \
+            begin_blocks(t);                                                                       \
             need(CALL(t->file, 0, t->buffer, BLOCKS, MPI_BYTE, MPI_STATUS_IGNORE), #CALL);         \
+            end_blocks(t, 0);                                                                      \
+        }                                                                                          \
     }
 BY_VIEW(blocks_write, MPI_File_write_at)
 BY_VIEW(blocks_write_all, MPI_File_write_at_all)
@@ -134,6 +166,18 @@ static const description blocks[] = {
     {"file_blocks_read_plain", blocks_read_plain, 0},
     {"file_blocks_read", blocks_read, 0},
     {"file_blocks_read_all", blocks_read_all, 0},
+};
+
+static const description synced[] = {
+    {"file_sync_write_plain", blocks_write_plain, 1},
+    {"file_sync_write", blocks_write, 1},
+    {"file_sync_write_all", blocks_write_all, 1},
+};
+
+static const description cold[] = {
+    {"file_cold_write_plain", blocks_write_plain, 1},
+    {"file_cold_write", blocks_write, 1},
+    {"file_cold_write_all", blocks_write_all, 1},
 };
 
 /* What was written is read past MPI, and what is read was written past MPI. */
@@ -190,7 +234,7 @@ void run_file(void)
 {
     const long *sizes = opt.sizes ? opt.sizes : file_sizes;
     int count = opt.sizes ? opt.size_count : (int)(sizeof file_sizes / sizeof *file_sizes);
-    target t;
+    target t = {0};
     open_all(&t, PART);
     for (int i = 0; i < count; i++) {
         t.size = sizes[i];
@@ -202,11 +246,11 @@ void run_file(void)
     close_all(&t);
 }
 
-void run_file_blocks(void)
+static void run_blocks(const description *all, size_t many, int sync, int uncached)
 {
     const long *sizes = opt.sizes ? opt.sizes : block_sizes;
     int count = opt.sizes ? opt.size_count : (int)(sizeof block_sizes / sizeof *block_sizes);
-    target t;
+    target t = {.synced = sync, .cold = uncached};
     open_all(&t, BLOCKS);
     for (int i = 0; i < count; i++) {
         t.size = sizes[i];
@@ -218,10 +262,25 @@ void run_file_blocks(void)
         MPI_Type_commit(&turn);
         need(MPI_File_set_view(t.file, (MPI_Offset)t.size * world_rank, MPI_BYTE, turn, "native", MPI_INFO_NULL),
              "MPI_File_set_view");
-        for (size_t j = 0; j < sizeof blocks / sizeof *blocks; j++)
-            point(&blocks[j], &t, BLOCKS, blocks_plain);
+        for (size_t j = 0; j < many; j++)
+            point(&all[j], &t, BLOCKS, blocks_plain);
         MPI_Type_free(&block);
         MPI_Type_free(&turn);
     }
     close_all(&t);
+}
+
+void run_file_blocks(void)
+{
+    run_blocks(blocks, sizeof blocks / sizeof *blocks, 0, 0);
+}
+
+void run_file_sync(void)
+{
+    run_blocks(synced, sizeof synced / sizeof *synced, 1, 0);
+}
+
+void run_file_cold(void)
+{
+    run_blocks(cold, sizeof cold / sizeof *cold, 1, 1);
 }

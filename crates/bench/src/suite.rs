@@ -154,24 +154,29 @@ pub fn overlap(quick: bool) -> Vec<Job> {
 
 /// Two ranks, each on its core.
 pub fn collectives(quick: bool) -> Vec<Job> {
-    let title = "Collectives, 2 ranks";
-    let groups: [&[&'static str]; 5] = [
-        &["barrier", "bcast"],
-        &["allreduce", "reduce"],
-        &["alltoall"],
-        &["allgather"],
-        &["gather", "scatter"],
+    let plain = "Collectives, 2 ranks";
+    let persistent = "Collectives by persistent requests, 2 ranks";
+    let groups: [(&str, &[&'static str]); 7] = [
+        (plain, &["barrier", "bcast"]),
+        (plain, &["allreduce", "reduce"]),
+        (plain, &["alltoall"]),
+        (plain, &["allgather"]),
+        (plain, &["gather", "scatter"]),
+        (persistent, &["barrier_persistent", "bcast_persistent"]),
+        (persistent, &["allreduce_persistent", "alltoall_persistent"]),
     ];
-    let job = |group: &&[&'static str]| {
+    let job = |(title, group): &(&str, &[&'static str])| {
         Job::new(title, 2, Binding::Bound, group).quick(quick, &[8, 32768])
     };
     groups.iter().map(job).collect()
 }
 
-/// Two ranks, each on its core, and one file.
+/// One file: two ranks, each on its core; and four, which write small blocks to a disk together.
 pub fn files(quick: bool) -> Vec<Job> {
     let job = |title: &str, benchmark, some: &[u64]| {
-        let mut job = Job::new(title, 2, Binding::Bound, &[benchmark]);
+        let together = ["file_sync", "file_cold"].contains(&benchmark);
+        let (ranks, binding) = if together { (4, Binding::Shared) } else { (2, Binding::Bound) };
+        let mut job = Job::new(title, ranks, binding, &[benchmark]);
         job.probed = false;
         job.time_ms = 200;
         job.quick(quick, some)
@@ -179,6 +184,8 @@ pub fn files(quick: bool) -> Vec<Job> {
     vec![
         job("One file, each rank its own part, in accesses of so many bytes", "file", &[65536]),
         job("One file, blocks of so many bytes in turns, 4 MiB for each rank", "file_blocks", &[512]),
+        job("The same by 4 ranks, and MPI_File_sync", "file_sync", &[512]),
+        job("The same, of a file of which nothing is cached", "file_cold", &[512]),
     ]
 }
 
