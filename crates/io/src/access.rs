@@ -10,6 +10,7 @@ mod strided;
 use std::ops::Range;
 
 use crate::cost::Shape;
+use crate::file::Way;
 use crate::memory::Walk;
 use crate::representation::Converter;
 use crate::{Class, Error, File, Guard, Memory, Sharing, View};
@@ -189,7 +190,7 @@ impl Access<'_> {
             return self.read_run(range.start, walk, bytes);
         }
         let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
-        if self.view.is_ordered() && shape.sieve(self.hints.read_sieving, self.hints.read_buffer, false) {
+        if self.view.is_ordered() && shape.sieve(self.hints.read_sieving, self.hints.read_buffer, Way::Read, self.file.calls.cost(Way::Read)) {
             return self.read_windows(position, walk);
         }
         self.read_each(position, walk)
@@ -206,7 +207,7 @@ impl Access<'_> {
         let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
         if self.view.is_ordered()
             && self.file.readable()
-            && shape.sieve(self.hints.write_sieving, self.hints.write_buffer, true)
+            && shape.sieve(self.hints.write_sieving, self.hints.write_buffer, Way::Write, self.file.calls.cost(Way::Write))
         {
             return self.write_windows(position, walk);
         }

@@ -26,7 +26,7 @@ mod window;
 
 pub use access::{Choice, Hints, read, write};
 pub use error::{Class, Error};
-pub use file::{Buffer, File, Mode};
+pub use file::{Buffer, File, Mode, Way};
 pub use lock::{Guard, Sharing};
 pub use memory::Memory;
 pub use representation::{Conversion, Representation};

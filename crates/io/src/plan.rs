@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use crate::cost::{self, Shape};
+use crate::file::Way;
 use crate::{Choice, View};
 
 /// What the others have to know of one process's part in a collective access. Plain numbers, to be
@@ -27,11 +28,14 @@ pub struct Request {
     pub runs: u64,
     /// 1 if the runs are in the order of the file and do not overlap, as they must for a plan.
     pub ordered: u64,
+    /// Nanoseconds that a short call on the file takes there.
+    pub call: u64,
 }
 
 /// What the user wishes of collective accesses. Must be the same in all processes.
 #[derive(Clone, Copy, Debug)]
 pub struct Wishes {
+    pub way: Way,
     /// `romio_cb_read` or `romio_cb_write`.
     pub buffering: Choice,
     /// How many processes access the file (`cb_nodes`); None: chosen here.
@@ -44,7 +48,7 @@ pub struct Wishes {
 
 impl Default for Wishes {
     fn default() -> Wishes {
-        Wishes { buffering: Choice::Auto, aggregators: None, buffer: 16 << 20, align: 0 }
+        Wishes { way: Way::Read, buffering: Choice::Auto, aggregators: None, buffer: 16 << 20, align: 0 }
     }
 }
 
@@ -83,6 +87,7 @@ impl Plan {
         }
         active.sort_unstable_by_key(|request| request.first);
         let bytes = active.iter().map(|request| request.bytes).sum();
+        let runs = active.iter().map(|request| request.runs).sum();
         let span = active.first()?.first..active.iter().map(|request| request.end).max()?;
         let few = usize::try_from(u64::div_ceil(bytes, ENOUGH)).map_or(MOST, |few| few.min(MOST));
         let count = wishes.aggregators.unwrap_or(few).clamp(1, requests.len());
@@ -90,7 +95,7 @@ impl Plan {
         let pays = || {
             // Requests that do not lie between each other are best left to their own.
             let between = active.windows(2).any(|pair| pair[1].first < pair[0].end);
-            between && cost::together(bytes, count as u64, plan.rounds()) < alone(&active)
+            between && cost::together(bytes, runs, count as u64, plan.rounds(), wishes.way) < alone(&active, wishes.way)
         };
         (wishes.buffering == Choice::Always || pays()).then_some(plan)
     }
@@ -155,12 +160,13 @@ impl Plan {
 }
 
 /// What the accesses cost if each process does its own, all at the same time.
-fn alone(active: &[&Request]) -> f64 {
-    let each = active.iter().map(|request| {
+fn alone(active: &[&Request], way: Way) -> f64 {
+    let shape = |request: &&Request| {
         let Request { first, end, bytes, runs, .. } = **request;
-        Shape { bytes, runs, span: end - first }.alone(SIEVED)
-    });
-    each.fold(0.0, f64::max)
+        Shape { bytes, runs, span: end - first }
+    };
+    let call = active.iter().map(|request| request.call).max().unwrap_or(0);
+    cost::apart(active.iter().map(shape), SIEVED, way, call as f64)
 }
 
 /// Bytes of the windows of those who access the file by themselves.

@@ -220,12 +220,13 @@ impl View {
         (runs as u64).max(1)
     }
 
-    /// What the others of a collective access have to know of `len` bytes from `position` on. Without
+    /// What the others of a collective access have to know of `len` bytes from `position` on, and of short calls on
+    /// the file, which take `call` nanoseconds. Without
     /// bytes if the view has none there.
-    pub fn request(&self, position: u64, len: u64) -> Request {
+    pub fn request(&self, position: u64, len: u64, call: u64) -> Request {
         match (self.offset(position), self.end(position, len)) {
             (Some(first), Some(end)) => {
-                Request { first, end, bytes: len, runs: self.runs(len), ordered: self.is_ordered().into() }
+                Request { first, end, bytes: len, runs: self.runs(len), ordered: self.is_ordered().into(), call }
             }
             _ => Request::default(),
         }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tern_counters::{FILE_WINDOWS_READ, FILE_WINDOWS_WRITTEN};
 
 use crate::cost::Shape;
+use crate::file::Way;
 use crate::{Error, File, Hints, Sharing};
 
 /// Which bytes of a part of the file somebody has asked for: what an aggregator of a collective access
@@ -68,7 +69,7 @@ fn part(run: &Range<u64>, start: u64) -> Range<usize> {
 pub fn read_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hints) -> Result<u64, Error> {
     let (range, runs) = (window.range(), window.runs());
     let shape = shape(&runs, &range);
-    if shape.runs < 2 || shape.sieve(hints.read_sieving, buffer.len(), false) {
+    if shape.runs < 2 || shape.sieve(hints.read_sieving, buffer.len(), Way::Read, file.calls.cost(Way::Read)) {
         FILE_WINDOWS_READ.add(u64::from(shape.runs > 1));
         let len = (range.end - range.start) as usize;
         return Ok(range.start + file.read_at(range.start, &mut buffer[..len])? as u64);
@@ -88,7 +89,7 @@ pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hin
     let (range, runs) = (window.range(), window.runs());
     let shape = shape(&runs, &range);
     file.check_limit(range.end, shape.bytes, &|| format!("write {} bytes at offset {}", shape.bytes, range.start))?;
-    let sieve = file.readable() && shape.sieve(hints.write_sieving, buffer.len(), true);
+    let sieve = file.readable() && shape.sieve(hints.write_sieving, buffer.len(), Way::Write, file.calls.cost(Way::Write));
     if sieve && let Some(_lock) = file.lock(Sharing::Exclusive, range.clone())? {
         FILE_WINDOWS_WRITTEN.add(1);
         for pair in runs.windows(2) {

@@ -210,7 +210,7 @@ fn tiles_may_lie_within_each_other() {
     let byte = Type::basic(Basic::Byte);
     let pair = Type::hindexed_block(1, &[0, 10], &byte).unwrap();
     let view = byte_view(5, &Type::resized(0, 1, &pair).unwrap());
-    assert!(!view.is_ordered() && view.request(0, 20).ordered == 0);
+    assert!(!view.is_ordered() && view.request(0, 20, 1000).ordered == 0);
     let want: Vec<u8> = (0..10).map(|i| 2 * i).chain((0..10).map(|i| 2 * i + 1)).collect();
     for sieving in [Choice::Always, Choice::Never] {
         let hints = Hints { read_sieving: sieving, write_sieving: sieving, ..Hints::default() };

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use common::{Name, dense, noise};
 use proptest::prelude::*;
 use tern_io::plan::{Plan, Request, Wishes};
-use tern_io::{Choice, Hints, Representation, View, Window, read_window, write, write_window};
+use tern_io::{Choice, Hints, Representation, View, Way, Window, read_window, write, write_window};
 use tern_layout::{Basic, Type};
 
 /// A process's part: a view, a position in it, and how much.
@@ -23,7 +23,7 @@ struct Part {
 
 impl Part {
     fn request(&self) -> Request {
-        self.view.request(self.position, self.len)
+        self.view.request(self.position, self.len, 1000)
     }
 
     fn segments(&self) -> impl Iterator<Item = (u64, u64)> {
@@ -78,6 +78,7 @@ fn dealt() -> impl Strategy<Value = Vec<Part>> {
 
 fn wishes() -> impl Strategy<Value = Wishes> {
     (prop::option::of(1..9usize), 1..600u64, 0..100u64).prop_map(|(aggregators, buffer, align)| Wishes {
+        way: Way::Write,
         buffering: Choice::Always,
         aggregators,
         buffer,
@@ -178,7 +179,7 @@ proptest! {
 fn turns(processes: i64, len: i64, times: i64) -> Vec<Request> {
     let block = Type::contiguous(len, &Type::basic(Basic::Byte)).unwrap();
     let ty = Type::resized(0, processes * len, &block).unwrap();
-    (0..processes).map(|own| view(own * len, &ty).request(0, (len * times) as u64)).collect()
+    (0..processes).map(|own| view(own * len, &ty).request(0, (len * times) as u64, 1000)).collect()
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn plans_are_made_where_they_pay() {
     assert!(Plan::new(&turns(2, 512, 10_000), &auto).is_none(), "two read each other's bytes as holes sooner than they send them");
     assert!(Plan::new(&turns(4, 1 << 20, 16), &auto).is_none(), "large pieces");
     assert!(Plan::new(&turns(4, 8, 2), &auto).is_none(), "little data");
-    let apart: Vec<Request> = (0..4).map(|own| view(own << 20, &Type::basic(Basic::Byte)).request(0, 1 << 20)).collect();
+    let apart: Vec<Request> = (0..4).map(|own| view(own << 20, &Type::basic(Basic::Byte)).request(0, 1 << 20, 1000)).collect();
     assert!(Plan::new(&apart, &auto).is_none(), "each on its own part");
     assert!(Plan::new(&apart, &Wishes { buffering: Choice::Always, ..auto }).is_some());
     let never = Wishes { buffering: Choice::Never, ..auto };
@@ -200,7 +201,7 @@ fn plans_are_made_where_they_pay() {
 
 #[test]
 fn domains_are_aligned() {
-    let wishes = Wishes { buffering: Choice::Always, aggregators: Some(3), buffer: 1 << 20, align: 1 << 16 };
+    let wishes = Wishes { way: Way::Write, buffering: Choice::Always, aggregators: Some(3), buffer: 1 << 20, align: 1 << 16 };
     let plan = Plan::new(&turns(6, 1000, 3000), &wishes).unwrap();
     assert_eq!(plan.aggregators(), [0, 2, 4]);
     assert!((1..3).all(|index| plan.window(index, 0).start.is_multiple_of(1 << 16)));

@@ -221,6 +221,7 @@ impl Window {
         len: usize,
         direction: Direction,
     ) -> Result<(), Error> {
+        self.send_puts(rank)?;
         let peer = self.peers.procs[rank as usize];
         self.stored.set(true);
         let copy = |own: &[Run], theirs: &[Run]| {
@@ -279,7 +280,7 @@ pub(crate) fn truncated(what: &str, len: usize, other: &str, room: usize) -> Err
 }
 
 #[cold]
-fn unreachable_memory(rank: u32) -> Error {
+pub(crate) fn unreachable_memory(rank: u32) -> Error {
     let what = format!("memory of rank {rank} that its window names is not there, or not for this access");
     Error::new(Class::Range, what)
 }

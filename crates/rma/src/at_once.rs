@@ -103,10 +103,13 @@ impl Window {
             Some(rank) => self.messages.is_flushed(rank),
             None => self.messages.is_all_flushed(),
         };
-        if flushed && !local {
+        if !flushed || self.gathered.get() > 0 {
+            return false;
+        }
+        if !local {
             self.order();
         }
-        flushed
+        true
     }
 
     /// [`Window::lock`] if nobody is in the way; false when somebody is.

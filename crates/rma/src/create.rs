@@ -256,6 +256,7 @@ impl Window {
                 held: Cell::new(Held::Not),
                 taken: Cell::new(0),
                 found: RefCell::new(Found::default()),
+                puts: RefCell::default(),
             }
         });
         let remotes: Box<[Remote]> = remotes.collect();
@@ -281,6 +282,7 @@ impl Window {
             belongings,
             attached: RefCell::default(),
             started: RefCell::default(),
+            gathered: Cell::new(0),
             stored: Cell::new(false),
             awaited: Cell::new(0),
             all: Cell::new(false),

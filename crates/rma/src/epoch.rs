@@ -37,6 +37,7 @@ impl Window {
     /// Waits until all accesses to `rank` are complete at the origin.
     #[inline]
     pub fn flush_local(&self, rank: u32) -> Result<(), Error> {
+        self.send_puts(rank)?;
         if !self.messages.is_flushed(rank) {
             self.adi.wait_until(&mut || self.messages.is_flushed(rank));
         }
@@ -44,6 +45,7 @@ impl Window {
     }
 
     pub fn flush_local_all(&self) -> Result<(), Error> {
+        self.send_all_puts()?;
         if !self.messages.is_all_flushed() {
             self.adi.wait_until(&mut || self.messages.is_all_flushed());
         }

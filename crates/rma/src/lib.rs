@@ -38,6 +38,8 @@ mod elements;
 mod epoch;
 mod error;
 #[cfg(not(loom))]
+mod gathered;
+#[cfg(not(loom))]
 mod messages;
 #[cfg(not(loom))]
 mod shared;

@@ -63,6 +63,8 @@ pub(crate) struct Remote {
     pub taken: Cell<u32>,
     /// Of a dynamic window: what was found last.
     pub found: RefCell<Found>,
+    /// Puts that the kernel is asked for together.
+    pub puts: RefCell<crate::gathered::Puts>,
 }
 
 /// A lock that this process has.
@@ -108,6 +110,8 @@ pub struct Window {
     pub(crate) attached: RefCell<Vec<(usize, usize)>>,
     /// Ranks of the access epoch of [`Window::start`].
     pub(crate) started: RefCell<Vec<u32>>,
+    /// Members for which puts are gathered.
+    pub(crate) gathered: Cell<u32>,
     /// Something was written by plain stores since the last full fence.
     pub(crate) stored: Cell<bool>,
     /// Completions that end the exposure epoch.

@@ -233,7 +233,10 @@ fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, access
                 let (rank, at, none) = (access.target, target.displacement, std::ptr::null_mut());
                 let (given, wanted) = (origin.middle(), result.middle());
                 let served = access.seed.is_multiple_of(3) && dense(&ty) && match access.kind {
-                    Kind::Put => dense(&own) && window.put_now(given, rank, at, from.len()),
+                    Kind::Put => {
+                        let later = || window.put_later(given, from.len(), &target).expect("a put");
+                        dense(&own) && (window.put_now(given, rank, at, from.len()) || later())
+                    }
                     Kind::Get => dense(&own) && window.get_now(wanted, rank, at, own_result.len()),
                     Kind::Accumulate => dense(&own) && window.combine_now(given, none, rank, at, count as usize, (op, basic)),
                     Kind::GetAccumulate | Kind::FetchAndOp => {

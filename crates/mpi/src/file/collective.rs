@@ -32,7 +32,10 @@ pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Re
         return access?.perform(&file);
     }
     let own = match &access {
-        Ok(Access { transfer, position }) => transfer.view.io.request(*position, transfer.bytes),
+        Ok(Access { transfer, position }) => {
+            let call = file.engine().map_or(0, |engine| engine.call_cost(way));
+            transfer.view.io.request(*position, transfer.bytes, call)
+        }
         Err(_) => Request::default(),
     };
     let requests: Vec<Request> = circle.gather(&encode_request(&own)).await.iter().map(|part| decode_request(part)).collect();

@@ -116,6 +116,7 @@ impl Hints {
             (choice, _) => choice,
         };
         Wishes {
+            way,
             buffering,
             aggregators: self.number("cb_nodes").map(|nodes| nodes as usize),
             buffer: self.number("cb_buffer_size").unwrap_or(usual.buffer),

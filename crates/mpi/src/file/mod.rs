@@ -56,6 +56,7 @@ pub use split::{
 };
 pub use view::{file_get_view, file_set_view};
 
+use tern_io::Way;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Errhandler, Group, objects};
@@ -92,16 +93,9 @@ pub struct File {
     /// The shared file pointer, in etypes.
     shared: Word,
     /// Memory for windows of collective accesses; empty while one uses it.
-    buffer: RefCell<Buffer>,
+    buffers: RefCell<[Buffer; 2]>,
     /// The split collective that has begun.
     split: RefCell<Option<Split>>,
-}
-
-/// Which way data goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Read,
-    Write,
 }
 
 /// The file that `handle` names, or MPI_ERR_FILE.

@@ -96,7 +96,7 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
         atomic: Cell::new(false),
         position: Cell::new(position),
         shared,
-        buffer: RefCell::default(),
+        buffers: RefCell::default(),
         split: RefCell::new(None),
     })
 }
@@ -146,7 +146,7 @@ pub fn file_close(fh: Out<usize>) -> Result<()> {
     let closed = task::run(close(file.clone(), circle));
     if file.engine.borrow().is_none() {
         file.shared.free();
-        drop(file.buffer.take());
+        drop(file.buffers.take());
         comm::on_free(&file.comm);
         objects().files.borrow_mut().remove(fh.get());
         fh.set(MPI_FILE_NULL);

@@ -97,15 +97,15 @@ pub fn decode(bytes: &[u8]) -> Runs {
 
 /// What all have to know of a process's part, as bytes.
 pub fn encode_request(request: &Request) -> Vec<u8> {
-    let Request { first, end, bytes, runs, ordered } = *request;
-    [first, end, bytes, runs, ordered].into_iter().flat_map(u64::to_ne_bytes).collect()
+    let Request { first, end, bytes, runs, ordered, call } = *request;
+    [first, end, bytes, runs, ordered, call].into_iter().flat_map(u64::to_ne_bytes).collect()
 }
 
 /// The reverse; a process that has said nothing has no part.
 pub fn decode_request(bytes: &[u8]) -> Request {
     let mut words = words(bytes);
     let mut next = || words.next().unwrap_or(0);
-    Request { first: next(), end: next(), bytes: next(), runs: next(), ordered: next() }
+    Request { first: next(), end: next(), bytes: next(), runs: next(), ordered: next(), call: next() }
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn requests_survive() {
-        let request = Request { first: 1, end: 2, bytes: 3, runs: 4, ordered: 1 };
+        let request = Request { first: 1, end: 2, bytes: 3, runs: 4, ordered: 1, call: 5 };
         assert_eq!(decode_request(&encode_request(&request)), request);
         assert_eq!(decode_request(&[]), Request::default());
     }

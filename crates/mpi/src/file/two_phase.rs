@@ -37,6 +37,20 @@ type Pending = (tern_adi::Request, Vec<u8>);
 /// Receives under way, each with the part of the request that it is for.
 type Replies = Vec<(Range<u64>, tern_adi::Request, Vec<u8>)>;
 
+/// A round of a collective write: an aggregator's window, and the transfers into its buffer and out of this process.
+struct Collected {
+    window: Window,
+    pending: Vec<Pending>,
+}
+
+impl Collected {
+    /// The window, when its bytes are in the buffer.
+    async fn end(self) -> Window {
+        end_all(self.pending).await;
+        self.window
+    }
+}
+
 async fn end(request: tern_adi::Request) -> u64 {
     until(|| adi().is_done(request).then_some(())).await;
     adi().take(request).bytes
@@ -121,33 +135,53 @@ impl TwoPhase<'_> {
         // A part that could not be converted is not there, but the others' is.
         let access = access.filter(|_| source.is_some());
         let mut outcome = failed.map_or(Ok(()), Err);
-        let mut buffer = self.file.buffer.take();
+        let mut buffers = self.file.buffers.take();
+        let mut full = None;
         for round in 0..self.plan.rounds() {
-            let written = self.write_round(access, source.as_ref(), round, &mut buffer).await;
-            outcome = outcome.and(written);
+            let begun = self.collect(access, source.as_ref(), round, &mut buffers[0]).await;
+            // Meanwhile the others put what they have for the next window into its buffer.
+            outcome = outcome.and(self.put(full.take(), &mut buffers[1]));
+            match begun {
+                Ok(collected) => full = Some(collected.end().await),
+                Err(failed) => outcome = outcome.and(Err(failed)),
+            }
+            buffers.swap(0, 1);
         }
-        self.file.buffer.replace(buffer);
+        outcome = outcome.and(self.put(full, &mut buffers[1]));
+        self.file.buffers.replace(buffers);
         outcome.map(|()| access.map_or(0, |access| access.transfer.native_bytes()))
     }
 
-    async fn write_round(
+    /// Writes a window whose bytes are in the buffer, if there is one.
+    fn put(&self, window: Option<Window>, buffer: &mut Buffer) -> Result<()> {
+        let Some(window) = window else { return Ok(()) };
+        let range = window.range();
+        if range.is_empty() {
+            return Ok(());
+        }
+        let engine = self.file.engine()?;
+        // SAFETY: reserved when the window was collected, and all transfers have ended.
+        let bytes = unsafe { buffer.bytes((range.end - range.start) as usize) };
+        Ok(write_window(&engine, &window, bytes, &self.file.access_hints())?)
+    }
+
+    /// Sends what this process has for a round, and begins to receive what the others have for its window.
+    async fn collect(
         &self, access: Option<&Access>, source: Option<&Source<'_>>, round: u64, buffer: &mut Buffer,
-    ) -> Result<()> {
+    ) -> Result<Collected> {
         let me = self.lists.me;
         let shares = self.shares(access, round);
-        let mut sends = self.tell(&shares);
+        let mut pending = self.tell(&shares);
         for (aggregator, share, _) in shares.iter().filter(|share| share.0 != me && !share.1.is_empty()) {
             let Some(source) = source else { continue };
             let (data, hold) = source.part(share.clone());
-            sends.extend(self.data.start_send(*aggregator, data).map(|request| (request, hold)));
+            pending.extend(self.data.start_send(*aggregator, data).map(|request| (request, hold)));
         }
         let lists = self.lists(&shares, round).await;
         let mut window = Window::new();
         lists.iter().for_each(|(_, runs)| runs.each().for_each(|(offset, len)| window.add(offset, len)));
         let range = window.range();
-        let bytes = (range.end - range.start) as usize;
-        buffer.reserve(bytes);
-        let mut receives = Vec::new();
+        buffer.reserve((range.end - range.start) as usize);
         for (process, runs) in lists.iter().filter(|(_, runs)| runs.bytes() > 0) {
             let layout = runs.layout(range.start)?;
             match shares.iter().find(|share| *process == me && share.0 == me).zip(source) {
@@ -157,32 +191,22 @@ impl TwoPhase<'_> {
                 }
                 None => {
                     let data = Data::Typed { base: buffer.base(), count: 1, ty: layout };
-                    receives.push((self.data.start_receive(*process, data), Vec::new()));
+                    pending.push((self.data.start_receive(*process, data), Vec::new()));
                 }
             }
         }
-        end_all(receives).await;
-        let written = match bytes {
-            0 => Ok(()),
-            _ => self.file.engine().and_then(|engine| {
-                // SAFETY: reserved above, and all transfers have ended.
-                let bytes = unsafe { buffer.bytes(bytes) };
-                Ok(write_window(&engine, &window, bytes, &self.file.access_hints())?)
-            }),
-        };
-        end_all(sends).await;
-        written
+        Ok(Collected { window, pending })
     }
 
     async fn read(&self, access: Option<&Access>) -> Result<u64> {
         let mut target = access.map(Target::new);
-        let mut buffer = self.file.buffer.take();
+        let mut buffers = self.file.buffers.take();
         let mut outcome = Ok(());
         for round in 0..self.plan.rounds() {
-            let read = self.read_round(access, target.as_mut(), round, &mut buffer).await;
+            let read = self.read_round(access, target.as_mut(), round, &mut buffers[0]).await;
             outcome = outcome.and(read);
         }
-        self.file.buffer.replace(buffer);
+        self.file.buffers.replace(buffers);
         outcome?;
         target.map_or(Ok(0), Target::finish)
     }

@@ -12,6 +12,7 @@ use crate::objects::objects;
 use crate::op;
 use crate::predefined::{dense_basic, dense_size};
 use std::rc::Rc;
+use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::Basic;
 use tern_rma::Target;
@@ -47,38 +48,73 @@ fn exists(win: &Win, rank: i32) -> Option<u32> {
 
 // ---- put and get: dense predefined types of one length at both sides
 
-macro_rules! transfers {
-    ($($name:ident $now:ident)*) => { $(
-        // An error is found again, and told, on the general way: nothing was moved.
-        #[inline]
-        pub fn $name(
-            buf: *mut u8,
-            origin_count: i64,
-            origin_type: usize,
-            rank: i32,
-            displacement: i64,
-            count: i64,
-            datatype: usize,
-            win: usize,
-        ) -> Fast {
-            let win = window(win)?;
-            let data = dense(buf, origin_count, origin_type)?;
-            // No data is read there: it only has to be as long.
-            let there = dense(std::ptr::dangling_mut(), count, datatype)?;
-            let plain = data.len() == there.len() && !data.is_empty();
-            if !plain || (displacement < 0 && !win.is_dynamic()) {
-                return None;
-            }
-            let rank = open(&win, rank)?;
-            if win.window.$now(buf, rank, displacement, data.len()) {
-                return Some(Ok(()));
-            }
-            let target = Target { rank, displacement, ty: &win.byte, count: data.len() as i64 };
-            win.window.$name(&data, &target).ok().map(|_| Ok(()))
-        }
-    )* };
+/// The window, the target's rank and the bytes of an access.
+#[inline(always)]
+fn transfer(
+    buf: *mut u8,
+    origin_count: i64,
+    origin_type: usize,
+    rank: i32,
+    displacement: i64,
+    count: i64,
+    datatype: usize,
+    win: usize,
+) -> Option<(Rc<Win>, u32, usize)> {
+    let win = window(win)?;
+    let data = dense(buf, origin_count, origin_type)?;
+    // No data is read there: it only has to be as long.
+    let there = dense(std::ptr::dangling_mut(), count, datatype)?;
+    let plain = data.len() == there.len() && !data.is_empty();
+    if !plain || (displacement < 0 && !win.is_dynamic()) {
+        return None;
+    }
+    let rank = open(&win, rank)?;
+    Some((win, rank, data.len()))
 }
-transfers!(put put_now get get_now);
+
+// An error of those below is found again, and told, on the general way: nothing was moved.
+
+#[inline]
+pub fn put(
+    buf: *mut u8,
+    origin_count: i64,
+    origin_type: usize,
+    rank: i32,
+    displacement: i64,
+    count: i64,
+    datatype: usize,
+    win: usize,
+) -> Fast {
+    let (win, rank, bytes) = transfer(buf, origin_count, origin_type, rank, displacement, count, datatype, win)?;
+    if win.window.put_now(buf, rank, displacement, bytes) {
+        return Some(Ok(()));
+    }
+    let target = Target { rank, displacement, ty: &win.byte, count: bytes as i64 };
+    let done = match win.window.put_later(buf, bytes, &target) {
+        Ok(false) => win.window.put(&Data::Bytes(buf, bytes), &target).map(drop),
+        gathered => gathered.map(drop),
+    };
+    done.ok().map(Ok)
+}
+
+#[inline]
+pub fn get(
+    buf: *mut u8,
+    origin_count: i64,
+    origin_type: usize,
+    rank: i32,
+    displacement: i64,
+    count: i64,
+    datatype: usize,
+    win: usize,
+) -> Fast {
+    let (win, rank, bytes) = transfer(buf, origin_count, origin_type, rank, displacement, count, datatype, win)?;
+    if win.window.get_now(buf, rank, displacement, bytes) {
+        return Some(Ok(()));
+    }
+    let target = Target { rank, displacement, ty: &win.byte, count: bytes as i64 };
+    win.window.get(&Data::Bytes(buf, bytes), &target).ok().map(|_| Ok(()))
+}
 
 // ---- accumulates: dense elements of one predefined type, which instructions combine
 

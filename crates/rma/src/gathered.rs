@@ -1,0 +1,96 @@
+//! Short puts into private memory, which the kernel is asked for together: a system call takes as long as copying a
+//! few KiB, and until a flush a program may not change what it puts, nor expect to see it at the target.
+
+use crate::access::unreachable_memory;
+use crate::window::{Way, Window};
+use crate::{Error, Target};
+use std::cell::RefMut;
+use tern_counters as counters;
+use tern_mcm::{Direction, Run};
+
+/// The longest put that is gathered.
+const SHORT: usize = 1024;
+/// Runs that go to the kernel at once: it takes lists of at most 1024.
+const MOST: usize = 256;
+
+/// Runs of this process's memory, and where they go.
+#[derive(Default)]
+pub struct Puts {
+    own: Vec<Run>,
+    theirs: Vec<Run>,
+}
+
+impl Puts {
+    fn add(&mut self, own: u64, theirs: u64, len: u64) {
+        if let (Some(last), Some(there)) = (self.own.last_mut(), self.theirs.last_mut())
+            && last.address + last.len == own
+            && there.address + there.len == theirs
+        {
+            last.len += len;
+            there.len += len;
+            return;
+        }
+        self.own.push(Run { address: own, len });
+        self.theirs.push(Run { address: theirs, len });
+    }
+}
+
+impl Window {
+    /// [`Window::put`] of `len` dense bytes, done with the next flush at the latest; until then the origin must stay
+    /// as it is. False when declined, and then nothing has happened.
+    ///
+    /// Errors: as for [`Window::put`]; that memory of the target has gone may be told by the flush.
+    #[inline]
+    pub fn put_later(&self, origin: *const u8, len: usize, target: &Target<'_>) -> Result<bool, Error> {
+        if len > SHORT {
+            return Ok(false);
+        }
+        let spot = self.locate(target)?;
+        if spot.way != Way::Kernel || spot.len != len || !target.ty.is_contiguous() {
+            return Ok(false);
+        }
+        counters::PUT.add(1);
+        counters::PUT_BYTES.add(len as u64);
+        let mut puts = self.remote(target.rank).puts.borrow_mut();
+        if puts.own.is_empty() {
+            self.gathered.set(self.gathered.get() + 1);
+        }
+        puts.add(origin as u64, spot.address, len as u64);
+        if puts.own.len() == MOST {
+            self.send(target.rank, puts)?;
+        }
+        Ok(true)
+    }
+
+    /// Puts what is gathered for `rank`.
+    #[inline]
+    pub(crate) fn send_puts(&self, rank: u32) -> Result<(), Error> {
+        if self.gathered.get() == 0 {
+            return Ok(());
+        }
+        self.send(rank, self.remote(rank).puts.borrow_mut())
+    }
+
+    /// Puts what is gathered.
+    #[inline]
+    pub(crate) fn send_all_puts(&self) -> Result<(), Error> {
+        if self.gathered.get() == 0 {
+            return Ok(());
+        }
+        (0..self.peers.size()).try_for_each(|rank| self.send_puts(rank))
+    }
+
+    fn send(&self, rank: u32, mut puts: RefMut<'_, Puts>) -> Result<(), Error> {
+        if puts.own.is_empty() {
+            return Ok(());
+        }
+        self.gathered.set(self.gathered.get() - 1);
+        self.stored.set(true);
+        let peer = self.peers.procs[rank as usize];
+        // SAFETY: own memory is the program's, which leaves it to the puts; that of the peer lies in the window.
+        let done = unsafe { self.direct().copy(peer, &puts.own, &puts.theirs, Direction::Put) };
+        puts.own.clear();
+        puts.theirs.clear();
+        if done { Ok(()) } else { Err(unreachable_memory(rank)) }
+    }
+}
