@@ -103,7 +103,8 @@ impl Window {
             Some(rank) => self.messages.is_flushed(rank),
             None => self.messages.is_all_flushed(),
         };
-        if !flushed || self.gathered.get() > 0 {
+        // What follows a flush on windows whose members lie apart may wait.
+        if !flushed || self.apart || self.gathered.get() > 0 {
             return false;
         }
         if !local {
