@@ -3,7 +3,6 @@
 pub mod lock;
 mod network;
 mod several;
-mod sockets;
 mod wait;
 
 pub use tern_device::{
@@ -11,7 +10,6 @@ pub use tern_device::{
     Sink, copy_short,
 };
 pub use several::Several;
-pub use sockets::{Listening, Sockets};
 pub use wait::{Patience, Step};
 
 use std::cell::Cell;

@@ -1,14 +1,68 @@
 //! The network device of this process, as the settings say.
 
-use crate::sockets::Sockets;
+use std::io::{Error, Result};
+use std::net::IpAddr;
 use tern_device::Device;
+use tern_hca::Maker;
 use tern_pmi::Job;
+use tern_settings::Network;
+use tern_verbs::{Endpoint, Settings};
 
 /// Opens the network, tells all processes of the world where this one is found, and learns where they are.
 ///
-/// Errors: there is no network, or the launcher cannot be reached.
-pub fn open(job: &Job) -> std::io::Result<Box<dyn Device>> {
-    let sockets = Sockets::listen(job.rank)?;
-    let addresses = job.exchange(&sockets.address())?;
-    Ok(Box::new(sockets.connect(&addresses)?))
+/// Errors: there is no network, a setting cannot be read, the processes do not use the same network, or the launcher
+/// cannot be reached.
+pub fn open(job: &Job) -> Result<Box<dyn Device>> {
+    let mut settings = settings(job)?;
+    let mut opened = Endpoint::open(job.rank, job.size, &settings);
+    if opened.is_err() && tern_settings::NETWORK.get() == Network::Auto && settings.maker == Maker::RdmaCore {
+        settings.maker = Maker::Software;
+        opened = Endpoint::open(job.rank, job.size, &settings);
+    }
+    let endpoint = opened?;
+    // In front of each address stands what kind of network it is for.
+    let kind = settings.maker as u8;
+    let own = [&[kind], &endpoint.address()[..]].concat();
+    let addresses = job.exchange(&own)?;
+    if let Some(other) = addresses.iter().position(|address| address.first() != Some(&kind)) {
+        return Err(Error::other(format!(
+            "rank {} uses the network '{}' and rank {other} another: see which machine lacks its card, or set {} \
+             to {} for all",
+            job.rank,
+            name(settings.maker),
+            tern_settings::Entry::name(&tern_settings::NETWORK),
+            name(Maker::Software),
+        )));
+    }
+    let addresses: Vec<&[u8]> = addresses.iter().map(|address| &address[1..]).collect();
+    Ok(Box::new(endpoint.join(&addresses)?))
+}
+
+fn name(maker: Maker) -> &'static str {
+    match maker {
+        Maker::Software => "software",
+        Maker::RdmaCore => "rdma",
+    }
+}
+
+/// What the user has set, for the network of this job.
+fn settings(job: &Job) -> Result<Settings> {
+    let maker = match tern_settings::NETWORK.get() {
+        Network::Software => Maker::Software,
+        Network::Rdma => Maker::RdmaCore,
+        // Cards are for machines.
+        Network::Auto if job.simulated => Maker::Software,
+        Network::Auto => Maker::RdmaCore,
+    };
+    let interface = Some(tern_settings::INTERFACE.get()).filter(|name| *name != "auto").map(str::to_owned);
+    let address: Option<IpAddr> = job.address;
+    let reached = address.filter(|_| maker == Maker::Software).map(|address| address.to_string());
+    Ok(Settings {
+        maker,
+        address: address.filter(|_| interface.is_none()),
+        interface: interface.or(reached),
+        link: tern_settings::LINK.get().parse().map_err(Error::other)?,
+        faults: tern_settings::FAULTS.get().parse().map_err(Error::other)?,
+        ..Settings::default()
+    })
 }

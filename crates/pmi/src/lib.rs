@@ -57,6 +57,8 @@ pub struct Job {
     pub local_size: u32,
     /// The nodes are one machine, whose processes believe in several.
     pub simulated: bool,
+    /// The address by which the other machines of the job reach this one, if there are others.
+    pub address: Option<std::net::IpAddr>,
     /// Processes of the job on this machine: more than on this node where nodes are simulated.
     pub machine_size: u32,
     /// Random number that all processes of the job share, and no other job.
@@ -135,6 +137,7 @@ fn singleton() -> Result<Job, Error> {
         local_rank: 0,
         local_size: 1,
         simulated: false,
+        address: None,
         machine_size: 1,
         job_id: new_job_id(),
         segment: new_segment().map_err(|errno| Error::Segment { errno })?,
@@ -168,6 +171,7 @@ fn join(ticket: &Ticket) -> Result<Job, Error> {
         local_size: local.len() as u32,
         machine_size: if ticket.simulated { ticket.size } else { local.len() as u32 },
         simulated: ticket.simulated,
+        address: ticket.address,
         node,
         nodes: ticket.nodes.clone(),
         job_id: ticket.job_id,

@@ -1,6 +1,7 @@
 //! The environment variable by which mpiexec tells a process its place in the job.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::os::fd::RawFd;
 use std::str::FromStr;
 
@@ -33,6 +34,8 @@ pub struct Ticket {
     pub nodes: Nodes,
     /// The nodes are one machine, whose processes believe in several.
     pub simulated: bool,
+    /// The address by which the other machines of the job reach this one, if there are others.
+    pub address: Option<IpAddr>,
     /// The memfd of the job on this node.
     pub segment: Descriptor,
     /// The socket to the launcher.
@@ -72,6 +75,9 @@ impl fmt::Display for Ticket {
         }
         if self.simulated {
             f.write_str(" simulated=1")?;
+        }
+        if let Some(address) = self.address {
+            write!(f, " address={address}")?;
         }
         if let Some(parents) = self.parents {
             write!(f, " parents={parents}")?;
@@ -127,6 +133,10 @@ impl FromStr for Ticket {
             size,
             nodes: nodes.ok_or_else(|| wrong("nodes"))?,
             simulated: field("simulated").is_some(),
+            address: match field("address") {
+                Some(text) => Some(text.parse().map_err(|_| wrong("address"))?),
+                None => None,
+            },
             job_id: field("job")
                 .and_then(|id| u64::from_str_radix(id, 16).ok())
                 .ok_or_else(|| wrong("job"))?,
@@ -165,6 +175,7 @@ mod tests {
             launcher: 77,
             nodes: Nodes::even(4, 3),
             simulated: true,
+            address: Some("10.0.0.2".parse().unwrap()),
             segment: Descriptor {
                 fd: 40,
                 inode: 12345,
@@ -190,6 +201,7 @@ mod tests {
             warned: vec![],
             nodes: Nodes::one(4),
             simulated: false,
+            address: None,
             ..ticket()
         };
         assert_eq!(plain.to_string().parse::<Ticket>().unwrap(), plain);

@@ -89,6 +89,7 @@ impl Launcher {
             launcher: std::process::id(),
             nodes: tern_pmi::Nodes::one(3),
             simulated: false,
+            address: None,
             segment: Descriptor::of(&segment, segment.as_raw_fd()).unwrap(),
             control: Descriptor::of(&theirs, theirs.as_raw_fd()).unwrap(),
             cores: 2,

@@ -66,6 +66,18 @@ choice! {
     }
 }
 
+choice! {
+    /// What carries messages between nodes.
+    pub enum Network {
+        /// A card where there is one, else software. Simulated nodes use software.
+        Auto = "auto",
+        /// RDMA by software, over TCP.
+        Software = "software",
+        /// RDMA by a card, through libibverbs.
+        Rdma = "rdma",
+    }
+}
+
 /// Declares the settings and the list of all of them.
 /// `NAME: type = "VARIABLE", "default" [, smallest..=largest] [=> "category" [, Scope]]; ` with the meaning as
 /// doc comment. The categories are those of the counters; without one it is "general", and without a
@@ -156,6 +168,20 @@ settings! {
     /// once on a machine, and then kept in a file; `default`: figures that Tern brings along; else
     /// the name of a file that tern-tune has written.
     COSTS: &'static str = "TERN_COSTS", "auto" => "moving";
+
+    /// What carries messages between nodes. All processes of a job use the same.
+    NETWORK: Network = "TERN_NETWORK", "auto" => "moving", Job;
+
+    /// The network card, and its port if it has several, as `mlx5_0:1`; for the software network the address of an
+    /// interface, as 10.0.0.1. `auto`: the first card that is connected; the interface by which mpiexec is reached.
+    INTERFACE: &'static str = "TERN_INTERFACE", "auto" => "moving";
+
+    /// Which link the software network behaves like, for studies: `none` for as fast as it can, `sdr-pcix`, `ddr`,
+    /// `qdr`, `hdr` or `ndr`.
+    LINK: &'static str = "TERN_LINK", "none" => "moving", Job;
+
+    /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`.
+    FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
     /// Rank 0 prints which way messages of each size will move, and what the other ways would
     /// cost.

@@ -184,6 +184,7 @@ impl<'a> Job<'a> {
             launcher: std::process::id(),
             nodes: world.nodes.clone(),
             simulated: world.simulated,
+            address: None,
             segment: Descriptor::of(world.segment(rank), SEGMENT)?,
             parents: parents.map(|fd| Descriptor::of(fd, PARENTS)).transpose()?,
             control: Descriptor::of(theirs, CONTROL)?,
