@@ -7,6 +7,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
+use crate::hosts::{self, Host};
+
 /// What the command line asks for.
 #[derive(Debug, PartialEq)]
 pub enum Command {
@@ -33,6 +35,12 @@ pub struct Options {
     pub bind: Bind,
     /// Into how many simulated nodes the ranks are divided (`--nodes`).
     pub nodes: Option<u32>,
+    /// The hosts to run on, if not this one (`--hosts`, `--hostfile`).
+    pub hosts: Vec<Host>,
+    /// Ranks for each host that does not say how much room it has (`--ppn`).
+    pub per_host: Option<u32>,
+    /// The command that runs another one on a host (`--remote-shell`).
+    pub shell: Option<String>,
     /// Say which rank runs on which cores.
     pub report_bindings: bool,
     /// Say what is started and how it ends.
@@ -82,12 +90,14 @@ enum Flag {
     /// Taken for the sake of habits from other launchers; asks for what Tern does anyway.
     Ignore,
     Nodes,
-    /// Asks for what Tern cannot do yet.
     Hosts,
+    HostFile,
+    PerHost,
+    Shell,
 }
 
 /// The names of all options, without their dashes.
-const NAMES: [(&str, Flag); 38] = [
+const NAMES: [(&str, Flag); 39] = [
     ("n", Flag::Count),
     ("np", Flag::Count),
     ("x", Flag::Export),
@@ -120,12 +130,13 @@ const NAMES: [(&str, Flag); 38] = [
     ("host", Flag::Hosts),
     ("hosts", Flag::Hosts),
     ("H", Flag::Hosts),
-    ("hostfile", Flag::Hosts),
-    ("machinefile", Flag::Hosts),
-    ("f", Flag::Hosts),
-    ("ppn", Flag::Hosts),
-    ("perhost", Flag::Hosts),
-    ("N", Flag::Hosts),
+    ("hostfile", Flag::HostFile),
+    ("machinefile", Flag::HostFile),
+    ("f", Flag::HostFile),
+    ("ppn", Flag::PerHost),
+    ("perhost", Flag::PerHost),
+    ("N", Flag::PerHost),
+    ("remote-shell", Flag::Shell),
 ];
 
 /// Largest number of ranks; a bound on slips, far above what a machine can hold.
@@ -152,6 +163,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String
         return Err(format!(
             "{total} processes are more than the {MAX_RANKS} that are possible"
         ));
+    }
+    if options.nodes.is_some() && !options.hosts.is_empty() {
+        return Err("--nodes simulates nodes on one machine; leave it out, or --hosts".into());
     }
     if let Some(nodes) = options.nodes
         && u64::from(nodes) > total
@@ -213,13 +227,10 @@ fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Comm
             Flag::Help => return Ok(Some(Command::Help)),
             Flag::Ignore => {}
             Flag::Nodes => options.nodes = Some(nodes(&value("a number")?)?),
-            Flag::Hosts => {
-                return Err(format!(
-                    "{}: this version of Tern starts processes on this machine only; leave the \
-                     option out",
-                    shown(arg)
-                ));
-            }
+            Flag::Hosts => options.hosts = hosts::list(&value("the names of hosts")?)?,
+            Flag::HostFile => options.hosts = hosts::file(&value("the name of a file")?)?,
+            Flag::PerHost => options.per_host = Some(count(&value("a number")?)?),
+            Flag::Shell => options.shell = Some(value("a command")?.to_string_lossy().into_owned()),
         }
     }
     program.command = rest.cloned().collect();
@@ -265,7 +276,7 @@ fn unknown(arg: &OsStr, name: &str) -> String {
     }
     let nearest = NAMES
         .iter()
-        .filter(|(known, flag)| known.len() > 1 && *flag != Flag::Hosts)
+        .filter(|(known, _)| known.len() > 1)
         .map(|(known, _)| (tern_settings::distance(name, known), known))
         .min()
         .filter(|(distance, known)| *distance <= 3 && *distance < known.len());
@@ -428,6 +439,14 @@ mod tests {
     }
 
     #[test]
+    fn hosts_in_the_manners_of_others() {
+        for line in ["--hosts a,b:2 p", "-host a,b:2 p", "-H a,b:2 p", "--host=a,b:2 p"] {
+            assert_eq!(run(line).hosts.len(), 2, "{line}");
+        }
+        assert_eq!(run("--hosts a,b -ppn 3 p").per_host, Some(3));
+    }
+
+    #[test]
     fn nodes_are_of_the_whole_job() {
         assert_eq!(run("-n 1 --nodes 2 p : q").nodes, Some(2));
         assert_eq!(run("p").nodes, None);
@@ -476,7 +495,8 @@ mod tests {
             error("-n 1 --nodes 3 p : q"),
             "--nodes 3: each node needs a process, but there are only 2; give -n 3 or more, or fewer nodes"
         );
-        assert!(error("--hosts a,b p").contains("this machine only"));
+        assert!(error("--hosts a,b --nodes 2 -n 2 p").contains("leave it out"));
+        assert!(error("--hosts a:0 p").contains("1 or more"));
         assert!(parse([]).unwrap_err().contains("--help"));
     }
 

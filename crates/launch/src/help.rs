@@ -2,7 +2,7 @@
 
 /// The text of `--help`.
 pub const HELP: &str = "\
-Starts the processes (ranks) of an MPI program on this machine.
+Starts the processes (ranks) of an MPI program, on this machine or on several.
 
   mpiexec [options] program [arguments] [: [options] program [arguments]]...
 
@@ -16,6 +16,12 @@ Options of the job:
   -genv NAME VALUE      environment variable for all programs
   --bind-to core|none   core: each rank runs on its own equal share of the cores, if there are
                         not more ranks than cores (the default); none: the system decides
+  --hosts A,B:4         run on these hosts (also --host, -H), in blocks of ranks; with :N a host has room for
+                        N of them, and hosts are filled in order
+  --hostfile FILE       the same, a host in each line: A, B:4 or B slots=4 (also -f, --machinefile)
+  --ppn N               room of hosts that do not say theirs (also --perhost, -N)
+  --remote-shell CMD    the command that runs another one on a host, {host} standing for its name, which
+                        else comes last (setting TERN_REMOTE_SHELL)
   --nodes N             divide the ranks into N simulated nodes: each has shared memory of its own, and
                         processes of different nodes communicate as over a network
   --report-bindings     say which rank runs on which cores

@@ -4,6 +4,7 @@ mod addresses;
 mod attended;
 mod claims;
 mod further;
+mod linked;
 mod stall;
 mod start;
 
@@ -16,6 +17,7 @@ use tern_pmi::Nodes;
 use tern_pmi::control::{self, Attached, Message, Received};
 use tern_pmi::names::Name;
 
+use crate::hosts::agent::Uplink;
 use crate::output::{Output, Wish};
 use crate::plan::Plan;
 use crate::rank::{self, End, State, Verdict};
@@ -25,7 +27,7 @@ use crate::{descendants, say};
 pub use attended::attend;
 
 /// Exit code after `--timeout`, as that of timeout(1).
-const TIMED_OUT: i32 = 124;
+pub const TIMED_OUT: i32 = 124;
 /// A signal to end that comes again this long after the first one means: at once.
 const IMPATIENT: Duration = Duration::from_millis(500);
 
@@ -101,8 +103,10 @@ struct Job<'a> {
     ranks: Vec<Rank>,
     output: Output,
     signals: Signals,
+    /// The mpiexec of all hosts, if this job is the part of one host.
+    uplink: Option<Uplink>,
     /// Closes when the process that the user started dies.
-    keeper: OwnedFd,
+    keeper: Option<OwnedFd>,
     /// What the job returns: the code of the first failure.
     code: Option<i32>,
     ending: Option<Ending>,
@@ -117,6 +121,7 @@ struct Job<'a> {
 enum Ready {
     Signals,
     Keeper,
+    Uplink,
     Listener(usize),
     Name(usize),
     Joining(usize),
@@ -128,8 +133,17 @@ enum Ready {
 
 /// Runs a job; gives its exit code. `mask` is the signal mask for the ranks.
 pub fn run(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
+    serve(plan, mask, Some(keeper), None)
+}
+
+/// Runs the part of a job that one host has.
+pub fn run_part(plan: &Plan, mask: libc::sigset_t, uplink: Uplink) -> i32 {
+    serve(plan, mask, None, Some(uplink))
+}
+
+fn serve(plan: &Plan, mask: libc::sigset_t, keeper: Option<OwnedFd>, uplink: Option<Uplink>) -> i32 {
     descendants::adopt();
-    let mut job = match Job::new(plan, mask, keeper) {
+    let mut job = match Job::new(plan, mask, keeper, uplink) {
         Ok(job) => job,
         Err(errno) => {
             say(&format!(
@@ -152,6 +166,7 @@ impl Job<'_> {
                 match ready {
                     Ready::Signals => self.take_signals(),
                     Ready::Keeper => self.keeper_died(),
+                    Ready::Uplink => self.hear(),
                     Ready::Listener(world) => self.accept(world),
                     Ready::Name(at) => self.answer_name(at),
                     Ready::Joining(at) => self.join(at),
@@ -163,6 +178,7 @@ impl Job<'_> {
             }
             self.joining.retain(Option::is_some);
             self.check_left();
+            self.tell_standing();
             self.check_time();
         }
     }
@@ -178,7 +194,12 @@ impl Job<'_> {
                 what.push(ready);
             };
             add(Ready::Signals, self.signals.as_fd(), PollFlags::IN);
-            add(Ready::Keeper, self.keeper.as_fd(), PollFlags::IN);
+            if let Some(keeper) = &self.keeper {
+                add(Ready::Keeper, keeper.as_fd(), PollFlags::IN);
+            }
+            if let Some(uplink) = &self.uplink {
+                add(Ready::Uplink, uplink.as_fd(), PollFlags::IN);
+            }
             for (number, rank) in self.ranks.iter().enumerate() {
                 if let Some(control) = &rank.control {
                     add(Ready::Control(number), control.as_fd(), PollFlags::IN);
@@ -290,20 +311,22 @@ impl Job<'_> {
 
     fn take_signals(&mut self) {
         while let Some(signal) = self.signals.next() {
-            match signal.number {
-                libc::SIGCHLD => self.reap(),
-                libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => {
-                    self.end_by(signal);
+            self.signal(signal);
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        match signal.number {
+            libc::SIGCHLD => self.reap(),
+            libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => self.end_by(signal),
+            libc::SIGTSTP => {
+                if !signal.from_kernel {
+                    self.forward(signal.number);
                 }
-                libc::SIGTSTP => {
-                    if !signal.from_kernel {
-                        self.forward(signal.number);
-                    }
-                    signals::send(rustix::process::getpid().as_raw_pid(), libc::SIGSTOP);
-                }
-                libc::SIGUSR1 if self.can_ask() => self.ask_all(None),
-                other => self.forward(other),
+                signals::send(rustix::process::getpid().as_raw_pid(), libc::SIGSTOP);
             }
+            libc::SIGUSR1 if self.can_ask() => self.ask_all(None),
+            other => self.forward(other),
         }
     }
 
@@ -359,8 +382,16 @@ impl Job<'_> {
         if self.ending.is_some() {
             return;
         }
-        self.say(text);
+        match &self.uplink {
+            Some(uplink) => uplink.failed(code, text),
+            None => self.say(text),
+        }
         self.code.get_or_insert(code);
+        self.end();
+    }
+
+    /// Ends all processes.
+    fn end(&mut self) {
         descendants::signal(libc::SIGTERM);
         descendants::signal(libc::SIGCONT);
         self.signal_attended(libc::SIGTERM);
@@ -378,7 +409,8 @@ impl Job<'_> {
     /// "rank 3 (process 77, ./a.out)".
     fn named(&self, rank: usize, pid: libc::pid_t) -> String {
         let rank = &self.ranks[rank];
-        format!("{} (process {pid}, {})", self.called(rank), rank.program)
+        let host = self.uplink.as_ref().map_or(String::new(), |uplink| format!(" on {}", uplink.host));
+        format!("{} (process {pid}{host}, {})", self.called(rank), rank.program)
     }
 
     /// "rank 3", "rank 0 of spawn 1".

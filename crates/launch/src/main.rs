@@ -4,6 +4,7 @@ mod args;
 mod bind;
 mod descendants;
 mod help;
+mod hosts;
 mod job;
 mod keeper;
 mod output;
@@ -29,6 +30,9 @@ fn run() -> i32 {
     if args.first().is_some_and(|arg| arg == tern_pmi::ATTEND) {
         return job::attend(&args[1..]);
     }
+    if args.first().is_some_and(|arg| arg == hosts::agent::AGENT) {
+        return hosts::agent::run(&args[1..]);
+    }
     let options = match args::parse(args) {
         Ok(args::Command::Run(options)) => options,
         Ok(args::Command::Version) => return print(&help::version()),
@@ -38,6 +42,12 @@ fn run() -> i32 {
             return USAGE;
         }
     };
+    if !options.hosts.is_empty() {
+        let size = options.programs.iter().map(|program| program.count).sum();
+        let shares = hosts::divide(&options.hosts, size, options.per_host);
+        let mask = signals::block();
+        return kept(|keeper| hosts::run(&options, shares, mask, keeper));
+    }
     let plan = match plan::Plan::new(&options) {
         Ok(plan) => plan,
         Err(wrong) => {
@@ -46,7 +56,12 @@ fn run() -> i32 {
         }
     };
     let mask = signals::block();
-    keeper::run(|keeper| job::run(&plan, mask, keeper)).unwrap_or_else(|errno| {
+    kept(|keeper| job::run(&plan, mask, keeper))
+}
+
+/// Runs `serve` in a process of its own; see `keeper`.
+fn kept(serve: impl FnOnce(std::os::fd::OwnedFd) -> i32) -> i32 {
+    keeper::run(serve).unwrap_or_else(|errno| {
         say(&format!("cannot start a process: {errno}"));
         1
     })

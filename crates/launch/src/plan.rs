@@ -21,6 +21,10 @@ pub struct Plan {
     pub programs: Vec<Planned>,
     /// The program of each rank.
     pub ranks: Vec<usize>,
+    /// Random number of the job.
+    pub job_id: u64,
+    /// The first rank that is started here, where others are started elsewhere.
+    pub first: u32,
     /// Which ranks are on which node.
     pub nodes: Nodes,
     /// The nodes are this machine, whose processes are to believe in several.
@@ -68,6 +72,8 @@ impl Plan {
         Plan {
             programs: Vec::new(),
             ranks: Vec::new(),
+            job_id: tern_pmi::new_job_id(),
+            first: 0,
             nodes: Nodes::one(0),
             simulated: false,
             cores: tern_node::affinity(),
@@ -106,6 +112,8 @@ impl Plan {
             costs,
             programs,
             ranks,
+            job_id: tern_pmi::new_job_id(),
+            first: 0,
             nodes: Nodes::even(size, options.nodes.unwrap_or(1)),
             simulated: options.nodes.is_some(),
             cores,

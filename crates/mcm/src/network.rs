@@ -13,15 +13,19 @@ use tern_verbs::{Endpoint, Settings};
 /// Errors: there is no network, a setting cannot be read, the processes do not use the same network, or the launcher
 /// cannot be reached.
 pub fn open(job: &Job) -> Result<Box<dyn Device>> {
-    let mut settings = settings(job)?;
-    let mut opened = Endpoint::open(job.rank, job.size, &settings);
-    if opened.is_err() && tern_settings::NETWORK.get() == Network::Auto && settings.maker == Maker::RdmaCore {
-        settings.maker = Maker::Software;
-        opened = Endpoint::open(job.rank, job.size, &settings);
-    }
-    let endpoint = opened?;
+    let open = |maker| Endpoint::open(job.rank, job.size, &settings(job, maker)?);
+    let (maker, endpoint) = match tern_settings::NETWORK.get() {
+        Network::Software => (Maker::Software, open(Maker::Software)?),
+        Network::Rdma => (Maker::RdmaCore, open(Maker::RdmaCore)?),
+        // Cards are for machines.
+        Network::Auto if job.simulated => (Maker::Software, open(Maker::Software)?),
+        Network::Auto => match open(Maker::RdmaCore) {
+            Ok(endpoint) => (Maker::RdmaCore, endpoint),
+            Err(_) => (Maker::Software, open(Maker::Software)?),
+        },
+    };
     // In front of each address stands what kind of network it is for.
-    let kind = settings.maker as u8;
+    let kind = maker as u8;
     let own = [&[kind], &endpoint.address()[..]].concat();
     let addresses = job.exchange(&own)?;
     if let Some(other) = addresses.iter().position(|address| address.first() != Some(&kind)) {
@@ -29,7 +33,7 @@ pub fn open(job: &Job) -> Result<Box<dyn Device>> {
             "rank {} uses the network '{}' and rank {other} another: see which machine lacks its card, or set {} \
              to {} for all",
             job.rank,
-            name(settings.maker),
+            name(maker),
             tern_settings::Entry::name(&tern_settings::NETWORK),
             name(Maker::Software),
         )));
@@ -46,14 +50,7 @@ fn name(maker: Maker) -> &'static str {
 }
 
 /// What the user has set, for the network of this job.
-fn settings(job: &Job) -> Result<Settings> {
-    let maker = match tern_settings::NETWORK.get() {
-        Network::Software => Maker::Software,
-        Network::Rdma => Maker::RdmaCore,
-        // Cards are for machines.
-        Network::Auto if job.simulated => Maker::Software,
-        Network::Auto => Maker::RdmaCore,
-    };
+fn settings(job: &Job, maker: Maker) -> Result<Settings> {
     let interface = Some(tern_settings::INTERFACE.get()).filter(|name| *name != "auto").map(str::to_owned);
     let address: Option<IpAddr> = job.address;
     let reached = address.filter(|_| maker == Maker::Software).map(|address| address.to_string());

@@ -197,6 +197,10 @@ settings! {
     /// How long mpiexec waits for processes that it has asked to end before it kills them.
     GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR => "general", Launcher;
 
+    /// The command by which mpiexec runs its agent on another host. `{host}` in it stands for the host's name, which
+    /// otherwise comes behind it.
+    REMOTE_SHELL: &'static str = "TERN_REMOTE_SHELL", "ssh -o BatchMode=yes" => "general", Launcher;
+
     /// Where what Tern has counted goes when MPI is finalised: `off` or empty nowhere, `on` or `1` to
     /// the standard error of rank 0, else to the file of that name, which rank 0 writes. All ranks must
     /// ask for it.

@@ -16,14 +16,22 @@ impl Job<'_> {
         let Some(known) = self.worlds[world].as_mut() else { return };
         // One that cannot be read stands for nothing that could be reached: the device says so.
         known.addresses[number as usize] = Some(told.unwrap_or_default());
-        if known.addresses.iter().all(Option::is_some) {
-            let all = known.addresses.iter_mut().map(|address| address.take().unwrap_or_default());
-            let all: Vec<Vec<u8>> = all.collect();
-            self.tell_addresses(world, &addresses::encode(all.iter().map(Vec::as_slice)));
+        let here = match &self.uplink {
+            Some(_) => known.nodes.ranks(known.nodes.of(number)),
+            None => 0..known.nodes.size(),
+        };
+        let here = &mut known.addresses[here.start as usize..here.end as usize];
+        if here.iter().all(Option::is_some) {
+            let all: Vec<Vec<u8>> = here.iter_mut().map(|address| address.take().unwrap_or_default()).collect();
+            let all = all.iter().map(Vec::as_slice);
+            match &self.uplink {
+                Some(uplink) => uplink.addresses(all),
+                None => self.tell_addresses(world, &addresses::encode(all)),
+            }
         }
     }
 
-    fn tell_addresses(&mut self, world: usize, table: &[u8]) {
+    pub(super) fn tell_addresses(&mut self, world: usize, table: &[u8]) {
         let table = match parcel::pack(table) {
             Ok(table) => table,
             Err(errno) => return self.fail(1, &format!("the addresses of the ranks cannot be passed on: {errno}")),

@@ -48,7 +48,7 @@ fn inherited(number: i32) -> Option<OwnedFd> {
 
 fn serve(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd, socket: OwnedFd, pid: i32) -> i32 {
     descendants::adopt();
-    let Ok(mut job) = Job::new(plan, mask, keeper) else {
+    let Ok(mut job) = Job::new(plan, mask, Some(keeper), None) else {
         return 1;
     };
     let program = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();

@@ -34,6 +34,9 @@ impl Job<'_> {
         if self.ending.is_some() {
             return Err(refuse("the job is about to end"));
         }
+        if self.uplink.is_some() {
+            return Err(refuse("a job on several hosts cannot start further processes"));
+        }
         let mut fds = fds.into_iter();
         let (Some(orders), Some(parents)) = (fds.next(), fds.next()) else {
             return Err(refuse("the request is not complete"));

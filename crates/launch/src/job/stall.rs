@@ -34,7 +34,8 @@ impl Job<'_> {
     pub(super) fn can_ask(&mut self) -> bool {
         // That it can may wait in its socket.
         (0..self.ranks.len()).for_each(|rank| self.listen(rank));
-        self.ranks.iter().any(|rank| rank.activity.is_some())
+        // Nobody puts the pictures of several hosts together.
+        self.uplink.is_none() && self.ranks.iter().any(|rank| rank.activity.is_some())
     }
 
     /// Asks all ranks but `first`, which has told already.
@@ -58,6 +59,11 @@ impl Job<'_> {
     /// A rank tells what it waits for.
     pub(super) fn stalled(&mut self, rank: usize, text: &str) {
         let report = Report::decode(text);
+        if self.uplink.is_some() {
+            let idle = tern_pmi::report::seconds(report.idle);
+            let name = self.named(rank, self.ranks[rank].pid);
+            return self.say(&format!("nothing has moved for {idle} at {name} (TERN_STALL)"));
+        }
         if self.stall.until.is_none() && report.asked {
             // Too late for the picture that it was asked for.
             return;

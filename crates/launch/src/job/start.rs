@@ -10,6 +10,7 @@ use tern_pmi::control::{self, Message};
 use tern_pmi::{Descriptor, Nodes, TICKET, Ticket};
 
 use super::{Job, Rank, World};
+use crate::hosts::agent::Uplink;
 use crate::output::Output;
 use crate::plan::{Plan, Planned, entry};
 use crate::program::{NOT_EXECUTABLE, NOT_FOUND};
@@ -38,10 +39,11 @@ impl<'a> Job<'a> {
     pub(super) fn new(
         plan: &'a Plan,
         mask: libc::sigset_t,
-        keeper: OwnedFd,
+        keeper: Option<OwnedFd>,
+        uplink: Option<Uplink>,
     ) -> rustix::io::Result<Job<'a>> {
         let files = raise_file_limit(plan.ranks.len() + plan.nodes.count() as usize);
-        let mut world = World::new(tern_pmi::new_job_id(), plan.nodes.clone(), None)?;
+        let mut world = World::new(plan.job_id, plan.nodes.clone(), None)?;
         world.simulated = plan.simulated;
         Ok(Job {
             plan,
@@ -54,6 +56,7 @@ impl<'a> Job<'a> {
             output: Output::new(),
             signals: Signals::new()?,
             keeper,
+            uplink,
             code: None,
             ending: None,
             deadline: plan.timeout.map(|timeout| Instant::now() + timeout),
@@ -68,7 +71,7 @@ impl<'a> Job<'a> {
         for (rank, &appnum) in plan.ranks.iter().enumerate() {
             let program = &plan.programs[appnum];
             let cores = plan.bound.as_ref().map(|bound| bound[rank].as_slice());
-            let start = Start { world: 0, number: rank as u32, program, appnum, cores };
+            let start = Start { world: 0, number: plan.first + rank as u32, program, appnum, cores };
             if let Err((errno, step)) = self.start_rank(&start) {
                 let name = &program.name;
                 let code = match errno {
@@ -78,7 +81,7 @@ impl<'a> Job<'a> {
                 };
                 return self.fail(
                     code,
-                    &format!("cannot start rank {rank} ({name}): {step}{errno}"),
+                    &format!("cannot start rank {} ({name}): {step}{errno}", start.number),
                 );
             }
             self.report(rank);
@@ -184,7 +187,7 @@ impl<'a> Job<'a> {
             launcher: std::process::id(),
             nodes: world.nodes.clone(),
             simulated: world.simulated,
-            address: None,
+            address: self.uplink.as_ref().and_then(|uplink| uplink.address),
             segment: Descriptor::of(world.segment(rank), SEGMENT)?,
             parents: parents.map(|fd| Descriptor::of(fd, PARENTS)).transpose()?,
             control: Descriptor::of(theirs, CONTROL)?,

@@ -1,0 +1,160 @@
+//! The agent on one host: serves the ranks of that host as a job, and does what the mpiexec of all hosts says.
+//!
+//! It is started with where that mpiexec listens, and its own number. The secret by which it proves who it is comes in
+//! the first line of its standard input; the rest of that is for rank 0.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use tern_pmi::addresses;
+
+use super::part::Part;
+use super::wire::{Down, Up};
+use crate::args::Options;
+use crate::plan::Plan;
+use crate::{job, signals};
+
+/// The option that makes an agent of mpiexec.
+pub const AGENT: &str = "--agent";
+/// How long to try one address.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// The connection of an agent.
+pub struct Uplink {
+    socket: TcpStream,
+    /// This host, as the user calls it.
+    pub host: String,
+    /// By which address other hosts reach this one.
+    pub address: Option<IpAddr>,
+    /// What was told last of ranks that wait, and of one that has gone.
+    standing: (String, String),
+}
+
+impl AsFd for Uplink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Uplink {
+    /// Waits for what is to be done.
+    pub fn receive(&self) -> std::io::Result<Down> {
+        Down::receive(&self.socket)
+    }
+
+    /// Tells; if nobody hears it, that is seen when the connection is read.
+    fn tell(&self, message: &Up) {
+        let _ = message.send(&self.socket);
+    }
+
+    pub fn failed(&self, code: i32, text: &str) {
+        self.tell(&Up::Failed(code, text.to_owned()));
+    }
+
+    /// The addresses of all ranks here.
+    pub fn addresses<'a>(&self, all: impl ExactSizeIterator<Item = &'a [u8]>) {
+        self.tell(&Up::Addresses(addresses::encode(all)));
+    }
+
+    /// A rank that has initialised MPI, and one that will never do so, if they are others than before.
+    pub fn standing(&mut self, waits: String, gone: String) {
+        let now = (waits, gone);
+        if self.standing != now {
+            self.standing = now;
+            let (waits, gone) = self.standing.clone();
+            self.tell(&Up::Standing { waits, gone });
+        }
+    }
+}
+
+/// Runs an agent; gives its exit code.
+pub fn run(args: &[OsString]) -> i32 {
+    let text = |at: usize| args.get(at).and_then(|arg| arg.to_str());
+    let (Some(callers), Some(number)) = (text(0), text(1).and_then(|number| number.parse().ok())) else {
+        crate::say("--agent is for Tern's own use");
+        return crate::USAGE;
+    };
+    let Some(secret) = secret() else {
+        crate::say("the agent was not told the secret of the job in its standard input");
+        return 1;
+    };
+    let socket = match call(callers) {
+        Ok(socket) => socket,
+        Err(error) => {
+            let host = tern_node::hostname();
+            crate::say(&format!("the agent on {host} cannot reach mpiexec at {callers}: {error}; is there a firewall?"));
+            return 1;
+        }
+    };
+    let _ = socket.set_nodelay(true);
+    let begin = Up::Join { secret, number }.send(&socket).and_then(|()| Down::receive(&socket));
+    let Ok(Down::Begin(part)) = begin else { return 1 };
+    let Some(part) = Part::decode(&part) else {
+        crate::say("the agent and mpiexec are not of the same version of Tern");
+        return 1;
+    };
+    serve(part, socket)
+}
+
+/// The first line of the standard input, and no byte more.
+fn secret() -> Option<u64> {
+    let mut line = Vec::new();
+    let mut byte = [0u8; 1];
+    while line.len() < 32 {
+        match rustix::io::read(rustix::stdio::stdin(), &mut byte) {
+            Ok(1) if byte[0] == b'\n' => break,
+            Ok(1) => line.push(byte[0]),
+            Err(rustix::io::Errno::INTR) => {}
+            _ => return None,
+        }
+    }
+    u64::from_str_radix(std::str::from_utf8(&line).ok()?, 16).ok()
+}
+
+/// Connects to the first of the addresses that answers.
+fn call(callers: &str) -> std::io::Result<TcpStream> {
+    let mut last = std::io::Error::other("no address");
+    for address in callers.split(',') {
+        let Ok(address) = address.parse::<SocketAddr>() else { continue };
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn serve(part: Part, socket: TcpStream) -> i32 {
+    let Part { job_id, host, node, nodes, mut options, counts } = part;
+    for (name, value) in std::mem::take(&mut options.env) {
+        // SAFETY: this process has one thread.
+        unsafe { std::env::set_var(name, value) };
+    }
+    let address = socket.local_addr().ok().map(|address| address.ip());
+    let uplink = Uplink { socket, host, address, standing: Default::default() };
+    let plan = match plan(&options, &counts) {
+        Ok(plan) => Plan { first: nodes.ranks(node).start, nodes, simulated: false, job_id, ..plan },
+        Err((code, text)) => {
+            uplink.failed(code, &format!("{text} (host {})", uplink.host));
+            uplink.tell(&Up::Done(code));
+            return code;
+        }
+    };
+    let mask = signals::block();
+    let socket = uplink.socket.try_clone();
+    let code = job::run_part(&plan, mask, uplink);
+    if let Ok(socket) = socket {
+        let _ = Up::Done(code).send(&socket);
+    }
+    code
+}
+
+fn plan(options: &Options, counts: &[u32]) -> Result<Plan, (i32, String)> {
+    let mut plan = Plan::new(options).map_err(|unusable| (unusable.code, unusable.text))?;
+    for (program, all) in plan.programs.iter_mut().zip(counts) {
+        program.count = *all;
+    }
+    Ok(plan)
+}

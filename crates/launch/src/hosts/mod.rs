@@ -1,0 +1,163 @@
+//! Jobs on several hosts. On each host an agent, which is another mpiexec, starts the ranks of that host and serves
+//! them as a job of its own; the mpiexec that the user started starts the agents and is what they have in common.
+
+pub mod agent;
+mod part;
+mod serve;
+mod wire;
+
+pub use serve::run;
+pub use wire::Down;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// A host that the user names, and how many ranks it has room for, if that is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    pub name: String,
+    pub slots: Option<u32>,
+}
+
+/// A host with ranks: blocks follow each other in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    pub name: String,
+    pub ranks: u32,
+}
+
+/// `a,b:2`, as after `--hosts`.
+pub fn list(text: &OsStr) -> Result<Vec<Host>, String> {
+    let text = text.to_str().ok_or("the names of hosts are not UTF-8")?;
+    merge(text.split(',').map(str::trim).filter(|host| !host.is_empty()).map(one))
+}
+
+/// A file with a host in each line: `a`, `b:2` or `b slots=2`; what follows a `#` is a comment.
+pub fn file(path: &OsStr) -> Result<Vec<Host>, String> {
+    let shown = path.to_string_lossy();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("the host file {shown}: {error}"))?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    merge(lines.filter(|line| !line.is_empty()).map(line)).map_err(|wrong| format!("the host file {shown}: {wrong}"))
+}
+
+fn line(line: &str) -> Result<Host, String> {
+    let mut words = line.split_whitespace();
+    let mut host = one(words.next().unwrap_or_default())?;
+    for word in words {
+        if let Some(slots) = word.strip_prefix("slots=") {
+            host.slots = Some(number(line, slots)?);
+        }
+    }
+    Ok(host)
+}
+
+fn one(text: &str) -> Result<Host, String> {
+    match text.rsplit_once(':') {
+        Some((name, slots)) if !name.is_empty() => Ok(Host { name: name.into(), slots: Some(number(text, slots)?) }),
+        _ => Ok(Host { name: text.into(), slots: None }),
+    }
+}
+
+fn number(text: &str, slots: &str) -> Result<u32, String> {
+    match slots.parse() {
+        Ok(slots) if slots > 0 => Ok(slots),
+        _ => Err(format!("{text:?} does not say how many ranks the host has room for: host:N, N being 1 or more")),
+    }
+}
+
+/// A host that is named several times has room for as many.
+fn merge(hosts: impl Iterator<Item = Result<Host, String>>) -> Result<Vec<Host>, String> {
+    let mut merged: Vec<Host> = Vec::new();
+    for host in hosts {
+        let host = host?;
+        if host.name.starts_with('-') {
+            return Err(format!("{:?} is no name of a host", host.name));
+        }
+        match merged.iter_mut().find(|known| known.name == host.name) {
+            Some(known) => known.slots = Some(known.slots.unwrap_or(1) + host.slots.unwrap_or(1)),
+            None => merged.push(host),
+        }
+    }
+    match merged.is_empty() {
+        true => Err("no host is named".into()),
+        false => Ok(merged),
+    }
+}
+
+/// Divides `size` ranks into blocks. Hosts are filled in order if all say how much room they have (`most` is that of
+/// those that do not), and shared by what is left over; else blocks are as even as possible. Hosts without ranks are
+/// left out.
+pub fn divide(hosts: &[Host], size: u32, most: Option<u32>) -> Vec<Share> {
+    let room: Option<Vec<u32>> = hosts.iter().map(|host| host.slots.or(most)).collect();
+    let mut shares = vec![0u32; hosts.len()];
+    let mut left = size;
+    for (share, room) in shares.iter_mut().zip(room.unwrap_or_default()) {
+        *share = left.min(room);
+        left -= *share;
+    }
+    let count = hosts.len() as u32;
+    for (at, share) in (0..).zip(&mut shares) {
+        *share += left / count + u32::from(at < left % count);
+    }
+    let named = hosts.iter().zip(shares).filter(|(_, ranks)| *ranks > 0);
+    named.map(|(host, ranks)| Share { name: host.name.clone(), ranks }).collect()
+}
+
+/// The words that start an agent on `host`: those of `shell`, in which `{host}` stands for the host's name; without
+/// it the name comes last. Behind them comes what is to be run there.
+fn command(shell: &str, host: &str) -> Vec<OsString> {
+    let mut words: Vec<OsString> = shell.split_whitespace().map(|word| word.replace("{host}", host).into()).collect();
+    if !shell.contains("{host}") {
+        words.push(host.into());
+    }
+    words
+}
+
+/// Variables that belong to one host, or to one login, and are not passed on.
+fn is_own(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.starts_with(b"SSH_") || [&b"HOSTNAME"[..], b"DISPLAY", b"XAUTHORITY", b"XDG_RUNTIME_DIR", b"PWD", b"OLDPWD", b"_", b"SHLVL"].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(text: &str) -> Vec<Host> {
+        list(OsStr::new(text)).expect("a list of hosts")
+    }
+
+    fn shares(text: &str, size: u32, most: Option<u32>) -> Vec<(String, u32)> {
+        divide(&hosts(text), size, most).into_iter().map(|share| (share.name, share.ranks)).collect()
+    }
+
+    fn named(names: &[(&str, u32)]) -> Vec<(String, u32)> {
+        names.iter().map(|(name, ranks)| (name.to_string(), *ranks)).collect()
+    }
+
+    #[test]
+    fn hosts_are_named_in_the_manners_of_others() {
+        let slots: Vec<_> = hosts("a,b:3, c,a").into_iter().map(|host| (host.name, host.slots)).collect();
+        assert_eq!(slots, [("a".into(), Some(2)), ("b".into(), Some(3)), ("c".into(), None)]);
+        assert_eq!(line("a slots=4 max_slots=9"), Ok(Host { name: "a".into(), slots: Some(4) }));
+        for wrong in ["", ",", "a:0", "a:x", "-oProxyCommand=x"] {
+            assert!(list(OsStr::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ranks_go_in_blocks() {
+        assert_eq!(shares("a,b", 5, None), named(&[("a", 3), ("b", 2)]));
+        assert_eq!(shares("a,b,c", 2, None), named(&[("a", 1), ("b", 1)]));
+        assert_eq!(shares("a:4,b:4", 5, None), named(&[("a", 4), ("b", 1)]));
+        // More than there is room for: the rest is shared.
+        assert_eq!(shares("a:1,b:2", 6, None), named(&[("a", 3), ("b", 3)]));
+        assert_eq!(shares("a,b,c", 4, Some(2)), named(&[("a", 2), ("b", 2)]));
+    }
+
+    #[test]
+    fn a_shell_is_given_the_host() {
+        assert_eq!(command("ssh -x", "a"), ["ssh", "-x", "a"]);
+        assert_eq!(command("ip netns exec {host}", "a"), ["ip", "netns", "exec", "a"]);
+    }
+}

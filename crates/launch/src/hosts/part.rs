@@ -1,0 +1,138 @@
+//! What one agent has to start.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use tern_pmi::parcel::{Reader, Writer};
+use tern_pmi::Nodes;
+
+use crate::args::{Bind, Options, Program};
+
+/// The part of a job that one host has.
+#[derive(Debug, PartialEq)]
+pub struct Part {
+    pub job_id: u64,
+    /// The host, as the user calls it.
+    pub host: String,
+    /// Its number, and the ranks of all.
+    pub node: u32,
+    pub nodes: Nodes,
+    /// The job with only the ranks of this host: programs may have none. No time limit.
+    pub options: Options,
+    /// How many ranks run each program on all hosts.
+    pub counts: Vec<u32>,
+}
+
+type Pairs = Vec<(OsString, OsString)>;
+
+fn write_pairs(out: &mut Writer, pairs: &Pairs) {
+    out.number(pairs.len() as u64);
+    for (name, value) in pairs {
+        out.bytes(name.as_bytes()).bytes(value.as_bytes());
+    }
+}
+
+fn word(input: &mut Reader<'_>) -> Option<OsString> {
+    Some(OsString::from_vec(input.bytes()?.to_vec()))
+}
+
+fn read_pairs(input: &mut Reader<'_>) -> Option<Pairs> {
+    (0..input.number()?).map(|_| Some((word(input)?, word(input)?))).collect()
+}
+
+impl Part {
+    /// All of it as bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        let options = &self.options;
+        out.number(self.job_id).bytes(self.host.as_bytes()).number(self.node.into());
+        out.bytes(self.nodes.to_string().as_bytes());
+        let bind = match options.bind {
+            Bind::Auto => 0,
+            Bind::Core => 1,
+            Bind::None => 2,
+        };
+        out.number(bind);
+        for flag in [options.tag_output, options.report_bindings, options.verbose] {
+            out.number(flag.into());
+        }
+        write_pairs(&mut out, &options.env);
+        out.number(options.programs.len() as u64);
+        for (program, all) in options.programs.iter().zip(&self.counts) {
+            out.number(program.count.into()).number((*all).into());
+            out.bytes(program.wdir.as_deref().unwrap_or(OsStr::new("")).as_bytes());
+            write_pairs(&mut out, &program.env);
+            out.number(program.command.len() as u64);
+            program.command.iter().for_each(|word| _ = out.bytes(word.as_bytes()));
+        }
+        out.0
+    }
+
+    /// The reverse; `None` for bytes that are something else.
+    pub fn decode(bytes: &[u8]) -> Option<Part> {
+        let input = &mut Reader(bytes);
+        let job_id = input.number()?;
+        let host = String::from_utf8_lossy(input.bytes()?).into_owned();
+        let node = u32::try_from(input.number()?).ok()?;
+        let nodes: Nodes = std::str::from_utf8(input.bytes()?).ok()?.parse().ok()?;
+        let bind = match input.number()? {
+            0 => Bind::Auto,
+            1 => Bind::Core,
+            _ => Bind::None,
+        };
+        let mut flag = || Some(input.number()? != 0);
+        let (tag_output, report_bindings, verbose) = (flag()?, flag()?, flag()?);
+        let env = read_pairs(input)?;
+        let mut counts = Vec::new();
+        let mut programs = Vec::new();
+        for _ in 0..input.number()? {
+            let count = input.number()? as u32;
+            counts.push(input.number()? as u32);
+            let wdir = word(input)?;
+            let env = read_pairs(input)?;
+            let command: Vec<OsString> = (0..input.number()?).map(|_| word(input)).collect::<Option<_>>()?;
+            if command.is_empty() {
+                return None;
+            }
+            programs.push(Program { count, command, env, wdir: Some(wdir).filter(|wdir| !wdir.is_empty()) });
+        }
+        let here: u32 = programs.iter().map(|program| program.count).sum();
+        let options = Options { programs, env, tag_output, bind, report_bindings, verbose, ..Options::default() };
+        (node < nodes.count() && nodes.ranks(node).len() == here as usize)
+            .then_some(Part { job_id, host, node, nodes, options, counts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_survives_the_wire() {
+        let program = |count, name: &str| Program {
+            count,
+            command: vec![name.into(), "".into()],
+            env: vec![("A".into(), "1=2".into())],
+            wdir: (count > 1).then(|| "/tmp".into()),
+        };
+        let part = Part {
+            job_id: u64::MAX,
+            host: "b".into(),
+            node: 1,
+            nodes: Nodes::even(7, 3),
+            options: Options {
+                programs: vec![program(0, "x"), program(2, "y")],
+                env: vec![("B".into(), "".into())],
+                bind: Bind::None,
+                verbose: true,
+                ..Options::default()
+            },
+            counts: vec![3, 4],
+        };
+        let bytes = part.encode();
+        for cut in 0..bytes.len() {
+            assert_eq!(Part::decode(&bytes[..cut]), None, "{cut}");
+        }
+        assert_eq!(Part::decode(&bytes), Some(part));
+    }
+}

@@ -1,0 +1,422 @@
+//! The mpiexec of a job on several hosts: starts an agent on each and brings them together.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use tern_pmi::{Nodes, addresses};
+
+use super::agent::AGENT;
+use super::part::Part;
+use super::wire::{Down, Up};
+use super::{Share, command, is_own};
+use crate::args::{Options, Program};
+use crate::job::TIMED_OUT;
+use crate::signals::{self, Signal};
+use crate::{descendants, say};
+
+/// How long an agent may take to say who it is, once it has connected.
+const JOIN: Duration = Duration::from_secs(10);
+/// How much longer than their ranks agents may take to end.
+const MORE: Duration = Duration::from_secs(3);
+
+/// What happens.
+enum Event {
+    Joined(usize, TcpStream),
+    Told(usize, Up),
+    /// The connection to an agent has ended.
+    Lost(usize),
+    /// The process that started an agent has ended.
+    Ended(usize, ExitStatus),
+    Signal(Signal),
+    /// The process that the user started has died.
+    Keeper,
+}
+
+/// One host.
+struct Agent {
+    name: String,
+    /// What was run to start it, for messages.
+    shown: String,
+    pid: i32,
+    running: bool,
+    socket: Option<TcpStream>,
+    joined: bool,
+    done: bool,
+    addresses: Option<Vec<Vec<u8>>>,
+    waits: String,
+    gone: String,
+}
+
+struct Server<'a> {
+    options: &'a Options,
+    job_id: u64,
+    shares: Vec<Share>,
+    nodes: Nodes,
+    agents: Vec<Agent>,
+    code: Option<i32>,
+    /// When agents are killed that have been told to end.
+    kill_at: Option<Instant>,
+    deadline: Option<Instant>,
+}
+
+/// Runs a job on the hosts of `shares`; gives its exit code. `mask` is the signal mask for what is started.
+pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
+    descendants::adopt();
+    tern_settings::load();
+    let nodes = Nodes::of_sizes(shares.iter().map(|share| share.ranks)).expect("every host has ranks");
+    let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
+    let job_id = tern_pmi::new_job_id();
+    let agents = Vec::new();
+    let mut server = Server { options, job_id, shares, nodes, agents, code: None, kill_at: None, deadline };
+    let (tell, events) = channel();
+    match server.begin(&tell, mask) {
+        Ok(()) => {
+            watch(tell, keeper);
+            server.serve(&events);
+        }
+        Err(text) => {
+            say(&text);
+            server.code = Some(1);
+        }
+    }
+    descendants::end_all(if server.code.is_some() { MORE } else { Duration::ZERO });
+    server.code.unwrap_or(0)
+}
+
+/// Begins to listen to signals, and to the process that the user started.
+fn watch(tell: Sender<Event>, keeper: OwnedFd) {
+    let signals = tell.clone();
+    std::thread::spawn(move || {
+        while signals.send(Event::Signal(signals::wait())).is_ok() {}
+    });
+    std::thread::spawn(move || {
+        let _ = rustix::io::retry_on_intr(|| rustix::io::read(&keeper, &mut [0u8; 1]));
+        let _ = tell.send(Event::Keeper);
+    });
+}
+
+/// The addresses of this machine, those that others may reach first.
+fn own_addresses(port: u16) -> String {
+    let mut found = Vec::new();
+    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: the call fills the list, which is read while it lives and freed once; addresses are of the kind that
+    // their family says.
+    unsafe {
+        if libc::getifaddrs(&mut list) == 0 {
+            let mut at = list;
+            while let Some(entry) = at.as_ref() {
+                if let Some(address) = entry.ifa_addr.as_ref()
+                    && i32::from(address.sa_family) == libc::AF_INET
+                {
+                    let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
+                    found.push(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)));
+                }
+                at = entry.ifa_next;
+            }
+            libc::freeifaddrs(list);
+        }
+    }
+    found.sort_by_key(Ipv4Addr::is_loopback);
+    let shown = found.into_iter().map(|address| SocketAddr::new(IpAddr::V4(address), port).to_string());
+    shown.collect::<Vec<_>>().join(",")
+}
+
+fn is_local(name: &str) -> bool {
+    name == "localhost" || name == tern_node::hostname()
+}
+
+impl Server<'_> {
+    /// Starts the agents and the threads that listen to them.
+    fn begin(&mut self, tell: &Sender<Event>, mask: libc::sigset_t) -> Result<(), String> {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0));
+        let listener = listener.map_err(|error| format!("cannot listen for the agents of the hosts: {error}"))?;
+        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+        let secret = tern_pmi::new_job_id();
+        let callers = own_addresses(port);
+        let accepted = tell.clone();
+        let hosts = self.shares.len();
+        std::thread::spawn(move || accept(&listener, secret, hosts, &accepted));
+        for number in 0..hosts {
+            self.start(number, &callers, secret, tell, mask)?;
+        }
+        Ok(())
+    }
+
+    /// Starts one agent.
+    fn start(
+        &mut self,
+        number: usize,
+        callers: &str,
+        secret: u64,
+        tell: &Sender<Event>,
+        mask: libc::sigset_t,
+    ) -> Result<(), String> {
+        let name = self.shares[number].name.clone();
+        let shell = self.options.shell.clone().unwrap_or_else(|| tern_settings::REMOTE_SHELL.get().to_owned());
+        let mpiexec = std::env::current_exe().map_err(|error| format!("where mpiexec is: {error}"))?;
+        let mut words = if is_local(&name) { Vec::new() } else { command(&shell, &name) };
+        words.extend([mpiexec.into_os_string(), AGENT.into(), callers.into(), number.to_string().into()]);
+        let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let shown = shown.join(" ");
+        let mut start = Command::new(&words[0]);
+        // A key on the terminal is for mpiexec, which tells the agents.
+        start.args(&words[1..]).stdin(Stdio::piped()).process_group(0);
+        // SAFETY: one system call, with a set of signals of its own.
+        unsafe {
+            start.pre_exec(move || {
+                libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
+                Ok(())
+            });
+        }
+        let cannot = |error| format!("cannot start the agent on host {name} by '{shown}': {error}");
+        let mut child = start.spawn().map_err(cannot)?;
+        if let Some(mut input) = child.stdin.take() {
+            // What it does not read, its end tells.
+            let _ = input.write_all(format!("{secret:x}\n").as_bytes());
+            if number == 0 {
+                // Rank 0 is there.
+                std::thread::spawn(move || std::io::copy(&mut std::io::stdin(), &mut input));
+            }
+        }
+        if self.options.verbose {
+            say(&format!("host {name}: {shown}"));
+        }
+        let pid = child.id() as i32;
+        self.agents.push(Agent {
+            name,
+            shown,
+            pid,
+            running: true,
+            socket: None,
+            joined: false,
+            done: false,
+            addresses: None,
+            waits: String::new(),
+            gone: String::new(),
+        });
+        let ended = tell.clone();
+        std::thread::spawn(move || await_end(child, number, &ended));
+        Ok(())
+    }
+
+    /// Until all agents have ended.
+    fn serve(&mut self, events: &Receiver<Event>) {
+        while self.agents.iter().any(|agent| agent.running) {
+            let next = [self.kill_at, self.deadline].into_iter().flatten().min();
+            let left = next.map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(Instant::now()));
+            match events.recv_timeout(left) {
+                Ok(event) => self.take(event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.check_time();
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Joined(number, socket) => self.joined(number, socket),
+            Event::Told(number, told) => self.told(number, told),
+            Event::Lost(number) => self.lost(number),
+            Event::Ended(number, status) => self.ended(number, status),
+            Event::Signal(signal) => self.signal(signal),
+            Event::Keeper => {
+                descendants::end_all(Duration::ZERO);
+                std::process::exit(137);
+            }
+        }
+    }
+
+    fn joined(&mut self, number: usize, socket: TcpStream) {
+        if self.kill_at.is_some() {
+            // Too late: it ends with its connection.
+            return;
+        }
+        let part = self.part(number);
+        // What goes wrong is seen where the connection is read.
+        let _ = Down::Begin(part.encode()).send(&socket);
+        self.agents[number].socket = Some(socket);
+        self.agents[number].joined = true;
+    }
+
+    /// What the agent of host `number` has to do.
+    fn part(&self, number: usize) -> Part {
+        let here = self.nodes.ranks(number as u32);
+        let directory = std::env::current_dir().ok().map(|directory| directory.into_os_string());
+        let mut first = 0;
+        let mut counts = Vec::new();
+        let programs = self.options.programs.iter().map(|program| {
+            let all = first..first + program.count;
+            first = all.end;
+            counts.push(program.count);
+            let count = all.end.min(here.end).saturating_sub(all.start.max(here.start));
+            let (command, env) = (program.command.clone(), program.env.clone());
+            Program { count, command, env, wdir: program.wdir.clone().or(directory.clone()) }
+        });
+        let programs = programs.collect();
+        let own = std::env::vars_os().filter(|(name, _)| !is_own(name));
+        let env = own.chain(self.options.env.iter().cloned()).collect();
+        let Options { tag_output, bind, report_bindings, verbose, .. } = *self.options;
+        let options = Options { programs, env, tag_output, bind, report_bindings, verbose, ..Options::default() };
+        let host = self.agents[number].name.clone();
+        Part { job_id: self.job_id, host, node: number as u32, nodes: self.nodes.clone(), options, counts }
+    }
+
+    fn told(&mut self, number: usize, told: Up) {
+        match told {
+            Up::Join { .. } => {}
+            Up::Addresses(table) => {
+                self.agents[number].addresses = addresses::decode(&table);
+                self.tell_addresses();
+            }
+            Up::Failed(code, text) => self.fail(code, &text),
+            Up::Standing { waits, gone } => {
+                (self.agents[number].waits, self.agents[number].gone) = (waits, gone);
+                self.check_left();
+            }
+            Up::Done(code) => {
+                self.agents[number].done = true;
+                if code != 0 && self.kill_at.is_none() {
+                    self.code.get_or_insert(code);
+                }
+            }
+        }
+    }
+
+    /// Tells all ranks where all are, once that is known.
+    fn tell_addresses(&self) {
+        let all: Option<Vec<&Vec<Vec<u8>>>> = self.agents.iter().map(|agent| agent.addresses.as_ref()).collect();
+        let Some(all) = all else { return };
+        let all: Vec<&[u8]> = all.into_iter().flatten().map(Vec::as_slice).collect();
+        self.tell_all(&Down::Addresses(addresses::encode(all.into_iter())));
+    }
+
+    /// Who has ended without initialising MPI will never do it, but who has initialised it waits for all.
+    fn check_left(&mut self) {
+        let gone = self.agents.iter().map(|agent| &agent.gone).find(|gone| !gone.is_empty());
+        let waits = self.agents.iter().map(|agent| &agent.waits).find(|waits| !waits.is_empty());
+        if let (Some(gone), Some(waits)) = (gone, waits) {
+            let text = format!("{gone} ended without calling MPI_Init, which {waits} has called");
+            self.fail(1, &text);
+        }
+    }
+
+    fn lost(&mut self, number: usize) {
+        let agent = &mut self.agents[number];
+        agent.socket = None;
+        if !agent.done {
+            let text = format!("the connection to host {} is lost: its agent or the host is gone", agent.name);
+            self.fail(1, &text);
+        }
+    }
+
+    fn ended(&mut self, number: usize, status: ExitStatus) {
+        let agent = &mut self.agents[number];
+        agent.running = false;
+        if agent.joined {
+            return;
+        }
+        let how = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, signal) => format!("signal {}", signal.unwrap_or(0)),
+        };
+        let text = format!("the agent on host {} did not start: '{}' ended with {how}", agent.name, agent.shown);
+        self.fail(1, &text);
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        match signal.number {
+            libc::SIGCHLD => {}
+            libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => match self.kill_at {
+                Some(_) => self.kill_at = Some(Instant::now()),
+                None => {
+                    self.code.get_or_insert(128 + signal.number);
+                    self.tell_all(&Down::Signal(signal.number));
+                    self.end();
+                }
+            },
+            other => self.tell_all(&Down::Signal(other)),
+        }
+    }
+
+    fn tell_all(&self, message: &Down) {
+        for socket in self.agents.iter().filter_map(|agent| agent.socket.as_ref()) {
+            let _ = message.send(socket);
+        }
+    }
+
+    /// Ends the job because of an error, of which the first one counts.
+    fn fail(&mut self, code: i32, text: &str) {
+        if self.kill_at.is_some() {
+            return;
+        }
+        say(text);
+        self.code.get_or_insert(code);
+        self.tell_all(&Down::End);
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.kill_at = Some(Instant::now() + tern_settings::GRACE.get() + MORE);
+        self.deadline = None;
+        // Who has not joined has nothing to end.
+        for agent in self.agents.iter().filter(|agent| agent.running && !agent.joined) {
+            kill(agent.pid, libc::SIGTERM);
+        }
+    }
+
+    fn check_time(&mut self) {
+        let now = Instant::now();
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            let seconds = self.options.timeout.unwrap_or_default().as_secs_f64();
+            self.fail(TIMED_OUT, &format!("the job has not ended after {seconds} s (--timeout)"));
+        }
+        if self.kill_at.is_some_and(|kill_at| now >= kill_at) {
+            self.kill_at = Some(now + Duration::from_millis(200));
+            for agent in self.agents.iter().filter(|agent| agent.running) {
+                kill(agent.pid, libc::SIGKILL);
+            }
+        }
+    }
+}
+
+/// Signals the group of a process that was started as the first of one.
+fn kill(pid: i32, signal: i32) {
+    // SAFETY: a system call on numbers; the group is that of a child that has not been reaped yet, or nobody's.
+    unsafe { libc::kill(-pid, signal) };
+}
+
+fn await_end(mut child: Child, number: usize, tell: &Sender<Event>) {
+    if let Ok(status) = child.wait() {
+        let _ = tell.send(Event::Ended(number, status));
+    }
+}
+
+/// Takes the calls of agents. Who does not know the secret is not listened to.
+fn accept(listener: &TcpListener, secret: u64, hosts: usize, tell: &Sender<Event>) {
+    for socket in listener.incoming().flatten() {
+        let tell = tell.clone();
+        std::thread::spawn(move || {
+            let _ = socket.set_nodelay(true);
+            let _ = socket.set_read_timeout(Some(JOIN));
+            let Ok(Up::Join { secret: known, number }) = Up::receive(&socket) else { return };
+            let number = number as usize;
+            if known != secret || number >= hosts || socket.set_read_timeout(None).is_err() {
+                return;
+            }
+            let Ok(other) = socket.try_clone() else { return };
+            let _ = tell.send(Event::Joined(number, other));
+            while let Ok(told) = Up::receive(&socket) {
+                if tell.send(Event::Told(number, told)).is_err() {
+                    return;
+                }
+            }
+            let _ = tell.send(Event::Lost(number));
+        });
+    }
+}

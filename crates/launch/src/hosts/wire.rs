@@ -1,0 +1,158 @@
+//! What an agent and the mpiexec that has started it tell each other, over a TCP connection.
+//!
+//! A message is its length (4 bytes, little-endian) and its parts (`tern_pmi::parcel`); the first one is its kind.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+
+use tern_pmi::parcel::{Reader, Writer};
+
+/// Largest message: a bound on damage.
+const MOST: usize = 256 << 20;
+
+/// To an agent.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Down {
+    /// Start this: a [`super::part::Part`].
+    Begin(Vec<u8>),
+    /// The addresses of all ranks (`tern_pmi::addresses`).
+    Addresses(Vec<u8>),
+    /// End the ranks.
+    End,
+    /// Pass this signal on to the ranks.
+    Signal(i32),
+}
+
+/// From an agent.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Up {
+    /// The agent of that number; it knows the secret.
+    Join { secret: u64, number: u32 },
+    /// The addresses of its ranks.
+    Addresses(Vec<u8>),
+    /// The job must end: exit code, and what to tell the user.
+    Failed(i32, String),
+    /// A rank that has initialised MPI, and one that has ended and will never do so; empty for none.
+    Standing { waits: String, gone: String },
+    /// All its ranks have ended: exit code.
+    Done(i32),
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl Down {
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        match self {
+            Down::Begin(part) => out.number(1).bytes(part),
+            Down::Addresses(table) => out.number(2).bytes(table),
+            Down::End => out.number(3),
+            Down::Signal(signal) => out.number(4).number(*signal as u64),
+        };
+        out.0
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Down> {
+        let input = &mut Reader(bytes);
+        Some(match input.number()? {
+            1 => Down::Begin(input.bytes()?.to_vec()),
+            2 => Down::Addresses(input.bytes()?.to_vec()),
+            3 => Down::End,
+            4 => Down::Signal(input.number()? as i32),
+            _ => return None,
+        })
+    }
+
+    pub fn send(&self, socket: &TcpStream) -> io::Result<()> {
+        send(socket, &self.encode())
+    }
+
+    /// Waits for the next one.
+    ///
+    /// Errors: the other side is gone, or what came is no message.
+    pub fn receive(socket: &TcpStream) -> io::Result<Down> {
+        Down::decode(&receive(socket)?).ok_or_else(damaged)
+    }
+}
+
+impl Up {
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        match self {
+            Up::Join { secret, number } => out.number(1).number(*secret).number((*number).into()),
+            Up::Addresses(table) => out.number(2).bytes(table),
+            Up::Failed(code, text) => out.number(3).number(*code as u64).bytes(text.as_bytes()),
+            Up::Standing { waits, gone } => out.number(4).bytes(waits.as_bytes()).bytes(gone.as_bytes()),
+            Up::Done(code) => out.number(5).number(*code as u64),
+        };
+        out.0
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Up> {
+        let input = &mut Reader(bytes);
+        Some(match input.number()? {
+            1 => Up::Join { secret: input.number()?, number: input.number()? as u32 },
+            2 => Up::Addresses(input.bytes()?.to_vec()),
+            3 => Up::Failed(input.number()? as i32, text(input.bytes()?)),
+            4 => Up::Standing { waits: text(input.bytes()?), gone: text(input.bytes()?) },
+            5 => Up::Done(input.number()? as i32),
+            _ => return None,
+        })
+    }
+
+    pub fn send(&self, socket: &TcpStream) -> io::Result<()> {
+        send(socket, &self.encode())
+    }
+
+    /// As [`Down::receive`].
+    pub fn receive(socket: &TcpStream) -> io::Result<Up> {
+        Up::decode(&receive(socket)?).ok_or_else(damaged)
+    }
+}
+
+fn damaged() -> io::Error {
+    io::Error::other("what came is no message of this version of mpiexec")
+}
+
+fn send(mut socket: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+    let mut all = (bytes.len() as u32).to_le_bytes().to_vec();
+    all.extend_from_slice(bytes);
+    socket.write_all(&all)
+}
+
+fn receive(mut socket: &TcpStream) -> io::Result<Vec<u8>> {
+    let mut length = [0u8; 4];
+    socket.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MOST {
+        return Err(damaged());
+    }
+    let mut bytes = vec![0; length];
+    socket.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_the_wire() {
+        for message in [Down::Begin(vec![1, 2]), Down::Addresses(vec![]), Down::End, Down::Signal(-1)] {
+            assert_eq!(Down::decode(&message.encode()), Some(message));
+        }
+        for message in [
+            Up::Join { secret: u64::MAX, number: 7 },
+            Up::Addresses(vec![3; 100]),
+            Up::Failed(-5, "über".into()),
+            Up::Standing { waits: "rank 1".into(), gone: String::new() },
+            Up::Done(124),
+        ] {
+            assert_eq!(Up::decode(&message.encode()), Some(message));
+        }
+        assert_eq!(Down::decode(&[]), None);
+        assert_eq!(Up::decode(&[9; 8]), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! A job that is the part of one host, with an mpiexec above it that knows all hosts.
+
+use std::time::Duration;
+
+use super::{Job, Rank};
+use crate::descendants;
+use crate::hosts::Down;
+use crate::rank::State;
+use crate::signals::Signal;
+
+impl Job<'_> {
+    /// Does what the mpiexec of all hosts says; without it, this part ends.
+    pub(super) fn hear(&mut self) {
+        let Some(uplink) = &self.uplink else { return };
+        match uplink.receive() {
+            Ok(Down::Addresses(table)) => self.tell_addresses(0, &table),
+            Ok(Down::End) if self.ending.is_none() => self.end(),
+            Ok(Down::Signal(number)) => self.signal(Signal { number, from_kernel: false }),
+            Ok(_) => {}
+            Err(_) => {
+                descendants::end_all(Duration::ZERO);
+                std::process::exit(1);
+            }
+        }
+    }
+
+    /// Tells whether a rank here has initialised MPI, and whether one will never do so.
+    pub(super) fn tell_standing(&mut self) {
+        if self.uplink.is_none() || self.ending.is_some() {
+            return;
+        }
+        let waits = self.ranks.iter().find(|rank| rank.state == State::Initialised);
+        let waits = waits.map_or(String::new(), |rank| self.called(rank));
+        let left = |rank: &Rank| !rank.alive && rank.state == State::Started;
+        let gone = self.ranks.iter().position(left);
+        let gone = gone.map_or(String::new(), |rank| self.named(rank, self.ranks[rank].pid));
+        if let Some(uplink) = &mut self.uplink {
+            uplink.standing(waits, gone);
+        }
+    }
+}

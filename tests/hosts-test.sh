@@ -1,0 +1,118 @@
+#!/bin/sh
+# Jobs on several hosts. The hosts are network namespaces of this machine, which see each other over a bridge only;
+# `ip netns exec` stands for the remote shell. Skipped, aloud, where namespaces cannot be made.
+# Usage: tests/hosts-test.sh PREFIX
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+work=$(mktemp -d)
+name=tern$$
+net=10.$((200 + $$ % 50)).$(($$ / 50 % 250))
+passed=0 failed=0
+
+remove() {
+    trap - EXIT INT TERM
+    for host in a b c; do ip netns del "$name$host" 2> /dev/null || true; done
+    ip link del "$name" 2> /dev/null || true
+    rm -rf "$work"
+}
+trap remove EXIT
+trap 'remove; exit 1' INT TERM
+
+make() {
+    ip link add "$name" type bridge && ip addr add "$net.1/24" dev "$name" && ip link set "$name" up || return 1
+    last=1
+    for host in a b c; do
+        last=$((last + 1))
+        ip netns add "$name$host" &&
+            ip link add "$name$host" type veth peer name eth0 netns "$name$host" &&
+            ip link set "$name$host" master "$name" up &&
+            ip -n "$name$host" addr add "$net.$last/24" dev eth0 &&
+            ip -n "$name$host" link set eth0 up &&
+            ip -n "$name$host" link set lo up || return 1
+    done
+}
+if ! make 2> "$work/why"; then
+    echo "SKIP: this user cannot make network namespaces: $(head -n 1 "$work/why")"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+
+hosts=${name}a,${name}b,${name}c
+on() { timeout --kill-after=5 100 "$prefix/bin/mpiexec" --remote-shell "ip netns exec {host}" "$@"; }
+
+# check WHAT CODE PATTERN COMMAND...: the exit code, and what a line of the output matches.
+check() {
+    what=$1 wanted=$2 pattern=$3
+    shift 3
+    code=0
+    "$@" > "$work/log" 2>&1 || code=$?
+    if [ "$code" = "$wanted" ] && grep -q -e "$pattern" "$work/log"; then
+        passed=$((passed + 1))
+        echo "ok   $what"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $what: exit code $code, expected $wanted, and a line with: $pattern"
+        tail -n 15 "$work/log" | cut -c 1-300 | sed 's/^/    /'
+    fi
+}
+
+build() { "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/$1" "$2"; }
+build comm_nodes "$here/c/comm_nodes.c"
+build coll_intra "$here/c/coll_intra.c"
+cat > "$work/act.c" <<'END'
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank, size, sum = 0;
+    const char *act = argc > 1 ? argv[1] : "";
+    rank = atoi(getenv("TERN_RANK"));
+    if (!strcmp(act, "leave") && rank == 2) return 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(act, "stdin") && rank == 0) {
+        char line[100] = "";
+        if (fgets(line, sizeof line, stdin)) printf("rank 0 read %s", line);
+    }
+    if (!strcmp(act, "abort") && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 9);
+    if (!strcmp(act, "kill") && rank == 2) raise(SIGKILL);
+    if (!strcmp(act, "agent") && rank == 2) kill(getppid(), SIGKILL);
+    if (!strcmp(act, "wait") || !strcmp(act, "kill") || !strcmp(act, "abort") || !strcmp(act, "agent")) sleep(60);
+    if (!strcmp(act, "env")) printf("%s %s in %s\n", getenv("TERN_RANK"), getenv("GREETING"), getcwd(malloc(999), 999));
+    if (rank == 0) printf("%d ranks, sum %d\n", size, sum);
+    MPI_Finalize();
+    return !strcmp(act, "code") && rank == 1 ? 7 : 0;
+}
+END
+build act "$work/act.c"
+
+check "two ranks on two hosts" 0 "^2 ranks, sum 1" on --hosts "${name}a,${name}b" -n 2 "$work/act"
+check "seven ranks on three hosts" 0 "^7 ranks, sum 21" on --hosts "$hosts" -n 7 "$work/act"
+check "all kinds of communication across hosts" 0 "" on --hosts "$hosts" -n 7 "$work/comm_nodes"
+check "collectives across hosts" 0 "" on --hosts "$hosts" -n 4 "$work/coll_intra"
+check "a host file" 0 "^3 ranks" sh -c "printf '%s\n' '# all' '${name}a slots=2' '${name}b:1' > $work/hosts
+    timeout 100 $prefix/bin/mpiexec --remote-shell 'ip netns exec {host}' -f $work/hosts -n 3 $work/act"
+check "environment and directory are passed on" 0 "^2 hello you in /tmp$" \
+    sh -c "cd /tmp && GREETING='hello you' timeout 100 $prefix/bin/mpiexec --remote-shell 'ip netns exec {host}' --hosts $hosts -n 3 $work/act env"
+check "rank 0 reads the standard input" 0 "^rank 0 read a line" \
+    sh -c "echo a line | timeout 100 $prefix/bin/mpiexec --remote-shell 'ip netns exec {host}' --hosts $hosts -n 3 $work/act stdin"
+check "tagged output" 0 "^\[0\] 3 ranks" on --hosts "$hosts" -l -n 3 "$work/act"
+check "an exit code" 7 "rank 1 .* exited with code 7 after MPI_Finalize" on --hosts "$hosts" -n 3 "$work/act" code
+check "MPI_Abort" 9 "rank 2 (process [0-9]* on ${name}c, .*MPI_Abort" on --hosts "$hosts" -n 3 "$work/act" abort
+check "a rank is killed" 137 "rank 2 (process [0-9]* on ${name}c, .*killed by signal 9" on --hosts "$hosts" -n 3 "$work/act" kill
+check "an agent is killed" 1 "host ${name}c is lost" on --hosts "$hosts" -n 3 "$work/act" agent
+check "a rank ends before MPI_Init" 1 "rank 2 .* ended without calling MPI_Init, which rank [01]" on --hosts "$hosts" -n 3 "$work/act" leave
+check "a time limit" 124 "has not ended after 3 s" on --timeout 3 --hosts "$hosts" -n 3 "$work/act" wait
+check "a host that is not there" 1 "agent on host ${name}x did not start" on --hosts "${name}a,${name}x" -n 2 "$work/act"
+check "a program that is not there" 127 "host ${name}[ab]" on --hosts "${name}a,${name}b" -n 2 "$work/none"
+left=$(pgrep -f "$work/" | wc -l)
+check "nothing is left" 0 "^0$" echo "$left"
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
