@@ -201,6 +201,9 @@ pub trait Device {
         None
     }
 
+    /// Waits until everything that was sent has left this process for good, a few seconds at most: it may exit after this.
+    fn settle(&self) {}
+
     /// How many processes that share this one's cores do not sleep, about.
     fn awake(&self) -> u32;
 

@@ -239,6 +239,11 @@ impl Mcm {
         }
     }
 
+    /// See [`Device::settle`].
+    pub fn settle(&self) {
+        self.device().settle();
+    }
+
     /// See [`Device::lines`].
     pub fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
         self.device().lines(peer, index)

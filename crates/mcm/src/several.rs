@@ -224,6 +224,10 @@ impl Device for Several {
         }
     }
 
+    fn settle(&self) {
+        self.network.settle();
+    }
+
     fn awake(&self) -> u32 {
         // Of other nodes nothing is known: let theirs be awake as ours are.
         (self.shm.awake() as f32 * self.share) as u32

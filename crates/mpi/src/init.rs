@@ -68,6 +68,8 @@ pub fn release() {
     let state = STATE.get();
     state.users.set(state.users.get() - 1);
     if state.users.get() == 0 {
+        // Nothing of what was sent may depend on this process.
+        adi().mcm().settle();
         runtime().finalized();
         set_mode(Mode::Down);
     }

@@ -81,6 +81,10 @@ impl Device for Verbs {
         Some(self.sleep.as_fd())
     }
 
+    fn settle(&self) {
+        self.settle_all();
+    }
+
     fn awake(&self) -> u32 {
         // Nothing is known of the others.
         1
