@@ -150,8 +150,15 @@ fn die(scope: &Scope, function: &str, error: &Error, handler: &str) -> ! {
         text.push_str(&format!("  What to try: {advice}\n"));
     }
     text.push_str(&format!("  The error handler is {handler}: the job ends."));
+    if class == MPI_ERR_PROC_ABORTED {
+        // The launcher sees how that process has ended, and tells it better, unless it was only the connection.
+        std::thread::sleep(CAUSE);
+    }
     crate::abort::abort(if (1..=255).contains(&class) { class } else { 1 }, &text)
 }
+
+/// How long the news of a process's end may take to the launcher.
+const CAUSE: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// Where the call was made, as " in rank 2 of MPI_COMM_WORLD (size 4)".
 fn place(scope: &Scope) -> String {
