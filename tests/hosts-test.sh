@@ -40,7 +40,15 @@ if ! make 2> "$work/why"; then
 fi
 
 hosts=${name}a,${name}b,${name}c
-on() { timeout --kill-after=5 100 "$prefix/bin/mpiexec" --remote-shell "ip netns exec {host}" "$@"; }
+# Each has a name of its own, too.
+cat > "$work/shell" <<'END'
+#!/bin/sh
+host=$1
+shift
+exec ip netns exec "$host" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$host" "$@"
+END
+chmod +x "$work/shell"
+on() { timeout --kill-after=5 100 "$prefix/bin/mpiexec" --remote-shell "$work/shell" "$@"; }
 
 # check WHAT CODE PATTERN COMMAND...: the exit code, and what a line of the output matches.
 check() {
@@ -48,7 +56,7 @@ check() {
     shift 3
     code=0
     "$@" > "$work/log" 2>&1 || code=$?
-    if [ "$code" = "$wanted" ] && grep -q -e "$pattern" "$work/log"; then
+    if [ "$code" = "$wanted" ] && { [ -z "$pattern" ] || grep -q -e "$pattern" "$work/log"; }; then
         passed=$((passed + 1))
         echo "ok   $what"
     else
