@@ -25,12 +25,23 @@ pub(crate) enum Incoming {
     Lost { peer: u32, why: String },
 }
 
-/// Where a payload lies: in a receive buffer, from a byte on.
+/// Where a payload lies: in a receive buffer or a ring, which the HCA leaves alone until it is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    buffer: u32,
-    at: u32,
+    address: *const u8,
     len: u32,
+    /// The receive buffer; `None`: the oldest cell of the ring that was not taken.
+    buffer: Option<u32>,
+}
+
+impl Place {
+    fn new(bytes: &[u8], buffer: Option<u32>) -> Place {
+        Place { address: bytes.as_ptr(), len: bytes.len() as u32, buffer }
+    }
+
+    pub(crate) fn in_ring(bytes: &[u8]) -> Place {
+        Place::new(bytes, None)
+    }
 }
 
 impl Verbs {
@@ -123,10 +134,11 @@ impl Verbs {
         for completion in &batch[..count] {
             self.take(completion);
         }
+        let written = self.look_at_rings();
         if !self.wanting.borrow().is_empty() {
             self.attend();
         }
-        count
+        count + written
     }
 
     fn take(&self, completion: &Completion) {
@@ -174,32 +186,41 @@ impl Verbs {
             Some(channel) if !channel.lost.get() => channel,
             _ => return self.spare.borrow_mut().push(buffer),
         };
-        let place = |at: usize| Place { buffer, at: at as u32, len: (len - at) as u32 };
-        let Some((kind, header, at)) = self.open_packet(channel, bytes) else {
+        let prefix = Prefix::decode(bytes);
+        if prefix.is_some_and(|prefix| prefix.sequence != channel.next_in.get()) {
+            // What was written into the ring before it is there.
+            self.drain(channel);
+        }
+        let opened = prefix.and_then(|prefix| self.open_packet(channel, &prefix, &bytes[PREFIX..]));
+        let Some((kind, header, at)) = opened else {
             self.spare.borrow_mut().push(buffer);
             return self.lose(from, &format!("{len} bytes came from it that are no packet"));
         };
+        let payload = Place::new(&bytes[PREFIX + at..], Some(buffer));
         match kind {
             Kind::Packet => {
-                let packet = Incoming::Packet { from, header, payload: place(at) };
-                self.inbound.borrow_mut().push_back(packet);
+                self.inbound.borrow_mut().push_back(Incoming::Packet { from, header, payload });
+                return self.count_past(channel, len);
             }
             Kind::Rendezvous | Kind::Tuple => {
-                let message = Incoming::Message { from, kind, payload: place(at) };
-                self.inbound.borrow_mut().push_back(message);
+                return self.inbound.borrow_mut().push_back(Incoming::Message { from, kind, payload });
             }
-            Kind::Return | Kind::Ring => self.taken(from, place(at)),
-            Kind::Bell => {
-                self.taken(from, place(at));
-                self.ring_self();
-            }
+            Kind::Return => {}
+            Kind::Ring => self.hear(channel, self.bytes(payload)),
+            Kind::Bell => self.ring_self(),
         }
+        self.taken(from, payload);
     }
 
-    /// Reads prefix and header of a packet, and takes what it returns; also where its payload begins.
+    /// Takes what the prefix of a packet returns, and reads its header from `bytes`, which come with it; also where
+    /// its payload begins there.
     #[inline]
-    fn open_packet(&self, channel: &Channel, bytes: &[u8]) -> Option<(Kind, Header, usize)> {
-        let prefix = Prefix::decode(bytes)?;
+    pub(crate) fn open_packet(
+        &self,
+        channel: &Channel,
+        prefix: &Prefix,
+        bytes: &[u8],
+    ) -> Option<(Kind, Header, usize)> {
         if prefix.sequence != channel.next_in.get() {
             return None;
         }
@@ -207,32 +228,37 @@ impl Verbs {
         if prefix.credits > 0 {
             channel.credits.borrow_mut().returned(prefix.credits);
         }
-        if prefix.kind != Kind::Packet {
-            return Some((prefix.kind, Header::default(), PREFIX));
+        if prefix.cells > 0 {
+            channel.outbox.get()?.returned(prefix.cells);
         }
-        let (header, len) = channel.incoming.borrow_mut().decode(prefix.mask, &bytes[PREFIX..])?;
-        Some((prefix.kind, header, PREFIX + len))
+        if prefix.kind != Kind::Packet {
+            return Some((prefix.kind, Header::default(), 0));
+        }
+        let (header, len) = channel.incoming.borrow_mut().decode(prefix.mask, bytes)?;
+        Some((prefix.kind, header, len))
     }
 
     #[inline]
     fn bytes(&self, place: Place) -> &[u8] {
-        // SAFETY: inside a receive buffer that the HCA has given back, and that is not posted before `taken`.
-        unsafe {
-            std::slice::from_raw_parts(self.receives.at(place.buffer).add(place.at as usize), place.len as usize)
-        }
+        // SAFETY: memory that the HCA has given back, or the peer has written and will not write to, before `taken`.
+        unsafe { std::slice::from_raw_parts(place.address, place.len as usize) }
     }
 
     /// What lay there has been used.
     #[inline]
     fn taken(&self, from: u32, place: Place) {
-        self.spare.borrow_mut().push(place.buffer);
-        if self.spare.borrow().len() >= crate::device::REFILL {
-            self.refill();
+        if let Some(buffer) = place.buffer {
+            self.spare.borrow_mut().push(buffer);
+            if self.spare.borrow().len() >= crate::device::REFILL {
+                self.refill();
+            }
         }
-        if let Some(channel) = self.known(from) {
-            channel.credits.borrow_mut().taken();
-            self.return_due(channel);
+        let Some(channel) = self.known(from) else { return };
+        match place.buffer {
+            Some(_) => channel.credits.borrow_mut().taken(),
+            None => channel.inbox.get().expect("it lies there").taken(),
         }
+        self.return_due(channel);
     }
 
     /// Posts the receive buffers that are free.

@@ -3,8 +3,9 @@
 use crate::connect::Connected;
 use crate::credits::Credits;
 use crate::header::HeaderCache;
+use crate::rings::{Inbox, Outbox, Word};
 use crate::wire::PREFIX;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tern_hca::{Operation, QueuePair};
@@ -12,12 +13,18 @@ use tern_hca::{Operation, QueuePair};
 /// Requests without a completion of their own, at most, before one that has one.
 const QUIET: u32 = 16;
 
-/// A packet that was built, in front of a full send queue.
+/// A packet, or a part of one, that was built and is to be posted.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// Where it was built.
     pub buffer: u32,
+    /// From which byte of it on.
+    pub at: u32,
     pub len: u32,
+    /// It goes with the request, and its memory is free again at once.
+    pub inline: bool,
+    /// Another part of the same buffer follows.
+    pub follows: bool,
     pub operation: Operation,
 }
 
@@ -42,6 +49,14 @@ pub struct Channel {
     quiet: Cell<u32>,
     /// Requests whose completion is to come.
     pub flying: Cell<u32>,
+    /// The ring here that the peer writes to.
+    pub inbox: OnceCell<Inbox>,
+    /// The ring of the peer that packets may be written to.
+    pub outbox: OnceCell<Outbox>,
+    /// What is to be said about rings.
+    pub words: RefCell<VecDeque<Word>>,
+    /// Packets that came past the ring, since it was last thought of.
+    pub past: Cell<u32>,
     /// The peer is to be woken as soon as there is a credit.
     pub bell: Cell<bool>,
     /// It stands in the list of channels that want something done.
@@ -69,6 +84,10 @@ impl Channel {
             backlog: RefCell::default(),
             quiet: Cell::new(0),
             flying: Cell::new(0),
+            inbox: OnceCell::new(),
+            outbox: OnceCell::new(),
+            words: RefCell::default(),
+            past: Cell::new(0),
             bell: Cell::new(false),
             listed: Cell::new(false),
             lost: Cell::new(false),
@@ -80,6 +99,12 @@ impl Channel {
     #[inline]
     pub fn may_send(&self) -> bool {
         self.credits.borrow().may_send() && self.backlog.borrow().is_empty()
+    }
+
+    /// Cells of its ring that the peer may have again, for the next packet to tell.
+    #[inline]
+    pub fn free_cells(&self) -> u8 {
+        self.inbox.get().map_or(0, Inbox::give_back)
     }
 
     /// Whether the next request asks for a completion, which it must if `asks`.

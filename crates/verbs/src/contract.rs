@@ -59,7 +59,8 @@ impl Device for Verbs {
         // A queue that cannot be armed cannot wake anybody: then nobody sleeps.
         let armed = self.fabric.completions.arm().is_ok();
         // Acquire: pairs with the release in `ring_self`.
-        let token = self.rings.load(Ordering::Acquire);
+        let token = self.rung.load(Ordering::Acquire);
+        self.pause_rings();
         while self.pump() > 0 {}
         if !armed || !self.inbound.borrow().is_empty() {
             self.ring_self();
@@ -69,7 +70,7 @@ impl Device for Verbs {
 
     fn sleep(&self, token: u32, timeout: Duration) {
         // Acquire: pairs with the release in `ring_self`.
-        if self.rings.load(Ordering::Acquire) != token {
+        if self.rung.load(Ordering::Acquire) != token {
             return;
         }
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos() as i64 };

@@ -13,6 +13,7 @@ use crate::tuple::Tuples;
 use crate::wire::PREFIX;
 use crate::{Settings, credits};
 use rustix::event::{EventfdFlags, epoll, eventfd};
+use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::io;
@@ -91,6 +92,8 @@ impl Endpoint {
         epoll::add(&sleep, &fabric.notices, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         epoll::add(&sleep, &*alarm, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
         let (copied, registered) = (settings.tuple_copy, settings.registered);
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        epoll::add(&sleep, &timer, epoll::EventData::new_u64(2), epoll::EventFlags::IN)?;
         let device = Verbs {
             me,
             settings,
@@ -109,10 +112,13 @@ impl Endpoint {
             moves: Moves::default(),
             registered: Registered::new(&fabric.domain, registered),
             frequent: Frequent::new(),
+            rings: RefCell::default(),
             sleep,
+            timer,
+            timed: Cell::new(false),
             alarm,
             sleepers: Cell::new(0),
-            rings: AtomicU32::new(0),
+            rung: AtomicU32::new(0),
             fabric,
         };
         device.provide(FIRST.min(world as usize * device.settings.credits as usize));
@@ -146,14 +152,20 @@ pub struct Verbs {
     pub(crate) moves: Moves,
     pub(crate) registered: Registered,
     pub(crate) frequent: Frequent,
-    /// Both descriptors to sleep on.
+    /// Peers that have a ring here.
+    pub(crate) rings: RefCell<Vec<u32>>,
+    /// All descriptors to sleep on.
     pub(crate) sleep: OwnedFd,
+    /// One of them: ends a sleep after a moment.
+    pub(crate) timer: OwnedFd,
+    /// It is set.
+    pub(crate) timed: Cell<bool>,
     /// Readable when this process is to be woken.
     pub(crate) alarm: Arc<OwnedFd>,
     /// Threads that sleep or are about to.
     pub(crate) sleepers: Cell<u32>,
     /// Counts what wakes a sleeper.
-    pub(crate) rings: AtomicU32,
+    pub(crate) rung: AtomicU32,
     /// Last, since all else is made of it.
     pub(crate) fabric: Fabric,
 }
@@ -235,7 +247,7 @@ impl Verbs {
     /// Wakes whoever sleeps in this process.
     pub(crate) fn ring_self(&self) {
         // Release: pairs with the acquire in `sleep`.
-        self.rings.fetch_add(1, std::sync::atomic::Ordering::Release);
+        self.rung.fetch_add(1, std::sync::atomic::Ordering::Release);
         if self.sleepers.get() > 0 {
             ring(&self.alarm);
         }

@@ -21,12 +21,13 @@ impl Verbs {
     /// What this process holds now.
     pub fn footprint(&self) -> Footprint {
         let peers = self.open.borrow().len();
+        let ring = |peer: &u32| Some(self.known(*peer)?.inbox.get()?.memory());
         Footprint {
             peers,
             queue_pairs: peers,
             receive_memory: self.receives.memory(),
             send_memory: self.bounces.memory(),
-            ring_memory: 0,
+            ring_memory: self.rings.borrow().iter().filter_map(ring).sum(),
         }
     }
 }

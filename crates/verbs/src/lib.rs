@@ -3,7 +3,7 @@
 //! Each pair of processes has one queue pair, made when one of them first sends to the other ([`connect`]). All of
 //! a process's packets are received through one shared receive queue, and everything ends in one completion
 //! queue. Packets go as far as the receiver has granted buffers ([`credits`]), with as much of their header as
-//! is new ([`header`]). The sender's number travels as immediate data.
+//! is new ([`header`]). A busy peer writes its short packets into a ring ([`rings`]). The sender's number travels as immediate data.
 //!
 //! # For the other parts of the device
 //!
@@ -36,8 +36,8 @@ mod header;
 mod pieces;
 mod pool;
 mod rendezvous;
-#[allow(dead_code, reason = "the rings follow")]
 mod ring;
+mod rings;
 mod send;
 mod settings;
 mod token;

@@ -1,7 +1,8 @@
 //! Rings for eager packets: cells in the receiver's memory that the sender fills by RDMA write.
 //!
 //! The bookkeeping alone. A packet lies at the end of its cell, its prefix last, so that the receiver
-//! looks at one place, and what it looks at is written last. The prefix says which time round the ring it
+//! looks at one place, and what it looks at is written last. What it has seen it may keep for a while before it
+//! has taken it. The prefix says which time round the ring it
 //! belongs to. Cells that the receiver has taken are told in the prefixes of what it sends; a full ring
 //! delays nobody, since the shared receive queue takes what it does not.
 
@@ -57,6 +58,8 @@ impl Writer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reader {
     cells: u32,
+    seen: u64,
+    /// Of these, the ones that were used.
     taken: u64,
     /// Of these, the ones that the sender has been told of.
     told: u64,
@@ -64,19 +67,26 @@ pub struct Reader {
 
 impl Reader {
     pub fn new(cells: u32) -> Reader {
-        Reader { cells, taken: 0, told: 0 }
+        Reader { cells, seen: 0, taken: 0, told: 0 }
     }
 
     /// The cell that comes next; it is full when its lap says so.
     #[inline]
     pub fn next(&self) -> Cell {
-        cell(self.taken, self.cells)
+        cell(self.seen, self.cells)
     }
 
-    /// The packet in the cell that [`Reader::next`] gave has been taken.
+    /// There is a packet in the cell that [`Reader::next`] gave.
+    #[inline]
+    pub fn see(&mut self) {
+        self.seen += 1;
+    }
+
+    /// The oldest packet that was seen has been taken: its cell is free.
     #[inline]
     pub fn advance(&mut self) {
         self.taken += 1;
+        debug_assert!(self.taken <= self.seen);
     }
 
     /// Cells to tell the sender of with a packet.
@@ -104,10 +114,10 @@ mod tests {
         /// Whatever the order of writing, taking and telling: every packet is read once, in order, and no
         /// cell is written before it has been read.
         #[test]
-        fn packets_come_once_and_in_order(cells in 1..6u32, steps in prop::collection::vec(0..4u8, 0..200)) {
+        fn packets_come_once_and_in_order(cells in 1..6u32, steps in prop::collection::vec(0..5u8, 0..200)) {
             let (mut writer, mut reader) = (Writer::new(cells), Reader::new(cells));
             let mut memory = vec![(0u8, 0u32); cells as usize];
-            let (mut written, mut read, mut told) = (0, 0, VecDeque::new());
+            let (mut written, mut read, mut taken, mut told) = (0, 0, 0, VecDeque::new());
             for step in steps {
                 match step {
                     0 | 1 => if let Some(cell) = writer.next() {
@@ -115,7 +125,7 @@ mod tests {
                         writer.advance();
                         written += 1;
                     } else {
-                        prop_assert!(written - read <= cells && written >= cells);
+                        prop_assert!(written - taken <= cells && written >= cells);
                     },
                     2 => {
                         let cell = reader.next();
@@ -123,10 +133,15 @@ mod tests {
                         prop_assert_eq!(lap == cell.lap, read < written, "seen exactly when it is there");
                         if lap == cell.lap {
                             prop_assert_eq!(number, read);
-                            reader.advance();
+                            reader.see();
                             read += 1;
                         }
                     }
+                    3 => if taken < read {
+                        prop_assert_eq!(memory[(taken % cells) as usize].1, taken, "kept until it is taken");
+                        reader.advance();
+                        taken += 1;
+                    },
                     _ => {
                         told.push_back(reader.give_back());
                         if told.len() > 2 {
@@ -145,6 +160,7 @@ mod tests {
             writer.advance();
         }
         let due = [0; 3].map(|_| {
+            reader.see();
             reader.advance();
             reader.is_due()
         });

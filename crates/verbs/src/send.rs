@@ -8,7 +8,7 @@ use crate::wire::{Kind, PREFIX, Prefix};
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Header, Payload};
-use tern_hca::{Data, Error, Operation, SendFlags, SendRequest};
+use tern_hca::{Data, Error, Operation, Segment, SendFlags, SendRequest};
 
 /// How long the end of the device waits for what was sent to arrive.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -52,6 +52,9 @@ impl Verbs {
         let len = payload.len().min(channel.packet).min(self.abilities.packet);
         if channel.lost.get() {
             self.tell_lost(channel, "it has ended");
+            return Some(len);
+        }
+        if self.write_to_ring(channel, header, len, &mut payload) {
             return Some(len);
         }
         let write = |out: &mut [u8]| payload.write_to(out);
@@ -157,7 +160,7 @@ impl Verbs {
         true
     }
 
-    fn take_bounce(&self) -> Option<u32> {
+    pub(crate) fn take_bounce(&self) -> Option<u32> {
         self.bounces.take().or_else(|| {
             self.pump();
             self.bounces.take()
@@ -183,7 +186,13 @@ impl Verbs {
         write(&mut out[front..]);
         counters::NETWORK_PACKETS.add(1);
         counters::NETWORK_BYTES.add(total as u64);
-        let frame = Frame { buffer, len: total as u32, operation: Operation::SendWithImmediate(self.me) };
+        let (inline, operation) = (total <= channel.inline, Operation::SendWithImmediate(self.me));
+        self.submit(channel, Frame { buffer, at: 0, len: total as u32, inline, follows: false, operation });
+    }
+
+    /// Posts what was built, now or as soon as there is room.
+    #[inline]
+    pub(crate) fn submit(&self, channel: &Channel, frame: Frame) {
         // What is numbered goes in order.
         let waits = !channel.backlog.borrow().is_empty();
         if waits || !self.post_frame(channel, frame) {
@@ -207,7 +216,7 @@ impl Verbs {
             None => (0, 0, [0; header::LONGEST]),
         };
         let sequence = channel.next_out.replace(channel.next_out.get().wrapping_add(1));
-        let prefix = Prefix { kind, lap: 0, credits, cells: 0, mask, sequence, len: 0 };
+        let prefix = Prefix { kind, lap: 0, credits, cells: channel.free_cells(), mask, sequence, len: 0 };
         // SAFETY: a free buffer, longer than this.
         let out = unsafe { std::slice::from_raw_parts_mut(self.bounces.at(buffer), PREFIX + changed) };
         out[..PREFIX].copy_from_slice(&prefix.encode());
@@ -217,13 +226,14 @@ impl Verbs {
 
     /// Keeps a packet of `len` bytes that was built until the send queue has room.
     pub(crate) fn hold_back(&self, channel: &Channel, buffer: u32, len: usize) {
-        let frame = Frame { buffer, len: len as u32, operation: Operation::SendWithImmediate(self.me) };
+        let (inline, operation) = (len <= channel.inline, Operation::SendWithImmediate(self.me));
+        let frame = Frame { buffer, at: 0, len: len as u32, inline, follows: false, operation };
         channel.backlog.borrow_mut().push_back(frame);
         self.want(channel);
     }
 
     #[inline]
-    fn cached(&self, cache: &mut HeaderCache, header: &Header) -> (u8, usize, [u8; header::LONGEST]) {
+    pub(crate) fn cached(&self, cache: &mut HeaderCache, header: &Header) -> (u8, usize, [u8; header::LONGEST]) {
         let mut bytes = [0; header::LONGEST];
         let (mask, changed) = if self.settings.header_cache {
             cache.encode(header, &mut bytes)
@@ -239,18 +249,18 @@ impl Verbs {
     /// Posts a packet that was built. False: the queue is full.
     #[inline]
     fn post_frame(&self, channel: &Channel, frame: Frame) -> bool {
-        let Frame { buffer, len, operation } = frame;
-        let inline = len as usize <= channel.inline;
-        let signaled = channel.signals(!inline);
-        let token = Token::Frame { peer: channel.peer, buffer: (!inline).then_some(buffer) };
+        let Frame { buffer, at, len, inline, follows, operation } = frame;
+        let signaled = channel.signals(!inline && !follows);
+        let token = Token::Frame { peer: channel.peer, buffer: (!inline && !follows).then_some(buffer) };
         let flags = SendFlags { signaled, fence: false };
         let (segments, bytes);
         let data = if inline {
             // SAFETY: the packet that was built there.
-            bytes = [unsafe { std::slice::from_raw_parts(self.bounces.at(buffer), len as usize) }];
+            bytes = [unsafe { std::slice::from_raw_parts(self.bounces.at(buffer).add(at as usize), len as usize) }];
             Data::Inline(&bytes)
         } else {
-            segments = [self.bounces.segment(buffer, len)];
+            let whole = self.bounces.segment(buffer, at + len);
+            segments = [Segment { address: whole.address + at as u64, len, ..whole }];
             Data::Segments(&segments)
         };
         let request = SendRequest { id: token.encode(), operation, data, flags, receive_queue: 0 };
@@ -264,7 +274,9 @@ impl Verbs {
             Err(Error::QueueFull) => return false,
             Err(error) => self.lose(channel.peer, &format!("a packet was refused: {error}")),
         }
-        self.bounces.give(buffer);
+        if !follows {
+            self.bounces.give(buffer);
+        }
         true
     }
 
@@ -277,12 +289,23 @@ impl Verbs {
         }
     }
 
-    /// Returns credits that are due, now or as soon as it is possible.
+    /// Returns credits and cells that are due, now or as soon as it is possible.
     #[inline]
     pub(crate) fn return_due(&self, channel: &Channel) {
-        if channel.credits.borrow().is_due() && !self.send_return(channel) {
+        if !self.returns(channel) {
             self.want(channel);
         }
+    }
+
+    /// The same; false: it is not possible now.
+    #[inline]
+    fn returns(&self, channel: &Channel) -> bool {
+        if channel.credits.borrow().is_due() {
+            return self.send_return(channel);
+        }
+        // The last credit is for credits: cells wait, since the peer does not need them to go on.
+        let due = channel.inbox.get().is_some_and(|inbox| inbox.is_due());
+        !due || channel.may_send() && self.send_return(channel)
     }
 
     #[cold]
@@ -324,19 +347,28 @@ impl Verbs {
 
     fn satisfy(&self, channel: &Channel) -> bool {
         loop {
-            let Some(frame) = channel.backlog.borrow().front().copied() else { break };
+            let Some(frame) = channel.backlog.borrow_mut().pop_front() else { break };
             if !self.post_frame(channel, frame) {
+                channel.backlog.borrow_mut().push_front(frame);
                 return false;
             }
-            channel.backlog.borrow_mut().pop_front();
+        }
+        if channel.lost.get() {
+            return true;
+        }
+        while !channel.words.borrow().is_empty() && channel.may_send() {
+            let Some(buffer) = self.bounces.take() else { return false };
+            let word = channel.words.borrow_mut().pop_front().expect("there is one").encode();
+            let credits = channel.credits.borrow_mut().spend();
+            self.post_built(channel, buffer, Kind::Ring, credits, None, word.len(), |out| out.copy_from_slice(&word));
         }
         if channel.bell.get() && channel.may_send() && let Some(buffer) = self.bounces.take() {
             channel.bell.set(false);
             let credits = channel.credits.borrow_mut().spend();
             self.post_built(channel, buffer, Kind::Bell, credits, None, 0, |_| ());
         }
-        let due = channel.credits.borrow().is_due();
-        !channel.bell.get() && (!due || self.send_return(channel))
+        let idle = !channel.bell.get() && channel.words.borrow().is_empty();
+        self.returns(channel) && idle
     }
 
     /// Waits until everything that was sent has arrived, a few seconds at most.

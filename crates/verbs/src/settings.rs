@@ -36,6 +36,13 @@ pub struct Settings {
     pub frequent_share: u32,
     /// Process 0 prints what is measured.
     pub explain: bool,
+    /// The most peers that may write their short packets into a ring here.
+    pub rings: u32,
+    /// Short packets after which a peer is offered a ring.
+    pub ring_after: u32,
+    /// Cells of a ring, 255 at most, and bytes of each.
+    pub ring_cells: u32,
+    pub ring_cell: u32,
     /// Headers travel as what differs from the last one.
     pub header_cache: bool,
     /// How long to wait for a peer to answer when a connection is made.
@@ -61,6 +68,10 @@ impl Default for Settings {
             frequent: true,
             frequent_share: 25,
             explain: false,
+            rings: 16,
+            ring_after: 64,
+            ring_cells: 32,
+            ring_cell: 1024,
             header_cache: true,
             patience: Duration::from_secs(30),
         }

@@ -10,8 +10,7 @@ pub enum Kind {
     Return = 2,
     /// Wakes the receiver if it sleeps.
     Bell = 3,
-    /// The sender asks nothing, and writes what follows to the ring that it was offered here: address,
-    /// key, and number of cells.
+    /// About rings for eager packets ([`crate::rings::Word`]).
     Ring = 4,
     /// A message of the rendezvous part.
     Rendezvous = 5,
@@ -48,9 +47,12 @@ pub struct Prefix {
     pub mask: u8,
     /// Number of the packet on this direction of the channel: rings and queues are read apart.
     pub sequence: u16,
-    /// In a ring, the bytes in front of the prefix. Elsewhere 0.
+    /// In a ring, the bytes in front of the prefix, [`LONGEST`] at most. Elsewhere 0.
     pub len: u16,
 }
+
+/// The most bytes in front of the prefix in a ring.
+pub const LONGEST: u16 = (1 << 14) - 1;
 
 /// Bytes of a prefix.
 pub const PREFIX: usize = 8;
@@ -58,12 +60,14 @@ pub const PREFIX: usize = 8;
 impl Prefix {
     #[inline]
     pub fn encode(&self) -> [u8; PREFIX] {
-        let word = (self.kind as u8 | self.lap << 6) as u64
+        // The lap in the byte that is written last.
+        let word = self.kind as u64
             | (self.credits as u64) << 8
             | (self.cells as u64) << 16
             | (self.mask as u64) << 24
             | (self.sequence as u64) << 32
-            | (self.len as u64) << 48;
+            | (self.len as u64) << 48
+            | (self.lap as u64) << 62;
         word.to_le_bytes()
     }
 
@@ -72,13 +76,13 @@ impl Prefix {
     pub fn decode(bytes: &[u8]) -> Option<Prefix> {
         let word = u64::from_le_bytes(*bytes.first_chunk()?);
         Some(Prefix {
-            kind: Kind::of(word as u8 & 0x3f)?,
-            lap: word as u8 >> 6,
+            kind: Kind::of(word as u8)?,
+            lap: (word >> 62) as u8,
             credits: (word >> 8) as u8,
             cells: (word >> 16) as u8,
             mask: (word >> 24) as u8,
             sequence: (word >> 32) as u16,
-            len: (word >> 48) as u16,
+            len: (word >> 48) as u16 & LONGEST,
         })
     }
 }
@@ -91,7 +95,7 @@ mod tests {
     proptest! {
         #[test]
         fn prefixes_survive_the_wire(
-            kind in 1..=6u8, lap in 0..4u8, credits: u8, cells: u8, mask: u8, sequence: u16, len: u16,
+            kind in 1..=6u8, lap in 0..4u8, credits: u8, cells: u8, mask: u8, sequence: u16, len in 0..=LONGEST,
         ) {
             let kind = Kind::of(kind).expect("a kind");
             let prefix = Prefix { kind, lap, credits, cells, mask, sequence, len };

@@ -39,6 +39,16 @@ fn narrow(processes: u32) -> Box<dyn Group> {
     Box::new(Processes::new(processes, &settings))
 }
 
+/// Everybody is busy, and rings are soon full.
+fn ringed(processes: u32) -> Box<dyn Group> {
+    let settings = Settings { ring_after: 1, ring_cells: 3, ring_cell: 256, ..Settings::default() };
+    Box::new(Processes::new(processes, &settings))
+}
+
+mod with_rings {
+    tern_device::conformance_tests!(super::ringed);
+}
+
 mod as_usual {
     tern_device::conformance_tests!(super::usual);
 }
@@ -63,6 +73,11 @@ proptest! {
     #[test]
     fn any_sequence_keeps_order(actions in prop::collection::vec(action(), 1..200)) {
         follow(narrow, 3, &actions);
+    }
+
+    #[test]
+    fn any_sequence_keeps_order_with_rings(actions in prop::collection::vec(action(), 1..200)) {
+        follow(ringed, 3, &actions);
     }
 
     #[test]
