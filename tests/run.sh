@@ -14,6 +14,7 @@
 # TERN_TEST_DIR: where programs and logs go [target/tests-c]. Exit code: 0 when nothing failed.
 # TERN_TEST_UNDER: a command that stands before mpiexec, TERN_TEST_INSIDE: before the program.
 # TERN_TEST_NODES: how many simulated nodes the ranks are divided into; no more than there are ranks [1].
+# TERN_TEST_STEP: `compile` to run nothing, `run` for programs that were compiled into TERN_TEST_DIR before [both].
 # TERN_TEST_WARNINGS: how many lines of its own Tern may write in a run that ends well [any number].
 set -eu
 
@@ -89,10 +90,11 @@ for program; do
     fi
     log=$build/$name.compile.log
     # shellcheck disable=SC2046
-    if ! "$prefix/bin/mpicc" -std=gnu11 -O1 -g -Wall -o "$build/$name" "$source" $(said flags '') > "$log" 2>&1; then
+    if [ "${TERN_TEST_STEP:-both}" != run ] && ! "$prefix/bin/mpicc" -std=gnu11 -O1 -g -Wall -o "$build/$name" "$source" $(said flags '') > "$log" 2>&1; then
         fail "$name" "does not compile"
         continue
     fi
+    [ "${TERN_TEST_STEP:-both}" != compile ] || continue
     expected=$(said expect-exit 0)
     output=$(said expect-output '')
     limit=$(said timeout 60)

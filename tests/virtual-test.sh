@@ -25,6 +25,9 @@ binaries=$(cd "$root" && cargo test -p tern-hca --features conformance --test rd
     sed -n 's/^ *Executable .*(\(.*\))$/\1/p' | while read -r path; do readlink -f "$path"; done)
 [ -n "$binaries" ] || { echo "the tests of hca were not built"; exit 1; }
 
+TERN_TEST_DIR=$place/programs TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $("$here/virtual/inside.sh") > "$place/compile.log" ||
+    { cat "$place/compile.log"; exit 1; }
+
 # shellcheck disable=SC2086
 "$here/virtual/run.sh" "$place" "${TERN_TEST_VIRTUAL_LIMIT:-150}" \
     "$here/virtual/inside.sh" "$prefix" "$place/programs" $binaries
