@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-device"],
     &["tern-tune"],
     &["tern-region"],
-    &["tern-hca"],
+    &["tern-hca", "tern-registration"],
     &["tern-io"],
     &["tern-layout"],
     &["tern-node"],
