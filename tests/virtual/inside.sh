@@ -5,7 +5,7 @@
 set -u
 
 # Point-to-point, collectives, one-sided: what fits into the time that there is without hardware virtualisation.
-programs="p2p_order p2p_modes p2p_types p2p_probe coll_intra rma_put_get"
+programs="p2p_order p2p_modes p2p_types p2p_complete coll_intra rma_put_get"
 [ $# -gt 0 ] || { echo "$programs"; exit 0; }
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,5 +17,6 @@ for binary; do
 done
 # Each node is a part of this machine, and what goes between them goes through the card.
 # shellcheck disable=SC2086
-TERN_NETWORK=rdma TERN_TEST_NODES=2 TERN_TEST_STEP=run TERN_TEST_DIR=$compiled "$here/../run.sh" "$prefix" $programs || failed=1
+TERN_NETWORK=rdma TERN_TEST_NODES=2 TERN_TEST_MOST_RANKS=2 TERN_TEST_STEP=run TERN_TEST_DIR=$compiled \
+    "$here/../run.sh" "$prefix" $programs || failed=1
 exit "$failed"

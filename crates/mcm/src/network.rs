@@ -52,6 +52,7 @@ fn name(maker: Maker) -> &'static str {
 /// What the user has set, for the network of this job.
 fn settings(job: &Job, maker: Maker) -> Result<Settings> {
     let interface = Some(tern_settings::INTERFACE.get()).filter(|name| *name != "auto").map(str::to_owned);
+    let default = Settings::default();
     let address: Option<IpAddr> = job.address;
     let reached = address.filter(|_| maker == Maker::Software).map(|address| address.to_string());
     Ok(Settings {
@@ -60,6 +61,13 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         interface: interface.or(reached),
         link: tern_settings::LINK.get().parse().map_err(Error::other)?,
         faults: tern_settings::FAULTS.get().parse().map_err(Error::other)?,
-        ..Settings::default()
+        packet: tern_settings::PACKET.get() as usize,
+        eager: tern_settings::EAGER_LIMIT.get().map_or(default.eager, |bytes| bytes as usize),
+        header_cache: tern_settings::HEADER_CACHE.get(),
+        tuples: tern_settings::TUPLEQ.get(),
+        direct: tern_settings::TUPLEQ_THRESHOLD.get() as usize,
+        tuple_copy: tern_settings::TUPLEQ_COPY.get() as usize,
+        registered: tern_settings::REGISTERED.get(),
+        ..default
     })
 }

@@ -180,6 +180,12 @@ settings! {
     /// `qdr`, `hdr` or `ndr`.
     LINK: &'static str = "TERN_LINK", "none" => "moving", Job;
 
+    /// Bytes of the buffers by which a network moves short messages, and so of its largest packet.
+    PACKET: u64 = "TERN_PACKET", "8192", 512..=1 << 20 => "sending", Job;
+
+    /// A header that is much like the one before it on the same connection travels as what differs.
+    HEADER_CACHE: bool = "TERN_HEADER_CACHE", "on" => "sending", Job;
+
     /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`.
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
