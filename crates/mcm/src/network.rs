@@ -68,6 +68,9 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         direct: tern_settings::TUPLEQ_THRESHOLD.get() as usize,
         tuple_copy: tern_settings::TUPLEQ_COPY.get() as usize,
         registered: tern_settings::REGISTERED.get(),
+        frequent: tern_settings::FREQUENT.get(),
+        frequent_share: tern_settings::FREQUENT_SHARE.get() as u32,
+        explain: tern_settings::EXPLAIN.get(),
         ..default
     })
 }
