@@ -186,6 +186,22 @@ settings! {
     /// A header that is much like the one before it on the same connection travels as what differs.
     HEADER_CACHE: bool = "TERN_HEADER_CACHE", "on" => "sending", Job;
 
+    /// Packets that a process of another node may send here ahead of what has been received.
+    CREDITS: u64 = "TERN_CREDITS", "32", 3..=4096 => "receiving", Job;
+
+    /// The most packets of other nodes that a process has memory for at once. Processes that all send as much as they
+    /// may share it; what finds none is sent again.
+    RECEIVES: u64 = "TERN_RECEIVES", "1024", 64..=65536 => "receiving";
+
+    /// The most processes of other nodes that may write short packets into a ring in this process's memory, of 32 cells.
+    RINGS: u64 = "TERN_RINGS", "16", 0..=65536 => "receiving";
+
+    /// Short packets after which a process is offered a ring.
+    RINGS_AFTER: u64 = "TERN_RINGS_AFTER", "64", 1..=1 << 30 => "receiving";
+
+    /// Bytes of a cell of a ring, and so of the longest packet that goes into one.
+    RINGS_CELL: u64 = "TERN_RINGS_CELL", "1024", 64..=16384 => "receiving";
+
     /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`.
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
