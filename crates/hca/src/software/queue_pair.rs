@@ -479,6 +479,9 @@ impl QueuePair {
         }
         pair.start_patience(inner);
         pair.push_out(inner);
+        if inner.ended && pair.take_in(inner) && !std::mem::replace(&mut inner.going_on, true) {
+            pair.hca.engine().go_on(pair.clone());
+        }
         Ok(())
     }
 }

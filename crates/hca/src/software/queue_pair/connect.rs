@@ -8,6 +8,7 @@ use super::*;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, sockopt};
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// A connection that brings nothing through for so long is lost. Not less: a stopped process is not a dead one.
@@ -64,7 +65,21 @@ impl Pair {
         };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-        if mine.socket.is_ipv4() == peer.socket.is_ipv4() {
+        if !mine.socket.ip().is_loopback() {
+            // By the interface that was asked for. The port is chosen when the peer is known, or a port would be used up for
+            // each connection until long after its end.
+            let on: libc::c_int = 1;
+            // SAFETY: the option is an int, and optional.
+            unsafe {
+                let (value, len) = ((&raw const on).cast(), size_of_val(&on) as u32);
+                libc::setsockopt(
+                    socket.as_raw_fd(),
+                    libc::IPPROTO_IP,
+                    libc::IP_BIND_ADDRESS_NO_PORT,
+                    value,
+                    len,
+                );
+            }
             rustix::net::bind(&socket, &SocketAddr::new(mine.socket.ip(), 0))?;
         }
         prepare(&socket);

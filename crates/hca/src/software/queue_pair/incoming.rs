@@ -297,7 +297,12 @@ impl Pair {
             }
             _ => match error {
                 libc::EINTR | libc::EFAULT => Filled::Nothing,
-                libc::EAGAIN | libc::ENOTCONN => {
+                // Not connected yet.
+                libc::ENOTCONN if !inner.ended => {
+                    inner.readable = false;
+                    Filled::Nothing
+                }
+                libc::EAGAIN => {
                     inner.readable = false;
                     Filled::Nothing
                 }

@@ -70,7 +70,7 @@ enum Wrote {
     Blocked,
     /// Its memory is gone.
     Fault,
-    Lost(i32),
+    Lost,
 }
 
 impl Outgoing {
@@ -141,13 +141,11 @@ impl Pair {
                 Wrote::All => self.wrote(inner),
                 Wrote::Blocked => inner.writable = false,
                 Wrote::Fault => self.memory_is_gone(inner),
-                // What the peer said before its end is still to be read.
-                Wrote::Lost(libc::EPIPE | libc::ECONNRESET) if inner.readable => {
-                    inner.writable = false
-                }
-                Wrote::Lost(error) => {
-                    let why = std::io::Error::from_raw_os_error(error);
-                    self.lose(inner, &format!("the connection is lost: {why}"));
+                // What the peer said before its end is still to be read; then the end itself is.
+                Wrote::Lost => {
+                    inner.writable = false;
+                    inner.readable = true;
+                    inner.ended = true;
                 }
             }
         }
@@ -358,7 +356,7 @@ impl Pair {
                     libc::EAGAIN | libc::ENOTCONN => return Wrote::Blocked,
                     libc::EINTR => continue,
                     libc::EFAULT => return Wrote::Fault,
-                    error => return Wrote::Lost(error),
+                    _ => return Wrote::Lost,
                 }
             }
             frame.written += wrote as usize;
