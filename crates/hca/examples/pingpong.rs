@@ -1,4 +1,7 @@
 //! Ping-pong between two processes over the software HCA: `pingpong [LINK] [ROUNDS]`.
+//!
+//! HERE and THERE are the addresses of interfaces at the two ends, and ENTER is what starts the other end's
+//! process: so they can be in two network namespaces, as in `HERE=10.0.0.1 THERE=10.0.0.2 ENTER="ip netns exec b"`.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +17,7 @@ struct End {
 
 const MOST: usize = 1 << 20;
 
-fn end(link: &str) -> End {
+fn end(link: &str, other: bool) -> End {
     let link = link.parse().expect("a link");
     let hca = Hca::open(&Options {
         link,
@@ -107,7 +110,7 @@ fn main() {
         .get(2)
         .map_or(3000, |text| text.parse().expect("a number"));
     let sizes = [0, 8, 64, 256, 1024, 4096, 16384, 65536, 1 << 20];
-    let end = end(link);
+    let end = end(link, arguments.len() > 3);
     let address = end.pair.address();
     end.receive();
     if arguments.get(3).is_some() {
@@ -129,7 +132,11 @@ fn main() {
         std::thread::sleep(std::time::Duration::from_millis(50));
         return;
     }
-    let mut child: Child = Command::new(&arguments[0])
+    let enter = std::env::var("ENTER").unwrap_or_else(|_| "env".into());
+    let mut enter = enter.split(' ');
+    let mut child: Child = Command::new(enter.next().expect("a command"))
+        .args(enter)
+        .arg(&arguments[0])
         .args([link, &rounds.to_string(), "child"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
