@@ -8,8 +8,16 @@ use tern_hca::{Connection, Error, Event, Hca, Operation, Options, Remote, Status
 const LEN: usize = 300_000;
 
 fn side() -> Side {
+    side_at(std::env::var("TERN_HCA_INTERFACE").ok())
+}
+
+fn side_at(interface: Option<String>) -> Side {
+    let options = Options {
+        interface,
+        ..Options::default()
+    };
     Side::new(
-        Hca::open(&Options::default()).expect("the software HCA is always there"),
+        Hca::open(&options).expect("the software HCA is always there"),
         &SideOptions::default(),
     )
 }
@@ -24,8 +32,15 @@ const SAID: usize = 40 + 16;
 
 impl Other {
     fn start(me: &Side, role: &str) -> Other {
+        Other::start_by(me, role, &["env"])
+    }
+
+    /// Started by a command, which may put it elsewhere.
+    fn start_by(me: &Side, role: &str, command: &[&str]) -> Other {
         let program = std::env::current_exe().expect("this program");
-        let mut child = Command::new(program)
+        let mut child = Command::new(command[0])
+            .args(&command[1..])
+            .arg(program)
             .args(["the_other_end", "--exact", "--ignored", "--nocapture"])
             .env("TERN_HCA_ROLE", role)
             .stdin(Stdio::piped())
@@ -227,5 +242,78 @@ fn a_child_of_a_fork_leaves_its_parents_objects_alone() {
     );
     assert_eq!(next(&me.receives).len as usize, LEN);
     assert!(back.bytes() == pattern(3, LEN));
+    assert!(other.child.wait().expect("its end").success());
+}
+
+/// A network namespace with a link to it, which end with the value.
+struct Namespace {
+    name: String,
+    link: String,
+}
+
+impl Namespace {
+    /// `None` where this process may not make one.
+    fn new(here: &str, there: &str) -> Option<Namespace> {
+        let name = format!("tern{}", std::process::id());
+        let made = Namespace {
+            link: format!("{name}a"),
+            name,
+        };
+        let (name, link, far) = (&made.name, &made.link, format!("{}b", made.name));
+        let commands = [
+            format!("netns add {name}"),
+            format!("link add {link} type veth peer name {far}"),
+            format!("link set {far} netns {name}"),
+            format!("addr add {here}/24 dev {link}"),
+            format!("link set {link} up"),
+            format!("-n {name} addr add {there}/24 dev {far}"),
+            format!("-n {name} link set {far} up"),
+        ];
+        commands.iter().all(|command| ip(command)).then_some(made)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        ip(&format!("link del {}", self.link));
+        ip(&format!("netns del {}", self.name));
+    }
+}
+
+fn ip(command: &str) -> bool {
+    let outcome = Command::new("ip")
+        .args(command.split(' '))
+        .stderr(Stdio::null())
+        .status();
+    outcome.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn processes_of_two_network_namespaces_reach_each_other() {
+    let (here, there) = ("10.203.57.1", "10.203.57.2");
+    let Some(namespace) = Namespace::new(here, there) else {
+        eprintln!("skipped: this user may not make network namespaces, or there is no iproute2");
+        return;
+    };
+    let me = side_at(Some(here.into()));
+    let mut memory = me.buffer(LEN);
+    memory.fill(&pattern(4, LEN));
+    let interface = format!("TERN_HCA_INTERFACE={there}");
+    let enter = ["ip", "netns", "exec", &namespace.name, "env", &interface];
+    let mut other = Other::start_by(&me, "sleep", &enter);
+    let remote = other.memory();
+    assert_eq!(
+        me.execute(Operation::Write(remote), &[memory.whole()])
+            .status,
+        Status::Success
+    );
+    memory.fill(&[0; LEN]);
+    assert_eq!(
+        me.execute(Operation::Read(remote), &[memory.whole()])
+            .status,
+        Status::Success
+    );
+    assert!(memory.bytes() == pattern(4, LEN));
+    drop(other.child.stdin.take());
     assert!(other.child.wait().expect("its end").success());
 }
