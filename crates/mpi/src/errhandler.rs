@@ -158,7 +158,7 @@ fn die(scope: &Scope, function: &str, error: &Error, handler: &str) -> ! {
 }
 
 /// How long the news of a process's end may take to the launcher.
-const CAUSE: std::time::Duration = std::time::Duration::from_millis(300);
+pub const CAUSE: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// Where the call was made, as " in rank 2 of MPI_COMM_WORLD (size 4)".
 fn place(scope: &Scope) -> String {

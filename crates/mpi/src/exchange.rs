@@ -98,7 +98,16 @@ impl Circle {
 
     pub async fn receive(&self, from: usize) -> Vec<u8> {
         let pattern = Pattern { context: self.context, source: identity::source(self.procs[from], self.procs[self.me]), tag: self.tag };
-        let message = until(|| adi().matched_probe(pattern)).await;
+        let message = until(|| {
+            let found = adi().matched_probe(pattern);
+            if found.is_none() && adi().lost_for(self.procs[from], self.context).is_some() {
+                // What all members agree on cannot be made without one of them.
+                let error = crate::lost::error(self.procs[from]);
+                crate::abort::abort(error.code, &error.message);
+            }
+            found
+        })
+        .await;
         let mut bytes = vec![0; message.status.bytes as usize];
         let request = adi().imrecv(message, Data::Bytes(bytes.as_mut_ptr(), bytes.len()));
         until(|| adi().is_done(request).then_some(())).await;

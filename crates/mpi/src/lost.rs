@@ -1,15 +1,27 @@
 //! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4).
 
+use crate::abort::abort;
 use crate::constants::MPI_ERR_PROC_ABORTED;
+use crate::errhandler::CAUSE;
 use crate::error::{Error, Result};
 use crate::objects::{Comm, objects};
 use crate::p2p::origin;
-use crate::runtime::adi;
+use crate::runtime::{adi, installed};
 use tern_adi::{Adi, Proc};
 
 /// From now on receives with a wildcard fail when a process that could send to them is lost.
 pub fn watch(adi: &Adi) {
     adi.know_members(std::rc::Rc::new(takes_part));
+    adi.tell_losses(std::rc::Rc::new(mourn));
+}
+
+/// A window cannot go on without one of its processes: whoever waits for an answer would wait for ever, whatever error
+/// handler it has.
+fn mourn(peer: Proc, why: &str) {
+    let Ok(wins) = objects().wins.try_borrow() else { return };
+    let Some(win) = wins.iter().find(|win| win.comm.local.procs.contains(&peer)) else { return };
+    std::thread::sleep(CAUSE);
+    abort(MPI_ERR_PROC_ABORTED, &format!("{} ends the job: {}", win.label(), sentence(peer, why)));
 }
 
 /// Whether `proc` is one of those that may send in `context`. Where that is not known, it may be.
@@ -26,10 +38,15 @@ fn takes_part(context: u32, proc: Proc) -> bool {
 #[cold]
 pub fn error(peer: Proc) -> Box<Error> {
     let why = adi().why_lost(peer).unwrap_or_else(|| "it has ended".into());
-    Error::new(
-        MPI_ERR_PROC_ABORTED,
-        format!("process {peer} cannot be reached any more: {why}. What it should have sent or received is lost"),
-    )
+    Error::new(MPI_ERR_PROC_ABORTED, sentence(peer, &why))
+}
+
+fn sentence(peer: Proc, why: &str) -> String {
+    let who = match installed().and_then(|runtime| runtime.nodes.get(peer as usize)) {
+        Some(node) => format!("rank {peer} of MPI_COMM_WORLD, on node {node},"),
+        None => format!("process {peer}, of another job,"),
+    };
+    format!("{who} cannot be reached any more: {why}. What it should have sent or received is lost")
 }
 
 /// The error of a receive or probe from `source` that nobody may ever answer.

@@ -28,6 +28,9 @@ impl State {
                 self.fail(request, peer);
             }
         }
+        if let Some(mourner) = &self.mourner {
+            mourner(peer, why);
+        }
     }
 
     /// Why that process cannot be reached any more; `None` when it can.

@@ -1,0 +1,122 @@
+#!/bin/sh
+# Lets things go wrong on the network between simulated nodes: what can be repeated is, without wrong data; what
+# cannot ends in a clear error, or is returned to a program that asks for that; and nothing hangs.
+# Usage: tests/faults-test.sh PREFIX
+# Times only bound how long a test waits for what must happen.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+mpiexec=$prefix/bin/mpiexec
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT INT TERM
+passed=0 failed=0 skipped=0
+# Seconds for a job.
+patience=60
+
+ok() {
+    passed=$((passed + 1))
+    echo "ok   $1"
+}
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1: $2"
+    tail -n 12 "$place/said" | cut -c 1-300 | sed 's/^/    /'
+}
+
+# job RANKS FAULTS ARGUMENT...: runs the traffic over two nodes; leaves its exit code in `code`.
+job() {
+    ranks=$1 faults=$2
+    shift 2
+    code=0
+    TERN_NETWORK=software TERN_FAULTS=$faults timeout --kill-after=5 "$patience" \
+        "$mpiexec" --nodes 2 -n "$ranks" "$place/traffic" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
+}
+
+# recovers RANKS FAULTS WAY: all goes well in the end.
+recovers() {
+    label="$3, $1 ranks: ${2:-no fault}${TERN_RENDEZVOUS:+, $TERN_RENDEZVOUS}"
+    job "$@"
+    if [ "$code" -eq 0 ]; then ok "$label"; else fail "$label" "exit code $code"; fi
+}
+
+# ends RANKS FAULTS WAY: the job ends with an error that names a process.
+ends() {
+    label="$3, $1 ranks: $2 ends the job"
+    job "$@"
+    if [ "$code" -eq 0 ] || [ "$code" -eq 3 ] || [ "$code" -ge 124 ]; then
+        fail "$label" "exit code $code"
+    elif ! grep -q 'rank [0-9]* of MPI_COMM_WORLD, on node [0-9]*, cannot be reached any more: .' "$place/said"; then
+        fail "$label" "nobody says which process is lost, and why"
+    else
+        ok "$label"
+    fi
+}
+
+# returns RANKS FAULTS WAY: the calls return the error, all ranks go on and end.
+returns() {
+    label="$3, $1 ranks: $2 is returned"
+    job "$@" return
+    if [ "$code" -ne 0 ]; then
+        fail "$label" "exit code $code"
+    elif [ "$(grep -c '^[0-9]*: \(0\|aborted\)$' "$place/said")" -ne "$1" ] || ! grep -q ': aborted$' "$place/said"; then
+        fail "$label" "the error is not MPI_ERR_PROC_ABORTED, or nobody has got it"
+    else
+        ok "$label"
+    fi
+}
+
+"$prefix/bin/mpicc" -O1 -Wall -o "$place/traffic" "$here/faults/traffic.c"
+
+# No fault: every way works, by each kind of rendezvous.
+for way in short eager long column several collective onesided; do
+    recovers 2 "" "$way"
+done
+for kind in rget rput packets; do
+    TERN_RENDEZVOUS=$kind
+    export TERN_RENDEZVOUS
+    recovers 4 "" long
+    recovers 2 "" column
+    unset TERN_RENDEZVOUS
+done
+
+# What the network repeats, and memory that cannot be registered.
+recovers 2 rnr=1/3 short
+recovers 2 rnr=1/3 several
+recovers 2 full=1/3 eager
+recovers 2 full=1/3 several
+recovers 2 slow=300us long
+recovers 2 rnr=1/3,full=1/3 onesided
+recovers 2 locked=3M long
+recovers 2 locked=3M column
+recovers 4 rnr=1/3,full=1/3 collective
+for way in short eager long column several; do
+    recovers 2 rnr=1/2,full=1/2,locked=3M "$way"
+done
+
+# A connection that is lost, and an access that is refused.
+ends 2 cut-after=40 short
+returns 2 cut-after=40 eager
+ends 2 cut-after=40 long
+returns 2 cut-after=40 long
+ends 2 cut-after=40 column
+returns 2 cut-after=40 several
+ends 4 cut-after=40 collective
+returns 2 cut-after=40 collective
+ends 2 cut-after=40 onesided
+ends 2 access=1/30 long
+returns 2 access=1/30 several
+
+# A rank that is killed.
+label="a rank is killed on another node"
+job 4 "" dies return
+if [ "$code" -ne 137 ]; then
+    fail "$label" "exit code $code"
+elif ! grep -q 'rank 3 .*killed' "$place/said"; then
+    fail "$label" "the lost rank is not named"
+else
+    ok "$label"
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,146 @@
+/* Traffic over a network on which something goes wrong.
+ * Usage: traffic WAY [return]
+ *   WAY      short, eager, long, column, several, collective, onesided; dies: as long, and the last rank dies half way
+ *   return   errors are returned: each rank then prints "RANK: CLASS" of the first, where CLASS is 0 when all went well
+ * Every message is checked. Ends with 0, or 3 when data was wrong. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONG = 1 << 20, ROUNDS = 60 };
+static int rank, size, failed;
+
+static unsigned char byte_at(int from, int round, long at)
+{
+    return (unsigned char)(from * 31 + round * 7 + at + (at >> 8) * 3);
+}
+
+static void fill(unsigned char *out, long len, int round)
+{
+    for (long i = 0; i < len; i++) out[i] = byte_at(rank, round, i);
+}
+
+static void check(const unsigned char *in, long len, int from, int round)
+{
+    for (long i = 0; i < len; i++) {
+        if (in[i] != byte_at(from, round, i)) {
+            fprintf(stderr, "rank %d: wrong data in round %d at byte %ld of %ld from %d\n", rank, round, i, len, from);
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        }
+    }
+}
+
+/* True when all went well. */
+static int good(int code)
+{
+    if (code != MPI_SUCCESS && !failed) MPI_Error_class(code, &failed);
+    return code == MPI_SUCCESS;
+}
+
+static void ring(unsigned char *out, unsigned char *in, long len, int round, MPI_Datatype type, int count)
+{
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    fill(out, len, round);
+    memset(in, 0, len);
+    if (good(MPI_Sendrecv(out, count, type, right, 0, in, count, type, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)))
+        if (type == MPI_BYTE) check(in, len, left, round);
+}
+
+/* Blocks at a stride: only these travel. */
+static void column(unsigned char *out, unsigned char *in, int round)
+{
+    enum { BLOCK = 2000, STRIDE = 3000, BLOCKS = LONG / STRIDE };
+    MPI_Datatype type;
+    MPI_Type_vector(BLOCKS, BLOCK, STRIDE, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    fill(out, LONG, round);
+    memset(in, 0, LONG);
+    if (good(MPI_Sendrecv(out, 1, type, right, 0, in, 1, type, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)))
+        for (int i = 0; i < BLOCKS; i++)
+            for (int j = 0; j < STRIDE; j++) {
+                long at = (long)i * STRIDE + j;
+                unsigned char expected = j < BLOCK ? byte_at(left, round, at) : 0;
+                if (in[at] != expected) {
+                    fprintf(stderr, "rank %d: wrong data at block %d, byte %d\n", rank, i, j);
+                    MPI_Abort(MPI_COMM_WORLD, 3);
+                }
+            }
+    MPI_Type_free(&type);
+}
+
+static void several(unsigned char *out, unsigned char *in, int round)
+{
+    enum { MANY = 16, PART = LONG / MANY };
+    MPI_Request all[2 * MANY];
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    fill(out, LONG, round);
+    memset(in, 0, LONG);
+    for (int i = 0; i < MANY; i++)
+        good(MPI_Irecv(in + i * PART, PART, MPI_BYTE, left, i, MPI_COMM_WORLD, &all[i]));
+    for (int i = MANY - 1; i >= 0; i--)
+        good(MPI_Isend(out + i * PART, PART, MPI_BYTE, right, i, MPI_COMM_WORLD, &all[MANY + i]));
+    int whole = 1;
+    for (int i = 0; i < 2 * MANY; i++) whole &= good(MPI_Wait(&all[i], MPI_STATUS_IGNORE));
+    if (whole) check(in, LONG, left, round);
+}
+
+static void onesided(unsigned char *out, unsigned char *in, int round)
+{
+    enum { LEN = 100000 };
+    static MPI_Win win = MPI_WIN_NULL;
+    if (win == MPI_WIN_NULL) MPI_Win_create(in, LEN, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    fill(out, LEN, round);
+    MPI_Win_fence(0, win);
+    MPI_Put(out, LEN, MPI_BYTE, right, 0, LEN, MPI_BYTE, win);
+    MPI_Win_fence(0, win);
+    check(in, LEN, left, round);
+    if (round == ROUNDS - 1) MPI_Win_free(&win);
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "short";
+    int returns = argc > 2 && !strcmp(argv[2], "return");
+    unsigned char *out = malloc(LONG), *in = malloc(LONG);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (returns) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!strcmp(way, "short")) ring(out, in, 8, round, MPI_BYTE, 8);
+        else if (!strcmp(way, "eager")) ring(out, in, 6000, round, MPI_BYTE, 6000);
+        else if (!strcmp(way, "long")) ring(out, in, LONG, round, MPI_BYTE, LONG);
+        else if (!strcmp(way, "column")) column(out, in, round);
+        else if (!strcmp(way, "several")) several(out, in, round);
+        else if (!strcmp(way, "onesided")) onesided(out, in, round);
+        else if (!strcmp(way, "dies")) {
+            if (round == ROUNDS / 2 && rank == size - 1) raise(SIGKILL);
+            ring(out, in, LONG, round, MPI_BYTE, LONG);
+        }
+        else {
+            int mine = rank + round, sum = 0;
+            if (good(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD))
+                && sum != size * (size - 1) / 2 + size * round) {
+                fprintf(stderr, "rank %d: wrong sum %d in round %d\n", rank, sum, round);
+                MPI_Abort(MPI_COMM_WORLD, 3);
+            }
+        }
+        if (failed) break;
+    }
+    if (returns) {
+        /* What is asked of a lost process later fails too, and nothing waits. */
+        if (failed) {
+            int other = size - 1 - rank, code = MPI_Recv(in, 8, MPI_BYTE, other, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            good(code);
+            if (code == MPI_SUCCESS) failed = -1;
+        }
+        printf("%d: %s\n", rank, failed == 0 ? "0" : failed == MPI_ERR_PROC_ABORTED ? "aborted" : "another");
+        fflush(stdout);
+    }
+    MPI_Finalize();
+    return 0;
+}
