@@ -41,7 +41,6 @@ mod rings;
 mod send;
 mod settings;
 mod token;
-#[allow(dead_code, reason = "the device does not use it yet")]
 mod tuple;
 mod wire;
 

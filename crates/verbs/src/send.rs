@@ -15,7 +15,6 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// What became of a request of another part of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "for parts that follow")]
 pub enum Posted {
     /// Its completion comes.
     Done,
@@ -63,7 +62,6 @@ impl Verbs {
 
     /// Sends a message of another part of the device, in order with packets. False: there is no room, try again after
     /// the next poll. A message is no longer than a packet.
-    #[allow(dead_code, reason = "for parts that follow")]
     pub(crate) fn send_message(&self, peer: u32, kind: Kind, bytes: &[u8]) -> bool {
         let Some(channel) = self.channel(peer) else { return true };
         channel.lost.get() || self.build(channel, kind, None, bytes.len(), |out| out.copy_from_slice(bytes))
@@ -71,7 +69,6 @@ impl Verbs {
 
     /// Posts a request of another part of the device, whose completion comes with `token`. Requests, packets and
     /// messages of a channel are executed in order.
-    #[allow(dead_code, reason = "for parts that follow")]
     pub(crate) fn post(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, fence: bool) -> Posted {
         let Some(channel) = self.channel(peer) else { return Posted::Lost };
         if channel.lost.get() {
