@@ -76,6 +76,7 @@ void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn
 /* --- benchmarks; each returns after all ranks have finished with it --- */
 void run_pingpong(void);
 void run_pingpong_persistent(void);
+void run_pingpong_nonblocking(void);
 void run_pingpong_off(void);
 void run_pingpong_alloc(void);
 void run_sendrecv(void);

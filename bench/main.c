@@ -15,6 +15,7 @@ static const struct {
 } benchmarks[] = {
     {"pingpong", run_pingpong},
     {"pingpong_persistent", run_pingpong_persistent},
+    {"pingpong_nonblocking", run_pingpong_nonblocking},
     {"pingpong_off", run_pingpong_off},
     {"pingpong_alloc", run_pingpong_alloc},
     {"sendrecv", run_sendrecv},

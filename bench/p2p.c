@@ -40,6 +40,23 @@ static void sendrecv(void *context, long iterations)
     }
 }
 
+/* As `pingpong`, with sends that may leave the buffer where it is until they are waited for. */
+static void nonblocking(void *context, long iterations)
+{
+    pair *p = context;
+    int count = (int)p->size;
+    MPI_Request sent = MPI_REQUEST_NULL;
+    for (long i = 0; i < iterations; i++) {
+        size_t at = advance(p);
+        if (p->me == 0)
+            MPI_Isend(p->send + at, count, MPI_BYTE, p->other, 1, p->comm, &sent);
+        MPI_Recv(p->receive + at, count, MPI_BYTE, p->other, 1, p->comm, MPI_STATUS_IGNORE);
+        if (p->me == 1)
+            MPI_Isend(p->send + at, count, MPI_BYTE, p->other, 1, p->comm, &sent);
+        MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    }
+}
+
 /* As `pingpong`, by requests that are made once and started every time. */
 static void persistent(void *context, long iterations)
 {
@@ -168,6 +185,11 @@ void run_pingpong(void)
 void run_pingpong_persistent(void)
 {
     run(&(description){"pingpong_persistent", persistent, tell_half, SIZES(latency_sizes), .from = HEAP});
+}
+
+void run_pingpong_nonblocking(void)
+{
+    run(&(description){"pingpong_nonblocking", nonblocking, tell_half, SIZES(latency_sizes), .from = HEAP});
 }
 
 void run_pingpong_off(void)

@@ -9,6 +9,7 @@ mod model;
 mod plots;
 
 use crate::line::Line;
+use crate::run::run;
 use crate::session::{Problem, Session};
 use crate::{Options, Places, cores, report};
 use experiments::{EXPERIMENTS, Experiment};
@@ -17,6 +18,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// Measures everything, prints the tables, and writes them with the plots to the folder `rdma` of the output.
 pub fn measure(options: &Options, places: &Places) -> Result<(), String> {
@@ -41,8 +43,15 @@ pub fn measure(options: &Options, places: &Places) -> Result<(), String> {
         session.problem(name, "all", format!("this Tern has no {absent}"));
     }
     let jobs: Vec<_> = EXPERIMENTS.iter().flat_map(|experiment| experiment.jobs(options)).collect();
-    session.run(&jobs, |session| write(session, &output))?;
-    println!("{}", text(&session));
+    let mut explained = String::new();
+    session.run(&jobs, |session| {
+        // Once, when there is a program.
+        if explained.is_empty() {
+            explained = EXPERIMENTS.iter().filter_map(|experiment| experiment.explain(places, &output)).collect();
+        }
+        write(session, &output, &explained)
+    })?;
+    println!("{}", text(&session, &explained));
     eprintln!("written: report.md, figures.csv, figures.json and plots in {}", output.display());
     Ok(())
 }
@@ -59,15 +68,15 @@ fn settings(prefix: &Path) -> Result<BTreeSet<String>, String> {
     Ok(words.filter(|word| word.starts_with("TERN_")).map(String::from).collect())
 }
 
-fn write(session: &Session, output: &Path) -> Result<(), String> {
+fn write(session: &Session, output: &Path, explained: &str) -> Result<(), String> {
     report::write(session, output)?;
     let path = output.join("report.md");
-    fs::write(&path, text(session)).map_err(|error| format!("{}: {error}", path.display()))?;
+    fs::write(&path, text(session, explained)).map_err(|error| format!("{}: {error}", path.display()))?;
     plots::write(session, output)
 }
 
 /// The whole report.
-fn text(session: &Session) -> String {
+fn text(session: &Session, explained: &str) -> String {
     let mut text = format!(
         "{}, cores {:?}, Linux {}. Tern on its software HCA: an engine in each process, TCP over loopback, and a \
          model of a card's link, which delays what would come earlier and makes nothing faster. So these figures \
@@ -85,6 +94,9 @@ fn text(session: &Session) -> String {
         }
         text += &report::tables(session, |row| experiment.titles().any(|title| title == row.title));
         text += &experiment.gains(session);
+        if experiment.explained.is_some() && !explained.is_empty() {
+            let _ = write!(text, "\nAs Tern explains it:\n\n```text\n{explained}```\n");
+        }
         if experiment.modelled {
             text += &model::text(session);
         }
@@ -99,6 +111,24 @@ fn text(session: &Session) -> String {
 }
 
 impl Experiment {
+    /// What Tern itself says about it, with the settings of the first line.
+    fn explain(&self, places: &Places, output: &Path) -> Option<String> {
+        let (start, variant) = (self.explained?, self.variants.first()?);
+        let mut command = Command::new("sh");
+        // The explanation goes to the standard error.
+        command.args(["-c", "exec \"$@\" 2>&1", "sh"]).arg(places.tern.join("bin/mpiexec"));
+        command.args(["--nodes", "2", "-n", "2"]).arg(output.join("tern_mpi_bench.abi"));
+        command.args(["pingpong_nonblocking", "--sizes", "4096", "--time-ms", "5", "--batches", "3"]);
+        command.env("TERN_EXPLAIN", "1").env("LD_LIBRARY_PATH", places.tern.join("lib"));
+        command.envs(variant.settings.iter().copied());
+        let said = run(&mut command, Duration::from_secs(60)).output;
+        let lines = said.lines().skip_while(|line| !line.starts_with(start));
+        // A table: numbers below a heading.
+        let table = lines.enumerate().take_while(|(place, line)| *place == 0 || line.starts_with(' '));
+        let text: String = table.map(|(_, line)| format!("{line}\n")).collect();
+        (!text.is_empty()).then_some(text)
+    }
+
     /// How much better the first line is than the second, by row: percent of time.
     fn gains(&self, session: &Session) -> String {
         let (true, [first, second, ..]) = (self.gain, self.variants) else { return String::new() };

@@ -217,7 +217,7 @@ impl Session {
     }
 
     /// Runs all jobs, and `write` after each. Within a job the libraries take turns.
-    pub fn run(&mut self, jobs: &[Job], write: impl Fn(&Self) -> Result<(), String>) -> Result<(), String> {
+    pub fn run(&mut self, jobs: &[Job], mut write: impl FnMut(&Self) -> Result<(), String>) -> Result<(), String> {
         let jobs = self.wanted(jobs);
         if jobs.is_empty() {
             return Err("no benchmark of that name in this suite".to_string());

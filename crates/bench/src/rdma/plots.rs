@@ -35,7 +35,7 @@ const PLOTS: [Plot; 7] = [
         unit: "us",
         scale: Scale::Logarithmic,
         panels: &[
-            ("Frequent buffers, ping-pong", "pingpong", "ping-pong, half round trip"),
+            ("Frequent buffers, ping-pong", "pingpong_nonblocking", "ping-pong, half round trip"),
             ("Frequent buffers, collectives", "bcast", "broadcast"),
             ("Frequent buffers, collectives", "scatter", "scatter"),
         ],
