@@ -245,6 +245,11 @@ pub trait Direct {
 
     // ---- the sender
 
+    /// [`Direct::deliver`] copies messages of up to so many bytes to `peer` by itself: their memory need not be located.
+    fn copies_up_to(&self, _peer: u32) -> usize {
+        0
+    }
+
     /// Copies from own memory, that of request `sender`, to where a receiver has asked for it. The source may not
     /// be changed before [`crate::Sink::sent`] if this is pending; packets that are sent to the peer from now on
     /// arrive after the bytes in any case.

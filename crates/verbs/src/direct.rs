@@ -117,6 +117,10 @@ impl Direct for Verbs {
         self.put(peer, source, target, sender)
     }
 
+    fn copies_up_to(&self, _peer: u32) -> usize {
+        self.settings.tuple_copy
+    }
+
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
         // SAFETY: the sender's memory is the program's, which leaves it to the transfer.
         unsafe { self.tuples.deliver(self, peer, key, last, message) }

@@ -56,7 +56,9 @@ impl State {
         let quiet = self.is_quiet(0);
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
-        let memory = self.locate(request, to, quiet);
+        // What its device would copy, or what would go in packets, need not be located.
+        let copied = data.len() <= self.direct().copies_up_to(to).min(self.eager_limit(to));
+        let memory = if copied { data.memory() } else { self.locate(request, to, quiet) };
         let key = key(tuple.context, tuple.source, tuple.tag);
         let message = Outgoing { source: &memory, sender: request, waits };
         // What is published matches, so that standard and synchronous sends are alike.

@@ -136,6 +136,10 @@ impl Direct for Several {
         }
     }
 
+    fn copies_up_to(&self, peer: u32) -> usize {
+        self.direct_to(peer).map_or(0, |(device, peer)| device.copies_up_to(peer))
+    }
+
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
         match self.direct_to(peer) {
             Some((device, peer)) => device.deliver(peer, key, last, message),
