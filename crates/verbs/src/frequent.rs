@@ -7,6 +7,7 @@
 
 use crate::Verbs;
 use crate::arrive::Incoming;
+use crate::direct::Registered;
 use crate::token::Token;
 use crate::wire::Kind;
 use std::cell::{OnceCell, RefCell};
@@ -168,7 +169,7 @@ impl Verbs {
 
     fn calibrate(&self) -> Counts {
         let most = self.abilities.packet;
-        let counts = Counts::new(|size| measure(&self.fabric.domain, size, most), self.settings.frequent_share);
+        let counts = Counts::new(|size| measure(&self.fabric.domain, &self.registered, size, most), self.settings.frequent_share);
         if self.settings.explain && self.me == 0 {
             eprintln!("{counts}");
         }
@@ -187,7 +188,7 @@ fn least(times: u32, mut act: impl FnMut()) -> f64 {
 }
 
 /// What messages of that size cost; above `most` bytes they do not go in one packet.
-fn measure(domain: &ProtectionDomain, size: usize, most: usize) -> Costs {
+fn measure(domain: &ProtectionDomain, registered: &Registered, size: usize, most: usize) -> Costs {
     const ROUNDS: u32 = 32;
     if size > most {
         return Costs { register: f64::INFINITY, copy: 0.0, look_up: 0.0 };
@@ -209,5 +210,8 @@ fn measure(domain: &ProtectionDomain, size: usize, most: usize) -> Costs {
             std::hint::black_box(uses.used(u64::from(buffer) << 12, size as u64, u32::MAX));
         }
     });
-    Costs { register, copy: copy / f64::from(ROUNDS), look_up: look_up / f64::from(ROUNDS) }
+    // Where nothing stays registered, this is as slow as registering, and never pays.
+    let memory = Memory::dense(from.as_ptr(), size);
+    let find = least(5, || registered.release(&registered.locate(memory)));
+    Costs { register, copy: copy / f64::from(ROUNDS), look_up: look_up / f64::from(ROUNDS) + find }
 }
