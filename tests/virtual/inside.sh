@@ -4,8 +4,8 @@
 #   PROGRAMS: where the compiled programs are; BINARY: tests of `hca` that need a card
 set -u
 
-# Point-to-point and collectives: what fits into the time that there is without hardware virtualisation.
-programs="p2p_order p2p_modes p2p_types p2p_complete coll_intra"
+# Point-to-point, collectives, one-sided: what fits into the time that there is without hardware virtualisation.
+programs="p2p_order p2p_modes p2p_types p2p_complete coll_intra rma_dynamic"
 [ $# -gt 0 ] || { echo "$programs"; exit 0; }
 
 here=$(cd "$(dirname "$0")" && pwd)
