@@ -18,9 +18,24 @@ struct window {
     MPI_Aint *addresses; /* of the memory of each rank */
 };
 
+/* True when all processes of `comm` are on one node, which MPI_Win_allocate_shared asks for. */
+static inline int on_one_node(MPI_Comm comm)
+{
+    MPI_Comm node;
+    int all, here;
+    OK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    MPI_Comm_size(comm, &all);
+    MPI_Comm_size(node, &here);
+    MPI_Comm_free(&node);
+    return here == all;
+}
+
 /* A window with `bytes` zeros at each rank and 1 as the displacement unit; errors are returned. */
 static inline struct window open_window(int kind, MPI_Aint bytes, MPI_Comm comm)
 {
+    /* What cannot be shared is allocated. */
+    if (kind == SHARED && !on_one_node(comm))
+        kind = ALLOCATED;
     struct window w = {.kind = kind, .comm = comm, .bytes = bytes};
     MPI_Comm_rank(comm, &w.rank);
     MPI_Comm_size(comm, &w.size);

@@ -1,4 +1,6 @@
 // ranks: 2 3
+// nodes: 1
+// Between nodes a target serves what others ask of its memory, and has to call MPI now and then.
 // A target that computes: it calls nothing of MPI until the others have done their work with its
 // memory and tell it so by a store that it sees there.
 #include "rma.h"
