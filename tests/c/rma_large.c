@@ -1,7 +1,9 @@
 // ranks: 2
 // timeout: 240
+// nodes: 1
 // needs: test "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -gt 7000000
 // More bytes than an int counts, by large counts and by large displacements.
+// Between nodes these are gigabytes of packets, which take longer than a test may.
 #include "large.h"
 #include "rma.h"
 
