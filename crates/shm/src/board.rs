@@ -254,10 +254,17 @@ impl Board {
     /// The oldest open receive for `key`, when the receiver had taken the stream up to `last`.
     #[inline]
     pub fn find(&self, key: &Key, last: u32) -> Option<(u32, Word)> {
-        self.oldest(key)?;
-        // A receive can have been published in front of where the look was, and a younger one
-        // behind it. Whatever is older than the one just found is seen now.
-        let oldest = self.oldest(key)?;
+        let mut oldest = self.oldest(key)?;
+        // A receive can have been published in front of where the look was, and a younger one behind it. Whatever is
+        // older than the one that a look has found is seen by the next look. If that finds another, the first is
+        // gone, and the same may have happened again.
+        loop {
+            let again = self.oldest(key)?;
+            if again == oldest {
+                break;
+            }
+            oldest = again;
+        }
         // Acquire: pairs with the release in `raise`. It is read after the words and before the
         // claim: a receive that was won back before this number was stored fails the claim.
         let seen = self.seen.load(Ordering::Acquire);

@@ -88,6 +88,31 @@ fn the_oldest_receive_is_claimed_first() {
     });
 }
 
+/// The same where the second slot has been used before, so that the sender looks at it from the beginning.
+#[test]
+fn the_oldest_of_two_that_are_published_during_a_look_is_claimed_first() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let first = board.publish(&receive(1), 0, 0).expect("room");
+        let used = board.publish(&receive(0), 1, 0).expect("room");
+        assert!(board.retract(used));
+        let other = board.clone();
+        let sender = thread::spawn(move || {
+            let (slot, word) = other.find(&KEY, 0)?;
+            other.claim(slot, word).then(|| other.receiver(slot))
+        });
+        let back = board.retract(first);
+        if back {
+            board.publish(&receive(2), 2, 0).expect("room");
+            board.publish(&receive(3), 3, 0).expect("room");
+        }
+        match sender.join().unwrap() {
+            Some(receiver) => assert_eq!(receiver, if back { 2 } else { 1 }),
+            None => assert!(back),
+        }
+    });
+}
+
 /// As `the_oldest_receive_is_claimed_first`, with the younger one in front.
 #[test]
 fn a_younger_receive_in_front_is_not_taken_for_the_oldest() {
