@@ -51,7 +51,10 @@ impl Transport for Adi {
 /// the whole communicator.
 const PERSISTENT: u32 = 1 << 30;
 const LOCAL: u32 = 1 << 29;
-const NUMBERS: u32 = LOCAL - 1;
+/// Blocking collectives have numbers of their own: they never match nonblocking ones (MPI 5.0, section 6.12), and
+/// programs that order the two kinds differently at different ranks, which they must not, run elsewhere.
+const BLOCKING: u32 = 1 << 28;
+const NUMBERS: u32 = BLOCKING - 1;
 
 /// A message was longer than its receive: the members did not agree on the amount of data
 /// (MPI_ERR_TRUNCATE).
@@ -77,7 +80,7 @@ pub enum Failure {
 pub struct Operation<R = tern_adi::Request> {
     peers: Rc<Peers>,
     schedule: Schedule,
-    /// The tag of every start, for persistent ones.
+    /// The tag of every start, for persistent and blocking ones.
     fixed: Option<u32>,
     tag: Cell<u32>,
     /// The next action.
@@ -288,7 +291,10 @@ impl Collectives {
 
 /// Runs a blocking collective. Returns what went wrong.
 pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Failure> {
-    let operation: Operation = Operation::new(peers, schedule);
+    let mut operation: Operation = Operation::new(peers, schedule);
+    let number = peers.blocking.get();
+    peers.blocking.set(number.wrapping_add(1));
+    operation.fixed = Some(BLOCKING | (number & NUMBERS));
     adi.will_wait();
     operation.start();
     adi.wait_until(&mut || operation.advance(adi));

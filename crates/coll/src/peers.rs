@@ -19,9 +19,11 @@ pub struct Peers {
     pub procs: Rc<[Proc]>,
     /// The remote group when this is an intercommunicator.
     pub remote: Option<Rc<[Proc]>>,
-    /// Number of collectives started: gives each its tag. All members agree, since MPI asks
+    /// Number of nonblocking collectives started: gives each its tag. All members agree, since MPI asks
     /// that all call collectives in the same order (MPI 5.0, section 6.14).
     pub sequence: Cell<u32>,
+    /// The same for blocking ones that take schedules.
+    pub blocking: Cell<u32>,
     /// Number of persistent collectives made: each keeps its tag for all its starts, since
     /// members may start them in different orders (section 6.13).
     pub persistent: Cell<u32>,
@@ -55,6 +57,7 @@ impl Peers {
             procs,
             remote,
             sequence: Cell::new(0),
+            blocking: Cell::new(0),
             persistent: Cell::new(0),
             policy: Policy::from_settings(),
             epoch,

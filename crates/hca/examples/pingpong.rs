@@ -17,7 +17,7 @@ struct End {
 
 const MOST: usize = 1 << 20;
 
-fn end(link: &str, other: bool) -> End {
+fn end(link: &str) -> End {
     let link = link.parse().expect("a link");
     let hca = Hca::open(&Options {
         link,
@@ -110,7 +110,7 @@ fn main() {
         .get(2)
         .map_or(3000, |text| text.parse().expect("a number"));
     let sizes = [0, 8, 64, 256, 1024, 4096, 16384, 65536, 1 << 20];
-    let end = end(link, arguments.len() > 3);
+    let end = end(link);
     let address = end.pair.address();
     end.receive();
     if arguments.get(3).is_some() {

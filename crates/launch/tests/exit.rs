@@ -133,7 +133,7 @@ fn wrong_options_start_nothing() {
         (&["-n", "two", "true"], "-n needs a number"),
         (&["-n", "2"], "no program given"),
         (&[], "mpiexec --help"),
-        (&["--hostfile", "x", "true"], "this machine only"),
+        (&["--hostfile", "x", "true"], "the host file x: No such file"),
     ] {
         let run = mpiexec(args);
         assert_eq!(run.code, Some(2), "{args:?}");

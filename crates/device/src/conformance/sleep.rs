@@ -51,9 +51,9 @@ pub fn a_packet_wakes_a_sleeper(factory: Factory) {
             check(round, &payload);
         }
         // The peer has sent, and this one has received: nobody sleeps now.
-        // Of processes that share no memory nothing is known.
-        let known = if device.abilities().lines { 2 } else { 1 };
-        assert_eq!(device.awake(), known);
+        // Of processes that share no memory nothing is known, but that this one is awake.
+        let awake = device.awake();
+        assert!(if device.abilities().lines { awake == 2 } else { awake >= 1 }, "{awake} processes are awake");
     });
 }
 
