@@ -82,6 +82,8 @@ static void sends(int len)
         if (there) OK(MPI_Recv(buffer, len, MPI_BYTE, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     }
     free(buffer);
+    /* The next message is not to be taken for this one. */
+    OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 static void to_self(void)
