@@ -67,8 +67,10 @@ check() {
 }
 
 build() { "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/$1" "$2"; }
-build comm_nodes "$here/c/comm_nodes.c"
-build coll_intra "$here/c/coll_intra.c"
+# Point-to-point, collectives, one-sided: name and ranks.
+programs="comm_nodes:7 p2p_traffic:8 p2p_types:2 p2p_published:2 p2p_probe:3 coll_intra:4 coll_vector:3 rma_dynamic:2 rma_put_get:3"
+for program in $programs; do build "${program%:*}" "$here/c/${program%:*}.c"; done
+build stall "$here/debug/stall.c"
 cat > "$work/act.c" <<'END'
 #include <mpi.h>
 #include <signal.h>
@@ -103,8 +105,9 @@ build act "$work/act.c"
 
 check "two ranks on two hosts" 0 "^2 ranks, sum 1" on --hosts "${name}a,${name}b" -n 2 "$work/act"
 check "seven ranks on three hosts" 0 "^7 ranks, sum 21" on --hosts "$hosts" -n 7 "$work/act"
-check "all kinds of communication across hosts" 0 "" on --hosts "$hosts" -n 7 "$work/comm_nodes"
-check "collectives across hosts" 0 "" on --hosts "$hosts" -n 4 "$work/coll_intra"
+for program in $programs; do
+    check "${program%:*} across hosts" 0 "" on --hosts "$hosts" -n "${program#*:}" "$work/${program%:*}"
+done
 check "a host file" 0 "^3 ranks" sh -c "printf '%s\n' '# all' '${name}a slots=2' '${name}b:1' > $work/hosts
     timeout 100 $prefix/bin/mpiexec --remote-shell 'ip netns exec {host}' -f $work/hosts -n 3 $work/act"
 check "environment and directory are passed on" 0 "^2 hello you in /tmp$" \
@@ -120,6 +123,8 @@ check "a rank ends before MPI_Init" 1 "rank 2 .* ended without calling MPI_Init,
 check "a time limit" 124 "has not ended after 3 s" on --timeout 3 --hosts "$hosts" -n 3 "$work/act" wait
 check "a host that is not there" 1 "agent on host ${name}x did not start" on --hosts "${name}a,${name}x" -n 2 "$work/act"
 check "a program that is not there" 127 "host ${name}[ab]" on --hosts "${name}a,${name}b" -n 2 "$work/none"
+check "a stall on three hosts is one picture" 124 "^  deadlock: ranks 0, 1 and 2 wait in a circle" \
+    env TERN_STALL=300ms "$prefix/bin/mpiexec" --remote-shell "$work/shell" --timeout 6 --hosts "$hosts" -n 3 "$work/stall" head-to-head
 left=$(pgrep -f "$work/" | wc -l)
 check "nothing is left" 0 "^0$" echo "$left"
 echo "$passed passed, $failed failed, 0 skipped"

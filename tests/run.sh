@@ -16,6 +16,7 @@
 # TERN_TEST_NODES: how many simulated nodes the ranks are divided into; no more than there are ranks [1].
 # TERN_TEST_MOST_RANKS: runs with more ranks are left out [1000].
 # TERN_TEST_STEP: `compile` to run nothing, `run` for programs that were compiled into TERN_TEST_DIR before [both].
+# TERN_TEST_PATIENCE: how many times as long as it says a program may run, where much else runs [1].
 # TERN_TEST_WARNINGS: how many lines of its own Tern may write in a run that ends well [any number].
 set -eu
 
@@ -98,7 +99,7 @@ for program; do
     [ "${TERN_TEST_STEP:-both}" != compile ] || continue
     expected=$(said expect-exit 0)
     output=$(said expect-output '')
-    limit=$(said timeout 60)
+    limit=$(($(said timeout 60) * ${TERN_TEST_PATIENCE:-1}))
     arguments=$(said mpiexec '')
     most_nodes=$(said nodes 1000)
     for ranks in $(said ranks '1 2'); do

@@ -3,7 +3,7 @@
 use tern_pmi::report::{Item, Report, Seen, What, list, seconds};
 
 /// What is known of a rank.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
     /// It waits inside MPI, and says for what.
     Report(Report),
@@ -14,6 +14,20 @@ pub enum Told {
     NotInitialised,
     Finalized,
     Ended,
+}
+
+/// What stands above the picture. `first`: the rank that has said by itself that nothing moves.
+pub fn headline(first: Option<u32>, ranks: &[Told]) -> String {
+    let report = first.and_then(|rank| match ranks.get(rank as usize) {
+        Some(Told::Report(report)) => Some((rank, report)),
+        _ => None,
+    });
+    match report {
+        Some((rank, report)) => {
+            format!("nothing has moved for {} at rank {rank} (TERN_STALL)", seconds(report.idle))
+        }
+        None => "what the ranks wait for (SIGUSR1)".into(),
+    }
 }
 
 /// The lines of the picture: each rank (ranks that say the same together), and who waits in a circle.

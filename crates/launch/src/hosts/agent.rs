@@ -11,8 +11,10 @@ use std::time::Duration;
 use tern_pmi::addresses;
 
 use super::part::Part;
+use super::told;
 use super::wire::{Down, Up};
 use crate::args::Options;
+use crate::picture::Told;
 use crate::plan::Plan;
 use crate::{job, signals};
 
@@ -51,6 +53,11 @@ impl Uplink {
 
     pub fn failed(&self, code: i32, text: &str) {
         self.tell(&Up::Failed(code, text.to_owned()));
+    }
+
+    /// What the ranks here wait for; `first` has said so by itself.
+    pub fn waits(&self, first: Option<u32>, ranks: &[Told]) {
+        self.tell(&Up::Waits { first, ranks: told::encode(ranks) });
     }
 
     /// The addresses of all ranks here.

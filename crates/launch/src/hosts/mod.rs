@@ -4,6 +4,8 @@
 pub mod agent;
 mod part;
 mod serve;
+mod stall;
+pub mod told;
 mod wire;
 
 pub use serve::run;

@@ -12,6 +12,7 @@ use tern_pmi::{Nodes, addresses};
 
 use super::agent::AGENT;
 use super::part::Part;
+use super::stall::Gathering;
 use super::wire::{Down, Up};
 use super::{Share, command, is_own};
 use crate::args::{Options, Program};
@@ -38,7 +39,7 @@ enum Event {
 }
 
 /// One host.
-struct Agent {
+pub(super) struct Agent {
     name: String,
     /// What was run to start it, for messages.
     shown: String,
@@ -52,16 +53,18 @@ struct Agent {
     gone: String,
 }
 
-struct Server<'a> {
+pub(super) struct Server<'a> {
     options: &'a Options,
     job_id: u64,
-    shares: Vec<Share>,
+    pub(super) shares: Vec<Share>,
     nodes: Nodes,
-    agents: Vec<Agent>,
+    pub(super) agents: Vec<Agent>,
     code: Option<i32>,
     /// When agents are killed that have been told to end.
     kill_at: Option<Instant>,
     deadline: Option<Instant>,
+    /// What the ranks say they wait for, while a picture is made of it.
+    pub(super) stall: Option<Gathering>,
 }
 
 /// Runs a job on the hosts of `shares`; gives its exit code. `mask` is the signal mask for what is started.
@@ -72,7 +75,7 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
     let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
     let job_id = tern_pmi::new_job_id();
     let agents = Vec::new();
-    let mut server = Server { options, job_id, shares, nodes, agents, code: None, kill_at: None, deadline };
+    let mut server = Server { options, job_id, shares, nodes, agents, code: None, kill_at: None, deadline, stall: None };
     let (tell, events) = channel();
     match server.begin(&tell, mask) {
         Ok(()) => {
@@ -207,7 +210,7 @@ impl Server<'_> {
     /// Until all agents have ended.
     fn serve(&mut self, events: &Receiver<Event>) {
         while self.agents.iter().any(|agent| agent.running) {
-            let next = [self.kill_at, self.deadline].into_iter().flatten().min();
+            let next = [self.kill_at, self.deadline, self.picture_due()].into_iter().flatten().min();
             let left = next.map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(Instant::now()));
             match events.recv_timeout(left) {
                 Ok(event) => self.take(event),
@@ -275,6 +278,7 @@ impl Server<'_> {
                 self.tell_addresses();
             }
             Up::Failed(code, text) => self.fail(code, &text),
+            Up::Waits { first, ranks } => self.host_waits(number, first, &ranks),
             Up::Standing { waits, gone } => {
                 (self.agents[number].waits, self.agents[number].gone) = (waits, gone);
                 self.check_left();
@@ -340,11 +344,16 @@ impl Server<'_> {
                     self.end();
                 }
             },
+            libc::SIGUSR1 if !self.is_ending() => self.ask_hosts(None),
             other => self.tell_all(&Down::Signal(other)),
         }
     }
 
-    fn tell_all(&self, message: &Down) {
+    pub(super) fn is_ending(&self) -> bool {
+        self.kill_at.is_some()
+    }
+
+    pub(super) fn tell_all(&self, message: &Down) {
         for socket in self.agents.iter().filter_map(|agent| agent.socket.as_ref()) {
             let _ = message.send(socket);
         }
@@ -372,6 +381,7 @@ impl Server<'_> {
 
     fn check_time(&mut self) {
         let now = Instant::now();
+        self.check_picture(now);
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             let seconds = self.options.timeout.unwrap_or_default().as_secs_f64();
             self.fail(TIMED_OUT, &format!("the job has not ended after {seconds} s (--timeout)"));

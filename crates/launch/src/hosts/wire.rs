@@ -21,6 +21,8 @@ pub enum Down {
     End,
     /// Pass this signal on to the ranks.
     Signal(i32),
+    /// Tell what the ranks wait for.
+    Ask,
 }
 
 /// From an agent.
@@ -36,6 +38,8 @@ pub enum Up {
     Standing { waits: String, gone: String },
     /// All its ranks have ended: exit code.
     Done(i32),
+    /// What its ranks wait for ([`super::told`]); `first` has said by itself that nothing moves.
+    Waits { first: Option<u32>, ranks: Vec<u8> },
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -50,6 +54,7 @@ impl Down {
             Down::Addresses(table) => out.number(2).bytes(table),
             Down::End => out.number(3),
             Down::Signal(signal) => out.number(4).number(*signal as u64),
+            Down::Ask => out.number(5),
         };
         out.0
     }
@@ -61,6 +66,7 @@ impl Down {
             2 => Down::Addresses(input.bytes()?.to_vec()),
             3 => Down::End,
             4 => Down::Signal(input.number()? as i32),
+            5 => Down::Ask,
             _ => return None,
         })
     }
@@ -86,6 +92,7 @@ impl Up {
             Up::Failed(code, text) => out.number(3).number(*code as u64).bytes(text.as_bytes()),
             Up::Standing { waits, gone } => out.number(4).bytes(waits.as_bytes()).bytes(gone.as_bytes()),
             Up::Done(code) => out.number(5).number(*code as u64),
+            Up::Waits { first, ranks } => out.number(6).number(first.map_or(0, |rank| 1 + u64::from(rank))).bytes(ranks),
         };
         out.0
     }
@@ -98,6 +105,10 @@ impl Up {
             3 => Up::Failed(input.number()? as i32, text(input.bytes()?)),
             4 => Up::Standing { waits: text(input.bytes()?), gone: text(input.bytes()?) },
             5 => Up::Done(input.number()? as i32),
+            6 => {
+                let first = input.number()?.checked_sub(1).map(|rank| rank as u32);
+                Up::Waits { first, ranks: input.bytes()?.to_vec() }
+            }
             _ => return None,
         })
     }
@@ -140,7 +151,7 @@ mod tests {
 
     #[test]
     fn messages_survive_the_wire() {
-        for message in [Down::Begin(vec![1, 2]), Down::Addresses(vec![]), Down::End, Down::Signal(-1)] {
+        for message in [Down::Begin(vec![1, 2]), Down::Addresses(vec![]), Down::End, Down::Signal(-1), Down::Ask] {
             assert_eq!(Down::decode(&message.encode()), Some(message));
         }
         for message in [
@@ -149,6 +160,8 @@ mod tests {
             Up::Failed(-5, "über".into()),
             Up::Standing { waits: "rank 1".into(), gone: String::new() },
             Up::Done(124),
+            Up::Waits { first: Some(0), ranks: vec![1, 2] },
+            Up::Waits { first: None, ranks: vec![] },
         ] {
             assert_eq!(Up::decode(&message.encode()), Some(message));
         }

@@ -14,6 +14,7 @@ impl Job<'_> {
         let Some(uplink) = &self.uplink else { return };
         match uplink.receive() {
             Ok(Down::Addresses(table)) => self.tell_addresses(0, &table),
+            Ok(Down::Ask) => self.ask_all(None),
             Ok(Down::End) if self.ending.is_none() => self.end(),
             Ok(Down::Signal(number)) => self.signal(Signal { number, from_kernel: false }),
             Ok(_) => {}

@@ -1,4 +1,5 @@
-//! Gathers what the ranks wait for, when one says that nothing has moved, or when the user asks.
+//! Gathers what the ranks wait for, when one says that nothing has moved, or when the user asks. The part of one host
+//! tells it to the mpiexec of all hosts.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +7,7 @@ use tern_pmi::control::{self, Message};
 use tern_pmi::report::{ACTIVITY, Activity, Report, Seen};
 
 use super::Job;
-use crate::picture::{Told, picture};
+use crate::picture::{Told, headline, picture};
 use crate::rank::State;
 
 /// How long ranks have for an answer. One that waits inside MPI looks every 50 ms.
@@ -34,7 +35,7 @@ impl Job<'_> {
     pub(super) fn can_ask(&mut self) -> bool {
         // That it can may wait in its socket.
         (0..self.ranks.len()).for_each(|rank| self.listen(rank));
-        // Nobody puts the pictures of several hosts together.
+        // The mpiexec of all hosts asks by another word.
         self.uplink.is_none() && self.ranks.iter().any(|rank| rank.activity.is_some())
     }
 
@@ -59,11 +60,6 @@ impl Job<'_> {
     /// A rank tells what it waits for.
     pub(super) fn stalled(&mut self, rank: usize, text: &str) {
         let report = Report::decode(text);
-        if self.uplink.is_some() {
-            let idle = tern_pmi::report::seconds(report.idle);
-            let name = self.named(rank, self.ranks[rank].pid);
-            return self.say(&format!("nothing has moved for {idle} at {name} (TERN_STALL)"));
-        }
         if self.stall.until.is_none() && report.asked {
             // Too late for the picture that it was asked for.
             return;
@@ -87,21 +83,16 @@ impl Job<'_> {
         if self.ending.is_some() {
             return;
         }
-        let first = gathered.first.and_then(|rank| Some((rank, gathered.reports[rank].as_ref()?)));
-        let mut text = match first {
-            Some((rank, report)) => {
-                let idle = tern_pmi::report::seconds(report.idle);
-                format!("nothing has moved for {idle} at rank {rank} (TERN_STALL)")
-            }
-            None => "what the ranks wait for (SIGUSR1)".into(),
-        };
+        let first = gathered.first.map(|rank| rank as u32);
         let reports = gathered.reports.into_iter();
         let told: Vec<Told> = reports.enumerate().map(|(rank, report)| self.told_by(rank, report)).collect();
-        for line in picture(&told) {
-            text += "\n  ";
-            text += &line;
+        match &self.uplink {
+            Some(uplink) => uplink.waits(first.map(|rank| self.plan.first + rank), &told),
+            None => {
+                let lines: Vec<String> = [headline(first, &told)].into_iter().chain(picture(&told)).collect();
+                self.say(&lines.join("\n  "));
+            }
         }
-        self.say(&text);
     }
 
     fn told_by(&self, rank: usize, report: Option<Report>) -> Told {

@@ -1,0 +1,65 @@
+//! Puts together what the ranks of all hosts wait for: when one of them says that nothing has moved, or when the
+//! user asks.
+
+use std::time::{Duration, Instant};
+
+use super::serve::Server;
+use super::told;
+use super::wire::Down;
+use crate::picture::{Told, headline, picture};
+use crate::say;
+
+/// How long agents have for an answer. Their ranks have half a second.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// The answers of hosts for a picture that is being made.
+pub struct Gathering {
+    /// When it is made with what there is.
+    until: Instant,
+    hosts: Vec<Option<Vec<Told>>>,
+    /// The rank that began it, if it was not the user.
+    first: Option<u32>,
+}
+
+impl Server<'_> {
+    /// When the picture is due, if one is being made.
+    pub(super) fn picture_due(&self) -> Option<Instant> {
+        self.stall.as_ref().map(|gathering| gathering.until)
+    }
+
+    /// Asks all agents for what their ranks do, unless that is under way.
+    pub(super) fn ask_hosts(&mut self, first: Option<u32>) {
+        if self.stall.is_none() {
+            let hosts = self.agents.iter().map(|_| None).collect();
+            self.stall = Some(Gathering { until: Instant::now() + ANSWER, hosts, first });
+            self.tell_all(&Down::Ask);
+        }
+    }
+
+    /// Host `number` tells what its ranks do; `first`: the one that has said so by itself.
+    pub(super) fn host_waits(&mut self, number: usize, first: Option<u32>, ranks: &[u8]) {
+        if first.is_some() {
+            self.ask_hosts(first);
+        }
+        if let (Some(gathering), Some(ranks)) = (&mut self.stall, told::decode(ranks)) {
+            gathering.hosts[number] = Some(ranks);
+        }
+    }
+
+    /// Prints the picture when all have answered, or the time is up. Without a rank that can tell anything the
+    /// user's signal is for the program.
+    pub(super) fn check_picture(&mut self, now: Instant) {
+        let complete = |gathering: &mut Gathering| now >= gathering.until || gathering.hosts.iter().all(Option::is_some);
+        let Some(Gathering { hosts, first, .. }) = self.stall.take_if(complete) else { return };
+        if self.is_ending() {
+            return;
+        }
+        let ranks: Vec<Told> = (hosts.into_iter().zip(&self.shares))
+            .flat_map(|(told, share)| told.unwrap_or_else(|| vec![Told::Silent; share.ranks as usize]))
+            .collect();
+        if first.is_none() && !ranks.iter().any(|told| matches!(told, Told::Report(_) | Told::Seen(_))) {
+            return self.tell_all(&Down::Signal(libc::SIGUSR1));
+        }
+        say(&[headline(first, &ranks)].into_iter().chain(picture(&ranks)).collect::<Vec<_>>().join("\n  "));
+    }
+}

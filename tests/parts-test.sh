@@ -1,0 +1,98 @@
+#!/bin/sh
+# Parts of the RDMA device may change how fast a program is, never what it computes: C programs on two simulated
+# nodes with every optional part off, one by one; with all off; with each on alone; with little of everything; and
+# with faults all the time.
+# Usage: tests/parts-test.sh PREFIX
+#   TERN_TEST_PARTS=all   every C program that has something to do with it, and mpi4py's point-to-point, collective and
+#                         one-sided modules
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT INT TERM
+passed=0 failed=0 skipped=0
+export TERN_NETWORK=software TERN_TEST_NODES=2 TERN_TEST_DIR="$place/programs"
+
+# Of the last line that a part has printed: N passed, N failed, N skipped.
+add() {
+    # shellcheck disable=SC2046
+    set -- $(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped.*/\1 \2 \3/p' "$1" |
+        awk '{ p += $1; f += $2; s += $3 } END { print p + 0, NR ? f + 0 : 1, s + 0 }')
+    passed=$((passed + $1))
+    failed=$((failed + $2))
+    skipped=$((skipped + $3))
+}
+
+programs="p2p_traffic p2p_published p2p_types coll_apart coll_intra rma_dynamic"
+[ "${TERN_TEST_PARTS:-}" = all ] || export TERN_TEST_MOST_RANKS=2
+if [ "${TERN_TEST_PARTS:-}" = all ]; then
+    programs=
+    for source in "$here"/c/comm_nodes.c "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/thread_*.c; do
+        name=${source##*/}
+        programs="$programs ${name%.c}"
+    done
+    modules="test_p2p_buf test_p2p_obj test_cco_buf test_cco_nb_buf test_cco_vec test_cco_nb_vec test_rma test_win"
+fi
+# shellcheck disable=SC2086
+TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs > "$place/said" || { cat "$place/said"; exit 1; }
+export TERN_TEST_STEP=run
+
+# with SETTING...: all programs under these settings; shows what fails.
+with() {
+    echo "-- $*"
+    # shellcheck disable=SC2086
+    env "$@" "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
+    grep -v '^ok ' "$place/said" | sed '$d'
+    add "$place/said"
+    if [ "${TERN_TEST_PARTS:-}" = all ]; then
+        # shellcheck disable=SC2086
+        env "$@" MPI4PY_ARGUMENTS="$(printf -- '-i %s ' $modules)" "$here/mpi4py.sh" "$prefix" 2 > "$place/said" 2>&1 || true
+        grep -E 'FAIL|passed' "$place/said" || true
+        add "$place/said"
+    fi
+}
+
+# Each part: the setting that switches it off, and the one that makes it work from the first message on.
+parts="header rings tuples frequent kept rendezvous"
+off() {
+    case $1 in
+        header) echo TERN_HEADER_CACHE=off ;;
+        rings) echo TERN_RINGS=0 ;;
+        tuples) echo TERN_TUPLEQ=off ;;
+        frequent) echo TERN_FREQUENT=off ;;
+        kept) echo TERN_REGISTERED=0 ;;
+        rendezvous) echo TERN_RENDEZVOUS=packets ;;
+    esac
+}
+on() {
+    case $1 in
+        header) echo TERN_HEADER_CACHE=on ;;
+        rings) echo TERN_RINGS_AFTER=1 ;;
+        tuples) echo TERN_TUPLEQ=on TERN_TUPLEQ_THRESHOLD=1 ;;
+        frequent) echo TERN_FREQUENT_SHARE=0 ;;
+        kept) echo TERN_REGISTERED=1000000 TERN_RENDEZVOUS=rget ;;
+        rendezvous) echo TERN_RENDEZVOUS=rput ;;
+    esac
+}
+
+for part in $parts; do
+    # shellcheck disable=SC2046
+    with $(off "$part")
+done
+for part in none $parts; do
+    settings=
+    for other in $parts; do
+        [ "$other" = "$part" ] || settings="$settings $(off "$other")"
+    done
+    # shellcheck disable=SC2046,SC2086
+    with $settings $(on "$part")
+done
+with TERN_RENDEZVOUS=rget TERN_TUPLEQ=off
+# Little of everything, and all parts from the first message on.
+with TERN_CREDITS=3 TERN_RECEIVES=64 TERN_PACKET=512 TERN_RINGS_CELL=64
+with TERN_HEADER_CACHE=on TERN_RINGS_AFTER=1 TERN_TUPLEQ_THRESHOLD=1 TERN_TUPLEQ_COPY=100 TERN_FREQUENT_SHARE=0
+with TERN_FAULTS=rnr=1/3,full=1/3,locked=3M
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
