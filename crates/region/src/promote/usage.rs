@@ -66,7 +66,8 @@ impl Usage {
     pub fn used(&mut self, address: usize, len: usize, needed: u32) -> bool {
         let key = key(address, len);
         let Some(entry) = self.place(key) else {
-            return false;
+            // Nothing is known of the buffer, but this use is one.
+            return needed <= 1;
         };
         entry.count = entry.count.saturating_add(1);
         let needed = u64::from(needed) << entry.patience;

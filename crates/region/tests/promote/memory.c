@@ -350,6 +350,8 @@ static void many_promoted(void)
         char *fresh = malloc(3 * MIB + i * 8192);
         second += promote_used(f, fresh, 3 * MIB) >= 0;
     }
+    if (second < 10)
+        printf("%d of 10 are promoted; refused: %s\n", second, promote_why(f));
     CHECK(second == 10);
     CHECK(promote_file_bytes(f) < 64 * MIB);
 }

@@ -66,6 +66,14 @@ fn patience_has_an_end() {
 }
 
 #[test]
+fn a_first_use_is_due_however_full_the_table_is() {
+    let mut usage = Usage::new();
+    for i in 0..10_000usize {
+        assert!(usage.used((i + 1) << 12, 4096, 1), "buffer {i}");
+    }
+}
+
+#[test]
 fn thousands_of_buffers_used_once_do_not_hide_one_that_is_used_often() {
     let mut usage = Usage::new();
     let mut due = 0;
