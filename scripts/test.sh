@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every test, on what is installed in PREFIX: those of the crates, the C programs under tests/, and
-# mpi4py's own suite. Goes on after a failure. At the end it says what failed, and in its last line
-# how much there was: `N passed, N failed, N skipped`.
+# mpi4py's own suite. Goes on after a failure. At the end it says where the time went and what failed, and
+# in its last line how much there was: `N passed, N failed, N skipped`.
 # Usage: scripts/test.sh PREFIX
 #   TERN_TEST_RANKS   numbers of ranks for mpi4py's suite [1 2 4]
 set -eu
@@ -14,6 +14,8 @@ bad=
 
 finish() {
     trap - EXIT INT TERM
+    printf '\n%8s %8s  %s\n' seconds 'of cpu' part
+    cat "$logs/times" 2> /dev/null || true
     rm -rf "$logs"
     [ -z "$bad" ] || printf '\nFailed:%s\n' "$bad"
     printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
@@ -48,13 +50,23 @@ count() {
     fi
 }
 
+# Leaves in `cpu` the processor seconds of all that this script has run. (A subshell has none to tell.)
+ask_cpu() {
+    times > "$logs/cpu"
+    cpu=$(tr 'ms' '  ' < "$logs/cpu" | awk 'NR == 2 { print int($1 * 60 + $2 + $3 * 60 + $4) }')
+}
+
 # part NAME COMMAND...
 part() {
     name=$1
     shift
+    ask_cpu
+    started=$(date +%s) before=$cpu
     printf '\n== %s ==\n' "$name"
     { code=0; "$@" 2>&1 || code=$?; echo "$code" > "$logs/code"; } | tee "$logs/output"
     code=$(cat "$logs/code")
+    ask_cpu
+    printf '%8d %8d  %s\n' $(($(date +%s) - started)) $((cpu - before)) "$name" | tee -a "$logs/times"
     count "$code" "$logs/output"
     [ "$code" -eq 0 ] || bad="$bad
   $name: $*"
