@@ -42,8 +42,12 @@ with() {
     echo "-- $1=$2"
     setting=$1=$2
     shift 2
-    env "$setting" "$here/run.sh" "$prefix" "$@" || failed=1
+    env "$setting" TERN_TEST_STEP=run "$here/run.sh" "$prefix" "$@" || failed=1
 }
+# They are compiled once.
+export TERN_TEST_DIR="${TERN_TEST_DIR:-$here/../target/tests-c}"
+# shellcheck disable=SC2086
+TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $some
 for file in "$costs"/*; do
     # shellcheck disable=SC2086
     with TERN_COSTS "$file" $some
@@ -52,7 +56,7 @@ done
 echo "-- a file of nonsense"
 printf 'tern-costs 1\ncache packet -1\n' > "$costs/nonsense"
 TERN_COSTS="$costs/nonsense" TERN_EXPLAIN=1 "$prefix/bin/mpiexec" -n 2 \
-    "${TERN_TEST_DIR:-$here/../target/tests-c}/p2p_order" > "$costs/log" 2>&1 || failed=1
+    "$TERN_TEST_DIR/p2p_order" > "$costs/log" 2>&1 || failed=1
 wanted="TERN_COSTS: $costs/nonsense: line 2: \"-1\" is not a time in nanoseconds; using default"
 if [ "$(grep -c -F "$wanted" "$costs/log")" -eq 1 ] && grep -q '^Costs: figures of another' "$costs/log"; then
     echo "1 passed, 0 failed, 0 skipped"

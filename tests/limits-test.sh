@@ -19,6 +19,12 @@ skip() {
 
 # Programs whose messages go every way that there is.
 programs="p2p_reuse p2p_types coll_intra"
+export TERN_TEST_DIR="$place/programs"
+# shellcheck disable=SC2086
+if ! TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1; then
+    cat "$place/said"
+    exit 1
+fi
 
 # under NAME COMMAND...: the programs, with the command before mpiexec.
 under() {
@@ -26,7 +32,7 @@ under() {
     shift
     echo "-- $name"
     # shellcheck disable=SC2086
-    TERN_TEST_DIR=$place/programs TERN_TEST_UNDER=$* TERN_TEST_WARNINGS=1 \
+    TERN_TEST_STEP=run TERN_TEST_UNDER=$* TERN_TEST_WARNINGS=1 \
         "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
     sed '$d' "$place/said"
     # Its last line: N passed, N failed, N skipped.

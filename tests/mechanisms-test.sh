@@ -2,8 +2,9 @@
 # Which way bytes move may change how fast a program is, never what it computes: the C programs that
 # send messages run with each mechanism forced, and with promotion always. (choices-test.sh has absurd
 # costs.)
+# What is forced concerns two processes at a time, so that more ranks than 4 add nothing here.
 # Usage: tests/mechanisms-test.sh PREFIX
-#   TERN_TEST_MECHANISMS=all   every C program, and mpi4py's suite at 2 ranks
+#   TERN_TEST_MECHANISMS=all   every C program at all its numbers of ranks, and mpi4py's suite at 2 ranks
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,17 +25,26 @@ add() {
 
 programs=
 if [ "${TERN_TEST_MECHANISMS:-}" != all ]; then
+    export TERN_TEST_MOST_RANKS=4
     for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/type_construct.c "$here"/c/thread_pairs.c; do
         name=${source##*/}
         programs="$programs ${name%.c}"
     done
 fi
 
+# They are compiled once.
+export TERN_TEST_DIR="$place/programs"
+# shellcheck disable=SC2086
+if ! TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1; then
+    cat "$place/said"
+    exit 1
+fi
+
 # with SETTING...: all programs under these settings; shows what fails.
 with() {
     echo "-- $*"
     # shellcheck disable=SC2086
-    env "$@" TERN_TEST_DIR="$place/programs" "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
+    env "$@" TERN_TEST_STEP=run "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
     grep -v '^ok ' "$place/said" | sed '$d'
     add "$place/said"
     if [ "${TERN_TEST_MECHANISMS:-}" = all ]; then
