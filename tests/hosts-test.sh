@@ -68,7 +68,7 @@ check() {
 
 build() { "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/$1" "$2"; }
 # Point-to-point, collectives, one-sided: name and ranks.
-programs="comm_nodes:7 p2p_traffic:8 p2p_types:2 p2p_published:2 p2p_probe:3 coll_intra:4 coll_vector:3 rma_dynamic:2 rma_put_get:3"
+programs="comm_nodes:7 p2p_traffic:8 p2p_types:2 p2p_published:2 p2p_probe:3 coll_intra:4 coll_vector:3 rma_dynamic:2 rma_requests:3"
 for program in $programs; do build "${program%:*}" "$here/c/${program%:*}.c"; done
 build stall "$here/debug/stall.c"
 cat > "$work/act.c" <<'END'
@@ -115,6 +115,9 @@ check "environment and directory are passed on" 0 "^2 hello you in /tmp$" \
 check "rank 0 reads the standard input" 0 "^rank 0 read a line" \
     sh -c "echo a line | timeout 100 $prefix/bin/mpiexec --remote-shell 'ip netns exec {host}' --hosts $hosts -n 3 $work/act stdin"
 check "tagged output" 0 "^\[0\] 3 ranks" on --hosts "$hosts" -l -n 3 "$work/act"
+# Of several hosts, into one pipe.
+torn() { on --hosts "$hosts" -l -n 3 seq 1 50000 | grep -vcE '^\[[012]\] [0-9]+$'; }
+check "tagged output is not torn" 1 "^0$" torn
 check "an exit code" 7 "rank 1 .* exited with code 7 after MPI_Finalize" on --hosts "$hosts" -n 3 "$work/act" code
 check "MPI_Abort" 9 "rank 2 (process [0-9]* on ${name}c, .*MPI_Abort" on --hosts "$hosts" -n 3 "$work/act" abort
 check "a rank is killed" 137 "rank 2 (process [0-9]* on ${name}c, .*killed by signal 9" on --hosts "$hosts" -n 3 "$work/act" kill

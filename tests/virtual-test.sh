@@ -2,8 +2,8 @@
 # Real verbs: boots Debian's kernel in a virtual machine without hardware virtualisation, with a software card
 # of RDMA (rdma_rxe), and runs the tests of `hca` that need a card, and MPI programs on two nodes, over it.
 # Usage: tests/virtual-test.sh PREFIX
-#   TERN_TEST_VIRTUAL_LIMIT   seconds for the machine, from power on to power off [240; it needs
-#                             a third of them where nothing else runs]
+#   TERN_TEST_VIRTUAL_LIMIT   seconds for the machine, from power on to power off [360; it needs
+#                             a quarter of them where nothing else runs]
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,5 +30,5 @@ TERN_TEST_DIR=$place/programs TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $(
     { cat "$place/compile.log"; exit 1; }
 
 # shellcheck disable=SC2086
-"$here/virtual/run.sh" "$place" "${TERN_TEST_VIRTUAL_LIMIT:-240}" \
+"$here/virtual/run.sh" "$place" "${TERN_TEST_VIRTUAL_LIMIT:-360}" \
     "$here/virtual/inside.sh" "$prefix" "$place/programs" $binaries

@@ -1,6 +1,7 @@
 /* Traffic over a network on which something goes wrong.
  * Usage: traffic WAY [return]
- *   WAY      short, eager, long, column, several, collective, onesided; dies: as long, and the last rank dies half way
+ *   WAY      short, eager, long, column, several, collective, onesided, making (communicators and windows come and go);
+ *            dies: as long, and the last rank dies half way
  *   return   errors are returned: each rank then prints "RANK: CLASS" of the first, where CLASS is 0 when all went well
  * Every message is checked. Ends with 0, or 3 when data was wrong. */
 #include <mpi.h>
@@ -101,6 +102,27 @@ static void onesided(unsigned char *out, unsigned char *in, int round)
     if (round == ROUNDS - 1) MPI_Win_free(&win);
 }
 
+/* What all members agree about. */
+static void making(int round)
+{
+    MPI_Comm same, part;
+    MPI_Win win;
+    int *base, value = rank + round, one;
+    if (!good(MPI_Comm_dup(MPI_COMM_WORLD, &same))) return;
+    if (good(MPI_Comm_split(same, rank % 2, rank, &part))) {
+        if (good(MPI_Comm_size(part, &one)) && one != (size + 1 - rank % 2) / 2) MPI_Abort(MPI_COMM_WORLD, 3);
+        MPI_Comm_free(&part);
+    }
+    if (!failed && good(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, same, &base, &win))) {
+        MPI_Win_fence(0, win);
+        MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, win);
+        MPI_Win_fence(0, win);
+        if (*base != (rank + size - 1) % size + round) MPI_Abort(MPI_COMM_WORLD, 3);
+        MPI_Win_free(&win);
+    }
+    MPI_Comm_free(&same);
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "short";
@@ -116,6 +138,7 @@ int main(int argc, char **argv)
         else if (!strcmp(way, "long")) ring(out, in, LONG, round, MPI_BYTE, LONG);
         else if (!strcmp(way, "column")) column(out, in, round);
         else if (!strcmp(way, "several")) several(out, in, round);
+        else if (!strcmp(way, "making")) making(round);
         else if (!strcmp(way, "onesided")) onesided(out, in, round);
         else if (!strcmp(way, "dies")) {
             if (round == ROUNDS / 2 && rank == size - 1) raise(SIGKILL);

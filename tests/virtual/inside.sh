@@ -5,15 +5,26 @@
 set -u
 
 # Point-to-point, collectives, one-sided: what fits into the time that there is without hardware virtualisation.
-programs="p2p_order p2p_modes p2p_types p2p_complete coll_intra rma_dynamic"
-[ $# -gt 0 ] || { echo "$programs"; exit 0; }
+programs="p2p_order p2p_modes p2p_types p2p_complete p2p_published p2p_cancel coll_intra coll_apart coll_vector rma_dynamic
+    comm_nodes"
+[ $# -gt 0 ] || { echo $programs; exit 0; }
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$1 compiled=$2
 shift 2
 failed=0
+
+# A test for which the card lacks something ends well, and says so: such count as skipped.
+recount() {
+    awk '{ n += gsub(/skipped: [a-z_]+: /, "&") }
+        /^test result: / && n { split($0, w, "[ ;]+")
+            sub(/[0-9]+ passed/, w[4] - n " passed"); sub(/[0-9]+ ignored/, w[8] + n " ignored") }
+        { print }'
+}
+code=$(mktemp)
 for binary; do
-    timeout 100 "$binary" --include-ignored --test-threads 1 || failed=1
+    { timeout 100 "$binary" --include-ignored --test-threads 1 --nocapture 2>&1; echo "$?" > "$code"; } | recount
+    [ "$(cat "$code")" -eq 0 ] || failed=1
 done
 # Each node is a part of this machine, and what goes between them goes through the card.
 # shellcheck disable=SC2086

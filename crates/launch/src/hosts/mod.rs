@@ -3,9 +3,10 @@
 
 pub mod agent;
 mod part;
+mod relay;
 mod serve;
 mod stall;
-pub mod told;
+mod told;
 mod wire;
 
 pub use serve::run;

@@ -6,12 +6,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tern_pmi::{Nodes, addresses};
 
 use super::agent::AGENT;
 use super::part::Part;
+use super::relay::relay;
 use super::stall::Gathering;
 use super::wire::{Down, Up};
 use super::{Share, command, is_own};
@@ -63,6 +65,8 @@ pub(super) struct Server<'a> {
     /// When agents are killed that have been told to end.
     kill_at: Option<Instant>,
     deadline: Option<Instant>,
+    /// What passes the output of agents on, if that is not theirs to write.
+    relays: Vec<JoinHandle<()>>,
     /// What the ranks say they wait for, while a picture is made of it.
     pub(super) stall: Option<Gathering>,
 }
@@ -75,12 +79,12 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
     let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
     let job_id = tern_pmi::new_job_id();
     let agents = Vec::new();
-    let mut server = Server { options, job_id, shares, nodes, agents, code: None, kill_at: None, deadline, stall: None };
+    let mut server = Server { options, job_id, shares, nodes, agents, code: None, kill_at: None, deadline, relays: Vec::new(), stall: None };
     let (tell, events) = channel();
     match server.begin(&tell, mask) {
         Ok(()) => {
             watch(tell, keeper);
-            server.serve(&events);
+            server.serve(events);
         }
         Err(text) => {
             say(&text);
@@ -88,6 +92,8 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
         }
     }
     descendants::end_all(if server.code.is_some() { MORE } else { Duration::ZERO });
+    // Whoever reads the output may never do so; signals end this process from here on.
+    server.relays.drain(..).for_each(|relay| _ = relay.join());
     server.code.unwrap_or(0)
 }
 
@@ -95,7 +101,12 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
 fn watch(tell: Sender<Event>, keeper: OwnedFd) {
     let signals = tell.clone();
     std::thread::spawn(move || {
-        while signals.send(Event::Signal(signals::wait())).is_ok() {}
+        loop {
+            let signal = signals::wait();
+            if signals.send(Event::Signal(signal)).is_err() && signal.number != libc::SIGCHLD {
+                std::process::exit(128 + signal.number);
+            }
+        }
     });
     std::thread::spawn(move || {
         let _ = rustix::io::retry_on_intr(|| rustix::io::read(&keeper, &mut [0u8; 1]));
@@ -169,6 +180,9 @@ impl Server<'_> {
         let mut start = Command::new(&words[0]);
         // A key on the terminal is for mpiexec, which tells the agents.
         start.args(&words[1..]).stdin(Stdio::piped()).process_group(0);
+        if self.options.tag_output {
+            start.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
         // SAFETY: one system call, with a set of signals of its own.
         unsafe {
             start.pre_exec(move || {
@@ -186,6 +200,8 @@ impl Server<'_> {
                 std::thread::spawn(move || std::io::copy(&mut std::io::stdin(), &mut input));
             }
         }
+        self.relays.extend(child.stdout.take().map(|from| relay(from, std::io::stdout())));
+        self.relays.extend(child.stderr.take().map(|from| relay(from, std::io::stderr())));
         if self.options.verbose {
             say(&format!("host {name}: {shown}"));
         }
@@ -208,7 +224,7 @@ impl Server<'_> {
     }
 
     /// Until all agents have ended.
-    fn serve(&mut self, events: &Receiver<Event>) {
+    fn serve(&mut self, events: Receiver<Event>) {
         while self.agents.iter().any(|agent| agent.running) {
             let next = [self.kill_at, self.deadline, self.picture_due()].into_iter().flatten().min();
             let left = next.map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(Instant::now()));
