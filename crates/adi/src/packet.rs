@@ -38,6 +38,8 @@ pub enum Packet {
     Put { sender: u32, receiver: u32, bytes: u64 },
     /// The message of request `receiver` has been put into its memory.
     Fin { receiver: u32 },
+    /// The receiver has begun to copy the message, and the sender may take part in copy `number`.
+    Join { sender: u32, number: u64 },
     /// The next bytes for request `receiver`, of a message of `size` bytes.
     Data { receiver: u32, size: u64 },
     /// The synchronous send has matched.
@@ -58,6 +60,7 @@ const CANCEL: u64 = 7;
 const CANCELLED: u64 = 8;
 const PUT: u64 = 9;
 const FIN: u64 = 10;
+const JOIN: u64 = 11;
 const SYNC: u64 = 1 << 8;
 
 #[inline]
@@ -80,6 +83,7 @@ impl Packet {
             Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
             Packet::Put { sender, receiver, bytes } => [PUT, 0, bytes, pair(sender, receiver)],
             Packet::Fin { receiver } => [FIN, 0, 0, receiver as u64],
+            Packet::Join { sender, number } => [JOIN, 0, number, sender as u64],
             Packet::Data { receiver, size } => [DATA, 0, size, receiver as u64],
             Packet::Ack { sender } => [ACK, 0, 0, sender as u64],
             Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender.into()),
@@ -116,6 +120,7 @@ impl Packet {
             CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
             PUT => Packet::Put { sender: low, receiver: (ids >> 32) as u32, bytes: size },
             FIN => Packet::Fin { receiver: low },
+            JOIN => Packet::Join { sender: low, number: size },
             DATA => Packet::Data { receiver: low, size },
             ACK => Packet::Ack { sender: low },
             CANCEL => Packet::Cancel { tuple, sender: low },
@@ -141,6 +146,7 @@ mod tests {
             Packet::Cts { sender: 1, receiver: any, bytes: 9 },
             Packet::Put { sender: any, receiver: 1, bytes: 1 << 50 },
             Packet::Fin { receiver: any },
+            Packet::Join { sender: any, number: u64::MAX },
             Packet::Data { receiver: any, size: 1 << 33 },
             Packet::Ack { sender: any },
             Packet::Cancel { tuple, sender: 0 },

@@ -122,6 +122,9 @@ pub enum Pull {
     Done,
     /// They are on their way; [`crate::Sink::pulled`] tells the end, or [`crate::Sink::sent`].
     Pending,
+    /// The same, and the sender may copy too: it is to be told this number, for [`Direct::join`]. It learns of the end
+    /// there.
+    Joint(u64),
 }
 
 /// Contiguous bytes of some process; laid out as the kernel's `iovec`.
@@ -248,6 +251,12 @@ pub trait Direct {
     /// [`Direct::deliver`] copies messages of up to so many bytes to `peer` by itself: their memory need not be located.
     fn copies_up_to(&self, _peer: u32) -> usize {
         0
+    }
+
+    /// Takes part in copy `number` that `peer` has begun ([`Pull::Joint`]) from `source`, own memory of request
+    /// `sender`. It is done, or [`crate::Sink::sent`] tells the end.
+    fn join(&self, _peer: u32, _source: &Memory, _number: u64, _sender: u32) -> Pull {
+        Pull::Done
     }
 
     /// Copies from own memory, that of request `sender`, to where a receiver has asked for it. The source may not

@@ -32,6 +32,8 @@ pub enum Stage {
 /// The message is as long as its receive has room for, so that the receiver need not look for its length
 /// on the sender's line.
 const FITS: u64 = 1 << 16;
+/// The receiver has begun a copy that the sender asked for; nobody has looked for this receive.
+const JOINT: u64 = 1 << 17;
 
 /// The word of a slot: stage, a few bits of the key, whether the message fits exactly, order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,11 +63,15 @@ impl Word {
         self.0 & FITS != 0
     }
 
+    pub fn is_joint(self) -> bool {
+        self.0 & JOINT != 0
+    }
+
     fn mark(self) -> u8 {
         (self.0 >> 8) as u8
     }
 
-    fn order(self) -> u32 {
+    pub fn order(self) -> u32 {
         (self.0 >> 32) as u32
     }
 }
@@ -111,30 +117,50 @@ pub struct Slot {
     source: SharedMemory,
     /// Length of the message in bytes.
     size: AtomicU64,
-    /// Chunks claimed from the front, and in the upper half from the back.
+    /// How far the chunks of a shared slot are claimed: [`Claims`].
     claims: AtomicU64,
     /// Chunks copied.
     copied: AtomicU32,
 }
 
-impl Slot {
-    /// Claims a chunk of `chunks`, from the front or from the back; `None` when all are claimed.
-    #[inline]
-    pub fn claim(&self, back: bool, chunks: u32) -> Option<u32> {
-        // Relaxed: it hands out numbers; what they stand for is ordered by the slot's word and by
-        // `copied`.
-        let before = self.claims.fetch_add(if back { 1 << 32 } else { 1 }, Ordering::Relaxed);
-        let (front, rear) = (before as u32, (before >> 32) as u32);
-        if front + rear >= chunks {
-            return None;
-        }
-        Some(if back { chunks - 1 - rear } else { front })
+/// Chunks claimed from the front and from the back, and the order of the receive that they belong to: who comes late
+/// claims nothing of the next one in the slot.
+#[derive(Clone, Copy)]
+struct Claims(u64);
+
+/// Chunks of one message at most.
+pub const CHUNKS: u32 = u16::MAX as u32;
+
+impl Claims {
+    fn none(word: Word) -> Claims {
+        Claims((word.order() as u64) << 32)
     }
 
-    /// True when all of `chunks` have been claimed.
-    pub fn is_claimed(&self, chunks: u32) -> bool {
-        let claims = self.claims.load(Ordering::Relaxed);
-        claims as u32 + (claims >> 32) as u32 >= chunks
+    /// The next of `chunks` for `word`, and what then is claimed.
+    fn next(self, word: Word, back: bool, chunks: u32) -> Option<(u32, Claims)> {
+        let (front, rear) = (self.0 as u16 as u32, (self.0 >> 16) as u16 as u32);
+        if self.0 >> 32 != word.order() as u64 || front + rear >= chunks {
+            return None;
+        }
+        Some(if back { (chunks - 1 - rear, Claims(self.0 + (1 << 16))) } else { (front, Claims(self.0 + 1)) })
+    }
+}
+
+impl Slot {
+    /// Claims a chunk of the `chunks`, at most [`CHUNKS`], of the copy that was seen at `word`, from the front or from
+    /// the back; `None` when all are claimed or it is over.
+    #[inline]
+    pub fn claim(&self, word: Word, back: bool, chunks: u32) -> Option<u32> {
+        // Relaxed: it hands out numbers; what they stand for is ordered by the slot's word and by
+        // `copied`.
+        let mut before = self.claims.load(Ordering::Relaxed);
+        loop {
+            let (chunk, after) = Claims(before).next(word, back, chunks)?;
+            match self.claims.compare_exchange(before, after.0, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(chunk),
+                Err(now) => before = now,
+            }
+        }
     }
 
     /// Counts a chunk that was copied; true when it was the last of `chunks`.
@@ -189,23 +215,41 @@ impl Board {
 
     // ---- the receiver
 
-    /// Opens a free slot, the `order`th since the beginning; `None` when there is none.
-    pub fn publish(&self, receive: &Published, order: u32, seen: u32) -> Option<u32> {
+    fn free_slot(&self) -> Option<u32> {
         // Relaxed: only the receiver frees slots, and makes `used` grow.
         let free = |word: &AtomicU64| Word(word.load(Ordering::Relaxed)).stage() == Stage::Free;
         let index = self.words.iter().position(free)? as u32;
+        if self.used.load(Ordering::Relaxed) <= index {
+            // Release: pairs with the acquire in `used`.
+            self.used.store(index + 1, Ordering::Release);
+        }
+        Some(index)
+    }
+
+    /// Opens a free slot, the `order`th since the beginning; `None` when there is none.
+    pub fn publish(&self, receive: &Published, order: u32, seen: u32) -> Option<u32> {
+        let index = self.free_slot()?;
         let slot = self.slot(index);
         let Key { context, source, tag } = receive.key;
         slot.key[0].store(context as u64 | (tag as u32 as u64) << 32, Ordering::Relaxed);
         slot.key[1].store(source as u32 as u64 | (receive.receiver as u64) << 32, Ordering::Relaxed);
         slot.target.store(&receive.target);
         self.raise(seen);
-        if self.used.load(Ordering::Relaxed) <= index {
-            self.used.store(index + 1, Ordering::Release);
-        }
         let word = Word::new(Stage::Open, mark(&receive.key), order);
         // Release: pairs with the acquire in `word`.
         self.words[index as usize].store(word.0, Ordering::Release);
+        Some(index)
+    }
+
+    /// Begins a copy from `source` in a free slot, in which the sender may take part, once it knows the slot and
+    /// `order`; `None` when there is none.
+    pub fn begin(&self, receive: &Published, source: &Memory, order: u32) -> Option<u32> {
+        let index = self.free_slot()?;
+        let slot = self.slot(index);
+        slot.key[1].store((receive.receiver as u64) << 32, Ordering::Relaxed);
+        slot.target.store(&receive.target);
+        let word = Word(Word::new(Stage::Claimed, 0, order).0 | JOINT);
+        self.share(index, word, source, source.len);
         Some(index)
     }
 
@@ -308,7 +352,7 @@ impl Board {
     pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64) {
         let at = self.slot(slot);
         at.source.store(source);
-        at.claims.store(0, Ordering::Relaxed);
+        at.claims.store(Claims::none(word).0, Ordering::Relaxed);
         at.copied.store(0, Ordering::Relaxed);
         self.set(slot, word, Stage::Shared, size);
     }
@@ -336,7 +380,7 @@ impl Board {
 
     /// True while a slot that was claimed at `word` is copied by both.
     pub fn is_shared(&self, slot: u32, word: Word) -> bool {
-        Word(self.word(slot).0 & !FITS) == word.with(Stage::Shared)
+        Word(self.word(slot).0 & !FITS) == Word(word.0 & !FITS).with(Stage::Shared)
     }
 
     /// The sender's side of a shared slot.

@@ -2,6 +2,7 @@
 
 mod chunks;
 mod deliver;
+mod joint;
 mod look;
 
 use crate::board::{Published, Word};
@@ -14,7 +15,7 @@ use chunks::{copy_part, count_mapped};
 use deliver::Way;
 use std::rc::Rc;
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
-use tern_tune::{Chooser, Costs, Places, Transfer};
+use tern_tune::{By, Chooser, Costs, Places, Transfer};
 
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
@@ -174,14 +175,18 @@ impl Direct for Shm {
         self.own_board(peer).raise(seen);
     }
 
-    fn pull(&self, peer: u32, source: &Memory, target: &Memory, _receiver: u32) -> Pull {
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
         if !self.is_home(peer) {
             return Pull::No;
         }
         let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
         match self.direct.chooser.pick(&situation) {
-            Transfer::Mapped { .. } => {
+            Transfer::Mapped { by } => {
                 let Some(from) = self.direct.reach.view(source) else { return Pull::No };
+                let both = by == By::Both && !situation.crowded;
+                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver)).flatten() {
+                    return Pull::Joint(number);
+                }
                 let len = source.len.min(target.len);
                 // SAFETY: the sender waits with its memory until it is told; the target is the
                 // program's, which it leaves to the receive.
@@ -196,6 +201,10 @@ impl Direct for Shm {
             }
             Transfer::Eager | Transfer::Pipe => Pull::No,
         }
+    }
+
+    fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
+        self.take_part(peer, source, number, sender)
     }
 
     #[inline]

@@ -243,6 +243,7 @@ impl Sink for State {
             Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),
             Packet::Put { sender, receiver, bytes } => self.put(from, sender, receiver, bytes, payload),
             Packet::Fin { receiver } => self.complete(receiver),
+            Packet::Join { sender, number } => self.join(from, sender, number),
             Packet::Data { receiver, size } => self.data(receiver, size, payload),
             Packet::Ack { sender } => self.advance_send(sender, true, false),
             Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),

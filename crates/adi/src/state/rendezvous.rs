@@ -6,7 +6,8 @@
 //! | RPUT | the sender, to where the receiver says that they belong | `Rts`, `Put`, `Fin` |
 //! | packets | both copy | `Rts`, `Cts`, `Data`... |
 //!
-//! Each falls back to the next. Inside a node the first is a copy by the receiver, and there is no second.
+//! Each falls back to the next. Inside a node the first is a copy by the receiver, or by both if the sender waits in
+//! the library (`Rts`, `Join`, and no packet at the end), and there is no second.
 
 use super::outbox::{Bulk, Outgoing};
 use super::{Body, Side, State, arrive::Arrival};
@@ -92,6 +93,14 @@ impl State {
         }
     }
 
+    /// The receiver copies the message, and this side may help.
+    pub(super) fn join(&mut self, from: Proc, request: u32, number: u64) {
+        let source = self.transfers.get(request).data.memory();
+        if self.direct().join(from, &source, number, request) == Pull::Done {
+            self.advance_send(request, true, true);
+        }
+    }
+
     // ---- the receiver
 
     pub(super) fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8]) {
@@ -125,6 +134,7 @@ impl State {
             Pull::No => {}
             Pull::Done => bytes = 0,
             Pull::Pending => return self.fetches.push(Fetch { receiver: request, from, sender }),
+            Pull::Joint(number) => return self.control(from, Packet::Join { sender, number }),
         }
         // Without a byte to send it tells the sender that all is done.
         self.control(from, Packet::Cts { sender, receiver: request, bytes });
@@ -146,11 +156,12 @@ impl State {
         self.direct().pull(from, source, &target, request)
     }
 
-    /// Request `receiver` has fetched its message; the sender wants to know.
+    /// Request `receiver` has fetched its message; the sender wants to know, unless it was asked to help.
     pub(super) fn end_pull(&mut self, receiver: u32) {
-        let at = self.fetches.iter().position(|fetch| fetch.receiver == receiver);
-        let Fetch { from, sender, .. } = self.fetches.swap_remove(at.expect("it was begun"));
-        self.control(from, Packet::Cts { sender, receiver, bytes: 0 });
+        if let Some(at) = self.fetches.iter().position(|fetch| fetch.receiver == receiver) {
+            let Fetch { from, sender, .. } = self.fetches.swap_remove(at);
+            self.control(from, Packet::Cts { sender, receiver, bytes: 0 });
+        }
         self.complete(receiver);
     }
 

@@ -53,10 +53,25 @@ pub struct Board {
     receives: Vec<Published>,
     seen: u32,
     slots: u32,
-    /// Messages that the receiver fetches: from where to where, and for which request.
-    pulls: Vec<(Memory, Memory, u32)>,
+    /// Messages that the receiver fetches.
+    pulls: Vec<Fetch>,
+    /// Copies in which the sender may take part so far.
+    joint: u64,
     /// Requests of the sender whose message has arrived, unknown to it.
     sent: Vec<u32>,
+}
+
+/// A message on its way to a receiver that fetches it.
+struct Fetch {
+    source: Memory,
+    target: Memory,
+    receiver: u32,
+    /// What its sender is told, if it may take part.
+    number: Option<u64>,
+    /// It has, and all is copied.
+    copied: bool,
+    /// Its request, when it waits for the end.
+    sender: Option<u32>,
 }
 
 /// Copies what fits, byte by byte.
@@ -113,8 +128,11 @@ pub fn look(port: &Port, sink: &mut dyn Sink) -> usize {
             ended += 1;
         }
         let pull = port.board(port.me(), peer, |board| if now { board.pulls.pop() } else { None });
-        if let Some((source, target, receiver)) = pull {
-            copy(&source, &target);
+        if let Some(Fetch { source, target, receiver, copied, sender, .. }) = pull {
+            if !copied {
+                copy(&source, &target);
+            }
+            port.board(port.me(), peer, |board| board.sent.extend(sender));
             sink.pulled(receiver);
             ended += 1;
         }
@@ -226,8 +244,31 @@ impl Direct for Port {
             copy(source, target);
             return Pull::Done;
         }
-        self.board(self.me(), peer, |board| board.pulls.push((*source, *target, receiver)));
-        Pull::Pending
+        let joint = self.chance(2);
+        self.board(self.me(), peer, |board| {
+            board.joint += 1;
+            let number = joint.then_some(board.joint);
+            let fetch = Fetch { source: *source, target: *target, receiver, number, copied: false, sender: None };
+            board.pulls.push(fetch);
+            number.map_or(Pull::Pending, Pull::Joint)
+        })
+    }
+
+    fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
+        if self.is_cut_from(peer) {
+            return Pull::Pending;
+        }
+        let now = self.chance(2);
+        self.board(peer, self.me(), |board| {
+            let Some(fetch) = board.pulls.iter_mut().find(|fetch| fetch.number == Some(number)) else { return Pull::Done };
+            if now {
+                copy(source, &fetch.target);
+                fetch.copied = true;
+                return Pull::Done;
+            }
+            fetch.sender = Some(sender);
+            Pull::Pending
+        })
     }
 
     fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {

@@ -129,6 +129,13 @@ impl Direct for Several {
         }
     }
 
+    fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.join(peer, source, number, sender),
+            None => Pull::Done,
+        }
+    }
+
     fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
         match self.direct_to(peer) {
             Some((device, peer)) => device.push(peer, source, target, sender),

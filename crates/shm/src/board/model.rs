@@ -171,7 +171,7 @@ fn shared_chunks_are_copied_once() {
             assert_eq!(board.source(slot).address, 5);
             let at = board.slot(slot);
             let mut finished = false;
-            while let Some(chunk) = at.claim(back, 3) {
+            while let Some(chunk) = at.claim(word, back, 3) {
                 copies[chunk as usize].fetch_add(1, Ordering::Relaxed);
                 if at.copied(3) {
                     board.finish(slot);
@@ -189,5 +189,41 @@ fn shared_chunks_are_copied_once() {
         for count in copies.iter() {
             assert_eq!(count.load(Ordering::Relaxed), 1);
         }
+    });
+}
+
+/// A sender that comes to a copy of the receiver's when it is over, and another one has begun in its slot, copies nothing.
+#[test]
+fn who_joins_late_copies_nothing_of_the_next_message() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let source = Memory { address: 5, ..Memory::opaque(8) };
+        let slot = board.begin(&receive(1), &source, 0).expect("room");
+        let copies = Arc::new(AtomicU32::new(0));
+        let (other, counts) = (board.clone(), copies.clone());
+        let sender = thread::spawn(move || {
+            let word = other.word(slot);
+            if word.stage() != Stage::Shared || word.order() != 0 {
+                return;
+            }
+            let target = other.target(slot);
+            if other.slot(slot).claim(word, false, 1).is_some() {
+                assert_eq!(target.address, 101);
+                counts.fetch_add(1, Ordering::Relaxed);
+                assert!(other.slot(slot).copied(1));
+                other.finish(slot);
+            }
+        });
+        let word = board.word(slot);
+        if board.slot(slot).claim(word, true, 1).is_some() {
+            copies.fetch_add(1, Ordering::Relaxed);
+            assert!(board.slot(slot).copied(1));
+            board.finish(slot);
+            board.free(slot);
+            assert_eq!(board.begin(&receive(2), &source, 1), Some(slot));
+            assert!(board.slot(slot).claim(board.word(slot), true, 1).is_some());
+        }
+        sender.join().unwrap();
+        assert_eq!(copies.load(Ordering::Relaxed), 1);
     });
 }

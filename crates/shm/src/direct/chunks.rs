@@ -1,6 +1,6 @@
 //! Bytes of a message that this process copies through a view of the other's memory.
 
-use crate::board::Board;
+use crate::board::{Board, CHUNKS, Word};
 use crate::device::Shm;
 use tern_counters as counters;
 use tern_device::Memory;
@@ -9,9 +9,10 @@ use tern_device::Memory;
 /// chunks are as many as two processes need, but not less than the lower bound.
 pub const CHUNK: std::ops::RangeInclusive<u64> = 16 << 10..=32 << 10;
 
-/// Bytes of a chunk of a message of so many bytes.
+/// Bytes of a chunk of a message of so many bytes: more than the upper bound only where there were too many chunks.
 pub fn chunk(len: u64) -> u64 {
-    len.div_ceil(2).next_multiple_of(64).clamp(*CHUNK.start(), *CHUNK.end())
+    let half = len.div_ceil(2).next_multiple_of(64).clamp(*CHUNK.start(), *CHUNK.end());
+    half.max(len.div_ceil(CHUNKS as u64).next_multiple_of(64))
 }
 
 /// This process has copied a message through its view of another's memory.
@@ -21,12 +22,13 @@ pub fn count_mapped(len: u64) {
 }
 
 impl Shm {
-    /// Copies chunks until all are claimed; true when it has copied the last one.
+    /// Copies chunks of the transfer that was seen at `word` until all are claimed; true when it has copied the last one.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn copy_chunks(
         &self,
         board: &Board,
         slot: u32,
+        word: Word,
         back: bool,
         target: &Memory,
         to: *mut u8,
@@ -38,11 +40,7 @@ impl Shm {
         let chunks = len.div_ceil(chunk_len) as u32;
         let shared = board.slot(slot);
         let mut finished = false;
-        // A look first: a side that looks again and again must not count the claims up for ever.
-        if shared.is_claimed(chunks) {
-            return false;
-        }
-        while let Some(chunk) = shared.claim(back, chunks) {
+        while let Some(chunk) = shared.claim(word, back, chunks) {
             let skip = chunk as u64 * chunk_len;
             // SAFETY: both sides have declared their memory for this transfer, which is not over
             // before all chunks are copied; `to` and `from` are where it lies here.

@@ -88,8 +88,7 @@ impl Shm {
             stage,
             other_waits: self.is_waiting(peer, size),
             source_shared: known && source.place != 0,
-            // A sender that has asked to send does not know where its message goes.
-            target_shared: known && published && target.place != 0,
+            target_shared: known && target.place != 0,
             push: published && kernel,
             pull: !published && kernel,
             eager: size <= self.eager() as u64,
@@ -138,7 +137,7 @@ impl Shm {
                     // One chunk is copied faster by who reads from the other's cache than by who
                     // writes to what the other has. A sender that could compute leaves all of it.
                     let mine = waits && len > chunk(len);
-                    match mine && self.copy_chunks(board, slot, false, &target, to, source, own) {
+                    match mine && self.copy_chunks(board, slot, word, false, &target, to, source, own) {
                         true => Delivery::Done,
                         false => Delivery::Pending,
                     }

@@ -2,7 +2,7 @@
 
 use super::Pending;
 use super::chunks::CHUNK;
-use crate::board::{Board, Stage};
+use crate::board::{Board, Stage, Word};
 use crate::device::Shm;
 use tern_device::{Direct, Sink};
 
@@ -34,15 +34,16 @@ impl Shm {
             let Some(&(peer, _)) = self.direct.published.borrow().get(at) else { return ended };
             let board = self.own_board(peer);
             for slot in 0..board.used() {
-                let filled = match board.word(slot).stage() {
+                let word = board.word(slot);
+                let filled = match word.stage() {
                     Stage::Filled => true,
-                    Stage::Shared => self.help(peer, board, slot),
+                    Stage::Shared => self.help(peer, board, slot, word),
                     _ => false,
                 };
                 if filled {
                     let (receiver, size) = (board.receiver(slot), board.size(slot));
                     self.forget(peer, slot);
-                    sink.delivered(receiver, size);
+                    if word.is_joint() { sink.pulled(receiver) } else { sink.delivered(receiver, size) }
                     ended += 1;
                 }
             }
@@ -71,7 +72,7 @@ impl Shm {
     /// True when a message has been copied. A receiver that has left the library since, and so does
     /// not do its part, is not waited for.
     #[inline]
-    fn is_finished(&self, message: &mut Pending) -> bool {
+    pub(super) fn is_finished(&self, message: &mut Pending) -> bool {
         let Pending { peer, slot, word, .. } = *message;
         let board = self.segment.board(peer, self.me);
         if !board.is_shared(slot, word) {
@@ -84,11 +85,16 @@ impl Shm {
 
     #[cold]
     fn take_over(&self, message: &Pending) -> bool {
-        let Pending { peer, slot, ref source, .. } = *message;
+        let Pending { peer, slot, word, ref source, .. } = *message;
         let board = self.segment.board(peer, self.me);
         let target = board.target(slot);
         let Some(to) = self.direct.reach.view(&target) else { return false };
-        self.copy_chunks(board, slot, false, &target, to, source, source.address as *const u8)
+        let finished = self.copy_chunks(board, slot, word, false, &target, to, source, source.address as *const u8);
+        if finished {
+            // The receiver may sleep until it is done.
+            self.segment.process(peer).bell.ring();
+        }
+        finished
     }
 
     /// Waits until no peer writes to what this process has published by its place in the node's memory,
@@ -98,8 +104,9 @@ impl Shm {
             let board = self.own_board(peer);
             for slot in 0..board.used() {
                 while board.target(slot).place != 0 && !board.make_private(slot) {
-                    match board.word(slot).stage() {
-                        Stage::Shared => _ = self.help(peer, board, slot),
+                    let word = board.word(slot);
+                    match word.stage() {
+                        Stage::Shared => _ = self.help(peer, board, slot, word),
                         Stage::Free | Stage::Filled | Stage::Packets => break,
                         Stage::Open | Stage::Claimed => {}
                     }
@@ -110,12 +117,12 @@ impl Shm {
     }
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
-    fn help(&self, peer: u32, board: &Board, slot: u32) -> bool {
+    fn help(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
         let source = board.source(slot);
         let target = board.target(slot);
         // Without a view the sender does it alone.
         let Some(from) = self.direct.reach.view(&source) else { return false };
-        let finished = self.copy_chunks(board, slot, true, &target, target.address as *mut u8, &source, from);
+        let finished = self.copy_chunks(board, slot, word, true, &target, target.address as *mut u8, &source, from);
         if finished {
             // The sender may sleep until it is done.
             self.segment.process(peer).bell.ring();

@@ -1,0 +1,52 @@
+//! Copies by both sides that a receiver has begun: its sender had asked to send, and waits in the library.
+
+use super::Pending;
+use super::chunks::chunk;
+use crate::board::{Published, SLOTS, Stage};
+use crate::device::Shm;
+use crate::fork;
+use tern_counters as counters;
+use tern_device::{Key, Memory, Pull};
+
+/// A slot and the order of its receive, as a number for the sender.
+fn number(slot: u32, order: u32) -> u64 {
+    slot as u64 | (order as u64) << 32
+}
+
+impl Shm {
+    /// Begins to copy from `source` together with `peer`; what it is to be told. `None`: this side had better
+    /// do it alone. [`tern_device::Sink::pulled`] tells the end.
+    pub(super) fn begin(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Option<u64> {
+        let len = source.len.min(target.len);
+        if len <= chunk(len) {
+            return None;
+        }
+        let order = self.direct.order.get();
+        let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target: *target };
+        let slot = self.own_board(peer).begin(&receive, source, order)?;
+        self.direct.order.set(order.wrapping_add(1));
+        self.direct.count(peer, true);
+        self.direct.reach.expose(peer, slot, target);
+        fork::watch(self);
+        counters::SHARED.add(1);
+        counters::SHARED_BYTES.add(len);
+        Some(number(slot, order))
+    }
+
+    /// Copies from `source` what the receiver has not begun to copy yet of the transfer that it calls `number`.
+    pub(super) fn take_part(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
+        let (slot, order) = (number as u32, (number >> 32) as u32);
+        assert!((slot as usize) < SLOTS, "process {peer} copies a message in slot {slot} of {SLOTS}");
+        let board = self.segment.board(peer, self.me);
+        let word = board.word(slot);
+        if word.stage() != Stage::Shared || word.order() != order {
+            return Pull::Done;
+        }
+        let mut message = Pending { peer, slot, word, sender, source: *source, looks: 0 };
+        if self.is_finished(&mut message) {
+            return Pull::Done;
+        }
+        self.direct.pending.borrow_mut().push(message);
+        Pull::Pending
+    }
+}
