@@ -21,8 +21,8 @@ static void receiver_computes(void)
     static volatile unsigned char in[LONG];
     static unsigned char out[LONG];
     int by_itself = 0;
-    /* A mechanism that is forced, or publication that is off, may need both: then a few rounds are enough. */
-    int may_help = getenv("TERN_MECHANISM") || getenv("TERN_TUPLEQ");
+    /* A mechanism that is forced, publication that is off, and faults may need both: then a few rounds are enough. */
+    int may_help = getenv("TERN_MECHANISM") || getenv("TERN_TUPLEQ") || getenv("TERN_FAULTS");
     for (int round = 0; round < (may_help ? 3 : 100) && !by_itself; round++) {
         unsigned char mark = (unsigned char)(1 + round % 250);
         MPI_Request request;
