@@ -21,8 +21,9 @@ if [ "$code" -eq 77 ]; then
 fi
 [ "$code" -eq 0 ] || { echo "$why"; exit "$code"; }
 
-# Everything is compiled here, where it does not take ten times as long.
-binaries=$(cd "$root" && cargo test -p tern-hca --features conformance --test rdma_core --no-run 2>&1 |
+# Everything is compiled here, where it does not take ten times as long; as the tests of the crates are, so that
+# what they need is there.
+binaries=$(cd "$root" && cargo test --workspace --features tern-hca/conformance --test rdma_core --no-run 2>&1 |
     sed -n 's/^ *Executable .*(\(.*\))$/\1/p' | while read -r path; do readlink -f "$path"; done)
 [ -n "$binaries" ] || { echo "the tests of hca were not built"; exit 1; }
 

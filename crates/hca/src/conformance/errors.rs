@@ -304,7 +304,7 @@ pub fn a_receiver_that_never_is_ready_is_given_up(factory: Factory) -> Result<()
 
 pub fn a_peer_that_is_gone_is_noticed(factory: Factory) -> Result<(), String> {
     let connection = Connection {
-        timeout: Duration::from_millis(10),
+        timeout: Duration::from_millis(500),
         retries: 2,
         ..Connection::default()
     };
