@@ -7,7 +7,6 @@
 //! ```text
 //! #[inline]
 //! unsafe extern "C" fn send(buf: Ptr, count: c_int, …, comm: Handle) -> c_int {
-//!     if let Some(result) = fast::send(…) { … }   // with the flag `fast` only
 //!     let Some(_lock) = enter("MPI_Send") else { return face::outside("MPI_Send") };
 //!     // SAFETY: …
 //!     let call = || -> Result<()> { unsafe {
@@ -21,6 +20,8 @@
 //!     }
 //! }
 //! ```
+//!
+//! With the flag `fast` that is `general_send`, and `send` asks the short way first.
 
 use super::Tables;
 use super::kinds::Kind;
@@ -99,22 +100,12 @@ impl Entry<'_> {
 
     fn body(&self, out: &mut String) {
         let name = self.c_name();
-        let _ = writeln!(out, "#[inline]\nunsafe extern \"C\" fn {}{} {{", self.body_name(), self.signature());
-        if let Some((p, _, true)) = self.scoped() {
-            let name = &p.name;
-            let _ = writeln!(out, "    let {name}_handle = unsafe {{ convert::peek({name}) }};");
-        }
         if self.function.fast {
-            let _ = writeln!(
-                out,
-                "    if let Some(result) = fast::{}({}) {{\n        return match result {{\n            \
-                 Ok(()) => MPI_SUCCESS,\n            Err(error) => face::failed({}, \"{name}\", error),\n        \
-                 }};\n    }}",
-                self.core_name(),
-                self.unchecked(),
-                self.scope(),
-            );
+            self.short_way(out);
         }
+        let inline = if self.function.fast { "cold" } else { "inline" };
+        let _ = writeln!(out, "#[{inline}]\nunsafe extern \"C\" fn {}{} {{", self.general_name(), self.signature());
+        self.peek(out);
         if self.function.any_time {
             out.push_str("    let _lock = enter_any_time();\n");
         } else {
@@ -131,6 +122,39 @@ impl Entry<'_> {
         let _ = writeln!(out, "    match call() {{\n        Ok(()) => MPI_SUCCESS,\n        Err(error) => {failed},\n    }}\n}}");
     }
 
+    /// The body of a function with the flag `fast`: the short way, and the general one behind it, which is a function of
+    /// its own so that the short one saves no registers for it.
+    fn short_way(&self, out: &mut String) {
+        let _ = writeln!(out, "#[inline]\nunsafe extern \"C\" fn {}{} {{", self.body_name(), self.signature());
+        self.peek(out);
+        let names: Vec<&str> = self.function.params.iter().map(|p| p.name.as_str()).collect();
+        let _ = writeln!(
+            out,
+            "    match fast::{}({}) {{\n        Some(Ok(())) => MPI_SUCCESS,\n        \
+             Some(Err(error)) => face::failed({}, \"{}\", error),\n        \
+             // SAFETY: the caller gives what MPI asks for.\n        None => unsafe {{ {}({}) }},\n    }}\n}}",
+            self.core_name(),
+            self.unchecked(),
+            self.scope(),
+            self.c_name(),
+            self.general_name(),
+            names.join(", "),
+        );
+    }
+
+    /// The name of the function that does what the table says.
+    fn general_name(&self) -> String {
+        if self.function.fast { format!("general_{}", self.c_name().to_lowercase()) } else { self.body_name() }
+    }
+
+    /// Reads a handle that the call changes, for its error handler.
+    fn peek(&self, out: &mut String) {
+        if let Some((p, _, true)) = self.scoped() {
+            let name = &p.name;
+            let _ = writeln!(out, "    let {name}_handle = unsafe {{ convert::peek({name}) }};");
+        }
+    }
+
     /// The parameters as the core's values, without checks.
     fn unchecked(&self) -> String {
         let args = self.params().map(|(p, kind)| {
@@ -145,7 +169,7 @@ impl Entry<'_> {
                 "send-tag" | "recv-tag" => format!("face::tag({name})"),
                 "datatype" | "comm" | "win" | "op" => format!("face::{}({name})", kind.name),
                 "status-out" => format!("unsafe {{ face::status({name}) }}"),
-                "request-out" | "request-inout" => format!("{name}.cast()"),
+                "request-out" | "request-inout" | "flag-out" => format!("{name}.cast()"),
                 other => panic!("{}: no fast way for parameters of kind {other}", self.c_name()),
             }
         });

@@ -115,6 +115,16 @@ impl Adi {
         Request(self.receive(&mut self.state.borrow_mut(), from, pattern, data))
     }
 
+    /// As [`Adi::irecv`], for a caller that keeps the status of a message that is there already.
+    #[inline]
+    pub fn start_receive(&self, from: Proc, pattern: Pattern, data: &Data) -> Received {
+        let mut state = self.state.borrow_mut();
+        match self.take_what_is_there(&mut state, from, &pattern, data) {
+            Some(status) => Received::Done(status),
+            None => Received::Pending(Request(state.receive(from, pattern, data.clone()))),
+        }
+    }
+
     /// Starts a receive under a name, as [`Adi::irecv`] and [`Adi::name`] together.
     #[inline]
     pub fn irecv_named(&self, from: Proc, pattern: Pattern, data: Data, owner: Owner) -> Name {
@@ -123,25 +133,32 @@ impl Adi {
         state.name(request, owner)
     }
 
-    /// Starts a receive. A short message that is there already, as the next one from its sender, goes
-    /// straight into its place.
+    /// Starts a receive.
     #[inline]
     fn receive(&self, state: &mut State, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        if from != UNKNOWN && state.is_short(&data) && !lock::enabled() {
-            // Packets for receives before this one would be in the way.
-            for _ in 0..AT_ONCE {
-                if !state.is_receiving() || !self.mcm.take_next(from, 1, |header, payload| {
-                    state.packet(from, header, payload);
-                    true
-                }) {
-                    break;
-                }
-            }
-            if let Some(status) = self.take_ready(state, from, &pattern, &data, 1) {
-                return state.received(status);
+        match self.take_what_is_there(state, from, &pattern, &data) {
+            Some(status) => state.received(status),
+            None => state.receive(from, pattern, data),
+        }
+    }
+
+    /// A short message that is there when its receive starts, as the next one from its sender, goes straight into its
+    /// place.
+    #[inline]
+    fn take_what_is_there(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
+        if from == UNKNOWN || !state.is_short(data) || lock::enabled() {
+            return None;
+        }
+        // Packets for receives before this one would be in the way.
+        for _ in 0..AT_ONCE {
+            if !state.is_receiving() || !self.mcm.take_next(from, 1, |header, payload| {
+                state.packet(from, header, payload);
+                true
+            }) {
+                break;
             }
         }
-        state.receive(from, pattern, data)
+        self.take_ready(state, from, pattern, data, 1)
     }
 
     /// Receives and returns when the data is there; makes progress meanwhile. `from` is as for

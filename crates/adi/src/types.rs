@@ -73,6 +73,7 @@ impl Data {
     }
 
     /// How many bytes travel.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Data::Bytes(_, len) => *len,
@@ -81,6 +82,7 @@ impl Data {
     }
 
     /// True when nothing travels.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -106,6 +108,15 @@ pub enum Rendezvous {
     Rput,
     /// In packets.
     Packets,
+}
+
+/// What became of a receive that was started.
+#[derive(Clone, Copy, Debug)]
+pub enum Received {
+    /// The message was there.
+    Done(Status),
+    /// It completes later.
+    Pending(Request),
 }
 
 /// How a transfer ended.

@@ -377,7 +377,7 @@ pub fn request_free(request: Out<usize>) -> Result<()> {
             return Ok(());
         }
         Request::Generalized(_) => {}
-        Request::Complete | Request::Work(_) => {}
+        Request::Complete | Request::Received(_) | Request::Work(_) => {}
     }
     forget(&found, &mut handle);
     request.set(handle);

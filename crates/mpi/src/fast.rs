@@ -15,8 +15,10 @@ use crate::error::Result;
 use crate::objects::Comm;
 use crate::predefined::dense_size;
 use crate::completion::report_one;
-use crate::persistent::{end_message, start_message};
-use crate::request::{complete_handle, end_transfer, name_handle, transfer_handle, transfer_outcome};
+use crate::persistent::{end_message, start_message, test_message};
+use crate::request::{
+    Tested, complete_handle, end_transfer, name_handle, test_transfer, transfer_handle, transfer_outcome,
+};
 use crate::runtime::adi;
 use crate::{comm, p2p};
 use std::rc::Rc;
@@ -124,8 +126,14 @@ fn truncated(received: Status, status: StatusOut) -> Result<()> {
 /// The caller gives a null pointer or one valid for writes of a handle, as MPI asks.
 #[inline(always)]
 fn place(request: *mut u8) -> Option<Out<usize>> {
+    out(request)
+}
+
+/// As [`place`], for any value.
+#[inline(always)]
+fn out<T: Copy>(at: *mut u8) -> Option<Out<T>> {
     // SAFETY: not null, so what MPI asks of the caller.
-    (!request.is_null()).then(|| unsafe { Out::new(request.cast()) })
+    (!at.is_null()).then(|| unsafe { Out::new(at.cast()) })
 }
 
 #[inline(always)]
@@ -201,4 +209,33 @@ pub fn wait(request: *mut u8, status: StatusOut) -> Fast {
         return Some(Ok(()));
     }
     Some(report_one(end_message(handle)?, status))
+}
+
+/// Looks whether a transfer, or the round of a persistent request that is a message, is complete.
+#[inline(always)]
+pub fn test(request: *mut u8, flag: *mut u8, status: StatusOut) -> Fast {
+    engine()?;
+    let (request, flag) = (place(request)?, out::<i32>(flag)?);
+    let handle = request.get();
+    if handle == complete_handle() {
+        flag.set(1);
+        request.set(MPI_REQUEST_NULL);
+        status.set(&RawStatus::empty());
+        return Some(Ok(()));
+    }
+    let (tested, left) = match test_transfer(handle) {
+        Some(tested) => (tested, MPI_REQUEST_NULL),
+        None => (test_message(handle)?, handle),
+    };
+    match tested {
+        Tested::Pending => {
+            flag.set(0);
+            Some(Ok(()))
+        }
+        Tested::Over(outcome) => {
+            flag.set(1);
+            request.set(left);
+            Some(report_one(outcome, status))
+        }
+    }
 }

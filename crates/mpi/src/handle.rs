@@ -41,7 +41,8 @@ pub struct Table<T> {
 
 #[derive(Debug)]
 struct Slot<T> {
-    generation: u8,
+    /// What names it, generation and all.
+    handle: usize,
     value: Option<T>,
 }
 
@@ -59,9 +60,22 @@ pub fn encode(kind: Kind, index: u32, generation: u8) -> usize {
 /// Index and generation of a handle, if it is of that kind.
 #[inline]
 pub fn decode(kind: Kind, handle: usize) -> Option<(usize, u8)> {
-    let index = handle & ((1 << INDEX_BITS) - 1) | (handle >> 32) << INDEX_BITS;
     let generation = (handle >> INDEX_BITS) & 63;
-    ((handle >> 26) & 31 == kind as usize + 1).then_some((index, generation as u8))
+    ((handle >> 26) & 31 == kind as usize + 1).then_some((index_of(handle), generation as u8))
+}
+
+#[inline]
+fn index_of(handle: usize) -> usize {
+    handle & ((1 << INDEX_BITS) - 1) | (handle >> 32) << INDEX_BITS
+}
+
+impl<T> Slot<T> {
+    /// The object, which is no longer named.
+    fn take(&mut self, kind: Kind) -> Option<T> {
+        let (index, generation) = decode(kind, self.handle)?;
+        self.handle = encode(kind, index as u32, (generation + 1) % GENERATIONS);
+        self.value.take()
+    }
 }
 
 impl<T> Table<T> {
@@ -70,10 +84,8 @@ impl<T> Table<T> {
     }
 
     #[inline]
-    fn index(&self, handle: usize) -> Option<usize> {
-        let (index, generation) = decode(self.kind, handle)?;
-        let slot = self.slots.get(index)?;
-        (slot.generation == generation).then_some(index)
+    fn slot_mut(&mut self, handle: usize) -> Option<&mut Slot<T>> {
+        self.slots.get_mut(index_of(handle)).filter(|slot| slot.handle == handle)
     }
 
     /// Stores an object and names it. `make` learns the handle before the object exists.
@@ -91,50 +103,48 @@ impl<T> Table<T> {
     /// under it until [`Table::fill`].
     pub fn reserve(&mut self) -> usize {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { generation: 0, value: None });
-            self.slots.len() as u32 - 1
+            let index = self.slots.len() as u32;
+            self.slots.push(Slot { handle: encode(self.kind, index, 0), value: None });
+            index
         });
-        let handle = encode(self.kind, index, self.slots[index as usize].generation);
+        let handle = self.slots[index as usize].handle;
         crate::check::leaks::made(handle);
         handle
     }
 
     /// Puts the object under its reserved handle; `None` gives the handle up.
     pub fn fill(&mut self, handle: usize, value: Option<T>) {
-        let Some(index) = self.index(handle) else { return };
-        let slot = &mut self.slots[index];
+        let kind = self.kind;
+        let Some(slot) = self.slot_mut(handle) else { return };
         slot.value = value;
         if slot.value.is_none() {
-            slot.generation = (slot.generation + 1) % GENERATIONS;
-            self.free.push(index as u32);
+            slot.take(kind);
+            self.free.push(index_of(handle) as u32);
         }
     }
 
     #[inline]
     pub fn get(&self, handle: usize) -> Option<&T> {
-        self.slots[self.index(handle)?].value.as_ref()
+        let slot = self.slots.get(index_of(handle))?;
+        if slot.handle == handle { slot.value.as_ref() } else { None }
     }
 
     pub fn get_mut(&mut self, handle: usize) -> Option<&mut T> {
-        let index = self.index(handle)?;
-        self.slots[index].value.as_mut()
+        self.slot_mut(handle)?.value.as_mut()
     }
 
     /// Takes the object out; its handle is stale from now on.
     pub fn remove(&mut self, handle: usize) -> Option<T> {
-        let index = self.index(handle)?;
-        let slot = &mut self.slots[index];
-        let value = slot.value.take()?;
-        slot.generation = (slot.generation + 1) % GENERATIONS;
-        self.free.push(index as u32);
-        Some(value)
+        let kind = self.kind;
+        let slot = self.slot_mut(handle).filter(|slot| slot.value.is_some())?;
+        let value = slot.take(kind);
+        self.free.push(index_of(handle) as u32);
+        value
     }
 
     /// The objects with their handles.
     pub fn with_handles(&self) -> impl Iterator<Item = (usize, &T)> {
-        let named = |index, slot: &Slot<T>| encode(self.kind, index as u32, slot.generation);
-        let slots = self.slots.iter().enumerate();
-        slots.filter_map(move |(index, slot)| Some((named(index, slot), slot.value.as_ref()?)))
+        self.slots.iter().filter_map(|slot| Some((slot.handle, slot.value.as_ref()?)))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
@@ -147,8 +157,7 @@ impl<T> Table<T> {
 
     /// The handles of all objects.
     pub fn handles(&self) -> impl Iterator<Item = usize> {
-        let full = (0..).zip(&self.slots).filter(|(_, slot)| slot.value.is_some());
-        full.map(|(index, slot)| encode(self.kind, index, slot.generation))
+        self.with_handles().map(|(handle, _)| handle)
     }
 
     /// Takes out the objects that `is` accepts.

@@ -50,13 +50,21 @@ pub fn lookup(handle: usize) -> Result<Rc<Operation>> {
     }
 }
 
-/// The predefined operation that `handle` names; `None` for others, and before the first [`lookup`] of it.
+/// The predefined operations by handle - FIRST.
+static KNOWN: [Option<Op>; SLOTS] = {
+    let mut known = [None; SLOTS];
+    let mut at = 0;
+    while at < PREDEFINED.len() {
+        known[PREDEFINED[at].0 - FIRST] = Some(PREDEFINED[at].2);
+        at += 1;
+    }
+    known
+};
+
+/// The predefined operation that `handle` names.
 #[inline]
 pub fn known(handle: usize) -> Option<Op> {
-    match SLOT.get().borrow().get(handle.wrapping_sub(FIRST))?.as_ref()?.operator {
-        Operator::Predefined(op) => Some(op),
-        Operator::User(_) => None,
-    }
+    *KNOWN.get(handle.wrapping_sub(FIRST))?
 }
 
 fn predefined(handle: usize, slot: usize) -> Result<Rc<Operation>> {

@@ -3,15 +3,16 @@
 use crate::args::{Handles, Out, RawStatus};
 use crate::check;
 use crate::constants::*;
+use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, objects};
 use crate::p2p::{self, start_receive, start_send};
 use crate::partitioned::Partitioned;
-use crate::request::{Outcome, Request, lookup, transfer_outcome};
+use crate::request::{Outcome, Request, Tested, lookup, transfer_outcome};
 use crate::runtime::adi;
 use std::cell::RefCell;
 use std::rc::Rc;
-use tern_adi::{Data, Pattern, Proc, SendMode, Sent, Tuple};
+use tern_adi::{Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple};
 
 /// A persistent request: `start` gives the operation of one round.
 pub struct Persistent {
@@ -68,37 +69,63 @@ impl Persistent {
                     }
                 }
             }
-            Message::Receive { from, pattern, data } => {
-                let id = adi().irecv(*from, *pattern, data.clone());
-                Request::Transfer { id, receive: true, comm: comm() }
-            }
+            Message::Receive { from, pattern, data } => match adi().start_receive(*from, *pattern, data) {
+                Received::Done(status) => Request::Received(status),
+                Received::Pending(id) => Request::Transfer { id, receive: true, comm: comm() },
+            },
         });
         true
     }
 
-    /// The transfer that the round under way waits for; none if it is complete.
+    /// Ends a round that is a message and was complete when it started.
     #[inline]
-    fn pending(&self) -> Option<tern_adi::Request> {
+    fn end_at_once(&self) -> Option<Outcome> {
+        let mut active = self.active.borrow_mut();
+        let outcome = match &*active {
+            Some(Request::Complete) => Outcome::success(RawStatus::empty()),
+            Some(Request::Received(status)) => self.outcome(*status, true),
+            _ => return None,
+        };
+        *active = None;
+        Some(outcome)
+    }
+
+    /// How a round that is a message has ended.
+    #[inline]
+    fn outcome(&self, status: Status, receive: bool) -> Outcome {
+        let mut outcome = transfer_outcome(status, receive);
+        if let Some(error) = &mut outcome.error {
+            // The handle may be gone when the error is raised.
+            error.scope = self.comm.clone().map_or(Scope::None, Scope::Comm);
+        }
+        outcome
+    }
+
+    /// The transfer of a round that is a message.
+    #[inline]
+    fn transfer(&self) -> Option<tern_adi::Request> {
         match &*self.active.borrow() {
-            Some(Request::Transfer { id, .. }) if !adi().is_done(*id) => Some(*id),
+            Some(Request::Transfer { id, .. }) => Some(*id),
             _ => None,
         }
     }
 
-    /// Waits for a round that is a message, and ends it. Nothing of this is borrowed while waiting.
+    /// Ends the round that is transfer `id`, which is complete.
     #[inline]
-    fn end_message(&self) -> Outcome {
-        if let Some(id) = self.pending() {
+    fn end_transfer(&self, id: tern_adi::Request) -> Outcome {
+        self.active.take();
+        self.outcome(adi().take(id), matches!(self.message, Some(Message::Receive { .. })))
+    }
+
+    /// Waits for the round that is transfer `id`, and ends it. Nothing of this is borrowed while waiting.
+    fn wait_for(&self, id: tern_adi::Request) -> Outcome {
+        if !adi().is_done(id) {
             match &self.message {
                 Some(Message::Receive { from, pattern, .. }) => adi().wait_receive(id, *from, *pattern),
                 _ => adi().wait_for(id),
             }
         }
-        match self.active.take() {
-            Some(Request::Transfer { id, receive: false, .. }) => transfer_outcome(adi().take(id), false),
-            Some(round @ Request::Transfer { .. }) => round.finish(),
-            _ => Outcome::success(RawStatus::empty()),
-        }
+        self.end_transfer(id)
     }
 }
 
@@ -118,12 +145,43 @@ pub fn start_message(handle: usize) -> Option<()> {
     messages(handle, |persistent| persistent.start_message().then_some(()))
 }
 
+/// A round that is a message.
+enum Round {
+    Ended(Outcome),
+    UnderWay(Rc<Persistent>, tern_adi::Request),
+}
+
+#[inline]
+fn round(handle: usize) -> Option<Round> {
+    messages(handle, |persistent| match persistent.end_at_once() {
+        Some(outcome) => Some(Round::Ended(outcome)),
+        None => Some(Round::UnderWay(persistent.clone(), persistent.transfer()?)),
+    })
+}
+
 /// Waits for the round of the request that `handle` names and ends it; `None` when that is not that simple,
 /// and then nothing has happened.
 #[inline]
 pub fn end_message(handle: usize) -> Option<Outcome> {
-    let active = |persistent: &Rc<Persistent>| persistent.active.borrow().is_some().then(|| persistent.clone());
-    Some(messages(handle, active)?.end_message())
+    Some(match round(handle)? {
+        Round::Ended(outcome) => outcome,
+        Round::UnderWay(persistent, id) => persistent.wait_for(id),
+    })
+}
+
+/// Looks whether the round of the request that `handle` names is complete, and ends it if so; `None` when that is not
+/// that simple, and then nothing has happened.
+#[inline]
+pub fn test_message(handle: usize) -> Option<Tested> {
+    Some(match round(handle)? {
+        Round::Ended(outcome) => Tested::Over(outcome),
+        Round::UnderWay(persistent, id) => {
+            if !adi().is_done(id) {
+                adi().look();
+            }
+            if adi().is_done(id) { Tested::Over(persistent.end_transfer(id)) } else { Tested::Pending }
+        }
+    })
 }
 
 /// Starts a persistent operation.

@@ -20,6 +20,8 @@ pub enum Request {
     Transfer { id: tern_adi::Request, receive: bool, comm: Rc<Comm> },
     /// A send that was complete at once. One such request serves all of them.
     Complete,
+    /// A receive that was complete when it started: a round of a persistent request.
+    Received(tern_adi::Status),
     /// Anything else that completes once: nonblocking collectives, MPI_Comm_idup and the like.
     Work(Rc<Work>),
     /// May be started again and again.
@@ -96,7 +98,7 @@ impl Request {
             Request::Transfer { comm, .. } => Scope::Comm(comm.clone()),
             Request::Work(work) => work.scope.clone(),
             Request::Persistent(persistent) => persistent.comm.clone().map_or(Scope::None, Scope::Comm),
-            Request::Complete | Request::Generalized(_) => Scope::None,
+            Request::Complete | Request::Received(_) | Request::Generalized(_) => Scope::None,
         }
     }
 
@@ -105,7 +107,7 @@ impl Request {
     pub fn is_done(&self) -> bool {
         match self {
             Request::Transfer { id, .. } => adi().is_done(*id),
-            Request::Complete => true,
+            Request::Complete | Request::Received(_) => true,
             Request::Work(work) => (work.done)(),
             Request::Persistent(p) => p.active.borrow().as_ref().is_none_or(Request::is_done),
             Request::Generalized(generalized) => generalized.complete.get(),
@@ -138,6 +140,7 @@ impl Request {
         match self {
             Request::Transfer { id, receive, .. } => transfer_outcome(adi().status(*id), *receive).status,
             Request::Complete => RawStatus::empty(),
+            Request::Received(status) => transfer_outcome(*status, true).status,
             Request::Work(work) => work.peek(),
             Request::Persistent(persistent) => {
                 let active = persistent.active.borrow().clone();
@@ -161,6 +164,7 @@ impl Request {
         match self {
             Request::Transfer { id, receive, .. } => transfer_outcome(adi().take(*id), *receive),
             Request::Complete => Outcome::success(RawStatus::empty()),
+            Request::Received(status) => transfer_outcome(*status, true),
             Request::Work(work) => work.ended.take().unwrap_or_else(|| (work.finish)()),
             Request::Persistent(persistent) => {
                 let active = persistent.active.borrow_mut().take();
@@ -174,7 +178,7 @@ impl Request {
     pub fn cancel(&self) -> Result<()> {
         match self {
             Request::Transfer { id, .. } => adi().cancel(*id),
-            Request::Complete => {}
+            Request::Complete | Request::Received(_) => {}
             Request::Work(work) => match &work.cancel {
                 Some(cancel) => cancel(),
                 None => {
@@ -279,13 +283,7 @@ pub fn end_transfer(handle: usize) -> Option<Outcome> {
     let name = name(handle)?;
     loop {
         match adi().end_named(name) {
-            Ended::Done { status, receive, owner } => {
-                let mut outcome = transfer_outcome(status, receive);
-                if let Some(error) = &mut outcome.error {
-                    error.scope = comm_of(owner).map_or(Scope::None, Scope::Comm);
-                }
-                return Some(outcome);
-            }
+            Ended::Done { status, receive, owner } => return Some(ended(status, receive, owner)),
             Ended::Stale => return None,
             Ended::Pending => {
                 let (id, _) = adi().named(name)?;
@@ -293,6 +291,39 @@ pub fn end_transfer(handle: usize) -> Option<Outcome> {
             }
         }
     }
+}
+
+/// Looks whether the transfer that `handle` names is complete, and ends it if so: the common case. `None` when the
+/// handle names something else, or nothing.
+#[inline]
+pub fn test_transfer(handle: usize) -> Option<Tested> {
+    let name = name(handle)?;
+    let mut looked = false;
+    loop {
+        match adi().end_named(name) {
+            Ended::Done { status, receive, owner } => return Some(Tested::Over(ended(status, receive, owner))),
+            Ended::Stale => return None,
+            Ended::Pending if looked => return Some(Tested::Pending),
+            Ended::Pending => adi().look(),
+        }
+        looked = true;
+    }
+}
+
+/// What a look at a request has shown.
+pub enum Tested {
+    /// It was ended.
+    Over(Outcome),
+    Pending,
+}
+
+#[inline]
+fn ended(status: tern_adi::Status, receive: bool, owner: Option<Owner>) -> Outcome {
+    let mut outcome = transfer_outcome(status, receive);
+    if let Some(error) = &mut outcome.error {
+        error.scope = comm_of(owner).map_or(Scope::None, Scope::Comm);
+    }
+    outcome
 }
 
 static COMPLETE: Guarded<Cell<usize>> = Guarded::new(Cell::new(0));
@@ -319,7 +350,7 @@ pub fn retire(request: &Request, handle: &mut usize) -> Outcome {
 
 /// Takes the name of a request away; that of a transfer went with its end.
 pub fn forget(request: &Request, handle: &mut usize) {
-    if !matches!(request, Request::Complete | Request::Transfer { .. }) {
+    if !matches!(request, Request::Complete | Request::Received(_) | Request::Transfer { .. }) {
         objects().requests.borrow_mut().remove(*handle);
     }
     *handle = MPI_REQUEST_NULL;

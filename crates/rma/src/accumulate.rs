@@ -69,22 +69,37 @@ impl Window {
     /// The part is valid for as many elements of the combination.
     #[inline]
     pub(crate) unsafe fn combine_part(&self, rank: u32, combination: &Combination, instructions: bool, part: &Part) {
-        if instructions && (part.count < ROW || !self.fences) {
-            let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
-            if busy.begin(rank, guard) {
-                // SAFETY: contract of this function; the guard's mode allows it.
-                unsafe { combination.by_instructions(part.operand, part.target, part.result, part.count) };
-                busy.end();
-                // A replacement whose old value nobody wants is a store; other instructions are fences on some machines.
-                if combination.op == Op::Replace || !FENCES {
-                    self.stored.set(true);
-                }
-                return;
-            }
+        // SAFETY: contract of this function.
+        if instructions && unsafe { self.combine_by_instructions(rank, combination, part) } {
+            return;
         }
         let inside = self.enter(rank);
         // SAFETY: contract of this function.
         unsafe { self.combine_inside(&inside, combination, instructions, part) };
+    }
+
+    /// Combines a part of the memory of `rank` by instructions, which are possible there, if the guard's mode allows it
+    /// and the part is no long row; else nothing has happened.
+    ///
+    /// # Safety
+    /// As for [`Window::combine_part`].
+    #[inline(always)]
+    pub(crate) unsafe fn combine_by_instructions(&self, rank: u32, combination: &Combination, part: &Part) -> bool {
+        if part.count >= ROW && self.fences {
+            return false;
+        }
+        let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
+        let allowed = busy.begin(rank, guard);
+        if allowed {
+            // SAFETY: contract of this function; the guard's mode allows it.
+            unsafe { combination.by_instructions(part.operand, part.target, part.result, part.count) };
+            busy.end();
+            // A replacement whose old value nobody wants is a store; other instructions are fences on some machines.
+            if combination.op == Op::Replace || !FENCES {
+                self.stored.set(true);
+            }
+        }
+        allowed
     }
 
     /// The same under the guard, which the caller holds.

@@ -5,7 +5,7 @@
 use crate::accumulate::{Part, count};
 use crate::combine::{Combination, is_swapped_by_instruction};
 use crate::elements::copy;
-use crate::window::{Held, Way, Window};
+use crate::window::{Held, Window};
 use crate::words::Try;
 use tern_coll::ops::Op;
 use tern_counters as counters;
@@ -17,17 +17,15 @@ impl Window {
     #[inline(always)]
     fn mapped(&self, rank: u32, displacement: i64, bytes: usize, atomic: bool) -> Option<*mut u8> {
         let remote = self.remotes.get(rank as usize)?;
-        if remote.way != Way::Mapped || (atomic && !remote.atomic) || self.dynamic {
-            return None;
-        }
         // Negative displacements and ends beyond 63 bits are larger than any window.
         let start = (displacement as u64).checked_mul(remote.unit as u64)?;
         let end = start.checked_add(bytes as u64)?;
-        (end <= remote.bytes as u64).then(|| remote.here.wrapping_add(start as usize))
+        let reached = end <= remote.near as u64 && (!atomic || remote.atomic);
+        reached.then(|| remote.here.wrapping_add(start as usize))
     }
 
     /// Moves `bytes` from `origin` to displacement `displacement` of `rank`; false when declined.
-    #[inline]
+    #[inline(always)]
     pub fn put_now(&self, origin: *const u8, rank: u32, displacement: i64, bytes: usize) -> bool {
         let Some(target) = self.mapped(rank, displacement, bytes, false) else { return false };
         counters::PUT.add(1);
@@ -39,7 +37,7 @@ impl Window {
     }
 
     /// The reverse of [`Window::put_now`].
-    #[inline]
+    #[inline(always)]
     pub fn get_now(&self, origin: *mut u8, rank: u32, displacement: i64, bytes: usize) -> bool {
         let Some(target) = self.mapped(rank, displacement, bytes, false) else { return false };
         counters::GET.add(1);
@@ -51,7 +49,7 @@ impl Window {
 
     /// As [`Window::get_accumulate`], of `elements` dense elements at both sides; `result` may be null. False when
     /// declined.
-    #[inline]
+    #[inline(always)]
     pub fn combine_now(
         &self,
         operand: *const u8,
@@ -61,21 +59,23 @@ impl Window {
         elements: usize,
         (op, basic): (Op, Basic),
     ) -> bool {
-        let bytes = elements * basic.size() as usize;
-        let Some(target) = self.mapped(rank, displacement, bytes, true) else { return false };
         let Ok(combination) = Combination::find(op, basic) else { return false };
+        let bytes = elements * combination.size;
+        let Some(target) = self.mapped(rank, displacement, bytes, true) else { return false };
         if elements == 0 || !combination.is_atomic(target) {
             return false;
         }
         let part = Part { operand, target, result, count: elements };
         // SAFETY: the target lies in the window; origin and result are the program's.
-        unsafe { self.combine_part(rank, combination, true, &part) };
-        count(bytes);
-        true
+        let done = unsafe { self.combine_by_instructions(rank, combination, &part) };
+        if done {
+            count(bytes);
+        }
+        done
     }
 
     /// As [`Window::compare_and_swap`], of an element of `size` bytes; false when declined.
-    #[inline]
+    #[inline(always)]
     pub fn swap_now(
         &self,
         origin: *const u8,
@@ -97,7 +97,7 @@ impl Window {
 
     /// [`Window::flush`] of one rank, or of all, if nothing is under way; `local`: at the origin only. False when
     /// declined.
-    #[inline]
+    #[inline(always)]
     pub fn flush_now(&self, rank: Option<u32>, local: bool) -> bool {
         let flushed = match rank {
             Some(rank) => self.messages.is_flushed(rank),
@@ -114,7 +114,7 @@ impl Window {
     }
 
     /// [`Window::lock`] if nobody is in the way; false when somebody is.
-    #[inline]
+    #[inline(always)]
     pub fn lock_now(&self, rank: u32, exclusive: bool) -> bool {
         if self.apart {
             return false;

@@ -22,6 +22,8 @@ type Run = unsafe fn(kernel: Kernel, operand: *const u8, target: *mut u8, result
 pub struct Combination {
     pub op: Op,
     pub basic: Basic,
+    /// Bytes of an element.
+    pub size: usize,
     /// Where elements are as wide as a word of the processor.
     atomic: Option<Run>,
     kernel: Kernel,
@@ -41,13 +43,14 @@ impl Combination {
 
     fn new(op: Op, basic: Basic) -> Option<Combination> {
         let kernel = kernel(op, basic).filter(|_| allowed(op, basic))?;
-        Some(Combination { op, basic, atomic: atomic(op, basic), kernel })
+        Some(Combination { op, basic, size: basic.size() as usize, atomic: atomic(op, basic), kernel })
     }
 
     /// True when instructions exist for elements at `target`.
     #[inline]
     pub fn is_atomic(&self, target: *const u8) -> bool {
-        self.atomic.is_some() && (target as usize).is_multiple_of(self.basic.size() as usize)
+        // Such elements have a power of two of bytes.
+        self.atomic.is_some() && target as usize & (self.size - 1) == 0
     }
 
     /// Combines `count` elements by atomic instructions.

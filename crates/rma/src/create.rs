@@ -252,6 +252,7 @@ impl Window {
                 here,
                 address,
                 bytes: bytes[index],
+                near: if way == Way::Mapped && !dynamic { bytes[index] } else { 0 },
                 unit: facts[index][1] as i64,
                 held: Cell::new(Held::Not),
                 taken: Cell::new(0),

@@ -50,6 +50,7 @@ impl Plan {
         Plan { members, dynamic }
     }
 
+    #[inline(always)]
     fn member(&self, rank: usize) -> usize {
         size_of::<Common>() + rank * size_of::<Member>()
     }
@@ -83,6 +84,7 @@ impl Shared {
         Shared { start, plan }
     }
 
+    #[inline(always)]
     fn at<T>(&self, offset: usize) -> &T {
         // SAFETY: inside the memory that `new` was promised, aligned as the plan lays it out; the
         // types that are asked for are all made of atomics, for which zeros are values.
@@ -94,7 +96,7 @@ impl Shared {
         self.at(0)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn member(&self, rank: u32) -> &Member {
         debug_assert!((rank as usize) < self.plan.members);
         self.at(self.plan.member(rank as usize))

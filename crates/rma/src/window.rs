@@ -56,6 +56,8 @@ pub(crate) struct Remote {
     /// Where it begins in its own process.
     pub address: u64,
     pub bytes: usize,
+    /// Bytes that loads and stores reach at `here`: all or none; none in a dynamic window.
+    pub near: usize,
     pub unit: i64,
     /// The lock that this process has there.
     pub held: Cell<Held>,
@@ -134,6 +136,12 @@ impl Window {
     #[inline]
     pub(crate) fn remote(&self, rank: u32) -> &Remote {
         &self.remotes[rank as usize]
+    }
+
+    /// True when the window has a member of that rank.
+    #[inline(always)]
+    pub fn has(&self, rank: i32) -> bool {
+        (rank as u32 as usize) < self.remotes.len()
     }
 
     /// The device's part; it is there, or the window could not have been made.

@@ -54,6 +54,7 @@ impl Common {
         }
     }
 
+    #[inline]
     fn exchange(&self, from: u64, to: u64) -> Result<(), u64> {
         self.holders.compare_exchange_weak(from, to, Ordering::SeqCst, Ordering::SeqCst).map(drop)
     }
@@ -78,6 +79,7 @@ impl Common {
     /// One who gives up a lock changes its word and then looks here; one who waits counts itself here
     /// and then looks at the word. Both steps of both are in the one order of SeqCst, so that one of
     /// them sees the other.
+    #[inline]
     fn is_awaited(&self) -> bool {
         order();
         self.waiting.load(Ordering::SeqCst) > 0
@@ -94,6 +96,7 @@ fn order() {
 
 impl Lock {
     /// Shares it.
+    #[inline]
     pub fn try_share(&self) -> Try {
         // SeqCst, as all on these words: see `Common::is_awaited`.
         let mut word = self.word.load(Ordering::SeqCst);
@@ -110,12 +113,14 @@ impl Lock {
     }
 
     /// True when somebody may wait for it: wake them.
+    #[inline]
     pub fn unshare(&self, common: &Common) -> bool {
         self.word.fetch_sub(1, Ordering::SeqCst);
         common.is_awaited()
     }
 
     /// Takes it alone.
+    #[inline]
     pub fn try_exclude(&self, common: &Common) -> Try {
         if self.word.load(Ordering::SeqCst) != 0 {
             return Try::Busy;
@@ -140,6 +145,7 @@ impl Lock {
     }
 
     /// True when somebody may wait for it: wake them.
+    #[inline]
     pub fn include(&self, common: &Common) -> bool {
         // Release: pairs with the acquire of who takes it next. It is before what follows, which is a release too,
         // in the order that `Common::is_awaited` needs.

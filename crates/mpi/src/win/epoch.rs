@@ -4,6 +4,7 @@
 //! the call does is done elsewhere, after it was allowed.
 
 use crate::win::ranks::Ranks;
+use std::cell::Cell;
 use std::fmt;
 
 /// The access and exposure epochs that this process has open on a window.
@@ -11,22 +12,24 @@ use std::fmt;
 pub struct Epochs {
     /// This process's rank in the window.
     me: u32,
-    access: Access,
+    access: Cell<Access>,
+    /// Of [`Access::Started`] and [`Access::Locked`]; else empty.
+    targets: Ranks,
     /// Between MPI_Win_post and MPI_Win_wait.
     exposed: bool,
 }
 
 /// The access epoch that is open.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     None,
     /// A fence was called. It has begun an epoch if communication follows (section 12.5.1), so
     /// until then another kind of epoch may begin.
     Fence { used: bool },
-    /// Between MPI_Win_start with these targets and MPI_Win_complete.
-    Started(Ranks),
+    /// Between MPI_Win_start with the targets and MPI_Win_complete.
+    Started,
     /// At least one target is locked.
-    Locked(Ranks),
+    Locked,
     LockedAll,
 }
 
@@ -69,38 +72,39 @@ type Verdict = Result<(), Violation>;
 
 impl Epochs {
     pub fn new(me: u32) -> Epochs {
-        Epochs { me, access: Access::None, exposed: false }
+        Epochs { me, access: Cell::new(Access::None), targets: Ranks::default(), exposed: false }
     }
 
     /// Communication with `target`.
-    #[inline]
-    pub fn access(&mut self, target: u32) -> Verdict {
-        let open = match &mut self.access {
-            Access::None => false,
-            Access::Fence { used } => {
-                *used = true;
+    #[inline(always)]
+    pub fn access(&self, target: u32) -> Verdict {
+        let open = match self.access.get() {
+            Access::Started | Access::Locked => self.targets.has(target),
+            Access::LockedAll => true,
+            Access::Fence { .. } => {
+                self.access.set(Access::Fence { used: true });
                 true
             }
-            Access::Started(targets) | Access::Locked(targets) => targets.has(target),
-            Access::LockedAll => true,
+            Access::None => false,
         };
         if open { Ok(()) } else { Err(Violation::NoAccess { target }) }
     }
 
     /// A flush of `target`, or communication with it by a request (sections 12.5.4 and 12.3.5).
-    #[inline]
+    #[inline(always)]
     pub fn passive(&self, target: u32) -> Verdict {
-        match &self.access {
-            Access::Locked(targets) if targets.has(target) => Ok(()),
-            Access::LockedAll => Ok(()),
-            _ => Err(Violation::NotPassive { target }),
-        }
+        let open = match self.access.get() {
+            Access::Locked => self.targets.has(target),
+            access => access == Access::LockedAll,
+        };
+        if open { Ok(()) } else { Err(Violation::NotPassive { target }) }
     }
 
     /// A flush of all targets, and MPI_Win_sync (section 12.5.4).
+    #[inline]
     pub fn passive_all(&self) -> Verdict {
-        match self.access {
-            Access::Locked(_) | Access::LockedAll => Ok(()),
+        match self.access.get() {
+            Access::Locked | Access::LockedAll => Ok(()),
             _ => Err(Violation::NothingLocked),
         }
     }
@@ -108,37 +112,39 @@ impl Epochs {
     /// MPI_Win_fence; `precedes` and `succeeds` as the assertions leave them.
     pub fn fence(&mut self, precedes: bool, succeeds: bool) -> Verdict {
         self.no_exposure()?;
-        match self.access {
+        match self.access.get() {
             Access::None => {}
             Access::Fence { used: true } if !precedes => return Err(Violation::Preceded),
             Access::Fence { .. } => {}
             _ => self.no_access()?,
         }
-        self.access = if succeeds { Access::Fence { used: false } } else { Access::None };
+        self.access.set(if succeeds { Access::Fence { used: false } } else { Access::None });
         Ok(())
     }
 
     /// MPI_Win_start with access to `targets`.
     pub fn start(&mut self, targets: Ranks) -> Verdict {
         self.no_access()?;
-        self.access = Access::Started(targets);
+        self.access.set(Access::Started);
+        self.targets = targets;
         Ok(())
     }
 
     /// MPI_Win_complete
     pub fn complete(&mut self) -> Verdict {
-        match self.access {
-            Access::Started(_) => self.access = Access::None,
-            _ => return Err(Violation::NotStarted),
+        if self.access.get() != Access::Started {
+            return Err(Violation::NotStarted);
         }
+        self.access.set(Access::None);
+        self.targets = Ranks::default();
         Ok(())
     }
 
     /// MPI_Win_post. A process must not expose memory that it has locked (section 12.5.3).
     pub fn post(&mut self) -> Verdict {
         self.no_exposure()?;
-        match &self.access {
-            Access::Locked(targets) if targets.has(self.me) => return Err(Violation::Open(Open::Lock)),
+        match self.access.get() {
+            Access::Locked if self.targets.has(self.me) => return Err(Violation::Open(Open::Lock)),
             Access::LockedAll => return Err(Violation::Open(Open::LockAll)),
             _ => {}
         }
@@ -157,38 +163,39 @@ impl Epochs {
     }
 
     /// MPI_Win_lock, before it waits.
+    #[inline]
     pub fn locks(&self, target: u32) -> Verdict {
-        match &self.access {
-            Access::Locked(targets) if targets.has(target) => return Err(Violation::LockedTwice { target }),
-            Access::Locked(_) => {}
+        match self.access.get() {
+            Access::None => {}
+            Access::Locked if self.targets.has(target) => return Err(Violation::LockedTwice { target }),
+            Access::Locked => {}
             _ => self.no_access()?,
         }
         if target == self.me { self.no_exposure() } else { Ok(()) }
     }
 
     /// MPI_Win_lock was allowed.
+    #[inline]
     pub fn locked(&mut self, target: u32) {
-        match &mut self.access {
-            Access::Locked(targets) => targets.add(target),
-            other => *other = Access::Locked(Ranks::one(target)),
-        }
+        self.access.set(Access::Locked);
+        self.targets.add(target);
     }
 
     /// MPI_Win_unlock
+    #[inline]
     pub fn unlock(&mut self, target: u32) -> Verdict {
-        match &mut self.access {
-            Access::Locked(targets) if targets.has(target) => {
-                targets.remove(target);
-                if targets.is_empty() {
-                    self.access = Access::None;
-                }
-                Ok(())
-            }
-            _ => Err(Violation::NotLocked { target }),
+        if self.access.get() != Access::Locked || !self.targets.has(target) {
+            return Err(Violation::NotLocked { target });
         }
+        self.targets.remove(target);
+        if self.targets.is_empty() {
+            self.access.set(Access::None);
+        }
+        Ok(())
     }
 
     /// Whether [`Epochs::lock_all`] would be allowed.
+    #[inline]
     pub fn may_lock_all(&self) -> Verdict {
         self.no_access()?;
         self.no_exposure()
@@ -197,16 +204,16 @@ impl Epochs {
     /// MPI_Win_lock_all
     pub fn lock_all(&mut self) -> Verdict {
         self.may_lock_all()?;
-        self.access = Access::LockedAll;
+        self.access.set(Access::LockedAll);
         Ok(())
     }
 
     /// MPI_Win_unlock_all
     pub fn unlock_all(&mut self) -> Verdict {
-        match self.access {
-            Access::LockedAll => self.access = Access::None,
-            _ => return Err(Violation::AllNotLocked),
+        if self.access.get() != Access::LockedAll {
+            return Err(Violation::AllNotLocked);
         }
+        self.access.set(Access::None);
         Ok(())
     }
 
@@ -216,16 +223,18 @@ impl Epochs {
         self.no_exposure()
     }
 
+    #[inline]
     fn no_access(&self) -> Verdict {
-        Err(Violation::Open(match self.access {
+        Err(Violation::Open(match self.access.get() {
             Access::None | Access::Fence { used: false } => return Ok(()),
             Access::Fence { used: true } => Open::Fence,
-            Access::Started(_) => Open::Start,
-            Access::Locked(_) => Open::Lock,
+            Access::Started => Open::Start,
+            Access::Locked => Open::Lock,
             Access::LockedAll => Open::LockAll,
         }))
     }
 
+    #[inline]
     fn no_exposure(&self) -> Verdict {
         if self.exposed { Err(Violation::Open(Open::Post)) } else { Ok(()) }
     }

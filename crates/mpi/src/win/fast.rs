@@ -17,13 +17,7 @@ use tern_coll::ops::Op;
 use tern_layout::Basic;
 use tern_rma::Target;
 
-/// The window of a call that needs no lock. It may wait, so nothing stays borrowed.
-#[inline(always)]
-fn window(win: usize) -> Option<Rc<Win>> {
-    if is_single() { objects().wins.borrow().get(win).cloned() } else { None }
-}
-
-/// Runs `look` on the window of a call that needs no lock, and does not wait.
+/// Runs `look` on the window of a call that needs no lock. It does not wait, so the window is looked at in place.
 #[inline(always)]
 fn at_once(win: usize, look: impl FnOnce(&Win) -> Option<()>) -> Fast {
     if !is_single() {
@@ -37,44 +31,32 @@ fn at_once(win: usize, look: impl FnOnce(&Win) -> Option<()>) -> Fast {
 #[inline(always)]
 fn open(win: &Win, rank: i32) -> Option<u32> {
     let rank = exists(win, rank)?;
-    win.epochs.borrow_mut().access(rank).ok()?;
+    win.epochs.borrow().access(rank).ok()?;
     Some(rank)
 }
 
 #[inline(always)]
 fn exists(win: &Win, rank: i32) -> Option<u32> {
-    ((rank as u32) < win.size() as u32).then_some(rank as u32)
+    win.window.has(rank).then_some(rank as u32)
 }
 
 // ---- put and get: dense predefined types of one length at both sides
 
-/// The window, the target's rank and the bytes of an access.
+/// The bytes of an access, if it has some.
 #[inline(always)]
-fn transfer(
-    buf: *mut u8,
-    origin_count: i64,
-    origin_type: usize,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: usize,
-    win: usize,
-) -> Option<(Rc<Win>, u32, usize)> {
-    let win = window(win)?;
-    let data = dense(buf, origin_count, origin_type)?;
-    // No data is read there: it only has to be as long.
-    let there = dense(std::ptr::dangling_mut(), count, datatype)?;
-    let plain = data.len() == there.len() && !data.is_empty();
-    if !plain || (displacement < 0 && !win.is_dynamic()) {
-        return None;
+fn bytes(buf: *mut u8, origin_count: i64, origin_type: usize, count: i64, datatype: usize) -> Option<usize> {
+    let bytes = dense(buf, origin_count, origin_type)?.len();
+    if count != origin_count || datatype != origin_type {
+        // No data is read there: it only has to be as long.
+        let there = dense(std::ptr::dangling_mut(), count, datatype)?;
+        (there.len() == bytes).then_some(())?;
     }
-    let rank = open(&win, rank)?;
-    Some((win, rank, data.len()))
+    (bytes > 0).then_some(bytes)
 }
 
 // An error of those below is found again, and told, on the general way: nothing was moved.
 
-#[inline]
+#[inline(always)]
 pub fn put(
     buf: *mut u8,
     origin_count: i64,
@@ -85,10 +67,23 @@ pub fn put(
     datatype: usize,
     win: usize,
 ) -> Fast {
-    let (win, rank, bytes) = transfer(buf, origin_count, origin_type, rank, displacement, count, datatype, win)?;
-    if win.window.put_now(buf, rank, displacement, bytes) {
-        return Some(Ok(()));
-    }
+    let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
+    let done = at_once(win, |win| {
+        win.window.put_now(buf, open(win, rank)?, displacement, bytes).then_some(())
+    });
+    if done.is_some() { done } else { put_later(win, buf, rank, displacement, bytes) }
+}
+
+/// The window of a call that needs no lock and may wait.
+fn waiting(win: usize, rank: i32, displacement: i64) -> Option<(Rc<Win>, u32)> {
+    let win = if is_single() { objects().wins.borrow().get(win).cloned()? } else { return None };
+    let rank = open(&win, rank).filter(|_| displacement >= 0 || win.is_dynamic())?;
+    Some((win, rank))
+}
+
+#[inline(never)]
+fn put_later(win: usize, buf: *mut u8, rank: i32, displacement: i64, bytes: usize) -> Fast {
+    let (win, rank) = waiting(win, rank, displacement)?;
     let target = Target { rank, displacement, ty: &win.byte, count: bytes as i64 };
     let done = match win.window.put_later(buf, bytes, &target) {
         Ok(false) => win.window.put(&Data::Bytes(buf, bytes), &target).map(drop),
@@ -97,7 +92,7 @@ pub fn put(
     done.ok().map(Ok)
 }
 
-#[inline]
+#[inline(always)]
 pub fn get(
     buf: *mut u8,
     origin_count: i64,
@@ -108,10 +103,16 @@ pub fn get(
     datatype: usize,
     win: usize,
 ) -> Fast {
-    let (win, rank, bytes) = transfer(buf, origin_count, origin_type, rank, displacement, count, datatype, win)?;
-    if win.window.get_now(buf, rank, displacement, bytes) {
-        return Some(Ok(()));
-    }
+    let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
+    let done = at_once(win, |win| {
+        win.window.get_now(buf, open(win, rank)?, displacement, bytes).then_some(())
+    });
+    if done.is_some() { done } else { get_later(win, buf, rank, displacement, bytes) }
+}
+
+#[inline(never)]
+fn get_later(win: usize, buf: *mut u8, rank: i32, displacement: i64, bytes: usize) -> Fast {
+    let (win, rank) = waiting(win, rank, displacement)?;
     let target = Target { rank, displacement, ty: &win.byte, count: bytes as i64 };
     win.window.get(&Data::Bytes(buf, bytes), &target).ok().map(|_| Ok(()))
 }
@@ -134,14 +135,15 @@ impl Elements {
 
     /// Combines them; `result` is null where nobody wants the old values.
     #[inline(always)]
-    fn combine(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, op: Op, win: &Win) -> Fast {
-        let rank = open(win, rank)?;
-        let done = win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic));
-        done.then_some(Ok(()))
+    fn combine(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, op: Op, win: usize) -> Fast {
+        at_once(win, |win| {
+            let rank = open(win, rank)?;
+            win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic)).then_some(())
+        })
     }
 }
 
-#[inline]
+#[inline(always)]
 pub fn accumulate(
     origin: *mut u8,
     origin_count: i64,
@@ -153,16 +155,15 @@ pub fn accumulate(
     op: usize,
     win: usize,
 ) -> Fast {
-    let win = window(win)?;
     let elements = Elements::of(count, datatype)?;
     let op = op::known(op).filter(|&op| op != Op::NoOp)?;
     if origin.is_null() || origin_count != count || origin_type != datatype {
         return None;
     }
-    elements.combine(origin, std::ptr::null_mut(), rank, displacement, op, &win)
+    elements.combine(origin, std::ptr::null_mut(), rank, displacement, op, win)
 }
 
-#[inline]
+#[inline(always)]
 pub fn get_accumulate(
     origin: *mut u8,
     origin_count: i64,
@@ -177,7 +178,6 @@ pub fn get_accumulate(
     op: usize,
     win: usize,
 ) -> Fast {
-    let win = window(win)?;
     let elements = Elements::of(count, datatype)?;
     let op = op::known(op)?;
     // The origin of MPI_NO_OP means nothing.
@@ -185,10 +185,10 @@ pub fn get_accumulate(
     if !given || result.is_null() || result_count != count || result_type != datatype {
         return None;
     }
-    elements.combine(origin, result, rank, displacement, op, &win)
+    elements.combine(origin, result, rank, displacement, op, win)
 }
 
-#[inline]
+#[inline(always)]
 pub fn fetch_and_op(
     origin: *mut u8,
     result: *mut u8,
@@ -198,16 +198,15 @@ pub fn fetch_and_op(
     op: usize,
     win: usize,
 ) -> Fast {
-    let win = window(win)?;
     let elements = Elements::of(1, datatype)?;
     let op = op::known(op)?;
     if result.is_null() || (origin.is_null() && op != Op::NoOp) {
         return None;
     }
-    elements.combine(origin, result, rank, displacement, op, &win)
+    elements.combine(origin, result, rank, displacement, op, win)
 }
 
-#[inline]
+#[inline(always)]
 pub fn compare_and_swap(
     origin: *mut u8,
     compare: *mut u8,
@@ -217,13 +216,14 @@ pub fn compare_and_swap(
     displacement: i64,
     win: usize,
 ) -> Fast {
-    let win = window(win)?;
     let size = dense_size(datatype)?;
     if !is_swapped(dense_basic(datatype)?) || origin.is_null() || compare.is_null() || result.is_null() {
         return None;
     }
-    let rank = open(&win, rank)?;
-    win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(Ok(()))
+    at_once(win, |win| {
+        let rank = open(win, rank)?;
+        win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(())
+    })
 }
 
 // ---- synchronisation that finds nothing to wait for
@@ -248,22 +248,22 @@ fn flush(rank: Option<i32>, local: bool, win: usize) -> Fast {
     })
 }
 
-#[inline]
+#[inline(always)]
 pub fn win_flush(rank: i32, win: usize) -> Fast {
     flush(Some(rank), false, win)
 }
 
-#[inline]
+#[inline(always)]
 pub fn win_flush_local(rank: i32, win: usize) -> Fast {
     flush(Some(rank), true, win)
 }
 
-#[inline]
+#[inline(always)]
 pub fn win_flush_all(win: usize) -> Fast {
     flush(None, false, win)
 }
 
-#[inline]
+#[inline(always)]
 pub fn win_flush_local_all(win: usize) -> Fast {
     flush(None, true, win)
 }
@@ -271,7 +271,7 @@ pub fn win_flush_local_all(win: usize) -> Fast {
 /// Assertions that the calls of passive synchronisation take.
 const ASSERTIONS: i32 = MPI_MODE_NOCHECK;
 
-#[inline]
+#[inline(always)]
 pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: usize) -> Fast {
     at_once(win, |win| {
         let ordinary = matches!(lock_type, MPI_LOCK_EXCLUSIVE | MPI_LOCK_SHARED) && assert & !ASSERTIONS == 0;
@@ -285,7 +285,7 @@ pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: usize) -> Fast {
     })
 }
 
-#[inline]
+#[inline(always)]
 pub fn win_unlock(rank: i32, win: usize) -> Fast {
     at_once(win, |win| {
         let calls = win.calls_until_look()?;
@@ -299,7 +299,7 @@ pub fn win_unlock(rank: i32, win: usize) -> Fast {
     })
 }
 
-#[inline]
+#[inline(always)]
 pub fn win_lock_all(assert: i32, win: usize) -> Fast {
     at_once(win, |win| {
         if assert & !ASSERTIONS != 0 || win.no_locks.get() {
@@ -311,7 +311,7 @@ pub fn win_lock_all(assert: i32, win: usize) -> Fast {
     })
 }
 
-#[inline]
+#[inline(always)]
 pub fn win_unlock_all(win: usize) -> Fast {
     at_once(win, |win| {
         let calls = win.calls_until_look()?;

@@ -9,28 +9,25 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    #[inline]
-    pub fn one(rank: u32) -> Ranks {
-        let mut set = Ranks::default();
-        set.add(rank);
-        set
+    #[inline(always)]
+    pub fn has(&self, rank: u32) -> bool {
+        match rank {
+            0..64 => self.first >> rank & 1 == 1,
+            _ => self.is_beyond(rank),
+        }
     }
 
-    #[inline]
-    pub fn has(&self, rank: u32) -> bool {
-        let word = match rank {
-            0..64 => self.first,
-            _ => self.more.get(rank as usize / 64 - 1).copied().unwrap_or(0),
-        };
-        word >> (rank % 64) & 1 == 1
+    fn is_beyond(&self, rank: u32) -> bool {
+        self.more.get(rank as usize / 64 - 1).is_some_and(|word| word >> (rank % 64) & 1 == 1)
     }
 
     #[inline]
     fn word(&mut self, rank: u32) -> &mut u64 {
-        if rank < 64 {
-            return &mut self.first;
-        }
-        let at = rank as usize / 64 - 1;
+        if rank < 64 { &mut self.first } else { self.word_beyond(rank as usize / 64 - 1) }
+    }
+
+    #[cold]
+    fn word_beyond(&mut self, at: usize) -> &mut u64 {
         if self.more.len() <= at {
             self.more.resize(at + 1, 0);
         }
@@ -39,16 +36,18 @@ impl Ranks {
 
     #[inline]
     pub fn add(&mut self, rank: u32) {
-        self.count += !self.has(rank) as usize;
-        *self.word(rank) |= 1 << (rank % 64);
+        let (word, bit) = (self.word(rank), 1 << (rank % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        self.count += new as usize;
     }
 
     #[inline]
     pub fn remove(&mut self, rank: u32) {
-        if self.has(rank) {
-            *self.word(rank) &= !(1 << (rank % 64));
-            self.count -= 1;
-        }
+        let (word, bit) = (self.word(rank), 1 << (rank % 64));
+        let old = *word & bit != 0;
+        *word &= !bit;
+        self.count -= old as usize;
     }
 
     #[inline]
