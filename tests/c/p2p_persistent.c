@@ -150,6 +150,31 @@ static void one_by_one(int to, int from)
         FAILS(MPI_ERR_TRUNCATE, MPI_Wait(&receives[0], &status));
         CHECK(in[0] == round && in[1] == -1 && receives[0] != MPI_REQUEST_NULL);
     }
+    /* There before its receive starts; every other one too long. */
+    for (int round = 0; round < 20; round++) {
+        int flag = 0, code = MPI_SUCCESS, class = MPI_SUCCESS, long_one = round % 2;
+        out[0] = out[1] = out[2] = round;
+        in[0] = in[1] = -1;
+        OK(MPI_Send(out, long_one ? 3 : 1, MPI_INT, to, 5, MPI_COMM_WORLD));
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        OK(MPI_Start(&receives[0]));
+        FAILS(MPI_ERR_REQUEST, MPI_Start(&receives[0]));
+        if (round % 3 == 0) {
+            while (!flag) OK(MPI_Request_get_status(receives[0], &flag, &status));
+            CHECK(status.MPI_TAG == 5);
+        }
+        flag = round % 3 == 1;
+        if (flag)
+            code = MPI_Wait(&receives[0], &status);
+        while (!flag)
+            code = MPI_Test(&receives[0], &flag, &status);
+        OK(MPI_Error_class(code, &class));
+        CHECK(class == (long_one ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "class %d", class);
+        CHECK(in[0] == round && in[1] == -1 && status.MPI_TAG == 5 && receives[0] != MPI_REQUEST_NULL);
+        /* It is inactive now. */
+        OK(MPI_Test(&receives[0], &flag, &status));
+        CHECK(flag && status.MPI_TAG == MPI_ANY_TAG);
+    }
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
     OK(MPI_Start(&receives[0]));
     OK(MPI_Cancel(&receives[0]));

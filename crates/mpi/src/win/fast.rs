@@ -11,19 +11,20 @@ use crate::fast::{Fast, dense};
 use crate::objects::objects;
 use crate::op;
 use crate::predefined::{dense_basic, dense_size};
+use std::cell::Ref;
 use std::rc::Rc;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::Basic;
 use tern_rma::Target;
 
-/// Runs `look` on the window of a call that needs no lock. It does not wait, so the window is looked at in place.
+/// The window of a call that needs no lock, in place: nothing may be waited for while it is looked at.
 #[inline(always)]
-fn at_once(win: usize, look: impl FnOnce(&Win) -> Option<()>) -> Fast {
+fn window(win: usize) -> Option<Ref<'static, Rc<Win>>> {
     if !is_single() {
         return None;
     }
-    look(objects().wins.borrow().get(win)?).map(Ok)
+    Ref::filter_map(objects().wins.borrow(), |wins| wins.get(win)).ok()
 }
 
 /// The target's rank, if there is one and it may be accessed now. It is asked last: a fence's epoch has been
@@ -68,15 +69,17 @@ pub fn put(
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
-    let done = at_once(win, |win| {
-        win.window.put_now(buf, open(win, rank)?, displacement, bytes).then_some(())
-    });
-    if done.is_some() { done } else { put_later(win, buf, rank, displacement, bytes) }
+    let near = window(win)?;
+    if near.window.put_now(buf, open(&near, rank)?, displacement, bytes) {
+        return Some(Ok(()));
+    }
+    drop(near);
+    put_later(win, buf, rank, displacement, bytes)
 }
 
 /// The window of a call that needs no lock and may wait.
 fn waiting(win: usize, rank: i32, displacement: i64) -> Option<(Rc<Win>, u32)> {
-    let win = if is_single() { objects().wins.borrow().get(win).cloned()? } else { return None };
+    let win = window(win)?.clone();
     let rank = open(&win, rank).filter(|_| displacement >= 0 || win.is_dynamic())?;
     Some((win, rank))
 }
@@ -104,10 +107,12 @@ pub fn get(
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
-    let done = at_once(win, |win| {
-        win.window.get_now(buf, open(win, rank)?, displacement, bytes).then_some(())
-    });
-    if done.is_some() { done } else { get_later(win, buf, rank, displacement, bytes) }
+    let near = window(win)?;
+    if near.window.get_now(buf, open(&near, rank)?, displacement, bytes) {
+        return Some(Ok(()));
+    }
+    drop(near);
+    get_later(win, buf, rank, displacement, bytes)
 }
 
 #[inline(never)]
@@ -136,10 +141,10 @@ impl Elements {
     /// Combines them; `result` is null where nobody wants the old values.
     #[inline(always)]
     fn combine(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, op: Op, win: usize) -> Fast {
-        at_once(win, |win| {
-            let rank = open(win, rank)?;
-            win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic)).then_some(())
-        })
+        let win = window(win)?;
+        let rank = open(&win, rank)?;
+        let done = win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic));
+        done.then_some(Ok(()))
     }
 }
 
@@ -220,10 +225,9 @@ pub fn compare_and_swap(
     if !is_swapped(dense_basic(datatype)?) || origin.is_null() || compare.is_null() || result.is_null() {
         return None;
     }
-    at_once(win, |win| {
-        let rank = open(win, rank)?;
-        win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(())
-    })
+    let win = window(win)?;
+    let rank = open(&win, rank)?;
+    win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(Ok(()))
 }
 
 // ---- synchronisation that finds nothing to wait for
@@ -231,21 +235,24 @@ pub fn compare_and_swap(
 /// A flush of one rank, or of all.
 #[inline(always)]
 fn flush(rank: Option<i32>, local: bool, win: usize) -> Fast {
-    at_once(win, |win| {
-        let calls = win.calls_until_look()?;
-        let rank = match rank {
-            Some(rank) => {
-                let rank = exists(win, rank)?;
-                win.epochs.borrow().passive(rank).ok()?;
-                Some(rank)
-            }
-            None => {
-                win.epochs.borrow().passive_all().ok()?;
-                None
-            }
-        };
-        win.window.flush_now(rank, local).then(|| win.calls.set(calls))
-    })
+    let win = window(win)?;
+    let calls = win.calls_until_look()?;
+    let rank = match rank {
+        Some(rank) => {
+            let rank = exists(&win, rank)?;
+            win.epochs.borrow().passive(rank).ok()?;
+            Some(rank)
+        }
+        None => {
+            win.epochs.borrow().passive_all().ok()?;
+            None
+        }
+    };
+    let flushed = win.window.flush_now(rank, local);
+    if flushed {
+        win.calls.set(calls);
+    }
+    flushed.then_some(Ok(()))
 }
 
 #[inline(always)]
@@ -273,53 +280,56 @@ const ASSERTIONS: i32 = MPI_MODE_NOCHECK;
 
 #[inline(always)]
 pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: usize) -> Fast {
-    at_once(win, |win| {
-        let ordinary = matches!(lock_type, MPI_LOCK_EXCLUSIVE | MPI_LOCK_SHARED) && assert & !ASSERTIONS == 0;
-        let rank = exists(win, rank)?;
-        if !ordinary || win.no_locks.get() {
-            return None;
-        }
-        let mut epochs = win.epochs.borrow_mut();
-        epochs.locks(rank).ok()?;
-        win.window.lock_now(rank, lock_type == MPI_LOCK_EXCLUSIVE).then(|| epochs.locked(rank))
-    })
+    let win = window(win)?;
+    let ordinary = matches!(lock_type, MPI_LOCK_EXCLUSIVE | MPI_LOCK_SHARED) && assert & !ASSERTIONS == 0;
+    let rank = exists(&win, rank)?;
+    if !ordinary || win.no_locks.get() {
+        return None;
+    }
+    let mut epochs = win.epochs.borrow_mut();
+    epochs.locks(rank).ok()?;
+    let taken = win.window.lock_now(rank, lock_type == MPI_LOCK_EXCLUSIVE);
+    if taken {
+        epochs.locked(rank);
+    }
+    taken.then_some(Ok(()))
 }
 
 #[inline(always)]
 pub fn win_unlock(rank: i32, win: usize) -> Fast {
-    at_once(win, |win| {
-        let calls = win.calls_until_look()?;
-        let rank = exists(win, rank)?;
-        if !win.window.flush_now(Some(rank), true) {
-            return None;
-        }
-        win.epochs.borrow_mut().unlock(rank).ok()?;
-        win.calls.set(calls);
-        win.window.unlock(rank).ok()
-    })
+    let win = window(win)?;
+    let calls = win.calls_until_look()?;
+    let rank = exists(&win, rank)?;
+    if !win.window.flush_now(Some(rank), true) {
+        return None;
+    }
+    win.epochs.borrow_mut().unlock(rank).ok()?;
+    win.calls.set(calls);
+    win.window.unlock(rank).ok().map(Ok)
 }
 
 #[inline(always)]
 pub fn win_lock_all(assert: i32, win: usize) -> Fast {
-    at_once(win, |win| {
-        if assert & !ASSERTIONS != 0 || win.no_locks.get() {
-            return None;
-        }
-        let mut epochs = win.epochs.borrow_mut();
-        epochs.may_lock_all().ok()?;
-        win.window.lock_all_now().then(|| epochs.lock_all().ok())?
-    })
+    let win = window(win)?;
+    if assert & !ASSERTIONS != 0 || win.no_locks.get() {
+        return None;
+    }
+    let mut epochs = win.epochs.borrow_mut();
+    epochs.may_lock_all().ok()?;
+    if !win.window.lock_all_now() {
+        return None;
+    }
+    epochs.lock_all().ok().map(Ok)
 }
 
 #[inline(always)]
 pub fn win_unlock_all(win: usize) -> Fast {
-    at_once(win, |win| {
-        let calls = win.calls_until_look()?;
-        if !win.window.flush_now(None, true) {
-            return None;
-        }
-        win.epochs.borrow_mut().unlock_all().ok()?;
-        win.calls.set(calls);
-        win.window.unlock_all().ok()
-    })
+    let win = window(win)?;
+    let calls = win.calls_until_look()?;
+    if !win.window.flush_now(None, true) {
+        return None;
+    }
+    win.epochs.borrow_mut().unlock_all().ok()?;
+    win.calls.set(calls);
+    win.window.unlock_all().ok().map(Ok)
 }
