@@ -118,5 +118,15 @@ else
     ok "$label"
 fi
 
+# Over XRC, with two processes on each node.
+TERN_VERBS_TRANSPORT=xrc
+export TERN_VERBS_TRANSPORT
+recovers 4 rnr=1/3,full=1/3,locked=3M several
+recovers 4 "" onesided
+ends 4 cut-after=40 short
+returns 4 cut-after=40 collective
+ends 4 access=1/30 long
+unset TERN_VERBS_TRANSPORT
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

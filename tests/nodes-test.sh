@@ -14,4 +14,9 @@ run 2 "comm_nodes comm_create comm_inter comm_session comm_threads coll_apart co
     p2p_complete p2p_modes p2p_order p2p_partitioned p2p_persistent p2p_probe p2p_published p2p_reuse p2p_sendrecv
     p2p_truncate p2p_types rma_accumulate rma_dynamic rma_errors rma_put_get rma_requests rma_threads rma_windows session_many thread_pairs thread_pool thread_wake tool_stats"
 run 3 "comm_nodes coll_intra coll_vector p2p_traffic file_view rma_locks rma_types topo_graph"
+# Over XRC, with several processes on each node: one queue pair serves them all.
+TERN_VERBS_TRANSPORT=xrc
+export TERN_VERBS_TRANSPORT
+run 2 "coll_intra p2p_order p2p_published p2p_reuse p2p_types rma_put_get"
+run 3 "p2p_traffic"
 exit $status

@@ -138,10 +138,13 @@ impl Hca {
         Ok(CompletionChannel { made })
     }
 
-    pub fn xrc_domain(&self) -> Result<XrcDomain> {
+    /// A domain of XRC. All processes of a machine that give the same `file` share it: one connection then leads to the
+    /// receive queues of all of them. Without one it belongs to this process.
+    pub fn xrc_domain(&self, file: Option<BorrowedFd<'_>>) -> Result<XrcDomain> {
         let made = match &self.made {
+            // What is reached by address needs no common domain.
             Made::Software(it) => Made::Software(it.xrc_domain()?),
-            Made::RdmaCore(it) => Made::RdmaCore(it.xrc_domain()?),
+            Made::RdmaCore(it) => Made::RdmaCore(it.xrc_domain(file)?),
         };
         Ok(XrcDomain { made })
     }

@@ -95,6 +95,13 @@ impl QueuePair {
         made_by!(&self.made, it => it.connect(peer, connection))
     }
 
+    /// On an XRC initiator: the number by which its requests name the shared receive queue with that address
+    /// ([`SharedReceiveQueue::address`]), and the memory of the process that has it. The queue belongs to any process
+    /// that shares the XRC domain of the target.
+    pub fn reach(&self, queue: &[u8]) -> Result<u32> {
+        made_by!(&self.made, it => it.reach(queue))
+    }
+
     pub fn state(&self) -> State {
         made_by!(&self.made, it => it.state())
     }

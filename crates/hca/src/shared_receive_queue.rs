@@ -38,6 +38,12 @@ impl SharedReceiveQueue {
         made_by!(&self.made, it => it.number())
     }
 
+    /// What an initiator needs to name it ([`QueuePair::reach`](crate::QueuePair::reach)): a few dozen bytes, which
+    /// only this crate understands. `None` when it is not of an XRC domain.
+    pub fn address(&self) -> Option<Vec<u8>> {
+        made_by!(&self.made, it => it.address())
+    }
+
     #[allow(dead_code)] // Until makers make queue pairs.
     pub(crate) fn software(&self) -> Result<&software::SharedReceiveQueue> {
         match &self.made {

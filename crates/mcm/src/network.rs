@@ -2,18 +2,26 @@
 
 use std::io::{Error, Result};
 use std::net::IpAddr;
+use std::sync::Arc;
 use tern_device::Device;
 use tern_hca::Maker;
 use tern_pmi::Job;
 use tern_settings::Network;
-use tern_verbs::{Endpoint, Settings};
+use tern_verbs::{Endpoint, Settings, Transport};
 
 /// Opens the network, tells all processes of the world where this one is found, and learns where they are.
 ///
 /// Errors: there is no network, a setting cannot be read, the processes do not use the same network, or the launcher
 /// cannot be reached.
 pub fn open(job: &Job) -> Result<Box<dyn Device>> {
-    let open = |maker| Endpoint::open(job.rank, job.size, &settings(job, maker)?);
+    let open = |maker| {
+        let settings = settings(job, maker)?;
+        let endpoint = Endpoint::open(job.rank, job.size, &settings)?;
+        if settings.transport != endpoint.transport() && job.rank == 0 {
+            tern_settings::warn!("the network card has no XRC: each process is connected to each that it sends to");
+        }
+        Ok::<_, Error>(endpoint)
+    };
     let (maker, endpoint) = match tern_settings::NETWORK.get() {
         Network::Software => (Maker::Software, open(Maker::Software)?),
         Network::Rdma => (Maker::RdmaCore, open(Maker::RdmaCore)?),
@@ -59,6 +67,12 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         maker,
         address: address.filter(|_| interface.is_none()),
         interface: interface.or(reached),
+        transport: match tern_settings::TRANSPORT.get() {
+            tern_settings::Transport::Xrc => Transport::Xrc,
+            tern_settings::Transport::Auto | tern_settings::Transport::Rc => Transport::Rc,
+        },
+        node: job.node,
+        node_file: Some(Arc::new(job.segment.try_clone()?)),
         link: tern_settings::LINK.get().parse().map_err(Error::other)?,
         faults: tern_settings::FAULTS.get().parse().map_err(Error::other)?,
         packet: tern_settings::PACKET.get() as usize,

@@ -78,6 +78,18 @@ choice! {
     }
 }
 
+choice! {
+    /// Which queue pairs a process holds with a network card.
+    pub enum Transport {
+        /// What pays. Today that is `rc`.
+        Auto = "auto",
+        /// One for each process that it sends to.
+        Rc = "rc",
+        /// One for each node, where the card has XRC: less memory when there are many processes.
+        Xrc = "xrc",
+    }
+}
+
 /// Declares the settings and the list of all of them.
 /// `NAME: type = "VARIABLE", "default" [, smallest..=largest] [=> "category" [, Scope]]; ` with the meaning as
 /// doc comment. The categories are those of the counters; without one it is "general", and without a
@@ -201,6 +213,10 @@ settings! {
 
     /// Bytes of a cell of a ring, and so of the longest packet that goes into one.
     RINGS_CELL: u64 = "TERN_RINGS_CELL", "1024", 64..=16384 => "receiving";
+
+    /// Whether a process has a connection to each process that it sends to, or to each node. Where the card has no XRC,
+    /// it is to each process.
+    TRANSPORT: Transport = "TERN_VERBS_TRANSPORT", "auto" => "moving", Job;
 
     /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`.
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";

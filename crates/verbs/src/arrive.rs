@@ -168,8 +168,7 @@ impl Verbs {
     #[inline]
     fn ended(&self, peer: u32, status: Status) {
         let Some(channel) = self.known(peer) else { return };
-        // One that asked for no completion has one if it failed.
-        channel.flying.set(channel.flying.get().saturating_sub(1));
+        channel.landed();
         if status != Status::Success {
             self.broken(channel, status);
         }
@@ -317,9 +316,12 @@ impl Verbs {
         }
     }
 
-    /// Gives back what a lost channel holds. What was posted comes back as completions.
+    /// Gives back what a lost channel holds. What was posted comes back as completions; at the latest when the
+    /// connection ends, if the queue pair serves others too.
     fn give_back(&self, channel: &Channel) {
-        let _ = channel.pair.fail();
+        if !channel.shared {
+            let _ = channel.pair.fail();
+        }
         channel.backlog.take().into_iter().for_each(|frame| self.bounces.give(frame.buffer));
     }
 

@@ -4,11 +4,13 @@ use crate::connect::Connected;
 use crate::credits::Credits;
 use crate::header::HeaderCache;
 use crate::rings::{Inbox, Outbox, Word};
+use crate::transport::Sending;
 use crate::wire::PREFIX;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
-use tern_hca::{Operation, QueuePair};
+use tern_hca::{Data, Operation, QueuePair, SendFlags, SendRequest};
 
 /// Requests without a completion of their own, at most, before one that has one.
 const QUIET: u32 = 16;
@@ -28,10 +30,23 @@ pub struct Frame {
     pub operation: Operation,
 }
 
+/// What was posted on a queue pair.
+#[derive(Default)]
+pub struct Sends {
+    /// Requests since the last that has a completion of its own.
+    quiet: Cell<u32>,
+    /// Requests whose completion is to come.
+    flying: Cell<u32>,
+}
+
 /// The way to a peer and back.
 pub struct Channel {
     pub peer: u32,
     pub pair: Arc<QueuePair>,
+    /// Others send through the same queue pair.
+    pub shared: bool,
+    /// What requests name as their receive queue.
+    receive_queue: u32,
     /// Payload bytes of a packet that the peer has room for.
     pub packet: usize,
     /// Bytes of a packet that travel in the request.
@@ -45,10 +60,8 @@ pub struct Channel {
     pub next_in: Cell<u16>,
     /// Packets for which the send queue had no room.
     pub backlog: RefCell<VecDeque<Frame>>,
-    /// Requests since the last that has a completion of its own.
-    quiet: Cell<u32>,
-    /// Requests whose completion is to come.
-    pub flying: Cell<u32>,
+    /// Of the queue pair.
+    sends: Rc<Sends>,
     /// The ring here that the peer writes to.
     pub inbox: OnceCell<Inbox>,
     /// The ring of the peer that packets may be written to.
@@ -68,12 +81,16 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(peer: u32, connected: Connected, header: usize) -> Channel {
-        let Connected { pair, terms } = connected;
+    pub fn new(peer: u32, connected: Connected, sends: Rc<Sends>, header: usize) -> Channel {
+        let Connected { sending, terms } = connected;
+        let Sending { pair, receive_queue, shared } = sending;
         let inline = pair.limits().inline as usize;
         Channel {
             peer,
             pair,
+            shared,
+            receive_queue,
+            sends,
             packet: (terms.buffer as usize).saturating_sub(PREFIX + header),
             inline,
             credits: RefCell::new(Credits::new(terms.credits.max(crate::credits::FEWEST))),
@@ -82,8 +99,6 @@ impl Channel {
             next_out: Cell::new(0),
             next_in: Cell::new(0),
             backlog: RefCell::default(),
-            quiet: Cell::new(0),
-            flying: Cell::new(0),
             inbox: OnceCell::new(),
             outbox: OnceCell::new(),
             words: RefCell::default(),
@@ -110,27 +125,46 @@ impl Channel {
     /// Whether the next request asks for a completion, which it must if `asks`.
     #[inline]
     pub fn signals(&self, asks: bool) -> bool {
-        let signals = asks || self.quiet.get() >= QUIET;
-        self.quiet.set(if signals { 0 } else { self.quiet.get() + 1 });
+        let Sends { quiet, flying } = &*self.sends;
+        let signals = asks || quiet.get() >= QUIET;
+        quiet.set(if signals { 0 } else { quiet.get() + 1 });
         if signals {
-            self.flying.set(self.flying.get() + 1);
+            flying.set(flying.get() + 1);
         }
         signals
     }
 
     /// The next request asks for a completion.
     pub fn ask(&self) {
-        self.quiet.set(QUIET);
+        self.sends.quiet.set(QUIET);
+    }
+
+    /// Posts a request for the peer.
+    #[inline]
+    pub fn post(&self, id: u64, operation: Operation, data: Data<'_>, flags: SendFlags) -> tern_hca::Result<()> {
+        let receive_queue = self.receive_queue;
+        self.pair.post_send(&SendRequest { id, operation, data, flags, receive_queue })
+    }
+
+    /// Requests of the queue pair whose completion is to come.
+    pub fn flying(&self) -> u32 {
+        self.sends.flying.get()
+    }
+
+    /// One of them has ended.
+    pub fn landed(&self) {
+        // One that asked for no completion has one if it failed.
+        self.sends.flying.set(self.flying().saturating_sub(1));
     }
 
     /// The request that asked for a completion was not posted.
     pub fn unsignal(&self) {
-        self.flying.set(self.flying.get() - 1);
-        self.quiet.set(QUIET);
+        self.sends.flying.set(self.flying() - 1);
+        self.ask();
     }
 
     /// True when everything that went has ended, as far as anybody will know.
     pub fn is_settled(&self) -> bool {
-        self.lost.get() || (self.flying.get() == 0 && self.quiet.get() == 0 && self.backlog.borrow().is_empty())
+        self.lost.get() || (self.flying() == 0 && self.sends.quiet.get() == 0 && self.backlog.borrow().is_empty())
     }
 }

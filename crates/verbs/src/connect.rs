@@ -20,7 +20,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tern_hca::{Connection, QueuePair};
+use crate::transport::{End, Sending};
+use tern_hca::Connection;
 use words::{Hello, Word};
 
 pub use words::{Address, Terms};
@@ -28,7 +29,7 @@ pub use words::{Address, Terms};
 /// A connection that may be used.
 #[derive(Clone)]
 pub struct Connected {
-    pub pair: Arc<QueuePair>,
+    pub sending: Sending,
     /// What the peer grants.
     pub terms: Terms,
 }
@@ -36,8 +37,12 @@ pub struct Connected {
 /// A peer that somebody has called.
 struct Peer {
     state: State,
-    pair: Option<Arc<QueuePair>>,
+    end: Option<End>,
+    /// Once it is connected.
+    sending: Option<Sending>,
     terms: Terms,
+    /// It has sent all that it had to send.
+    settled: bool,
     /// Why it is lost.
     why: String,
     /// It has ended as it should.
@@ -45,8 +50,26 @@ struct Peer {
 }
 
 impl Peer {
+    fn new() -> Peer {
+        Peer {
+            state: State::Apart,
+            end: None,
+            sending: None,
+            terms: Terms::default(),
+            settled: false,
+            why: String::new(),
+            left: false,
+        }
+    }
+
+    fn lose(&mut self, why: String) {
+        (self.state, self.why) = (State::Lost, why);
+        self.end.iter().for_each(End::give_up);
+    }
+
     fn connected(&self) -> Option<Connected> {
-        Some(Connected { pair: self.pair.clone()?, terms: self.terms })
+        let sending = self.sending.clone().filter(|_| self.end.as_ref().is_some_and(End::is_connected))?;
+        Some(Connected { sending, terms: self.terms })
     }
 }
 
@@ -55,6 +78,7 @@ struct Shared {
     me: u32,
     /// Tells this process from others that had its address before.
     token: u64,
+    node: u32,
     fabric: Fabric,
     terms: Terms,
     connection: Connection,
@@ -72,6 +96,8 @@ struct Shared {
     alarm: Arc<OwnedFd>,
     /// Wakes the thread.
     wake: OwnedFd,
+    /// Peers are to be told that this process has sent all.
+    settling: AtomicBool,
     over: AtomicBool,
 }
 
@@ -84,22 +110,24 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Listens at `host`, and answers calls to process `me` from now on. `alarm` is written to when a peer is lost.
+    /// Listens at `host` of `node`, and answers calls to process `me` from now on. `alarm` is written to when a peer is lost.
     ///
     /// Errors: no socket, descriptor or thread is left.
     pub fn listen(
         me: u32,
-        host: IpAddr,
+        (host, node): (IpAddr, u32),
         fabric: Fabric,
         terms: Terms,
         patience: Duration,
         alarm: Arc<OwnedFd>,
     ) -> io::Result<Connections> {
         let listener = TcpListener::bind((host, 0))?;
-        let address = Address { host, port: listener.local_addr()?.port(), token: words::token() };
+        let (port, transport) = (listener.local_addr()?.port(), fabric.transport());
+        let address = Address { host, port, token: words::token(), node, transport };
         let shared = Arc::new(Shared {
             me,
             token: address.token,
+            node,
             fabric,
             terms,
             connection: Connection::default(),
@@ -111,6 +139,7 @@ impl Connections {
             has_losses: AtomicBool::new(false),
             alarm,
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            settling: AtomicBool::new(false),
             over: AtomicBool::new(false),
         });
         let thread = thread::begin(shared.clone(), listener)?;
@@ -128,7 +157,7 @@ impl Connections {
     pub fn connect(&self, peer: u32, address: &Address) -> Result<Connected, String> {
         let begin = {
             let mut peers = self.shared.peers.lock();
-            let entry = self.shared.entry(&mut peers, peer)?;
+            let entry = self.shared.entry(&mut peers, peer, address.node)?;
             let begin = entry.state == State::Apart;
             if begin {
                 entry.state = State::Calling;
@@ -138,9 +167,8 @@ impl Connections {
         if begin && let Err(why) = self.call(peer, address) {
             // Unless the peer's own call has come, which counts then.
             let mut peers = self.shared.peers.lock();
-            let entry = self.shared.entry(&mut peers, peer)?;
-            if entry.state == State::Calling {
-                (entry.state, entry.why) = (State::Lost, why);
+            if let Some(entry) = peers.get_mut(&peer).filter(|entry| entry.state == State::Calling) {
+                entry.lose(why);
             }
         }
         self.wait(peer)
@@ -154,11 +182,9 @@ impl Connections {
             TcpStream::connect_timeout(&at, self.patience).map_err(|error| failed("it cannot be reached at", error))?;
         let _ = socket.set_nodelay(true);
         let shared = &self.shared;
-        let pair = {
-            let mut peers = shared.peers.lock();
-            shared.entry(&mut peers, peer)?.pair.clone().ok_or("it has no queue pair")?
-        };
-        let hello = Hello { token: address.token, from: shared.me, to: peer, terms: shared.terms, pair: pair.address() };
+        let pair = shared.own_end(peer).ok_or("it has no queue pair")?;
+        let (from, node, terms) = (shared.me, shared.node, shared.terms);
+        let hello = Hello { token: address.token, from, to: peer, node, terms, pair };
         let talk = |socket: &mut TcpStream| -> io::Result<Word> {
             socket.set_read_timeout(Some(self.patience))?;
             socket.write_all(&Word::Hello(hello).encode())?;
@@ -178,9 +204,9 @@ impl Connections {
         let end = Instant::now() + self.patience;
         let mut peers = self.shared.peers.lock();
         loop {
-            let entry = self.shared.entry(&mut peers, peer)?;
+            let entry = peers.get_mut(&peer).ok_or("nobody has called it")?;
             match entry.state {
-                State::Open => return entry.connected().ok_or_else(|| "it has no queue pair".into()),
+                State::Open => return entry.connected().ok_or_else(|| "the way to its node is not connected".into()),
                 State::Lost => return Err(entry.why.clone()),
                 _ => {}
             }
@@ -230,10 +256,22 @@ impl Connections {
         }
     }
 
+    /// Tells all peers that this process has sent what it had to send.
+    pub fn settle(&self) {
+        self.shared.settling.store(true, Ordering::SeqCst);
+        self.shared.wake();
+    }
+
+    /// True when no peer has anything to send any more, as far as they have said.
+    pub fn all_have_settled(&self) -> bool {
+        let peers = self.shared.peers.lock();
+        peers.values().all(|peer| peer.settled || !matches!(peer.state, State::Open | State::Welcoming))
+    }
+
     /// Says that the device has given a peer up. The peer learns of it by the end of its socket.
     pub fn give_up(&self, peer: u32, why: &str) {
         if let Some(entry) = self.shared.peers.lock().get_mut(&peer) {
-            (entry.state, entry.why) = (State::Lost, why.into());
+            entry.lose(why.into());
         }
         self.shared.abandoned.lock().push(peer);
         self.shared.wake();
@@ -251,15 +289,19 @@ impl Drop for Connections {
 }
 
 impl Shared {
-    /// What is known of a peer, with a queue pair.
-    fn entry<'a>(&self, peers: &'a mut HashMap<u32, Peer>, peer: u32) -> Result<&'a mut Peer, String> {
-        let fresh = || Peer { state: State::Apart, pair: None, terms: Terms::default(), why: String::new(), left: false };
-        let entry = peers.entry(peer).or_insert_with(fresh);
-        if entry.pair.is_none() {
-            let pair = self.fabric.queue_pair();
-            entry.pair = Some(pair.map_err(|error| format!("no queue pair can be made for it: {error}"))?);
+    /// What is known of a peer on `node`, with an end towards it.
+    fn entry<'a>(&self, peers: &'a mut HashMap<u32, Peer>, peer: u32, node: u32) -> Result<&'a mut Peer, String> {
+        let entry = peers.entry(peer).or_insert_with(Peer::new);
+        if entry.end.is_none() {
+            let end = End::new(&self.fabric, node);
+            entry.end = Some(end.map_err(|error| format!("no queue pair can be made for it: {error}"))?);
         }
         Ok(entry)
+    }
+
+    /// The address of the end towards a peer.
+    fn own_end(&self, peer: u32) -> Option<Vec<u8>> {
+        self.peers.lock().get(&peer)?.end.as_ref().map(End::address)
     }
 
     /// Does what a word of a peer asks for, all but the answer.
@@ -269,17 +311,26 @@ impl Shared {
             Word::Welcome(terms, pair) => (Event::Welcome, Some((*terms, pair))),
             Word::Declined => (Event::Declined, None),
             Word::Ready => (Event::Ready, None),
-            Word::Bye => return Ok(Answer::Nothing),
+            Word::Bye | Word::Settled => {
+                if let Some(entry) = self.peers.lock().get_mut(&peer) {
+                    entry.settled = true;
+                }
+                return Ok(Answer::Nothing);
+            }
         };
         let mut peers = self.peers.lock();
-        let entry = self.entry(&mut peers, peer)?;
+        let entry = match word {
+            Word::Hello(hello) => self.entry(&mut peers, peer, hello.node)?,
+            _ => peers.get_mut(&peer).ok_or("a word of a peer that nobody has called")?,
+        };
         let (state, answer) = entry.state.after(event, self.me < peer);
         entry.state = state;
         if let (Answer::Welcome | Answer::Ready, Some((terms, address))) = (answer, terms) {
             entry.terms = terms;
-            let pair = entry.pair.as_ref().expect("made with the entry");
-            if let Err(error) = pair.connect(address, &self.connection) {
-                (entry.state, entry.why) = (State::Lost, format!("its queue pair cannot be connected: {error}"));
+            let end = entry.end.as_ref().expect("made with the entry");
+            match end.connect(address, &self.connection) {
+                Ok(sending) => entry.sending = Some(sending),
+                Err(error) => entry.lose(format!("its queue pair cannot be connected: {error}")),
             }
         }
         self.changed.notify_all();

@@ -84,6 +84,10 @@ impl Device for Verbs {
 
     fn settle(&self) {
         self.settle_all();
+        if self.fabric.ways.is_some() {
+            self.settled.set(true);
+            self.connections.settle();
+        }
     }
 
     fn awake(&self) -> u32 {

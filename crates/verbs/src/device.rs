@@ -1,6 +1,6 @@
 //! The device of one process.
 
-use crate::channel::Channel;
+use crate::channel::{Channel, Sends};
 use crate::direct::Registered;
 use crate::frequent::Frequent;
 use crate::connect::{Address, Connected, Connections, Terms, quiet, ring};
@@ -10,14 +10,16 @@ use crate::arrive::Incoming;
 use crate::pool::Pool;
 use crate::rendezvous::Moves;
 use crate::tuple::Tuples;
+use crate::transport::Transport;
 use crate::wire::PREFIX;
 use crate::{Settings, credits};
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use tern_device::Abilities;
@@ -53,8 +55,14 @@ impl Endpoint {
             buffer: (FRONT + settings.packet) as u32,
         };
         let host = own_address(settings);
-        let connections = Connections::listen(me, host, fabric.clone(), terms, settings.patience, alarm.clone())?;
+        let place = (host, settings.node);
+        let connections = Connections::listen(me, place, fabric.clone(), terms, settings.patience, alarm.clone())?;
         Ok(Endpoint { me, world, settings: settings.clone(), fabric, connections, alarm })
+    }
+
+    /// What its channels are made of; RC where the HCA has no XRC.
+    pub fn transport(&self) -> Transport {
+        self.fabric.transport()
     }
 
     /// What peers must know to reach this process.
@@ -73,6 +81,12 @@ impl Endpoint {
             Address::decode(bytes).ok_or_else(wrong)
         };
         let addresses = addresses.iter().enumerate().map(decode).collect::<io::Result<Vec<_>>>()?;
+        let own = fabric.transport();
+        if let Some(other) = addresses.iter().position(|address| address.transport != own) {
+            return Err(io::Error::other(format!(
+                "rank {me} has the transport {own:?} and rank {other} another: set TERN_VERBS_TRANSPORT to rc for all"
+            )));
+        }
         let size = FRONT + settings.packet;
         let buffers = settings.buffers as usize;
         let receives = Pool::new(&fabric.domain, size, buffers).map_err(io::Error::other)?;
@@ -102,6 +116,8 @@ impl Endpoint {
             addresses,
             ways: (0..world).map(|_| OnceCell::new()).collect(),
             open: RefCell::default(),
+            sends: RefCell::default(),
+            settled: Cell::new(false),
             receives,
             spare: RefCell::default(),
             provided: Cell::new(0),
@@ -137,6 +153,10 @@ pub struct Verbs {
     ways: Box<[OnceCell<Way>]>,
     /// Peers with a channel.
     pub(crate) open: RefCell<Vec<u32>>,
+    /// By the number of the queue pair.
+    sends: RefCell<HashMap<u32, Rc<Sends>>>,
+    /// It has been said that everything was sent.
+    pub(crate) settled: Cell<bool>,
     pub(crate) receives: Pool,
     /// Receive buffers that are free and not posted.
     pub(crate) spare: RefCell<Vec<u32>>,
@@ -213,7 +233,8 @@ impl Verbs {
     fn install(&self, peer: u32, connected: Connected) {
         self.open.borrow_mut().push(peer);
         self.provide(self.open.borrow().len() * self.settings.credits as usize);
-        let channel = Box::new(Channel::new(peer, connected, header::LONGEST));
+        let sends = self.sends.borrow_mut().entry(connected.sending.pair.number()).or_default().clone();
+        let channel = Box::new(Channel::new(peer, connected, sends, header::LONGEST));
         let _ = self.ways[peer as usize].set(Way::Channel(channel));
     }
 
@@ -262,5 +283,8 @@ impl Verbs {
 impl Drop for Verbs {
     fn drop(&mut self) {
         self.settle_all();
+        if self.settled.get() && self.fabric.ways.is_some() {
+            self.stay_for_others();
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The HCA of this process, and what all its channels share.
 
 use crate::Settings;
+use crate::transport::{Transport, Ways};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use tern_hca::{
@@ -26,6 +27,8 @@ pub struct Fabric {
     pub notices: CompletionChannel,
     /// Where all packets are received.
     pub receives: SharedReceiveQueue,
+    /// With XRC; `None` with RC.
+    pub ways: Option<Arc<Ways>>,
     limits: Limits,
 }
 
@@ -52,12 +55,19 @@ impl Fabric {
         let domain = hca.protection_domain()?;
         let notices = hca.completion_channel()?;
         let completions = hca.completion_queue(all.min(able.completions), Some(&notices))?;
-        let receives = domain.shared_receive_queue(&receives, 0)?;
-        Ok(Fabric { hca, domain, completions, notices, receives, limits })
+        let ways = match settings.transport {
+            Transport::Xrc if able.xrc => Some(Arc::new(Ways::new(&hca, settings.node_file.as_deref())?)),
+            _ => None,
+        };
+        let receives = match &ways {
+            Some(ways) => domain.xrc_receive_queue(&ways.domain, &completions, &receives, 0)?,
+            None => domain.shared_receive_queue(&receives, 0)?,
+        };
+        Ok(Fabric { hca, domain, completions, notices, receives, ways, limits })
     }
 
     /// A queue pair that is not connected yet.
-    pub fn queue_pair(&self) -> Result<Arc<QueuePair>> {
+    pub fn queue_pair(&self) -> Result<QueuePair> {
         let options = QueuePairOptions {
             send_completions: &self.completions,
             receive_completions: &self.completions,
@@ -65,7 +75,17 @@ impl Fabric {
             send: self.limits,
             receive: ReceiveLimits { depth: 0, scatter: 0 },
         };
-        Ok(Arc::new(self.domain.queue_pair(&options)?))
+        self.domain.queue_pair(&options)
+    }
+
+    /// The sending end of an XRC connection, not connected yet.
+    pub fn initiator(&self) -> Result<QueuePair> {
+        self.domain.xrc_initiator(&self.completions, &self.limits)
+    }
+
+    /// What its channels are made of.
+    pub fn transport(&self) -> Transport {
+        if self.ways.is_some() { Transport::Xrc } else { Transport::Rc }
     }
 
     /// Largest limits of its queue pairs.

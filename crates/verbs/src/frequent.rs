@@ -14,7 +14,7 @@ use std::cell::{OnceCell, RefCell};
 use std::time::Instant;
 use tern_counters as counters;
 use tern_device::{Header, Memory, Sink};
-use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, SendFlags, SendRequest, Status};
+use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, SendFlags, Status};
 use tern_registration::frequent::{Costs, Counts, SHORTEST, Uses};
 
 /// No buffer.
@@ -108,17 +108,12 @@ impl Verbs {
         let at = self.frequent.lend(Lent { memory: *memory, front: buffer, sender });
         let token = Token::Frequent { peer, value: at };
         let payload = tern_hca::Segment { address: memory.address, len: memory.len as u32, key };
-        let request = SendRequest {
-            id: token.encode(),
-            operation: Operation::SendWithImmediate(self.me),
-            data: Data::Segments(&[self.bounces.segment(buffer, front as u32), payload]),
-            flags: SendFlags::SIGNALED,
-            receive_queue: 0,
-        };
+        let operation = Operation::SendWithImmediate(self.me);
+        let data = [self.bounces.segment(buffer, front as u32), payload];
         channel.signals(true);
         counters::NETWORK_PACKETS.add(1);
         counters::NETWORK_BYTES.add(front as u64 + memory.len);
-        match channel.pair.post_send(&request) {
+        match channel.post(token.encode(), operation, Data::Segments(&data), SendFlags::SIGNALED) {
             Ok(()) => {
                 counters::SENT_FREQUENT.add(1);
                 counters::SENT_FREQUENT_BYTES.add(memory.len);

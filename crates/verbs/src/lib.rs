@@ -1,6 +1,6 @@
 //! The RDMA device: packets and one-sided transfers over the queue pairs of `tern-hca`.
 //!
-//! Each pair of processes has one queue pair, made when one of them first sends to the other ([`connect`]). All of
+//! Each pair of processes has one queue pair, or each process one to each node ([`transport`]), made when one of them first sends to the other ([`connect`]). All of
 //! a process's packets are received through one shared receive queue, and everything ends in one completion
 //! queue. Packets go as far as the receiver has granted buffers ([`credits`]), with as much of their header as
 //! is new ([`header`]). A busy peer writes its short packets into a ring ([`rings`]). The sender's number travels as immediate data.
@@ -41,9 +41,11 @@ mod rings;
 mod send;
 mod settings;
 mod token;
+mod transport;
 mod tuple;
 mod wire;
 
 pub use device::{Endpoint, Verbs};
 pub use footprint::Footprint;
 pub use settings::Settings;
+pub use transport::Transport;

@@ -155,7 +155,7 @@ impl Verbs {
         let limits = self.fabric.limits();
         let mut found = Posted::Done;
         let all = pieces::each_write(&own, &theirs, rest.done, len, key, limits.gather as usize, |address, segments, _| {
-            if self.known(peer).is_some_and(|channel| channel.flying.get() >= limits.depth / SHARE) {
+            if self.known(peer).is_some_and(|channel| channel.flying() >= limits.depth / SHARE) {
                 found = Posted::Busy;
                 return false;
             }

@@ -8,7 +8,7 @@ use crate::wire::{Kind, PREFIX, Prefix};
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Header, Payload};
-use tern_hca::{Data, Error, Operation, Segment, SendFlags, SendRequest};
+use tern_hca::{Data, Error, Operation, Segment, SendFlags};
 
 /// How long the end of the device waits for what was sent to arrive.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -79,8 +79,7 @@ impl Verbs {
         }
         channel.signals(true);
         let flags = SendFlags { signaled: true, fence };
-        let request = SendRequest { id: token.encode(), operation, data, flags, receive_queue: 0 };
-        match channel.pair.post_send(&request) {
+        match channel.post(token.encode(), operation, data, flags) {
             Ok(()) => return Posted::Done,
             Err(Error::QueueFull) => {}
             Err(error) => self.lose(peer, &format!("a request was refused: {error}")),
@@ -260,8 +259,7 @@ impl Verbs {
             segments = [Segment { address: whole.address + at as u64, len, ..whole }];
             Data::Segments(&segments)
         };
-        let request = SendRequest { id: token.encode(), operation, data, flags, receive_queue: 0 };
-        let posted = channel.pair.post_send(&request);
+        let posted = channel.post(token.encode(), operation, data, flags);
         if posted.is_err() && signaled {
             channel.unsignal();
         }
@@ -368,6 +366,17 @@ impl Verbs {
         self.returns(channel) && idle
     }
 
+    /// With queue pairs that lead to nodes: waits until no peer sends any more, a few seconds at most. What was sent
+    /// here after this process has gone would take the sender's queue pair to error, and with it what it has for others.
+    pub(crate) fn stay_for_others(&self) {
+        let end = Instant::now() + FAREWELL;
+        while !self.connections.all_have_settled() && Instant::now() < end {
+            if self.pump() == 0 {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+    }
+
     /// Waits until everything that was sent has arrived, a few seconds at most.
     pub(crate) fn settle_all(&self) {
         let end = Instant::now() + FAREWELL;
@@ -377,7 +386,7 @@ impl Verbs {
             let left = || self.connections.has_left(channel.peer, Duration::ZERO);
             while !channel.is_settled() && !left() && Instant::now() < end {
                 // What went without a completion of its own has arrived when what follows it has.
-                if !asked && channel.flying.get() == 0 && channel.backlog.borrow().is_empty() {
+                if !asked && channel.flying() == 0 && channel.backlog.borrow().is_empty() {
                     channel.ask();
                     asked = self.send_return(channel);
                 }

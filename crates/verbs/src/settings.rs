@@ -1,6 +1,9 @@
 //! What can be set about the device.
 
+use crate::transport::Transport;
 use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 use tern_hca::{Faults, Link, Maker};
 
@@ -14,6 +17,12 @@ pub struct Settings {
     pub faults: Faults,
     /// Where peers find this process to connect queue pairs; `None`: the device finds it out.
     pub address: Option<IpAddr>,
+    /// RC is taken where the HCA has no XRC.
+    pub transport: Transport,
+    /// Tells nodes apart: with XRC a process has one queue pair to all processes of a node.
+    pub node: u32,
+    /// A file that the processes of the node have in common, and nobody else; real cards need it for XRC.
+    pub node_file: Option<Arc<OwnedFd>>,
     /// Payload bytes of the largest packet.
     pub packet: usize,
     /// Receive buffers granted to each peer.
@@ -57,6 +66,9 @@ impl Default for Settings {
             link: Link::NONE,
             faults: Faults::default(),
             address: None,
+            transport: Transport::Rc,
+            node: 0,
+            node_file: None,
             packet: 8 << 10,
             credits: 32,
             buffers: 1024,

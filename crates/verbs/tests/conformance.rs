@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::sync::Mutex;
 use tern_device::Device;
 use tern_device::conformance::{Action, Group, follow};
-use tern_verbs::{Endpoint, Settings};
+use tern_verbs::{Endpoint, Settings, Transport};
 
 /// Processes that live in one process here, each with an HCA of its own.
 struct Processes {
@@ -14,7 +14,14 @@ struct Processes {
 
 impl Processes {
     fn new(processes: u32, settings: &Settings) -> Processes {
-        let open = |me| Endpoint::open(me, processes, settings).expect("a software HCA");
+        Processes::on_nodes(processes, settings, |_| 0)
+    }
+
+    fn on_nodes(processes: u32, settings: &Settings, node: fn(u32) -> u32) -> Processes {
+        let open = |me| {
+            let settings = Settings { node: node(me), ..settings.clone() };
+            Endpoint::open(me, processes, &settings).expect("a software HCA")
+        };
         let endpoints: Vec<Endpoint> = (0..processes).map(open).collect();
         let addresses = endpoints.iter().map(Endpoint::address).collect();
         Processes { endpoints: Mutex::new(endpoints.into_iter().map(Some).collect()), addresses }
@@ -45,6 +52,16 @@ fn ringed(processes: u32) -> Box<dyn Group> {
     Box::new(Processes::new(processes, &settings))
 }
 
+/// One queue pair to each node; two processes on one, and the others on another.
+fn over_xrc(processes: u32) -> Box<dyn Group> {
+    let settings = Settings { transport: Transport::Xrc, ring_after: 8, ..Settings::default() };
+    Box::new(Processes::on_nodes(processes, &settings, |me| me / 2))
+}
+
+mod over_xrc {
+    tern_device::conformance_tests!(super::over_xrc);
+}
+
 mod with_rings {
     tern_device::conformance_tests!(super::ringed);
 }
@@ -73,6 +90,11 @@ proptest! {
     #[test]
     fn any_sequence_keeps_order(actions in prop::collection::vec(action(), 1..200)) {
         follow(narrow, 3, &actions);
+    }
+
+    #[test]
+    fn any_sequence_keeps_order_over_xrc(actions in prop::collection::vec(action(), 1..200)) {
+        follow(over_xrc, 3, &actions);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use tern_device::{Device, Header, Payload, Sink};
 use tern_hca::Faults;
-use tern_verbs::{Endpoint, Settings, Verbs};
+use tern_verbs::{Endpoint, Settings, Transport, Verbs};
 
 /// What a process has heard.
 #[derive(Default)]
@@ -21,11 +21,22 @@ impl Sink for Heard {
     }
 }
 
-/// Processes of which one has these faults.
+/// Processes of which one has these faults, each on a node of its own.
 fn world(processes: u32, faulty: u32, faults: &str) -> Vec<Option<Verbs>> {
+    world_of(Transport::Rc, |me| me, processes, faulty, faults)
+}
+
+fn world_of(
+    transport: Transport,
+    node: fn(u32) -> u32,
+    processes: u32,
+    faulty: u32,
+    faults: &str,
+) -> Vec<Option<Verbs>> {
     let open = |me| {
         let faults = Faults::from_str(if me == faulty { faults } else { "" }).expect("faults");
-        Endpoint::open(me, processes, &Settings { faults, ..Settings::default() }).expect("an endpoint")
+        let settings = Settings { faults, transport, node: node(me), ..Settings::default() };
+        Endpoint::open(me, processes, &settings).expect("an endpoint")
     };
     let endpoints: Vec<Endpoint> = (0..processes).map(open).collect();
     let addresses: Vec<Vec<u8>> = endpoints.iter().map(Endpoint::address).collect();
@@ -59,7 +70,16 @@ fn heard(processes: usize) -> Vec<Heard> {
 
 #[test]
 fn a_cut_connection_is_told_once_and_others_go_on() {
-    let devices = world(3, 0, "cut-after=20");
+    cut(Transport::Rc);
+}
+
+#[test]
+fn with_xrc_too_if_they_are_on_another_node() {
+    cut(Transport::Xrc);
+}
+
+fn cut(transport: Transport) {
+    let devices = world_of(transport, |me| me, 3, 0, "cut-after=20");
     let mut heard = heard(3);
     let (zero, two) = (devices[0].as_ref().expect("it lives"), devices[2].as_ref().expect("it lives"));
     for number in 0..200 {
@@ -140,4 +160,42 @@ fn full_queues_and_missing_receives_lose_nothing() {
             assert!(heard.lost.is_empty());
         }
     }
+}
+
+/// The way to a node serves all of it.
+#[test]
+fn with_xrc_a_node_is_lost_as_a_whole() {
+    let devices = world_of(Transport::Xrc, |me| me.min(1), 4, 0, "cut-after=20");
+    let mut heard = heard(4);
+    let zero = devices[0].as_ref().expect("it lives");
+    for number in 0..200 {
+        for peer in 1..4 {
+            send(zero, peer, number);
+        }
+        until(&devices, &mut heard, |_| true);
+    }
+    until(&devices, &mut heard, |heard| heard[0].lost.len() == 3 && (1..4).all(|peer| heard[peer].lost.len() == 1));
+    assert!((1..4).all(|peer| heard[peer].lost[0].0 == 0));
+    // They reach each other.
+    assert!(send(devices[1].as_ref().expect("it lives"), 2, 5));
+    until(&devices, &mut heard, |heard| heard[2].packets.contains(&(1, 5)));
+}
+
+/// A process has one queue pair to a node, and its node one end for each process that sends there.
+#[test]
+fn with_xrc_queue_pairs_are_few() {
+    let nodes = |me| me / 4;
+    let pairs = |transport| {
+        let devices = world_of(transport, nodes, 8, 9, "");
+        let mut heard = heard(8);
+        for (from, to) in (0..8).flat_map(|from| (0..8).map(move |to| (from, to))) {
+            assert!(nodes(from) == nodes(to) || send(devices[from as usize].as_ref().expect("it lives"), to, 1));
+        }
+        until(&devices, &mut heard, |heard| heard.iter().all(|heard| heard.packets.len() == 4));
+        let all = devices.iter().flatten().map(|device| device.footprint().queue_pairs);
+        all.sum::<usize>()
+    };
+    assert_eq!(pairs(Transport::Rc), 8 * 4);
+    // Eight that send, and their targets.
+    assert_eq!(pairs(Transport::Xrc), 8 + 8);
 }

@@ -88,6 +88,8 @@ macro_rules! conformance_tests {
             an_xrc_send_names_its_queue,
             an_xrc_send_to_no_queue_is_refused,
             xrc_writes_and_reads,
+            an_xrc_initiator_reaches_all_of_a_domain,
+            an_xrc_initiator_fails_as_a_whole,
         );
     };
 }

@@ -1,6 +1,7 @@
 //! XRC: one connection, many receive queues.
 
 use super::world::*;
+use std::os::fd::AsFd;
 use crate::{
     CompletionQueue, Connection, Data, Hca, Limits, Operation, ProtectionDomain, QueuePair,
     ReceiveLimits, SendFlags, SendRequest, SharedReceiveQueue, State, Status,
@@ -38,7 +39,7 @@ impl Xrc {
                 },
             )
             .expect("an initiator");
-        let domain = other.xrc_domain().expect("an XRC domain");
+        let domain = other.xrc_domain(None).expect("an XRC domain");
         let target = domain.target().expect("a target");
         let queue = |token| {
             let completions = other
@@ -158,5 +159,114 @@ pub fn xrc_writes_and_reads(factory: Factory) -> Result<(), String> {
     );
     let came = next(&xrc.queues[0].1);
     assert_eq!((came.id, came.immediate), (3, Some(5)));
+    Ok(())
+}
+
+/// An initiator with its target at one HCA, and receive queues at two that share a domain.
+struct Reaching {
+    initiator: QueuePair,
+    sends: CompletionQueue,
+    from: ProtectionDomain,
+    /// Of each HCA: the queue, the number that the initiator names it by, where it completes, and its memory.
+    ends: Vec<(SharedReceiveQueue, u32, CompletionQueue, Buffer)>,
+    _rest: (Vec<Hca>, QueuePair),
+}
+
+fn reaching(factory: Factory) -> Result<Reaching, String> {
+    let hcas = [factory()?, factory()?, factory()?];
+    if !hcas[0].capabilities().xrc {
+        return Err(format!("{} has no XRC", hcas[0].capabilities().name));
+    }
+    let file = rustix::fs::memfd_create("xrc", rustix::fs::MemfdFlags::CLOEXEC).expect("a file");
+    let from = hcas[0].protection_domain().expect("a domain");
+    let sends = hcas[0].completion_queue(256, None).expect("a completion queue");
+    let limits = Limits { depth: 64, gather: 4, inline: 64 };
+    let initiator = from.xrc_initiator(&sends, &limits).expect("an initiator");
+    let (mut target, mut ends) = (None, Vec::new());
+    for hca in &hcas[1..] {
+        let domain = hca.xrc_domain(Some(file.as_fd())).expect("an XRC domain");
+        if target.is_none() {
+            let first = target.insert(domain.target().expect("a target"));
+            connect(&initiator, first, &Connection::default());
+        }
+        let completions = hca.completion_queue(256, None).expect("a completion queue");
+        let memory = hca.protection_domain().expect("a domain");
+        let limits = ReceiveLimits { depth: 16, scatter: 2 };
+        let queue = memory.xrc_receive_queue(&domain, &completions, &limits, 0).expect("a receive queue");
+        let address = queue.address().expect("an XRC queue has an address");
+        let number = initiator.reach(&address).expect("it is reached");
+        assert_eq!(initiator.reach(&address).ok(), Some(number));
+        ends.push((queue, number, completions, Buffer::new(&memory, 1000, crate::Access::ALL)));
+    }
+    let rest = (hcas.into(), target.expect("made"));
+    Ok(Reaching { initiator, sends, from, ends, _rest: rest })
+}
+
+impl Reaching {
+    fn post(&self, id: u64, operation: Operation, data: Data<'_>, flags: SendFlags, receive_queue: u32) {
+        let request = SendRequest { id, operation, data, flags, receive_queue };
+        self.initiator.post_send(&request).expect("posted");
+    }
+}
+
+pub fn an_xrc_initiator_reaches_all_of_a_domain(factory: Factory) -> Result<(), String> {
+    let world = reaching(factory)?;
+    for round in 0..20u64 {
+        for (queue, _, _, memory) in &world.ends {
+            queue.post_receive(round, &[memory.part(0, 100)]).expect("posted");
+        }
+        for (at, (_, number, ..)) in world.ends.iter().enumerate() {
+            let bytes = pattern(round as usize * 2 + at, 40);
+            // Every other one is silent.
+            let flags = SendFlags { signaled: round % 2 == 0, fence: false };
+            world.post(round * 2 + at as u64, Operation::Send, Data::Inline(&[&bytes]), flags, *number);
+        }
+        if round % 2 == 0 {
+            for at in 0..2 {
+                let sent = next(&world.sends);
+                assert_eq!((sent.id, sent.status), (round * 2 + at, Status::Success), "in the order of posting");
+                assert_eq!(sent.queue_pair, world.initiator.number());
+            }
+        }
+        for (at, (_, _, completions, memory)) in world.ends.iter().enumerate() {
+            let came = next(completions);
+            assert_eq!((came.id, came.len), (round, 40));
+            assert_eq!(memory.bytes()[..40], pattern(round as usize * 2 + at, 40));
+        }
+    }
+    // Memory is that of the process whose queue is named.
+    let here = Buffer::new(&world.from, 100, crate::Access::ALL);
+    for (at, (_, number, _, there)) in world.ends.iter().enumerate() {
+        let data = [here.part(0, 40)];
+        let read = Operation::Read(there.remote(0));
+        world.post(7, read, Data::Segments(&data), SendFlags::SIGNALED, *number);
+        assert_eq!(next(&world.sends).status, Status::Success);
+        assert_eq!(here.bytes()[..40], pattern(38 + at, 40));
+    }
+    Ok(())
+}
+
+pub fn an_xrc_initiator_fails_as_a_whole(factory: Factory) -> Result<(), String> {
+    let world = reaching(factory)?;
+    let [first, second] = [world.ends[0].1, world.ends[1].1];
+    // Nobody has a receive for the first; the second is refused.
+    world.post(1, Operation::Send, Data::Inline(&[b"waits"]), SendFlags::SIGNALED, first);
+    let nowhere = Operation::Write(crate::Remote { address: 8, key: 12345 });
+    world.post(2, nowhere, Data::Inline(&[b"lost"]), SendFlags::SIGNALED, second);
+    world.post(3, Operation::Send, Data::Inline(&[b"behind"]), SendFlags::SIGNALED, first);
+    eventually("the queue pair is in error", || {
+        let queue = &world.ends[0].0;
+        // A card gets to the second when the first is through.
+        let _ = queue.post_receive(1, &[world.ends[0].3.part(0, 100)]);
+        let _ = world.sends.poll(&mut []);
+        world.initiator.state() == State::Error
+    });
+    for id in 1..=3 {
+        let ended = next(&world.sends);
+        assert_eq!(ended.id, id);
+        assert!(id == 1 || ended.status != Status::Success, "{ended:?}");
+    }
+    world.post(4, Operation::Send, Data::Inline(&[b"late"]), SendFlags::SIGNALED, first);
+    assert_eq!(next(&world.sends).status, Status::Flushed);
     Ok(())
 }

@@ -192,8 +192,8 @@ impl Hca {
         CompletionChannel::new(&self.context)
     }
 
-    pub fn xrc_domain(&self) -> Result<XrcDomain> {
-        XrcDomain::new(&self.context)
+    pub fn xrc_domain(&self, file: Option<BorrowedFd<'_>>) -> Result<XrcDomain> {
+        XrcDomain::new(&self.context, file)
     }
 
     pub fn datagrams(&self, channel: Option<&CompletionChannel>) -> Result<Datagrams> {

@@ -310,6 +310,12 @@ impl QueuePair {
         Ok(())
     }
 
+    /// The number says it all: the domain is the machine's.
+    pub fn reach(&self, queue: &[u8]) -> Result<u32> {
+        let number = queue.try_into().map(u32::from_le_bytes);
+        number.map_err(|_| Error::Invalid("what is no address of a receive queue".into()))
+    }
+
     pub fn state(&self) -> State {
         let mut attributes = ibv_qp_attr::default();
         let mut initial = MaybeUninit::<ibv_qp_init_attr>::zeroed();

@@ -7,6 +7,7 @@ use super::memory::Domain;
 use super::queue_pair::{self, QueuePair, segments};
 use super::{check, made};
 use crate::{Error, ReceiveLimits, Result, Segment};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::Arc;
 
@@ -154,6 +155,10 @@ impl SharedReceiveQueue {
     pub fn number(&self) -> Option<u32> {
         self.0.number
     }
+
+    pub fn address(&self) -> Option<Vec<u8>> {
+        Some(self.0.number?.to_le_bytes().to_vec())
+    }
 }
 
 /// See [`crate::XrcDomain`].
@@ -185,16 +190,15 @@ impl Drop for Xrc {
 }
 
 impl XrcDomain {
-    pub(super) fn new(context: &Arc<Context>) -> Result<XrcDomain> {
+    pub(super) fn new(context: &Arc<Context>, file: Option<BorrowedFd<'_>>) -> Result<XrcDomain> {
         context.check_own()?;
         // SAFETY: the context is open.
         let open = unsafe { ffi::extended(context.raw) }
             .and_then(|functions| functions.open_xrcd)
             .ok_or_else(no_xrc)?;
-        // Of this process alone: no file names it.
         let mut initial = ffi::ibv_xrcd_init_attr {
             comp_mask: ffi::IBV_XRCD_INIT_ATTR_FD_AND_OFLAGS,
-            fd: -1,
+            fd: file.map_or(-1, |file| file.as_raw_fd()),
             oflags: libc::O_CREAT,
         };
         // SAFETY: the context is open.

@@ -255,6 +255,12 @@ impl Engine {
         self.hcas.read().get(&number)?.upgrade()
     }
 
+    /// The HCA with that token.
+    pub fn hca_with(&self, token: u64) -> Option<Arc<Shared>> {
+        let hcas: Vec<Arc<Shared>> = self.hcas.read().values().filter_map(Weak::upgrade).collect();
+        hcas.into_iter().find(|hca| hca.token == token)
+    }
+
     /// Watches a descriptor, which is closed when it is no longer to be watched. Events come with each change.
     pub fn watch(&self, descriptor: impl AsFd, tag: Tag) -> Result<()> {
         let flags = match tag {

@@ -19,7 +19,7 @@ use rustix::net::{
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ pub struct Shared {
     events: Mutex<VecDeque<Event>>,
     event: OwnedFd,
     next_domain: AtomicU32,
+    /// Domains of XRC, among whose receive queues initiators may ask for one.
+    xrc: Mutex<Vec<Weak<Xrc>>>,
 }
 
 /// How often something has happened of which faults take some.
@@ -97,6 +99,19 @@ impl Shared {
 
     pub fn pair_address(&self, number: u32) -> Address {
         self.address(self.port, number)
+    }
+
+    /// An initiator has called for a receive queue.
+    pub fn guest(self: &Arc<Shared>, queue: u32, from: Address, socket: OwnedFd) {
+        let domains: Vec<Arc<Xrc>> = self.xrc.lock().iter().filter_map(Weak::upgrade).collect();
+        let found = domains.iter().find(|domain| domain.shared.find(queue).is_some());
+        if let Some(domain) = found
+            && let Ok(target) = domain.target(self)
+        {
+            let pair = target.pair.clone();
+            domain.guests.lock().push(target);
+            pair.welcome(from, socket);
+        }
     }
 
     pub fn tell(&self, event: Event) {
@@ -190,6 +205,7 @@ impl Hca {
             events: Mutex::default(),
             event,
             next_domain: AtomicU32::new(number << 8),
+            xrc: Mutex::default(),
         });
         engine.add_hca(number, &shared);
         let watched = engine
@@ -235,8 +251,10 @@ impl Hca {
 
     pub fn xrc_domain(&self) -> Result<XrcDomain> {
         self.0.alive()?;
+        let domain = Arc::new(Xrc::default());
+        self.0.xrc.lock().push(Arc::downgrade(&domain));
         Ok(XrcDomain {
-            shared: Arc::default(),
+            domain,
             hca: self.0.clone(),
         })
     }
@@ -458,12 +476,8 @@ impl ProtectionDomain {
         token: u64,
     ) -> Result<SharedReceiveQueue> {
         self.hca.alive()?;
-        Ok(SharedReceiveQueue(Arc::new(Receives::new(
-            &self.hca,
-            limits,
-            self.number,
-            token,
-        )?)))
+        let receives = Receives::new(&self.hca, limits, self.number, token)?;
+        Ok(SharedReceiveQueue(Arc::new(receives), None))
     }
 
     pub fn xrc_receive_queue(
@@ -475,9 +489,8 @@ impl ProtectionDomain {
     ) -> Result<SharedReceiveQueue> {
         self.hca.alive()?;
         let receives = Receives::new(&self.hca, limits, self.number, token)?;
-        Ok(SharedReceiveQueue(
-            domain.shared.add(receives, completions.0.clone()),
-        ))
+        let queue = domain.domain.shared.add(receives, completions.0.clone());
+        Ok(SharedReceiveQueue(queue, Some(domain.clone())))
     }
 }
 
@@ -518,26 +531,40 @@ impl Drop for MemoryRegion {
     }
 }
 
-#[derive(Clone)]
-pub struct XrcDomain {
+/// A domain of XRC.
+#[derive(Default)]
+struct Xrc {
     shared: Arc<XrcShared>,
-    hca: Arc<Shared>,
+    /// Targets of initiators that called for a receive queue.
+    guests: Mutex<Vec<QueuePair>>,
 }
 
-impl XrcDomain {
-    pub fn target(&self) -> Result<QueuePair> {
+impl Xrc {
+    fn target(&self, hca: &Arc<Shared>) -> Result<QueuePair> {
         let none = Limits {
             depth: 0,
             gather: 0,
             inline: 0,
         };
         QueuePair::new(
-            &self.hca,
+            hca,
             ANY_DOMAIN,
             None,
             None,
             Source::Xrc(self.shared.clone()),
             &none,
         )
+    }
+}
+
+#[derive(Clone)]
+pub struct XrcDomain {
+    domain: Arc<Xrc>,
+    hca: Arc<Shared>,
+}
+
+impl XrcDomain {
+    pub fn target(&self) -> Result<QueuePair> {
+        self.domain.target(&self.hca)
     }
 }

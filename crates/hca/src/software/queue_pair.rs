@@ -6,6 +6,7 @@
 mod connect;
 mod incoming;
 mod outgoing;
+mod reach;
 mod requester;
 mod target;
 
@@ -22,6 +23,7 @@ use crate::{
 };
 use incoming::Incoming;
 use outgoing::Outgoing;
+use reach::{Group, Reached, is_reached};
 use parking_lot::Mutex;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -49,6 +51,8 @@ pub struct Work {
     signaled: bool,
     fence: bool,
     receive_queue: u32,
+    /// Its place in the order of the group.
+    ticket: u64,
     segments: Vec<Segment>,
     inline: Option<Vec<u8>>,
     total: u32,
@@ -111,6 +115,8 @@ pub struct Pair {
     used: Arc<AtomicU32>,
     /// Written under the lock of `inner`.
     phase: AtomicU8,
+    /// Of an XRC initiator: what it shares with its other connections.
+    group: Option<Arc<Group>>,
     inner: Mutex<Inner>,
 }
 
@@ -148,6 +154,35 @@ pub struct Inner {
     /// It stands in the engine's lists already.
     owing: bool,
     going_on: bool,
+}
+
+impl Default for Inner {
+    fn default() -> Inner {
+        Inner {
+            connection: Connection::default(),
+            peer: None,
+            socket: None,
+            parked: None,
+            attached: false,
+            patience: NEVER,
+            readable: false,
+            writable: false,
+            ended: false,
+            window: Window::new(),
+            spare: Vec::new(),
+            silent: 0,
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+            target: Target::default(),
+            not_ready_until: 0,
+            not_ready: 0,
+            executed: 0,
+            lost: None,
+            reason: None,
+            owing: false,
+            going_on: false,
+        }
+    }
 }
 
 /// What has changed about a socket.
@@ -223,6 +258,9 @@ impl Pair {
                 why: why.clone(),
             });
         }
+        if let Some(group) = &self.group {
+            group.fail(self.hca.engine(), &why);
+        }
         inner.reason = Some(why);
         if !linger || !inner.outgoing.keep_words() {
             inner.socket = None;
@@ -232,36 +270,40 @@ impl Pair {
 
     /// Completes a request, if anybody wants to know.
     fn complete(&self, inner: &mut Inner, mut work: Work, status: Status) {
-        inner.silent += 1;
-        if (work.signaled || status != Status::Success)
-            && let Some(queue) = &self.send
-        {
-            let opcode = match work.operation() {
-                Operation::Send | Operation::SendWithImmediate(_) => Opcode::Send,
-                Operation::Write(_) | Operation::WriteWithImmediate(..) => Opcode::Write,
-                Operation::Read(_) => Opcode::Read,
-                Operation::FetchAdd(..) => Opcode::FetchAdd,
-                Operation::CompareSwap { .. } => Opcode::CompareSwap,
-            };
-            let completion = Completion {
-                id: work.id,
-                status,
-                opcode,
-                len: if work.operation().answers() {
-                    work.total
-                } else {
-                    0
-                },
-                immediate: None,
-                queue_pair: self.number,
-            };
-            queue.push(
-                completion,
-                Some((self.used.clone(), std::mem::take(&mut inner.silent))),
-            );
+        if let Some(queue) = &self.send {
+            let wanted = work.signaled || status != Status::Success;
+            let completion = wanted.then(|| self.completion(&work, status));
+            inner.silent += 1;
+            match (&self.group, completion) {
+                (Some(group), completion) => group.done(work.ticket, completion, queue, &self.used),
+                (None, Some(completion)) => {
+                    let slots = std::mem::take(&mut inner.silent);
+                    queue.push(completion, Some((self.used.clone(), slots)));
+                }
+                (None, None) => {}
+            }
         }
         work.operation = None;
         inner.spare.push(work);
+    }
+
+    fn completion(&self, work: &Work, status: Status) -> Completion {
+        let opcode = match work.operation() {
+            Operation::Send | Operation::SendWithImmediate(_) => Opcode::Send,
+            Operation::Write(_) | Operation::WriteWithImmediate(..) => Opcode::Write,
+            Operation::Read(_) => Opcode::Read,
+            Operation::FetchAdd(..) => Opcode::FetchAdd,
+            Operation::CompareSwap { .. } => Opcode::CompareSwap,
+        };
+        let answered = work.operation().answers();
+        Completion {
+            id: work.id,
+            status,
+            opcode,
+            len: if answered { work.total } else { 0 },
+            immediate: None,
+            queue_pair: self.group.as_ref().map_or(self.number, |group| group.number),
+        }
     }
 
     fn complete_receive(
@@ -301,6 +343,7 @@ impl Pair {
         inner.readable |= news.readable;
         inner.writable |= news.writable;
         inner.ended |= news.ended;
+        self.join_failure(inner);
         self.push_out(inner);
         let more = self.take_in(inner);
         self.push_out(inner);
@@ -318,6 +361,16 @@ impl Pair {
         }
     }
 
+    /// Fails with the other connections of its group.
+    fn join_failure(&self, inner: &mut Inner) {
+        if let Some(group) = &self.group
+            && group.failed()
+            && self.phase() != FAILED
+        {
+            self.fail(inner, Some(u64::MAX), Status::Flushed, "its queue pair has failed", false);
+        }
+    }
+
     /// Sends the acknowledgement that is still owed.
     pub fn pay(self: &Arc<Pair>) {
         let inner = &mut *self.inner.lock();
@@ -326,7 +379,10 @@ impl Pair {
     }
 }
 
-pub struct QueuePair(Arc<Pair>);
+pub struct QueuePair {
+    pub(super) pair: Arc<Pair>,
+    reached: Reached,
+}
 
 impl QueuePair {
     pub fn new(
@@ -347,8 +403,10 @@ impl QueuePair {
                 "{limits:?} for a send queue; the software HCA has {most:?}"
             )));
         }
+        let number = hca.engine().number();
+        let group = matches!(source, Source::Initiator).then(|| Group::new(number));
         let pair = Arc::new(Pair {
-            number: hca.engine().number(),
+            number,
             hca: hca.clone(),
             domain,
             send,
@@ -357,54 +415,39 @@ impl QueuePair {
             limits: *limits,
             used: Arc::default(),
             phase: AtomicU8::new(INITIALIZED),
-            inner: Mutex::new(Inner {
-                connection: Connection::default(),
-                peer: None,
-                socket: None,
-                parked: None,
-                attached: false,
-                patience: NEVER,
-                readable: false,
-                writable: false,
-                ended: false,
-                window: Window::new(),
-                spare: Vec::new(),
-                silent: 0,
-                outgoing: Outgoing::default(),
-                incoming: Incoming::default(),
-                target: Target::default(),
-                not_ready_until: 0,
-                not_ready: 0,
-                executed: 0,
-                lost: None,
-                reason: None,
-                owing: false,
-                going_on: false,
-            }),
+            group,
+            inner: Mutex::default(),
         });
         hca.engine().add_pair(&pair);
-        Ok(QueuePair(pair))
+        if let Some(group) = &pair.group {
+            group.add(&pair);
+        }
+        Ok(QueuePair {
+            pair,
+            reached: Reached::default(),
+        })
     }
 
     pub fn number(&self) -> u32 {
-        self.0.number
+        self.pair.number
     }
 
     pub fn address(&self) -> Vec<u8> {
-        self.0.hca.pair_address(self.0.number).encode().to_vec()
+        self.pair.hca.pair_address(self.pair.number).encode().to_vec()
     }
 
     pub fn limits(&self) -> Limits {
-        self.0.limits
+        self.pair.limits
     }
 
     pub fn connect(&self, peer: &[u8], connection: &Connection) -> Result<()> {
-        self.0.hca.alive()?;
-        self.0.connect(Address::decode(peer)?, connection)
+        self.pair.hca.alive()?;
+        self.pair.connect(Address::decode(peer)?, connection)
     }
 
     pub fn state(&self) -> State {
-        match self.0.phase() {
+        match self.pair.phase() {
+            _ if self.pair.group.as_ref().is_some_and(|group| group.failed()) => State::Error,
             INITIALIZED => State::Initialized,
             READY => State::Ready,
             _ => State::Error,
@@ -412,16 +455,19 @@ impl QueuePair {
     }
 
     pub fn reason(&self) -> Option<String> {
-        if self.0.hca.forked() {
+        if self.pair.hca.forked() {
             return Some(Error::Forked.to_string());
         }
-        self.0.inner.lock().reason.clone()
+        match &self.pair.group {
+            Some(group) => group.reason(),
+            None => self.pair.inner.lock().reason.clone(),
+        }
     }
 
     pub fn fail(&self) -> Result<()> {
-        self.0.hca.alive()?;
-        let inner = &mut *self.0.inner.lock();
-        self.0.fail(
+        self.pair.hca.alive()?;
+        let inner = &mut *self.pair.inner.lock();
+        self.pair.fail(
             inner,
             Some(u64::MAX),
             Status::Flushed,
@@ -432,18 +478,18 @@ impl QueuePair {
     }
 
     pub fn post_receive(&self, id: u64, segments: &[Segment]) -> Result<()> {
-        self.0.hca.alive()?;
-        let Source::Own(receives) = &self.0.source else {
+        self.pair.hca.alive()?;
+        let Source::Own(receives) = &self.pair.source else {
             return Err(Error::Invalid(
                 "a queue pair without a receive queue of its own gets a receive".into(),
             ));
         };
         receives.post(id, segments)?;
-        if self.0.phase() == FAILED {
+        if self.pair.phase() == FAILED {
             // Under the lock, so that those of several threads are flushed in order.
-            let _inner = self.0.inner.lock();
+            let _inner = self.pair.inner.lock();
             while let Some(receive) = receives.take() {
-                self.0
+                self.pair
                     .complete_receive(receives, receive, Status::Flushed, 0, None, false);
             }
         }
@@ -451,7 +497,17 @@ impl QueuePair {
     }
 
     pub fn post_send(&self, request: &SendRequest<'_>) -> Result<()> {
-        let pair = &self.0;
+        let reached;
+        let (pair, queue) = match request.receive_queue {
+            queue if is_reached(queue) => {
+                let Some((found, queue)) = self.reached.find(queue) else {
+                    return Err(Error::Invalid(format!("receive queue {queue} is not reached")));
+                };
+                reached = found;
+                (&reached, queue)
+            }
+            queue => (&self.pair, queue),
+        };
         pair.hca.alive()?;
         pair.check(request)?;
         if pair.used.load(Ordering::Relaxed) >= pair.limits.depth {
@@ -468,6 +524,11 @@ impl QueuePair {
         pair.used.fetch_add(1, Ordering::Relaxed);
         let mut work = inner.spare.pop().unwrap_or_default();
         work.fill(request);
+        work.receive_queue = queue;
+        if let Some(group) = &pair.group {
+            work.ticket = group.post();
+            pair.join_failure(inner);
+        }
         if pair.phase() == FAILED {
             pair.complete(inner, work, Status::Flushed);
             return Ok(());
@@ -540,17 +601,18 @@ impl Pair {
 
 impl Drop for QueuePair {
     fn drop(&mut self) {
-        let pair = &self.0;
-        if pair.hca.forked() {
-            // Its locks may be held by threads that are not here, and its socket is the parent's.
-            std::mem::forget(pair.clone());
+        if self.pair.hca.forked() {
+            // Their locks may be held by threads that are not here, and their sockets are the parent's.
+            std::mem::forget((self.pair.clone(), std::mem::take(&mut self.reached)));
             return;
         }
-        pair.hca.engine().remove_pair(pair.number);
-        let inner = &mut *pair.inner.lock();
-        // The peer should not take for lost what has been executed.
-        pair.acknowledge(inner);
-        pair.phase.store(FAILED, Ordering::Relaxed);
-        pair.part(inner);
+        for pair in self.reached.pairs().iter().chain([&self.pair]) {
+            pair.hca.engine().remove_pair(pair.number);
+            let inner = &mut *pair.inner.lock();
+            // The peer should not take for lost what has been executed.
+            pair.acknowledge(inner);
+            pair.phase.store(FAILED, Ordering::Relaxed);
+            pair.part(inner);
+        }
     }
 }

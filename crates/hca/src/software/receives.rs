@@ -1,13 +1,12 @@
 //! Receive queues of the software HCA: a queue pair's own, shared ones, and those that sends name by number.
 
 use super::completion::Queue;
-use super::hca::Shared;
+use super::hca::{Shared, XrcDomain};
 use super::regions::SEGMENTS;
 use crate::{Error, Event, ReceiveLimits, Result, Segment};
 use parking_lot::{Mutex, RwLock};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A receive that was posted.
 #[derive(Default)]
@@ -118,7 +117,10 @@ impl Receives {
 }
 
 #[derive(Clone)]
-pub struct SharedReceiveQueue(pub(super) Arc<Receives>);
+pub struct SharedReceiveQueue(
+    pub(super) Arc<Receives>,
+    #[allow(dead_code, reason = "what it was made from stays")] pub(super) Option<XrcDomain>,
+);
 
 impl SharedReceiveQueue {
     pub fn post_receive(&self, id: u64, segments: &[Segment]) -> Result<()> {
@@ -137,13 +139,16 @@ impl SharedReceiveQueue {
     pub fn number(&self) -> Option<u32> {
         self.0.xrc.as_ref().map(|&(number, ..)| number)
     }
+
+    pub fn address(&self) -> Option<Vec<u8>> {
+        Some(self.0.hca.pair_address(self.number()?).encode().to_vec())
+    }
 }
 
 /// The shared receive queues of an XRC domain by their numbers.
 #[derive(Default)]
 pub struct XrcShared {
     queues: RwLock<HashMap<u32, std::sync::Weak<Receives>>>,
-    next: AtomicU32,
 }
 
 impl XrcShared {
@@ -157,7 +162,8 @@ impl XrcShared {
         mut receives: Receives,
         completions: Arc<Queue>,
     ) -> Arc<Receives> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        // One of the process: initiators of others know nothing of domains.
+        let number = receives.hca.engine().number();
         receives.xrc = Some((number, self.clone(), completions));
         let receives = Arc::new(receives);
         self.queues

@@ -84,7 +84,11 @@ fn introduce(engine: &Engine, stranger: Stranger) {
     let (true, Ok(from)) = (wanted, Address::decode(address)) else {
         return;
     };
-    if let Some(pair) = engine.pair(frame.sequence as u32) {
+    if frame.receive_queue != 0 {
+        if let Some(hca) = engine.hca_with(stranger.token) {
+            hca.guest(frame.receive_queue, from, stranger.socket);
+        }
+    } else if let Some(pair) = engine.pair(frame.sequence as u32) {
         pair.visitor(from, stranger.socket);
     }
 }

@@ -40,6 +40,7 @@ fn without_signals() {
 
 fn serve(shared: &Shared, listener: &TcpListener) {
     let mut lines: Vec<Line> = Vec::new();
+    let mut settling = false;
     while !shared.over.load(Ordering::SeqCst) {
         let ready = wait(shared, listener, &lines);
         quiet(&shared.wake);
@@ -59,6 +60,10 @@ fn serve(shared: &Shared, listener: &TcpListener) {
         }
         for peer in shared.abandoned.lock().drain(..) {
             lines.retain(|line| line.peer != Some(peer));
+        }
+        if !settling && shared.settling.load(Ordering::SeqCst) {
+            settling = true;
+            lines.iter_mut().for_each(|line| drop(line.socket.write_all(&Word::Settled.encode())));
         }
     }
     for line in &mut lines {
@@ -111,11 +116,7 @@ fn answer(shared: &Shared, line: &mut Line, word: &Word) -> io::Result<()> {
     match shared.hear(peer, word).map_err(io::Error::other)? {
         Answer::Welcome => {
             line.peer = Some(peer);
-            let pair = {
-                let mut peers = shared.peers.lock();
-                shared.entry(&mut peers, peer).map_err(io::Error::other)?.pair.clone()
-            };
-            let address = pair.expect("made with the entry").address();
+            let address = shared.own_end(peer).expect("made with the entry");
             line.socket.write_all(&Word::Welcome(shared.terms, address).encode())
         }
         Answer::Decline => line.socket.write_all(&Word::Declined.encode()),

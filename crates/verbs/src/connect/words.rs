@@ -1,17 +1,22 @@
 //! What two processes say to each other on a socket when they connect their queue pairs.
 
+use crate::transport::Transport;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv6Addr, TcpStream};
 
-/// Where a process listens. As bytes: port (2), token (8), IPv6 address or IPv4 address mapped into one (16).
+/// Where a process listens. As bytes: port (2), token (8), node (4), transport (1), IPv6 address or IPv4 address mapped
+/// into one (16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     pub host: IpAddr,
     pub port: u16,
     /// Tells the process from others that had its address before.
     pub token: u64,
+    /// The node that it is on.
+    pub node: u32,
+    pub transport: Transport,
 }
 
 impl Address {
@@ -20,14 +25,18 @@ impl Address {
             IpAddr::V4(host) => host.to_ipv6_mapped(),
             IpAddr::V6(host) => host,
         };
-        [&self.port.to_le_bytes()[..], &self.token.to_le_bytes(), &host.octets()].concat()
+        let transport = [self.transport as u8];
+        let (port, token, node) = (self.port.to_le_bytes(), self.token.to_le_bytes(), self.node.to_le_bytes());
+        [&port[..], &token, &node, &transport, &host.octets()].concat()
     }
 
     pub fn decode(bytes: &[u8]) -> Option<Address> {
         let mut bytes = Bytes(bytes);
         let (port, token) = (u16::from_le_bytes(bytes.take()?), u64::from_le_bytes(bytes.take()?));
+        let node = u32::from_le_bytes(bytes.take()?);
+        let transport = if bytes.take() == Some([Transport::Xrc as u8]) { Transport::Xrc } else { Transport::Rc };
         let host = Ipv6Addr::from(bytes.take::<16>()?).to_canonical();
-        bytes.0.is_empty().then_some(Address { host, port, token })
+        bytes.0.is_empty().then_some(Address { host, port, token, node, transport })
     }
 }
 
@@ -52,20 +61,24 @@ pub struct Hello {
     pub token: u64,
     pub from: u32,
     pub to: u32,
+    /// Where the caller is.
+    pub node: u32,
     pub terms: Terms,
-    /// The address of the caller's queue pair.
+    /// The address of the caller's end.
     pub pair: Vec<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
     Hello(Hello),
-    /// With the address of the called process's queue pair.
+    /// With the address of the called process's end.
     Welcome(Terms, Vec<u8>),
     Declined,
     Ready,
     /// The process ends as it should.
     Bye,
+    /// The process has sent all that it had to send.
+    Settled,
 }
 
 impl Word {
@@ -79,13 +92,15 @@ impl Word {
         let terms = |terms: &Terms| [terms.credits.to_le_bytes(), terms.buffer.to_le_bytes()].concat();
         match self {
             Word::Hello(hello) => {
-                let Hello { token, from, to, terms: granted, pair } = hello;
-                put(1, &[&token.to_le_bytes(), &from.to_le_bytes(), &to.to_le_bytes(), &terms(granted), pair]);
+                let Hello { token, from, to, node, terms: granted, pair } = hello;
+                let (from, to, node) = (from.to_le_bytes(), to.to_le_bytes(), node.to_le_bytes());
+                put(1, &[&token.to_le_bytes(), &from, &to, &node, &terms(granted), pair]);
             }
             Word::Welcome(granted, pair) => put(2, &[&terms(granted), pair]),
             Word::Declined => put(3, &[]),
             Word::Ready => put(4, &[]),
             Word::Bye => put(5, &[]),
+            Word::Settled => put(6, &[]),
         }
         let len = bytes.len() as u16 - 2;
         bytes[..2].copy_from_slice(&len.to_le_bytes());
@@ -99,6 +114,7 @@ impl Word {
                 token: u64::from_le_bytes(bytes.take()?),
                 from: u32::from_le_bytes(bytes.take()?),
                 to: u32::from_le_bytes(bytes.take()?),
+                node: u32::from_le_bytes(bytes.take()?),
                 terms: bytes.terms()?,
                 pair: bytes.0.to_vec(),
             }),
@@ -106,6 +122,7 @@ impl Word {
             3 => Word::Declined,
             4 => Word::Ready,
             5 => Word::Bye,
+            6 => Word::Settled,
             _ => return None,
         })
     }
@@ -157,8 +174,8 @@ mod tests {
     #[test]
     fn words_survive_a_socket_that_cuts_them() {
         let terms = Terms { credits: 5, buffer: 8192 };
-        let hello = Hello { token: u64::MAX, from: 1, to: 2, terms, pair: vec![7; 40] };
-        let words = [Word::Hello(hello), Word::Welcome(terms, vec![1]), Word::Declined, Word::Ready, Word::Bye];
+        let hello = Hello { token: u64::MAX, from: 1, to: 2, node: 3, terms, pair: vec![7; 40] };
+        let words = [Word::Hello(hello), Word::Welcome(terms, vec![1]), Word::Declined, Word::Ready, Word::Bye, Word::Settled];
         let (mut bytes, mut heard) = (Vec::new(), Vec::new());
         for byte in words.iter().flat_map(Word::encode) {
             bytes.push(byte);
@@ -170,8 +187,9 @@ mod tests {
 
     #[test]
     fn addresses_survive() {
-        for host in ["127.0.0.1", "::1", "10.1.2.3"] {
-            let address = Address { host: host.parse().expect("an address"), port: 7, token: 1 << 60 };
+        for (host, transport) in [("127.0.0.1", Transport::Rc), ("::1", Transport::Xrc), ("10.1.2.3", Transport::Rc)] {
+            let host = host.parse().expect("an address");
+            let address = Address { host, port: 7, token: 1 << 60, node: 1 << 30, transport };
             assert_eq!(Address::decode(&address.encode()), Some(address));
         }
         assert_eq!(Address::decode(&[0; 25]), None);

@@ -57,7 +57,7 @@ impl Pair {
     }
 
     /// Begins a connection to the peer's HCA.
-    fn call(&self, mine: &Address, peer: &Address) -> rustix::io::Result<OwnedFd> {
+    pub fn call(&self, mine: &Address, peer: &Address) -> rustix::io::Result<OwnedFd> {
         let family = if peer.socket.is_ipv4() {
             AddressFamily::INET
         } else {
