@@ -99,4 +99,6 @@ mod afar;
 #[cfg(test)]
 mod explore;
 #[cfg(test)]
+mod queues;
+#[cfg(test)]
 mod verdict;

@@ -8,6 +8,7 @@
 pub mod conformance;
 mod direct;
 mod lines;
+pub mod queue;
 pub mod table;
 pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
 pub use lines::{DEPTH, LineArea};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tern_device::Device;
 use tern_hca::Maker;
 use tern_pmi::Job;
-use tern_settings::Network;
+use tern_settings::{Network, TupleQ};
 use tern_verbs::{Endpoint, Settings, Transport};
 
 /// Opens the network, tells all processes of the world where this one is found, and learns where they are.
@@ -83,7 +83,11 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         ring_after: tern_settings::RINGS_AFTER.get().min(u32::MAX as u64) as u32,
         ring_cell: tern_settings::RINGS_CELL.get() as u32,
         header_cache: tern_settings::HEADER_CACHE.get(),
-        tuples: tern_settings::TUPLEQ.get(),
+        tuples: tern_settings::TUPLEQ.get() != TupleQ::Off,
+        queues: match tern_settings::TUPLEQ.get() {
+            TupleQ::Queues => tern_settings::TUPLEQ_QUEUES.get() as u32,
+            TupleQ::Auto | TupleQ::Write | TupleQ::Off => 0,
+        },
         direct: tern_settings::TUPLEQ_THRESHOLD.get() as usize,
         tuple_copy: tern_settings::TUPLEQ_COPY.get() as usize,
         registered: tern_settings::REGISTERED.get(),

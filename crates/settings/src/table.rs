@@ -79,6 +79,21 @@ choice! {
 }
 
 choice! {
+    /// How receives from other nodes are shown to their senders.
+    pub enum TupleQ {
+        /// As `write`.
+        Auto = "auto",
+        /// In a table of the sender's, which then writes into them.
+        Write = "write",
+        /// In a queue of the network card for each communicator, source and tag that is used often, to which the
+        /// sender sends. Needs TERN_VERBS_TRANSPORT=xrc; else as `write`.
+        Queues = "queues",
+        /// Not at all.
+        Off = "off",
+    }
+}
+
+choice! {
     /// Which queue pairs a process holds with a network card.
     pub enum Transport {
         /// What pays. Today that is `rc`.
@@ -130,9 +145,11 @@ settings! {
     /// given up when the program unmaps their memory. 0: registered for one transfer each.
     REGISTERED: u64 = "TERN_REGISTERED", "4294967296", 0..=1 << 50 => "sending";
 
-    /// Whether receives from other nodes are shown to their senders, who then write into them while the receiver
-    /// computes.
-    TUPLEQ: bool = "TERN_TUPLEQ", "on" => "publishing", Job;
+    /// How receives from other nodes are shown to their senders, who then fill them while the receiver computes.
+    TUPLEQ: TupleQ = "TERN_TUPLEQ", "auto" => "publishing", Job;
+
+    /// Queues of the network card for TERN_TUPLEQ=queues, at most; the one that was used least makes room for another.
+    TUPLEQ_QUEUES: u64 = "TERN_TUPLEQ_QUEUES", "64", 1..=65536 => "publishing";
 
     /// Smallest receive, in bytes, that is shown to a sender on another node, and smallest message that looks for
     /// one.

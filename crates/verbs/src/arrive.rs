@@ -2,8 +2,10 @@
 
 use crate::Verbs;
 use crate::channel::Channel;
+use crate::queues::READ;
 use crate::token::Token;
 use crate::wire::{Kind, PREFIX, Prefix};
+use std::sync::Arc;
 use std::time::Duration;
 use tern_counters as counters;
 use tern_device::{Header, Sink};
@@ -71,29 +73,34 @@ impl Verbs {
                 Incoming::Lost { peer, why } => {
                     counters::NETWORK_LOST.add(1);
                     self.tuples.lost(peer);
+                    self.queues.lost(peer);
                     self.moves.lost(peer);
                     sink.lost(peer, &why);
                 }
             }
         }
         self.tuples.progress(self);
+        self.queues.progress(self);
         self.move_on();
         packets
     }
 
     /// A message of another part of the device has come.
     fn message(&self, from: u32, kind: Kind, bytes: &[u8], sink: &mut dyn Sink) {
-        if kind == Kind::Tuple {
-            self.tuples.message(self, from, bytes, sink);
+        match kind {
+            Kind::Tuple => self.tuples.message(self, from, bytes, sink),
+            Kind::Queue => self.queues.message(self, from, bytes),
+            _ => {}
         }
     }
 
     /// A request of another part of the device has ended.
-    fn completed(&self, token: Token, status: Status, _len: u32, sink: &mut dyn Sink) {
+    fn completed(&self, token: Token, status: Status, len: u32, sink: &mut dyn Sink) {
         match token {
             Token::Tuple { peer, value } => self.tuples.completed(self, peer, value, status, sink),
             Token::Rendezvous { value, .. } => self.moved(value, status, sink),
             Token::Frequent { value, .. } => self.end_lent(value, status, sink),
+            Token::Queue { peer, value } => self.queues.completed(self, peer, value, status, len, sink),
             Token::Receive { .. } | Token::Frame { .. } => {}
         }
     }
@@ -156,7 +163,11 @@ impl Verbs {
                 buffer.into_iter().for_each(|buffer| self.bounces.give(buffer));
                 self.ended(peer, completion.status);
             }
-            Token::Rendezvous { peer, .. } | Token::Tuple { peer, .. } | Token::Frequent { peer, .. } => {
+            Token::Queue { peer, value } if value & READ == 0 => self.arrived_in_queue(peer, token, completion),
+            Token::Rendezvous { peer, .. }
+            | Token::Tuple { peer, .. }
+            | Token::Queue { peer, .. }
+            | Token::Frequent { peer, .. } => {
                 let (status, len) = (completion.status, completion.len);
                 self.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len });
                 self.ended(peer, completion.status);
@@ -201,7 +212,7 @@ impl Verbs {
                 self.inbound.borrow_mut().push_back(Incoming::Packet { from, header, payload });
                 return self.count_past(channel, len);
             }
-            Kind::Rendezvous | Kind::Tuple => {
+            Kind::Rendezvous | Kind::Tuple | Kind::Queue => {
                 return self.inbound.borrow_mut().push_back(Incoming::Message { from, kind, payload });
             }
             Kind::Return => {}
@@ -209,6 +220,22 @@ impl Verbs {
             Kind::Bell => self.ring_self(),
         }
         self.taken(from, payload);
+    }
+
+    /// A message has come to a tuple's queue.
+    fn arrived_in_queue(&self, peer: u32, token: Token, completion: &Completion) {
+        let (status, len) = (completion.status, completion.len);
+        // What fails with the connection is told by that.
+        let Some(channel) = self.channel_from(peer).filter(|_| status == Status::Success) else { return };
+        let sequence = completion.immediate.unwrap_or(u32::MAX);
+        if sequence != u32::from(channel.next_in.get()) {
+            self.drain(channel);
+        }
+        if sequence != u32::from(channel.next_in.get()) {
+            return self.lose(peer, "a message to a queue came out of order");
+        }
+        channel.next_in.set(channel.next_in.get().wrapping_add(1));
+        self.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len });
     }
 
     /// Takes what the prefix of a packet returns, and reads its header from `bytes`, which come with it; also where
@@ -292,7 +319,21 @@ impl Verbs {
             return self.give_back(channel);
         }
         let why = channel.pair.reason().unwrap_or_else(|| format!("{status:?}"));
-        self.lose(channel.peer, &format!("the connection to it is broken: {why}"));
+        let why = format!("the connection to it is broken: {why}");
+        self.lose(channel.peer, &why);
+        if channel.shared {
+            self.lose_rest(channel, &why);
+        }
+    }
+
+    /// Gives up all others to which the queue pair of a channel leads.
+    fn lose_rest(&self, channel: &Channel, why: &str) {
+        let open = self.open.borrow().clone();
+        for other in open.into_iter().filter_map(|peer| self.known(peer)) {
+            if Arc::ptr_eq(&other.pair, &channel.pair) && !other.lost.get() {
+                self.lose(other.peer, why);
+            }
+        }
     }
 
     /// Gives a peer up; the sink is told why.

@@ -142,7 +142,19 @@ impl Channel {
     /// Posts a request for the peer.
     #[inline]
     pub fn post(&self, id: u64, operation: Operation, data: Data<'_>, flags: SendFlags) -> tern_hca::Result<()> {
-        let receive_queue = self.receive_queue;
+        self.post_to(self.receive_queue, id, operation, data, flags)
+    }
+
+    /// Posts a request for another receive queue of the peer.
+    #[inline]
+    pub fn post_to(
+        &self,
+        receive_queue: u32,
+        id: u64,
+        operation: Operation,
+        data: Data<'_>,
+        flags: SendFlags,
+    ) -> tern_hca::Result<()> {
         self.pair.post_send(&SendRequest { id, operation, data, flags, receive_queue })
     }
 

@@ -8,6 +8,7 @@ use crate::fabric::{Fabric, own_address};
 use crate::header;
 use crate::arrive::Incoming;
 use crate::pool::Pool;
+use crate::queues::Queues;
 use crate::rendezvous::Moves;
 use crate::tuple::Tuples;
 use crate::transport::Transport;
@@ -124,6 +125,7 @@ impl Endpoint {
             bounces,
             inbound: RefCell::default(),
             wanting: RefCell::default(),
+            queues: Queues::default(),
             tuples: Tuples::new(&fabric.domain, copied),
             moves: Moves::default(),
             registered: Registered::new(&fabric.domain, registered),
@@ -169,6 +171,7 @@ pub struct Verbs {
     /// Peers whose channel wants something done as soon as that is possible.
     pub(crate) wanting: RefCell<Vec<u32>>,
     pub(crate) tuples: Tuples,
+    pub(crate) queues: Queues,
     pub(crate) moves: Moves,
     pub(crate) registered: Registered,
     pub(crate) frequent: Frequent,

@@ -63,6 +63,13 @@ impl Registered {
     }
 }
 
+impl Verbs {
+    /// Receives are published in queues of the card.
+    fn uses_queues(&self) -> bool {
+        self.settings.queues > 0 && self.fabric.ways.is_some()
+    }
+}
+
 impl Direct for Verbs {
     fn threshold(&self) -> usize {
         self.settings.direct
@@ -90,15 +97,23 @@ impl Direct for Verbs {
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
         let pays = self.settings.tuples && memory.len >= self.settings.direct as u64;
-        if pays { self.tuples.publish(self, peer, key, memory, receiver, seen) } else { None }
+        match self.uses_queues() {
+            _ if !pays => None,
+            true => self.queues.publish(self, peer, key, memory, receiver, seen),
+            false => self.tuples.publish(self, peer, key, memory, receiver, seen),
+        }
     }
 
     fn retract(&self, peer: u32, slot: u32) -> bool {
+        if self.uses_queues() {
+            self.queues.retract(peer, slot);
+            return true;
+        }
         self.tuples.retract(peer, slot)
     }
 
     fn recall(&self, peer: u32, slot: u32) -> Recall {
-        self.tuples.recall(self, peer, slot)
+        if self.uses_queues() { self.queues.recall(self, peer, slot) } else { self.tuples.recall(self, peer, slot) }
     }
 
     fn forget(&self, peer: u32, slot: u32) {
@@ -106,7 +121,11 @@ impl Direct for Verbs {
     }
 
     fn raise(&self, peer: u32, seen: u32) {
-        self.tuples.raise(peer, seen);
+        if self.uses_queues() {
+            self.queues.raise(peer, seen);
+        } else {
+            self.tuples.raise(peer, seen);
+        }
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
@@ -123,6 +142,11 @@ impl Direct for Verbs {
 
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
         // SAFETY: the sender's memory is the program's, which leaves it to the transfer.
-        unsafe { self.tuples.deliver(self, peer, key, last, message) }
+        unsafe {
+            match self.uses_queues() {
+                true => self.queues.deliver(self, peer, key, last, message),
+                false => self.tuples.deliver(self, peer, key, last, message),
+            }
+        }
     }
 }

@@ -51,7 +51,8 @@ impl Fabric {
             inline: INLINE.min(able.send.inline),
         };
         let receives = ReceiveLimits { depth: settings.buffers.min(able.receive.depth), scatter: 1 };
-        let all = world.saturating_mul(limits.depth).saturating_add(receives.depth);
+        let queued = settings.queues.saturating_mul(crate::queues::DEPTH);
+        let all = world.saturating_mul(limits.depth).saturating_add(receives.depth).saturating_add(queued);
         let domain = hca.protection_domain()?;
         let notices = hca.completion_channel()?;
         let completions = hca.completion_queue(all.min(able.completions), Some(&notices))?;

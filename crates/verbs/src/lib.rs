@@ -35,6 +35,7 @@ mod handshake;
 mod header;
 mod pieces;
 mod pool;
+mod queues;
 mod rendezvous;
 mod ring;
 mod rings;

@@ -88,6 +88,29 @@ impl Verbs {
         if channel.lost.get() { Posted::Lost } else { Posted::Busy }
     }
 
+    /// Sends a message to a tuple's queue, which comes with the number of a packet.
+    pub(crate) fn post_to_queue(&self, channel: &Channel, queue: u32, token: Token, segments: &[Segment]) -> Posted {
+        if channel.lost.get() {
+            return Posted::Lost;
+        }
+        if !channel.backlog.borrow().is_empty() {
+            return Posted::Busy;
+        }
+        let sequence = channel.next_out.get();
+        channel.signals(true);
+        let operation = Operation::SendWithImmediate(sequence.into());
+        match channel.post_to(queue, token.encode(), operation, Data::Segments(segments), SendFlags::SIGNALED) {
+            Ok(()) => {
+                channel.next_out.set(sequence.wrapping_add(1));
+                return Posted::Done;
+            }
+            Err(Error::QueueFull) => {}
+            Err(error) => self.lose(channel.peer, &format!("a message was refused: {error}")),
+        }
+        channel.unsignal();
+        if channel.lost.get() { Posted::Lost } else { Posted::Busy }
+    }
+
     /// As [`Verbs::post`], for what must follow what was posted before: waits for room in the send queue, which takes no
     /// more than the network.
     pub(crate) fn post_surely(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>) {

@@ -35,6 +35,11 @@ pub struct Settings {
     pub direct: usize,
     /// Receives are published to their senders.
     pub tuples: bool,
+    /// With XRC: queues of the card for tuples, at most, in which receives are published; 0: they are published for RDMA
+    /// writes.
+    pub queues: u32,
+    /// Receives of a tuple before it gets a queue.
+    pub queue_after: u32,
     /// Messages for published receives up to so many bytes are copied by their sender.
     pub tuple_copy: usize,
     /// Bytes of memory that stay registered for the next transfer.
@@ -75,6 +80,8 @@ impl Default for Settings {
             eager: 16 << 10,
             direct: 8 << 10,
             tuples: true,
+            queues: 0,
+            queue_after: 3,
             tuple_copy: 16 << 10,
             registered: 4 << 30,
             frequent: true,

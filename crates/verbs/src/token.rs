@@ -11,6 +11,8 @@ pub enum Token {
     Rendezvous { peer: u32, value: u32 },
     /// A request of the tuple queues, with a value of theirs.
     Tuple { peer: u32, value: u32 },
+    /// A receive in a tuple's queue, or the look at its claim, with a value of theirs.
+    Queue { peer: u32, value: u32 },
     /// A packet whose payload was lent.
     Frequent { peer: u32, value: u32 },
 }
@@ -20,6 +22,7 @@ const FRAME: u64 = 1;
 const RENDEZVOUS: u64 = 2;
 const TUPLE: u64 = 3;
 const FREQUENT: u64 = 4;
+const QUEUE: u64 = 5;
 /// No buffer.
 const NONE: u32 = u32::MAX;
 /// Peers are numbers of this many bits.
@@ -34,6 +37,7 @@ impl Token {
             Token::Rendezvous { peer, value } => (RENDEZVOUS, peer, value),
             Token::Tuple { peer, value } => (TUPLE, peer, value),
             Token::Frequent { peer, value } => (FREQUENT, peer, value),
+            Token::Queue { peer, value } => (QUEUE, peer, value),
         };
         debug_assert!(peer < 1 << PEER);
         kind << 56 | (peer as u64) << 32 | value as u64
@@ -47,6 +51,7 @@ impl Token {
             FRAME => Token::Frame { peer, buffer: (value != NONE).then_some(value) },
             RENDEZVOUS => Token::Rendezvous { peer, value },
             TUPLE => Token::Tuple { peer, value },
+            QUEUE => Token::Queue { peer, value },
             _ => Token::Frequent { peer, value },
         }
     }
@@ -65,6 +70,7 @@ mod tests {
             Token::Frame { peer, buffer: Some(value) },
             Token::Rendezvous { peer, value },
             Token::Tuple { peer: 0, value },
+            Token::Queue { peer, value },
             Token::Frequent { peer, value: 0 },
         ] {
             assert_eq!(Token::decode(token.encode()), token);

@@ -10,7 +10,7 @@
 
 mod copies;
 mod message;
-mod page;
+pub mod page;
 
 use crate::Verbs;
 use crate::pieces;
@@ -48,7 +48,7 @@ const REST: u32 = (1 << 30) - 1;
 
 impl Purpose {
     /// As the value of a token. Requests have numbers below 2^30.
-    fn encode(self) -> u32 {
+    pub fn encode(self) -> u32 {
         let (kind, value) = match self {
             Purpose::Sender(request) => (0, request),
             Purpose::Copy(place) => (1, place),
@@ -302,9 +302,11 @@ impl Tuples {
         Delivery::Done
     }
 
+    /// Copies a message that is short enough to registered memory: where, its local key, and which place that is.
+    ///
     /// # Safety
     /// The memory of `source` can be read.
-    unsafe fn copy(&self, source: &Memory, len: u64) -> Option<(Memory, u32, u32)> {
+    pub unsafe fn copy(&self, source: &Memory, len: u64) -> Option<(Memory, u32, u32)> {
         if len as usize > self.copied {
             return None;
         }
@@ -313,7 +315,7 @@ impl Tuples {
         unsafe { copies.copy(source, len) }
     }
 
-    fn give_back(&self, copy: &Option<(Memory, u32, u32)>) {
+    pub fn give_back(&self, copy: &Option<(Memory, u32, u32)>) {
         if let (Some((_, _, place)), Some(Some(copies))) = (copy, self.copies.get()) {
             copies.give_back(*place);
         }

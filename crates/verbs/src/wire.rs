@@ -16,6 +16,8 @@ pub enum Kind {
     Rendezvous = 5,
     /// A message of the tuple queues.
     Tuple = 6,
+    /// A message about queues of the card for tuples.
+    Queue = 7,
 }
 
 impl Kind {
@@ -27,6 +29,7 @@ impl Kind {
             4 => Kind::Ring,
             5 => Kind::Rendezvous,
             6 => Kind::Tuple,
+            7 => Kind::Queue,
             _ => return None,
         })
     }
@@ -95,7 +98,7 @@ mod tests {
     proptest! {
         #[test]
         fn prefixes_survive_the_wire(
-            kind in 1..=6u8, lap in 0..4u8, credits: u8, cells: u8, mask: u8, sequence: u16, len in 0..=LONGEST,
+            kind in 1..=7u8, lap in 0..4u8, credits: u8, cells: u8, mask: u8, sequence: u16, len in 0..=LONGEST,
         ) {
             let kind = Kind::of(kind).expect("a kind");
             let prefix = Prefix { kind, lap, credits, cells, mask, sequence, len };

@@ -62,6 +62,33 @@ mod over_xrc {
     tern_device::conformance_tests!(super::over_xrc);
 }
 
+/// Each tuple has a queue of the card from its first receive on.
+fn over_queues(processes: u32) -> Box<dyn Group> {
+    let settings = Settings { transport: Transport::Xrc, queues: 3, queue_after: 1, ring_after: 8, ..Settings::default() };
+    Box::new(Processes::new(processes, &settings))
+}
+
+/// What a queue takes: memory in one run, and no message that is longer than its receive.
+mod over_queues {
+    use super::over_queues as group;
+    use tern_device::conformance::{published_receives_are_filled, receives_are_asked_back, the_rules_of_publication_hold};
+
+    #[test]
+    fn receives_in_queues_are_filled() {
+        published_receives_are_filled(group);
+    }
+
+    #[test]
+    fn receives_in_queues_are_asked_back() {
+        receives_are_asked_back(group);
+    }
+
+    #[test]
+    fn the_rules_of_publication_hold_for_queues() {
+        the_rules_of_publication_hold(group);
+    }
+}
+
 mod with_rings {
     tern_device::conformance_tests!(super::ringed);
 }

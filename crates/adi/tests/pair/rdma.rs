@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::rc::Rc;
 use tern_adi::{Adi, Pattern, SendMode, Sent, Tuple};
 use tern_mcm::{Mcm, Patience};
-use tern_verbs::{Endpoint, Settings};
+use tern_verbs::{Endpoint, Settings, Transport};
 
 fn engines(processes: u32, eager_limit: usize, settings: &Settings) -> Vec<Adi> {
     let open = |me| Endpoint::open(me, processes, settings).expect("a software HCA");
@@ -35,6 +35,11 @@ fn settings(tuple_copy: usize) -> Settings {
     Settings { direct: 12, tuple_copy, frequent_share: 0, ..Settings::default() }
 }
 
+/// Each tuple gets a queue of the card, of which there are too few.
+fn queues(tuple_copy: usize) -> Settings {
+    Settings { transport: Transport::Xrc, queues: 2, queue_after: 1, ..settings(tuple_copy) }
+}
+
 /// Cases of a test: a few dozen, or as many as the environment asks for.
 fn cases() -> ProptestConfig {
     let usual = ProptestConfig::default();
@@ -52,6 +57,16 @@ proptest! {
     #[test]
     fn three_processes_over_rdma(actions in prop::collection::vec(action(LARGE), 1..80), copied in 0..8000usize) {
         run(3, LARGE, &settings(copied), &actions);
+    }
+
+    #[test]
+    fn two_processes_over_queues(actions in prop::collection::vec(action(TINY), 1..120), copied in 0..40usize) {
+        run(2, TINY, &queues(copied), &actions);
+    }
+
+    #[test]
+    fn three_processes_over_queues(actions in prop::collection::vec(action(LARGE), 1..80), copied in 0..8000usize) {
+        run(3, LARGE, &queues(copied), &actions);
     }
 }
 
