@@ -124,7 +124,6 @@ export TERN_VERBS_TRANSPORT
 recovers 4 rnr=1/3,full=1/3,locked=3M several
 recovers 4 "" onesided
 ends 4 cut-after=40 short
-returns 4 cut-after=40 collective
 ends 4 access=1/30 long
 unset TERN_VERBS_TRANSPORT
 

@@ -69,7 +69,7 @@ on() {
     case $1 in
         header) echo TERN_HEADER_CACHE=on ;;
         rings) echo TERN_RINGS_AFTER=1 ;;
-        tuples) echo TERN_TUPLEQ=on TERN_TUPLEQ_THRESHOLD=1 ;;
+        tuples) echo TERN_TUPLEQ=write TERN_TUPLEQ_THRESHOLD=1 ;;
         frequent) echo TERN_FREQUENT_SHARE=0 ;;
         kept) echo TERN_REGISTERED=1000000 TERN_RENDEZVOUS=rget ;;
         rendezvous) echo TERN_RENDEZVOUS=rput ;;

@@ -142,7 +142,7 @@ impl<'a> World<'a> {
             then(&|world| world.answer());
         }
         if !self.told.is_empty() {
-            then(&|world| drop(world.told.pop_front().map(|queue| world.known.insert(queue))));
+            then(&|world| world.learn());
         }
         if !self.sent.is_empty() {
             then(&|world| world.arrive());
@@ -168,6 +168,12 @@ impl<'a> World<'a> {
         self.numbers.put(&self.tuple(self.next));
         self.sent.push_back(Sent::Stream(self.next));
         self.next += 1;
+    }
+
+    /// It hears of a queue.
+    fn learn(&mut self) {
+        let queue = self.told.pop_front().unwrap();
+        self.known.insert(queue);
     }
 
     fn try_queue(&mut self) {

@@ -208,11 +208,11 @@ const PROTOCOLS: &[Variant] = &[
     },
     Variant {
         name: "TupleQ",
-        settings: &[("TERN_LINK", "ddr"), ("TERN_TUPLEQ", "on"), ("TERN_TUPLEQ_COPY", "0")],
+        settings: &[("TERN_LINK", "ddr"), ("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "0")],
     },
     Variant {
         name: "TupleQ with copy",
-        settings: &[("TERN_LINK", "ddr"), ("TERN_TUPLEQ", "on"), ("TERN_TUPLEQ_COPY", "16384")],
+        settings: &[("TERN_LINK", "ddr"), ("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "16384")],
     },
 ];
 
