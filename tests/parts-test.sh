@@ -92,7 +92,7 @@ with TERN_RENDEZVOUS=rget TERN_TUPLEQ=off
 # Little of everything, and all parts from the first message on.
 with TERN_CREDITS=3 TERN_RECEIVES=64 TERN_PACKET=512 TERN_RINGS_CELL=64
 with TERN_HEADER_CACHE=on TERN_RINGS_AFTER=1 TERN_TUPLEQ_THRESHOLD=1 TERN_TUPLEQ_COPY=100 TERN_FREQUENT_SHARE=0
-with TERN_FAULTS=rnr=1/3,full=1/3,locked=3M
+with TERN_FAULTS=rnr=1/5,full=1/3,locked=3M
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
