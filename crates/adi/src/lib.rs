@@ -10,6 +10,7 @@ mod slab;
 mod state;
 mod tuple;
 mod types;
+mod unexpected;
 
 pub use types::*;
 
@@ -486,6 +487,12 @@ impl Adi {
         self.state.borrow_mut().direct_from = usize::MAX;
     }
 
+    /// From now on messages that no receive has asked for take `bytes` bytes here, and then their senders have to ask before
+    /// they send more. What is on its way by then comes on top; so does what the process sends to itself.
+    pub fn cap_unexpected(&self, bytes: u64) {
+        self.state.borrow_mut().cap_kept(bytes);
+    }
+
     /// Long messages to other nodes travel in this way from now on, where they can.
     pub fn use_rendezvous(&self, way: Rendezvous) {
         self.state.borrow_mut().rendezvous = way;
@@ -557,6 +564,7 @@ impl Adi {
     pub fn disconnect(&self, peers: std::ops::Range<Proc>) -> bool {
         let flushed = self.is_flushed_to(peers.clone());
         if flushed {
+            self.state.borrow_mut().forget(&peers);
             self.mcm.disconnect(peers.start);
         }
         flushed

@@ -48,6 +48,10 @@ pub enum Packet {
     Cancel { tuple: Tuple, sender: u32 },
     /// Whether it was taken back.
     Cancelled { sender: u32, success: bool },
+    /// Too much is kept here that no receive has asked for: send nothing without asking.
+    Full,
+    /// That is over.
+    Room,
 }
 
 const EAGER: u64 = 1;
@@ -61,6 +65,8 @@ const CANCELLED: u64 = 8;
 const PUT: u64 = 9;
 const FIN: u64 = 10;
 const JOIN: u64 = 11;
+const FULL: u64 = 12;
+const ROOM: u64 = 13;
 const SYNC: u64 = 1 << 8;
 
 #[inline]
@@ -88,6 +94,8 @@ impl Packet {
             Packet::Ack { sender } => [ACK, 0, 0, sender as u64],
             Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender.into()),
             Packet::Cancelled { sender, success } => [CANCELLED, 0, success as u64, sender as u64],
+            Packet::Full => [FULL, 0, 0, 0],
+            Packet::Room => [ROOM, 0, 0, 0],
         }
     }
 
@@ -125,6 +133,8 @@ impl Packet {
             ACK => Packet::Ack { sender: low },
             CANCEL => Packet::Cancel { tuple, sender: low },
             CANCELLED => Packet::Cancelled { sender: low, success: size != 0 },
+            FULL => Packet::Full,
+            ROOM => Packet::Room,
             kind => unreachable!("packet of unknown kind {kind}"),
         }
     }
@@ -152,6 +162,8 @@ mod tests {
             Packet::Cancel { tuple, sender: 0 },
             Packet::Cancelled { sender: 2, success: true },
             Packet::Cancelled { sender: 2, success: false },
+            Packet::Full,
+            Packet::Room,
         ] {
             assert_eq!(Packet::decode(&packet.encode()), packet);
         }

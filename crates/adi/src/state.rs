@@ -9,18 +9,20 @@ mod pending;
 mod receive;
 mod rendezvous;
 mod send;
+mod unexpected;
 
 pub use arrive::{Arrival, Body};
 
 use crate::matching::{Matching, Place};
 use crate::slab::Slab;
 use crate::tuple;
+use crate::unexpected::Cap;
 use crate::{Data, Members, Mourner, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use direct::Published;
 use outbox::Outbox;
 use rendezvous::Fetch;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_mcm::{Direct, Mcm, Memory};
 use tern_region::copy::{Gauge, Source, Target};
@@ -87,8 +89,10 @@ pub struct State {
     pub mark: u32,
     /// The caller waits for what it starts, before the program goes on.
     pub waits: bool,
-    /// Messages below this go with the packet's header.
+    /// Messages below this go with the packet's header; 0 while there is something that the shortest ways do not ask.
     short: usize,
+    /// What that is otherwise.
+    shortest: usize,
     incoming: Vec<Incoming>,
     /// What went to each peer, and came from it, on the stream.
     streams: Vec<tuple::Sender>,
@@ -97,6 +101,10 @@ pub struct State {
     pub direct_from: usize,
     /// Eager messages of this length and more may go from where they lie.
     lends_from: usize,
+    /// Memory of messages that no receive has asked for.
+    kept: Cap,
+    /// Peers to which nothing goes without asking, because they keep too much.
+    full: HashSet<Proc>,
     /// Messages on their way to receives that fetch them.
     fetches: Vec<Fetch>,
     /// Processes that cannot be reached any more, and why.
@@ -139,6 +147,9 @@ impl State {
         let short = (longest + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
             short,
+            shortest: short,
+            kept: Cap::new(peers),
+            full: HashSet::new(),
             matching: Matching::new(),
             transfers,
             arrivals: Slab::new(),
@@ -180,6 +191,7 @@ impl State {
         self.incoming.resize(peers, Incoming::Nowhere);
         self.streams.resize(peers, tuple::Sender::default());
         self.taken.resize(peers, tuple::Receiver::default());
+        self.kept.grow(peers);
         self.outboxes.resize_with(peers, Outbox::default);
     }
 

@@ -47,6 +47,12 @@ impl Sender {
         self.last[entry(tuple)] = self.sent;
     }
 
+    /// True once in `every` messages of the stream, before it goes; a power of two.
+    #[inline]
+    pub fn is_turn(&self, every: u32) -> bool {
+        self.sent & (every - 1) == every - 1
+    }
+
     /// The stream message that the receiver must have taken before a message of `tuple` may be
     /// delivered directly.
     ///

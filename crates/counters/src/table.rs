@@ -124,6 +124,8 @@ counters! {
         UNEXPECTED_MEMORY = "unexpected_memory": Level, "bytes", User, from UNEXPECTED_BYTES.get();
         /// The most memory that ever held messages without a receive.
         UNEXPECTED_MEMORY_PEAK = "unexpected_memory_peak": Peak, "bytes", User, from UNEXPECTED_BYTES.peak();
+        /// Times that a sender was told to ask before it sends, because messages without a receive took too much memory.
+        UNEXPECTED_FULL = "unexpected_full": Counter, "times", User;
     }
     in "publishing" {
         /// Receives that were published: their sender could see them.

@@ -94,6 +94,7 @@ fn start() -> Result<Runtime> {
         tern_settings::Rendezvous::Rput => Rendezvous::Rput,
         tern_settings::Rendezvous::Packets => Rendezvous::Packets,
     });
+    adi.cap_unexpected(tern_settings::UNEXPECTED.get());
     crate::lost::watch(&adi);
     Ok(Runtime::new(adi, job))
 }

@@ -21,7 +21,7 @@ pub struct Arrival {
 
 impl Arrival {
     /// Bytes that are kept here for it, or will be.
-    fn memory(&self) -> u64 {
+    pub(super) fn memory(&self) -> u64 {
         if let Body::Bytes { .. } = self.body { self.size } else { 0 }
     }
 }
@@ -54,6 +54,9 @@ impl State {
         counters::UNEXPECTED_EVER.add(1);
         counters::UNEXPECTED.raise(1);
         counters::UNEXPECTED_BYTES.raise(arrival.memory());
+        if let Some(bytes) = self.capped(&arrival) {
+            self.count_kept(arrival.from, bytes);
+        }
         events::raise(events::Kind::Unexpected, [tuple.source as u64, tuple.tag as u64, size]);
         let arrival = self.arrivals.insert(arrival);
         self.matching.keep(tuple, arrival);
@@ -65,6 +68,9 @@ impl State {
         let arrival = self.arrivals.remove(arrival);
         counters::UNEXPECTED.lower(1);
         counters::UNEXPECTED_BYTES.lower(arrival.memory());
+        if let Some(bytes) = self.capped(&arrival) {
+            self.count_given_up(arrival.from, bytes);
+        }
         arrival
     }
 
@@ -249,6 +255,8 @@ impl Sink for State {
             Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),
             Packet::Cancelled { sender, success: true } => self.cancelled(sender),
             Packet::Cancelled { success: false, .. } => {}
+            Packet::Full => self.note_full(from, true),
+            Packet::Room => self.note_full(from, false),
         }
     }
 

@@ -13,8 +13,9 @@ impl State {
             return;
         }
         self.moved = true;
-        // The shortest ways do not ask: they are closed from now on.
-        self.short = 0;
+        self.kept.forget(peer);
+        self.full.remove(&peer);
+        self.close_shortest();
         let outbox = &mut self.outboxes[peer as usize];
         outbox.queue.clear();
         outbox.bulk.clear();

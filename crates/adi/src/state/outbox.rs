@@ -37,6 +37,9 @@ pub struct Outbox {
     full: bool,
 }
 
+/// What waits in an outbox and goes between two looks at what has come, at most.
+const AT_ONCE: usize = 64;
+
 /// Bytes of a message of `size` bytes that go into one packet: the receiver copies one out while
 /// the sender copies the next in. Small enough to start early, large enough that the packets
 /// themselves do not count.
@@ -96,13 +99,18 @@ impl State {
     }
 
     pub(super) fn flush(&mut self, to: Proc) {
-        while let Some(outgoing) = self.outboxes[to as usize].queue.pop_front() {
+        for _ in 0..AT_ONCE {
+            let Some(outgoing) = self.outboxes[to as usize].queue.pop_front() else { break };
             if let Some(rest) = self.push(to, outgoing) {
                 self.outboxes[to as usize].queue.push_front(rest);
                 return self.found_full(to);
             }
             self.outboxes[to as usize].full = false;
             self.moved = true;
+        }
+        if !self.outboxes[to as usize].queue.is_empty() {
+            // The peer may take them as fast as they go, and say meanwhile that it has too many.
+            return;
         }
         // Long messages take turns.
         while let Some(bulk) = self.outboxes[to as usize].bulk.pop_front() {
@@ -138,6 +146,9 @@ impl State {
                 let words = memory.encode();
                 let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&words));
                 gone.is_none().then_some(Outgoing::Located(header, memory))
+            }
+            Outgoing::Eager { request, first: Some(header), .. } if self.is_full(to) => {
+                self.push(to, self.ask_instead(request, &header))
             }
             Outgoing::Eager { request, mut first, mut sent } => {
                 let data = self.transfers.get(request).data.clone();

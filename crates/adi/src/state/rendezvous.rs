@@ -125,6 +125,10 @@ impl State {
         let mut bytes = size.min(room);
         self.begin(request, from, tuple, size);
         self.note_mark(request, sender.mark);
+        if size == 0 {
+            // It was asked for since much is kept here, and is complete.
+            return self.control(from, Packet::Cts { sender: sender.request, receiver: request, bytes: 0 });
+        }
         if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
             *expected = bytes as usize;
         }

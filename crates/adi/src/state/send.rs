@@ -8,6 +8,11 @@ use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Header, Memory};
 
+/// Messages to a peer after which its sender looks at what has come, if it does nothing but send: it may be told to ask
+/// first. Powers of two, the second a multiple of the first; it is for the shortest messages.
+const LOOK_EVERY: u32 = 16;
+const LOOK_EVERY_SHORT: u32 = 64;
+
 /// Counts a message of `size` bytes that goes without asking.
 #[inline]
 fn count_eager(size: usize) {
@@ -20,6 +25,9 @@ impl State {
     pub fn send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
         if to == self.mcm.me() {
             return self.send_to_self(tuple, data, mode);
+        }
+        if self.streams[to as usize].is_turn(LOOK_EVERY) {
+            self.look_aside();
         }
         if !self.lost.is_empty() && self.lost.contains_key(&to) {
             let request = self.new_send(to, tuple, data);
@@ -35,7 +43,7 @@ impl State {
             }
         }
         self.streams[to as usize].put(&tuple);
-        if size > self.eager_limit(to) {
+        if size > self.eager_limit(to) || self.is_full(to) {
             return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory)));
         }
         if memory.key != 0 {
@@ -71,6 +79,10 @@ impl State {
     #[inline(always)]
     pub fn send_now(&mut self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
         if len >= self.short || to == self.mcm.me() || !self.is_flushed() {
+            return false;
+        }
+        if self.streams[to as usize].is_turn(LOOK_EVERY_SHORT) {
+            // The longer way looks at what has come.
             return false;
         }
         let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None }.encode();
