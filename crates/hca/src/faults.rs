@@ -32,6 +32,8 @@ pub struct Faults {
     pub slow: Duration,
     /// `no-registration=N/M`: of M registrations, N are refused.
     pub registration: Every,
+    /// `tcp`: peers of this machine are reached as those of others are, by TCP and not through shared memory.
+    pub tcp: bool,
     /// `locked=BYTES`: the memory that may be registered at once, with K, M or G.
     pub locked: Option<u64>,
 }
@@ -48,6 +50,10 @@ impl FromStr for Faults {
         {
             let wrong =
                 || format!("'{part}' is no fault; see the list in the documentation of faults");
+            if part == "tcp" {
+                faults.tcp = true;
+                continue;
+            }
             let (name, value) = part.split_once('=').ok_or_else(wrong)?;
             match name {
                 "cut-after" => faults.cut_after = Some(value.parse().map_err(|_| wrong())?),
@@ -95,9 +101,10 @@ mod tests {
 
     #[test]
     fn text_says_what_goes_wrong() {
-        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K"
+        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp"
             .parse()
             .unwrap();
+        assert!(faults.tcp);
         assert_eq!(faults.cut_after, Some(100));
         assert_eq!(faults.receiver_not_ready, Every { hits: 1, of: 8 });
         assert_eq!(faults.slow, Duration::from_millis(2));

@@ -3,8 +3,8 @@
 //! Two *makers* stand behind the same types, chosen when an [`Hca`] is opened:
 //!
 //! - [`Maker::RdmaCore`]: cards (and the kernel's soft ones) through libibverbs, which is loaded then;
-//! - [`Maker::Software`]: the software HCA, which carries the same semantics over TCP, for machines
-//!   without a card: development, tests, study.
+//! - [`Maker::Software`]: the software HCA, which carries the same semantics through shared memory and over TCP, for
+//!   machines without a card: development, tests, study.
 //!
 //! This crate knows nothing of MPI: no ranks, no messages.
 //!

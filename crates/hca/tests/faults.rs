@@ -28,7 +28,12 @@ fn pair(faults: &str, options: &SideOptions) -> (Side, Side) {
 
 #[test]
 fn a_connection_is_cut() {
-    let (one, other) = pair("cut-after=3", &SideOptions::default());
+    is_cut("cut-after=3");
+    is_cut("cut-after=3,tcp");
+}
+
+fn is_cut(faults: &str) {
+    let (one, other) = pair(faults, &SideOptions::default());
     let (here, there) = (one.buffer(8), other.buffer(8));
     (0..8).for_each(|id| other.receive(id, &[there.whole()]));
     for _ in 0..3 {
@@ -211,6 +216,11 @@ impl Pages {
 
 #[test]
 fn memory_that_vanishes_is_an_error_and_no_crash() {
+    vanishes("");
+    vanishes("tcp");
+}
+
+fn vanishes(faults: &str) {
     let options = SideOptions::default();
     const LEN: usize = 64 << 10;
     for (operation, len) in [
@@ -223,7 +233,7 @@ fn memory_that_vanishes_is_an_error_and_no_crash() {
         ("send", LEN),
     ] {
         for there_vanishes in [true, false] {
-            let (one, other) = pair("", &options);
+            let (one, other) = pair(faults, &options);
             let pages = [Pages::new(LEN), Pages::new(LEN)];
             // SAFETY: nobody has references there.
             let region = |side: &Side, pages: &Pages| unsafe {

@@ -239,7 +239,8 @@ settings! {
     /// it is to each process.
     TRANSPORT: Transport = "TERN_VERBS_TRANSPORT", "auto" => "moving", Job;
 
-    /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`.
+    /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`; `tcp`: no shared
+    /// memory under it on this machine.
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
     /// Rank 0 prints which way messages of each size will move, and what the other ways would

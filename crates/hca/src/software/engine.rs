@@ -3,13 +3,13 @@
 //! Whoever is at hand moves the traffic. A thread that posts writes to the socket itself; one that polls an empty
 //! completion queue reads what has come. So between threads that are at work nothing is handed over. The engine's thread is for
 //! the time when nobody polls: the program computes, or sleeps. While somebody polls, it naps, and looks after
-//! each nap whether that is still so: 0.1 ms at first, twice as long each time, 1 ms at most. When nobody has polled in a nap, or a completion
-//! queue was armed, it watches the sockets until somebody polls again.
+//! each nap whether that is still so: 0.1 ms at first, twice as long each time, 0.4 ms at most. When nobody has polled
+//! of late, or a completion queue was armed, it watches the sockets, and has peers ring, until somebody polls again.
 
 use super::clock::{NEVER, now};
 use super::fork;
 use super::hca::Shared;
-use super::queue_pair::{News, Pair};
+use super::queue_pair::{News, Pair, Reach};
 use super::regions::Regions;
 use super::strangers::Strangers;
 use crate::{Error, Result};
@@ -19,7 +19,7 @@ use rustix::event::{EventfdFlags, Timespec, eventfd};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -28,11 +28,16 @@ use std::time::Duration;
 pub static PLACE: Mutex<Option<(Arc<Engine>, usize)>> = Mutex::new(None);
 
 const FIRST_NAP: Duration = Duration::from_micros(100);
-const LAST_NAP: Duration = Duration::from_millis(1);
+const LAST_NAP: Duration = Duration::from_micros(400);
 /// Polls after which the engine's thread is told that somebody polls.
 const TAKE_OVER: u64 = 4;
 /// Events taken from the kernel at once.
 const EVENTS: usize = 16;
+/// While nothing comes by sockets, a thread that polls looks at them after so many nanoseconds: for new connections and
+/// ends of old ones.
+const GLANCE: u64 = 20_000;
+/// Who has not polled for so long, in nanoseconds, does something else.
+const LATELY: u64 = 40_000;
 /// What is nearer than this, in nanoseconds, is waited for awake: a thread does not wake up more exactly.
 const SOON: u64 = 5_000;
 
@@ -41,6 +46,7 @@ const SOON: u64 = 5_000;
 pub enum Tag {
     Wake,
     Listener(u32),
+    NearListener(u32),
     Datagrams(u32),
     Stranger(u32),
     Pair(u32),
@@ -54,6 +60,7 @@ impl Tag {
             Tag::Datagrams(number) => (2, number),
             Tag::Stranger(number) => (3, number),
             Tag::Pair(number) => (4, number),
+            Tag::NearListener(number) => (5, number),
         };
         EventData::new_u64(kind << 32 | u64::from(number))
     }
@@ -65,6 +72,7 @@ impl Tag {
             2 => Tag::Datagrams(number),
             3 => Tag::Stranger(number),
             4 => Tag::Pair(number),
+            5 => Tag::NearListener(number),
             _ => Tag::Wake,
         }
     }
@@ -79,6 +87,11 @@ pub struct Engine {
     pub regions: Regions,
     pub strangers: Strangers,
     pairs: RwLock<HashMap<u32, Arc<Pair>>>,
+    /// Those that are connected through rings; and how many are by sockets.
+    near: RwLock<Vec<Arc<Pair>>>,
+    far: AtomicUsize,
+    /// When somebody who polls last looked at the sockets.
+    looked: AtomicU64,
     hcas: RwLock<HashMap<u32, Weak<Shared>>>,
     next_number: AtomicU32,
     /// Queue pairs that want to go on, and those that owe their peers a word.
@@ -184,6 +197,9 @@ impl Engine {
             regions: Regions::default(),
             strangers: Strangers::default(),
             pairs: RwLock::default(),
+            near: RwLock::default(),
+            far: AtomicUsize::new(0),
+            looked: AtomicU64::new(0),
             hcas: RwLock::default(),
             // Numbers of earlier engines are not used again soon; they have 24 bits, as with cards.
             next_number: AtomicU32::new(super::address::random() as u32 & 0xf_ffff),
@@ -236,7 +252,25 @@ impl Engine {
     }
 
     pub fn remove_pair(&self, number: u32) {
-        self.pairs.write().remove(&number);
+        let pair = self.pairs.write().remove(&number);
+        match pair.map(|pair| pair.reach()) {
+            Some(Reach::Near) => self.near.write().retain(|pair| pair.number != number),
+            Some(Reach::Far) => {
+                self.far.fetch_sub(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+    }
+
+    /// The queue pair has a connection.
+    pub fn connected(&self, pair: &Arc<Pair>) {
+        if pair.reach() == Reach::Near {
+            self.near.write().push(pair.clone());
+            // The thread may watch already, and the peer does not know.
+            self.rouse_if_later_than(0);
+        } else {
+            self.far.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     pub fn pair(&self, number: u32) -> Option<Arc<Pair>> {
@@ -346,6 +380,30 @@ impl Engine {
                 .iter()
                 .for_each(|pair| pair.visit(News::default(), engine));
         }
+        self.look_near(engine);
+        if !engine {
+            let time = now();
+            let glances = time.saturating_sub(self.looked.load(Ordering::Relaxed)) >= GLANCE;
+            if glances {
+                self.looked.store(time, Ordering::Relaxed);
+            } else if self.far.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+        }
+        self.look_at_sockets(until, engine);
+    }
+
+    /// Takes what has come through rings.
+    fn look_near(&self, engine: bool) {
+        let near = self.near.read();
+        for pair in near.iter() {
+            if let Some(news) = pair.near_news() {
+                pair.visit(news, engine);
+            }
+        }
+    }
+
+    fn look_at_sockets(&self, until: Option<u64>, engine: bool) {
         let timeout = until.map(|until| {
             let left = if until == 0 {
                 0
@@ -387,6 +445,7 @@ impl Engine {
                             readable,
                             writable,
                             ended,
+                            rung: flags.contains(EventFlags::IN),
                         },
                         engine,
                     );
@@ -394,7 +453,14 @@ impl Engine {
             }
             Tag::Listener(number) => {
                 if let Some(hca) = self.hca(number) {
-                    self.strangers.accept(&hca);
+                    self.strangers.accept(&hca, hca.listener(), false);
+                }
+            }
+            Tag::NearListener(number) => {
+                if let Some(hca) = self.hca(number)
+                    && let Some(listener) = hca.near_listener()
+                {
+                    self.strangers.accept(&hca, listener, true);
                 }
             }
             Tag::Stranger(number) => self.strangers.listen(self, number),
@@ -430,18 +496,15 @@ impl Engine {
         // Timers of the link model are short.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut nap = FIRST_NAP;
-        let mut seen = self.polls.load(Ordering::Relaxed);
         while !self.stopping.load(Ordering::SeqCst) {
-            let polls = self.polls.load(Ordering::Relaxed);
-            if polls != seen && self.armed.load(Ordering::SeqCst) == 0 {
-                seen = polls;
+            let last = self.looked.load(Ordering::Relaxed);
+            if now().saturating_sub(last) < LATELY && self.armed.load(Ordering::SeqCst) == 0 {
                 self.sleep(nap);
                 nap = (nap * 2).min(LAST_NAP);
                 continue;
             }
-            seen = polls;
             nap = FIRST_NAP;
-            self.watch_until_next(polls);
+            self.watch_until_next(self.polls.load(Ordering::Relaxed));
         }
     }
 
@@ -459,9 +522,17 @@ impl Engine {
         self.polls_then.store(polls, Ordering::Relaxed);
         self.watching_until.store(timer, Ordering::SeqCst);
         self.watching.store(true, Ordering::SeqCst);
-        // Whoever adds work looks at `watching` after that; and here it is the other way round.
+        self.near.read().iter().for_each(|pair| pair.sleep());
+        // Whoever adds work looks at `watching` after that, a peer whether this side sleeps; and here it is the other
+        // way round.
+        fence(Ordering::SeqCst);
         let work = !self.ready.is_empty()
             || !self.owing.is_empty()
+            || self
+                .near
+                .read()
+                .iter()
+                .any(|pair| pair.near_news().is_some())
             || self.stopping.load(Ordering::SeqCst);
         let timer = timer.min(self.next_timer.load(Ordering::SeqCst));
         let until = match timer {
@@ -472,11 +543,12 @@ impl Engine {
         };
         self.round(until, true);
         self.watching.store(false, Ordering::SeqCst);
+        self.near.read().iter().for_each(|pair| pair.awake());
     }
 
     /// Wakes the engine's thread if it watches, and longer than until `time`.
     fn rouse_if_later_than(&self, time: u64) {
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         if self.watching.load(Ordering::SeqCst) && self.watching_until.load(Ordering::SeqCst) > time
         {
             self.rouse();

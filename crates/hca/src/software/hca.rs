@@ -5,7 +5,8 @@ use super::clock::now;
 use super::completion::{CompletionChannel, CompletionQueue};
 use super::datagrams::{Boxes, Datagrams};
 use super::engine::{Engine, Tag};
-use super::queue_pair::{MESSAGE, QueuePair, Source};
+use super::near;
+use super::queue_pair::{Caller, MESSAGE, QueuePair, Source};
 use super::receives::{Receives, SharedReceiveQueue, XrcShared};
 use super::regions::{ANY_DOMAIN, SEGMENTS, mapped, writable};
 use crate::hca::{Atomics, Capabilities, Event, Options};
@@ -35,6 +36,8 @@ pub struct Shared {
     pub token: u64,
     pub ip: IpAddr,
     listener: OwnedFd,
+    /// Where processes of this machine call, if they can.
+    near: Option<OwnedFd>,
     port: u16,
     pub boxes: Boxes,
     pub datagram_port: u16,
@@ -70,6 +73,10 @@ impl Shared {
         &self.listener
     }
 
+    pub fn near_listener(&self) -> Option<&OwnedFd> {
+        self.near.as_ref()
+    }
+
     pub fn forked(&self) -> bool {
         self.engine.forked()
     }
@@ -102,7 +109,7 @@ impl Shared {
     }
 
     /// An initiator has called for a receive queue.
-    pub fn guest(self: &Arc<Shared>, queue: u32, from: Address, socket: OwnedFd) {
+    pub fn guest(self: &Arc<Shared>, queue: u32, caller: Caller) {
         let domains: Vec<Arc<Xrc>> = self.xrc.lock().iter().filter_map(Weak::upgrade).collect();
         let found = domains.iter().find(|domain| domain.shared.find(queue).is_some());
         if let Some(domain) = found
@@ -110,7 +117,7 @@ impl Shared {
         {
             let pair = target.pair.clone();
             domain.guests.lock().push(target);
-            pair.welcome(from, socket);
+            pair.welcome(caller);
         }
     }
 
@@ -188,12 +195,19 @@ impl Hca {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|error| Error::Resources(format!("no descriptor for events: {error}")))?;
         let number = engine.number();
+        let token = random();
+        let near = if options.faults.tcp {
+            None
+        } else {
+            near::listener(token).ok()
+        };
         let shared = Arc::new(Shared {
             engine: engine.clone(),
             number,
-            token: random(),
+            token,
             ip,
             listener,
+            near,
             port,
             boxes: Boxes::new(datagrams),
             datagram_port,
@@ -210,7 +224,11 @@ impl Hca {
         engine.add_hca(number, &shared);
         let watched = engine
             .watch(&shared.listener, Tag::Listener(number))
-            .and_then(|()| engine.watch(&shared.boxes.socket, Tag::Datagrams(number)));
+            .and_then(|()| engine.watch(&shared.boxes.socket, Tag::Datagrams(number)))
+            .and_then(|()| match &shared.near {
+                Some(near) => engine.watch(near, Tag::NearListener(number)),
+                None => Ok(()),
+            });
         match watched {
             Ok(()) => Ok(Hca(shared)),
             Err(error) => {

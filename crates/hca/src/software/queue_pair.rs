@@ -5,6 +5,7 @@
 
 mod connect;
 mod incoming;
+mod near;
 mod outgoing;
 mod reach;
 mod requester;
@@ -16,18 +17,20 @@ use super::completion::Queue;
 use super::hca::Shared;
 use super::receives::{Receive, Receives, XrcShared};
 use super::regions::SEGMENTS;
+use super::rings::Rings;
 use super::window::{self, Window};
 use crate::queue_pair::{Connection, Limits, State};
 use crate::{
     Completion, Data, Error, Event, Opcode, Operation, Result, Segment, SendRequest, Status,
 };
 use incoming::Incoming;
+pub use near::{Caller, Reach};
 use outgoing::Outgoing;
 use reach::{Group, Reached, is_reached};
 use parking_lot::Mutex;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use target::Target;
 
 /// Bytes of one message at most.
@@ -117,6 +120,15 @@ pub struct Pair {
     phase: AtomicU8,
     /// Of an XRC initiator: what it shares with its other connections.
     group: Option<Arc<Group>>,
+    /// What goes to a peer of this machine goes through these.
+    rings: OnceLock<Rings>,
+    /// It has, or had, a connection through a socket.
+    far: AtomicBool,
+    /// For those who look at rings without the lock: they are in use; the next frame is left alone until then; the
+    /// peer has to make room.
+    open: AtomicBool,
+    hold: AtomicU64,
+    blocked: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -126,7 +138,7 @@ pub struct Inner {
     peer: Option<Address>,
     socket: Option<OwnedFd>,
     /// A connection that came before this side was connected.
-    parked: Option<(Address, OwnedFd)>,
+    parked: Option<Caller>,
     /// Both ends know each other.
     attached: bool,
     /// Until when that should be so, if something waits for it.
@@ -191,6 +203,8 @@ pub struct News {
     pub readable: bool,
     pub writable: bool,
     pub ended: bool,
+    /// Something is to be read from the socket, which beside rings serves to wake.
+    pub rung: bool,
 }
 
 impl Pair {
@@ -263,9 +277,15 @@ impl Pair {
         }
         inner.reason = Some(why);
         if !linger || !inner.outgoing.keep_words() {
-            inner.socket = None;
+            self.close(inner);
             inner.outgoing.clear();
         }
+    }
+
+    /// Nothing comes or goes any more.
+    fn close(&self, inner: &mut Inner) -> Option<OwnedFd> {
+        self.open.store(false, Ordering::Relaxed);
+        inner.socket.take()
     }
 
     /// Completes a request, if anybody wants to know.
@@ -344,6 +364,9 @@ impl Pair {
         inner.writable |= news.writable;
         inner.ended |= news.ended;
         self.join_failure(inner);
+        if news.rung {
+            self.hush(inner);
+        }
         self.push_out(inner);
         let more = self.take_in(inner);
         self.push_out(inner);
@@ -416,6 +439,11 @@ impl QueuePair {
             used: Arc::default(),
             phase: AtomicU8::new(INITIALIZED),
             group,
+            rings: OnceLock::new(),
+            far: AtomicBool::new(false),
+            open: AtomicBool::new(false),
+            hold: AtomicU64::new(0),
+            blocked: AtomicBool::new(false),
             inner: Mutex::default(),
         });
         hca.engine().add_pair(&pair);

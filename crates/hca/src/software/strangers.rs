@@ -3,6 +3,9 @@
 use super::address::{Address, LEN};
 use super::engine::{Engine, Tag};
 use super::hca::Shared;
+use super::near;
+use super::queue_pair::Caller;
+use super::rings::Rings;
 use super::wire::{Frame, HEADER, Kind};
 use parking_lot::Mutex;
 use rustix::net::{RecvFlags, SocketFlags, accept_with, recv};
@@ -11,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// What a stranger says first.
-const HELLO: usize = HEADER + LEN;
+pub const HELLO: usize = HEADER + LEN;
 
 struct Stranger {
     socket: OwnedFd,
@@ -19,6 +22,9 @@ struct Stranger {
     token: u64,
     said: [u8; HELLO],
     len: usize,
+    /// It is of this machine; and the rings that it has made.
+    near: bool,
+    rings: Option<OwnedFd>,
 }
 
 #[derive(Default)]
@@ -27,11 +33,11 @@ pub struct Strangers {
 }
 
 impl Strangers {
-    /// Takes all connections that wait at the HCA's listener.
-    pub fn accept(&self, hca: &Arc<Shared>) {
+    /// Takes all connections that wait at a listener of the HCA.
+    pub fn accept(&self, hca: &Arc<Shared>, listener: &OwnedFd, near: bool) {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         // Two threads may be at it at once: the listener does not block.
-        while let Ok(socket) = accept_with(hca.listener(), flags) {
+        while let Ok(socket) = accept_with(listener, flags) {
             let number = hca.engine().number();
             let mut waiting = self.waiting.lock();
             if hca.engine().watch(&socket, Tag::Stranger(number)).is_ok() {
@@ -42,6 +48,8 @@ impl Strangers {
                         token: hca.token,
                         said: [0; HELLO],
                         len: 0,
+                        near,
+                        rings: None,
                     },
                 );
             }
@@ -55,9 +63,15 @@ impl Strangers {
             return;
         };
         let place = &mut stranger.said[stranger.len..];
-        match recv(&stranger.socket, place, RecvFlags::DONTWAIT) {
-            Ok((len, _)) if len > 0 => {
+        let heard = if stranger.near {
+            near::hear(&stranger.socket, place)
+        } else {
+            recv(&stranger.socket, place, RecvFlags::DONTWAIT).map(|(len, _)| (len, None))
+        };
+        match heard {
+            Ok((len, rings)) if len > 0 => {
                 stranger.len += len;
+                stranger.rings = stranger.rings.take().or(rings);
                 if stranger.len < HELLO {
                     return;
                 }
@@ -84,11 +98,20 @@ fn introduce(engine: &Engine, stranger: Stranger) {
     let (true, Ok(from)) = (wanted, Address::decode(address)) else {
         return;
     };
+    let rings = stranger.rings.and_then(|file| Rings::open(file).ok());
+    if stranger.near && rings.is_none() {
+        return;
+    }
+    let caller = Caller {
+        from,
+        socket: stranger.socket,
+        rings,
+    };
     if frame.receive_queue != 0 {
         if let Some(hca) = engine.hca_with(stranger.token) {
-            hca.guest(frame.receive_queue, from, stranger.socket);
+            hca.guest(frame.receive_queue, caller);
         }
     } else if let Some(pair) = engine.pair(frame.sequence as u32) {
-        pair.visitor(from, stranger.socket);
+        pair.visitor(caller);
     }
 }

@@ -37,27 +37,36 @@ impl Pair {
             .allow_reads(u32::from(connection.reads.clamp(1, 16)));
         self.phase.store(READY, Ordering::Relaxed);
         if (mine.token, mine.number) > (peer.token, peer.number) {
-            match self.call(&mine, &peer) {
-                Ok(socket) => {
-                    let hello = Frame {
-                        kind: Kind::Hello,
-                        sequence: u64::from(peer.number),
-                        address: peer.token,
-                        ..Frame::default()
-                    };
-                    inner.outgoing.say(hello, &mine.encode());
-                    inner.socket = Some(socket);
-                }
-                Err(error) => inner.lost = Some(format!("no connection: {error}")),
-            }
-        } else if let Some((from, socket)) = inner.parked.take() {
-            self.attach(inner, from, socket);
+            let hello = Frame {
+                kind: Kind::Hello,
+                sequence: u64::from(peer.number),
+                address: peer.token,
+                ..Frame::default()
+            };
+            self.call(inner, &mine, &peer, hello);
+        } else if let Some(caller) = inner.parked.take() {
+            self.attach(inner, caller);
         }
         Ok(())
     }
 
-    /// Begins a connection to the peer's HCA.
-    pub fn call(&self, mine: &Address, peer: &Address) -> rustix::io::Result<OwnedFd> {
+    /// Begins a connection to the peer's HCA, and says hello.
+    pub fn call(self: &Arc<Pair>, inner: &mut Inner, mine: &Address, peer: &Address, hello: Frame) {
+        if !self.call_near(inner, mine, peer, hello)
+            && let Err(error) = self.call_far(inner, mine, peer, hello)
+        {
+            inner.lost = Some(format!("no connection: {error}"));
+        }
+    }
+
+    /// The same by TCP.
+    fn call_far(
+        self: &Arc<Pair>,
+        inner: &mut Inner,
+        mine: &Address,
+        peer: &Address,
+        hello: Frame,
+    ) -> rustix::io::Result<()> {
         let family = if peer.socket.is_ipv4() {
             AddressFamily::INET
         } else {
@@ -91,21 +100,27 @@ impl Pair {
             .engine()
             .watch(&socket, Tag::Pair(self.number))
             .map_err(|_| Errno::NOSPC)?;
-        Ok(socket)
+        inner.outgoing.say(hello, &mine.encode());
+        inner.socket = Some(socket);
+        self.far.store(true, Ordering::Relaxed);
+        self.hca.engine().connected(self);
+        Ok(())
     }
 
     /// Somebody has called this queue pair.
-    pub fn visitor(self: &Arc<Pair>, from: Address, socket: OwnedFd) {
-        prepare(&socket);
+    pub fn visitor(self: &Arc<Pair>, caller: Caller) {
+        if caller.rings.is_none() {
+            prepare(&caller.socket);
+        }
         {
             let inner = &mut *self.inner.lock();
             match self.phase() {
                 INITIALIZED => {
-                    self.hca.engine().forget(&socket);
-                    inner.parked = Some((from, socket));
+                    self.hca.engine().forget(&caller.socket);
+                    inner.parked = Some(caller);
                     return;
                 }
-                READY => self.attach(inner, from, socket),
+                READY => self.attach(inner, caller),
                 _ => return,
             }
         }
@@ -114,13 +129,19 @@ impl Pair {
                 readable: true,
                 writable: true,
                 ended: false,
+                rung: false,
             },
             true,
         );
     }
 
     /// Takes a connection that the peer has made, if it is the right peer.
-    fn attach(self: &Arc<Pair>, inner: &mut Inner, from: Address, socket: OwnedFd) {
+    fn attach(self: &Arc<Pair>, inner: &mut Inner, caller: Caller) {
+        let Caller {
+            from,
+            socket,
+            rings,
+        } = caller;
         let expected = inner.peer.map(|peer| (peer.token, peer.number));
         if inner.socket.is_some() || inner.attached || expected != Some((from.token, from.number)) {
             return;
@@ -130,6 +151,14 @@ impl Pair {
         if engine.hand_over(&socket, tag).is_err() && engine.watch(&socket, tag).is_err() {
             return;
         }
+        match rings {
+            Some(rings) => {
+                let _ = self.rings.set(rings);
+                self.open.store(true, Ordering::Relaxed);
+            }
+            None => self.far.store(true, Ordering::Relaxed),
+        }
+        engine.connected(self);
         inner.socket = Some(socket);
         inner.readable = true;
         inner.writable = true;
@@ -165,7 +194,7 @@ impl Pair {
 
     /// The connection has ended.
     pub fn lose(&self, inner: &mut Inner, why: &str) {
-        inner.socket = None;
+        self.close(inner);
         inner.outgoing.clear();
         if let Some(receive) = inner.target.interrupted() {
             self.complete_receive(
@@ -192,7 +221,7 @@ impl Pair {
 
     /// Ends the connection in peace.
     pub fn part(&self, inner: &mut Inner) {
-        if let Some(socket) = inner.socket.take() {
+        if let Some(socket) = self.close(inner) {
             let _ = rustix::net::shutdown(&socket, Shutdown::Write);
         }
         inner.parked = None;

@@ -5,11 +5,14 @@ use super::super::clock::now;
 use super::super::regions::{Fault, Need, Runs, errno, store};
 use super::super::wire::{Frame, HEADER, Kind};
 use super::target::Sink;
+use super::near::wake_peer;
 use super::*;
 use std::os::fd::AsRawFd;
 
 /// Bytes that are read ahead.
 const BUFFER: usize = 16 << 10;
+/// With rings nothing is: a header, or a part of what nobody wants.
+const NEAR_BUFFER: usize = 1 << 10;
 /// A payload of which so much is left is read straight to where it belongs.
 const STRAIGHT: usize = 4 << 10;
 /// Bytes that a queue pair takes in before others have their turn.
@@ -21,8 +24,6 @@ pub struct Incoming {
     start: usize,
     end: usize,
     frame: Option<Receiving>,
-    /// The next frame is left alone until then.
-    hold: u64,
 }
 
 /// The frame whose payload is coming.
@@ -74,20 +75,23 @@ impl Pair {
         let slow = self.hca.faults().slow.as_nanos() as u64;
         if frame.due > 0 || slow > 0 {
             let time = now();
-            if incoming.hold == 0 {
+            // Written under the lock only.
+            let mut hold = self.hold.load(Ordering::Relaxed);
+            if hold == 0 {
                 let known = inner
                     .peer
                     .is_some_and(|peer| peer.machine == address::machine());
                 let due = if known { frame.due } else { 0 };
-                incoming.hold = due.max(if slow > 0 { time + slow } else { 0 });
-                if incoming.hold > time {
-                    self.hca.engine().visit_at(incoming.hold, self.number);
+                hold = due.max(if slow > 0 { time + slow } else { 0 });
+                self.hold.store(hold, Ordering::Relaxed);
+                if hold > time {
+                    self.hca.engine().visit_at(hold, self.number);
                 }
             }
-            if incoming.hold > time {
+            if hold > time {
                 return false;
             }
-            incoming.hold = 0;
+            self.hold.store(0, Ordering::Relaxed);
         }
         inner.incoming.start += HEADER;
         self.peer_has_executed(inner, frame.executed);
@@ -123,8 +127,9 @@ impl Pair {
     fn take_payload(&self, inner: &mut Inner) -> Option<usize> {
         let receiving = inner.incoming.frame.as_ref()?;
         let missing = (receiving.frame.len - receiving.taken) as usize;
-        let straight =
-            missing >= STRAIGHT && !matches!(receiving.sink, Sink::Discard | Sink::Operands);
+        let near = self.rings.get().is_some();
+        let straight = (near || missing >= STRAIGHT)
+            && !matches!(receiving.sink, Sink::Discard | Sink::Operands);
         if missing == 0 {
             self.frame_ends(inner);
             return Some(0);
@@ -214,6 +219,9 @@ impl Pair {
 
     /// Reads from the socket to memory of the program.
     fn take_straight(&self, inner: &mut Inner, missing: usize) -> Option<usize> {
+        if let Some(rings) = self.rings.get() {
+            return self.take_from_ring(inner, rings, missing);
+        }
         if !inner.readable {
             return None;
         }
@@ -248,8 +256,70 @@ impl Pair {
         }
     }
 
+    /// Copies from the ring to memory of the program.
+    fn take_from_ring(&self, inner: &mut Inner, rings: &Rings, missing: usize) -> Option<usize> {
+        let part = rings.there().min(missing);
+        if part == 0 {
+            self.ring_is_empty(inner);
+            return None;
+        }
+        // No region goes away between the look at the table and the copy.
+        let held = self.hca.engine().regions.hold();
+        let stored = self
+            .runs(inner, part)
+            .and_then(|runs| rings.read_program(&runs));
+        drop(held);
+        if stored.is_err() {
+            self.store_failed(inner);
+            return Some(0);
+        }
+        if let Some(receiving) = &mut inner.incoming.frame {
+            receiving.taken += part as u32;
+        }
+        if rings.consume(part) {
+            wake_peer(&inner.socket);
+        }
+        Some(part)
+    }
+
+    /// Nothing has come through the ring; nothing will, if the peer has gone.
+    fn ring_is_empty(&self, inner: &mut Inner) {
+        inner.readable = false;
+        if inner.ended {
+            self.lose(inner, "the peer has ended the connection");
+        }
+    }
+
+    /// Reads what is wanted now from the ring; false if nothing has come.
+    fn fill_from_ring(&self, inner: &mut Inner, rings: &Rings) -> bool {
+        let incoming = &mut inner.incoming;
+        if incoming.buffer.is_empty() {
+            incoming.buffer.resize(NEAR_BUFFER, 0);
+        }
+        let wanted = match &incoming.frame {
+            Some(receiving) => (receiving.frame.len - receiving.taken) as usize,
+            None => HEADER,
+        };
+        incoming.buffer.copy_within(incoming.start..incoming.end, 0);
+        incoming.end -= incoming.start;
+        incoming.start = 0;
+        let until = wanted.min(NEAR_BUFFER);
+        let (took, wakes) = rings.take(&mut incoming.buffer[incoming.end..until]);
+        incoming.end += took;
+        if wakes {
+            wake_peer(&inner.socket);
+        }
+        if took == 0 {
+            self.ring_is_empty(inner);
+        }
+        took > 0
+    }
+
     /// Reads ahead; false if nothing has come.
     fn fill(&self, inner: &mut Inner) -> bool {
+        if let Some(rings) = self.rings.get() {
+            return self.fill_from_ring(inner, rings);
+        }
         if !inner.readable {
             return false;
         }

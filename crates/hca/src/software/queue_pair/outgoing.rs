@@ -4,6 +4,7 @@ use super::super::address::LEN;
 use super::super::clock::now;
 use super::super::regions::{Fault, Held, Need, Runs, errno};
 use super::super::wire::{Frame, HEADER, Kind, Refusal};
+use super::near::wake_peer;
 use super::*;
 use crate::{Link, Remote};
 use std::collections::VecDeque;
@@ -12,6 +13,8 @@ use std::os::fd::AsRawFd;
 /// Bytes of a frame's payload at most; with a link model less, so that it is smooth.
 const FRAME: u32 = 256 << 10;
 const MODELLED_FRAME: u32 = 64 << 10;
+/// Bytes that go to a ring before the peer may read them.
+const PIECE: usize = 32 << 10;
 
 #[derive(Default)]
 pub struct Outgoing {
@@ -131,13 +134,37 @@ impl Outgoing {
 }
 
 impl Pair {
-    /// Writes as much as the socket takes.
+    /// Writes as much as the socket, or the ring, takes.
     pub fn push_out(&self, inner: &mut Inner) {
+        loop {
+            self.push(inner);
+            let Some(rings) = self.rings.get() else {
+                break;
+            };
+            let blocked = !inner.writable && inner.socket.is_some();
+            rings.block(blocked);
+            self.blocked.store(blocked, Ordering::Relaxed);
+            // The peer may have made room before it could see that this side waits for it.
+            if !blocked || !rings.has_room() {
+                break;
+            }
+            inner.writable = true;
+        }
+        if self.phase() == FAILED && inner.outgoing.is_empty() && inner.socket.is_some() {
+            self.part(inner);
+        }
+    }
+
+    fn push(&self, inner: &mut Inner) {
         while inner.writable && inner.socket.is_some() {
             if inner.outgoing.frame.is_none() && !self.next_frame(inner) {
                 break;
             }
-            match self.write(inner) {
+            let wrote = match self.rings.get() {
+                Some(rings) => self.write_to_ring(inner, rings),
+                None => self.write(inner),
+            };
+            match wrote {
                 Wrote::All => self.wrote(inner),
                 Wrote::Blocked => inner.writable = false,
                 Wrote::Fault => self.memory_is_gone(inner),
@@ -148,9 +175,6 @@ impl Pair {
                     inner.ended = true;
                 }
             }
-        }
-        if self.phase() == FAILED && inner.outgoing.is_empty() && inner.socket.is_some() {
-            self.part(inner);
         }
     }
 
@@ -362,6 +386,71 @@ impl Pair {
             frame.written += wrote as usize;
         }
         Wrote::All
+    }
+
+    /// Copies what is left of the current frame to the ring.
+    fn write_to_ring(&self, inner: &mut Inner, rings: &Rings) -> Wrote {
+        let Some(frame) = &mut inner.outgoing.frame else {
+            return Wrote::Blocked;
+        };
+        let all = HEADER + frame.len as usize;
+        while frame.written < all {
+            let published = frame.written;
+            if frame.written < HEADER {
+                frame.written += rings.put(&frame.header[frame.written..]);
+            }
+            if frame.written >= HEADER && frame.written < all {
+                let from = frame.written - HEADER;
+                let part = rings.piece().min(all - frame.written).min(PIECE);
+                if self
+                    .put_payload(rings, &frame.payload, &inner.window, from, part)
+                    .is_err()
+                {
+                    // Nothing of this piece has been seen.
+                    rings.retreat();
+                    frame.written = published;
+                    return Wrote::Fault;
+                }
+                frame.written += part;
+            }
+            if frame.written == published {
+                return Wrote::Blocked;
+            }
+            if rings.publish() {
+                wake_peer(&inner.socket);
+            }
+        }
+        Wrote::All
+    }
+
+    /// Copies `len` bytes of the payload, from byte `from` on, to the ring, which has room for them.
+    fn put_payload(
+        &self,
+        rings: &Rings,
+        payload: &Payload,
+        window: &Window<Work>,
+        from: usize,
+        len: usize,
+    ) -> std::result::Result<(), Fault> {
+        let own = match payload {
+            Payload::Word(word) => Some(&word[from..from + len]),
+            Payload::Request { number, offset, .. } | Payload::Abandoned { number, offset } => {
+                let from = *offset as usize + from;
+                let inline = window
+                    .request(*number)
+                    .and_then(|work| work.inline.as_ref());
+                inline.map(|bytes| &bytes[from..from + len])
+            }
+            Payload::Answer { .. } => None,
+        };
+        if let Some(bytes) = own {
+            rings.put(bytes);
+            return Ok(());
+        }
+        let held = self.hca.engine().regions.hold();
+        let mut runs = Runs::new();
+        self.payload(payload, window, &held, from, len, &mut runs)?;
+        rings.put_program(&runs)
     }
 
     /// Where the payload lies from byte `from` on.

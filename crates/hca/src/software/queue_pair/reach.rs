@@ -12,7 +12,6 @@ use super::*;
 use parking_lot::RwLock;
 use std::collections::VecDeque;
 use std::sync::Weak;
-use std::sync::atomic::AtomicBool;
 
 /// Numbers of receive queues from here on are places in the list of what is reached; queue pairs and receive queues have
 /// 24 bits.
@@ -180,6 +179,11 @@ impl Pair {
             used: main.used.clone(),
             phase: AtomicU8::new(INITIALIZED),
             group: Some(group.clone()),
+            rings: OnceLock::new(),
+            far: AtomicBool::new(false),
+            open: AtomicBool::new(false),
+            hold: AtomicU64::new(0),
+            blocked: AtomicBool::new(false),
             inner: Mutex::default(),
         });
         main.hca.engine().add_pair(&pair);
@@ -188,29 +192,23 @@ impl Pair {
     }
 
     /// Connects to whoever has that receive queue; the engine there makes the other end.
-    fn call_queue(&self, queue: Address, connection: &Connection) {
+    fn call_queue(self: &Arc<Pair>, queue: Address, connection: &Connection) {
         let mine = self.hca.pair_address(self.number);
         let inner = &mut *self.inner.lock();
         self.ready(inner, queue, connection);
-        match self.call(&mine, &queue) {
-            Ok(socket) => {
-                let hello = Frame {
-                    kind: Kind::Hello,
-                    receive_queue: queue.number,
-                    address: queue.token,
-                    ..Frame::default()
-                };
-                inner.outgoing.say(hello, &mine.encode());
-                inner.socket = Some(socket);
-            }
-            Err(error) => inner.lost = Some(format!("no connection: {error}")),
-        }
+        let hello = Frame {
+            kind: Kind::Hello,
+            receive_queue: queue.number,
+            address: queue.token,
+            ..Frame::default()
+        };
+        self.call(inner, &mine, &queue, hello);
     }
 
     /// Takes the connection of an initiator that asked for a receive queue of this process. Call once.
-    pub fn welcome(self: &Arc<Pair>, from: Address, socket: OwnedFd) {
-        self.ready(&mut self.inner.lock(), from, &Connection::default());
-        self.visitor(from, socket);
+    pub fn welcome(self: &Arc<Pair>, caller: Caller) {
+        self.ready(&mut self.inner.lock(), caller.from, &Connection::default());
+        self.visitor(caller);
     }
 
     fn ready(&self, inner: &mut Inner, peer: Address, connection: &Connection) {
