@@ -78,7 +78,7 @@ fn write(session: &Session, output: &Path, explained: &str) -> Result<(), String
 /// The whole report.
 fn text(session: &Session, explained: &str) -> String {
     let mut text = format!(
-        "{}, cores {:?}, Linux {}. Tern on its software HCA: an engine in each process, TCP over loopback, and a \
+        "{}, cores {:?}, Linux {}. Tern on its software HCA: an engine in each process, rings in shared memory, and a \
          model of a card's link, which delays what would come earlier and makes nothing faster. So these figures \
          compare the parts of Tern with each other; they are not those of a card. Each process is a node of its \
          own. Medians of {} rounds, lines in turn, ± half the interquartile range. Bold: the best.\n",

@@ -119,8 +119,24 @@ pub const EXPERIMENTS: [Experiment; 7] = [
         about: "A column of 1024 rows, by a derived type and packed by hand, both ways at once. Gather and scatter lists \
                 of the card against packing by the library.",
         variants: &[
-            Variant { name: "gather lists", settings: &[("TERN_LINK", "sdr-pcix"), ("TERN_SGRS", "on")] },
-            Variant { name: "packing", settings: &[("TERN_LINK", "sdr-pcix"), ("TERN_SGRS", "off")] },
+            Variant {
+                name: "gather lists",
+                settings: &[
+                    ("TERN_LINK", "sdr-pcix"),
+                    ("TERN_TUPLEQ", "off"),
+                    ("TERN_EAGER_LIMIT", "4096"),
+                    ("TERN_RENDEZVOUS", "rput"),
+                ],
+            },
+            Variant {
+                name: "packing",
+                settings: &[
+                    ("TERN_LINK", "sdr-pcix"),
+                    ("TERN_TUPLEQ", "off"),
+                    ("TERN_EAGER_LIMIT", "4096"),
+                    ("TERN_RENDEZVOUS", "packets"),
+                ],
+            },
         ],
         parts: &[part("Columns of a matrix", &["column"], &[])],
         gain: true,
@@ -186,8 +202,8 @@ pub const EXPERIMENTS: [Experiment; 7] = [
         heading: "What a peer costs",
         about: "A process's own memory, and its queue pairs, after it has met so many peers; every rank is a node.",
         variants: &[
-            Variant { name: "RC", settings: &[("TERN_LINK", "none")] },
-            Variant { name: "XRC", settings: &[("TERN_LINK", "none"), ("TERN_XRC", "on")] },
+            Variant { name: "RC", settings: &[("TERN_LINK", "none"), ("TERN_FAULTS", "tcp")] },
+            Variant { name: "XRC", settings: &[("TERN_LINK", "none"), ("TERN_FAULTS", "tcp"), ("TERN_XRC", "on")] },
         ],
         parts: &[Part { ranks: 64, ..part("What a peer costs", &["peers"], &[]) }],
         gain: false,
