@@ -202,8 +202,8 @@ pub const EXPERIMENTS: [Experiment; 7] = [
         heading: "What a peer costs",
         about: "A process's own memory, and its queue pairs, after it has met so many peers; every rank is a node.",
         variants: &[
-            Variant { name: "RC", settings: &[("TERN_LINK", "none"), ("TERN_FAULTS", "tcp")] },
-            Variant { name: "XRC", settings: &[("TERN_LINK", "none"), ("TERN_FAULTS", "tcp"), ("TERN_XRC", "on")] },
+            Variant { name: "RC", settings: &[("TERN_LINK", "none"), ("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "rc")] },
+            Variant { name: "XRC", settings: &[("TERN_LINK", "none"), ("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "xrc")] },
         ],
         parts: &[Part { ranks: 64, ..part("What a peer costs", &["peers"], &[]) }],
         gain: false,
