@@ -195,6 +195,10 @@ counters! {
         NETWORK_WRITTEN = "network_written": Counter, "messages", User;
         /// Their bytes.
         NETWORK_WRITTEN_BYTES = "network_written_bytes": Aggregate, "bytes", User;
+        /// Requests of one-sided communication that a network card made at another process's memory.
+        NETWORK_REMOTE = "network_remote": Counter, "requests", User;
+        /// Those of them that are atomics.
+        NETWORK_ATOMICS = "network_atomics": Counter, "requests", User;
         /// Peers that were lost.
         NETWORK_LOST = "network_lost": Counter, "peers", User;
     }

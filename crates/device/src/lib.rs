@@ -9,9 +9,11 @@ pub mod conformance;
 mod direct;
 mod lines;
 pub mod queue;
+mod remote;
 pub mod table;
 pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
 pub use lines::{DEPTH, LineArea};
+pub use remote::{Lost, Remote, Word};
 
 use std::os::fd::BorrowedFd;
 
@@ -179,6 +181,11 @@ pub trait Device {
 
     /// Tuple queues and single copies, where the device has them.
     fn direct(&self) -> Option<&dyn Direct> {
+        None
+    }
+
+    /// Memory of other processes by the card alone, where the device has one that can do that.
+    fn remote(&self) -> Option<&dyn Remote> {
         None
     }
 

@@ -6,8 +6,8 @@ mod several;
 mod wait;
 
 pub use tern_device::{
-    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, LineArea, Memory, Outgoing, Payload, Pull, Recall, Run,
-    Sink, copy_short,
+    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, LineArea, Lost, Memory, Outgoing, Payload, Pull, Recall,
+    Remote, Run, Sink, Word, copy_short,
 };
 pub use several::Several;
 pub use wait::{Patience, Step};
@@ -259,6 +259,11 @@ impl Mcm {
     #[inline]
     pub fn direct(&self) -> Option<&dyn Direct> {
         self.device().direct()
+    }
+
+    /// See [`Device::remote`].
+    pub fn remote(&self) -> Option<&dyn Remote> {
+        self.device().remote()
     }
 
     /// See [`Device::ring`].

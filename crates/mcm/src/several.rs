@@ -12,7 +12,7 @@ use numbers::{Numbers, Way};
 use std::cell::OnceCell;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
+use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Remote, Sink};
 use tern_shm::Shm;
 use watch::Watch;
 
@@ -200,6 +200,12 @@ impl Device for Several {
 
     fn direct(&self) -> Option<&dyn Direct> {
         Some(self)
+    }
+
+    /// The network reaches ranks of this node too, and one agent for all is what makes its atomics atomic. It numbers as the
+    /// layers above do.
+    fn remote(&self) -> Option<&dyn Remote> {
+        self.network.remote()
     }
 
     fn set_waiting(&self, waiting: bool) {

@@ -101,7 +101,7 @@ impl Verbs {
             Token::Rendezvous { value, .. } => self.moved(value, status, sink),
             Token::Frequent { value, .. } => self.end_lent(value, status, sink),
             Token::Queue { peer, value } => self.queues.completed(self, peer, value, status, len, sink),
-            Token::Receive { .. } | Token::Frame { .. } => {}
+            Token::Receive { .. } | Token::Frame { .. } | Token::Remote { .. } => {}
         }
     }
 
@@ -171,6 +171,12 @@ impl Verbs {
                 let (status, len) = (completion.status, completion.len);
                 self.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len });
                 self.ended(peer, completion.status);
+            }
+            Token::Remote { peer, number } => {
+                self.remotes.ended(self, peer, number, !failed);
+                self.ended(peer, completion.status);
+                // Another thread may wait for it.
+                self.ring_self();
             }
         }
     }

@@ -5,7 +5,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, Payload, Sink};
+use tern_device::{Abilities, Device, Direct, Header, Payload, Remote, Sink};
 
 impl Device for Verbs {
     fn abilities(&self) -> &Abilities {
@@ -32,6 +32,10 @@ impl Device for Verbs {
 
     fn direct(&self) -> Option<&dyn Direct> {
         Some(self)
+    }
+
+    fn remote(&self) -> Option<&dyn Remote> {
+        self.has_atomics().then_some(self)
     }
 
     fn poll(&self, sink: &mut dyn Sink) -> usize {

@@ -9,6 +9,7 @@ use crate::header;
 use crate::arrive::Incoming;
 use crate::pool::Pool;
 use crate::queues::Queues;
+use crate::remote::Remotes;
 use crate::rendezvous::Moves;
 use crate::tuple::Tuples;
 use crate::transport::Transport;
@@ -128,6 +129,7 @@ impl Endpoint {
             queues: Queues::default(),
             tuples: Tuples::new(&fabric.domain, copied),
             moves: Moves::default(),
+            remotes: Remotes::new(world),
             registered: Registered::new(&fabric.domain, registered),
             frequent: Frequent::new(),
             rings: RefCell::default(),
@@ -173,6 +175,7 @@ pub struct Verbs {
     pub(crate) tuples: Tuples,
     pub(crate) queues: Queues,
     pub(crate) moves: Moves,
+    pub(crate) remotes: Remotes,
     pub(crate) registered: Registered,
     pub(crate) frequent: Frequent,
     /// Peers that have a ring here.

@@ -36,6 +36,7 @@ mod header;
 mod pieces;
 mod pool;
 mod queues;
+mod remote;
 mod rendezvous;
 mod ring;
 mod rings;

@@ -70,6 +70,11 @@ impl Verbs {
     /// Posts a request of another part of the device, whose completion comes with `token`. Requests, packets and
     /// messages of a channel are executed in order.
     pub(crate) fn post(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, fence: bool) -> Posted {
+        self.post_asking(peer, token, operation, data, SendFlags { signaled: true, fence })
+    }
+
+    /// The same; a request that does not ask for a completion may get one all the same.
+    pub(crate) fn post_asking(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, flags: SendFlags) -> Posted {
         let Some(channel) = self.channel(peer) else { return Posted::Lost };
         if channel.lost.get() {
             return Posted::Lost;
@@ -77,14 +82,16 @@ impl Verbs {
         if !channel.backlog.borrow().is_empty() {
             return Posted::Busy;
         }
-        channel.signals(true);
-        let flags = SendFlags { signaled: true, fence };
+        let signaled = channel.signals(flags.signaled);
+        let flags = SendFlags { signaled, ..flags };
         match channel.post(token.encode(), operation, data, flags) {
             Ok(()) => return Posted::Done,
             Err(Error::QueueFull) => {}
             Err(error) => self.lose(peer, &format!("a request was refused: {error}")),
         }
-        channel.unsignal();
+        if signaled {
+            channel.unsignal();
+        }
         if channel.lost.get() { Posted::Lost } else { Posted::Busy }
     }
 

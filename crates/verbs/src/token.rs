@@ -15,6 +15,8 @@ pub enum Token {
     Queue { peer: u32, value: u32 },
     /// A packet whose payload was lent.
     Frequent { peer: u32, value: u32 },
+    /// A request to the memory of a peer, by its number.
+    Remote { peer: u32, number: u32 },
 }
 
 const RECEIVE: u64 = 0;
@@ -23,6 +25,7 @@ const RENDEZVOUS: u64 = 2;
 const TUPLE: u64 = 3;
 const FREQUENT: u64 = 4;
 const QUEUE: u64 = 5;
+const REMOTE: u64 = 6;
 /// No buffer.
 const NONE: u32 = u32::MAX;
 /// Peers are numbers of this many bits.
@@ -38,6 +41,7 @@ impl Token {
             Token::Tuple { peer, value } => (TUPLE, peer, value),
             Token::Frequent { peer, value } => (FREQUENT, peer, value),
             Token::Queue { peer, value } => (QUEUE, peer, value),
+            Token::Remote { peer, number } => (REMOTE, peer, number),
         };
         debug_assert!(peer < 1 << PEER);
         kind << 56 | (peer as u64) << 32 | value as u64
@@ -53,6 +57,8 @@ impl Token {
             TUPLE => Token::Tuple { peer, value },
             QUEUE => Token::Queue { peer, value },
             _ => Token::Frequent { peer, value },
+            FREQUENT => Token::Frequent { peer, value },
+            _ => Token::Remote { peer, number: value },
         }
     }
 }
@@ -72,6 +78,7 @@ mod tests {
             Token::Tuple { peer: 0, value },
             Token::Queue { peer, value },
             Token::Frequent { peer, value: 0 },
+            Token::Remote { peer, number: value },
         ] {
             assert_eq!(Token::decode(token.encode()), token);
         }

@@ -14,6 +14,7 @@ mod lent;
 mod lines;
 mod packets;
 mod pattern;
+mod remote;
 mod sequence;
 mod sleep;
 
@@ -22,6 +23,7 @@ pub use flow::*;
 pub use lent::*;
 pub use lines::*;
 pub use packets::*;
+pub use remote::*;
 pub use sequence::{Action, follow};
 pub use sleep::*;
 
@@ -77,6 +79,8 @@ macro_rules! conformance_tests {
             a_late_receiver_fetches,
             mapped_memory_is_the_same_for_both,
             private_memory_is_copied_without_help,
+            memory_is_reached_without_its_owner,
+            words_are_changed_in_one_step,
             a_packet_wakes_a_sleeper,
             room_wakes_a_sleeper,
             a_ring_before_sleeping_counts,

@@ -1,0 +1,338 @@
+//! Accesses to the memory of other processes: RDMA writes, reads and atomics on the channel's queue pair. Memory of
+//! this process itself is reached in the same way, by a pair of queue pairs that are connected to each other: a
+//! processor's instructions need not be atomic with those of the card.
+//!
+//! Requests of a queue pair end in order, so what they hold (buffers, registrations, places for answers) stands in a
+//! queue by their numbers, and only the last request of an access asks for its completion.
+
+mod cut;
+
+use crate::Verbs;
+use crate::send::Posted;
+use crate::token::Token;
+use cut::{Cursor, span};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use tern_counters as counters;
+use tern_device::{Direction, Lost, Memory, Remote, Run, Word};
+use tern_hca::{
+    Access, Atomics, Connection, Data, Error, MemoryRegion, Operation, QueuePair, Segment, SendFlags, SendRequest,
+};
+
+/// Fewest bytes of an access whose own memory is registered, and of each of its runs on average; others are copied.
+const REGISTERED: u64 = 16 << 10;
+const LONG_RUN: u64 = 512;
+/// Bytes of one request at most.
+const LONGEST: u64 = 1 << 30;
+/// Segments of a request.
+const GATHER: usize = 16;
+
+/// What a request holds until it has ended.
+enum Held {
+    Nothing,
+    /// A buffer that was written from.
+    Buffer(u32),
+    /// A buffer whose bytes go to these runs.
+    Scattered(u32, Vec<Run>),
+    /// A buffer whose first word goes there, unless it is null.
+    Answer(u32, *mut u64),
+    Registered(Memory),
+}
+
+/// What is known of one peer.
+#[derive(Default)]
+struct Peer {
+    begun: Cell<u64>,
+    ended: Cell<u64>,
+    lost: Cell<bool>,
+    /// Of requests that have not ended, in order.
+    held: RefCell<VecDeque<(u64, Held)>>,
+}
+
+impl Peer {
+    /// Keeps what the last request that was posted still needs.
+    fn keep(&self, held: Held) {
+        self.held.borrow_mut().push_back((self.begun.get(), held));
+    }
+}
+
+/// Accesses of this process to the memory of all.
+pub(crate) struct Remotes {
+    peers: Box<[Peer]>,
+    revealed: RefCell<HashMap<u32, MemoryRegion>>,
+    own: OnceCell<Option<Loop>>,
+}
+
+/// Two queue pairs of this process that are connected to each other. Requests are posted to the first.
+struct Loop {
+    pair: Arc<QueuePair>,
+    _other: Arc<QueuePair>,
+}
+
+impl Remotes {
+    pub fn new(world: u32) -> Remotes {
+        Remotes { peers: (0..world).map(|_| Peer::default()).collect(), revealed: RefCell::default(), own: OnceCell::new() }
+    }
+
+    /// The request with that number has ended, and all before it.
+    pub fn ended(&self, verbs: &Verbs, peer: u32, number: u32, well: bool) {
+        let it = &self.peers[peer as usize];
+        if !well {
+            it.lost.set(true);
+        }
+        loop {
+            let mut held = it.held.borrow_mut();
+            // Numbers of what is under way are far less than half their range apart.
+            let is_over = |first: &(u64, Held)| (first.0 as u32).wrapping_sub(number).wrapping_sub(1) > u32::MAX / 2;
+            let Some((at, what)) = held.pop_front_if(|first| is_over(first)) else { break };
+            drop(held);
+            verbs.give_up_held(what, well);
+            if well && !it.lost.get() {
+                it.ended.set(at);
+            }
+        }
+    }
+}
+
+impl Verbs {
+    /// Whether windows can be served.
+    pub(crate) fn has_atomics(&self) -> bool {
+        self.fabric.hca.capabilities().atomics != Atomics::None
+    }
+
+    fn give_up_held(&self, what: Held, well: bool) {
+        match what {
+            Held::Nothing => {}
+            Held::Buffer(buffer) => self.bounces.give(buffer),
+            Held::Registered(memory) => self.registered.release(&memory),
+            Held::Scattered(buffer, runs) => {
+                let mut from = self.bounces.at(buffer).cast_const();
+                for run in runs.iter().filter(|_| well) {
+                    // SAFETY: the buffer holds what was read; the caller of `transfer` leaves the runs to it.
+                    unsafe { std::ptr::copy_nonoverlapping(from, run.address as *mut u8, run.len as usize) };
+                    from = from.wrapping_add(run.len as usize);
+                }
+                self.bounces.give(buffer);
+            }
+            Held::Answer(buffer, into) => {
+                if well && !into.is_null() {
+                    // SAFETY: the buffer is aligned to words; the place is the caller's for that.
+                    unsafe { into.write_unaligned(self.bounces.at(buffer).cast::<u64>().read_unaligned()) };
+                }
+                self.bounces.give(buffer);
+            }
+        }
+    }
+
+    fn own_loop(&self) -> Option<&Loop> {
+        let make = || -> tern_hca::Result<Loop> {
+            let (pair, other) = (self.fabric.queue_pair()?, self.fabric.queue_pair()?);
+            let connection = Connection::default();
+            pair.connect(&other.address(), &connection)?;
+            other.connect(&pair.address(), &connection)?;
+            Ok(Loop { pair, _other: other })
+        };
+        self.remotes.own.get_or_init(|| make().ok()).as_ref()
+    }
+
+    fn try_post(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, asks: bool) -> Posted {
+        if peer != self.me {
+            return self.post_asking(peer, token, operation, data, SendFlags { signaled: asks, fence: false });
+        }
+        let Some(own) = self.own_loop() else { return Posted::Lost };
+        let request = SendRequest { id: token.encode(), operation, data, flags: SendFlags::SIGNALED, receive_queue: 0 };
+        match own.pair.post_send(&request) {
+            Ok(()) => Posted::Done,
+            Err(Error::QueueFull) => Posted::Busy,
+            Err(_) => Posted::Lost,
+        }
+    }
+
+    /// Posts a request that holds something; waits for room, which takes no more than the network. `asks`: it is the last of
+    /// an access.
+    fn request(&self, peer: u32, operation: Operation, data: Data<'_>, held: Held, asks: bool) -> Result<u64, Lost> {
+        let it = &self.remotes.peers[peer as usize];
+        let number = it.begun.get() + 1;
+        let token = Token::Remote { peer, number: number as u32 };
+        // What it holds is noted first: it may end while this waits for nothing but that.
+        let posted = loop {
+            if it.lost.get() {
+                break Posted::Lost;
+            }
+            match self.try_post(peer, token, operation, data, asks) {
+                Posted::Busy => _ = self.pump(),
+                other => break other,
+            }
+        };
+        if posted == Posted::Lost {
+            it.lost.set(true);
+            self.give_up_held(held, false);
+            return Err(Lost);
+        }
+        counters::NETWORK_REMOTE.add(1);
+        it.begun.set(number);
+        it.held.borrow_mut().push_back((number, held));
+        Ok(number)
+    }
+
+    fn buffer(&self) -> u32 {
+        loop {
+            // Those that are out come back when what they were posted with has ended.
+            match self.take_bounce() {
+                Some(buffer) => return buffer,
+                None => std::thread::yield_now(),
+            }
+        }
+    }
+
+    fn atomic(&self, peer: u32, operation: Operation, was: *mut u64) -> Result<u64, Lost> {
+        counters::NETWORK_ATOMICS.add(1);
+        let buffer = self.buffer();
+        let segments = [self.bounces.segment(buffer, 8)];
+        self.request(peer, operation, Data::Segments(&segments), Held::Answer(buffer, was), true)
+    }
+
+    /// Through registered own memory; `None`: it cannot be registered.
+    fn transfer_registered(&self, peer: u32, own: &[Run], theirs: &[Run], key: u32, way: Direction) -> Option<Result<u64, Lost>> {
+        let (low, len) = span(own);
+        let memory = self.registered.locate(Memory::dense(low as *const u8, len as usize));
+        let local = self.registered.local_key(&memory)?;
+        let (mut from, mut to) = (Cursor::new(own), Cursor::new(theirs));
+        let mut last = Ok(0);
+        let mut memory = Some(memory);
+        while let Some(there) = to.peek() {
+            let mut room = there.len.min(LONGEST);
+            let mut list = [Segment { address: 0, len: 0, key: local }; GATHER];
+            let (mut used, mut bytes) = (0, 0);
+            while used < self.segments_at_once() && room > 0 {
+                let Some(run) = from.take(room) else { break };
+                list[used] = Segment { address: run.address, len: run.len as u32, key: local };
+                (used, bytes, room) = (used + 1, bytes + run.len, room - run.len);
+            }
+            to.take(bytes);
+            let ends = to.peek().is_none();
+            let held = if ends { memory.take().map_or(Held::Nothing, Held::Registered) } else { Held::Nothing };
+            last = self.request(peer, towards(way, there.address, key), Data::Segments(&list[..used]), held, ends);
+            if last.is_err() {
+                break;
+            }
+        }
+        // Its requests are flushed, if it ended early; what they name stays registered until they are.
+        if let Some(memory) = memory {
+            self.remotes.peers[peer as usize].keep(Held::Registered(memory));
+        }
+        Some(last)
+    }
+
+    /// Through buffers of the device.
+    fn transfer_copied(&self, peer: u32, own: &[Run], theirs: &[Run], key: u32, way: Direction) -> Result<u64, Lost> {
+        let (mut from, mut to) = (Cursor::new(own), Cursor::new(theirs));
+        let mut last = 0;
+        while to.peek().is_some() {
+            let buffer = self.buffer();
+            let part = from.part(self.bounces.size() as u64);
+            let bytes: u64 = part.iter().map(|run| run.len).sum();
+            if way == Direction::Put {
+                let mut at = self.bounces.at(buffer);
+                for run in &part {
+                    // SAFETY: the caller's memory; the buffer has room for the part.
+                    unsafe { std::ptr::copy_nonoverlapping(run.address as *const u8, at, run.len as usize) };
+                    at = at.wrapping_add(run.len as usize);
+                }
+            }
+            let whole = self.bounces.segment(buffer, bytes as u32);
+            let mut held = Some(match way {
+                Direction::Put => Held::Buffer(buffer),
+                Direction::Get => Held::Scattered(buffer, part),
+            });
+            let mut done = 0;
+            while done < bytes {
+                let Some(there) = to.take(bytes - done) else { break };
+                let piece = Segment { address: whole.address + done, len: there.len as u32, ..whole };
+                done += there.len;
+                let holds = held.take_if(|_| done == bytes).unwrap_or(Held::Nothing);
+                let ends = done == bytes;
+                match self.request(peer, towards(way, there.address, key), Data::Segments(&[piece]), holds, ends) {
+                    Ok(number) => last = number,
+                    Err(lost) => {
+                        // It may still be written from, or to, until those before it are flushed.
+                        held.take().into_iter().for_each(|held| self.remotes.peers[peer as usize].keep(held));
+                        return Err(lost);
+                    }
+                }
+            }
+        }
+        Ok(last)
+    }
+
+    fn segments_at_once(&self) -> usize {
+        (self.fabric.limits().gather as usize).min(GATHER)
+    }
+}
+
+fn towards(way: Direction, address: u64, key: u32) -> Operation {
+    let remote = tern_hca::Remote { address, key };
+    match way {
+        Direction::Put => Operation::Write(remote),
+        Direction::Get => Operation::Read(remote),
+    }
+}
+
+impl Remote for Verbs {
+    fn reaches(&self, peer: u32) -> bool {
+        peer < self.world() && (peer != self.me || self.own_loop().is_some())
+    }
+
+    unsafe fn reveal(&self, memory: *mut u8, len: usize) -> Option<u32> {
+        // SAFETY: contract of this function.
+        let region = unsafe { self.fabric.domain.register(memory, len, Access::ALL) }.ok()?;
+        let key = region.remote_key();
+        self.remotes.revealed.borrow_mut().insert(key, region);
+        Some(key)
+    }
+
+    fn conceal(&self, key: u32) {
+        self.remotes.revealed.borrow_mut().remove(&key);
+    }
+
+    unsafe fn transfer(&self, peer: u32, own: &[Run], theirs: &[Run], key: u32, way: Direction) -> Result<u64, Lost> {
+        let total: u64 = own.iter().map(|run| run.len).sum();
+        let inline = (self.fabric.limits().inline as u64).min(64);
+        if let (&[from], &[to], Direction::Put) = (own, theirs, way)
+            && total <= inline
+        {
+            // SAFETY: contract of this function.
+            let bytes = [unsafe { std::slice::from_raw_parts(from.address as *const u8, total as usize) }];
+            return self.request(peer, towards(way, to.address, key), Data::Inline(&bytes), Held::Nothing, true);
+        }
+        if total >= REGISTERED && total / own.len() as u64 >= LONG_RUN && span(own).1 / 4 <= total
+            && let Some(moved) = self.transfer_registered(peer, own, theirs, key, way)
+        {
+            return moved;
+        }
+        self.transfer_copied(peer, own, theirs, key, way)
+    }
+
+    unsafe fn fetch_add(&self, word: Word, add: u64, was: *mut u64) -> Result<u64, Lost> {
+        let remote = tern_hca::Remote { address: word.address, key: word.key };
+        self.atomic(word.peer, Operation::FetchAdd(remote, add), was)
+    }
+
+    unsafe fn compare_swap(&self, word: Word, compare: u64, swap: u64, was: *mut u64) -> Result<u64, Lost> {
+        let remote = tern_hca::Remote { address: word.address, key: word.key };
+        self.atomic(word.peer, Operation::CompareSwap { remote, compare, swap }, was)
+    }
+
+    fn begun(&self, peer: u32) -> u64 {
+        self.remotes.peers[peer as usize].begun.get()
+    }
+
+    fn ended(&self, peer: u32) -> u64 {
+        self.remotes.peers[peer as usize].ended.get()
+    }
+
+    fn is_lost(&self, peer: u32) -> bool {
+        self.remotes.peers[peer as usize].lost.get() || self.known(peer).is_some_and(|channel| channel.lost.get())
+    }
+}
