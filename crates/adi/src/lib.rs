@@ -504,11 +504,6 @@ impl Adi {
         self.state.borrow_mut().members = Some(members);
     }
 
-    /// From now on `mourner` is told of each process that is lost.
-    pub fn tell_losses(&self, mourner: Mourner) {
-        self.state.borrow_mut().mourner = Some(mourner);
-    }
-
     /// Why `peer` cannot be reached any more; `None` when it can, as far as is known.
     pub fn why_lost(&self, peer: Proc) -> Option<String> {
         self.state.borrow().why_lost(peer).map(str::to_string)

@@ -17,7 +17,7 @@ use crate::matching::{Matching, Place};
 use crate::slab::Slab;
 use crate::tuple;
 use crate::unexpected::Cap;
-use crate::{Data, Members, Mourner, Name, Owner, Proc, Rendezvous, Status, Tuple};
+use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use direct::Published;
 use outbox::Outbox;
@@ -111,8 +111,6 @@ pub struct State {
     lost: HashMap<Proc, String>,
     /// Which processes take part in a context, if anybody knows.
     pub members: Option<Members>,
-    /// Whom to tell of losses.
-    pub mourner: Option<Mourner>,
     /// How long messages travel, where there is a choice.
     pub rendezvous: Rendezvous,
     /// Memory of transfers under way that peers have a key to.
@@ -164,7 +162,6 @@ impl State {
             fetches: Vec::new(),
             lost: HashMap::new(),
             members: None,
-            mourner: None,
             rendezvous: Rendezvous::Auto,
             located: HashMap::new(),
             payload,

@@ -192,8 +192,6 @@ impl Name {
 /// Says whether a process may send messages in a context.
 pub type Members = Rc<dyn Fn(u32, Proc) -> bool>;
 
-/// Is told of each process that is lost, and why. It must not call the engine.
-pub type Mourner = Rc<dyn Fn(Proc, &str)>;
 
 /// What a transfer keeps alive for the layer that named it.
 pub type Owner = Rc<dyn Any>;

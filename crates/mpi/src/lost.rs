@@ -1,8 +1,6 @@
 //! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4).
 
-use crate::abort::abort;
 use crate::constants::MPI_ERR_PROC_ABORTED;
-use crate::errhandler::CAUSE;
 use crate::error::{Error, Result};
 use crate::objects::{Comm, objects};
 use crate::p2p::origin;
@@ -12,16 +10,6 @@ use tern_adi::{Adi, Proc};
 /// From now on receives with a wildcard fail when a process that could send to them is lost.
 pub fn watch(adi: &Adi) {
     adi.know_members(std::rc::Rc::new(takes_part));
-    adi.tell_losses(std::rc::Rc::new(mourn));
-}
-
-/// A window cannot go on without one of its processes: whoever waits for an answer would wait for ever, whatever error
-/// handler it has.
-fn mourn(peer: Proc, why: &str) {
-    let Ok(wins) = objects().wins.try_borrow() else { return };
-    let Some(win) = wins.iter().find(|win| win.comm.local.procs.contains(&peer)) else { return };
-    std::thread::sleep(CAUSE);
-    abort(MPI_ERR_PROC_ABORTED, &format!("{} ends the job: {}", win.label(), sentence(peer, why)));
 }
 
 /// Whether `proc` is one of those that may send in `context`. Where that is not known, it may be.

@@ -75,7 +75,12 @@ pub struct Message {
 impl Request {
     /// A request for an operation that is complete when `done` says so.
     pub fn work(scope: Scope, done: impl Fn() -> bool + 'static) -> Request {
-        let finish = Box::new(|| Outcome::success(RawStatus::empty()));
+        Request::work_ending(scope, done, || Outcome::success(RawStatus::empty()))
+    }
+
+    /// The same; `finish` says how it has ended.
+    pub fn work_ending(scope: Scope, done: impl Fn() -> bool + 'static, finish: impl Fn() -> Outcome + 'static) -> Request {
+        let finish = Box::new(finish);
         Request::Work(Rc::new(Work { scope, done: Box::new(done), finish, ended: RefCell::default(), cancel: None }))
     }
 

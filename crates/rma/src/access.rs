@@ -26,10 +26,12 @@ pub(crate) struct Spot {
     pub address: u64,
     /// Bytes of data.
     pub len: usize,
+    /// By which the network card reaches it; 0: it does not.
+    pub key: u32,
 }
 
 impl Spot {
-    const NOTHING: Spot = Spot { way: Way::Mapped, atomic: false, here: std::ptr::null_mut(), address: 0, len: 0 };
+    const NOTHING: Spot = Spot { way: Way::Mapped, atomic: false, here: std::ptr::null_mut(), address: 0, len: 0, key: 0 };
 }
 
 impl Window {
@@ -62,6 +64,7 @@ impl Window {
             here: remote.here.wrapping_offset(start as isize),
             address: remote.address.wrapping_add_signed(start),
             len,
+            key: self.card.as_ref().map_or(0, |card| card.key(rank)),
         })
     }
 
@@ -82,9 +85,13 @@ impl Window {
         let address = target.displacement as u64;
         let (first, end) = (address.wrapping_add_signed(low), address.wrapping_add_signed(high));
         if self.apart && rank != self.rank() {
-            let there = self.is_attached_apart(rank, first, end);
-            let spot = Spot { way: Way::Messages, atomic: false, here: std::ptr::null_mut(), address, len };
-            return if there { Ok(spot) } else { Err(self.out_of_range(target)) };
+            let key = match self.card {
+                Some(_) => self.attached_by_card(rank, first, end)?.map(|piece| piece.place as u32),
+                None => self.is_attached_apart(rank, first, end)?.then_some(0),
+            };
+            let Some(key) = key else { return Err(self.out_of_range(target)) };
+            let way = if key == 0 { Way::Messages } else { Way::Card };
+            return Ok(Spot { way, atomic: false, here: std::ptr::null_mut(), address, len, key });
         }
         let Some((piece, here)) = self.attached_piece(rank, first, end) else { return Err(self.out_of_range(target)) };
         let way = match here.is_null() {
@@ -93,7 +100,8 @@ impl Window {
             true => Way::Messages,
         };
         let here = here.wrapping_offset(address.wrapping_sub(piece.start) as isize);
-        Ok(Spot { way, atomic: piece.place != 0, here, address, len })
+        let key = if self.card.is_some() { piece.place as u32 } else { 0 };
+        Ok(Spot { way, atomic: piece.place != 0 && !self.apart, here, address, len, key })
     }
 
     /// What `rank` has attached that holds these addresses, and where it begins here (null: nowhere).
@@ -200,6 +208,11 @@ impl Window {
             self.kernel_copy(target.rank, (&own, 0), (&theirs, 0), len, way)?;
             return Ok(Started::Done);
         }
+        if spot.way == Way::Card {
+            let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
+            let number = self.card_copy((target.rank, spot.key), (&own, 0), (&theirs, 0), len, way)?;
+            return Ok(self.begun(target.rank, number));
+        }
         let kind = if way == Direction::Put { Kind::Put } else { Kind::Get };
         let question = Question { kind, op: Op::Replace, basic: Basic::Byte };
         let ticket = self.messages.begin((way == Direction::Get).then(|| origin.clone()));
@@ -216,42 +229,40 @@ impl Window {
     pub(crate) fn kernel_copy(
         &self,
         rank: u32,
-        (own, own_from): (&Side<'_>, usize),
-        (theirs, their_from): (&Side<'_>, usize),
+        own: (&Side<'_>, usize),
+        theirs: (&Side<'_>, usize),
         len: usize,
         direction: Direction,
     ) -> Result<(), Error> {
         self.send_puts(rank)?;
         let peer = self.peers.procs[rank as usize];
         self.stored.set(true);
-        let copy = |own: &[Run], theirs: &[Run]| {
+        in_parts(own, theirs, len, |own: &[Run], theirs: &[Run]| {
             // SAFETY: own memory is the program's or a buffer; that of the peer lies in the window.
             match unsafe { self.direct().copy(peer, own, theirs, direction) } {
                 true => Ok(()),
                 false => Err(unreachable_memory(rank)),
             }
-        };
-        if let (Side::Dense(own, _), Side::Dense(theirs, _)) = (own, theirs) {
-            let run = |at: *mut u8, from: usize| [Run { address: at.wrapping_add(from) as u64, len: len as u64 }];
-            return copy(&run(*own, own_from), &run(*theirs, their_from));
-        }
-        let mut done = 0;
-        let (mut ours, mut others) = (Vec::new(), Vec::new());
-        while done < len {
-            let part = (len - done).min(CHUNK);
-            ours.clear();
-            others.clear();
-            own.runs(own_from + done, part, |address, len| ours.push(Run { address, len: len as u64 }));
-            theirs.runs(their_from + done, part, |address, len| others.push(Run { address, len: len as u64 }));
-            copy(&ours, &others)?;
-            done += part;
-        }
-        Ok(())
+        })
     }
 
-    /// True when the access is complete at the origin. Makes no progress.
+    /// True when the access is over: complete at the origin, or [failed](Window::outcome). Makes no progress.
     pub fn is_done(&self, ticket: Ticket) -> bool {
-        self.messages.is_done(ticket)
+        match ticket.1 {
+            Some(rank) => self.is_over(rank, ticket.0),
+            None => self.messages.is_done(ticket) || self.check_lost().is_err(),
+        }
+    }
+
+    /// How an access that is over has ended.
+    ///
+    /// Errors: a member was lost before.
+    pub fn outcome(&self, ticket: Ticket) -> Result<(), Error> {
+        match ticket.1 {
+            Some(rank) => self.await_card(rank, ticket.0),
+            None if self.messages.is_done(ticket) => Ok(()),
+            None => self.check_lost(),
+        }
     }
 
     /// The runs of a target's elements of `basic`, for messages.
@@ -272,6 +283,32 @@ impl Window {
         });
         parts.finish(&gather);
     }
+}
+
+/// Calls `copy` with the runs of both sides, from the given bytes of both on; where one of them has gaps, for a part after
+/// the other.
+pub(crate) fn in_parts(
+    (own, own_from): (&Side<'_>, usize),
+    (theirs, their_from): (&Side<'_>, usize),
+    len: usize,
+    mut copy: impl FnMut(&[Run], &[Run]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if let (Side::Dense(own, _), Side::Dense(theirs, _)) = (own, theirs) {
+        let run = |at: *mut u8, from: usize| [Run { address: at.wrapping_add(from) as u64, len: len as u64 }];
+        return copy(&run(*own, own_from), &run(*theirs, their_from));
+    }
+    let mut done = 0;
+    let (mut ours, mut others) = (Vec::new(), Vec::new());
+    while done < len {
+        let part = (len - done).min(CHUNK);
+        ours.clear();
+        others.clear();
+        own.runs(own_from + done, part, |address, len| ours.push(Run { address, len: len as u64 }));
+        theirs.runs(their_from + done, part, |address, len| others.push(Run { address, len: len as u64 }));
+        copy(&ours, &others)?;
+        done += part;
+    }
+    Ok(())
 }
 
 #[cold]

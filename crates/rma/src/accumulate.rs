@@ -217,6 +217,9 @@ impl Window {
         if op == Op::NoOp && result.is_none() {
             return Ok(Started::Done);
         }
+        if spot.key != 0 {
+            return self.combine_by_card(origin, result, target, &spot, combination, count);
+        }
         if spot.way == Way::Messages {
             return Ok(self.combine_by_messages(origin, result, target, &spot, combination, count));
         }
@@ -444,7 +447,11 @@ impl Window {
         spot: &Spot,
     ) -> Result<Started, Error> {
         let (rank, size) = (target.rank, spot.len);
+        if spot.key != 0 {
+            return self.swap_by_card(basic_of(target)?, (origin, compare, result), rank, spot);
+        }
         match spot.way {
+            Way::Card => unreachable!("memory that the card reaches has a key"),
             Way::Mapped => {
                 let inside = self.enter(rank);
                 // SAFETY: all are one element.

@@ -1,12 +1,16 @@
 //! Windows whose members do not all share memory, because they are on several nodes or of several jobs.
 //!
-//! There are no words that all can reach. What a member's words say elsewhere, the member itself knows here, and others
-//! tell it by messages: locks (in the order in which they ask, [`Turns`](crate::turns::Turns)), posts and completions. All access
-//! to a member's memory is made by the member, so that it is atomic whatever the type. What the
-//! members of one process's node could do faster among themselves is not done: one agent for all.
+//! There are no words that all can reach by loads and stores. Where a network card reaches them, it serves all of the window
+//! ([`crate::card`]), but for posts and completions: who waits for these is in the library, and is told by messages.
+//!
+//! Without such a card a member itself knows what its words say elsewhere, and others tell it by messages: also locks (in
+//! the order in which they ask, [`Turns`](crate::turns::Turns)). All access to a member's memory is then made by the
+//! member, so that it is atomic whatever the type. What the members of one process's node could do faster among
+//! themselves is not done: one agent for all, the card or the member.
 
 use crate::Error;
 use crate::attached::Piece;
+use crate::card::locks;
 use crate::messages::{Asked, Kind, Question, Served};
 use crate::window::{Held, Window};
 use std::sync::atomic::Ordering;
@@ -33,41 +37,54 @@ impl Window {
     // ---- the origin
 
     /// Waits for a lock at `rank`.
-    fn take_apart(&self, rank: u32, what: usize) {
+    fn take_apart(&self, rank: u32, what: usize) -> Result<(), Error> {
         let ticket = self.tell(rank, Kind::Lock, what);
-        self.adi.wait_until(&mut || self.messages.is_done(ticket));
+        self.await_members(&|| self.messages.is_done(ticket))
     }
 
     #[cold]
-    pub(crate) fn lock_apart(&self, rank: u32, exclusive: bool) {
-        self.take_apart(rank, if exclusive { ALONE } else { SHARED });
+    pub(crate) fn lock_apart(&self, rank: u32, exclusive: bool) -> Result<(), Error> {
+        match self.card {
+            Some(_) => self.take_by_card(rank, if exclusive { locks::Kind::Alone } else { locks::Kind::Shared })?,
+            None => self.take_apart(rank, if exclusive { ALONE } else { SHARED })?,
+        }
         self.remote(rank).held.set(if exclusive { Held::Alone } else { Held::Shared });
+        Ok(())
     }
 
     /// Gives up a lock, of which nothing is under way any more.
     #[cold]
     pub(crate) fn unlock_apart(&self, rank: u32) {
-        match self.remote(rank).held.replace(Held::Not) {
-            Held::Not => {}
-            Held::Shared => {
-                self.tell(rank, Kind::Unlock, SHARED);
-            }
-            Held::Alone => {
-                self.tell(rank, Kind::Unlock, ALONE);
-            }
+        let (kind, what) = match self.remote(rank).held.replace(Held::Not) {
+            Held::Not => return,
+            Held::Shared => (locks::Kind::Shared, SHARED),
+            Held::Alone => (locks::Kind::Alone, ALONE),
+        };
+        match self.card {
+            Some(_) => self.give_up_by_card(rank, kind),
+            None => _ = self.tell(rank, Kind::Unlock, what),
         }
     }
 
-    /// One member after the other, in the order of ranks: two that do so cannot wait for each other.
+    /// By messages one member after the other, in the order of ranks: two that do so cannot wait for each other.
     #[cold]
-    pub(crate) fn lock_all_apart(&self) {
-        (0..self.peers.size()).for_each(|rank| self.take_apart(rank, SHARED));
+    pub(crate) fn lock_all_apart(&self) -> Result<(), Error> {
+        match self.card {
+            Some(_) => self.take_by_card(0, locks::Kind::All)?,
+            None => (0..self.peers.size()).try_for_each(|rank| self.take_apart(rank, SHARED))?,
+        }
         self.all.set(true);
+        Ok(())
     }
 
     #[cold]
     pub(crate) fn unlock_all_apart(&self) {
-        if self.all.replace(false) {
+        if !self.all.replace(false) {
+            return;
+        }
+        if self.card.is_some() {
+            self.give_up_by_card(0, locks::Kind::All);
+        } else {
             for rank in 0..self.peers.size() {
                 self.tell(rank, Kind::Unlock, SHARED);
             }
@@ -76,28 +93,29 @@ impl Window {
 
     pub(crate) fn post_apart(&self, group: &[u32]) {
         for &origin in group {
-            self.tell(origin, Kind::Post, 0);
+            self.messages.tell(origin, question(Kind::Post));
         }
     }
 
     pub(crate) fn complete_apart(&self, targets: &[u32]) {
         for &target in targets {
-            self.tell(target, Kind::Complete, 0);
+            self.messages.tell(target, question(Kind::Complete));
         }
     }
 
     /// Whether `rank` has attached memory that holds these addresses: it is asked each time, since it may detach it.
-    pub(crate) fn is_attached_apart(&self, rank: u32, first: u64, end: u64) -> bool {
+    pub(crate) fn is_attached_apart(&self, rank: u32, first: u64, end: u64) -> Result<bool, Error> {
         if end < first {
-            return false;
+            return Ok(false);
         }
-        let mut found = [0u8];
-        let ticket = self.messages.begin(Some(Data::Bytes(found.as_mut_ptr(), 1)));
+        // It outlives the call where no answer comes: that is a loss.
+        let found: &mut u8 = Box::leak(Box::new(0));
+        let ticket = self.messages.begin(Some(Data::Bytes(found, 1)));
         self.messages.ask(ticket, rank, question(Kind::Find), 0, 1, &[(first, end - first)], 0, |_| ());
         self.messages.end(ticket);
-        self.adi.wait_until(&mut || self.messages.is_done(ticket));
-        // SAFETY: ours; the answer was written there.
-        unsafe { std::ptr::read_volatile(&found[0]) == 1 }
+        self.await_members(&|| self.messages.is_done(ticket))?;
+        // SAFETY: ours; the answer was written there, and nobody writes any more.
+        Ok(unsafe { *Box::from_raw(found) == 1 })
     }
 
     // ---- the target

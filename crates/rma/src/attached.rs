@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 /// Most pieces of memory that a member can attach.
 pub const ENTRIES: usize = 2047;
 
+/// Bytes of a table before its entries, and of one entry.
+pub const HEAD: usize = std::mem::offset_of!(Table, entries);
+pub const ENTRY: usize = size_of::<Entry>();
+
 /// The table of one member, who alone writes to it. Readers take a copy and look at the version before
 /// and after.
 #[repr(C)]
@@ -22,7 +26,7 @@ struct Entry {
     start: AtomicU64,
     /// Bytes; 0: the entry is free.
     len: AtomicU64,
-    /// Where it lies in the memory that all share; 0: it is private.
+    /// Where it lies in the memory that all share; in a window that the card serves, its key. 0: it is private.
     place: AtomicU64,
     _pad: u64,
 }
@@ -44,6 +48,16 @@ impl Piece {
 }
 
 impl Table {
+    /// Entries as they were read from the memory of another process.
+    pub fn decode(entries: &[u8]) -> Vec<Piece> {
+        let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
+        let piece = |entry: &[u8]| {
+            let [start, len, place] = [0, 8, 16].map(|at| word(&entry[at..at + 8]));
+            Piece { start, len, place }
+        };
+        entries.chunks_exact(ENTRY).map(piece).collect()
+    }
+
     fn piece(&self, index: usize) -> Piece {
         let entry = &self.entries[index];
         // Relaxed: the version tells whether the three belong together.

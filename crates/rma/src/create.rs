@@ -2,6 +2,7 @@
 
 use crate::attached::Table;
 use crate::apart::needs_shared_memory;
+use crate::card::{self, Card};
 use crate::messages::Messages;
 use crate::shared::{PAGE, Plan, Shared};
 use crate::turns::Turns;
@@ -10,8 +11,9 @@ use crate::{Class, Error};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use tern_adi::{Adi, Background};
-use tern_coll::{Buffer, Peers};
+use tern_adi::{Adi, Background, Proc};
+use tern_coll::lines::Mismatch;
+use tern_coll::{Buffer, Failure, Peers};
 use tern_layout::{Basic, Type};
 use tern_mcm::Direct;
 use tern_settings::Mechanism;
@@ -49,20 +51,35 @@ impl Belongings {
 }
 
 /// Tells all members some numbers, and returns those of all.
-fn tell<const N: usize>(adi: &Adi, peers: &Rc<Peers>, mine: [u64; N]) -> Vec<[u64; N]> {
+///
+/// Errors: one of them is lost.
+fn tell<const N: usize>(adi: &Adi, peers: &Rc<Peers>, mine: [u64; N]) -> Result<Vec<[u64; N]>, Error> {
     let mut all = vec![[0u64; N]; peers.size() as usize];
     let ty = Type::basic(Basic::Uint64);
     let buffer = |base: *const u64| Buffer { base: base.cast_mut().cast(), count: N as i64, ty: ty.clone() };
     let schedule = tern_coll::allgather(peers, Some(&buffer(mine.as_ptr())), &buffer(all.as_mut_ptr().cast()));
-    tern_coll::run(adi, peers, schedule).expect("all members tell as much");
-    all
+    tern_coll::run(adi, peers, schedule).map_err(|failure| match failure {
+        Failure::Lost(process) => lost(process),
+        Failure::Truncated(_) => unreachable!("all members tell as much"),
+    })?;
+    Ok(all)
+}
+
+fn lost(process: Proc) -> Error {
+    Error::new(Class::Lost { process }, "a member of the window is lost")
 }
 
 /// Waits for all members.
-pub(crate) fn barrier(adi: &Adi, peers: &Rc<Peers>) {
+///
+/// Errors: one of them is lost.
+pub(crate) fn barrier(adi: &Adi, peers: &Rc<Peers>) -> Result<(), Error> {
     match tern_coll::fast::barrier(adi, peers) {
-        Some(done) => done.expect("all members meet"),
-        None => tern_coll::run(adi, peers, tern_coll::barrier(peers)).expect("all members meet"),
+        Some(Err(Mismatch::Lost { process })) => Err(lost(process)),
+        Some(done) => Ok(done.expect("all members meet")),
+        None => tern_coll::run(adi, peers, tern_coll::barrier(peers)).map_err(|failure| match failure {
+            Failure::Lost(process) => lost(process),
+            Failure::Truncated(_) => unreachable!("no data is sent"),
+        }),
     }
 }
 
@@ -98,13 +115,13 @@ struct Common {
 }
 
 /// The first member allocates, all map.
-fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, memory: usize) -> Option<Common> {
+fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, memory: usize) -> Result<Option<Common>, Error> {
     let first = peers.rank == 0;
     let whole = words.checked_add(memory);
     let take = |len: usize| direct.allocate(len).map(|at| (at, len));
     let mine = if first { whole.and_then(take).or_else(|| take(words)) } else { None };
     let place = mine.and_then(|(at, len)| direct.place(at, len));
-    let told = tell(adi, peers, [place.unwrap_or(0), mine.map_or(0, |(_, len)| len as u64)]);
+    let told = tell(adi, peers, [place.unwrap_or(0), mine.map_or(0, |(_, len)| len as u64)])?;
     let [place, len] = told[0];
     let len = len as usize;
     let start = match mine {
@@ -112,9 +129,9 @@ fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, mem
         None if place == 0 => None,
         None => direct.map(place, len),
     };
-    let well = tell(adi, peers, [u64::from(start.is_some())]).iter().all(|[well]| *well == 1);
+    let well = tell(adi, peers, [u64::from(start.is_some())])?.iter().all(|[well]| *well == 1);
     if well {
-        return start.map(|start| Common { start, holds_memory: memory == 0 || len > words, owned: first, len });
+        return Ok(start.map(|start| Common { start, holds_memory: memory == 0 || len > words, owned: first, len }));
     }
     match (start, first) {
         // SAFETY: nobody has used it.
@@ -123,7 +140,7 @@ fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, mem
         (Some(start), false) => unsafe { direct.unmap(start, len) },
         (None, _) => {}
     }
-    None
+    Ok(None)
 }
 
 impl Window {
@@ -170,7 +187,7 @@ impl Window {
         let map = matches!(mechanism, Mechanism::Auto | Mechanism::Mapped)
             || matches!(exposure, Exposure::Shared { .. });
         let map = map && !apart;
-        let facts = tell(adi, &peers, [exposure.bytes() as u64, disp_unit as u64, u64::from(map)]);
+        let facts = tell(adi, &peers, [exposure.bytes() as u64, disp_unit as u64, u64::from(map)])?;
         // A setting may differ from process to process; what memory is must not.
         let map = facts.iter().all(|[_, _, map]| *map == 1);
         let bytes: Vec<usize> = facts.iter().map(|[bytes, _, _]| *bytes as usize).collect();
@@ -183,9 +200,9 @@ impl Window {
         let words = if apart { private(plan.memory()) } else { None };
         let common = match apart {
             true => words.map(|(start, _)| Common { start, holds_memory: false, owned: false, len: 0 }),
-            false => allocate(adi, &peers, direct, plan.memory(), memory),
+            false => allocate(adi, &peers, direct, plan.memory(), memory)?,
         };
-        if apart && tell(adi, &peers, [u64::from(words.is_some())]).iter().any(|[well]| *well == 0) {
+        if apart && tell(adi, &peers, [u64::from(words.is_some())])?.iter().any(|[well]| *well == 0) {
             let what = format!("{} bytes for the words of a window of {} processes could not be allocated", plan.memory(), bytes.len());
             return Err(Error::new(Class::NoMemory, what));
         }
@@ -209,7 +226,7 @@ impl Window {
             _ => None,
         };
         let lacks = ours && base.is_null();
-        let told = tell(adi, &peers, [base as u64, place.unwrap_or(0), u64::from(lacks)]);
+        let told = tell(adi, &peers, [base as u64, place.unwrap_or(0), u64::from(lacks)])?;
         // SAFETY: allocated for this, and unmapped when the window is over.
         let shared = unsafe { Shared::new(common.start, plan) };
         let exposed = (!in_common && !dynamic && place.is_none() && !base.is_null())
@@ -224,6 +241,14 @@ impl Window {
             exposed,
         };
 
+        let card = match apart {
+            false => None,
+            true => {
+                let memory = (base, if base.is_null() { 0 } else { exposure.bytes() });
+                let offer = card::offer(adi, &peers.procs, peers.rank, &shared, plan.memory(), memory);
+                Card::agree(adi, &peers.procs, peers.rank, &tell(adi, &peers, offer)?)
+            }
+        };
         let remotes = (0..peers.size()).map(|rank| {
             let index = rank as usize;
             let [address, place, _] = told[index];
@@ -233,6 +258,8 @@ impl Window {
                 (Way::Mapped, common.start.wrapping_add(plan.memory() + starts[index]))
             } else if bytes[index] == 0 {
                 (Way::Mapped, std::ptr::null_mut())
+            } else if card.is_some() {
+                (Way::Card, std::ptr::null_mut())
             } else if place != 0 {
                 match direct.map(place, bytes[index]) {
                     Some(here) => {
@@ -263,7 +290,7 @@ impl Window {
         let remotes: Box<[Remote]> = remotes.collect();
         let needs = remotes.iter().any(|remote| remote.way == Way::Messages)
             || (dynamic && !(kernel && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]))));
-        let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())]);
+        let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())])?;
         let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
         let fences = facts.iter().all(|[_, fences]| *fences == 1);
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
@@ -277,6 +304,7 @@ impl Window {
             kernel,
             map,
             apart,
+            card,
             turns: RefCell::new(Turns::new()),
             fences,
             over: Cell::new(false),
@@ -304,7 +332,8 @@ impl Window {
     pub fn free(&self) {
         // Those that are done with all others may still have to serve these.
         let _ = self.flush_all();
-        barrier(self.adi, &self.peers);
+        // Without those that are lost.
+        let _ = barrier(self.adi, &self.peers);
         self.end();
     }
 
@@ -322,9 +351,10 @@ impl Window {
                 unsafe { direct.unmap(here, piece.len as usize) };
             }
         }
+        self.card.iter().for_each(Card::end);
         self.belongings.give_back(direct);
         // All have unmapped it before its owner gives it to somebody else.
-        barrier(self.adi, &self.peers);
+        let _ = barrier(self.adi, &self.peers);
         if let Some(at) = self.belongings.allocated {
             // SAFETY: nobody uses it any more.
             unsafe { direct.free(at) };

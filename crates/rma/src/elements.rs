@@ -31,6 +31,13 @@ impl<'a> Side<'a> {
         }
     }
 
+    /// The address of its first element.
+    pub fn start(&self) -> *mut u8 {
+        match *self {
+            Side::Dense(base, _) | Side::Typed { base, .. } => base,
+        }
+    }
+
     pub fn len(&self) -> usize {
         match self {
             Side::Dense(_, len) => *len,
@@ -133,6 +140,11 @@ impl Row {
     #[inline]
     pub fn start(&self) -> *mut u8 {
         self.start
+    }
+
+    /// True when [`Row::finish`] has something to do.
+    pub fn is_copy(&self) -> bool {
+        self._copy.is_some()
     }
 
     /// The elements of `data` where they lie, if they lie as they should.

@@ -6,6 +6,7 @@ use crate::window::{Held, Window};
 use crate::words::Try;
 use crate::Error;
 use std::sync::atomic::{Ordering, fence};
+use tern_adi::{Proc, UNKNOWN};
 
 impl Window {
     // ---- completion
@@ -39,17 +40,42 @@ impl Window {
     pub fn flush_local(&self, rank: u32) -> Result<(), Error> {
         self.send_puts(rank)?;
         if !self.messages.is_flushed(rank) {
-            self.adi.wait_until(&mut || self.messages.is_flushed(rank));
+            self.await_members(&|| self.messages.is_flushed(rank))?;
         }
-        Ok(())
+        self.flush_card(rank)
     }
 
     pub fn flush_local_all(&self) -> Result<(), Error> {
         self.send_all_puts()?;
         if !self.messages.is_all_flushed() {
-            self.adi.wait_until(&mut || self.messages.is_all_flushed());
+            self.await_members(&|| self.messages.is_all_flushed())?;
+        }
+        if self.card.is_some() {
+            (0..self.peers.size()).try_for_each(|rank| self.flush_card(rank))?;
         }
         Ok(())
+    }
+
+    /// Waits for something that may need any member.
+    ///
+    /// Errors: one of them is lost.
+    pub(crate) fn await_members(&self, holds: &dyn Fn() -> bool) -> Result<(), Error> {
+        if !holds() {
+            self.adi.wait_until(&mut || holds() || self.check_lost().is_err());
+        }
+        if holds() { Ok(()) } else { self.check_lost() }
+    }
+
+    /// Errors: a member is lost.
+    pub(crate) fn check_lost(&self) -> Result<(), Error> {
+        if !self.apart || self.adi.lost_for(UNKNOWN, self.peers.context).is_none() {
+            return Ok(());
+        }
+        let is_lost = |&(_, &proc): &(usize, &Proc)| self.adi.why_lost(proc).is_some();
+        match self.peers.procs.iter().enumerate().find(is_lost) {
+            Some((rank, _)) => Err(self.lost(rank as u32)),
+            None => Ok(()),
+        }
     }
 
     /// Orders loads and stores of the window's memory with those of others (MPI_Win_sync).
@@ -61,7 +87,9 @@ impl Window {
 
     /// Locks the memory of `rank`, alone or with others that do not want it alone.
     #[inline]
-    pub fn lock(&self, rank: u32, exclusive: bool) {
+    ///
+    /// Errors: a member is lost.
+    pub fn lock(&self, rank: u32, exclusive: bool) -> Result<(), Error> {
         if self.apart {
             return self.lock_apart(rank, exclusive);
         }
@@ -72,6 +100,7 @@ impl Window {
             self.take(|| lock.try_share());
         }
         self.remote(rank).held.set(if exclusive { Held::Alone } else { Held::Shared });
+        Ok(())
     }
 
     /// Flushes `rank` and gives up the lock that this process has there, if it has one.
@@ -96,13 +125,16 @@ impl Window {
     }
 
     /// Locks the memory of all ranks, not alone.
+    ///
+    /// Errors: a member is lost.
     #[inline]
-    pub fn lock_all(&self) {
+    pub fn lock_all(&self) -> Result<(), Error> {
         if self.apart {
             return self.lock_all_apart();
         }
         self.take(|| self.shared.common().try_lock_all());
         self.all.set(true);
+        Ok(())
     }
 
     /// Flushes all ranks and ends [`Window::lock_all`].
@@ -176,22 +208,18 @@ impl Window {
 
     /// Opens an access epoch to the ranks of `group`: waits until all of them have posted
     /// (MPI_Win_start).
-    pub fn start(&self, group: &[u32]) {
+    ///
+    /// Errors: a member is lost.
+    pub fn start(&self, group: &[u32]) -> Result<(), Error> {
         for &target in group {
             let posts = self.shared.posts(self.rank(), target);
             let taken = &self.remote(target).taken;
             // Acquire: pairs with the release in `post`.
-            self.until(&|| posts.load(Ordering::Acquire) != taken.get());
+            self.await_members(&|| posts.load(Ordering::Acquire) != taken.get())?;
             taken.set(taken.get().wrapping_add(1));
         }
         self.started.borrow_mut().extend_from_slice(group);
-    }
-
-    /// Waits, if it must.
-    fn until(&self, holds: &dyn Fn() -> bool) {
-        if !holds() {
-            self.adi.wait_until(&mut || holds());
-        }
+        Ok(())
     }
 
     /// Flushes the ranks of the last [`Window::start`] and ends the epoch (MPI_Win_complete).
@@ -213,23 +241,29 @@ impl Window {
     }
 
     /// All that were posted to have completed.
-    fn is_over(&self) -> bool {
+    fn is_exposure_over(&self) -> bool {
         // Acquire: pairs with the release in `complete`.
         let completed = self.shared.member(self.rank()).signals.completed.load(Ordering::Acquire);
         completed == self.awaited.get()
     }
 
     /// Waits until all of the last [`Window::post`] have completed (MPI_Win_wait).
-    pub fn wait(&self) {
-        self.until(&|| self.is_over());
+    ///
+    /// Errors: a member is lost.
+    pub fn wait(&self) -> Result<(), Error> {
+        self.await_members(&|| self.is_exposure_over())
     }
 
     /// As [`Window::wait`], without waiting: true when the epoch has ended (MPI_Win_test).
-    pub fn test(&self) -> bool {
-        self.is_over() || {
-            self.adi.look();
-            self.is_over()
+    ///
+    /// Errors: a member is lost.
+    pub fn test(&self) -> Result<bool, Error> {
+        if self.is_exposure_over() {
+            return Ok(true);
         }
+        self.adi.look();
+        let over = self.is_exposure_over();
+        if over { Ok(true) } else { self.check_lost().map(|()| false) }
     }
 
     // ---- fence
@@ -237,7 +271,7 @@ impl Window {
     /// Flushes all ranks and waits for all members to have done so (MPI_Win_fence).
     pub fn fence(&self) -> Result<(), Error> {
         self.flush_all()?;
-        barrier(self.adi, &self.peers);
+        barrier(self.adi, &self.peers)?;
         fence(Ordering::SeqCst);
         Ok(())
     }

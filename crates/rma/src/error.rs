@@ -19,11 +19,13 @@ pub enum Class {
     Type,
     /// MPI_ERR_ARG: for example what is to be moved is longer than its place.
     Argument,
+    /// MPI_ERR_PROC_ABORTED: this process cannot be reached any more.
+    Lost { process: u32 },
     /// MPI_ERR_OTHER.
     Other,
 }
 
-/// What failed, with which values. Nothing was moved.
+/// What failed, with which values. Nothing was moved, but when a process is lost: then nothing is known of what was under way.
 #[derive(Clone, Debug)]
 pub struct Error {
     pub class: Class,

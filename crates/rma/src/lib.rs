@@ -29,6 +29,8 @@ mod at_once;
 #[cfg(not(loom))]
 mod attached;
 #[cfg(not(loom))]
+mod card;
+#[cfg(not(loom))]
 mod combine;
 #[cfg(not(loom))]
 mod create;

@@ -94,6 +94,30 @@ pub struct Asked<'a> {
 }
 
 const HEAD: usize = 48;
+/// The ticket of what is only told.
+const NO_ANSWER: u64 = u64::MAX;
+
+/// The bytes of a request, the last `data` of them gathered.
+fn encode(
+    Question { kind, op, basic }: Question,
+    ticket: u64,
+    from: usize,
+    len: usize,
+    runs: &[(u64, u64)],
+    data: usize,
+    gather: impl FnOnce(&mut [u8]),
+) -> Vec<u8> {
+    let what = u64::from_le_bytes([kind as u8, op as u8, basic as u8, 0, 0, 0, 0, 0]);
+    let mut bytes = Vec::with_capacity(HEAD + runs.len() * 16 + data);
+    let head = [what, ticket, from as u64, len as u64, runs.len() as u64, data as u64];
+    for word in head.into_iter().chain(runs.iter().flat_map(|run| [run.0, run.1])) {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    let start = bytes.len();
+    bytes.resize(start + data, 0);
+    gather(&mut bytes[start..]);
+    bytes
+}
 
 fn word(bytes: &[u8], index: usize) -> u64 {
     let at = index * 8;
@@ -193,7 +217,7 @@ impl Messages {
         });
         let access = &mut accesses[index as usize];
         (access.parts, access.into) = (1, into);
-        Ticket(u64::from(access.generation) << 32 | u64::from(index))
+        Ticket(u64::from(access.generation) << 32 | u64::from(index), None)
     }
 
     /// Sends a part: bytes `from` to `from + len` of the access, for these runs of target memory, with
@@ -202,20 +226,16 @@ impl Messages {
         if self.under_way.get() >= UNDER_WAY {
             self.adi.wait_until(&mut || self.under_way.get() < UNDER_WAY);
         }
-        let Question { kind, op, basic } = question;
-        let what = u64::from_le_bytes([kind as u8, op as u8, basic as u8, 0, 0, 0, 0, 0]);
-        let mut bytes = Vec::with_capacity(HEAD + runs.len() * 16 + data);
-        let head = [what, ticket.0, from as u64, len as u64, runs.len() as u64, data as u64];
-        for word in head.into_iter().chain(runs.iter().flat_map(|run| [run.0, run.1])) {
-            bytes.extend_from_slice(&word.to_le_bytes());
-        }
-        let start = bytes.len();
-        bytes.resize(start + data, 0);
-        gather(&mut bytes[start..]);
+        let bytes = encode(question, ticket.0, from, len, runs, data, gather);
         self.accesses.borrow_mut()[ticket.0 as u32 as usize].parts += 1;
         self.under_way.set(self.under_way.get() + 1);
         self.pending[target as usize].set(self.pending[target as usize].get() + 1);
         self.send(target, REQUEST, bytes);
+    }
+
+    /// Tells `target` something that needs no answer.
+    pub fn tell(&self, target: u32, question: Question) {
+        self.send(target, REQUEST, encode(question, NO_ANSWER, 0, 0, &[], 0, |_| ()));
     }
 
     /// Says that all parts were sent.
@@ -332,6 +352,7 @@ impl Messages {
             answer.extend_from_slice(&word.to_le_bytes());
         }
         match serve(&asked, &mut answer) {
+            Served::Done if asked.ticket == NO_ANSWER => return true,
             Served::Done => {}
             Served::Later => return true,
             Served::NotNow => return false,

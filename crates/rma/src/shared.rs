@@ -12,6 +12,7 @@
 //! All of it begins as zeros; what nobody touches costs nothing.
 
 use crate::attached::Table;
+use crate::card::Words;
 use crate::guard::{Busy, Guard};
 use crate::words::{Common, Lock};
 use std::sync::atomic::AtomicU32;
@@ -27,6 +28,8 @@ pub struct Member {
     /// Of the member itself.
     pub busy: Busy,
     pub signals: Signals,
+    /// Where the members lie apart: what the network card changes.
+    pub card: Words,
 }
 
 /// What a member is told.
@@ -106,6 +109,10 @@ impl Shared {
     pub fn posts(&self, origin: u32, target: u32) -> &AtomicU32 {
         let index = origin as usize * self.plan.members + target as usize;
         self.at(self.plan.posts() + index * size_of::<AtomicU32>())
+    }
+
+    pub fn is_dynamic(&self) -> bool {
+        self.plan.dynamic
     }
 
     /// What is attached at `rank`, of a dynamic window.

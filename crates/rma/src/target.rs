@@ -24,6 +24,7 @@ pub enum Started {
     Pending(Ticket),
 }
 
-/// An access that is under way. It need not be given back.
+/// An access that is under way. It need not be given back. The number of a message, or of an access by the card to the memory
+/// of that rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket(pub(crate) u64);
+pub struct Ticket(pub(crate) u64, pub(crate) Option<u32>);

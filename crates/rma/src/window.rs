@@ -1,6 +1,7 @@
 //! The window: who is in it, where its memory lies, and how each of its members is reached.
 
 use crate::attached::Piece;
+use crate::card::Card;
 use crate::messages::Messages;
 use crate::shared::Shared;
 use crate::turns::Turns;
@@ -41,6 +42,8 @@ pub(crate) enum Way {
     Mapped,
     /// By the kernel.
     Kernel,
+    /// By the network card.
+    Card,
     /// By messages, with the member's help.
     Messages,
 }
@@ -85,6 +88,8 @@ pub(crate) struct Found {
     pub last: Option<(Piece, *mut u8)>,
     /// What is mapped here, and where.
     pub mapped: Vec<(Piece, *mut u8)>,
+    /// What the card has read: all of it.
+    pub far: Vec<Piece>,
 }
 
 /// Memory that the members of a group expose to each other.
@@ -101,6 +106,8 @@ pub struct Window {
     pub(crate) map: bool,
     /// Not all members share memory: words and memory of each are its own.
     pub(crate) apart: bool,
+    /// Then: the network card, if it serves all of the window.
+    pub(crate) card: Option<Card>,
     /// Then: who has locks on this member's memory. A request for one is answered by its origin and ticket.
     pub(crate) turns: RefCell<Turns<(u32, u64)>>,
     /// All members can make all processes pass a fence, which a change of a guard's mode needs.
@@ -192,8 +199,10 @@ impl Window {
         }
         if bytes > 0 {
             let place = if self.map { self.direct().place(base, bytes) } else { None };
-            let piece = Piece { start: start as u64, len: bytes as u64, place: place.unwrap_or(0) };
+            let key = self.card.as_ref().map(|card| u64::from(card.attach(base, bytes)));
+            let piece = Piece { start: start as u64, len: bytes as u64, place: place.or(key).unwrap_or(0) };
             if !self.shared.table(self.rank()).add(piece) {
+                self.card.iter().for_each(|card| card.detach(start));
                 let most = crate::attached::ENTRIES;
                 let what = format!("{most} pieces of memory are attached, which is the most; detach some");
                 return Err(Error::new(Class::Attach, what));
@@ -226,8 +235,9 @@ impl Window {
             return;
         }
         if let Some(piece) = self.shared.table(self.rank()).remove(start as u64)
-            && piece.place == 0
+            && (piece.place == 0 || self.card.is_some())
         {
+            self.card.iter().for_each(|card| card.detach(start));
             self.direct().cover(start as *const u8, bytes);
         }
     }

@@ -29,9 +29,6 @@ impl State {
                 self.fail(request, peer);
             }
         }
-        if let Some(mourner) = &self.mourner {
-            mourner(peer, why);
-        }
     }
 
     /// Why that process cannot be reached any more; `None` when it can.

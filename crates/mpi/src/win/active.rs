@@ -54,8 +54,7 @@ pub fn win_start(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
     check_assert(assert, MPI_MODE_NOCHECK)?;
     let targets = ranks(&win, &group)?;
     win.judge(|epochs| epochs.start(Ranks::from_iter(targets.iter().copied())))?;
-    win.window.start(&targets);
-    Ok(())
+    target::outcome(&win, win.window.start(&targets))
 }
 
 /// MPI_Win_complete
@@ -76,7 +75,7 @@ pub fn win_post(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
 /// MPI_Win_wait
 pub fn win_wait(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.awaits())?;
-    win.window.wait();
+    target::outcome(&win, win.window.wait())?;
     win.epochs.borrow_mut().waited();
     Ok(())
 }
@@ -84,7 +83,7 @@ pub fn win_wait(win: Rc<Win>) -> Result<()> {
 /// MPI_Win_test
 pub fn win_test(win: Rc<Win>, flag: Out<i32>) -> Result<()> {
     win.judge(|epochs| epochs.awaits())?;
-    let over = win.window.test();
+    let over = target::outcome(&win, win.window.test())?;
     if over {
         win.epochs.borrow_mut().waited();
     }

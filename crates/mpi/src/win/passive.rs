@@ -30,7 +30,7 @@ pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: Rc<Win>) -> Result<
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     check_locks(&win)?;
     win.judge(|epochs| epochs.locks(rank))?;
-    win.window.lock(rank, exclusive);
+    target::outcome(&win, win.window.lock(rank, exclusive))?;
     win.epochs.borrow_mut().locked(rank);
     Ok(())
 }
@@ -47,9 +47,9 @@ pub fn win_unlock(rank: i32, win: Rc<Win>) -> Result<()> {
 pub fn win_lock_all(assert: i32, win: Rc<Win>) -> Result<()> {
     check_assert(assert, MPI_MODE_NOCHECK)?;
     check_locks(&win)?;
-    win.judge(|epochs| epochs.lock_all())?;
-    win.window.lock_all();
-    Ok(())
+    win.judge(|epochs| epochs.may_lock_all())?;
+    target::outcome(&win, win.window.lock_all())?;
+    win.judge(|epochs| epochs.lock_all())
 }
 
 /// MPI_Win_unlock_all

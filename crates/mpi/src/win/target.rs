@@ -67,7 +67,10 @@ pub fn outcome<T>(win: &Win, result: std::result::Result<T, tern_rma::Error>) ->
 
 #[cold]
 fn on(win: &Win, error: &tern_rma::Error) -> Box<Error> {
-    Error::new(class(error.class), format!("on {}: {error}", win.label()))
+    match error.class {
+        Class::Lost { process } => crate::lost::error(process),
+        other => Error::new(class(other), format!("on {}: {error}", win.label())),
+    }
 }
 
 /// The class of the standard for a class of the engine.
@@ -80,6 +83,7 @@ pub fn class(class: Class) -> i32 {
         Class::Operation => MPI_ERR_OP,
         Class::Type => MPI_ERR_TYPE,
         Class::Argument => MPI_ERR_ARG,
+        Class::Lost { .. } => MPI_ERR_PROC_ABORTED,
         Class::Other => MPI_ERR_OTHER,
     }
 }
@@ -105,12 +109,18 @@ pub fn enter(win: &Win, rank: u32, way: Way) -> Result<()> {
 /// The handle of the request of an access.
 pub fn request(win: Rc<Win>, started: Started) -> usize {
     use crate::errhandler::Scope;
-    use crate::request::{Request, complete_handle};
+    use crate::request::{Outcome, Request, complete_handle};
+    use crate::args::RawStatus;
     match started {
         Started::Done => complete_handle(),
         Started::Pending(ticket) => {
             let scope = Scope::Win(win.clone());
-            Request::work(scope, move || win.window.is_done(ticket)).into_handle()
+            let whose = win.clone();
+            let finish = move || match outcome(&whose, whose.window.outcome(ticket)) {
+                Ok(()) => Outcome::success(RawStatus::empty()),
+                Err(error) => Outcome { status: RawStatus::empty(), error: Some(error) },
+            };
+            Request::work_ending(scope, move || win.window.is_done(ticket), finish).into_handle()
         }
     }
 }

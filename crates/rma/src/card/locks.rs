@@ -1,0 +1,98 @@
+//! How the lock of one member, and that of all members, are taken by changes of words that the card makes: a plain state
+//! machine, which says what to change next and is told what was there.
+//!
+//! It is what [`crate::words`] does on a node, in as few steps as a network allows: one for a shared lock and for one of all
+//! members, two for an exclusive one. Who shares adds itself and goes back if somebody has it alone. So words
+//! may show for a moment some who have nothing, and nobody may store a value that does not count them.
+
+use super::{Change, Which};
+
+/// Of a member's word: somebody has it alone. Of the window's word: so many have a member alone, times this.
+const ALONE: u64 = 1 << 32;
+const NOT_ALONE: u64 = ALONE.wrapping_neg();
+const NOT_ONE: u64 = 1_u64.wrapping_neg();
+
+/// A lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Shared,
+    Alone,
+    /// Of all members, shared.
+    All,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Change this word, and tell what was there.
+    Change(Which, Change),
+    Taken,
+    /// Somebody has it; nothing is left of the attempt.
+    Busy,
+}
+
+/// One attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Taking {
+    kind: Kind,
+    /// Changes so far.
+    done: u8,
+    /// What is to be taken back, the last first.
+    back: [Option<(Which, Change)>; 2],
+    fails: bool,
+}
+
+impl Taking {
+    pub fn new(kind: Kind) -> Taking {
+        Taking { kind, done: 0, back: [None; 2], fails: false }
+    }
+
+    /// The next step; `was` is what the last change has found.
+    pub fn next(&mut self, was: u64) -> Step {
+        if !self.fails {
+            let step = self.forward(was);
+            if !self.fails {
+                self.done += 1;
+                return step;
+            }
+        }
+        match self.back.iter_mut().find_map(Option::take) {
+            Some((which, change)) => Step::Change(which, change),
+            None => Step::Busy,
+        }
+    }
+
+    fn forward(&mut self, was: u64) -> Step {
+        match (self.kind, self.done) {
+            (Kind::Shared, 0) => Step::Change(Which::Lock, Change::Add(1)),
+            (Kind::All, 0) => Step::Change(Which::Home, Change::Add(1)),
+            (Kind::Shared | Kind::All, _) => {
+                let which = if self.kind == Kind::All { Which::Home } else { Which::Lock };
+                (self.fails, self.back) = (was >= ALONE, [Some((which, Change::Add(NOT_ONE))), None]);
+                Step::Taken
+            }
+            (Kind::Alone, 0) => Step::Change(Which::Lock, Change::Swap { compare: 0, swap: ALONE }),
+            (Kind::Alone, 1) => {
+                self.fails = was != 0;
+                Step::Change(Which::Home, Change::Add(ALONE))
+            }
+            (Kind::Alone, _) => {
+                let undo = Change::Add(NOT_ALONE);
+                (self.fails, self.back) = (was % ALONE != 0, [Some((Which::Home, undo)), Some((Which::Lock, undo))]);
+                Step::Taken
+            }
+        }
+    }
+}
+
+/// The changes that give a lock up, in any order.
+pub fn give_up(kind: Kind) -> &'static [(Which, Change)] {
+    match kind {
+        Kind::Shared => &[(Which::Lock, Change::Add(NOT_ONE))],
+        Kind::All => &[(Which::Home, Change::Add(NOT_ONE))],
+        Kind::Alone => &[(Which::Lock, Change::Add(NOT_ALONE)), (Which::Home, Change::Add(NOT_ALONE))],
+    }
+}
+
+#[cfg(test)]
+mod tests;
