@@ -69,7 +69,7 @@ returns() {
 "$prefix/bin/mpicc" -O1 -Wall -o "$place/traffic" "$here/faults/traffic.c"
 
 # No fault: every way works, by each kind of rendezvous.
-for way in short eager long column several collective onesided making; do
+for way in short eager long column several collective onesided passive making; do
     recovers 2 "" "$way"
 done
 for kind in rget rput packets; do
@@ -87,6 +87,8 @@ recovers 2 full=1/3 eager
 recovers 2 full=1/3 several
 recovers 2 slow=300us long
 recovers 2 rnr=1/3,full=1/3 onesided
+recovers 3 full=1/3 passive
+recovers 2 locked=3M passive
 recovers 2 locked=3M long
 recovers 2 locked=3M column
 recovers 4 rnr=1/3,full=1/3 collective
@@ -105,6 +107,9 @@ returns 2 cut-after=40 several
 ends 4 cut-after=40 collective
 returns 2 cut-after=40 collective
 ends 2 cut-after=40 onesided
+returns 2 cut-after=40 onesided
+ends 2 cut-after=200 passive
+for after in 30 77 200; do returns 2 cut-after=$after passive; done
 ends 2 access=1/30 long
 returns 2 access=1/30 several
 

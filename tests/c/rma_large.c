@@ -3,7 +3,7 @@
 // nodes: 1
 // needs: test "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -gt 7000000
 // More bytes than an int counts, by large counts and by large displacements.
-// Between nodes these are gigabytes of packets, which take longer than a test may.
+// Between nodes these are gigabytes that go through sockets, which take longer than a test may.
 #include "large.h"
 #include "rma.h"
 

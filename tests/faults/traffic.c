@@ -1,6 +1,6 @@
 /* Traffic over a network on which something goes wrong.
  * Usage: traffic WAY [return]
- *   WAY      short, eager, long, column, several, collective, onesided, making (communicators and windows come and go);
+ *   WAY      short, eager, long, column, several, collective, onesided, passive, making (communicators and windows come and go);
  *            dies: as long, and the last rank dies half way
  *   return   errors are returned: each rank then prints "RANK: CLASS" of the first, where CLASS is 0 when all went well
  * Every message is checked. Ends with 0, or 3 when data was wrong. */
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { LONG = 1 << 20, ROUNDS = 60 };
-static int rank, size, failed;
+static int rank, size, failed, returns;
 
 static unsigned char byte_at(int from, int round, long at)
 {
@@ -92,13 +92,50 @@ static void onesided(unsigned char *out, unsigned char *in, int round)
 {
     enum { LEN = 100000 };
     static MPI_Win win = MPI_WIN_NULL;
-    if (win == MPI_WIN_NULL) MPI_Win_create(in, LEN, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (win == MPI_WIN_NULL) {
+        MPI_Win_create(in, LEN, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        if (returns) MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    }
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     fill(out, LEN, round);
-    MPI_Win_fence(0, win);
-    MPI_Put(out, LEN, MPI_BYTE, right, 0, LEN, MPI_BYTE, win);
-    MPI_Win_fence(0, win);
-    check(in, LEN, left, round);
+    if (good(MPI_Win_fence(0, win)) && good(MPI_Put(out, LEN, MPI_BYTE, right, 0, LEN, MPI_BYTE, win))
+        && good(MPI_Win_fence(0, win)))
+        check(in, LEN, left, round);
+    if (round == ROUNDS - 1) MPI_Win_free(&win);
+}
+
+/* Under locks, at the memory of the next rank: bytes that come back as they went, a counter that only grows, and a sum that
+ * other ways combine. */
+static void passive(unsigned char *out, unsigned char *in, int round)
+{
+    enum { LEN = 40000, HEAD = 64 };
+    static MPI_Win win = MPI_WIN_NULL;
+    static long last = -1;
+    if (win == MPI_WIN_NULL) {
+        char *base;
+        MPI_Win_allocate(HEAD + (MPI_Aint)size * LEN, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+        if (returns) MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        memset(base, 0, HEAD);
+        if (!good(MPI_Barrier(MPI_COMM_WORLD))) return;
+    }
+    int right = (rank + 1) % size;
+    long one = 1, was = -1;
+    double half = 0.5, sum = -1;
+    fill(out, LEN, round);
+    memset(in, 0, LEN);
+    if (good(MPI_Win_lock(round % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, right, 0, win))
+        && good(MPI_Put(out, LEN, MPI_BYTE, right, HEAD + rank * LEN, LEN, MPI_BYTE, win))
+        && good(MPI_Fetch_and_op(&one, &was, MPI_LONG, right, 0, MPI_SUM, win))
+        && good(MPI_Fetch_and_op(&half, &sum, MPI_DOUBLE, right, 8, MPI_SUM, win)) && good(MPI_Win_flush(right, win))
+        && good(MPI_Get(in, LEN, MPI_BYTE, right, HEAD + rank * LEN, LEN, MPI_BYTE, win))
+        && good(MPI_Win_unlock(right, win))) {
+        check(in, LEN, rank, round);
+        if (was <= last || sum != 0.5 * round) {
+            fprintf(stderr, "rank %d: counter %ld after %ld, sum %g in round %d\n", rank, was, last, sum, round);
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        }
+        last = was;
+    }
     if (round == ROUNDS - 1) MPI_Win_free(&win);
 }
 
@@ -126,7 +163,7 @@ static void making(int round)
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "short";
-    int returns = argc > 2 && !strcmp(argv[2], "return");
+    returns = argc > 2 && !strcmp(argv[2], "return");
     unsigned char *out = malloc(LONG), *in = malloc(LONG);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -140,6 +177,7 @@ int main(int argc, char **argv)
         else if (!strcmp(way, "several")) several(out, in, round);
         else if (!strcmp(way, "making")) making(round);
         else if (!strcmp(way, "onesided")) onesided(out, in, round);
+        else if (!strcmp(way, "passive")) passive(out, in, round);
         else if (!strcmp(way, "dies")) {
             if (round == ROUNDS / 2 && rank == size - 1) raise(SIGKILL);
             ring(out, in, LONG, round, MPI_BYTE, LONG);

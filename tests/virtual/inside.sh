@@ -6,7 +6,7 @@ set -u
 
 # Point-to-point, collectives, one-sided: what fits into the time that there is without hardware virtualisation.
 programs="p2p_order p2p_modes p2p_types p2p_complete p2p_published p2p_cancel coll_intra coll_apart coll_vector rma_dynamic
-    comm_nodes"
+    rma_computing comm_nodes"
 [ $# -gt 0 ] || { echo $programs; exit 0; }
 
 here=$(cd "$(dirname "$0")" && pwd)

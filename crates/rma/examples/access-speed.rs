@@ -50,15 +50,15 @@ fn main() {
     time("compare_and_swap", N, || drop(black_box(window.compare_and_swap(at, at, result, black_box(&target)))));
     time("accumulate sum, long", N, || drop(black_box(window.accumulate(&data, black_box(&target), Op::Sum))));
     time("lock shared, unlock", N, || {
-        window.lock(0, false);
+        window.lock(0, false).expect("a lock");
         let _ = black_box(window.unlock(0));
     });
     time("lock exclusive, put 8 B, unlock", N, || {
-        window.lock(0, true);
+        window.lock(0, true).expect("a lock");
         let _ = black_box((window.put(&data, black_box(&target)), window.unlock(0)));
     });
     time("lock_all, unlock_all", N, || {
-        window.lock_all();
+        window.lock_all().expect("a lock");
         let _ = black_box(window.unlock_all());
     });
     time("fence", N, || drop(black_box(window.fence())));

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{MECHANISMS, MEMORIES, Memory, world};
+use common::{MECHANISMS, MEMORIES, Memory, world_of};
 use proptest::prelude::*;
 use std::rc::Rc;
 use tern_adi::Data;
@@ -173,7 +173,10 @@ fn operation(index: usize, basic: Basic, fetch: bool) -> Op {
 }
 
 fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, accesses: &[Access]) {
-    world(PROCESSES, |process| {
+    if !memory.knows(mechanism) {
+        return;
+    }
+    world_of(memory, PROCESSES, |process| {
         let made = process.window(memory, BYTES, mechanism);
         let window = &made.window;
         let mut model = vec![vec![0u8; BYTES]; PROCESSES as usize];

@@ -56,7 +56,6 @@ impl Token {
             RENDEZVOUS => Token::Rendezvous { peer, value },
             TUPLE => Token::Tuple { peer, value },
             QUEUE => Token::Queue { peer, value },
-            _ => Token::Frequent { peer, value },
             FREQUENT => Token::Frequent { peer, value },
             _ => Token::Remote { peer, number: value },
         }

@@ -1,16 +1,19 @@
-//! Processes of a test: a thread each, with an engine of its own over one segment of shared memory.
+//! Processes of a test: a thread each, with an engine of its own over one segment of shared memory, or over a network.
 
 #![allow(dead_code, reason = "not every test program uses all of it")]
 
 use rustix::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tern_adi::Adi;
 use tern_coll::Peers;
 use tern_mcm::{Mcm, Patience};
 use tern_rma::{Error, Exposure, Started, Window};
 use tern_settings::Mechanism;
+use tern_device::Device;
 use tern_shm::Shm;
+use tern_verbs::{Endpoint, Settings};
 
 /// How bytes move, each in turn.
 pub const MECHANISMS: [Mechanism; 3] = [Mechanism::Auto, Mechanism::Cma, Mechanism::Pipe];
@@ -39,9 +42,24 @@ pub enum Memory {
     /// As if the members were on several nodes: allocated, and attached.
     Apart,
     DynamicApart,
+    /// On several nodes, served by the network card: allocated, the program's, and attached.
+    Card,
+    PrivateCard,
+    DynamicCard,
 }
 
-pub const MEMORIES: [Memory; 9] = [
+impl Memory {
+    pub fn is_card(self) -> bool {
+        matches!(self, Memory::Card | Memory::PrivateCard | Memory::DynamicCard)
+    }
+
+    /// Where it is, it moves bytes in its own way.
+    pub fn knows(self, mechanism: Mechanism) -> bool {
+        !self.is_card() || mechanism == Mechanism::Auto
+    }
+}
+
+pub const MEMORIES: [Memory; 12] = [
     Memory::Allocated,
     Memory::Contiguous,
     Memory::Separate,
@@ -51,6 +69,9 @@ pub const MEMORIES: [Memory; 9] = [
     Memory::DynamicCommon,
     Memory::Apart,
     Memory::DynamicApart,
+    Memory::Card,
+    Memory::PrivateCard,
+    Memory::DynamicCard,
 ];
 
 /// A window and what it lies in.
@@ -66,15 +87,34 @@ pub struct Made {
 /// Runs `body` as `size` processes.
 pub fn world(size: u32, body: impl Fn(&Process<'_>) + Sync) {
     let memory: OwnedFd = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd");
+    let shm = |rank| Box::new(Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory")) as Box<dyn Device>;
+    world_over(size, shm, body);
+}
+
+/// The same where that kind of memory is: those of the card are on nodes of their own.
+pub fn world_of(memory: Memory, size: u32, body: impl Fn(&Process<'_>) + Sync) {
+    if !memory.is_card() {
+        return world(size, body);
+    }
+    let endpoints: Vec<_> = (0..size).map(|rank| Endpoint::open(rank, size, &Settings::default()).expect("a network")).collect();
+    let addresses: Vec<Vec<u8>> = endpoints.iter().map(Endpoint::address).collect();
+    let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| Mutex::new(Some(endpoint))).collect();
+    let network = |rank: u32| {
+        let endpoint = endpoints[rank as usize].lock().expect("no panic").take().expect("each joins once");
+        Box::new(endpoint.join(&addresses).expect("buffers")) as Box<dyn Device>
+    };
+    world_over(size, network, body);
+}
+
+fn world_over(size: u32, device: impl Fn(u32) -> Box<dyn Device> + Sync, body: impl Fn(&Process<'_>) + Sync) {
     let turn = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for rank in 0..size {
-            let (memory, body, turn) = (&memory, &body, &turn);
+            let (device, body, turn) = (&device, &body, &turn);
             scope.spawn(move || {
                 // A process of a test that fails ends all of them: the others would wait for it.
                 let bomb = Bomb;
-                let device = Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory");
-                let mcm = Rc::new(Mcm::new(Box::new(device), rank, size, Patience::new(size, 2)));
+                let mcm = Rc::new(Mcm::new(device(rank), rank, size, Patience::new(size, 2)));
                 let adi = Box::into_raw(Box::new(Adi::new(mcm, None)));
                 // SAFETY: it stays until nothing refers to it.
                 let process = Process { adi: unsafe { &*adi }, rank, size, turn, windows: Default::default() };
@@ -137,13 +177,16 @@ impl Process<'_> {
             .then(|| direct.allocate(bytes).expect("shared memory"));
         let own = shared.unwrap_or(private.as_mut_ptr().cast());
         let window = make(match memory {
-            Memory::Allocated | Memory::Apart => Exposure::Allocate { bytes },
+            Memory::Allocated | Memory::Apart | Memory::Card => Exposure::Allocate { bytes },
             Memory::Contiguous => Exposure::Shared { bytes, contiguous: true },
             Memory::Separate => Exposure::Shared { bytes, contiguous: false },
-            Memory::Private | Memory::Common => Exposure::Existing { base: own, bytes },
-            Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart => Exposure::Dynamic,
+            Memory::Private | Memory::Common | Memory::PrivateCard => Exposure::Existing { base: own, bytes },
+            Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart | Memory::DynamicCard => Exposure::Dynamic,
         });
-        let dynamic = matches!(memory, Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart);
+        let dynamic = matches!(
+            memory,
+            Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart | Memory::DynamicCard
+        );
         let mut origins = vec![0i64; self.size as usize];
         if dynamic {
             window.attach(own, bytes).expect("room");
