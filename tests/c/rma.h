@@ -30,6 +30,13 @@ static inline int on_one_node(MPI_Comm comm)
     return here == all;
 }
 
+/* False for kinds whose memory is reached as that of another one is: between nodes all of it by the network card, but that
+ * what is attached has to be looked up. */
+static inline int differs(int kind, MPI_Comm comm)
+{
+    return kind == ALLOCATED || kind == DYNAMIC || on_one_node(comm);
+}
+
 /* A window with `bytes` zeros at each rank and 1 as the displacement unit; errors are returned. */
 static inline struct window open_window(int kind, MPI_Aint bytes, MPI_Comm comm)
 {
