@@ -75,7 +75,10 @@ fn lost(process: Proc) -> Error {
 pub(crate) fn barrier(adi: &Adi, peers: &Rc<Peers>) -> Result<(), Error> {
     match tern_coll::fast::barrier(adi, peers) {
         Some(Err(Mismatch::Lost { process })) => Err(lost(process)),
-        Some(done) => Ok(done.expect("all members meet")),
+        Some(done) => {
+            done.expect("all members meet");
+            Ok(())
+        }
         None => tern_coll::run(adi, peers, tern_coll::barrier(peers)).map_err(|failure| match failure {
             Failure::Lost(process) => lost(process),
             Failure::Truncated(_) => unreachable!("no data is sent"),

@@ -194,10 +194,12 @@ impl Window {
             let theirs = Side::new(there as *mut u8, count as i64, &ty);
             let inside = self.enter_by_card(part.rank)?;
             let move_all = |way| match (own, way) {
-                // SAFETY: own memory of the window, which the guard gives to this process; the room has as many.
-                (true, Direction::Get) => Ok(unsafe { here.copy_from(&theirs) }),
-                // SAFETY: as above.
-                (true, Direction::Put) => Ok(unsafe { theirs.copy_from(&here) }),
+                (true, way) => {
+                    let (to, from) = if way == Direction::Get { (&here, &theirs) } else { (&theirs, &here) };
+                    // SAFETY: own memory of the window, which the guard gives to this process; the room has as many.
+                    unsafe { to.copy_from(from) };
+                    Ok(())
+                }
                 (false, way) => {
                     let number = self.card_copy((part.rank, part.key), (&here, 0), (&theirs, 0), count * size, way)?;
                     // What is brought back lies in memory of this call, too.

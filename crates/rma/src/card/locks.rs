@@ -78,7 +78,7 @@ impl Taking {
             }
             (Kind::Alone, _) => {
                 let undo = Change::Add(NOT_ALONE);
-                (self.fails, self.back) = (was % ALONE != 0, [Some((Which::Home, undo)), Some((Which::Lock, undo))]);
+                (self.fails, self.back) = (!was.is_multiple_of(ALONE), [Some((Which::Home, undo)), Some((Which::Lock, undo))]);
                 Step::Taken
             }
         }

@@ -16,14 +16,12 @@ impl Window {
         }
         for attempt in 0.. {
             let [version, used] = self.table_head(rank)?;
-            if self.remote(rank).found.borrow().version != version {
-                if !self.read_table(rank, version, used)? {
-                    // Its owner changes it just now.
-                    self.pause(attempt)?;
-                    continue;
-                }
+            let known = self.remote(rank).found.borrow().version == version;
+            if known || self.read_table(rank, version, used)? {
+                break;
             }
-            break;
+            // Its owner changes it just now.
+            self.pause(attempt)?;
         }
         let found = self.remote(rank).found.borrow();
         Ok(found.far.iter().find(|piece| piece.len > 0 && piece.holds(first, end)).copied())
