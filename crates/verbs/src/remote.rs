@@ -10,6 +10,7 @@ mod cut;
 use crate::Verbs;
 use crate::send::Posted;
 use crate::token::Token;
+use crate::transport::Transport;
 use cut::{Cursor, span};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -96,9 +97,9 @@ impl Remotes {
 }
 
 impl Verbs {
-    /// Whether windows can be served.
+    /// Whether windows can be served. Over XRC they are not: requests to all processes of a node end in one order there.
     pub(crate) fn has_atomics(&self) -> bool {
-        self.fabric.hca.capabilities().atomics != Atomics::None
+        self.fabric.hca.capabilities().atomics != Atomics::None && self.fabric.transport() == Transport::Rc
     }
 
     fn give_up_held(&self, what: Held, well: bool) {
@@ -127,7 +128,7 @@ impl Verbs {
 
     fn own_loop(&self) -> Option<&Loop> {
         let make = || -> tern_hca::Result<Loop> {
-            let (pair, other) = (self.fabric.queue_pair()?, self.fabric.queue_pair()?);
+            let (pair, other) = (Arc::new(self.fabric.queue_pair()?), Arc::new(self.fabric.queue_pair()?));
             let connection = Connection::default();
             pair.connect(&other.address(), &connection)?;
             other.connect(&pair.address(), &connection)?;
