@@ -147,7 +147,7 @@ impl Adi {
     /// place.
     #[inline]
     fn take_what_is_there(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
-        if from == UNKNOWN || !state.is_short(data) || lock::enabled() {
+        if !self.is_peer(from) || !state.is_short(data) || lock::enabled() {
             return None;
         }
         // Packets for receives before this one would be in the way.
@@ -223,6 +223,12 @@ impl Adi {
         self.take_ready(&mut state, from, pattern, data, LOOKS)
     }
 
+    /// A process whose messages come through a device: known, and not this one.
+    #[inline]
+    fn is_peer(&self, from: Proc) -> bool {
+        from != UNKNOWN && from != self.mcm.me()
+    }
+
     /// Takes the next packet from `from`, looking `looks` times for it, if it is the message of a short
     /// receive and no other receive is in front.
     #[inline]
@@ -235,6 +241,9 @@ impl Adi {
         looks: u32,
     ) -> Option<Status> {
         let lies = state.may_take_next(data)?;
+        if !self.is_peer(from) {
+            return None;
+        }
         let mut status = None;
         self.mcm.take_next(from, looks, |header, payload| {
             let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
@@ -271,7 +280,7 @@ impl Adi {
     /// nothing else to do. True when it has come.
     #[inline]
     fn take_posted(&self, request: Request, from: Proc, pattern: &Pattern) -> bool {
-        if from == UNKNOWN || self.has_hooks.get() || lock::enabled() {
+        if !self.is_peer(from) || self.has_hooks.get() || lock::enabled() {
             return false;
         }
         let mut state = self.state.borrow_mut();

@@ -155,7 +155,7 @@ pub trait Device {
     /// Hands what has arrived to `sink`; returns the number of packets. Never blocks.
     fn poll(&self, sink: &mut dyn Sink) -> usize;
 
-    /// Offers the next packet of `peer` to `take`, as soon as there is one, and gives it up when `take`
+    /// Offers the next packet of `peer`, which is not this process, to `take`, as soon as there is one, and gives it up when `take`
     /// says that it has used it. For one who waits for nothing else: it looks at this peer alone,
     /// `looks` times. True when the packet was used; it may say false at any time.
     fn take_next(

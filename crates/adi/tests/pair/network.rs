@@ -249,6 +249,7 @@ impl Device for Port {
         _looks: u32,
         take: &mut dyn FnMut(&Header, &[u8]) -> bool,
     ) -> bool {
+        assert_ne!(peer, self.me, "what a process sends to itself passes no device");
         // Whoever takes a packet may send one: nothing is borrowed then. What is lent comes by the other way.
         let next = match self.network.borrow().queues[peer as usize][self.me as usize].front() {
             Some((header, Bytes::Copied(payload))) => Some((*header, payload.clone())),
