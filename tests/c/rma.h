@@ -32,7 +32,7 @@ static inline int on_one_node(MPI_Comm comm)
 
 /* False for kinds whose memory is reached as that of another one is: between nodes all of it by the network card, but that
  * what is attached has to be looked up. */
-static inline int differs(int kind, MPI_Comm comm)
+static inline int kind_differs(int kind, MPI_Comm comm)
 {
     return kind == ALLOCATED || kind == DYNAMIC || on_one_node(comm);
 }

@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     for (int kind = 0; kind < KINDS; kind++) {
-        if (!differs(kind, MPI_COMM_WORLD))
+        if (!kind_differs(kind, MPI_COMM_WORLD))
             continue;
         struct window w = open_window(kind, COUNT * sizeof(long) * 2, MPI_COMM_WORLD);
         operations(&w, FENCE);

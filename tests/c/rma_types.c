@@ -178,7 +178,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     const int sizes[] = {1, 2, 4, 12, 24, 60, 240, 600};
     for (int kind = 0; kind < KINDS; kind++) {
-        if (!differs(kind, MPI_COMM_WORLD))
+        if (!kind_differs(kind, MPI_COMM_WORLD))
             continue;
         struct window w = open_window(kind, ROOM, MPI_COMM_WORLD);
         for (int turn = 0; turn < 40; turn++)
