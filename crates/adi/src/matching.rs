@@ -93,9 +93,10 @@ impl<K: Copy> Lists<K> {
         id
     }
 
-    /// The last entry of `list` that satisfies `test`.
-    fn find_last(&self, list: u32, mut test: impl FnMut(&K) -> bool) -> Option<u32> {
-        let mut at = if list == OTHER { self.other.last } else { self.buckets[list as usize].last };
+    /// The last entry of `list` that satisfies `test`; with `before`, an entry there, of those in front of it.
+    fn find_last(&self, list: u32, before: Option<u32>, mut test: impl FnMut(&K) -> bool) -> Option<u32> {
+        let last = if list == OTHER { self.other.last } else { self.buckets[list as usize].last };
+        let mut at = before.map_or(last, |before| self.entries[before as usize].previous);
         while at != NONE {
             let entry = &self.entries[at as usize];
             if test(&entry.key) {
@@ -170,6 +171,17 @@ struct Expected {
     sequence: u64,
 }
 
+/// What keeps a receive from being published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// It has a wildcard: it never will be.
+    Wild,
+    /// The receive of that id is open, older and not published.
+    Open(u32),
+    /// The receive of [`Matching::expect`].
+    Expected,
+}
+
 /// Where an entry stands, so that it can be taken out again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(u32);
@@ -210,21 +222,27 @@ impl Matching {
         Place(self.posted.push(list, pattern, id, sequence))
     }
 
-    /// True when a receive of `pattern`, for which no unexpected message waits, may be published
-    /// (rule 1 of the tuple queues): it names its message exactly, and every open receive that could
-    /// take the message instead is published itself.
-    pub fn may_publish(&self, pattern: &Pattern) -> bool {
+    /// What keeps a receive of `pattern`, for which no unexpected message waits, from being published (rule 1 of the
+    /// tuple queues): it must name its message exactly, and every older open receive that could take the message
+    /// instead must be published itself. `posted`: where it is posted, if it is.
+    pub fn hindrance(&self, pattern: &Pattern, posted: Option<Place>) -> Option<Hindrance> {
         let Pattern { context, source, tag } = *pattern;
         if pattern.is_wild() {
-            return false;
+            return Some(Hindrance::Wild);
         }
+        let age = posted.map_or(u64::MAX, |place| self.posted.entries[place.0 as usize].sequence);
         let list = bucket(context, source, tag);
-        // Those of one tuple are published one after the other: if the last one is, all are.
-        let last = self.posted.find_last(list, |other| other == pattern);
         let tuple = Tuple { context, source, tag };
-        last.is_none_or(|last| self.posted.entries[last as usize].published)
-            && self.expected.is_none_or(|expected| !expected.pattern.matches(&tuple))
-            && self.posted.find(OTHER, |other| other.matches(&tuple)).is_none()
+        // Those of one tuple are published one after the other: if the one in front is, all are.
+        let front = self.posted.find_last(list, posted.map(|place| place.0), |other| other == pattern);
+        let front = front.filter(|&at| !self.posted.entries[at as usize].published);
+        let wild = || self.posted.find(OTHER, |other| other.matches(&tuple));
+        let older = |&at: &u32| self.posted.entries[at as usize].sequence < age;
+        if let Some(at) = front.or_else(|| wild().filter(older)) {
+            return Some(Hindrance::Open(self.posted.entries[at as usize].id));
+        }
+        let waits = |expected: &Expected| expected.sequence < age && expected.pattern.matches(&tuple);
+        self.expected.filter(waits).map(|_| Hindrance::Expected)
     }
 
     /// Notes that a posted receive is published.

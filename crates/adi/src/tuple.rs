@@ -7,7 +7,7 @@
 //!
 //! 1. A receive is published only when it names no wildcard, every earlier receive that is still open
 //!    and could match its tuple is published, and no unexpected message for it waits
-//!    ([`crate::matching::Matching::may_publish`]).
+//!    ([`crate::matching::Matching::hindrance`]).
 //! 2. A message may be delivered into the oldest published receive of its tuple only if the receiver
 //!    has taken the last message of that tuple from the stream ([`Sender::last`]).
 //! 3. A stream message goes to the oldest open receive that matches. If that one is published, the

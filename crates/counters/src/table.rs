@@ -140,6 +140,8 @@ counters! {
         PUBLISHED_WITHDRAWN = "published_withdrawn": Counter, "receives", Tuner;
         /// Receives on other nodes' tables that were asked back, to be cancelled.
         PUBLISHED_ASKED = "published_asked": Counter, "receives", Tuner;
+        /// Those of the published that could not be when they were posted, and were later.
+        PUBLISHED_LATE = "published_late": Counter, "receives", Tuner;
         /// Receives that found no room on their sender's board.
         PUBLISHED_REFUSED = "published_refused": Counter, "receives", Tuner;
     }
@@ -185,6 +187,9 @@ counters! {
         NETWORK_RING = "network_ring_packets": Counter, "packets", Tuner;
         /// Times that a packet had to wait because its receiver had granted no more buffers.
         NETWORK_STALLS = "network_stalls": Counter, "times", Tuner;
+        /// Times that a receiver had no buffer and the network repeated what was sent to it. The software HCA alone
+        /// can tell.
+        NETWORK_NOT_READY = "network_not_ready": Counter, "times", Tuner;
         /// Packets that only returned credits.
         NETWORK_RETURNS = "network_returns": Counter, "packets", Tuner;
         /// Messages that their receiver read from the memory of the sender.

@@ -2,23 +2,37 @@
 
 use super::outbox::Bulk;
 use super::{NONE, Side, State};
+use crate::matching::Hindrance;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Recall};
 
-/// The receives of one peer that the peer can see.
+/// What the sender of a receive can see of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
     pub peer: Proc,
-    /// Where the device keeps it; `NONE` when it is not published.
-    pub slot: u32,
+    /// Where the device keeps it; `NONE` when it is not published, `WATCHED` as told there.
+    slot: u32,
     /// What [`tuple::Receiver::publish`] has given.
     entry: u8,
 }
 
+/// Not published; when it leaves matching, that matters to those that are to be published later ([`super::late`]).
+const WATCHED: u32 = NONE - 1;
+
 impl Published {
     pub const NOT: Published = Published { peer: NONE, slot: NONE, entry: 0 };
+    pub const WATCHED: Published = Published { slot: WATCHED, ..Published::NOT };
+
+    #[inline]
+    pub fn is_published(&self) -> bool {
+        self.slot < WATCHED
+    }
+
+    pub fn is_watched(&self) -> bool {
+        self.slot == WATCHED
+    }
 }
 
 fn key(context: u32, source: i32, tag: i32) -> Key {
@@ -94,30 +108,44 @@ impl State {
     /// Publishes the receive that is about to be posted, if that pays and the rules allow it.
     #[cold]
     pub(super) fn publish(&mut self, request: u32, from: Proc, pattern: &Pattern) -> Published {
-        if from == self.mcm.me() || !self.matching.may_publish(pattern) {
+        if from == self.mcm.me() {
             return Published::NOT;
         }
-        // The receive itself is there already.
-        let quiet = self.is_quiet(1);
-        let memory = self.locate(request, from, quiet);
+        match self.matching.hindrance(pattern, None) {
+            None => {}
+            Some(Hindrance::Wild) => return Published::NOT,
+            Some(hindrance) => return self.publish_later(request, from, pattern, Some(hindrance)),
+        }
+        let memory = self.locate_receive(request, from);
         if self.waits && memory.place == 0 && memory.len <= self.eager_limit(from) as u64 {
             // Packets are better for a receiver that waits, and the sender would only lose time by
             // looking.
             return Published::NOT;
         }
+        self.announce(request, from, pattern, &memory).unwrap_or_else(|| {
+            counters::PUBLISHED_REFUSED.add(1);
+            self.publish_later(request, from, pattern, None)
+        })
+    }
+
+    pub(super) fn locate_receive(&mut self, request: u32, from: Proc) -> Memory {
+        // The receive itself is there already.
+        let quiet = self.is_quiet(1);
+        self.locate(request, from, quiet)
+    }
+
+    /// Publishes a receive into `memory` that nothing hinders; `None` when there is no room.
+    pub(super) fn announce(&mut self, request: u32, from: Proc, pattern: &Pattern, memory: &Memory) -> Option<Published> {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
-        let Some(slot) = self.direct().publish(from, &key, &memory, request, seen) else {
-            counters::PUBLISHED_REFUSED.add(1);
-            return Published::NOT;
-        };
+        let slot = self.direct().publish(from, &key, memory, request, seen)?;
         counters::PUBLISHED.add(1);
         counters::PUBLISHED_NOW.raise(1);
         let tuple = Tuple { context: pattern.context, source: pattern.source, tag: pattern.tag };
         let entry = self.taken[from as usize].publish(&tuple);
         let status = &mut self.transfers.get_mut(request).status;
         (status.source, status.tag) = (pattern.source, pattern.tag);
-        Published { peer: from, slot, entry }
+        Some(Published { peer: from, slot, entry })
     }
 
     /// The receive `request` is about to be given a message of the stream. False when its sender has claimed
@@ -134,6 +162,10 @@ impl State {
 
     #[cold]
     fn win_back_slot(&mut self, request: u32, peer: Proc, slot: u32) -> bool {
+        if slot == WATCHED {
+            self.left(request);
+            return true;
+        }
         let won = self.direct().retract(peer, slot);
         if won {
             self.end_publication(request, true);
@@ -144,12 +176,16 @@ impl State {
     /// The receive `request` is to be cancelled.
     pub(super) fn recall(&mut self, request: u32) -> Recall {
         match self.transfers.get(request).side {
-            Side::Receive { published: Published { peer, slot, .. }, .. } if slot != NONE => {
+            Side::Receive { published: Published { peer, slot, .. }, .. } if slot < WATCHED => {
                 let recall = self.direct().recall(peer, slot);
                 if recall == Recall::Won {
                     self.end_publication(request, true);
                 }
                 recall
+            }
+            Side::Receive { published, .. } if published.is_watched() => {
+                self.left(request);
+                Recall::Won
             }
             _ => Recall::Won,
         }
@@ -170,6 +206,7 @@ impl State {
         if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
             let Published { peer, entry, .. } = std::mem::replace(published, Published::NOT);
             self.taken[peer as usize].end(entry);
+            self.late.has_room(peer);
         }
     }
 
@@ -206,7 +243,7 @@ impl State {
     /// The next bytes of a long message of `size` bytes.
     pub(super) fn data(&mut self, request: u32, size: u64, payload: &[u8]) {
         if let Side::Receive { published: Published { peer, slot, .. }, .. } = self.transfers.get(request).side
-            && slot != NONE
+            && slot < WATCHED
         {
             // The first packet for a receive that was claimed to be filled so.
             self.direct().forget(peer, slot);

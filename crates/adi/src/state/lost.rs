@@ -2,7 +2,7 @@
 
 use super::arrive::Incoming;
 use super::direct::Published;
-use super::{Body, NONE, Side, State};
+use super::{Body, Side, State};
 use crate::{Proc, Status, Tuple, UNKNOWN};
 
 impl State {
@@ -86,8 +86,10 @@ impl State {
     /// Takes a receive out of matching.
     fn withdraw(&mut self, request: u32) {
         let Side::Receive { place, published, .. } = self.transfers.get(request).side else { return };
-        if published.slot != NONE {
+        if published.is_published() {
             self.end_publication(request, true);
+        } else if published.is_watched() {
+            self.left(request);
         }
         match place {
             Some(place) => _ = self.matching.withdraw(place),

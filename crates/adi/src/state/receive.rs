@@ -1,7 +1,7 @@
 //! Starting a receive, and the receive that its call only waits for.
 
 use super::direct::Published;
-use super::{EXPECTED, NONE, Side, State, Transfer};
+use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
 use tern_region::copy::Source;
 
@@ -31,7 +31,7 @@ impl State {
         self.transfers.get(request).data.expect();
         let visible = if long { self.publish(request, from, &pattern) } else { Published::NOT };
         let posted = self.matching.post(pattern, request);
-        if visible.slot != NONE {
+        if visible.is_published() {
             self.matching.publish(posted);
         }
         let side = &mut self.transfers.get_mut(request).side;

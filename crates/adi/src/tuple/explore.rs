@@ -53,6 +53,8 @@ struct World<'a> {
     matching: Matching,
     receives: Vec<Receive>,
     unexpected: Vec<Message>,
+    /// What is posted already is published whatever is in the way.
+    fault: bool,
 }
 
 /// What tells one state from another.
@@ -78,6 +80,7 @@ impl<'a> World<'a> {
             matching: Matching::new(),
             receives: Vec::new(),
             unexpected: Vec::new(),
+            fault: false,
         }
     }
 
@@ -120,14 +123,15 @@ impl<'a> World<'a> {
             }
         }
         match self.steps.get(self.at) {
-            Some(&Receive(source, tag)) => {
-                for publish in [false, true] {
-                    then(&|world| world.receive(source, tag, publish));
-                }
-            }
+            Some(&Receive(source, tag)) => then(&|world| world.receive(source, tag)),
             Some(&Cancel(number)) => then(&|world| world.cancel(number)),
             Some(&Probe(source, tag)) => then(&|world| world.probe(source, tag)),
             None => {}
+        }
+        for number in 0..self.receives.len() {
+            if self.may_publish_now(number) {
+                then(&|world| world.publish(number));
+            }
         }
         next
     }
@@ -177,7 +181,7 @@ impl<'a> World<'a> {
         receive.got = Some(message);
     }
 
-    fn receive(&mut self, source: i32, tag: i32, publish: bool) {
+    fn receive(&mut self, source: i32, tag: i32) {
         self.at += 1;
         let pattern = Pattern { context: 0, source, tag };
         let number = self.receives.len();
@@ -186,16 +190,24 @@ impl<'a> World<'a> {
             let message = self.unexpected[self.matching.take_unexpected(place) as usize];
             return self.give(number, message);
         }
-        let publish = publish && self.matching.may_publish(&pattern);
-        let place = self.matching.post(pattern, number as u32);
-        self.receives[number].place = Some(place);
-        if publish {
-            self.matching.publish(place);
-            let side = &mut self.sides[source as usize];
-            let entry = side.counts.publish(&Tuple { context: 0, source, tag });
-            side.board.push(Slot { receive: number, claimed: false, entry });
-            side.seen = side.counts.taken;
-        }
+        // It is published at once, later, or never.
+        self.receives[number].place = Some(self.matching.post(pattern, number as u32));
+    }
+
+    /// True for a receive that is posted and not published, but may be.
+    fn may_publish_now(&self, number: usize) -> bool {
+        let Receive { pattern, place, .. } = self.receives[number];
+        let Some(place) = place.filter(|_| self.slot(number).is_none()) else { return false };
+        if self.fault { !pattern.is_wild() } else { self.matching.hindrance(&pattern, Some(place)).is_none() }
+    }
+
+    fn publish(&mut self, number: usize) {
+        let Receive { pattern: Pattern { context, source, tag }, place, .. } = self.receives[number];
+        self.matching.publish(place.expect("it is posted"));
+        let side = &mut self.sides[source as usize];
+        let entry = side.counts.publish(&Tuple { context, source, tag });
+        side.board.push(Slot { receive: number, claimed: false, entry });
+        side.seen = side.counts.taken;
     }
 
     /// Receives by the exact tuple what a probe has found, which must be the same message.
@@ -206,7 +218,7 @@ impl<'a> World<'a> {
             return;
         };
         let (message, tuple) = self.matching.unexpected(place);
-        self.receive(tuple.source, tuple.tag, true);
+        self.receive(tuple.source, tuple.tag);
         assert_eq!(self.receives.last().unwrap().got, Some(self.unexpected[message as usize]));
     }
 
@@ -287,8 +299,13 @@ impl<'a> World<'a> {
 
 /// Visits every state; returns how many, and in how many of the final ones something went directly.
 fn explore(programs: &[Vec<i32>], steps: &[Step]) -> (usize, usize) {
+    explore_from(World::new(programs, steps))
+}
+
+fn explore_from(world: World<'_>) -> (usize, usize) {
+    let programs = world.programs;
     let mut visited = HashSet::new();
-    let mut open = vec![World::new(programs, steps)];
+    let mut open = vec![world];
     let mut direct = 0;
     while let Some(world) = open.pop() {
         if !visited.insert(world.key()) {
@@ -376,4 +393,13 @@ fn without_the_second_rule_messages_overtake() {
         }
         open.extend(next);
     }
+}
+
+/// A receive that is published later must not overtake an older one that could take its message.
+#[test]
+#[should_panic(expected = "overtook")]
+fn what_is_in_the_way_is_in_the_way_later_too() {
+    let programs = [vec![A, A]];
+    let steps = [Receive(0, ANY_TAG), Receive(0, A)];
+    explore_from(World { fault: true, ..World::new(&programs, &steps) });
 }

@@ -70,18 +70,24 @@ impl Publications {
     /// A receive, when the stream has been taken up to `seen`: its slot, and what to write to [`Layout::entry`].
     /// `None`: there is no room.
     pub fn publish(&mut self, key: &Key, target: &Memory, receiver: u32, seen: u32) -> Option<(u32, [u64; ENTRY])> {
-        // The lowest: a sender stops at the first slot that was never written.
-        let free = self.slots.iter().position(|slot| slot.stage == Stage::Free && !slot.asked);
-        let index = match free {
-            Some(index) => index,
-            None if self.slots.len() < self.layout.slots() => self.slots.len(),
-            None => return None,
-        };
+        let index = self.free()?;
         self.order = self.order.wrapping_add(1);
         let slot = Slot { stage: Stage::Open, asked: false, key: *key, receiver, order: self.order, seen, stale: false };
         if index == self.slots.len() { self.slots.push(slot) } else { self.slots[index] = slot }
         let entry = Entry { key: *key, receiver, target: *target, order: self.order, seen };
         Some((index as u32, entry.encode()))
+    }
+
+    /// The slot for the next receive.
+    fn free(&self) -> Option<usize> {
+        // The lowest: a sender stops at the first slot that was never written.
+        let free = self.slots.iter().position(|slot| slot.stage == Stage::Free && !slot.asked);
+        free.or((self.slots.len() < self.layout.slots()).then_some(self.slots.len()))
+    }
+
+    /// True when [`Publications::publish`] has room.
+    pub fn has_room(&self) -> bool {
+        self.free().is_some()
     }
 
     /// A message of the stream has matched the receive; false when the sender had claimed it before.
