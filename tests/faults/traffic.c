@@ -1,7 +1,7 @@
 /* Traffic over a network on which something goes wrong.
  * Usage: traffic WAY [return]
- *   WAY      short, eager, long, column, several, collective, onesided, passive, making (communicators and windows come and go);
- *            dies: as long, and the last rank dies half way
+ *   WAY      short, eager, long, column, several, collective, onesided, passive, making (communicators and windows come and go),
+ *            partitioned; dies: as long, and the last rank dies half way
  *   return   errors are returned: each rank then prints "RANK: CLASS" of the first, where CLASS is 0 when all went well
  * Every message is checked. Ends with 0, or 3 when data was wrong. */
 #include <mpi.h>
@@ -160,6 +160,28 @@ static void making(int round)
     MPI_Comm_free(&same);
 }
 
+/* A partitioned message to the right, for the rounds to come. */
+static MPI_Request parts[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+
+static void partitioned(unsigned char *out, unsigned char *in, int round)
+{
+    enum { PARTS = 4, PART = 5000 };
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    if (parts[0] == MPI_REQUEST_NULL) {
+        MPI_Psend_init(out, PARTS, PART, MPI_BYTE, right, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &parts[0]);
+        MPI_Precv_init(in, PARTS, PART, MPI_BYTE, left, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &parts[1]);
+    }
+    fill(out, PARTS * PART, round);
+    memset(in, 0, PARTS * PART);
+    if (!good(MPI_Startall(2, parts)) || !good(MPI_Pready_range(0, PARTS - 1, parts[0]))) return;
+    int whole = good(MPI_Wait(&parts[0], MPI_STATUS_IGNORE));
+    if (good(MPI_Wait(&parts[1], MPI_STATUS_IGNORE)) && whole) check(in, PARTS * PART, left, round);
+    if (failed || round == ROUNDS - 1) {
+        MPI_Request_free(&parts[0]);
+        MPI_Request_free(&parts[1]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "short";
@@ -178,6 +200,7 @@ int main(int argc, char **argv)
         else if (!strcmp(way, "making")) making(round);
         else if (!strcmp(way, "onesided")) onesided(out, in, round);
         else if (!strcmp(way, "passive")) passive(out, in, round);
+        else if (!strcmp(way, "partitioned")) partitioned(out, in, round);
         else if (!strcmp(way, "dies")) {
             if (round == ROUNDS / 2 && rank == size - 1) raise(SIGKILL);
             ring(out, in, LONG, round, MPI_BYTE, LONG);
@@ -198,6 +221,13 @@ int main(int argc, char **argv)
             int other = size - 1 - rank, code = MPI_Recv(in, 8, MPI_BYTE, other, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             good(code);
             if (code == MPI_SUCCESS) failed = -1;
+            if (!strcmp(way, "partitioned")) {
+                /* A receive that was never announced. */
+                MPI_Precv_init(in, 1, 8, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &parts[1]);
+                MPI_Start(&parts[1]);
+                if (MPI_Wait(&parts[1], MPI_STATUS_IGNORE) == MPI_SUCCESS) failed = -1;
+                MPI_Request_free(&parts[1]);
+            }
         }
         printf("%d: %s\n", rank, failed == 0 ? "0" : failed == MPI_ERR_PROC_ABORTED ? "aborted" : "another");
         fflush(stdout);

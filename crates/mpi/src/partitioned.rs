@@ -10,7 +10,7 @@ use crate::args::{Counts, Out, RawStatus};
 use crate::constants::*;
 use crate::context::channel_tag;
 use crate::errhandler::Scope;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identity;
 use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
@@ -21,7 +21,7 @@ use crate::task::{self, until};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use tern_adi::{Data, Pattern, Proc, SendMode, Sent, Tuple};
+use tern_adi::{Data, Message, Pattern, Proc, SendMode, Sent, Tuple};
 
 /// The channel that carries announcements.
 const ANNOUNCEMENTS: u32 = 0;
@@ -154,26 +154,41 @@ impl Sender {
     }
 
     fn finish(&self) -> Outcome {
-        if let Some(Sent::Pending(request)) = self.message.borrow_mut().take() {
-            adi().take(request);
+        match self.message.borrow_mut().take() {
+            // The receiver may be lost.
+            Some(Sent::Pending(request)) => transfer_outcome(adi().take(request), false),
+            _ => Outcome::success(RawStatus::empty()),
         }
-        Outcome::success(RawStatus::empty())
     }
+}
+
+/// What the look for a channel finds.
+enum Found {
+    Channel(u32),
+    Announcement(Message),
+    Lost(Box<Error>),
+}
+
+fn lost(peer: Proc) -> Option<Found> {
+    adi().why_lost(peer).map(|_| Found::Lost(crate::lost::error(peer)))
 }
 
 impl Receiver {
     /// Waits for the channel of the matching send; takes announcements meanwhile.
-    async fn find(&self, key: Key) -> u32 {
+    ///
+    /// Errors: the sender is lost, and has announced nothing before.
+    async fn find(&self, key: Key) -> Result<u32> {
         let announced = &self.comm.channels.announced;
         loop {
             let pattern = pattern(&self.comm, key.0, ANNOUNCEMENTS);
             let attempt = || match announced.borrow_mut().remove(&key) {
-                Some(channel) => Some(Ok(channel)),
-                None => adi().matched_probe(pattern).map(Err),
+                Some(channel) => Some(Found::Channel(channel)),
+                None => adi().matched_probe(pattern).map(Found::Announcement).or_else(|| lost(key.0)),
             };
             let message = match until(attempt).await {
-                Ok(channel) => return channel,
-                Err(message) => message,
+                Found::Channel(channel) => return Ok(channel),
+                Found::Announcement(message) => message,
+                Found::Lost(error) => return Err(error),
             };
             let mut bytes = [0; LENGTH];
             let request = adi().imrecv(message, Data::Bytes(bytes.as_mut_ptr(), LENGTH));
@@ -193,7 +208,7 @@ impl Receiver {
         };
         let channel = match self.channel.get() {
             Some(channel) => channel,
-            None => self.find(key).await,
+            None => self.find(key).await?,
         };
         self.channel.set(Some(channel));
         let request = adi().irecv(key.0, pattern(&self.comm, key.0, channel), self.data.clone());
