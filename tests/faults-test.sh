@@ -69,7 +69,7 @@ returns() {
 "$prefix/bin/mpicc" -O1 -Wall -o "$place/traffic" "$here/faults/traffic.c"
 
 # No fault: every way works, by each kind of rendezvous.
-for way in short eager long column several collective onesided passive making; do
+for way in short eager long column several collective onesided passive making partitioned; do
     recovers 2 "" "$way"
 done
 for kind in rget rput packets; do
@@ -97,6 +97,15 @@ for way in short eager long column several making; do
     recovers 2 rnr=1/5,full=1/2,locked=3M "$way"
 done
 
+# That the network has repeated something is counted, and that no more can be registered is said once by a process.
+label="what is repeated is counted"
+TERN_STATS=1 job 2 rnr=1/3 short
+if [ "$code" -eq 0 ] && grep -q 'network_not_ready .*[1-9]' "$place/said"; then ok "$label"; else fail "$label" "exit code $code"; fi
+label="refused registration is told once"
+job 2 locked=3M long
+lines=$(grep -c 'no more memory can be registered' "$place/said" || true)
+if [ "$code" -eq 0 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ]; then ok "$label"; else fail "$label" "exit code $code, $lines lines"; fi
+
 # A connection that is lost, and an access that is refused.
 ends 2 cut-after=40 short
 returns 2 cut-after=40 eager
@@ -110,6 +119,8 @@ ends 2 cut-after=40 onesided
 returns 2 cut-after=40 onesided
 ends 2 cut-after=200 passive
 for after in 30 77 200; do returns 2 cut-after=$after passive; done
+ends 2 cut-after=40 partitioned
+returns 2 cut-after=40 partitioned
 ends 2 access=1/30 long
 returns 2 access=1/30 several
 

@@ -7,7 +7,9 @@ set -u
 # Point-to-point, collectives, one-sided: what fits into the time that there is without hardware virtualisation.
 programs="p2p_order p2p_modes p2p_types p2p_complete p2p_published p2p_cancel coll_intra coll_apart coll_vector rma_dynamic
     rma_computing comm_nodes"
-[ $# -gt 0 ] || { echo $programs; exit 0; }
+# With little memory that may be locked.
+limited="p2p_published_late"
+[ $# -gt 0 ] || { echo $programs $limited; exit 0; }
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$1 compiled=$2
@@ -30,4 +32,12 @@ done
 # shellcheck disable=SC2086
 TERN_NETWORK=rdma TERN_TEST_NODES=2 TERN_TEST_MOST_RANKS=2 TERN_TEST_STEP=run TERN_TEST_DIR=$compiled \
     "$here/../run.sh" "$prefix" $programs || failed=1
+# What cannot be registered is copied, and each process says so once at most.
+export TERN_TEST_WARNINGS=2
+# shellcheck disable=SC2086
+TERN_NETWORK=rdma TERN_TEST_NODES=2 TERN_TEST_STEP=run TERN_TEST_DIR=$compiled TERN_TEST_UNDER="$here/locked.sh 1500" \
+    "$here/../run.sh" "$prefix" $limited || failed=1
+for name in $limited; do
+    grep -q 'no more memory can be registered' "$compiled/$name.2.2.log" || { echo "$name: nothing was refused"; failed=1; }
+done
 exit "$failed"

@@ -15,9 +15,9 @@ pub enum Error {
     Invalid(String),
     /// The queue has no free slot: poll completions first.
     QueueFull,
-    /// Memory was not registered: limits of locked memory, or what lies there.
+    /// Memory was not registered: what lies there does not allow it.
     Registration(String),
-    /// Limits of objects, memory or descriptors.
+    /// Limits of objects, memory that may be registered, or descriptors.
     Resources(String),
     /// The queue pair is in a state in which this cannot be done.
     State(String),

@@ -165,6 +165,16 @@ impl Hca {
         Ok(Datagrams { made })
     }
 
+    /// Times that a peer had no receive and a request was repeated, of all queue pairs; `None` where the maker
+    /// cannot tell.
+    pub fn not_ready(&self) -> Option<u64> {
+        match &self.made {
+            Made::Software(it) => Some(it.not_ready()),
+            // Cards count for all processes together, if at all.
+            Made::RdmaCore(_) => None,
+        }
+    }
+
     /// Takes the next event, if there is one. Never blocks.
     pub fn next_event(&self) -> Option<Event> {
         made_by!(&self.made, it => it.next_event())

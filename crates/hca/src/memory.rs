@@ -61,7 +61,8 @@ impl ProtectionDomain {
     /// Registers `len` bytes from `address` on, of any memory of this process; `len` is not 0.
     ///
     /// # Errors
-    /// [`Registration`](crate::Error::Registration): nothing is mapped there, it may not be written to, or no more memory may be locked.
+    /// [`Registration`](crate::Error::Registration): nothing is mapped there, or it may not be written to.
+    /// [`Resources`](crate::Error::Resources): no more memory may be locked.
     ///
     /// # Safety
     /// Until the region is dropped, the HCA may read and write the memory, as `access` allows and requests

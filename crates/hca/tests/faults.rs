@@ -173,7 +173,7 @@ fn registrations_are_refused() {
         unsafe { domain.register(memory.as_mut_ptr(), len, Access::ALL) }
     };
     let refused = |outcome: Result<tern_hca::MemoryRegion, Error>| match outcome {
-        Err(Error::Registration(why)) => why,
+        Err(Error::Registration(why) | Error::Resources(why)) => why,
         _ => panic!("it was registered"),
     };
     assert!(refused(register(10)).contains("on demand"));

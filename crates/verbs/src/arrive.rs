@@ -82,7 +82,19 @@ impl Verbs {
         self.tuples.progress(self);
         self.queues.progress(self);
         self.move_on();
+        if packets == 0 {
+            self.count_repeats();
+        }
         packets
+    }
+
+    /// Counts what the network has repeated since it was last asked.
+    fn count_repeats(&self) {
+        let Some(now) = self.fabric.hca.not_ready() else { return };
+        let before = self.repeats.replace(now);
+        if now != before {
+            counters::NETWORK_NOT_READY.add(now - before);
+        }
     }
 
     /// A message of another part of the device has come.

@@ -1,9 +1,9 @@
 //! Published receives and single copies: memory is registered with the HCA, and moved by it.
 
 use crate::Verbs;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall};
-use tern_hca::{Access, MemoryRegion, ProtectionDomain};
+use tern_hca::{Access, Error, MemoryRegion, ProtectionDomain};
 use tern_registration::{Limits, Registrations, Use};
 
 /// Registrations that are kept at most: each may cut a mapping of the process in three, of which the kernel
@@ -14,6 +14,8 @@ const ENTRIES: usize = 8192;
 pub(crate) struct Registered {
     domain: ProtectionDomain,
     all: RefCell<Registrations<MemoryRegion>>,
+    /// It was said that no more can be registered.
+    told: Cell<bool>,
 }
 
 impl Registered {
@@ -24,7 +26,7 @@ impl Registered {
         if let Some(why) = all.why_not() {
             tern_settings::warn!("{why}");
         }
-        Registered { domain: domain.clone(), all: RefCell::new(all) }
+        Registered { domain: domain.clone(), all: RefCell::new(all), told: Cell::new(false) }
     }
 
     /// The memory with its key; without one when it cannot be registered. The key is what a peer shows, and in its upper
@@ -43,7 +45,19 @@ impl Registered {
         };
         match all.acquire(start, len, register) {
             Ok(of) => Memory { key: u64::from(of.0 + 1) << 32 | u64::from(all.get(of).remote_key()), ..memory },
-            Err(_) => memory,
+            Err(error) => {
+                self.refused(&error);
+                memory
+            }
+        }
+    }
+
+    /// Says, once, that the card takes no more memory. Where the memory itself is the cause, as that of constants may
+    /// be, there is nothing that a user could do.
+    #[cold]
+    fn refused(&self, error: &Error) {
+        if matches!(error, Error::Resources(_)) && !self.told.replace(true) {
+            tern_settings::warn!("messages are copied and go in packets where no more memory can be registered: {error}");
         }
     }
 

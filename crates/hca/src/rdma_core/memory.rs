@@ -73,11 +73,7 @@ impl ProtectionDomain {
         // SAFETY: the domain is open; the caller answers for the memory.
         let raw = unsafe { (context.functions.ibv_reg_mr)(self.0.raw, address.cast(), len, flags) };
         if raw.is_null() {
-            return Err(Error::Registration(refusal(
-                address,
-                len,
-                io::Error::last_os_error(),
-            )));
+            return Err(refusal(address, len, io::Error::last_os_error()));
         }
         Ok(MemoryRegion {
             raw,
@@ -125,15 +121,17 @@ impl ProtectionDomain {
     }
 }
 
-fn refusal(address: *mut u8, len: usize, why: io::Error) -> String {
-    let advice = match why.raw_os_error() {
-        Some(libc::ENOMEM | libc::EAGAIN) => {
-            "; the limit of locked memory may be too low (ulimit -l)"
-        }
-        Some(libc::EFAULT) => "; not all of it is mapped, or may be written to",
-        _ => "",
-    };
-    format!("{len} bytes from {address:p} on: {why}{advice}")
+fn refusal(address: *mut u8, len: usize, why: io::Error) -> Error {
+    let what = format!("{len} bytes from {address:p} on: {why}");
+    match why.raw_os_error() {
+        Some(libc::ENOMEM | libc::EAGAIN) => Error::Resources(format!(
+            "{what}; the limit of locked memory may be too low (ulimit -l)"
+        )),
+        Some(libc::EFAULT) => Error::Registration(format!(
+            "{what}; not all of it is mapped, or may be written to"
+        )),
+        _ => Error::Registration(what),
+    }
 }
 
 /// See [`crate::MemoryRegion`].

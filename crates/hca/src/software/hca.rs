@@ -60,6 +60,8 @@ pub struct Counts {
     pub sends: AtomicU64,
     pub accesses: AtomicU64,
     pub posts: AtomicU64,
+    /// Requests that the peer had no receive for.
+    pub not_ready: AtomicU64,
     registrations: AtomicU64,
     registered: AtomicU64,
 }
@@ -294,6 +296,10 @@ impl Hca {
         event
     }
 
+    pub fn not_ready(&self) -> u64 {
+        self.0.counts.not_ready.load(Ordering::Relaxed)
+    }
+
     pub fn set_faults(&self, faults: Faults) -> Result<()> {
         self.0.alive()?;
         *self.0.faults.write() = faults;
@@ -426,7 +432,10 @@ impl ProtectionDomain {
         {
             "refused on demand".to_string()
         } else if let Some(limit) = faults.locked.filter(|&limit| total > limit) {
-            format!("{total} bytes in all; the limit on demand is {limit}")
+            counts.registered.fetch_sub(len as u64, Ordering::Relaxed);
+            return Err(Error::Resources(format!(
+                "{len} bytes to be registered, {total} in all; the limit on demand is {limit}"
+            )));
         } else {
             return Ok(());
         };

@@ -45,6 +45,7 @@ impl Pair {
                 false,
             );
         }
+        self.hca.counts.not_ready.fetch_add(1, Ordering::Relaxed);
         inner.not_ready = inner.not_ready.saturating_add(1);
         inner.not_ready_until = now() + frame.address;
         self.hca
