@@ -88,7 +88,9 @@ impl Adi {
     /// the program goes on.
     #[inline]
     pub fn will_wait(&self) {
-        self.state.borrow_mut().waits = true;
+        let mut state = self.state.borrow_mut();
+        (state.waits, state.lends_now) = (true, None);
+        drop(state);
         self.mcm.set_waiting(true);
     }
 
@@ -397,6 +399,9 @@ impl Adi {
             let mut state = self.state.borrow_mut();
             let packets = self.mcm.poll(&mut *state);
             state.flush_all();
+            if state.has_late() {
+                state.publish_late();
+            }
             std::mem::take(&mut state.moved) | (packets > 0)
         };
         if self.has_hooks.get() {

@@ -3,6 +3,7 @@
 mod arrive;
 mod cancel;
 mod direct;
+mod late;
 mod lost;
 mod outbox;
 mod pending;
@@ -20,12 +21,14 @@ use crate::unexpected::Cap;
 use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use direct::Published;
+use late::Late;
 use outbox::Outbox;
 use rendezvous::Fetch;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_mcm::{Direct, Mcm, Memory};
 use tern_region::copy::{Gauge, Source, Target};
+use tern_region::trial::Trials;
 
 /// No number of anything.
 const NONE: u32 = u32::MAX;
@@ -97,6 +100,8 @@ pub struct State {
     /// What went to each peer, and came from it, on the stream.
     streams: Vec<tuple::Sender>,
     taken: Vec<tuple::Receiver>,
+    /// Receives that are to be published later.
+    late: Late,
     /// Receives of this length and more are published, and messages of it look for one.
     pub direct_from: usize,
     /// Eager messages of this length and more may go from where they lie.
@@ -105,6 +110,9 @@ pub struct State {
     kept: Cap,
     /// Peers to which nothing goes without asking, because they keep too much.
     full: HashSet<Proc>,
+    /// Whether calls that wait lend what they send, by the length of that; and the choice of the call that is under way.
+    trials: Trials,
+    pub lends_now: Option<bool>,
     /// Messages on their way to receives that fetch them.
     fetches: Vec<Fetch>,
     /// Processes that cannot be reached any more, and why.
@@ -157,8 +165,11 @@ impl State {
             incoming: vec![Incoming::Nowhere; peers],
             streams: vec![tuple::Sender::default(); peers],
             taken: vec![tuple::Receiver::default(); peers],
+            late: Late::default(),
             direct_from,
             lends_from: mcm.sends_from(),
+            trials: Trials::default(),
+            lends_now: None,
             fetches: Vec::new(),
             lost: HashMap::new(),
             members: None,

@@ -126,6 +126,17 @@ pub struct Abilities {
     pub write_back: bool,
 }
 
+/// Whether a payload had better be sent from where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lending {
+    /// Copying it costs less.
+    No,
+    /// That costs less than copying it, but for a sender that does nothing else until it may change it again.
+    Saves,
+    /// In any case.
+    Always,
+}
+
 /// A way to carry packets. Not thread-safe: callers hold the library's lock.
 pub trait Device {
     fn abilities(&self) -> &Abilities;
@@ -138,8 +149,13 @@ pub trait Device {
     /// `None` when not even the header found room: try again after [`Device::poll`].
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize>;
 
-    /// Sends a packet whose whole payload stays where it is until [`Sink::sent`] names request `sender`: what is used
-    /// often enough need not be copied. False: nothing has happened, and [`Device::copy_and_send`] is the way.
+    /// Whether a message should leave by [`Device::send_from`]. Counts a use of its memory: what is used often enough need
+    /// not be copied.
+    fn lending(&self, _peer: u32, _payload: &[u8]) -> Lending {
+        Lending::No
+    }
+
+    /// Sends a packet whose whole payload stays where it is until [`Sink::sent`] names request `sender`. False: nothing has happened, and [`Device::copy_and_send`] is the way.
     ///
     /// # Safety
     /// The payload is valid and not changed until then.
@@ -147,7 +163,7 @@ pub trait Device {
         false
     }
 
-    /// Smallest payload, in bytes, for which [`Device::send_from`] is worth asking.
+    /// Smallest payload, in bytes, for which [`Device::lending`] is worth asking.
     fn sends_from(&self) -> usize {
         usize::MAX
     }

@@ -6,8 +6,8 @@ mod several;
 mod wait;
 
 pub use tern_device::{
-    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, LineArea, Lost, Memory, Outgoing, Payload, Pull, Recall,
-    Remote, Run, Sink, Word, copy_short,
+    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, LineArea, Lost, Memory, Outgoing, Payload, Pull,
+    Recall, Remote, Run, Sink, Word, copy_short,
 };
 pub use several::Several;
 pub use wait::{Patience, Step};
@@ -193,6 +193,11 @@ impl Mcm {
     /// See [`Device::sends_from`].
     pub fn sends_from(&self) -> usize {
         self.device().sends_from()
+    }
+
+    /// See [`Device::lending`].
+    pub fn lending(&self, peer: u32, payload: &[u8]) -> Lending {
+        self.device().lending(peer, payload)
     }
 
     /// See [`Device::send_from`].

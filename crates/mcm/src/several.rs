@@ -12,7 +12,7 @@ use numbers::{Numbers, Way};
 use std::cell::OnceCell;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Remote, Sink};
+use tern_device::{Abilities, Device, Direct, Header, Lending, LineArea, Payload, Remote, Sink};
 use tern_shm::Shm;
 use watch::Watch;
 
@@ -166,6 +166,13 @@ impl Device for Several {
 
     fn sends_from(&self) -> usize {
         self.shm.sends_from().min(self.network.sends_from())
+    }
+
+    fn lending(&self, peer: u32, payload: &[u8]) -> Lending {
+        match self.numbers.way(peer) {
+            Way::Shm(peer) => self.shm.lending(peer, payload),
+            Way::Network => self.network.lending(peer, payload),
+        }
     }
 
     unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {

@@ -9,6 +9,10 @@
 //! [`Uses`] counts in a hash table with chains, by multiplication of the address and the length. A program that uses each
 //! buffer a few times would make it grow without end and gain nothing: when the chains have grown, and less than a
 //! fifth of the buffers have come to their count, the table takes no more.
+//!
+//! A program may come to use other buffers, which such a table knows nothing of. So it also counts what it is asked
+//! for from then on: when less than a fifth of that was for a buffer that has come to its count, it starts afresh. Each
+//! time that this was in vain, it waits twice as long with the next.
 
 /// What a size costs, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,6 +99,9 @@ const GROWN: usize = 2;
 const USEFUL: usize = 5;
 /// More are never counted.
 const MOST: usize = 64 << 10;
+/// Uses after which a full table may start afresh, at first and at most.
+const WINDOW: u32 = 4 << 10;
+const LONGEST_WINDOW: u32 = 4 << 20;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +121,11 @@ pub struct Uses {
     /// Those that have come to their count.
     frequent: usize,
     full: bool,
+    /// Since the table is full, or since it was last found useful: uses, and those of them of frequent buffers.
+    asked: u32,
+    served: u32,
+    /// So many uses are looked at before it starts afresh.
+    window: u32,
 }
 
 impl Default for Uses {
@@ -129,12 +141,44 @@ fn chain_of(address: u64, len: u64) -> usize {
 
 impl Uses {
     pub fn new() -> Uses {
-        Uses { chains: Box::new([NONE; CHAINS]), buffers: Vec::new(), frequent: 0, full: false }
+        Uses {
+            chains: Box::new([NONE; CHAINS]),
+            buffers: Vec::new(),
+            frequent: 0,
+            full: false,
+            asked: 0,
+            served: 0,
+            window: WINDOW,
+        }
     }
 
     /// Counts a use. True from the use `needed` on.
     #[inline]
     pub fn used(&mut self, address: u64, len: u64, needed: u32) -> bool {
+        let frequent = self.count(address, len, needed);
+        if self.full {
+            self.judge(frequent);
+        }
+        frequent
+    }
+
+    /// A full table was asked for a buffer: starts afresh if it is of no use any more.
+    fn judge(&mut self, frequent: bool) {
+        self.asked += 1;
+        self.served += u32::from(frequent);
+        if self.asked < self.window {
+            return;
+        }
+        if self.served as usize * USEFUL < self.asked as usize {
+            let window = (self.window * 2).min(LONGEST_WINDOW);
+            *self = Uses { window, ..Uses::new() };
+        } else {
+            (self.asked, self.served, self.window) = (0, 0, WINDOW);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, address: u64, len: u64, needed: u32) -> bool {
         let chain = chain_of(address, len);
         let mut at = self.chains[chain];
         while let Some(buffer) = self.buffers.get_mut(at as usize) {
@@ -154,7 +198,7 @@ impl Uses {
     #[cold]
     fn insert(&mut self, chain: usize, address: u64, len: u64, needed: u32) -> bool {
         let count = self.buffers.len();
-        // Once it is full it stays so: a look-up must not cost more and more.
+        // Once it is full it stays so until it starts afresh: a look-up must not cost more and more.
         self.full |= count >= MOST || (count >= GROWN * CHAINS && self.frequent * USEFUL < count);
         if self.full {
             return false;

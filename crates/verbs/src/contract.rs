@@ -5,7 +5,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, Payload, Remote, Sink};
+use tern_device::{Abilities, Device, Direct, Header, Lending, Payload, Remote, Sink};
 
 impl Device for Verbs {
     fn abilities(&self) -> &Abilities {
@@ -23,6 +23,10 @@ impl Device for Verbs {
 
     fn sends_from(&self) -> usize {
         self.lends_from()
+    }
+
+    fn lending(&self, _peer: u32, payload: &[u8]) -> Lending {
+        self.lends(payload)
     }
 
     unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {

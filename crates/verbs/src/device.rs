@@ -132,6 +132,7 @@ impl Endpoint {
             remotes: Remotes::new(world),
             registered: Registered::new(&fabric.domain, registered),
             frequent: Frequent::new(),
+            repeats: Cell::new(0),
             rings: RefCell::default(),
             sleep,
             timer,
@@ -142,6 +143,7 @@ impl Endpoint {
             fabric,
         };
         device.provide(FIRST.min(world as usize * device.settings.credits as usize));
+        device.calibrate();
         Ok(device)
     }
 }
@@ -178,6 +180,8 @@ pub struct Verbs {
     pub(crate) remotes: Remotes,
     pub(crate) registered: Registered,
     pub(crate) frequent: Frequent,
+    /// What [`tern_hca::Hca::not_ready`] said last.
+    pub(crate) repeats: Cell<u64>,
     /// Peers that have a ring here.
     pub(crate) rings: RefCell<Vec<u32>>,
     /// All descriptors to sleep on.

@@ -3,20 +3,27 @@
 //!
 //! Which buffers those are is [`tern_registration::frequent`]'s. The front of the packet, prefix and header, is built
 //! in registered memory as ever; the card gathers it and the program's buffer into one packet. What it costs to register
-//! and to copy is measured when the first message asks.
+//! and to copy is measured when the device is made.
+//!
+//! A card reads the buffer until the packet is acknowledged, since it may have to repeat it; so does the software HCA. So a
+//! sender that waits until it may change the buffer waits for the way there and back, which is more than the copy
+//! costs, unless it would wait for an answer anyway. That is found out above ([`Lending::Saves`]).
 
 use crate::Verbs;
 use crate::arrive::Incoming;
 use crate::direct::Registered;
+use crate::settings::Settings;
 use crate::token::Token;
 use crate::wire::Kind;
 use std::cell::{OnceCell, RefCell};
 use std::time::Instant;
 use tern_counters as counters;
-use tern_device::{Header, Memory, Sink};
+use tern_device::{Header, Lending, Memory, Sink};
 use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, SendFlags, Status};
 use tern_registration::frequent::{Costs, Counts, SHORTEST, Uses};
 
+/// Nanoseconds that no look-up takes.
+const SLOW: f64 = 2000.0;
 /// No buffer.
 const NONE: u32 = u32::MAX;
 
@@ -73,17 +80,22 @@ impl Verbs {
         if self.settings.frequent { SHORTEST } else { usize::MAX }
     }
 
+    /// [`tern_device::Device::lending`].
+    pub(crate) fn lends(&self, payload: &[u8]) -> Lending {
+        let Some(counts) = self.frequent.counts.get() else { return Lending::No };
+        let Some(needed) = counts.needed(payload.len()) else { return Lending::No };
+        if !self.frequent.uses.borrow_mut().used(payload.as_ptr() as u64, payload.len() as u64, needed) {
+            return Lending::No;
+        }
+        if self.settings.frequent_share == 0 { Lending::Always } else { Lending::Saves }
+    }
+
     /// [`tern_device::Device::send_from`].
     ///
     /// # Safety
     /// As there.
     pub(crate) unsafe fn send_in_place(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
         let (address, len) = (payload.as_ptr(), payload.len());
-        let counts = self.frequent.counts.get_or_init(|| self.calibrate());
-        let Some(needed) = counts.needed(len).filter(|_| self.settings.frequent) else { return false };
-        if !self.frequent.uses.borrow_mut().used(address as u64, len as u64, needed) {
-            return false;
-        }
         let memory = self.registered.locate(Memory::dense(address, len));
         let Some(key) = self.registered.local_key(&memory) else {
             self.frequent.uses.borrow_mut().failed(address as u64, len as u64);
@@ -162,13 +174,23 @@ impl Verbs {
         }
     }
 
-    fn calibrate(&self) -> Counts {
+    /// Measures from which use on a buffer is worth registering.
+    pub(crate) fn calibrate(&self) {
+        if !self.settings.frequent {
+            return;
+        }
+        let Settings { frequent_share: share, explain, .. } = self.settings;
         let most = self.abilities.packet;
-        let counts = Counts::new(|size| measure(&self.fabric.domain, &self.registered, size, most), self.settings.frequent_share);
-        if self.settings.explain && self.me == 0 {
+        let unknown = Costs { register: 0.0, copy: 0.0, look_up: 0.0 };
+        let cost = |size| match share {
+            0 if !explain => unknown,
+            _ => measure(&self.fabric.domain, &self.registered, size, most),
+        };
+        let counts = Counts::new(cost, share);
+        if explain && self.me == 0 {
             eprintln!("{counts}");
         }
-        counts
+        let _ = self.frequent.counts.set(counts);
     }
 }
 
@@ -205,8 +227,10 @@ fn measure(domain: &ProtectionDomain, registered: &Registered, size: usize, most
             std::hint::black_box(uses.used(u64::from(buffer) << 12, size as u64, u32::MAX));
         }
     });
-    // Where nothing stays registered, this is as slow as registering, and never pays.
     let memory = Memory::dense(from.as_ptr(), size);
-    let find = least(5, || registered.release(&registered.locate(memory)));
+    let find = |times: u32| (0..times).for_each(|_| registered.release(&registered.locate(memory)));
+    // Where nothing stays registered, this is as slow as registering, and never pays; nor need it be measured well.
+    let once = least(2, || find(1));
+    let find = if once > SLOW { once } else { least(5, || find(ROUNDS)) / f64::from(ROUNDS) };
     Costs { register, copy: copy / f64::from(ROUNDS), look_up: look_up / f64::from(ROUNDS) + find }
 }

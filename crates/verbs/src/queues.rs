@@ -345,7 +345,7 @@ impl Queues {
                 to.copy_from_slice(&word.to_ne_bytes());
             }
             let token = Token::Tuple { peer, value: Purpose::Word.encode() };
-            verbs.post(peer, token, Operation::Write(to), Data::Inline(&[&bytes[..8 * words.len()]]), false)
+            verbs.post(peer, token, Operation::Write(to), Data::Inline(&[&bytes[..8 * words.len()]]), true)
         };
         let posted = match access {
             Access::Rest(index, words) => write(at(*index, 1), words),
@@ -353,7 +353,7 @@ impl Queues {
             Access::Read(index) => {
                 let token = Token::Queue { peer, value: *index | READ };
                 let data = [pair.page.landing_segment(*index)];
-                verbs.post(peer, token, Operation::Read(at(*index, GRANT)), Data::Segments(&data), false)
+                verbs.post(peer, token, Operation::Read(at(*index, GRANT)), Data::Segments(&data), true)
             }
         };
         posted != Sent::Busy

@@ -139,7 +139,7 @@ impl Verbs {
 
     fn try_post(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, asks: bool) -> Posted {
         if peer != self.me {
-            return self.post_asking(peer, token, operation, data, SendFlags { signaled: asks, fence: false });
+            return self.post(peer, token, operation, data, asks);
         }
         let Some(own) = self.own_loop() else { return Posted::Lost };
         let request = SendRequest { id: token.encode(), operation, data, flags: SendFlags::SIGNALED, receive_queue: 0 };

@@ -141,7 +141,7 @@ impl Verbs {
         pieces::each_write(source, target, 0, len, own, gather, |address, segments, _| {
             self.moves.with(at, |it| it.flying += 1);
             let write = Operation::Write(Remote { address, key });
-            self.post_surely(peer, Token::Rendezvous { peer, value: at }, write, Data::Segments(segments));
+            self.post_surely(peer, Token::Rendezvous { peer, value: at }, write, Data::Segments(segments), true);
             true
         });
         Pull::Pending
@@ -161,7 +161,7 @@ impl Verbs {
             }
             let read = Operation::Read(Remote { address, key: remote });
             let token = Token::Rendezvous { peer, value: at };
-            found = self.post(peer, token, read, Data::Segments(segments), false);
+            found = self.post(peer, token, read, Data::Segments(segments), true);
             if found == Posted::Done {
                 rest.done += segments.iter().map(|segment| u64::from(segment.len)).sum::<u64>();
                 self.moves.with(at, |it| it.flying += 1);

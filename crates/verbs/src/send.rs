@@ -67,14 +67,9 @@ impl Verbs {
         channel.lost.get() || self.build(channel, kind, None, bytes.len(), |out| out.copy_from_slice(bytes))
     }
 
-    /// Posts a request of another part of the device, whose completion comes with `token`. Requests, packets and
-    /// messages of a channel are executed in order.
-    pub(crate) fn post(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, fence: bool) -> Posted {
-        self.post_asking(peer, token, operation, data, SendFlags { signaled: true, fence })
-    }
-
-    /// The same; a request that does not ask for a completion may get one all the same.
-    pub(crate) fn post_asking(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, flags: SendFlags) -> Posted {
+    /// Posts a request of another part of the device, whose completion comes with `token`, surely if it `asks` for
+    /// one: it may come all the same. Requests, packets and messages of a channel are executed in order.
+    pub(crate) fn post(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, asks: bool) -> Posted {
         let Some(channel) = self.channel(peer) else { return Posted::Lost };
         if channel.lost.get() {
             return Posted::Lost;
@@ -82,8 +77,8 @@ impl Verbs {
         if !channel.backlog.borrow().is_empty() {
             return Posted::Busy;
         }
-        let signaled = channel.signals(flags.signaled);
-        let flags = SendFlags { signaled, ..flags };
+        let signaled = channel.signals(asks);
+        let flags = SendFlags { signaled, fence: false };
         match channel.post(token.encode(), operation, data, flags) {
             Ok(()) => return Posted::Done,
             Err(Error::QueueFull) => {}
@@ -120,8 +115,8 @@ impl Verbs {
 
     /// As [`Verbs::post`], for what must follow what was posted before: waits for room in the send queue, which takes no
     /// more than the network.
-    pub(crate) fn post_surely(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>) {
-        while self.post(peer, token, operation, data, false) == Posted::Busy {
+    pub(crate) fn post_surely(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, asks: bool) {
+        while self.post(peer, token, operation, data, asks) == Posted::Busy {
             self.pump();
         }
     }

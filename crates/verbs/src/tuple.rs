@@ -288,7 +288,8 @@ impl Tuples {
         pieces::each_write(from, target, 0, len, local, gather, |address, segments, last| {
             let purpose = if last { end } else { Purpose::Word };
             let to = Remote { address, key: target.key as u32 };
-            verbs.post_surely(peer, Token::Tuple { peer, value: purpose.encode() }, Operation::Write(to), Data::Segments(segments));
+            let token = Token::Tuple { peer, value: purpose.encode() };
+            verbs.post_surely(peer, token, Operation::Write(to), Data::Segments(segments), last);
             true
         });
         let filled = Message::Filled { slot: found.slot, size: source.len };
@@ -438,7 +439,7 @@ impl Tuples {
             Access::Claim(slot) => {
                 let token = Token::Tuple { peer, value: Purpose::Claim(*slot).encode() };
                 let claim = Operation::Read(at(self.layout.claim(*slot)));
-                verbs.post(peer, token, claim, Data::Segments(&[pair.page.landing_segment(*slot)]), false)
+                verbs.post(peer, token, claim, Data::Segments(&[pair.page.landing_segment(*slot)]), true)
             }
         };
         posted != Posted::Busy

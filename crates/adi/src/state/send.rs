@@ -6,7 +6,7 @@ use super::{Side, State, Transfer};
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
-use tern_mcm::{Header, Memory};
+use tern_mcm::{Header, Lending, Memory};
 
 /// Messages to a peer after which its sender looks at what has come, if it does nothing but send: it may be told to ask
 /// first. Powers of two, the second a multiple of the first; it is for the shortest messages.
@@ -51,7 +51,7 @@ impl State {
             self.direct().release(&memory);
         }
         if mode == SendMode::Standard {
-            return self.send_eager(to, tuple, data);
+            return self.send_eager(to, tuple, data, waits);
         }
         let request = self.new_send(to, tuple, data);
         count_eager(size);
@@ -98,11 +98,11 @@ impl State {
 
     /// The whole message goes now, without a request, if there is room.
     #[inline]
-    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data) -> Sent {
+    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data, waits: bool) -> Sent {
         let size = data.len();
         let header = Packet::Eager { tuple, size: size as u64, sync: None }.encode();
         if size >= self.lends_from
-            && let Some(request) = self.lend(to, tuple, &data, &header)
+            && let Some(request) = self.lend(to, tuple, &data, &header, waits)
         {
             return Sent::Pending(crate::Request(request));
         }
@@ -131,11 +131,18 @@ impl State {
         Sent::Pending(crate::Request(request))
     }
 
-    /// Sends from where the data lies, if the device finds that this pays. The buffer is free when the request is.
+    /// Sends from where the data lies, if that pays. The buffer is free when the request is.
     #[cold]
-    fn lend(&mut self, to: Proc, tuple: Tuple, data: &Data, header: &Header) -> Option<u32> {
+    fn lend(&mut self, to: Proc, tuple: Tuple, data: &Data, header: &Header, waits: bool) -> Option<u32> {
         let Data::Bytes(base, len) = *data else { return None };
-        if !self.outboxes[to as usize].queue.is_empty() {
+        // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
+        let lending = self.mcm.lending(to, unsafe { std::slice::from_raw_parts(base, len) });
+        let pays = match lending {
+            Lending::No => false,
+            Lending::Saves => !waits || self.pays_to_wait(len),
+            Lending::Always => true,
+        };
+        if !pays || !self.outboxes[to as usize].queue.is_empty() {
             return None;
         }
         let request = self.new_send(to, tuple, data.clone());
@@ -147,6 +154,18 @@ impl State {
         }
         count_eager(len);
         Some(request)
+    }
+
+    /// Whether a call that waits until the buffer is free should lend it all the same. It waits for the receiver's
+    /// card then, which costs more than a copy, unless the program waits for the receiver next: so both ways are
+    /// tried, and the one stays after which the next call comes sooner.
+    fn pays_to_wait(&mut self, len: usize) -> bool {
+        let kind = len.ilog2() as usize;
+        if !self.waits {
+            return self.trials.way(kind) == 1;
+        }
+        // One choice for all that a call sends: it waits for all of it at its end.
+        *self.lends_now.get_or_insert_with(|| self.trials.way(kind) == 1)
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {

@@ -279,7 +279,7 @@ impl<'a> World<'a> {
             let message = self.unexpected[self.matching.take_unexpected(place) as usize];
             return self.give(number, message);
         }
-        let publish = publish && self.matching.may_publish(&pattern);
+        let publish = publish && self.matching.hindrance(&pattern, None).is_none();
         let place = self.matching.post(pattern, number as u32);
         self.receives[number].place = Some(place);
         if !publish {

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, Payload, Sink};
+use tern_device::{Abilities, Device, Direct, Header, Lending, Payload, Sink};
 
 /// How unkind.
 #[derive(Clone, Copy, Debug)]
@@ -200,6 +200,10 @@ impl Device for Port {
 
     fn sends_from(&self) -> usize {
         3
+    }
+
+    fn lending(&self, _peer: u32, _payload: &[u8]) -> Lending {
+        [Lending::No, Lending::Saves, Lending::Always][self.network.borrow_mut().random.below(3) as usize]
     }
 
     unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {

@@ -2,7 +2,7 @@
 
 use super::pattern::bytes;
 use super::{Factory, Inbox, MANY_POLLS, everybody};
-use crate::{Header, Payload, Sink};
+use crate::{Header, Lending, Payload, Sink};
 
 /// Takes what comes back to a sender.
 #[derive(Default)]
@@ -31,8 +31,9 @@ pub fn lent_payloads_arrive_in_order(factory: Factory) {
         buffers[at][..len].copy_from_slice(&bytes(number, len));
         sent.push((header, bytes(number, len)));
         let before = ended.0.len();
+        let pays = sender.lending(1, &buffers[at][..len]) != Lending::No;
         // SAFETY: the buffer is changed again only when the end was told.
-        let goes = unsafe { sender.send_from(1, &header, &buffers[at][..len], number as u32) };
+        let goes = pays && unsafe { sender.send_from(1, &header, &buffers[at][..len], number as u32) };
         lent += usize::from(goes);
         for _ in 0..MANY_POLLS {
             if goes && ended.0.len() > before {
