@@ -172,6 +172,8 @@ impl State {
         counters::SENT_SELF.add(1);
         counters::SENT_SELF_BYTES.add(data.len() as u64);
         if let Some(receive) = self.matching.arrive(&tuple) {
+            // It is not published, but others may wait for its end.
+            self.win_back(receive);
             self.finish_own(receive, tuple, &data);
             self.note_mark(receive, self.mark);
             return Sent::Done;
