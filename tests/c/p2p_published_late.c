@@ -30,7 +30,7 @@ static void start_counting(void)
 /* What is published, and when, may be set otherwise. */
 static int off(void)
 {
-    return getenv("TERN_TUPLEQ") || getenv("TERN_TUPLEQ_THRESHOLD");
+    return getenv("TERN_TUPLEQ") || getenv("TERN_TUPLEQ_THRESHOLD") || getenv("TERN_FAULTS");
 }
 
 static int *buffers[MANY];
