@@ -11,14 +11,13 @@
 //!
 //! - [`Verbs::post`](device::Verbs) posts a request (read, write, atomic) on a peer's queue pair, with a [`token::Token`] that has
 //!   a kind for each part and a value of the part's own. It connects first if need be. `Busy` means: again
-//!   after the next poll. Every request posted so is signalled.
+//!   after the next poll. A request that asks for its completion is signalled, others now and then.
 //! - The completion comes to `Verbs::completed` (in `arrive.rs`), with the sink, in order with what else has come,
 //!   and with its status; if that is an error, [`tern_device::Sink::lost`] follows.
 //! - `Verbs::send_message` sends up to a packet of bytes of a part's [`wire::Kind`] to the same part of the peer,
 //!   where it comes to `Verbs::message`. It uses a credit, as a packet does, and returns false when there is none.
 //! - Packets, messages and requests of a peer are executed in the order in which they were posted, and what a write
-//!   wrote is there before a later packet or message comes. A read may still be under way then, unless the
-//!   later request is fenced.
+//!   wrote is there before a later packet or message comes. A read may still be under way then.
 //! - `Verbs::fabric` has the protection domain, to register memory.
 
 mod arrive;
