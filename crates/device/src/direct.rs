@@ -226,6 +226,11 @@ pub trait Direct {
     /// [`crate::Sink::delivered`], [`Direct::retract`], [`Direct::recall`] or [`Direct::forget`].
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32>;
 
+    /// True when [`Direct::publish`] refuses for want of room, which others have that end.
+    fn may_have_room_later(&self, _peer: u32) -> bool {
+        true
+    }
+
     /// Takes a published receive back because a message of the stream has matched it, after which its sender
     /// will not use it; false when it has claimed it before.
     fn retract(&self, peer: u32, slot: u32) -> bool;

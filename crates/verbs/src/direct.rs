@@ -118,6 +118,11 @@ impl Direct for Verbs {
         }
     }
 
+    fn may_have_room_later(&self, _peer: u32) -> bool {
+        // Queues are for tuples that are used often, and each refusal counts as a use.
+        !self.uses_queues()
+    }
+
     fn retract(&self, peer: u32, slot: u32) -> bool {
         if self.uses_queues() {
             self.queues.retract(peer, slot);

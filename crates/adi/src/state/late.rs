@@ -58,13 +58,18 @@ impl State {
         pattern: &Pattern,
         hindrance: Option<Hindrance>,
     ) -> Published {
-        // A call that waits for it alone has nothing from that; and where nothing is published, nothing can be.
-        if self.waits || (hindrance.is_none() && self.taken[from as usize].published == 0) {
+        // A call that waits for it alone has nothing from that.
+        if self.waits || (hindrance.is_none() && !self.waits_for_room(from)) {
             return Published::NOT;
         }
         self.late.waiting.entry(from).or_default().push_back(Waiting { request, pattern: *pattern });
         self.watch(from, hindrance);
         Published::WATCHED
+    }
+
+    /// True when receives of `from` that were refused may find room later: where nothing is published, nothing can be.
+    fn waits_for_room(&self, from: Proc) -> bool {
+        self.taken[from as usize].published > 0 && self.direct().may_have_room_later(from)
     }
 
     /// Sees to it that receives of `from` are looked at again when `hindrance` is gone.
@@ -139,7 +144,7 @@ impl State {
         }
         let memory = self.locate_receive(request, from);
         let visible = self.announce(request, from, &pattern, &memory);
-        if visible.is_none() && self.taken[from as usize].published > 0 {
+        if visible.is_none() && self.waits_for_room(from) {
             return Outcome::Full;
         }
         if visible.is_some() {

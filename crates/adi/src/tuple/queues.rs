@@ -151,13 +151,14 @@ impl<'a> World<'a> {
             then(&|world| world.renew(tag));
         }
         match self.steps.get(self.at) {
-            Some(&Receive(tag)) => {
-                for publish in [false, true] {
-                    then(&|world| world.receive(tag, publish));
-                }
-            }
+            Some(&Receive(tag)) => then(&|world| world.receive(tag)),
             Some(&Cancel(number)) => then(&|world| world.cancel(number)),
             None => {}
+        }
+        for number in 0..self.receives.len() {
+            if self.may_publish_now(number) {
+                then(&|world| world.publish(number));
+            }
         }
         next
     }
@@ -269,7 +270,7 @@ impl<'a> World<'a> {
         self.receives[receive].cancelled = true;
     }
 
-    fn receive(&mut self, tag: i32, publish: bool) {
+    fn receive(&mut self, tag: i32) {
         self.at += 1;
         let source = if tag == ANY_TAG { ANY_SOURCE } else { 0 };
         let pattern = Pattern { context: 0, source, tag };
@@ -279,24 +280,28 @@ impl<'a> World<'a> {
             let message = self.unexpected[self.matching.take_unexpected(place) as usize];
             return self.give(number, message);
         }
-        let publish = publish && self.matching.hindrance(&pattern, None).is_none();
-        let place = self.matching.post(pattern, number as u32);
-        self.receives[number].place = Some(place);
-        if !publish {
-            return;
-        }
+        // It is published at once, later, or never.
+        self.receives[number].place = Some(self.matching.post(pattern, number as u32));
+    }
+
+    /// True for a receive that is posted and not published, but may be.
+    fn may_publish_now(&self, number: usize) -> bool {
+        let Receive { pattern, place, .. } = self.receives[number];
+        let Some(place) = place.filter(|_| !self.published.contains_key(&number)) else { return false };
+        self.matching.hindrance(&pattern, Some(place)).is_none()
+            && self.queues.get(&pattern.tag).is_none_or(Posted::is_open)
+    }
+
+    fn publish(&mut self, number: usize) {
+        let Receive { pattern: Pattern { tag, .. }, place, .. } = self.receives[number];
         if !self.queues.contains_key(&tag) {
             let queue = self.make_queue();
             self.queues.insert(tag, Posted::new(queue, 0));
         }
-        let posted = self.queues.get_mut(&tag).unwrap();
-        if !posted.is_open() {
-            return;
-        }
-        let grant = posted.post(number as u32, 1, self.counts.taken);
+        let grant = self.queues.get_mut(&tag).unwrap().post(number as u32, 1, self.counts.taken);
         self.card.get_mut(&grant.queue).unwrap().push_back(number as u32);
         self.write(tag, &grant);
-        self.matching.publish(place);
+        self.matching.publish(place.expect("it is posted"));
         let entry = self.counts.publish(&Tuple { context: 0, source: 0, tag });
         self.published.insert(number, (tag, entry));
     }

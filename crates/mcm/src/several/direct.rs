@@ -102,6 +102,10 @@ impl Direct for Several {
         device.publish(peer, key, memory, receiver, seen)
     }
 
+    fn may_have_room_later(&self, peer: u32) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.may_have_room_later(peer))
+    }
+
     fn retract(&self, peer: u32, slot: u32) -> bool {
         let (device, peer) = self.published_with(peer);
         device.retract(peer, slot)
