@@ -53,7 +53,9 @@ fn known(uses: &Uses) -> u64 {
 #[test]
 fn a_spectrum_of_uses() {
     const BUFFERS: u64 = 1000;
-    let sent_in_place = |needed: u64, order: &dyn Fn(&mut dyn FnMut(u64))| {
+    /// Tells of each use which buffer it is of.
+    type Order = dyn Fn(&mut dyn FnMut(u64));
+    let sent_in_place = |needed: u64, order: &Order| {
         let (mut uses, mut sent) = (Uses::new(), 0);
         order(&mut |buffer| sent += u64::from(uses.used(buffer * 8192, 8192, needed as u32)));
         assert!(!uses.is_full() && uses.len() == (BUFFERS as usize, (BUFFERS + 1).saturating_sub(needed) as usize));
@@ -80,7 +82,7 @@ fn a_useless_table_starts_afresh() {
     // The next phase: ten buffers, again and again.
     let mut served = 0;
     for use_ in 0..10_000_u64 {
-        served += u32::from(uses.used(1 << 40 | use_ % 10 * 512, 512, 3));
+        served += u32::from(uses.used((1 << 40) | (use_ % 10 * 512), 512, 3));
     }
     assert!(!uses.is_full() && served > 5000, "{served}");
     let mut uses = Uses::new();
@@ -98,12 +100,12 @@ fn a_useless_table_starts_afresh() {
 fn a_useful_table_stays() {
     let mut uses = Uses::new();
     (0..400).for_each(|at: u64| (0..2).for_each(|_| _ = uses.used(at * 64, 500, 2)));
-    (0..1700).for_each(|at: u64| _ = uses.used(1 << 40 | at * 64, 500, 2));
+    (0..1700).for_each(|at: u64| _ = uses.used((1 << 40) | (at * 64), 500, 2));
     assert!(uses.is_full());
     for use_ in 0..100_000_u64 {
         // One in four is one of the old ones.
         let old = use_ % 4 == 0;
-        let address = if old { use_ / 4 % 400 * 64 } else { 1 << 50 | use_ * 64 };
+        let address = if old { use_ / 4 % 400 * 64 } else { (1 << 50) | (use_ * 64) };
         assert_eq!(uses.used(address, 500, 2), old);
     }
 }
