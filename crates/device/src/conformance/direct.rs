@@ -4,7 +4,7 @@
 //! happen is looked for at once.
 
 use super::pattern::{bytes, check};
-use super::{Factory, MANY_POLLS, everybody};
+use super::{Factory, everybody, patience};
 use crate::{Delivery, Device, Direct, Direction, Header, Key, Memory, Outgoing, Pull, Recall, Run, Sink};
 
 const KEY: Key = Key { context: 3, source: 0, tag: 11 };
@@ -68,7 +68,7 @@ fn deliver(device: &dyn Device, source: &Memory, last: u32, waits: bool) -> Deli
 /// Delivers a message for which a receive is published, once its sender knows of it.
 fn deliver_soon(sender: &dyn Device, receiver: &dyn Device, source: &Memory, last: u32, waits: bool) -> Delivery {
     let (mut here, mut there) = (Told::default(), Told::default());
-    for _ in 0..MANY_POLLS {
+    for _ in patience() {
         match deliver(sender, source, last, waits) {
             Delivery::Stream => {}
             delivery => return delivery,
@@ -84,7 +84,7 @@ fn deliver_soon(sender: &dyn Device, receiver: &dyn Device, source: &Memory, las
 /// Polls at both ends until a receive is filled and its sender has been told; returns the receive.
 fn settle(sender: &dyn Device, receiver: &dyn Device, delivery: Delivery) -> (u32, u64) {
     let (mut here, mut there) = (Told::default(), Told::default());
-    for _ in 0..MANY_POLLS {
+    for _ in patience() {
         sender.poll(&mut here);
         receiver.poll(&mut there);
         let is_sent = match delivery {
@@ -104,7 +104,7 @@ fn settle(sender: &dyn Device, receiver: &dyn Device, delivery: Delivery) -> (u3
 /// `waits` for that.
 fn fetch(sender: &dyn Device, receiver: &dyn Device, request: u32, waits: bool) {
     let (mut here, mut there) = (Told::default(), Told::default());
-    for _ in 0..MANY_POLLS {
+    for _ in patience() {
         sender.poll(&mut here);
         receiver.poll(&mut there);
         if there.pulled == [request] && (!waits || here.sent == [77]) {
@@ -207,7 +207,7 @@ fn strided(sender: &dyn Device, receiver: &dyn Device, [block, count, out_stride
 /// Polls until the receiver knows that a receive is claimed for packets, and frees it.
 fn end_claim(sender: &dyn Device, receiver: &dyn Device, slot: u32) {
     let (mut here, mut there) = (Told::default(), Told::default());
-    for _ in 0..MANY_POLLS {
+    for _ in patience() {
         match direct(receiver).recall(0, slot) {
             Recall::Won => panic!("it was claimed"),
             Recall::Claimed => return direct(receiver).forget(0, slot),
@@ -273,7 +273,7 @@ pub fn opaque_memory_goes_in_packets(factory: Factory) {
 /// Polls at both ends until the receive of that request is known to be its owner's again.
 fn get_back(sender: &dyn Device, receiver: &dyn Device, request: u32) {
     let (mut here, mut there) = (Told::default(), Told::default());
-    for _ in 0..MANY_POLLS {
+    for _ in patience() {
         if there.retracted == [request] {
             return assert!(there.delivered.is_empty(), "it was filled as well");
         }

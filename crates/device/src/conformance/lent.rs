@@ -1,7 +1,7 @@
 //! Packets whose payload stays in the caller's buffer. A device that copies passes by saying no.
 
 use super::pattern::bytes;
-use super::{Factory, Inbox, MANY_POLLS, everybody};
+use super::{Factory, Inbox, everybody, patience};
 use crate::{Header, Lending, Payload, Sink};
 
 /// Takes what comes back to a sender.
@@ -35,7 +35,7 @@ pub fn lent_payloads_arrive_in_order(factory: Factory) {
         // SAFETY: the buffer is changed again only when the end was told.
         let goes = pays && unsafe { sender.send_from(1, &header, &buffers[at][..len], number as u32) };
         lent += usize::from(goes);
-        for _ in 0..MANY_POLLS {
+        for _ in patience() {
             if goes && ended.0.len() > before {
                 assert_eq!(ended.0.last(), Some(&(number as u32)));
                 break;

@@ -30,6 +30,7 @@ pub use sleep::*;
 use crate::{Device, Header, Payload, Sink};
 use pattern::{bytes, check};
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 /// Processes that can reach each other, before they have joined.
 pub trait Group: Sync {
@@ -111,7 +112,7 @@ impl Sink for Inbox {
 
 /// Polls until a packet comes.
 fn receive(device: &dyn Device, inbox: &mut Inbox) -> Packet {
-    for _ in 0..MANY_POLLS {
+    for _ in patience() {
         if let Some(packet) = inbox.0.pop_front() {
             return packet;
         }
@@ -125,7 +126,7 @@ fn receive(device: &dyn Device, inbox: &mut Inbox) -> Packet {
 /// Waits until the device takes a packet, with nothing under way. Shared memory does at once; over a network the word that
 /// there is room takes a while.
 fn send_at_last(device: &dyn Device, to: u32, header: &Header, payload: &[u8]) -> usize {
-    for _ in 0..MANY_POLLS {
+    for _ in patience() {
         if let Some(taken) = device.copy_and_send(to, header, Payload::Bytes(payload)) {
             return taken;
         }
@@ -136,7 +137,13 @@ fn send_at_last(device: &dyn Device, to: u32, header: &Header, payload: &[u8]) -
 }
 
 /// Far more polls than any device needs to bring a packet.
-const MANY_POLLS: u32 = 10_000_000;
+const MANY_POLLS: u32 = 100_000_000;
+
+/// Goes on for far longer than any device needs to bring a packet, on a machine that is busy with something else too.
+fn patience() -> impl Iterator<Item = ()> {
+    let end = Instant::now() + Duration::from_secs(60);
+    std::iter::from_fn(move || (Instant::now() < end).then_some(()))
+}
 
 /// Sends a packet that must find room; returns the payload bytes taken.
 fn send(device: &dyn Device, to: u32, header: &Header, payload: &[u8]) -> usize {

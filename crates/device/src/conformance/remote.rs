@@ -3,7 +3,7 @@
 //! The owners of the memory make no call of their device meanwhile.
 
 use super::pattern::{bytes, check};
-use super::{Factory, Inbox, MANY_POLLS, everybody};
+use super::{Factory, Inbox, everybody, patience};
 use crate::{Device, Direction, Remote, Run, Word};
 
 /// Everybody, if their device has this part.
@@ -21,7 +21,7 @@ fn remote(device: &dyn Device) -> &dyn Remote {
 /// Polls at one end alone until all of its accesses to `peer` have ended.
 fn flush(device: &dyn Device, peer: u32) {
     let it = remote(device);
-    for _ in 0..MANY_POLLS {
+    for _ in patience() {
         if it.ended(peer) == it.begun(peer) {
             return;
         }

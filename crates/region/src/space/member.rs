@@ -16,6 +16,19 @@ use std::time::Duration;
 pub struct Seat {
     file: OwnedFd,
     base: u64,
+    member: u32,
+    /// The process that has taken it, while it has.
+    process: u32,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        // To close the file is not enough: a child that has been forked and has not started its program yet has it open too.
+        // A child that has its parent's seat leaves it alone.
+        if std::process::id() == self.process {
+            let _ = self.change(self.member, libc::F_UNLCK, libc::F_OFD_SETLK);
+        }
+    }
 }
 
 impl Seat {
@@ -26,18 +39,21 @@ impl Seat {
         // A description of its own, since locks belong to descriptions, and `file` may be shared.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let file = fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-        let seat = Seat { file, base };
-        match seat.lock(member, libc::F_OFD_SETLK) {
-            Ok(_) => Ok(seat),
+        let mut seat = Seat { file, base, member, process: 0 };
+        match seat.change(member, libc::F_WRLCK, libc::F_OFD_SETLK) {
+            Ok(_) => {
+                seat.process = std::process::id();
+                Ok(seat)
+            }
             Err(Errno::AGAIN | Errno::ACCESS) => Err(Error::Taken { member }),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    fn lock(&self, member: u32, command: libc::c_int) -> Result<libc::flock, Errno> {
+    fn change(&self, member: u32, kind: libc::c_int, command: libc::c_int) -> Result<libc::flock, Errno> {
         // SAFETY: all zeros is a value of this type.
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-        lock.l_type = libc::F_WRLCK as libc::c_short;
+        lock.l_type = kind as libc::c_short;
         lock.l_whence = libc::SEEK_SET as libc::c_short;
         lock.l_start = (self.base + u64::from(member)) as libc::off_t;
         lock.l_len = 1;
@@ -52,7 +68,7 @@ impl Seat {
     /// Whether the process at that place lives. Not for one's own place.
     pub fn is_alive(&self, member: u32) -> bool {
         let unlocked = libc::F_UNLCK as libc::c_short;
-        self.lock(member, libc::F_OFD_GETLK).map_or(true, |lock| lock.l_type != unlocked)
+        self.change(member, libc::F_WRLCK, libc::F_OFD_GETLK).map_or(true, |lock| lock.l_type != unlocked)
     }
 }
 
@@ -107,4 +123,21 @@ pub fn sleep(member: &Member, token: u32, timeout: Duration) {
     };
     // A ring, a signal and the timeout all mean: look again.
     let _ = futex::wait(&member.bell.0, futex::Flags::empty(), token, Some(&timeout));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seat_is_free_whoever_else_has_its_file_open() {
+        let file = fs::memfd_create("seats", fs::MemfdFlags::CLOEXEC).expect("a file");
+        let seat = Seat::take(file.as_fd(), 0, 3).expect("a free seat");
+        assert!(matches!(Seat::take(file.as_fd(), 0, 3), Err(Error::Taken { member: 3 })));
+        // As a child does that has been forked and has not started its program yet.
+        let open = seat.file.try_clone().expect("a descriptor");
+        drop(seat);
+        assert!(Seat::take(file.as_fd(), 0, 3).is_ok());
+        drop(open);
+    }
 }

@@ -34,6 +34,8 @@ struct Order {
     first: u64,
     /// Requests that completed since the last completion.
     silent: u32,
+    /// A request has failed: what was behind it is flushed, whatever became of it on another connection.
+    failed: bool,
 }
 
 enum Done {
@@ -76,7 +78,11 @@ impl Group {
         order.requests[(ticket - order.first) as usize] = Done::Yes(completion);
         while let Some(Done::Yes(completion)) = order.requests.front() {
             order.silent += 1;
-            if let &Some(completion) = completion {
+            if let &Some(mut completion) = completion {
+                if order.failed {
+                    completion.status = Status::Flushed;
+                }
+                order.failed |= completion.status != Status::Success;
                 let slots = std::mem::take(&mut order.silent);
                 queue.push(completion, Some((used.clone(), slots)));
             }
