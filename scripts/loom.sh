@@ -7,4 +7,4 @@ set -eu
 cd "$(dirname "$0")/.."
 export RUSTFLAGS="--cfg loom"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
-cargo test --profile loom --no-fail-fast --lib --package tern-device --package tern-shm --package tern-region --package tern-rma -- "$@"
+cargo test --profile loom --no-fail-fast --lib --package tern-device --package tern-shm --package tern-region --package tern-rma --package tern-hca -- "$@"

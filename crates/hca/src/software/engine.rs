@@ -19,10 +19,13 @@ use rustix::event::{EventfdFlags, Timespec, eventfd};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use watch::Watch;
+
+mod watch;
 
 /// The engine of this process, and how many HCAs use it.
 pub static PLACE: Mutex<Option<(Arc<Engine>, usize)>> = Mutex::new(None);
@@ -104,9 +107,7 @@ pub struct Engine {
     polls_then: AtomicU64,
     /// Completion queues that are armed.
     armed: AtomicU32,
-    /// The engine's thread watches the sockets, until this time.
-    watching: AtomicBool,
-    watching_until: AtomicU64,
+    watch: Watch,
     nap: Mutex<()>,
     nap_ends: Condvar,
 }
@@ -210,8 +211,7 @@ impl Engine {
             polls: AtomicU64::new(0),
             polls_then: AtomicU64::new(0),
             armed: AtomicU32::new(0),
-            watching: AtomicBool::new(false),
-            watching_until: AtomicU64::new(0),
+            watch: Watch::new(),
             nap: Mutex::new(()),
             nap_ends: Condvar::new(),
         });
@@ -356,10 +356,9 @@ impl Engine {
         let polls = self.polls.load(Ordering::Relaxed).wrapping_add(1);
         // Lost counts of several threads do no harm: it only has to change.
         self.polls.store(polls, Ordering::Relaxed);
-        if self.watching.load(Ordering::Relaxed)
+        if polls.wrapping_sub(self.polls_then.load(Ordering::Relaxed)) >= TAKE_OVER
             && self.armed.load(Ordering::Relaxed) == 0
-            && polls.wrapping_sub(self.polls_then.load(Ordering::Relaxed)) >= TAKE_OVER
-            && self.watching.swap(false, Ordering::SeqCst)
+            && self.watch.take_over()
         {
             self.rouse();
         }
@@ -436,6 +435,9 @@ impl Engine {
             Tag::Wake => {}
             Tag::Pair(number) => {
                 if let Some(pair) = self.pair(number) {
+                    if !engine {
+                        self.watch.event_is_taken(|| pair.sleep());
+                    }
                     let ended =
                         flags.intersects(EventFlags::ERR | EventFlags::HUP | EventFlags::RDHUP);
                     let readable = ended || flags.contains(EventFlags::IN);
@@ -520,12 +522,9 @@ impl Engine {
     fn watch_until_next(&self, polls: u64) {
         let timer = self.next_timer.load(Ordering::SeqCst);
         self.polls_then.store(polls, Ordering::Relaxed);
-        self.watching_until.store(timer, Ordering::SeqCst);
-        self.watching.store(true, Ordering::SeqCst);
+        self.watch.begin(timer);
         self.near.read().iter().for_each(|pair| pair.sleep());
-        // Whoever adds work looks at `watching` after that, a peer whether this side sleeps; and here it is the other
-        // way round.
-        fence(Ordering::SeqCst);
+        self.watch.settle();
         let work = !self.ready.is_empty()
             || !self.owing.is_empty()
             || self
@@ -542,15 +541,13 @@ impl Engine {
             timer => Some(timer),
         };
         self.round(until, true);
-        self.watching.store(false, Ordering::SeqCst);
+        self.watch.end();
         self.near.read().iter().for_each(|pair| pair.awake());
     }
 
     /// Wakes the engine's thread if it watches, and longer than until `time`.
     fn rouse_if_later_than(&self, time: u64) {
-        fence(Ordering::SeqCst);
-        if self.watching.load(Ordering::SeqCst) && self.watching_until.load(Ordering::SeqCst) > time
-        {
+        if self.watch.is_longer_than(time) {
             self.rouse();
         }
     }

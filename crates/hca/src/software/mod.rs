@@ -25,6 +25,7 @@ mod receives;
 mod regions;
 mod rings;
 mod strangers;
+mod sync;
 mod window;
 mod wire;
 

@@ -124,11 +124,9 @@ pub struct Pair {
     rings: OnceLock<Rings>,
     /// It has, or had, a connection through a socket.
     far: AtomicBool,
-    /// For those who look at rings without the lock: they are in use; the next frame is left alone until then; the
-    /// peer has to make room.
+    /// For those who look at rings without the lock: they are in use; the next frame is left alone until then.
     open: AtomicBool,
     hold: AtomicU64,
-    blocked: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -443,7 +441,6 @@ impl QueuePair {
             far: AtomicBool::new(false),
             open: AtomicBool::new(false),
             hold: AtomicU64::new(0),
-            blocked: AtomicBool::new(false),
             inner: Mutex::default(),
         });
         hca.engine().add_pair(&pair);

@@ -17,29 +17,15 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::{NonNull, copy_nonoverlapping};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
+pub(super) use words::{Ends, Words};
+
+mod words;
 
 /// Bytes of a ring: eight of the longest frames of a modelled link. Pages that nobody has touched cost nothing.
 const RING: usize = 512 << 10;
 const WORDS: usize = 4096;
 const BYTES: usize = WORDS + 2 * RING;
-
-/// A word with lines of its own.
-#[repr(align(128))]
-struct Lines<T>(T);
-
-/// What one side writes and the other reads.
-#[repr(C)]
-struct Words {
-    /// Bytes that it has ever written.
-    written: Lines<AtomicU64>,
-    /// Bytes of the other side that it has taken.
-    taken: Lines<AtomicU64>,
-    /// It is to be woken.
-    asleep: Lines<AtomicU32>,
-    /// It waits for room.
-    blocked: Lines<AtomicU32>,
-}
 
 /// One side of the rings.
 pub struct Rings {
@@ -106,12 +92,11 @@ impl Rings {
         unsafe { &*self.memory.as_ptr().cast::<Words>().add(side) }
     }
 
-    fn mine(&self) -> &Words {
-        self.words(self.side)
-    }
-
-    fn other(&self) -> &Words {
-        self.words(1 - self.side)
+    fn ends(&self) -> Ends<'_> {
+        Ends {
+            mine: self.words(self.side),
+            other: self.words(1 - self.side),
+        }
     }
 
     /// Where the byte of a side's ring at that position lies in the file, and how many there are from there to its end.
@@ -133,9 +118,7 @@ impl Rings {
     }
 
     fn free(&self, front: u64) -> usize {
-        // Acquire: pairs with the release in `consume`: what was there has been read.
-        let taken = self.other().taken.0.load(Ordering::Acquire);
-        RING.saturating_sub(front.wrapping_sub(taken) as usize)
+        RING.saturating_sub(front.wrapping_sub(self.ends().released()) as usize)
     }
 
     fn advance(&self, len: usize) {
@@ -187,25 +170,17 @@ impl Rings {
 
     /// What was written since the last time is to be read. True if the other side must be woken for it.
     pub fn publish(&self) -> bool {
-        let front = self.front.load(Ordering::Relaxed);
-        // Release: pairs with the acquire in `ready`.
-        self.mine().written.0.store(front, Ordering::Release);
-        // Either this sees that the other side sleeps, or that sees the bytes; pairs with the fence in `sleep`.
-        fence(Ordering::SeqCst);
-        self.wakes()
+        self.ends().publish(self.front.load(Ordering::Relaxed))
     }
 
     /// Forgets what was written since it was last published.
     pub fn retreat(&self) {
-        self.front.store(
-            self.mine().written.0.load(Ordering::Relaxed),
-            Ordering::Relaxed,
-        );
+        self.front.store(self.ends().written(), Ordering::Relaxed);
     }
 
     /// Where bytes can be read in one piece, and how many.
     fn ready(&self) -> (usize, usize) {
-        let taken = self.mine().taken.0.load(Ordering::Relaxed);
+        let taken = self.ends().taken();
         let (place, to_end) = self.at(1 - self.side, taken);
         (place, self.waiting(taken).min(to_end))
     }
@@ -236,22 +211,12 @@ impl Rings {
     }
 
     fn waiting(&self, taken: u64) -> usize {
-        // Acquire: pairs with the release in `publish`.
-        let written = self.other().written.0.load(Ordering::Acquire);
-        (written.wrapping_sub(taken) as usize).min(RING)
+        (self.ends().arrived().wrapping_sub(taken) as usize).min(RING)
     }
 
     /// So many bytes were read. True if the other side must be woken, since it waits for room.
     pub fn consume(&self, len: usize) -> bool {
-        let taken = &self.mine().taken.0;
-        // Release: pairs with the acquire in `free`.
-        taken.store(
-            taken.load(Ordering::Relaxed) + len as u64,
-            Ordering::Release,
-        );
-        // Either this sees that the other side waits, or that sees the room; pairs with the fence in `block`.
-        fence(Ordering::SeqCst);
-        self.other().blocked.0.load(Ordering::Relaxed) != 0 && self.wakes()
+        self.ends().consume(len)
     }
 
     /// Copies what is there; returns how much that was, and whether the other side must be woken.
@@ -273,40 +238,31 @@ impl Rings {
 
     /// Something is to be read. Any thread may ask.
     pub fn has_data(&self) -> bool {
-        self.waiting(self.mine().taken.0.load(Ordering::Relaxed)) > 0
+        self.waiting(self.ends().taken()) > 0
     }
 
     /// Something may be written. Any thread may ask.
     pub fn has_room(&self) -> bool {
-        self.free(self.mine().written.0.load(Ordering::Relaxed)) > 0
+        self.free(self.ends().written()) > 0
     }
 
     /// This side waits for room, or does not. It looks again after it has said so.
     pub fn block(&self, waits: bool) {
-        let blocked = &self.mine().blocked.0;
-        if (blocked.load(Ordering::Relaxed) != 0) != waits {
-            blocked.store(u32::from(waits), Ordering::Relaxed);
-            // Pairs with the fence in `consume`.
-            fence(Ordering::SeqCst);
-        }
+        self.ends().block(waits);
+    }
+
+    /// This side waits for room. Any thread may ask.
+    pub fn is_blocked(&self) -> bool {
+        self.ends().is_blocked()
     }
 
     /// This side wants to be woken. A fence and a look at everything follow, before it sleeps.
     pub fn sleep(&self) {
-        self.mine().asleep.0.store(1, Ordering::Relaxed);
+        self.ends().sleep();
     }
 
     pub fn awake(&self) {
-        let asleep = &self.mine().asleep.0;
-        if asleep.load(Ordering::Relaxed) != 0 {
-            asleep.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// The other side sleeps, and nobody has woken it yet.
-    fn wakes(&self) -> bool {
-        let asleep = &self.other().asleep.0;
-        asleep.load(Ordering::Relaxed) != 0 && asleep.swap(0, Ordering::Relaxed) != 0
+        self.ends().awake();
     }
 }
 

@@ -82,7 +82,7 @@ impl Pair {
             let hold = self.hold.load(Ordering::Relaxed);
             hold == 0 || now() >= hold
         };
-        let writes = self.blocked.load(Ordering::Relaxed) && rings.has_room();
+        let writes = rings.is_blocked() && rings.has_room();
         (reads || writes).then_some(News {
             readable: reads,
             writable: writes,

@@ -143,7 +143,6 @@ impl Pair {
             };
             let blocked = !inner.writable && inner.socket.is_some();
             rings.block(blocked);
-            self.blocked.store(blocked, Ordering::Relaxed);
             // The peer may have made room before it could see that this side waits for it.
             if !blocked || !rings.has_room() {
                 break;

@@ -189,7 +189,6 @@ impl Pair {
             far: AtomicBool::new(false),
             open: AtomicBool::new(false),
             hold: AtomicU64::new(0),
-            blocked: AtomicBool::new(false),
             inner: Mutex::default(),
         });
         main.hca.engine().add_pair(&pair);

@@ -1,4 +1,5 @@
 use super::*;
+use std::sync::atomic::fence;
 use proptest::prelude::*;
 
 fn both() -> (Rings, Rings) {
