@@ -23,7 +23,7 @@ use arrive::Incoming;
 use direct::Published;
 use late::Late;
 use outbox::Outbox;
-use rendezvous::Fetch;
+use rendezvous::{Fetch, Fin};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_mcm::{Direct, Mcm, Memory};
@@ -115,6 +115,8 @@ pub struct State {
     pub lends_now: Option<bool>,
     /// Messages on their way to receives that fetch them.
     fetches: Vec<Fetch>,
+    /// Messages on their way from here whose receivers are to be told of the end.
+    fins: HashMap<u32, Fin>,
     /// Processes that cannot be reached any more, and why.
     lost: HashMap<Proc, String>,
     /// Which processes take part in a context, if anybody knows.
@@ -171,6 +173,7 @@ impl State {
             trials: Trials::default(),
             lends_now: None,
             fetches: Vec::new(),
+            fins: HashMap::new(),
             lost: HashMap::new(),
             members: None,
             rendezvous: Rendezvous::Auto,

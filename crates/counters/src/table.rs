@@ -200,6 +200,8 @@ counters! {
         NETWORK_WRITTEN = "network_written": Counter, "messages", User;
         /// Their bytes.
         NETWORK_WRITTEN_BYTES = "network_written_bytes": Aggregate, "bytes", User;
+        /// Parts of such messages that went over another port of the card than the first.
+        NETWORK_STRIPES = "network_stripes": Counter, "requests", Tuner;
         /// Requests of one-sided communication that a network card made at another process's memory.
         NETWORK_REMOTE = "network_remote": Counter, "requests", User;
         /// Those of them that are atomics.

@@ -125,6 +125,8 @@ pub enum Pull {
     /// The same, and the sender may copy too: it is to be told this number, for [`Direct::join`]. It learns of the end
     /// there.
     Joint(u64),
+    /// As `Pending`, of what was to be copied to the peer; packets sent later may arrive before the bytes until then.
+    Unordered,
 }
 
 /// Contiguous bytes of some process; laid out as the kernel's `iovec`.
@@ -266,7 +268,7 @@ pub trait Direct {
 
     /// Copies from own memory, that of request `sender`, to where a receiver has asked for it. The source may not
     /// be changed before [`crate::Sink::sent`] if this is pending; packets that are sent to the peer from now on
-    /// arrive after the bytes in any case.
+    /// arrive after the bytes, unless it says that it is unordered.
     fn push(&self, _peer: u32, _source: &Memory, _target: &Memory, _sender: u32) -> Pull {
         Pull::No
     }

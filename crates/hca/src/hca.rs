@@ -52,6 +52,8 @@ pub struct Capabilities {
     pub name: String,
     pub atomics: Atomics,
     pub xrc: bool,
+    /// Ports that queue pairs can be put on.
+    pub ports: u8,
     pub shared_receive_queues: bool,
     /// The largest [`Limits`](crate::Limits) of a send queue, each on its own: not all at once.
     pub send: crate::Limits,

@@ -102,6 +102,15 @@ impl QueuePair {
         made_by!(&self.made, it => it.reach(queue))
     }
 
+    /// Puts it on a port of its HCA, before its address is told and before it is connected; ports are numbered from 0, on
+    /// which it is otherwise. Both ends should be on ports of the same number.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported): the HCA has no such port.
+    pub fn select_port(&self, port: u8) -> Result<()> {
+        made_by!(&self.made, it => it.select_port(port))
+    }
+
     pub fn state(&self) -> State {
         made_by!(&self.made, it => it.state())
     }

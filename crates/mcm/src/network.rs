@@ -83,6 +83,7 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         ring_after: tern_settings::RINGS_AFTER.get().min(u32::MAX as u64) as u32,
         ring_cell: tern_settings::RINGS_CELL.get() as u32,
         header_cache: tern_settings::HEADER_CACHE.get(),
+        ports: tern_settings::PORTS.get() as u32,
         tuples: tern_settings::TUPLEQ.get() != TupleQ::Off,
         queues: match tern_settings::TUPLEQ.get() {
             TupleQ::Queues => tern_settings::TUPLEQ_QUEUES.get() as u32,

@@ -209,6 +209,10 @@ settings! {
     /// interface, as 10.0.0.1. `auto`: the first card that is connected; the interface by which mpiexec is reached.
     INTERFACE: &'static str = "TERN_INTERFACE", "auto" => "moving";
 
+    /// Ports of the network card that carry long messages together, in stripes. The software network has as many as are asked
+    /// for; where a card has fewer, those that it has are used.
+    PORTS: u64 = "TERN_PORTS", "1", 1..=8 => "moving", Job;
+
     /// Which link the software network behaves like, for studies: `none` for as fast as it can, `sdr-pcix`, `ddr`,
     /// `qdr`, `hdr` or `ndr`.
     LINK: &'static str = "TERN_LINK", "none" => "moving", Job;

@@ -74,7 +74,8 @@ impl Verbs {
                     counters::NETWORK_LOST.add(1);
                     self.tuples.lost(peer);
                     self.queues.lost(peer);
-                    self.moves.lost(peer);
+                    self.moves.lost(peer, &self.ports);
+                    self.ports.lost(peer);
                     sink.lost(peer, &why);
                 }
             }
@@ -82,6 +83,7 @@ impl Verbs {
         self.tuples.progress(self);
         self.queues.progress(self);
         self.move_on();
+        self.say_unsaid();
         if packets == 0 {
             self.count_repeats();
         }
@@ -102,6 +104,7 @@ impl Verbs {
         match kind {
             Kind::Tuple => self.tuples.message(self, from, bytes, sink),
             Kind::Queue => self.queues.message(self, from, bytes),
+            Kind::Ports => self.hear_of_ports(from, bytes),
             _ => {}
         }
     }
@@ -111,6 +114,7 @@ impl Verbs {
         match token {
             Token::Tuple { peer, value } => self.tuples.completed(self, peer, value, status, sink),
             Token::Rendezvous { value, .. } => self.moved(value, status, sink),
+            Token::Stripe { peer, port, value } => self.stripe_moved(peer, port, value, status, sink),
             Token::Frequent { value, .. } => self.end_lent(value, status, sink),
             Token::Queue { peer, value } => self.queues.completed(self, peer, value, status, len, sink),
             Token::Receive { .. } | Token::Frame { .. } | Token::Remote { .. } => {}
@@ -175,6 +179,10 @@ impl Verbs {
                 buffer.into_iter().for_each(|buffer| self.bounces.give(buffer));
                 self.ended(peer, completion.status);
             }
+            Token::Stripe { .. } => {
+                let (status, len) = (completion.status, completion.len);
+                self.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len });
+            }
             Token::Queue { peer, value } if value & READ == 0 => self.arrived_in_queue(peer, token, completion),
             Token::Rendezvous { peer, .. }
             | Token::Tuple { peer, .. }
@@ -230,7 +238,7 @@ impl Verbs {
                 self.inbound.borrow_mut().push_back(Incoming::Packet { from, header, payload });
                 return self.count_past(channel, len);
             }
-            Kind::Rendezvous | Kind::Tuple | Kind::Queue => {
+            Kind::Rendezvous | Kind::Tuple | Kind::Queue | Kind::Ports => {
                 return self.inbound.borrow_mut().push_back(Incoming::Message { from, kind, payload });
             }
             Kind::Return => {}

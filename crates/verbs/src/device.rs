@@ -8,6 +8,7 @@ use crate::fabric::{Fabric, own_address};
 use crate::header;
 use crate::arrive::Incoming;
 use crate::pool::Pool;
+use crate::ports::Ports;
 use crate::queues::Queues;
 use crate::remote::Remotes;
 use crate::rendezvous::Moves;
@@ -130,6 +131,7 @@ impl Endpoint {
             tuples: Tuples::new(&fabric.domain, copied),
             moves: Moves::default(),
             remotes: Remotes::new(world),
+            ports: Ports::default(),
             registered: Registered::new(&fabric.domain, registered),
             frequent: Frequent::new(),
             repeats: Cell::new(0),
@@ -178,6 +180,7 @@ pub struct Verbs {
     pub(crate) queues: Queues,
     pub(crate) moves: Moves,
     pub(crate) remotes: Remotes,
+    pub(crate) ports: Ports,
     pub(crate) registered: Registered,
     pub(crate) frequent: Frequent,
     /// What [`tern_hca::Hca::not_ready`] said last.

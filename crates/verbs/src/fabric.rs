@@ -30,6 +30,7 @@ pub struct Fabric {
     /// With XRC; `None` with RC.
     pub ways: Option<Arc<Ways>>,
     limits: Limits,
+    ports: u32,
 }
 
 impl Fabric {
@@ -52,19 +53,23 @@ impl Fabric {
         };
         let receives = ReceiveLimits { depth: settings.buffers.min(able.receive.depth), scatter: 1 };
         let queued = settings.queues.saturating_mul(crate::queues::DEPTH);
-        let all = world.saturating_mul(limits.depth).saturating_add(receives.depth).saturating_add(queued);
+        let over_xrc = settings.transport == Transport::Xrc && able.xrc;
+        // What goes over another port than the first has a queue pair of its own to each peer, which XRC is to save.
+        let ports = if over_xrc { 1 } else { settings.ports.clamp(1, u32::from(able.ports.max(1))) };
+        let sends = world.saturating_mul(limits.depth).saturating_mul(ports);
+        let all = sends.saturating_add(receives.depth).saturating_add(queued);
         let domain = hca.protection_domain()?;
         let notices = hca.completion_channel()?;
         let completions = hca.completion_queue(all.min(able.completions), Some(&notices))?;
-        let ways = match settings.transport {
-            Transport::Xrc if able.xrc => Some(Arc::new(Ways::new(&hca, settings.node_file.as_deref())?)),
-            _ => None,
+        let ways = match over_xrc {
+            true => Some(Arc::new(Ways::new(&hca, settings.node_file.as_deref())?)),
+            false => None,
         };
         let receives = match &ways {
             Some(ways) => domain.xrc_receive_queue(&ways.domain, &completions, &receives, 0)?,
             None => domain.shared_receive_queue(&receives, 0)?,
         };
-        Ok(Fabric { hca, domain, completions, notices, receives, ways, limits })
+        Ok(Fabric { hca, domain, completions, notices, receives, ways, limits, ports })
     }
 
     /// A queue pair that is not connected yet.
@@ -87,6 +92,11 @@ impl Fabric {
     /// What its channels are made of.
     pub fn transport(&self) -> Transport {
         if self.ways.is_some() { Transport::Xrc } else { Transport::Rc }
+    }
+
+    /// Ports that carry long messages to a peer together.
+    pub fn ports(&self) -> u32 {
+        self.ports
     }
 
     /// Largest limits of its queue pairs.

@@ -34,6 +34,7 @@ mod handshake;
 mod header;
 mod pieces;
 mod pool;
+mod ports;
 mod queues;
 mod remote;
 mod rendezvous;

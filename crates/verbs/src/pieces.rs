@@ -2,11 +2,12 @@
 //! gather list takes, or the other way. So a layout meets a layout without packing. What is said of writes here is
 //! true of reads from the peer's memory, with own memory as `source`.
 
+use std::ops::Range;
 use tern_device::Memory;
 use tern_hca::Segment;
 
 /// Bytes of one write at most: less than any HCA takes.
-const LONGEST: u64 = 1 << 30;
+pub const LONGEST: u64 = 1 << 30;
 
 /// A run of bytes, from byte `from` of the data on.
 fn run(memory: &Memory, from: u64) -> (u64, u64) {
@@ -21,18 +22,32 @@ fn run(memory: &Memory, from: u64) -> (u64, u64) {
 pub fn each_write(
     source: &Memory,
     target: &Memory,
-    mut done: u64,
+    done: u64,
     len: u64,
+    key: u32,
+    gather: usize,
+    write: impl FnMut(u64, &[Segment], bool) -> bool,
+) -> bool {
+    each_piece(source, target, done..len, LONGEST, key, gather, write)
+}
+
+/// The same for a range of the bytes; no write is of more than `longest` bytes.
+pub fn each_piece(
+    source: &Memory,
+    target: &Memory,
+    bytes: Range<u64>,
+    longest: u64,
     key: u32,
     gather: usize,
     mut write: impl FnMut(u64, &[Segment], bool) -> bool,
 ) -> bool {
+    let Range { start: mut done, end: len } = bytes;
     const MOST: usize = 32;
     let gather = gather.min(MOST);
     let mut list = [Segment { address: 0, len: 0, key }; MOST];
     while done < len {
         let (to, room) = run(target, done);
-        let end = len.min(done + room.min(LONGEST));
+        let end = len.min(done + room.min(longest));
         let mut used = 0;
         while done < end && used < gather {
             let (address, there) = run(source, done);
@@ -77,13 +92,14 @@ mod tests {
         #[test]
         fn every_byte_once(
             len in 1..300u64, blocks in (1..80u64, 1..80u64), gaps in (0..9u64, 0..9u64), gather in 1..5usize, less in 0..50u64,
-            skipped in 0..50u64,
+            skipped in 0..50u64, longest in 1..400u64,
         ) {
             let (source, target) = (memory(len, blocks.0, gaps.0), memory(len, blocks.1, gaps.1));
             let part = len.saturating_sub(less).max(1);
             let from = skipped.min(part - 1);
             let (mut moved, mut count, mut last) = (Vec::new(), 0, false);
-            let all = each_write(&source, &target, from, part, 7, gather, |mut to, segments, end| {
+            let all = each_piece(&source, &target, from..part, longest, 7, gather, |mut to, segments, end| {
+                assert!(segments.iter().map(|segment| u64::from(segment.len)).sum::<u64>() <= longest);
                 assert!(!last && !segments.is_empty() && segments.len() <= gather);
                 (count, last) = (count + 1, end);
                 for segment in segments {
@@ -97,7 +113,7 @@ mod tests {
             let expected: Vec<_> = (from..part).map(|byte| (address_of(&source, byte), address_of(&target, byte))).collect();
             prop_assert_eq!(moved, expected);
             prop_assert!(last);
-            prop_assert!(from > 0 || writes(&source, &target, part, gather, usize::MAX) == count);
+            prop_assert!(from > 0 || longest < part || writes(&source, &target, part, gather, usize::MAX) == count);
         }
     }
 

@@ -2,16 +2,20 @@
 //! (RPUT). Layouts of blocks at a stride travel as they are ([`crate::pieces`]); which are too small for that go in
 //! packets.
 //!
+//! With several ports ([`crate::ports`]) a message is cut into stripes. If one of them fails with its port, the whole message goes
+//! again over the channel: reads and writes may be repeated, since both memories stay as they are until all is over.
+//!
 //! Reads that the send queue has no room for wait here. Writes do not: what the sender says next must come after them.
 
 use crate::Verbs;
-use crate::pieces;
+use crate::pieces::{self, LONGEST};
+use crate::ports::{MOST, Ports};
 use crate::send::Posted;
 use crate::token::Token;
 use std::cell::RefCell;
 use tern_counters as counters;
 use tern_device::{Memory, Pull, Sink};
-use tern_hca::{Data, Operation, Remote, Status};
+use tern_hca::{Data, Operation, Remote, Segment, Status};
 
 /// Fewest bytes of a request, on average: below that it costs more than packing and packets.
 const LEAST: u64 = 512;
@@ -31,11 +35,19 @@ struct Move {
     flying: u32,
     /// Nobody wants to hear of it any more.
     failed: bool,
-    /// What was not posted yet.
+    /// What was not posted yet, of reads.
     rest: Option<Rest>,
+    /// All of it, for the case that it must go again.
+    all: Rest,
+    /// Bytes of a stripe, if several ports carry it.
+    stripe: Option<u64>,
+    /// A stripe has failed with its port.
+    again: bool,
+    /// Bytes that ports carry of it.
+    parts: [u64; MOST],
 }
 
-/// Reads that are to be posted.
+/// Requests that are to be posted.
 #[derive(Clone, Copy, Debug)]
 struct Rest {
     own: Memory,
@@ -85,15 +97,25 @@ impl Moves {
         entry.take()
     }
 
+    /// A request of so many bytes was posted on a port.
+    fn posted(&self, at: u32, ports: &Ports, port: usize, bytes: u64) {
+        self.with(at, |it| {
+            it.flying += 1;
+            it.parts[port] += bytes;
+        });
+        ports.load(port, bytes);
+    }
+
     /// Nothing of a peer is told any more.
     #[cold]
-    pub fn lost(&self, peer: u32) {
+    pub fn lost(&self, peer: u32, ports: &Ports) {
         let all: Vec<u32> = (0..self.all.borrow().len() as u32).collect();
         for at in all {
             if let Some(it) = &mut self.all.borrow_mut()[at as usize]
                 && it.peer == peer
             {
                 (it.failed, it.rest) = (true, None);
+                ports.unload(&std::mem::take(&mut it.parts));
             }
             self.end(at);
         }
@@ -107,6 +129,10 @@ fn pays(own: &Memory, theirs: &Memory, len: u64, gather: usize, most: usize) -> 
     pieces::writes(own, theirs, len, gather, enough) <= enough
 }
 
+fn bytes(segments: &[Segment]) -> u64 {
+    segments.iter().map(|segment| u64::from(segment.len)).sum()
+}
+
 impl Verbs {
     /// [`tern_device::Direct::pull`].
     pub(crate) fn fetch(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
@@ -118,8 +144,8 @@ impl Verbs {
         }
         counters::NETWORK_READ.add(1);
         counters::NETWORK_READ_BYTES.add(len);
-        let rest = Some(Rest { own: *target, key, theirs: *source, len, done: 0 });
-        let at = self.moves.insert(Move { peer, request: receiver, fetched: true, flying: 0, failed: false, rest });
+        let all = Rest { own: *target, key, theirs: *source, len, done: 0 };
+        let at = self.begin_move(peer, receiver, true, all);
         self.read_on(at);
         Pull::Pending
     }
@@ -136,35 +162,60 @@ impl Verbs {
         }
         counters::NETWORK_WRITTEN.add(1);
         counters::NETWORK_WRITTEN_BYTES.add(len);
-        let it = Move { peer, request: sender, fetched: false, flying: 0, failed: false, rest: None };
-        let at = self.moves.insert(it);
-        pieces::each_write(source, target, 0, len, own, gather, |address, segments, _| {
-            self.moves.with(at, |it| it.flying += 1);
-            let write = Operation::Write(Remote { address, key });
-            self.post_surely(peer, Token::Rendezvous { peer, value: at }, write, Data::Segments(segments), true);
+        let all = Rest { own: *source, key: own, theirs: *target, len, done: 0 };
+        let at = self.begin_move(peer, sender, false, all);
+        let striped = self.moves.with(at, |it| it.stripe.is_some());
+        self.write_all(at);
+        if striped { Pull::Unordered } else { Pull::Pending }
+    }
+
+    fn begin_move(&self, peer: u32, request: u32, fetched: bool, all: Rest) -> u32 {
+        let stripe = self.stripe(peer, all.len);
+        let rest = fetched.then_some(all);
+        let (flying, failed, again, parts) = (0, false, false, [0; MOST]);
+        self.moves.insert(Move { peer, request, fetched, flying, failed, rest, all, stripe, again, parts })
+    }
+
+    /// Posts all writes of a message.
+    fn write_all(&self, at: u32) {
+        let (peer, stripe, Rest { own, key, theirs, len, .. }) = self.moves.with(at, |it| (it.peer, it.stripe, it.all));
+        let (remote, gather) = (theirs.key as u32, self.fabric.limits().gather as usize);
+        let longest = stripe.unwrap_or(LONGEST);
+        pieces::each_piece(&own, &theirs, 0..len, longest, key, gather, |address, segments, _| {
+            let (write, data) = (Operation::Write(Remote { address, key: remote }), Data::Segments(segments));
+            let port = stripe.map_or(0, |_| self.post_stripe(peer, at, write, data));
+            self.moves.posted(at, &self.ports, port, bytes(segments));
+            if port == 0 {
+                self.post_surely(peer, Token::Rendezvous { peer, value: at }, write, data, true);
+            }
             true
         });
-        Pull::Pending
     }
 
     /// Posts reads of a message, as many as there is room for.
     fn read_on(&self, at: u32) {
-        let (peer, Some(mut rest)) = self.moves.with(at, |it| (it.peer, it.rest)) else { return };
-        let Rest { own, key, theirs, len, .. } = rest;
+        let (peer, stripe, Some(mut rest)) = self.moves.with(at, |it| (it.peer, it.stripe, it.rest)) else { return };
+        let Rest { own, key, theirs, len, done } = rest;
         let remote = theirs.key as u32;
         let limits = self.fabric.limits();
         let mut found = Posted::Done;
-        let all = pieces::each_write(&own, &theirs, rest.done, len, key, limits.gather as usize, |address, segments, _| {
+        let (longest, gather) = (stripe.unwrap_or(LONGEST), limits.gather as usize);
+        let all = pieces::each_piece(&own, &theirs, done..len, longest, key, gather, |address, segments, _| {
+            let (read, data) = (Operation::Read(Remote { address, key: remote }), Data::Segments(segments));
+            let port = stripe.map_or(0, |_| self.post_stripe(peer, at, read, data));
+            if port > 0 {
+                rest.done += bytes(segments);
+                self.moves.posted(at, &self.ports, port, bytes(segments));
+                return true;
+            }
             if self.known(peer).is_some_and(|channel| channel.flying() >= limits.depth / SHARE) {
                 found = Posted::Busy;
                 return false;
             }
-            let read = Operation::Read(Remote { address, key: remote });
-            let token = Token::Rendezvous { peer, value: at };
-            found = self.post(peer, token, read, Data::Segments(segments), true);
+            found = self.post(peer, Token::Rendezvous { peer, value: at }, read, data, true);
             if found == Posted::Done {
-                rest.done += segments.iter().map(|segment| u64::from(segment.len)).sum::<u64>();
-                self.moves.with(at, |it| it.flying += 1);
+                rest.done += bytes(segments);
+                self.moves.posted(at, &self.ports, port, bytes(segments));
             }
             found == Posted::Done
         });
@@ -177,8 +228,38 @@ impl Verbs {
         }
         if found == Posted::Lost {
             // The sink is told of the loss.
-            self.moves.end(at);
+            self.moves.end(at).into_iter().for_each(|it| self.ports.unload(&it.parts));
         }
+    }
+
+    /// A part that went over another port than the first has ended.
+    pub(crate) fn stripe_moved(&self, peer: u32, port: u8, at: u32, status: Status, sink: &mut dyn Sink) {
+        let well = status == Status::Success;
+        self.stripe_ended(peer, port, well);
+        self.moves.with(at, |it| it.again |= !well);
+        self.moved(at, Status::Success, sink);
+    }
+
+    /// Once nothing of a message is under way of which a stripe has failed, it goes again over the channel; true then.
+    fn again(&self, at: u32) -> bool {
+        let again = self.moves.with(at, |it| {
+            if !it.again || it.failed {
+                return None;
+            }
+            it.rest = None;
+            let again = it.flying == 0;
+            if again {
+                (it.again, it.stripe, it.rest) = (false, None, it.fetched.then_some(it.all));
+                self.ports.unload(&std::mem::take(&mut it.parts));
+            }
+            Some((again, it.fetched))
+        });
+        match again {
+            Some((true, true)) => self.read_on(at),
+            Some((true, false)) => self.write_all(at),
+            _ => {}
+        }
+        again.is_some()
     }
 
     /// A read or a write has ended.
@@ -189,7 +270,14 @@ impl Verbs {
                 (it.failed, it.rest) = (true, None);
             }
         });
-        match self.moves.end(at) {
+        if self.again(at) {
+            return;
+        }
+        let over = self.moves.end(at);
+        if let Some(it) = &over {
+            self.ports.unload(&it.parts);
+        }
+        match over {
             Some(Move { failed: true, .. }) | None => {}
             Some(Move { fetched: true, request, .. }) => sink.pulled(request),
             Some(Move { fetched: false, request, .. }) => sink.sent(request),

@@ -48,6 +48,8 @@ pub struct Settings {
     pub frequent: bool,
     /// At how many percent of the uses from which on that pays.
     pub frequent_share: u32,
+    /// Ports of the HCA that carry long messages together, 8 at most.
+    pub ports: u32,
     /// Process 0 prints what is measured.
     pub explain: bool,
     /// The most peers that may write their short packets into a ring here.
@@ -86,6 +88,7 @@ impl Default for Settings {
             registered: 4 << 30,
             frequent: true,
             frequent_share: 25,
+            ports: 1,
             explain: false,
             rings: 16,
             ring_after: 64,

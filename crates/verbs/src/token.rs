@@ -9,6 +9,8 @@ pub enum Token {
     Frame { peer: u32, buffer: Option<u32> },
     /// A request of the rendezvous part, with a value of its own.
     Rendezvous { peer: u32, value: u32 },
+    /// A part of a message of the rendezvous part, on another port than the first.
+    Stripe { peer: u32, port: u8, value: u32 },
     /// A request of the tuple queues, with a value of theirs.
     Tuple { peer: u32, value: u32 },
     /// A receive in a tuple's queue, or the look at its claim, with a value of theirs.
@@ -26,6 +28,8 @@ const TUPLE: u64 = 3;
 const FREQUENT: u64 = 4;
 const QUEUE: u64 = 5;
 const REMOTE: u64 = 6;
+/// The numbers from here on are for the ports from 1 on.
+const STRIPE: u64 = 16;
 /// No buffer.
 const NONE: u32 = u32::MAX;
 /// Peers are numbers of this many bits.
@@ -38,6 +42,7 @@ impl Token {
             Token::Receive { buffer } => (RECEIVE, 0, buffer),
             Token::Frame { peer, buffer } => (FRAME, peer, buffer.unwrap_or(NONE)),
             Token::Rendezvous { peer, value } => (RENDEZVOUS, peer, value),
+            Token::Stripe { peer, port, value } => (STRIPE + u64::from(port), peer, value),
             Token::Tuple { peer, value } => (TUPLE, peer, value),
             Token::Frequent { peer, value } => (FREQUENT, peer, value),
             Token::Queue { peer, value } => (QUEUE, peer, value),
@@ -51,6 +56,7 @@ impl Token {
     pub fn decode(id: u64) -> Token {
         let (peer, value) = ((id >> 32) as u32 & ((1 << PEER) - 1), id as u32);
         match id >> 56 {
+            kind if kind > STRIPE => Token::Stripe { peer, port: (kind - STRIPE) as u8, value },
             RECEIVE => Token::Receive { buffer: value },
             FRAME => Token::Frame { peer, buffer: (value != NONE).then_some(value) },
             RENDEZVOUS => Token::Rendezvous { peer, value },
@@ -76,6 +82,8 @@ mod tests {
             Token::Rendezvous { peer, value },
             Token::Tuple { peer: 0, value },
             Token::Queue { peer, value },
+            Token::Stripe { peer, port: 1, value },
+            Token::Stripe { peer: 0, port: 7, value: 0 },
             Token::Frequent { peer, value: 0 },
             Token::Remote { peer, number: value },
         ] {

@@ -18,6 +18,8 @@ pub enum Kind {
     Tuple = 6,
     /// A message about queues of the card for tuples.
     Queue = 7,
+    /// About further ports ([`crate::ports`]).
+    Ports = 8,
 }
 
 impl Kind {
@@ -30,6 +32,7 @@ impl Kind {
             5 => Kind::Rendezvous,
             6 => Kind::Tuple,
             7 => Kind::Queue,
+            8 => Kind::Ports,
             _ => return None,
         })
     }
@@ -98,7 +101,7 @@ mod tests {
     proptest! {
         #[test]
         fn prefixes_survive_the_wire(
-            kind in 1..=7u8, lap in 0..4u8, credits: u8, cells: u8, mask: u8, sequence: u16, len in 0..=LONGEST,
+            kind in 1..=8u8, lap in 0..4u8, credits: u8, cells: u8, mask: u8, sequence: u16, len in 0..=LONGEST,
         ) {
             let kind = Kind::of(kind).expect("a kind");
             let prefix = Prefix { kind, lap, credits, cells, mask, sequence, len };

@@ -130,6 +130,15 @@ mod over_queues {
     }
 }
 
+/// Long messages go over several ports.
+fn ported(processes: u32) -> Box<dyn Group> {
+    Box::new(Processes::new(processes, &Settings { ports: 3, ..Settings::default() }))
+}
+
+mod with_ports {
+    tern_device::conformance_tests!(super::ported);
+}
+
 mod with_rings {
     tern_device::conformance_tests!(super::ringed);
 }

@@ -117,7 +117,7 @@ fn both_ways(two: &mut Two, from: &Layout, into: impl Fn() -> Layout) -> [bool; 
             true => two.direct(1).pull(0, &source, &target, 9),
             false => two.direct(0).push(1, &source, &target, 8),
         };
-        if moved == Pull::Pending {
+        if matches!(moved, Pull::Pending | Pull::Unordered) {
             two.until("a message", |told| told[1].pulled == [9] || told[0].sent == [8]);
             two.told = Default::default();
             if !fetch {
@@ -132,7 +132,7 @@ fn both_ways(two: &mut Two, from: &Layout, into: impl Fn() -> Layout) -> [bool; 
             to.check(0);
         }
         two.direct(1).release(&target);
-        moved == Pull::Pending
+        moved != Pull::No
     });
     two.direct(0).release(&source);
     ways
@@ -174,6 +174,64 @@ fn many_reads_take_turns() {
     }
     two.until("six messages", |told| told[1].pulled.len() == 6 && told[0].packets == 6);
     into.iter().for_each(|into| into.check(400_000));
+}
+
+/// Two processes with several ports, which are in use.
+fn with_ports(ports: u32) -> Two {
+    let mut two = Two::new(&Settings { ports, ..Settings::default() });
+    let long = Layout::new(300_000, usize::MAX, 0).fill();
+    // The first message goes over the first port, and asks for the others.
+    assert_eq!(both_ways(&mut two, &long, || Layout::new(300_000, usize::MAX, 0)), [true, true]);
+    for _ in 0..2_000_000 {
+        if [0, 1].iter().all(|&end| two.ends[end].open_ports(1 - end as u32) == ports as usize) {
+            return two;
+        }
+        two.poll();
+    }
+    panic!("the ports were never opened");
+}
+
+#[test]
+fn several_ports_carry_a_message() {
+    for ports in [2, 8] {
+        let mut two = with_ports(ports);
+        let before = tern_counters::NETWORK_STRIPES.get();
+        let mut ways = |len: usize, from: (usize, usize), into: (usize, usize)| {
+            both_ways(&mut two, &Layout::new(len, from.0, from.1).fill(), || Layout::new(len, into.0, into.1))
+        };
+        const DENSE: (usize, usize) = (usize::MAX, 0);
+        assert_eq!(ways(3_000_001, DENSE, DENSE), [true, true]);
+        assert_eq!(ways(200_000, (1000, 24), (777, 8)), [true, true]);
+        assert_eq!(ways(200_000, (64, 64), DENSE), [false, true]);
+        assert!(tern_counters::NETWORK_STRIPES.get() > before);
+        // Nothing of them is counted as load any more.
+        assert_eq!(two.ends[0].carried() + two.ends[1].carried(), 0);
+    }
+}
+
+/// A port fails: the message goes on over the others.
+#[test]
+fn a_port_that_fails_is_given_up() {
+    for fetch in [true, false] {
+        let mut two = with_ports(3);
+        let from = Layout::new(6_000_000, usize::MAX, 0).fill();
+        let into = Layout::new(6_000_000, usize::MAX, 0);
+        let (source, target) = (two.locate(0, from.memory), two.locate(1, into.memory));
+        let mover = fetch as usize;
+        // It does not know yet.
+        two.ends[mover].fail_port(1 - mover as u32, 2);
+        let moved = match fetch {
+            true => two.direct(1).pull(0, &source, &target, 9),
+            false => two.direct(0).push(1, &source, &target, 8),
+        };
+        assert!(matches!(moved, Pull::Pending | Pull::Unordered));
+        two.until("the message", |told| told[1].pulled == [9] || told[0].sent == [8]);
+        into.check(6_000_000);
+        assert_eq!(two.ends[mover].open_ports(1 - mover as u32), 2);
+        assert!(two.told.iter().all(|told| told.lost.is_empty()));
+        two.told = Default::default();
+        assert_eq!(both_ways(&mut two, &from, || Layout::new(6_000_000, usize::MAX, 0)), [true, true]);
+    }
 }
 
 #[test]

@@ -269,7 +269,7 @@ impl Sink for State {
     }
 
     fn sent(&mut self, sender: u32) {
-        self.advance_send(sender, true, true);
+        self.end_push(sender);
     }
 
     fn pulled(&mut self, receiver: u32) {

@@ -16,6 +16,13 @@ use crate::{Data, Proc, Rendezvous, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Memory, Pull};
 
+/// The end of a message that its receiver is to be told of.
+#[derive(Clone, Copy, Debug)]
+pub struct Fin {
+    pub to: Proc,
+    pub receiver: u32,
+}
+
 /// A message that a receive is fetching.
 #[derive(Clone, Copy, Debug)]
 pub struct Fetch {
@@ -87,6 +94,10 @@ impl State {
         if pushed == Pull::No {
             return self.clear(from, request, receiver, bytes);
         }
+        if pushed == Pull::Unordered {
+            self.fins.insert(request, Fin { to: from, receiver });
+            return;
+        }
         self.control(from, Packet::Fin { receiver });
         if pushed == Pull::Done {
             self.advance_send(request, true, true);
@@ -99,6 +110,16 @@ impl State {
         if self.direct().join(from, &source, number, request) == Pull::Done {
             self.advance_send(request, true, true);
         }
+    }
+
+    /// The data of a send is where it belongs. Who was not told by what came behind the data is told now.
+    pub(super) fn end_push(&mut self, request: u32) {
+        if !self.fins.is_empty()
+            && let Some(Fin { to, receiver }) = self.fins.remove(&request)
+        {
+            self.control(to, Packet::Fin { receiver });
+        }
+        self.advance_send(request, true, true);
     }
 
     // ---- the receiver
@@ -137,7 +158,7 @@ impl State {
             Pull::No if self.invite(request, from, source, sender, bytes) => return,
             Pull::No => {}
             Pull::Done => bytes = 0,
-            Pull::Pending => return self.fetches.push(Fetch { receiver: request, from, sender }),
+            Pull::Pending | Pull::Unordered => return self.fetches.push(Fetch { receiver: request, from, sender }),
             Pull::Joint(number) => return self.control(from, Packet::Join { sender, number }),
         }
         // Without a byte to send it tells the sender that all is done.

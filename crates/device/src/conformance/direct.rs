@@ -119,7 +119,7 @@ fn pull(sender: &dyn Device, receiver: &dyn Device, source: &Memory, target: &Me
     match direct(receiver).pull(0, source, target, 5) {
         Pull::No => return false,
         Pull::Done => {}
-        Pull::Pending => fetch(sender, receiver, 5, false),
+        Pull::Pending | Pull::Unordered => fetch(sender, receiver, 5, false),
         Pull::Joint(number) => {
             if late {
                 fetch(sender, receiver, 5, false);

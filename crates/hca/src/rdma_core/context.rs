@@ -466,6 +466,7 @@ fn capabilities(
             _ => Atomics::Global,
         },
         xrc: attributes.device_cap_flags & ffi::IBV_DEVICE_XRC != 0,
+        ports: 1,
         shared_receive_queues: attributes.max_srq > 0,
         send: Limits {
             depth,

@@ -316,6 +316,14 @@ impl QueuePair {
         number.map_err(|_| Error::Invalid("what is no address of a receive queue".into()))
     }
 
+    pub fn select_port(&self, port: u8) -> Result<()> {
+        // Cards of today are devices of one port each.
+        match port {
+            0 => Ok(()),
+            _ => Err(Error::Unsupported("another port than the one that was opened".into())),
+        }
+    }
+
     pub fn state(&self) -> State {
         let mut attributes = ibv_qp_attr::default();
         let mut initial = MaybeUninit::<ibv_qp_init_attr>::zeroed();

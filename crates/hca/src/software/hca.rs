@@ -26,6 +26,8 @@ use std::time::Duration;
 
 /// Inline bytes unless the link model says otherwise.
 const INLINE: u32 = 256;
+/// Ports, each with a link of its own.
+const PORTS: usize = 8;
 /// The deepest queue.
 const DEPTH: u32 = 32 << 10;
 
@@ -43,8 +45,8 @@ pub struct Shared {
     pub datagram_port: u16,
     pub capabilities: Capabilities,
     pub link: Link,
-    /// Until when the link is busy with what was sent.
-    busy: AtomicU64,
+    /// Until when the link of each port is busy with what was sent.
+    busy: [AtomicU64; PORTS],
     faults: RwLock<Faults>,
     pub counts: Counts,
     events: Mutex<VecDeque<Event>>,
@@ -129,15 +131,14 @@ impl Shared {
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 
-    /// Gives the link so many bytes to carry; returns when they are there, or 0 for at once.
-    pub fn carry(&self, bytes: u64, fetched: bool) -> u64 {
+    /// Gives the link of a port so many bytes to carry; returns when they are there, or 0 for at once.
+    pub fn carry(&self, port: u8, bytes: u64, fetched: bool) -> u64 {
         if self.link == Link::NONE {
             return 0;
         }
         let time = now();
         let busy = self.link.busy_ns(bytes);
-        let end = self
-            .busy
+        let end = self.busy[usize::from(port)]
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| {
                 Some(before.max(time) + busy)
             })
@@ -215,7 +216,7 @@ impl Hca {
             datagram_port,
             capabilities: capabilities(&options.link),
             link: options.link,
-            busy: AtomicU64::new(0),
+            busy: Default::default(),
             faults: RwLock::new(options.faults),
             counts: Counts::default(),
             events: Mutex::default(),
@@ -341,6 +342,7 @@ fn capabilities(link: &Link) -> Capabilities {
         name: "software".into(),
         atomics: Atomics::Global,
         xrc: true,
+        ports: PORTS as u8,
         shared_receive_queues: true,
         send: Limits {
             depth: DEPTH,

@@ -127,6 +127,8 @@ pub struct Pair {
     /// For those who look at rings without the lock: they are in use; the next frame is left alone until then.
     open: AtomicBool,
     hold: AtomicU64,
+    /// The port that it is on.
+    port: AtomicU8,
     inner: Mutex<Inner>,
 }
 
@@ -208,6 +210,10 @@ pub struct News {
 impl Pair {
     fn phase(&self) -> u8 {
         self.phase.load(Ordering::Relaxed)
+    }
+
+    fn port(&self) -> u8 {
+        self.port.load(Ordering::Relaxed)
     }
 
     /// Which connection, and whose, for messages.
@@ -441,6 +447,7 @@ impl QueuePair {
             far: AtomicBool::new(false),
             open: AtomicBool::new(false),
             hold: AtomicU64::new(0),
+            port: AtomicU8::new(0),
             inner: Mutex::default(),
         });
         hca.engine().add_pair(&pair);
@@ -468,6 +475,15 @@ impl QueuePair {
     pub fn connect(&self, peer: &[u8], connection: &Connection) -> Result<()> {
         self.pair.hca.alive()?;
         self.pair.connect(Address::decode(peer)?, connection)
+    }
+
+    pub fn select_port(&self, port: u8) -> Result<()> {
+        let ports = self.pair.hca.capabilities.ports;
+        if port >= ports {
+            return Err(Error::Unsupported(format!("port {port} of a software HCA, which has {ports}")));
+        }
+        self.pair.port.store(port, Ordering::Relaxed);
+        Ok(())
     }
 
     pub fn state(&self) -> State {

@@ -330,7 +330,7 @@ impl Pair {
         frame.executed = inner.target.told();
         frame.due = self
             .hca
-            .carry(HEADER as u64 + u64::from(frame.len), fetched);
+            .carry(self.port(), HEADER as u64 + u64::from(frame.len), fetched);
         let header = frame.encode();
         inner.outgoing.frame = Some(Current {
             header,

@@ -184,6 +184,7 @@ impl Pair {
             limits: main.limits,
             used: main.used.clone(),
             phase: AtomicU8::new(INITIALIZED),
+            port: AtomicU8::new(main.port()),
             group: Some(group.clone()),
             rings: OnceLock::new(),
             far: AtomicBool::new(false),

@@ -1,0 +1,332 @@
+//! Further ports of the HCA: queue pairs beside the channel, for the parts of long messages that may go in any order.
+//!
+//! All that has an order goes over the channel, on the first port. A message that is moved by reads or writes is cut into
+//! stripes, and each goes to the port that has the fewest bytes to carry, of all peers together. The stripes land in any order;
+//! the message is complete when the last of them has ended.
+//!
+//! The queue pairs to a peer are made when the first long message needs them, by messages over the channel; until both
+//! ends are connected the first port carries everything. A port that fails is given up for that peer, and what it had of
+//! a message goes again, over the channel.
+
+use crate::Verbs;
+use crate::token::Token;
+use crate::wire::Kind;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use tern_counters as counters;
+use tern_hca::{Connection, Data, Error, Operation, QueuePair, SendFlags, SendRequest};
+
+/// The most ports, of which the first is the channel's.
+pub(crate) const MOST: usize = 8;
+/// Messages of less than two stripes are not cut.
+const SHORTEST: u64 = 64 << 10;
+/// Stripes of a message for each port: with more of them a busy port gets less.
+const EACH: u64 = 4;
+
+/// How a message of `len` bytes is cut for so many ports: the bytes of a stripe, or `None` if it is not worth it.
+fn stripe(len: u64, ports: usize) -> Option<u64> {
+    let worth = ports > 1 && len >= 2 * SHORTEST;
+    worth.then(|| len.div_ceil(EACH * ports as u64).next_multiple_of(4096).max(SHORTEST))
+}
+
+/// The port that has least to carry among those that are `open`; the first of several.
+fn least(loads: &[u64; MOST], open: impl Fn(usize) -> bool) -> usize {
+    (0..MOST).filter(|&port| open(port)).min_by_key(|&port| loads[port]).unwrap_or(0)
+}
+
+/// How far a queue pair to a peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Made,
+    /// Connected here.
+    Connected,
+    /// At both ends.
+    Open,
+    Lost,
+}
+
+struct Rail {
+    pair: QueuePair,
+    state: State,
+    /// Requests whose completion is to come.
+    flying: u32,
+}
+
+/// Towards one peer, from the second port on.
+#[derive(Default)]
+struct Rails {
+    rails: Vec<Rail>,
+    greeted: bool,
+}
+
+/// What is said about ports: the addresses of the queue pairs, if they have not been told, and whether the speaker has
+/// connected them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Word {
+    connected: bool,
+    addresses: Vec<Vec<u8>>,
+}
+
+impl Word {
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![u8::from(self.connected)];
+        for address in &self.addresses {
+            bytes.push(address.len() as u8);
+            bytes.extend_from_slice(address);
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Word {
+        let Some((&connected, mut rest)) = bytes.split_first() else { return Word::default() };
+        let mut addresses = Vec::new();
+        while let Some((&len, tail)) = rest.split_first()
+            && let Some((address, tail)) = tail.split_at_checked(len as usize)
+        {
+            addresses.push(address.to_vec());
+            rest = tail;
+        }
+        Word { connected: connected != 0, addresses }
+    }
+}
+
+/// The ports of a process.
+#[derive(Default)]
+pub(crate) struct Ports {
+    peers: RefCell<HashMap<u32, Rails>>,
+    /// Bytes that each port has to carry.
+    loads: Cell<[u64; MOST]>,
+    /// Words that found no room, in order.
+    unsaid: RefCell<Vec<(u32, Vec<u8>)>>,
+}
+
+impl Ports {
+    /// A port carries so much more.
+    pub fn load(&self, port: usize, bytes: u64) {
+        let mut loads = self.loads.get();
+        loads[port] += bytes;
+        self.loads.set(loads);
+    }
+
+    /// A message has ended whose parts were these.
+    pub fn unload(&self, parts: &[u64; MOST]) {
+        let mut loads = self.loads.get();
+        loads.iter_mut().zip(parts).for_each(|(load, part)| *load -= part);
+        self.loads.set(loads);
+    }
+
+    /// Nothing goes to that peer any more: what was posted comes back.
+    #[cold]
+    pub fn lost(&self, peer: u32) {
+        if let Some(it) = self.peers.borrow_mut().get_mut(&peer) {
+            for rail in &mut it.rails {
+                rail.state = State::Lost;
+                let _ = rail.pair.fail();
+            }
+        }
+    }
+
+    fn is_open(&self, peer: u32, port: usize, depth: u32) -> bool {
+        let peers = self.peers.borrow();
+        let rail = peers.get(&peer).and_then(|it| it.rails.get(port.wrapping_sub(1)));
+        rail.is_some_and(|rail| rail.state == State::Open && rail.flying < depth)
+    }
+}
+
+impl Verbs {
+    /// Bytes of a stripe of a message of `len` bytes to or from `peer`, if several ports carry it. Makes the way to
+    /// them otherwise, if there are several.
+    pub(crate) fn stripe(&self, peer: u32, len: u64) -> Option<u64> {
+        if self.fabric.ports() <= 1 || stripe(len, 2).is_none() {
+            return None;
+        }
+        let known = self.ports.peers.borrow().contains_key(&peer);
+        if !known {
+            self.make_rails(peer);
+            self.greet(peer, false);
+        }
+        let peers = self.ports.peers.borrow();
+        let open = peers[&peer].rails.iter().filter(|rail| rail.state == State::Open).count();
+        stripe(len, 1 + open)
+    }
+
+    /// Posts a part of a message where there is least to do, and returns on which port; 0 is the channel's, where the caller
+    /// posts by itself.
+    pub(crate) fn post_stripe(&self, peer: u32, value: u32, operation: Operation, data: Data<'_>) -> usize {
+        let depth = self.fabric.limits().depth;
+        loop {
+            let loads = self.ports.loads.get();
+            let port = least(&loads, |port| port == 0 || self.ports.is_open(peer, port, depth));
+            if port == 0 || self.post_on(peer, port, value, operation, data) {
+                return port;
+            }
+        }
+    }
+
+    /// False: the port is broken, and not open any more. It cannot be full, since all of its requests are counted.
+    fn post_on(&self, peer: u32, port: usize, value: u32, operation: Operation, data: Data<'_>) -> bool {
+        let mut peers = self.ports.peers.borrow_mut();
+        let Some(rail) = peers.get_mut(&peer).and_then(|it| it.rails.get_mut(port - 1)) else { return false };
+        let id = Token::Stripe { peer, port: port as u8, value }.encode();
+        let flags = SendFlags { signaled: true, fence: false };
+        let posted = rail.pair.post_send(&SendRequest { id, operation, data, flags, receive_queue: 0 }).is_ok();
+        if posted {
+            rail.flying += 1;
+            counters::NETWORK_STRIPES.add(1);
+        } else {
+            rail.state = State::Lost;
+        }
+        posted
+    }
+
+    /// A part that went over another port than the first has ended, well or not.
+    pub(crate) fn stripe_ended(&self, peer: u32, port: u8, well: bool) {
+        let mut peers = self.ports.peers.borrow_mut();
+        let Some(rail) = peers.get_mut(&peer).and_then(|it| it.rails.get_mut(usize::from(port) - 1)) else { return };
+        rail.flying = rail.flying.saturating_sub(1);
+        if !well && rail.state != State::Lost {
+            rail.state = State::Lost;
+            let _ = rail.pair.fail();
+            let why = rail.pair.reason().unwrap_or_default();
+            tern_settings::warn!("port {port} towards process {peer} has failed, and the others carry its part: {why}");
+        }
+    }
+
+    /// As if a port towards a peer had failed.
+    #[doc(hidden)]
+    pub fn fail_port(&self, peer: u32, port: usize) {
+        if let Some(rail) = self.ports.peers.borrow().get(&peer).and_then(|it| it.rails.get(port - 1)) {
+            let _ = rail.pair.fail();
+        }
+    }
+
+    /// How many ports carry long messages to or from a peer now.
+    #[doc(hidden)]
+    pub fn open_ports(&self, peer: u32) -> usize {
+        let peers = self.ports.peers.borrow();
+        1 + peers.get(&peer).map_or(0, |it| it.rails.iter().filter(|rail| rail.state == State::Open).count())
+    }
+
+    /// Bytes that are counted as on their way.
+    #[doc(hidden)]
+    pub fn carried(&self) -> u64 {
+        self.ports.loads.get().iter().sum()
+    }
+
+    fn make_rails(&self, peer: u32) {
+        let make = |port: u32| {
+            let pair = self.fabric.queue_pair()?;
+            pair.select_port(port as u8)?;
+            Ok::<_, Error>(Rail { pair, state: State::Made, flying: 0 })
+        };
+        // Fewer than asked for will do.
+        let rails = (1..self.fabric.ports().min(MOST as u32)).map_while(|port| make(port).ok()).collect();
+        self.ports.peers.borrow_mut().insert(peer, Rails { rails, greeted: false });
+    }
+
+    /// Tells a peer the addresses of the queue pairs for it.
+    fn greet(&self, peer: u32, connected: bool) {
+        let word = {
+            let mut peers = self.ports.peers.borrow_mut();
+            let it = peers.get_mut(&peer).expect("made before");
+            it.greeted = true;
+            Word { connected, addresses: it.rails.iter().map(|rail| rail.pair.address()).collect() }
+        };
+        self.tell_ports(peer, &word);
+    }
+
+    fn tell_ports(&self, peer: u32, word: &Word) {
+        self.ports.unsaid.borrow_mut().push((peer, word.encode()));
+        self.say_unsaid();
+    }
+
+    /// Says what found no room.
+    #[inline]
+    pub(crate) fn say_unsaid(&self) {
+        if self.ports.unsaid.borrow().is_empty() {
+            return;
+        }
+        let unsaid = self.ports.unsaid.take();
+        let rest = unsaid.into_iter().filter(|(peer, bytes)| !self.send_message(*peer, Kind::Ports, bytes)).collect();
+        self.ports.unsaid.replace(rest);
+    }
+
+    /// A word of a peer about its ports.
+    pub(crate) fn hear_of_ports(&self, peer: u32, bytes: &[u8]) {
+        let Word { connected, addresses } = Word::decode(bytes);
+        let known = self.ports.peers.borrow().contains_key(&peer);
+        if !known {
+            self.make_rails(peer);
+        }
+        if !addresses.is_empty() {
+            let mut peers = self.ports.peers.borrow_mut();
+            let it = peers.get_mut(&peer).expect("made above");
+            // The other end may have fewer.
+            it.rails.truncate(addresses.len());
+            for (rail, address) in it.rails.iter_mut().zip(&addresses) {
+                let made = rail.pair.connect(address, &Connection::default());
+                rail.state = if made.is_ok() { State::Connected } else { State::Lost };
+            }
+        }
+        if !addresses.is_empty() {
+            let greeted = self.ports.peers.borrow()[&peer].greeted;
+            if greeted {
+                self.tell_ports(peer, &Word { connected: true, addresses: Vec::new() });
+            } else {
+                self.greet(peer, true);
+            }
+        }
+        if connected {
+            let mut peers = self.ports.peers.borrow_mut();
+            let it = peers.get_mut(&peer).expect("made above");
+            for rail in it.rails.iter_mut().filter(|rail| rail.state == State::Connected) {
+                rail.state = State::Open;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn short_messages_are_not_cut() {
+        assert_eq!(stripe(2 * SHORTEST - 1, 4), None);
+        assert_eq!(stripe(1 << 20, 1), None);
+        assert_eq!(stripe(2 * SHORTEST, 2), Some(SHORTEST));
+        assert_eq!(stripe(8 << 20, 2), Some(1 << 20));
+    }
+
+    proptest! {
+        /// Ports carry as much as each other, whatever they had to carry before, as far as there is enough to even it out.
+        #[test]
+        fn stripes_even_loads_out(before in prop::collection::vec(0..1u64 << 20, 1..MOST), stripes in 0..200u64) {
+            let ports = before.len();
+            let mut loads = [0; MOST];
+            loads[..ports].copy_from_slice(&before);
+            for _ in 0..stripes {
+                loads[least(&loads, |port| port < ports)] += SHORTEST;
+            }
+            let (most, fewest) = (loads[..ports].iter().max().unwrap(), loads[..ports].iter().min().unwrap());
+            let spread = before.iter().max().unwrap() - before.iter().min().unwrap();
+            prop_assert!(most - fewest <= spread.max(SHORTEST));
+            prop_assert!(stripes * SHORTEST < before.iter().max().unwrap() * ports as u64 || most - fewest <= SHORTEST);
+        }
+
+        #[test]
+        fn words_survive(connected: bool, addresses in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..8)) {
+            let word = Word { connected, addresses };
+            prop_assert_eq!(Word::decode(&word.encode()), word);
+        }
+    }
+
+    #[test]
+    fn a_full_port_is_passed_over() {
+        let loads = [5, 0, 3, 0, 0, 0, 0, 0];
+        assert_eq!(least(&loads, |port| port < 3), 1);
+        assert_eq!(least(&loads, |port| port == 0 || port == 2), 2);
+        assert_eq!(least(&loads, |_| false), 0);
+    }
+}
