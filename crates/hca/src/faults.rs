@@ -22,6 +22,9 @@ impl Every {
 pub struct Faults {
     /// `cut-after=N`: each queue pair loses its connection when it has sent so many messages.
     pub cut_after: Option<u64>,
+    /// `cut-port=P/N`: each queue pair on port P fails when it has sent N messages. The peer is not told, and the last message
+    /// is late, so that it comes when the queue pair that sent it has failed.
+    pub cut_port: Option<(u8, u64)>,
     /// `rnr=N/M`: of M sends that come, N are refused as if no receive were posted.
     pub receiver_not_ready: Every,
     /// `access=N/M`: of M accesses of peers to memory, N are refused.
@@ -57,6 +60,7 @@ impl FromStr for Faults {
             let (name, value) = part.split_once('=').ok_or_else(wrong)?;
             match name {
                 "cut-after" => faults.cut_after = Some(value.parse().map_err(|_| wrong())?),
+                "cut-port" => faults.cut_port = Some(port(value).ok_or_else(wrong)?),
                 "rnr" => faults.receiver_not_ready = every(value).ok_or_else(wrong)?,
                 "access" => faults.access = every(value).ok_or_else(wrong)?,
                 "full" => faults.full = every(value).ok_or_else(wrong)?,
@@ -74,6 +78,11 @@ fn every(text: &str) -> Option<Every> {
     let (hits, of) = text.split_once('/')?;
     let (hits, of) = (hits.parse().ok()?, of.parse().ok()?);
     (of > 0).then_some(Every { hits, of })
+}
+
+fn port(text: &str) -> Option<(u8, u64)> {
+    let (port, after) = text.split_once('/')?;
+    Some((port.parse().ok()?, after.parse().ok()?))
 }
 
 fn duration(text: &str) -> Option<Duration> {
@@ -101,11 +110,12 @@ mod tests {
 
     #[test]
     fn text_says_what_goes_wrong() {
-        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp"
+        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp,cut-port=2/9"
             .parse()
             .unwrap();
         assert!(faults.tcp);
         assert_eq!(faults.cut_after, Some(100));
+        assert_eq!(faults.cut_port, Some((2, 9)));
         assert_eq!(faults.receiver_not_ready, Every { hits: 1, of: 8 });
         assert_eq!(faults.slow, Duration::from_millis(2));
         assert_eq!(faults.locked, Some(65536));
@@ -117,6 +127,7 @@ mod tests {
         for text in [
             "cut",
             "cut-after=x",
+            "cut-port=1",
             "rnr=1",
             "rnr=1/0",
             "slow=3",

@@ -120,7 +120,8 @@ impl QueuePair {
         made_by!(&self.made, it => it.reason())
     }
 
-    /// Takes it to [`State::Error`], so that all its requests are flushed.
+    /// Takes it to [`State::Error`], so that all its requests are flushed. Nothing that the peer has sent or written through it
+    /// lands here after that.
     pub fn fail(&self) -> Result<()> {
         made_by!(&self.made, it => it.fail())
     }

@@ -2,6 +2,7 @@
 
 use tern_hca::conformance::{PATIENCE, Side, SideOptions, connect, eventually, next, pair_with};
 use tern_hca::{Access, Connection, Error, Event, Hca, Operation, Options, State, Status};
+use std::time::Duration;
 
 fn open() -> Result<Hca, String> {
     Hca::open(&Options::default()).map_err(|error| error.to_string())
@@ -63,6 +64,33 @@ fn is_cut(faults: &str) {
     );
     for _ in 3..8 {
         assert_eq!(next(&other.receives).status, Status::Flushed);
+    }
+}
+
+/// What was under way when a port was cut lands, unless its queue pair is taken to error before.
+#[test]
+fn a_port_is_cut_and_the_peer_hears_nothing() {
+    for (faults, fails) in [("cut-port=1/2", false), ("cut-port=1/2,tcp", false), ("cut-port=1/2", true)] {
+        let (one, other) = (Side::new(with(faults), &SideOptions::default()), Side::new(with(""), &SideOptions::default()));
+        one.pair.select_port(1).expect("a second port");
+        connect(&one.pair, &other.pair, &Connection::default());
+        let (mut here, mut there) = (one.buffer(8), other.buffer(8));
+        for _ in 0..2 {
+            assert_eq!(one.execute(Operation::Write(there.remote(0)), &[here.whole()]).status, Status::Success);
+        }
+        here.fill(&[7; 8]);
+        assert_eq!(one.execute(Operation::Write(there.remote(0)), &[here.whole()]).status, Status::RetryExceeded);
+        assert!(one.pair.reason().expect("a reason").contains("port was cut"));
+        assert_eq!(other.pair.state(), State::Ready);
+        assert_eq!(other.hca.next_event(), None);
+        if fails {
+            other.pair.fail().expect("taken to error");
+            there.fill(&[1; 8]);
+            std::thread::sleep(Duration::from_millis(60));
+            assert_eq!(there.bytes(), [1; 8]);
+        } else {
+            eventually("what was under way", || there.bytes() == [7; 8]);
+        }
     }
 }
 

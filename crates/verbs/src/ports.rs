@@ -5,16 +5,21 @@
 //! the message is complete when the last of them has ended.
 //!
 //! The queue pairs to a peer are made when the first long message needs them, by messages over the channel; until both
-//! ends are connected the first port carries everything. A port that fails is given up for that peer, and what it had of
-//! a message goes again, over the channel.
+//! ends are connected the first port carries everything. A port that fails is given up for that peer, and the message whose
+//! part it had goes again, over the channel: one that is written behind the word that the port is given up ([`End`]).
+
+mod end;
+mod word;
 
 use crate::Verbs;
 use crate::token::Token;
 use crate::wire::Kind;
+use end::End;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use tern_counters as counters;
 use tern_hca::{Connection, Data, Error, Operation, QueuePair, SendFlags, SendRequest};
+use word::Word;
 
 /// The most ports, of which the first is the channel's.
 pub(crate) const MOST: usize = 8;
@@ -34,20 +39,9 @@ fn least(loads: &[u64; MOST], open: impl Fn(usize) -> bool) -> usize {
     (0..MOST).filter(|&port| open(port)).min_by_key(|&port| loads[port]).unwrap_or(0)
 }
 
-/// How far a queue pair to a peer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Made,
-    /// Connected here.
-    Connected,
-    /// At both ends.
-    Open,
-    Lost,
-}
-
 struct Rail {
     pair: QueuePair,
-    state: State,
+    end: End,
     /// Requests whose completion is to come.
     flying: u32,
 }
@@ -59,37 +53,6 @@ struct Rails {
     greeted: bool,
 }
 
-/// What is said about ports: the addresses of the queue pairs, if they have not been told, and whether the speaker has
-/// connected them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Word {
-    connected: bool,
-    addresses: Vec<Vec<u8>>,
-}
-
-impl Word {
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![u8::from(self.connected)];
-        for address in &self.addresses {
-            bytes.push(address.len() as u8);
-            bytes.extend_from_slice(address);
-        }
-        bytes
-    }
-
-    fn decode(bytes: &[u8]) -> Word {
-        let Some((&connected, mut rest)) = bytes.split_first() else { return Word::default() };
-        let mut addresses = Vec::new();
-        while let Some((&len, tail)) = rest.split_first()
-            && let Some((address, tail)) = tail.split_at_checked(len as usize)
-        {
-            addresses.push(address.to_vec());
-            rest = tail;
-        }
-        Word { connected: connected != 0, addresses }
-    }
-}
-
 /// The ports of a process.
 #[derive(Default)]
 pub(crate) struct Ports {
@@ -97,7 +60,7 @@ pub(crate) struct Ports {
     /// Bytes that each port has to carry.
     loads: Cell<[u64; MOST]>,
     /// Words that found no room, in order.
-    unsaid: RefCell<Vec<(u32, Vec<u8>)>>,
+    unsaid: RefCell<VecDeque<(u32, Word)>>,
 }
 
 impl Ports {
@@ -120,7 +83,7 @@ impl Ports {
     pub fn lost(&self, peer: u32) {
         if let Some(it) = self.peers.borrow_mut().get_mut(&peer) {
             for rail in &mut it.rails {
-                rail.state = State::Lost;
+                let _nobody_to_tell = rail.end.take_down();
                 let _ = rail.pair.fail();
             }
         }
@@ -129,7 +92,14 @@ impl Ports {
     fn is_open(&self, peer: u32, port: usize, depth: u32) -> bool {
         let peers = self.peers.borrow();
         let rail = peers.get(&peer).and_then(|it| it.rails.get(port.wrapping_sub(1)));
-        rail.is_some_and(|rail| rail.state == State::Open && rail.flying < depth)
+        rail.is_some_and(|rail| rail.end.is_open() && rail.flying < depth)
+    }
+
+    /// Whether what was written to a peer through these ports, a bit for each, may be written again ([`End::may_repeat`]).
+    pub fn may_repeat(&self, peer: u32, ports: u8) -> bool {
+        let peers = self.peers.borrow();
+        let Some(it) = peers.get(&peer) else { return true };
+        (1..).zip(&it.rails).all(|(port, rail)| ports & 1 << port == 0 || rail.end.may_repeat())
     }
 }
 
@@ -146,7 +116,7 @@ impl Verbs {
             self.greet(peer, false);
         }
         let peers = self.ports.peers.borrow();
-        let open = peers[&peer].rails.iter().filter(|rail| rail.state == State::Open).count();
+        let open = peers[&peer].rails.iter().filter(|rail| rail.end.is_open()).count();
         stripe(len, 1 + open)
     }
 
@@ -173,8 +143,10 @@ impl Verbs {
         if posted {
             rail.flying += 1;
             counters::NETWORK_STRIPES.add(1);
-        } else {
-            rail.state = State::Lost;
+        }
+        drop(peers);
+        if !posted {
+            self.take_down(peer, port);
         }
         posted
     }
@@ -184,12 +156,26 @@ impl Verbs {
         let mut peers = self.ports.peers.borrow_mut();
         let Some(rail) = peers.get_mut(&peer).and_then(|it| it.rails.get_mut(usize::from(port) - 1)) else { return };
         rail.flying = rail.flying.saturating_sub(1);
-        if !well && rail.state != State::Lost {
-            rail.state = State::Lost;
-            let _ = rail.pair.fail();
-            let why = rail.pair.reason().unwrap_or_default();
-            tern_settings::warn!("port {port} towards process {peer} has failed, and the others carry its part: {why}");
+        drop(peers);
+        if !well {
+            self.take_down(peer, usize::from(port));
         }
+    }
+
+    /// Gives up a port towards a peer, and tells the peer.
+    #[cold]
+    fn take_down(&self, peer: u32, port: usize) {
+        let mut peers = self.ports.peers.borrow_mut();
+        let Some(rail) = peers.get_mut(&peer).and_then(|it| it.rails.get_mut(port - 1)) else { return };
+        if !rail.end.take_down() {
+            return;
+        }
+        let why = rail.pair.reason().unwrap_or_else(|| "its queue pair takes no request".into());
+        tern_settings::warn!("port {port} towards process {peer} has failed, and the others carry its part: {why}");
+        // Before the peer is told, which may then write again where it has written through this port.
+        let _ = rail.pair.fail();
+        drop(peers);
+        self.tell_ports(peer, Word { down: 1 << port, ..Word::default() });
     }
 
     /// As if a port towards a peer had failed.
@@ -204,7 +190,7 @@ impl Verbs {
     #[doc(hidden)]
     pub fn open_ports(&self, peer: u32) -> usize {
         let peers = self.ports.peers.borrow();
-        1 + peers.get(&peer).map_or(0, |it| it.rails.iter().filter(|rail| rail.state == State::Open).count())
+        1 + peers.get(&peer).map_or(0, |it| it.rails.iter().filter(|rail| rail.end.is_open()).count())
     }
 
     /// Bytes that are counted as on their way.
@@ -217,7 +203,7 @@ impl Verbs {
         let make = |port: u32| {
             let pair = self.fabric.queue_pair()?;
             pair.select_port(port as u8)?;
-            Ok::<_, Error>(Rail { pair, state: State::Made, flying: 0 })
+            Ok::<_, Error>(Rail { pair, end: End::default(), flying: 0 })
         };
         // Fewer than asked for will do.
         let rails = (1..self.fabric.ports().min(MOST as u32)).map_while(|port| make(port).ok()).collect();
@@ -230,58 +216,93 @@ impl Verbs {
             let mut peers = self.ports.peers.borrow_mut();
             let it = peers.get_mut(&peer).expect("made before");
             it.greeted = true;
-            Word { connected, addresses: it.rails.iter().map(|rail| rail.pair.address()).collect() }
+            Word { connected, addresses: it.rails.iter().map(|rail| rail.pair.address()).collect(), ..Word::default() }
         };
-        self.tell_ports(peer, &word);
+        self.tell_ports(peer, word);
     }
 
-    fn tell_ports(&self, peer: u32, word: &Word) {
-        self.ports.unsaid.borrow_mut().push((peer, word.encode()));
+    fn tell_ports(&self, peer: u32, word: Word) {
+        self.ports.unsaid.borrow_mut().push_back((peer, word));
         self.say_unsaid();
     }
 
     /// Says what found no room.
     #[inline]
     pub(crate) fn say_unsaid(&self) {
-        if self.ports.unsaid.borrow().is_empty() {
-            return;
+        if !self.ports.unsaid.borrow().is_empty() {
+            self.say_all();
         }
-        let unsaid = self.ports.unsaid.take();
-        let rest = unsaid.into_iter().filter(|(peer, bytes)| !self.send_message(*peer, Kind::Ports, bytes)).collect();
-        self.ports.unsaid.replace(rest);
+    }
+
+    #[cold]
+    fn say_all(&self) {
+        let mut rest = VecDeque::new();
+        loop {
+            let Some((peer, word)) = self.ports.unsaid.borrow_mut().pop_front() else { break };
+            // The words to a peer stay in order.
+            let waits = rest.iter().any(|(other, _)| *other == peer);
+            if waits || !self.send_message(peer, Kind::Ports, &word.encode()) {
+                rest.push_back((peer, word));
+            } else if word.down != 0 {
+                self.each_rail(peer, word.down, |_, rail| rail.end.told());
+                self.repeat_writes(peer);
+            }
+        }
+        self.ports.unsaid.borrow_mut().extend(rest);
     }
 
     /// A word of a peer about its ports.
     pub(crate) fn hear_of_ports(&self, peer: u32, bytes: &[u8]) {
-        let Word { connected, addresses } = Word::decode(bytes);
+        let Word { connected, down, addresses } = Word::decode(bytes);
         let known = self.ports.peers.borrow().contains_key(&peer);
         if !known {
             self.make_rails(peer);
         }
         if !addresses.is_empty() {
-            let mut peers = self.ports.peers.borrow_mut();
-            let it = peers.get_mut(&peer).expect("made above");
-            // The other end may have fewer.
-            it.rails.truncate(addresses.len());
-            for (rail, address) in it.rails.iter_mut().zip(&addresses) {
-                let made = rail.pair.connect(address, &Connection::default());
-                rail.state = if made.is_ok() { State::Connected } else { State::Lost };
-            }
-        }
-        if !addresses.is_empty() {
-            let greeted = self.ports.peers.borrow()[&peer].greeted;
-            if greeted {
-                self.tell_ports(peer, &Word { connected: true, addresses: Vec::new() });
-            } else {
-                self.greet(peer, true);
-            }
+            self.connect_ports(peer, &addresses);
         }
         if connected {
-            let mut peers = self.ports.peers.borrow_mut();
-            let it = peers.get_mut(&peer).expect("made above");
-            for rail in it.rails.iter_mut().filter(|rail| rail.state == State::Connected) {
-                rail.state = State::Open;
+            self.each_rail(peer, u8::MAX, |_, rail| rail.end.peer_connected());
+        }
+        if down != 0 {
+            self.each_rail(peer, down, |_, rail| {
+                if rail.end.peer_down() {
+                    let _ = rail.pair.fail();
+                }
+            });
+            self.repeat_writes(peer);
+        }
+    }
+
+    /// Connects to a peer's queue pairs, and tells it.
+    fn connect_ports(&self, peer: u32, addresses: &[Vec<u8>]) {
+        if let Some(it) = self.ports.peers.borrow_mut().get_mut(&peer) {
+            // The other end may have fewer.
+            it.rails.truncate(addresses.len());
+        }
+        let greeted = self.ports.peers.borrow()[&peer].greeted;
+        let mut broken = 0u8;
+        self.each_rail(peer, u8::MAX, |port, rail| {
+            if rail.end.may_connect() {
+                match rail.pair.connect(&addresses[port - 1], &Connection::default()) {
+                    Ok(()) => rail.end.connected(),
+                    Err(_) => broken |= 1 << port,
+                }
             }
+        });
+        if greeted {
+            self.tell_ports(peer, Word { connected: true, ..Word::default() });
+        } else {
+            self.greet(peer, true);
+        }
+        (1..MOST).filter(|port| broken & 1 << port != 0).for_each(|port| self.take_down(peer, port));
+    }
+
+    /// Calls `act` for each of these ports towards a peer, a bit for each.
+    fn each_rail(&self, peer: u32, ports: u8, mut act: impl FnMut(usize, &mut Rail)) {
+        if let Some(it) = self.ports.peers.borrow_mut().get_mut(&peer) {
+            let chosen = (1..).zip(&mut it.rails).filter(|(port, _)| ports & 1 << port != 0);
+            chosen.for_each(|(port, rail)| act(port, rail));
         }
     }
 }
@@ -313,12 +334,6 @@ mod tests {
             let spread = before.iter().max().unwrap() - before.iter().min().unwrap();
             prop_assert!(most - fewest <= spread.max(SHORTEST));
             prop_assert!(stripes * SHORTEST < before.iter().max().unwrap() * ports as u64 || most - fewest <= SHORTEST);
-        }
-
-        #[test]
-        fn words_survive(connected: bool, addresses in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..8)) {
-            let word = Word { connected, addresses };
-            prop_assert_eq!(Word::decode(&word.encode()), word);
         }
     }
 

@@ -3,7 +3,8 @@
 //! packets.
 //!
 //! With several ports ([`crate::ports`]) a message is cut into stripes. If one of them fails with its port, the whole message goes
-//! again over the channel: reads and writes may be repeated, since both memories stay as they are until all is over.
+//! again over the channel: reads and writes may be repeated, since both memories stay as they are until all is over. Writes wait
+//! until the peer is told, or what is under way there could land when all is over.
 //!
 //! Reads that the send queue has no room for wait here. Writes do not: what the sender says next must come after them.
 
@@ -41,8 +42,8 @@ struct Move {
     all: Rest,
     /// Bytes of a stripe, if several ports carry it.
     stripe: Option<u64>,
-    /// A stripe has failed with its port.
-    again: bool,
+    /// Ports with which a stripe has failed, a bit for each.
+    broken: u8,
     /// Bytes that ports carry of it.
     parts: [u64; MOST],
 }
@@ -172,8 +173,8 @@ impl Verbs {
     fn begin_move(&self, peer: u32, request: u32, fetched: bool, all: Rest) -> u32 {
         let stripe = self.stripe(peer, all.len);
         let rest = fetched.then_some(all);
-        let (flying, failed, again, parts) = (0, false, false, [0; MOST]);
-        self.moves.insert(Move { peer, request, fetched, flying, failed, rest, all, stripe, again, parts })
+        let (flying, failed, broken, parts) = (0, false, 0, [0; MOST]);
+        self.moves.insert(Move { peer, request, fetched, flying, failed, rest, all, stripe, broken, parts })
     }
 
     /// Posts all writes of a message.
@@ -236,20 +237,21 @@ impl Verbs {
     pub(crate) fn stripe_moved(&self, peer: u32, port: u8, at: u32, status: Status, sink: &mut dyn Sink) {
         let well = status == Status::Success;
         self.stripe_ended(peer, port, well);
-        self.moves.with(at, |it| it.again |= !well);
+        self.moves.with(at, |it| it.broken |= u8::from(!well) << port);
         self.moved(at, Status::Success, sink);
     }
 
-    /// Once nothing of a message is under way of which a stripe has failed, it goes again over the channel; true then.
+    /// Once nothing of a message is under way of which a stripe has failed, it goes again over the channel; true then, or if
+    /// that is still to come.
     fn again(&self, at: u32) -> bool {
         let again = self.moves.with(at, |it| {
-            if !it.again || it.failed {
+            if it.broken == 0 || it.failed {
                 return None;
             }
             it.rest = None;
-            let again = it.flying == 0;
+            let again = it.flying == 0 && (it.fetched || self.ports.may_repeat(it.peer, it.broken));
             if again {
-                (it.again, it.stripe, it.rest) = (false, None, it.fetched.then_some(it.all));
+                (it.broken, it.stripe, it.rest) = (0, None, it.fetched.then_some(it.all));
                 self.ports.unload(&std::mem::take(&mut it.parts));
             }
             Some((again, it.fetched))
@@ -260,6 +262,17 @@ impl Verbs {
             _ => {}
         }
         again.is_some()
+    }
+
+    /// Repeats what was written to a peer, now that it knows of more ports that failed.
+    pub(crate) fn repeat_writes(&self, peer: u32) {
+        for at in 0..self.moves.all.borrow().len() as u32 {
+            let waits = |it: &Move| it.peer == peer && it.broken != 0 && it.flying == 0;
+            let waits = self.moves.all.borrow()[at as usize].as_ref().is_some_and(waits);
+            if waits {
+                self.again(at);
+            }
+        }
     }
 
     /// A read or a write has ended.

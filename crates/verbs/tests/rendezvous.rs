@@ -176,12 +176,15 @@ fn many_reads_take_turns() {
     into.iter().for_each(|into| into.check(400_000));
 }
 
-/// Two processes with several ports, which are in use.
-fn with_ports(ports: u32) -> Two {
-    let mut two = Two::new(&Settings { ports, ..Settings::default() });
-    let long = Layout::new(300_000, usize::MAX, 0).fill();
+/// Two processes with several ports, which are open.
+fn with_ports(ports: u32, faults: Faults) -> Two {
+    let mut two = Two::new(&Settings { ports, faults, ..Settings::default() });
+    let (from, into) = (Layout::new(300_000, usize::MAX, 0), Layout::new(300_000, usize::MAX, 0));
+    let (source, target) = (two.locate(0, from.memory), two.locate(1, into.memory));
     // The first message goes over the first port, and asks for the others.
-    assert_eq!(both_ways(&mut two, &long, || Layout::new(300_000, usize::MAX, 0)), [true, true]);
+    assert_eq!(two.direct(1).pull(0, &source, &target, 9), Pull::Pending);
+    two.until("the first message", |told| told[1].pulled == [9]);
+    two.told = Default::default();
     for _ in 0..2_000_000 {
         if [0, 1].iter().all(|&end| two.ends[end].open_ports(1 - end as u32) == ports as usize) {
             return two;
@@ -194,7 +197,7 @@ fn with_ports(ports: u32) -> Two {
 #[test]
 fn several_ports_carry_a_message() {
     for ports in [2, 8] {
-        let mut two = with_ports(ports);
+        let mut two = with_ports(ports, Faults::default());
         let before = tern_counters::NETWORK_STRIPES.get();
         let mut ways = |len: usize, from: (usize, usize), into: (usize, usize)| {
             both_ways(&mut two, &Layout::new(len, from.0, from.1).fill(), || Layout::new(len, into.0, into.1))
@@ -213,7 +216,7 @@ fn several_ports_carry_a_message() {
 #[test]
 fn a_port_that_fails_is_given_up() {
     for fetch in [true, false] {
-        let mut two = with_ports(3);
+        let mut two = with_ports(3, Faults::default());
         let from = Layout::new(6_000_000, usize::MAX, 0).fill();
         let into = Layout::new(6_000_000, usize::MAX, 0);
         let (source, target) = (two.locate(0, from.memory), two.locate(1, into.memory));
@@ -232,6 +235,28 @@ fn a_port_that_fails_is_given_up() {
         two.told = Default::default();
         assert_eq!(both_ways(&mut two, &from, || Layout::new(6_000_000, usize::MAX, 0)), [true, true]);
     }
+}
+
+/// What a port had under way when it failed comes when its message has been repeated, and must not land in memory that is
+/// in use for something else.
+#[test]
+fn what_is_late_lands_nowhere() {
+    let mut two = with_ports(2, Faults { cut_port: Some((1, 0)), ..Faults::default() });
+    let from = Layout::new(1_000_000, usize::MAX, 0).fill();
+    let mut into = Layout::new(1_000_000, usize::MAX, 0);
+    let (source, target) = (two.locate(0, from.memory), two.locate(1, into.memory));
+    assert_eq!(two.direct(0).push(1, &source, &target, 8), Pull::Unordered);
+    two.until("the message", |told| told[0].sent == [8]);
+    into.check(1_000_000);
+    assert_eq!(two.ends[0].open_ports(1), 1, "the port was cut");
+    into.bytes.fill(GAP);
+    // It would be there after 30 ms.
+    for _ in 0..20 {
+        two.poll();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    into.check(0);
+    assert!(two.told.iter().all(|told| told.lost.is_empty()));
 }
 
 #[test]

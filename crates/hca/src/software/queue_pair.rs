@@ -137,6 +137,8 @@ pub struct Inner {
     connection: Connection,
     peer: Option<Address>,
     socket: Option<OwnedFd>,
+    /// The same when nothing goes through it any more, and the peer is not to hear of that.
+    severed: Option<OwnedFd>,
     /// A connection that came before this side was connected.
     parked: Option<Caller>,
     /// Both ends know each other.
@@ -174,6 +176,7 @@ impl Default for Inner {
             connection: Connection::default(),
             peer: None,
             socket: None,
+            severed: None,
             parked: None,
             attached: false,
             patience: NEVER,

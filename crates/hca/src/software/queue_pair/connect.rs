@@ -219,9 +219,15 @@ impl Pair {
         }
     }
 
+    /// Fails as with a link that is cut: the peer does not hear of it.
+    pub fn sever(&self, inner: &mut Inner) {
+        inner.severed = self.close(inner);
+        self.fail(inner, None, Status::RetryExceeded, "its port was cut on demand", false);
+    }
+
     /// Ends the connection in peace.
     pub fn part(&self, inner: &mut Inner) {
-        if let Some(socket) = self.close(inner) {
+        if let Some(socket) = self.close(inner).or(inner.severed.take()) {
             let _ = rustix::net::shutdown(&socket, Shutdown::Write);
         }
         inner.parked = None;

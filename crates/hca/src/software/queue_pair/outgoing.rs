@@ -9,10 +9,13 @@ use super::*;
 use crate::{Link, Remote};
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 /// Bytes of a frame's payload at most; with a link model less, so that it is smooth.
 const FRAME: u32 = 256 << 10;
 const MODELLED_FRAME: u32 = 64 << 10;
+/// How late the last message of a port that is cut comes.
+const LATE: Duration = Duration::from_millis(30);
 /// Bytes that go to a ring before the peer may read them.
 const PIECE: usize = 32 << 10;
 
@@ -45,6 +48,8 @@ struct Current {
     /// Of header and payload.
     written: usize,
     payload: Payload,
+    /// The last that goes: the port is cut.
+    severs: bool,
 }
 
 enum Payload {
@@ -331,12 +336,18 @@ impl Pair {
         frame.due = self
             .hca
             .carry(self.port(), HEADER as u64 + u64::from(frame.len), fetched);
+        let cut = |(port, limit)| port == self.port() && inner.outgoing.messages >= limit;
+        let severs = frame.kind.is_request() && self.hca.faults().cut_port.is_some_and(cut);
+        if severs {
+            frame.due = now() + LATE.as_nanos() as u64;
+        }
         let header = frame.encode();
         inner.outgoing.frame = Some(Current {
             header,
             len: frame.len,
             written: 0,
             payload,
+            severs,
         });
     }
 
@@ -505,6 +516,9 @@ impl Pair {
                 inner.outgoing.messages += 1;
                 inner.window.sent(number);
             }
+        }
+        if frame.severs {
+            self.sever(inner);
         }
     }
 
