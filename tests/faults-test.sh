@@ -106,6 +106,19 @@ job 2 locked=3M long
 lines=$(grep -c 'no more memory can be registered' "$place/said" || true)
 if [ "$code" -eq 0 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ]; then ok "$label"; else fail "$label" "exit code $code, $lines lines"; fi
 
+# The link of one of two ports is cut while stripes are on it: the other carries all, and what was under way spoils nothing.
+TERN_PORTS=2 TERN_TUPLEQ=off
+export TERN_PORTS TERN_TUPLEQ
+for kind in rget rput; do
+    TERN_RENDEZVOUS=$kind
+    export TERN_RENDEZVOUS
+    recovers 2 cut-port=1/30 long
+    if ! grep -q 'port 1 towards process [01] has failed' "$place/said"; then fail "$label" "no port has failed"; fi
+    recovers 4 cut-port=1/7 column
+    unset TERN_RENDEZVOUS
+done
+unset TERN_PORTS TERN_TUPLEQ
+
 # A connection that is lost, and an access that is refused.
 ends 2 cut-after=40 short
 returns 2 cut-after=40 eager

@@ -7,6 +7,7 @@
 mod experiments;
 mod model;
 mod plots;
+mod ports;
 
 use crate::line::Line;
 use crate::run::run;

@@ -50,7 +50,7 @@ pub struct Part {
     pub time: u64,
 }
 
-const fn part(title: &'static str, benchmarks: &'static [&'static str], sizes: &'static [u64]) -> Part {
+pub const fn part(title: &'static str, benchmarks: &'static [&'static str], sizes: &'static [u64]) -> Part {
     Part { title, benchmarks, sizes, ranks: 2, more: &[], time: 150 }
 }
 
@@ -81,7 +81,7 @@ const EAGER_SIZES: &[u64] = &[128, 256, 512, 1024, 2048, 4096, 8192];
 const LONG_SIZES: &[u64] = &[4096, 16384, 65536, 262144, 1048576];
 const IDLE: &[&str] = &["--idle", "1"];
 
-pub const EXPERIMENTS: [Experiment; 7] = [
+pub const EXPERIMENTS: [Experiment; 8] = [
     Experiment {
         heading: "Header caching",
         about: "A header that equals the last one on the connection travels as a few bytes (Design and Implementation \
@@ -210,6 +210,7 @@ pub const EXPERIMENTS: [Experiment; 7] = [
         modelled: true,
         explained: None,
     },
+    super::ports::PORTS,
 ];
 
 /// The four protocols of the paper on TupleQ.
