@@ -1,7 +1,8 @@
 // ranks: 2
 // timeout: 60
 // Long messages whose receivers come late, while their senders wait: both sides copy. Of several lengths, shorter and
-// longer than the receive, in columns too, the buffers used again at once; messages of both ways at a time.
+// longer than the receive, in columns too, the buffers used again at once; messages of both ways at a time. In memory
+// of MPI and in private memory, and received early as well.
 #include "check.h"
 
 enum { MOST = 3 << 20 };
@@ -15,16 +16,17 @@ static void late(void)
     while (work < 20000) work++;
 }
 
-/* A message of `sent` bytes for a receive of `room`. */
+/* A message of `sent` bytes for a receive of `room`, that is posted late, or early where rounds are odd. */
 static void one_way(int round, int sent, int room)
 {
     if (rank == 0) {
+        if (round % 2) late();
         for (int i = 0; i < sent; i++) out[i] = mark(round, i);
         OK(MPI_Send(out, sent, MPI_BYTE, 1, 1, MPI_COMM_WORLD));
         return;
     }
     memset(in, 0xee, MOST);
-    late();
+    if (round % 2 == 0) late();
     MPI_Status status;
     int count, error, length = sent < room ? sent : room, wrong = 0;
     error = MPI_Recv(in, room, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &status);
@@ -74,17 +76,28 @@ static void both_ways(int round)
     CHECK(wrong == 0, "%d bytes of round %d, both ways", wrong, round);
 }
 
+static void all(void)
+{
+    const int lengths[] = {1, 16384, 16385, 40000, 65536, 100001, 300001, 1 << 20, MOST};
+    for (int round = 0; round < 9 * 4; round++) one_way(round, lengths[round % 9], MOST);
+    one_way(50, MOST, 100000);
+    one_way(51, MOST, 1000000);
+    one_way(52, 100000, 100001);
+    for (int round = 60; round < 66; round++) columns(round);
+    for (int round = 70; round < 76; round++) both_ways(round);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
+    out = malloc(MOST);
+    in = malloc(MOST);
+    all();
+    free(out);
+    free(in);
     OK(MPI_Alloc_mem(MOST, MPI_INFO_NULL, &out));
     OK(MPI_Alloc_mem(MOST, MPI_INFO_NULL, &in));
-    const int lengths[] = {1, 16384, 16385, 40000, 65536, 100001, 1 << 20, MOST};
-    for (int round = 0; round < 8 * 5; round++) one_way(round, lengths[round % 8], MOST);
-    one_way(50, MOST, 100000);
-    one_way(51, 100000, 100001);
-    for (int round = 60; round < 66; round++) columns(round);
-    for (int round = 70; round < 80; round++) both_ways(round);
+    all();
     OK(MPI_Free_mem(in));
     OK(MPI_Free_mem(out));
     return finish();

@@ -6,7 +6,7 @@
 //! publication, so that a slot that was used again is never taken for what it was.
 
 use crate::hint::demote;
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use tern_device::{Key, Memory};
 
 /// Receives that can be published for one sender at a time. The model checker tries few.
@@ -88,8 +88,11 @@ fn mark(key: &Key) -> u8 {
 struct SharedMemory([AtomicU64; 5]);
 
 impl SharedMemory {
-    // Relaxed, all of them: the slot's word orders them.
+    // Relaxed, all of them: the slot's word orders them for whoever has a part in the transfer. The fences are for one who
+    // comes to a transfer that is over: what it finds of the next one here, it finds after the end of the first.
     fn store(&self, memory: &Memory) {
+        // Release: pairs with the acquire in `load`.
+        fence(Ordering::Release);
         let words = [memory.address, memory.len, memory.block, memory.stride as u64, memory.place];
         for (to, word) in self.0.iter().zip(words) {
             to.store(word, Ordering::Relaxed);
@@ -102,7 +105,11 @@ impl SharedMemory {
 
     fn load(&self) -> Memory {
         let word = |at: usize| self.0[at].load(Ordering::Relaxed);
-        Memory { address: word(0), len: word(1), block: word(2), stride: word(3) as i64, place: word(4), key: 0 }
+        let memory =
+            Memory { address: word(0), len: word(1), block: word(2), stride: word(3) as i64, place: word(4), key: 0 };
+        // Acquire: pairs with the release in `store`.
+        fence(Ordering::Acquire);
+        memory
     }
 }
 
@@ -131,9 +138,36 @@ struct Claims(u64);
 /// Chunks of one message at most.
 pub const CHUNKS: u32 = u16::MAX as u32;
 
+/// Which chunk whoever shares a transfer has copied already, alone, to see that it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    Nothing,
+    /// The sender the first.
+    Front,
+    /// The receiver the last.
+    Back,
+}
+
+impl Begun {
+    fn chunks(self) -> u32 {
+        (self != Begun::Nothing) as u32
+    }
+}
+
 impl Claims {
-    fn none(word: Word) -> Claims {
-        Claims((word.order() as u64) << 32)
+    fn new(word: Word, begun: Begun) -> Claims {
+        let one = |side: Begun| (begun == side) as u64;
+        Claims((word.order() as u64) << 32 | one(Begun::Back) << 16 | one(Begun::Front))
+    }
+
+    /// A transfer that is over: however many chunks somebody takes it to have, none is left.
+    fn over(self) -> Claims {
+        Claims(self.0 | CHUNKS as u64)
+    }
+
+    /// What is claimed when one side has given its last chunk back.
+    fn without(self, back: bool) -> Claims {
+        Claims(self.0 - if back { 1 << 16 } else { 1 })
     }
 
     /// The next of `chunks` for `word`, and what then is claimed.
@@ -160,6 +194,18 @@ impl Slot {
                 Ok(_) => return Some(chunk),
                 Err(now) => before = now,
             }
+        }
+    }
+
+    /// Gives back the chunk that this side has claimed last, and cannot copy.
+    #[cold]
+    pub fn give_back(&self, back: bool) {
+        // Relaxed: as in `claim`. The transfer is not over while a chunk of it is not copied, so the claims are its own.
+        let mut before = self.claims.load(Ordering::Relaxed);
+        while let Err(now) =
+            self.claims.compare_exchange(before, Claims(before).without(back).0, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            before = now;
         }
     }
 
@@ -243,13 +289,13 @@ impl Board {
 
     /// Begins a copy from `source` in a free slot, in which the sender may take part, once it knows the slot and
     /// `order`; `None` when there is none.
-    pub fn begin(&self, receive: &Published, source: &Memory, order: u32) -> Option<u32> {
+    pub fn begin(&self, receive: &Published, source: &Memory, order: u32, begun: Begun) -> Option<u32> {
         let index = self.free_slot()?;
         let slot = self.slot(index);
         slot.key[1].store((receive.receiver as u64) << 32, Ordering::Relaxed);
         slot.target.store(&receive.target);
         let word = Word(Word::new(Stage::Claimed, 0, order).0 | JOINT);
-        self.share(index, word, source, source.len);
+        self.share(index, word, source, source.len, begun);
         Some(index)
     }
 
@@ -349,11 +395,11 @@ impl Board {
     }
 
     /// Offers a claimed receive to both sides, to copy from `source`.
-    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64) {
+    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64, begun: Begun) {
         let at = self.slot(slot);
         at.source.store(source);
-        at.claims.store(Claims::none(word).0, Ordering::Relaxed);
-        at.copied.store(0, Ordering::Relaxed);
+        at.claims.store(Claims::new(word, begun).0, Ordering::Relaxed);
+        at.copied.store(begun.chunks(), Ordering::Relaxed);
         self.set(slot, word, Stage::Shared, size);
     }
 
@@ -373,6 +419,9 @@ impl Board {
     /// Says that the last chunk of a shared slot has been copied.
     pub fn finish(&self, slot: u32) {
         let word = self.word(slot).with(Stage::Filled);
+        let claims = &self.slot(slot).claims;
+        // Relaxed: all chunks are claimed, nobody changes it any more; see `SharedMemory` for who comes late.
+        claims.store(Claims(claims.load(Ordering::Relaxed)).over().0, Ordering::Relaxed);
         // Release: pairs with the acquire in `word`.
         self.words[slot as usize].store(word.0, Ordering::Release);
         demote(&raw const self.words[slot as usize]);

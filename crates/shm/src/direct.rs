@@ -194,7 +194,11 @@ impl Direct for Shm {
                 count_mapped(len);
                 Pull::Done
             }
-            Transfer::Cma { .. } => {
+            Transfer::Cma { by } => {
+                let both = by == By::Both && !situation.crowded;
+                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver)).flatten() {
+                    return Pull::Joint(number);
+                }
                 let done = self.direct.reach.read(peer, source, target);
                 self.learn(peer);
                 if done { Pull::Done } else { Pull::No }

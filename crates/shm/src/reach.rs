@@ -234,6 +234,21 @@ impl Reach {
         self.transfer(peer, own, theirs, |pid, own, theirs| unsafe { cma::read(pid, own, theirs) })
     }
 
+    /// Copies `len` bytes from byte `skip` on, of own memory into that of `peer`, both in one piece, by the kernel; false
+    /// when that has failed, and will not be tried again.
+    pub fn write_part(&self, peer: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
+        let part = |memory: &Memory| part(memory, skip, len);
+        // SAFETY: as for `write`.
+        self.move_runs(peer, len, |pid| unsafe { cma::write(pid, &part(own), &part(theirs)) })
+    }
+
+    /// Copies a part of the memory of `peer` into own memory, otherwise as [`Reach::write_part`].
+    pub fn read_part(&self, peer: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
+        let part = |memory: &Memory| part(memory, skip, len);
+        // SAFETY: as for `read`.
+        self.move_runs(peer, len, |pid| unsafe { cma::read(pid, &part(own), &part(theirs)) })
+    }
+
     fn transfer(
         &self,
         peer: u32,
@@ -241,17 +256,20 @@ impl Reach {
         theirs: &Memory,
         copy: impl FnOnce(Pid, &[Run], &[Run]) -> Result<usize, Failed>,
     ) -> bool {
+        let len = own.len.min(theirs.len);
+        let moved = self.move_runs(peer, len, |pid| match (own.is_dense(), theirs.is_dense()) {
+            (true, true) => copy(pid, &part(own, 0, len), &part(theirs, 0, len)),
+            _ => copy(pid, &runs(own, len as usize), &runs(theirs, len as usize)),
+        });
+        counters::KERNEL.add(moved as u64);
+        moved
+    }
+
+    fn move_runs(&self, peer: u32, len: u64, copy: impl FnOnce(Pid) -> Result<usize, Failed>) -> bool {
         let Kernel::Works(pid) = self.kernel[peer as usize].get() else { return false };
-        let len = own.len.min(theirs.len) as usize;
-        let run = |memory: &Memory| [Run::new(memory.address as *const u8, len)];
-        let result = match (own.is_dense(), theirs.is_dense()) {
-            (true, true) => copy(pid, &run(own), &run(theirs)),
-            _ => copy(pid, &runs(own, len), &runs(theirs, len)),
-        };
-        match result {
-            Ok(moved) if moved == len => {
-                counters::KERNEL.add(1);
-                counters::KERNEL_BYTES.add(len as u64);
+        match copy(pid) {
+            Ok(moved) if moved as u64 == len => {
+                counters::KERNEL_BYTES.add(len);
                 true
             }
             Ok(moved) => {
@@ -271,6 +289,11 @@ fn as_runs(pieces: &[Piece]) -> &[Run] {
     const { assert!(size_of::<Piece>() == size_of::<Run>() && align_of::<Piece>() == align_of::<Run>()) };
     // SAFETY: both are an address and a length, of 8 bytes each.
     unsafe { std::slice::from_raw_parts(pieces.as_ptr().cast(), pieces.len()) }
+}
+
+/// `len` bytes of memory in one piece, from byte `skip` on.
+fn part(memory: &Memory, skip: u64, len: u64) -> [Run; 1] {
+    [Run::new((memory.address + skip) as *const u8, len as usize)]
 }
 
 /// The blocks of memory that hold its first `len` bytes.

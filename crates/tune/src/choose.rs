@@ -173,7 +173,10 @@ impl Situation {
             }
             Transfer::Cma { by: By::Sender } => sees && self.push,
             Transfer::Cma { by: By::Receiver } => self.pull,
-            Transfer::Cma { by: By::Both } => self.other_waits && self.push && self.pull,
+            // Whoever begins has seen that it works; if the other one cannot, it leaves all to the first.
+            Transfer::Cma { by: By::Both } => {
+                self.other_waits && self.block == 0 && (self.pull || sees && self.push)
+            }
         }
     }
 

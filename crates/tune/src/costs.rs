@@ -158,7 +158,7 @@ impl Costs {
         let pace = self.pace(placement);
         let at = |mover| pace.at(mover, Warmth::Warm, size);
         let private = match cma {
-            true => at(Mover::Pipe).min(at(Mover::Cma)).min(at(Mover::CmaPush)),
+            true => at(Mover::Pipe).min(at(Mover::Cma)).min(at(Mover::CmaPush)).min(at(Mover::CmaBoth)),
             false => at(Mover::Pipe),
         };
         let shared = at(Mover::Mapped)

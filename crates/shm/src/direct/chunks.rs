@@ -9,10 +9,23 @@ use tern_device::Memory;
 /// chunks are as many as two processes need, but not less than the lower bound.
 pub const CHUNK: std::ops::RangeInclusive<u64> = 16 << 10..=32 << 10;
 
-/// Bytes of a chunk of a message of so many bytes: more than the upper bound only where there were too many chunks.
-pub fn chunk(len: u64) -> u64 {
-    let half = len.div_ceil(2).next_multiple_of(64).clamp(*CHUNK.start(), *CHUNK.end());
-    half.max(len.div_ceil(CHUNKS as u64).next_multiple_of(64))
+/// Bytes that the kernel is asked to copy at a time when both sides are at work.
+const KERNEL_CHUNK: u64 = 64 << 10;
+/// Shortest message of which both have parts copied by the kernel: the first chunk is copied before the other side knows.
+pub const KERNEL_BOTH: u64 = 8 * KERNEL_CHUNK;
+
+/// Bytes of a chunk of a message of so many bytes: more than the bounds say only where there were too many chunks.
+pub fn chunk(len: u64, by_kernel: bool) -> u64 {
+    let wanted = match by_kernel {
+        true => KERNEL_CHUNK,
+        false => len.div_ceil(2).next_multiple_of(64).clamp(*CHUNK.start(), *CHUNK.end()),
+    };
+    wanted.max(len.div_ceil(CHUNKS as u64).next_multiple_of(64))
+}
+
+/// Who copies between these two goes by the kernel, at least one of the two sides.
+pub fn is_by_kernel(source: &Memory, target: &Memory) -> bool {
+    source.place == 0 || target.place == 0
 }
 
 /// This process has copied a message through its view of another's memory.
@@ -21,36 +34,76 @@ pub fn count_mapped(len: u64) {
     counters::MAPPED_BYTES.add(len);
 }
 
+/// How one side of a shared transfer gets at the other's memory.
+#[derive(Clone, Copy)]
+pub enum Way {
+    /// Where the first byte of it lies in this process.
+    View(*mut u8),
+    Kernel,
+}
+
 impl Shm {
-    /// Copies chunks of the transfer that was seen at `word` until all are claimed; true when it has copied the last one.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn copy_chunks(
+    /// How this process can get at `memory` of `peer`, if it can.
+    fn way_to(&self, peer: u32, memory: &Memory) -> Option<Way> {
+        let kernel = || self.direct.reach.kernel_copies_now(peer, self.segment.process(peer)).then_some(Way::Kernel);
+        self.direct.reach.view(memory).map(Way::View).or_else(kernel)
+    }
+
+    /// The sender's share of a copy by both sides; true when it has copied the last chunk.
+    pub(super) fn copy_out(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
+        let Some(way) = self.way_to(peer, &board.target(slot)) else { return false };
+        self.copy_chunks(board, slot, word, false, |source, target, skip, len| match way {
+            Way::View(to) => {
+                // SAFETY: see `copy_chunks`; `to` is where the receiver's memory lies here.
+                unsafe { copy_part(target, to, source, source.address as *const u8, skip, len) };
+                true
+            }
+            Way::Kernel => self.direct.reach.write_part(peer, source, target, skip, len),
+        })
+    }
+
+    /// The receiver's share; true when it has copied the last chunk.
+    pub(super) fn copy_in(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
+        let Some(way) = self.way_to(peer, &board.source(slot)) else { return false };
+        self.copy_chunks(board, slot, word, true, |source, target, skip, len| match way {
+            Way::View(from) => {
+                // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
+                unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len) };
+                true
+            }
+            Way::Kernel => self.direct.reach.read_part(peer, source, target, skip, len),
+        })
+    }
+
+    /// Copies chunks of the transfer that was seen at `word` until all are claimed, each by `copy`, which is given the
+    /// chunk's first byte and its length and says whether it could; true when this process has copied the last one.
+    /// Both sides have declared their memory for this transfer, which is not over before all chunks are copied.
+    fn copy_chunks(
         &self,
         board: &Board,
         slot: u32,
         word: Word,
         back: bool,
-        target: &Memory,
-        to: *mut u8,
-        source: &Memory,
-        from: *const u8,
+        copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
     ) -> bool {
+        let (source, target) = (board.source(slot), board.target(slot));
         let len = source.len.min(target.len);
-        let chunk_len = chunk(len);
+        let chunk_len = chunk(len, is_by_kernel(&source, &target));
         let chunks = len.div_ceil(chunk_len) as u32;
         let shared = board.slot(slot);
-        let mut finished = false;
         while let Some(chunk) = shared.claim(word, back, chunks) {
             let skip = chunk as u64 * chunk_len;
-            // SAFETY: both sides have declared their memory for this transfer, which is not over
-            // before all chunks are copied; `to` and `from` are where it lies here.
-            unsafe { copy_part(target, to, source, from, skip, chunk_len.min(len - skip)) };
+            if !copy(&source, &target, skip, chunk_len.min(len - skip)) {
+                // The other side does the rest.
+                shared.give_back(back);
+                return false;
+            }
             if shared.copied(chunks) {
                 board.finish(slot);
-                finished = true;
+                return true;
             }
         }
-        finished
+        false
     }
 }
 

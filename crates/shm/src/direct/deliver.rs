@@ -1,8 +1,8 @@
 //! The sender of a message for a published receive: how the bytes get there.
 
 use super::Pending;
-use super::chunks::{chunk, copy_part, count_mapped};
-use crate::board::{Board, Word};
+use super::chunks::{KERNEL_BOTH, chunk, copy_part, count_mapped};
+use crate::board::{Begun, Board, Word};
 use crate::device::Shm;
 use crate::segment::Occupation;
 use tern_counters as counters;
@@ -29,6 +29,8 @@ pub enum Way {
     Mapped,
     /// By the sender alone, by the kernel.
     Kernel,
+    /// By both sides, chunk by chunk, by the kernel.
+    KernelBoth,
 }
 
 impl Shm {
@@ -113,6 +115,7 @@ impl Shm {
             Transfer::Pipe => Way::Packets,
             Transfer::Mapped { .. } if both => Way::Both,
             Transfer::Mapped { by: By::Both | By::Sender } => Way::Mapped,
+            Transfer::Cma { by: By::Both } if message.waits && situation.size >= KERNEL_BOTH => Way::KernelBoth,
             Transfer::Cma { by: By::Sender | By::Both } => Way::Kernel,
             // It asks to send, and the receiver fetches.
             Transfer::Mapped { by: By::Receiver } | Transfer::Cma { by: By::Receiver } => Way::Stream,
@@ -133,11 +136,11 @@ impl Shm {
                 if way == Way::Both {
                     counters::SHARED.add(1);
                     counters::SHARED_BYTES.add(len);
-                    board.share(slot, word, source, source.len);
+                    board.share(slot, word, source, source.len, Begun::Nothing);
                     // One chunk is copied faster by who reads from the other's cache than by who
                     // writes to what the other has. A sender that could compute leaves all of it.
-                    let mine = waits && len > chunk(len);
-                    match mine && self.copy_chunks(board, slot, word, false, &target, to, source, own) {
+                    let mine = waits && len > chunk(len, false);
+                    match mine && self.copy_out(peer, board, slot, word) {
                         true => Delivery::Done,
                         false => Delivery::Pending,
                     }
@@ -154,6 +157,16 @@ impl Shm {
                 self.direct.reach.write(peer, source, &target).then_some(())?;
                 board.fill(slot, word, source.len);
                 Delivery::Done
+            }
+            Way::KernelBoth => {
+                // The first chunk shows that it works, while the message can still go in packets.
+                self.direct.reach.write_part(peer, source, &target, 0, chunk(len, true)).then_some(())?;
+                counters::KERNEL.add(1);
+                board.share(slot, word, source, source.len, Begun::Front);
+                match self.copy_out(peer, board, slot, word) {
+                    true => Delivery::Done,
+                    false => Delivery::Pending,
+                }
             }
             Way::Stream | Way::Packets => return None,
         };

@@ -1,8 +1,8 @@
 //! Copies by both sides that a receiver has begun: its sender had asked to send, and waits in the library.
 
 use super::Pending;
-use super::chunks::chunk;
-use crate::board::{Published, SLOTS, Stage};
+use super::chunks::{KERNEL_BOTH, chunk, is_by_kernel};
+use crate::board::{Begun, Published, SLOTS, Stage};
 use crate::device::Shm;
 use crate::fork;
 use tern_counters as counters;
@@ -18,19 +18,34 @@ impl Shm {
     /// do it alone. [`tern_device::Sink::pulled`] tells the end.
     pub(super) fn begin(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Option<u64> {
         let len = source.len.min(target.len);
-        if len <= chunk(len) {
-            return None;
-        }
+        let begun = match is_by_kernel(source, target) {
+            true => self.begin_by_kernel(peer, source, target, len)?,
+            false if len <= chunk(len, false) => return None,
+            false => Begun::Nothing,
+        };
         let order = self.direct.order.get();
         let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target: *target };
-        let slot = self.own_board(peer).begin(&receive, source, order)?;
+        let slot = self.own_board(peer).begin(&receive, source, order, begun)?;
         self.direct.order.set(order.wrapping_add(1));
         self.direct.count(peer, true);
         self.direct.reach.expose(peer, slot, target);
         fork::watch(self);
-        counters::SHARED.add(1);
-        counters::SHARED_BYTES.add(len);
+        match begun {
+            Begun::Nothing => {
+                counters::SHARED.add(1);
+                counters::SHARED_BYTES.add(len);
+            }
+            Begun::Front | Begun::Back => counters::KERNEL.add(1),
+        }
         Some(number(slot, order))
+    }
+
+    /// Has the kernel copy the last chunk of a message of `len` bytes. `None`: it is too short, or that has failed.
+    fn begin_by_kernel(&self, peer: u32, source: &Memory, target: &Memory, len: u64) -> Option<Begun> {
+        let chunk = chunk(len, true);
+        let last = (len.max(1) - 1) / chunk * chunk;
+        let long = len >= KERNEL_BOTH && source.is_dense() && target.is_dense();
+        (long && self.direct.reach.read_part(peer, source, target, last, len - last)).then_some(Begun::Back)
     }
 
     /// Copies from `source` what the receiver has not begun to copy yet of the transfer that it calls `number`.

@@ -85,11 +85,8 @@ impl Shm {
 
     #[cold]
     fn take_over(&self, message: &Pending) -> bool {
-        let Pending { peer, slot, word, ref source, .. } = *message;
-        let board = self.segment.board(peer, self.me);
-        let target = board.target(slot);
-        let Some(to) = self.direct.reach.view(&target) else { return false };
-        let finished = self.copy_chunks(board, slot, word, false, &target, to, source, source.address as *const u8);
+        let Pending { peer, slot, word, .. } = *message;
+        let finished = self.copy_out(peer, self.segment.board(peer, self.me), slot, word);
         if finished {
             // The receiver may sleep until it is done.
             self.segment.process(peer).bell.ring();
@@ -118,11 +115,8 @@ impl Shm {
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
     fn help(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
-        let source = board.source(slot);
-        let target = board.target(slot);
-        // Without a view the sender does it alone.
-        let Some(from) = self.direct.reach.view(&source) else { return false };
-        let finished = self.copy_chunks(board, slot, word, true, &target, target.address as *mut u8, &source, from);
+        // If this side cannot, the sender does it alone.
+        let finished = self.copy_in(peer, board, slot, word);
         if finished {
             // The sender may sleep until it is done.
             self.segment.process(peer).bell.ring();
