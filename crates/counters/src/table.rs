@@ -156,7 +156,7 @@ counters! {
         SHARED_BYTES = "shared_bytes": Aggregate, "bytes", Tuner;
         /// Messages that this process had copied by the kernel, or has begun so for both sides.
         KERNEL = "kernel": Counter, "messages", Tuner;
-        /// Bytes that this process had copied by the kernel.
+        /// Their bytes.
         KERNEL_BYTES = "kernel_bytes": Aggregate, "bytes", Tuner;
         /// Messages that a network card wrote into their published receive on another node.
         RDMA_DIRECT = "rdma_direct": Counter, "messages", Tuner;

@@ -261,17 +261,17 @@ impl Reach {
             (true, true) => copy(pid, &part(own, 0, len), &part(theirs, 0, len)),
             _ => copy(pid, &runs(own, len as usize), &runs(theirs, len as usize)),
         });
-        counters::KERNEL.add(moved as u64);
+        if moved {
+            counters::KERNEL.add(1);
+            counters::KERNEL_BYTES.add(len);
+        }
         moved
     }
 
     fn move_runs(&self, peer: u32, len: u64, copy: impl FnOnce(Pid) -> Result<usize, Failed>) -> bool {
         let Kernel::Works(pid) = self.kernel[peer as usize].get() else { return false };
         match copy(pid) {
-            Ok(moved) if moved as u64 == len => {
-                counters::KERNEL_BYTES.add(len);
-                true
-            }
+            Ok(moved) if moved as u64 == len => true,
             Ok(moved) => {
                 self.give_up(peer, &Failed { why: cma::Why::Other, errno: 0, moved });
                 false

@@ -162,6 +162,7 @@ impl Shm {
                 // The first chunk shows that it works, while the message can still go in packets.
                 self.direct.reach.write_part(peer, source, &target, 0, chunk(len, true)).then_some(())?;
                 counters::KERNEL.add(1);
+                counters::KERNEL_BYTES.add(len);
                 board.share(slot, word, source, source.len, Begun::Front);
                 match self.copy_out(peer, board, slot, word) {
                     true => Delivery::Done,

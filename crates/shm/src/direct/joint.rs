@@ -30,13 +30,12 @@ impl Shm {
         self.direct.count(peer, true);
         self.direct.reach.expose(peer, slot, target);
         fork::watch(self);
-        match begun {
-            Begun::Nothing => {
-                counters::SHARED.add(1);
-                counters::SHARED_BYTES.add(len);
-            }
-            Begun::Front | Begun::Back => counters::KERNEL.add(1),
-        }
+        let (messages, bytes) = match begun {
+            Begun::Nothing => (&counters::SHARED, &counters::SHARED_BYTES),
+            Begun::Front | Begun::Back => (&counters::KERNEL, &counters::KERNEL_BYTES),
+        };
+        messages.add(1);
+        bytes.add(len);
         Some(number(slot, order))
     }
 
