@@ -352,9 +352,10 @@ impl Adi {
     pub fn end_named(&self, name: Name) -> Ended {
         let mut state = self.state.borrow_mut();
         let Some(transfer) = state.named(name) else { return Ended::Stale };
-        if !transfer.done {
+        if !transfer.done && !state.take_filled(name.index) {
             return Ended::Pending;
         }
+        let transfer = state.transfers.get(name.index);
         let status = transfer.status.fresh();
         let receive = matches!(transfer.side, Side::Receive { .. });
         let owner = state.transfers.get_mut(name.index).owner.take();

@@ -135,6 +135,8 @@ pub struct State {
     busy: Vec<Proc>,
     /// Something has completed or moved since this was last cleared.
     pub moved: bool,
+    /// Looks of [`State::take_filled`].
+    pub(super) quick: u32,
     /// Transfer [`EXPECTED`] is in use, from its start to the end of its call.
     expecting: bool,
     /// A message has matched it.
@@ -184,6 +186,7 @@ impl State {
             outboxes: (0..peers).map(|_| Outbox::default()).collect(),
             busy: Vec::new(),
             moved: false,
+            quick: 0,
             expecting: false,
             expected_begun: false,
             mcm,

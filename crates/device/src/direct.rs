@@ -242,6 +242,13 @@ pub trait Direct {
         if self.retract(peer, slot) { Recall::Won } else { Recall::Claimed }
     }
 
+    /// If a published receive is filled: the size of its message, and it is published no more, as after
+    /// [`crate::Sink::delivered`]. A short way for one who wants to know of this receive only; `None` says nothing.
+    /// `room`: bytes of the memory that was published.
+    fn take_filled(&self, _peer: u32, _slot: u32, _room: u64) -> Option<u64> {
+        None
+    }
+
     /// Frees a receive that was claimed and filled by packets.
     fn forget(&self, peer: u32, slot: u32);
 

@@ -59,7 +59,8 @@ impl Word {
         Word(self.0 & !0xff | stage as u64)
     }
 
-    fn fits(self) -> bool {
+    /// The message is as long as its receive has room for.
+    pub fn fits(self) -> bool {
         self.0 & FITS != 0
     }
 

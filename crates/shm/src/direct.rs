@@ -5,7 +5,7 @@ mod deliver;
 mod joint;
 mod look;
 
-use crate::board::{Published, Word};
+use crate::board::{Published, Stage, Word};
 use crate::device::Shm;
 use crate::fork;
 use crate::reach::Reach;
@@ -163,6 +163,19 @@ impl Direct for Shm {
             self.direct.reach.cover(peer, slot);
         }
         back
+    }
+
+    #[inline]
+    fn take_filled(&self, peer: u32, slot: u32, room: u64) -> Option<u64> {
+        let board = self.own_board(peer);
+        let word = board.word(slot);
+        if word.stage() != Stage::Filled || word.is_joint() {
+            return None;
+        }
+        // What is said of it lies on a line that the sender has read, and need not be fetched again.
+        let size = if word.fits() { room } else { board.size(slot) };
+        self.forget(peer, slot);
+        Some(size)
     }
 
     fn forget(&self, peer: u32, slot: u32) {

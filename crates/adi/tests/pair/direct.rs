@@ -222,6 +222,18 @@ impl Direct for Port {
         })
     }
 
+    fn take_filled(&self, peer: u32, slot: u32, _room: u64) -> Option<u64> {
+        if self.is_cut_from(peer) {
+            return None;
+        }
+        self.board(self.me(), peer, |board| {
+            let at = board.receives.iter().position(|receive| receive.slot == slot).expect("published");
+            let Stage::Filled(size) = board.receives[at].stage else { return None };
+            board.receives.remove(at);
+            Some(size)
+        })
+    }
+
     fn forget(&self, peer: u32, slot: u32) {
         self.board(self.me(), peer, |board| {
             let at = board.receives.iter().position(|receive| receive.slot == slot).expect("published");

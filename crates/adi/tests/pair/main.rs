@@ -389,6 +389,38 @@ fn a_receive_of_what_is_there_already() {
     assert_eq!(engines[1].unexpected(), (0, 0));
 }
 
+/// A receive whose message has been delivered is over as soon as somebody asks for it, without a look at anything else.
+#[test]
+fn a_filled_receive_is_over_when_it_is_asked_for() {
+    let engines = world::engines(2, Manners { seed: 9, packet: 4096, queue: 8 }, 100);
+    let mut at_once = 0;
+    for round in 0..200u32 {
+        let (tuple, len) = (Tuple { context: 0, source: 0, tag: 1 }, 40 + round as usize % 20);
+        let mut into = buffer::Buffer::new(50, false);
+        let name = engines[1].irecv_named(0, Pattern { context: 0, source: 0, tag: 1 }, into.data(), Rc::new(()));
+        let mut out = buffer::Buffer::holding(&vec![round as u8; len], false);
+        let sent = engines[0].isend(1, tuple, out.data(), SendMode::Standard);
+        let mut looks = 0;
+        let status = loop {
+            match engines[1].end_named(name) {
+                Ended::Done { status, receive: true, .. } => break status,
+                Ended::Pending => looks += 1,
+                _ => panic!("round {round}"),
+            }
+            engines.iter().for_each(|engine| _ = engine.progress());
+        };
+        at_once += u32::from(looks == 0);
+        assert_eq!((status.source, status.tag, status.bytes), (0, 1, len.min(50) as u64));
+        assert_eq!(status.truncated(), (len > 50).then_some(len as u64));
+        into.check(&vec![round as u8; len.min(50)]);
+        if let Sent::Pending(request) = sent {
+            engines[0].wait_for(request);
+            engines[0].take(request);
+        }
+    }
+    assert!(at_once > 10, "{at_once}");
+}
+
 /// A device may give back what peers could be reading only while its process has nothing under way.
 #[test]
 fn a_device_is_told_when_nothing_is_under_way() {

@@ -116,6 +116,11 @@ impl Direct for Several {
         device.recall(peer, slot)
     }
 
+    fn take_filled(&self, peer: u32, slot: u32, room: u64) -> Option<u64> {
+        let (device, peer) = self.published_with(peer);
+        device.take_filled(peer, slot, room)
+    }
+
     fn forget(&self, peer: u32, slot: u32) {
         let (device, peer) = self.published_with(peer);
         device.forget(peer, slot);
