@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 use tern_hca::conformance::{Side, SideOptions, connect, next};
-use tern_hca::{Hca, Link, Operation, Options, Status};
+use tern_hca::{Data, Hca, Link, Operation, Options, SendFlags, SendRequest, Status};
 
 fn pair(link: Link) -> (Side, Side) {
     let open = || {
@@ -149,4 +149,26 @@ fn registering_costs_what_the_card_takes() {
     let region =
         unsafe { domain.register(memory.as_mut_ptr(), memory.len(), tern_hca::Access::ALL) };
     assert!(region.is_ok() && start.elapsed() >= Duration::from_millis(9));
+}
+
+#[test]
+fn inline_bytes_cost_whoever_posts_them() {
+    let link = Link {
+        pio: 1e5,
+        inline: 128,
+        ..Link::NONE
+    };
+    let (one, other) = pair(link);
+    let there = other.buffer(64);
+    let start = Instant::now();
+    let request = SendRequest {
+        id: 1,
+        operation: Operation::Write(there.remote(0)),
+        data: Data::Inline(&[&[7; 40], &[8; 24]]),
+        flags: SendFlags::SIGNALED,
+        receive_queue: 0,
+    };
+    one.pair.post_send(&request).expect("posted");
+    assert!(start.elapsed() >= Duration::from_micros(6400));
+    assert_eq!(next(&one.sends).status, Status::Success);
 }

@@ -131,6 +131,16 @@ impl Shared {
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 
+    /// Keeps the caller's processor for so long.
+    pub fn occupy(&self, time: Duration) {
+        if !time.is_zero() {
+            let end = now() + time.as_nanos() as u64;
+            while now() < end {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
     /// Gives the link of a port so many bytes to carry; returns when they are there, or 0 for at once.
     pub fn carry(&self, port: u8, bytes: u64, fetched: bool) -> u64 {
         if self.link == Link::NONE {
@@ -449,17 +459,7 @@ impl ProtectionDomain {
 
     /// Takes the time that the link model's card would; like a card, at the caller's cost.
     fn pay(&self, len: usize) {
-        let cost = self
-            .hca
-            .link
-            .registration_of(len.div_ceil(4096) as u32)
-            .as_nanos() as u64;
-        if cost > 0 {
-            let end = now() + cost;
-            while now() < end {
-                std::hint::spin_loop();
-            }
-        }
+        self.hca.occupy(self.hca.link.registration_of(len.div_ceil(4096) as u32));
     }
 
     pub fn queue_pair(&self, options: &QueuePairOptions<'_>) -> Result<QueuePair> {

@@ -557,6 +557,10 @@ impl QueuePair {
         if pair.used.load(Ordering::Relaxed) >= pair.limits.depth {
             return Err(Error::QueueFull);
         }
+        if let Data::Inline(parts) = request.data {
+            let bytes = parts.iter().map(|part| part.len()).sum();
+            pair.hca.occupy(pair.hca.link.inline_of(bytes));
+        }
         let mut inner = pair.inner.lock();
         let inner = &mut *inner;
         if pair.phase() == INITIALIZED {
