@@ -1,25 +1,24 @@
-//! Queue pairs.
+//! Queue pairs: their states.
+
+mod making;
+mod posting;
 
 use super::address::Address;
-use super::completion::{CompletionQueue, Queue};
+use super::completion::Queue;
 use super::context::Context;
-use super::ffi::{
-    self, ibv_qp, ibv_qp_attr, ibv_qp_cap, ibv_qp_init_attr, ibv_recv_wr, ibv_send_wr, ibv_sge,
-};
+use super::ffi::{self, ibv_qp, ibv_qp_attr, ibv_qp_cap, ibv_qp_init_attr};
 use super::memory::Domain;
-use super::receive_queue::{SharedReceiveQueue, XrcDomain, no_xrc};
+use super::receive_queue::{SharedReceiveQueue, XrcDomain};
 use super::{check, made};
-use crate::queue_pair::{Connection, Limits, QueuePairOptions, State};
-use crate::{Data, Error, Operation, ReceiveLimits, Result, Segment, SendRequest};
+use crate::queue_pair::{Connection, Limits, State};
+use crate::{Error, ReceiveLimits, Result};
+pub use making::{connected, plain, xrc_initiator, xrc_target};
+pub use posting::{posted, segments};
 use std::hash::{BuildHasher, Hasher};
-use std::mem::{MaybeUninit, align_of, offset_of, size_of};
-use std::ptr;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// Parts of an inline message at most.
-const MOST_PARTS: usize = 32;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -63,136 +62,6 @@ impl Drop for QueuePair {
             // SAFETY: made below, once.
             unsafe { (self.context.functions.ibv_destroy_qp)(self.raw) };
         }
-    }
-}
-
-fn send_capacity(limits: &Limits) -> ibv_qp_cap {
-    ibv_qp_cap {
-        max_send_wr: limits.depth.max(1),
-        max_send_sge: limits.gather.max(1),
-        max_inline_data: limits.inline,
-        ..ibv_qp_cap::default()
-    }
-}
-
-pub fn connected(domain: &Arc<Domain>, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
-    let send = options.send_completions.rdma_core()?;
-    let receive = options.receive_completions.rdma_core()?;
-    let shared = options
-        .shared_receive_queue
-        .map(|queue| queue.rdma_core())
-        .transpose()?;
-    let mut capacity = send_capacity(&options.send);
-    if shared.is_none() {
-        capacity.max_recv_wr = options.receive.depth;
-        capacity.max_recv_sge = options.receive.scatter;
-    }
-    let made_from = MadeFrom {
-        _domain: Some(domain.clone()),
-        _queues: [Some(send.0.clone()), Some(receive.0.clone())],
-        _shared: shared.cloned(),
-        _xrc: None,
-    };
-    let mut initial = ibv_qp_init_attr {
-        qp_context: ptr::null_mut(),
-        send_cq: send.0.raw,
-        recv_cq: receive.0.raw,
-        srq: shared.map_or(ptr::null_mut(), |shared| shared.0.raw),
-        cap: capacity,
-        qp_type: ffi::IBV_QPT_RC,
-        sq_sig_all: 0,
-    };
-    domain.context.check_own()?;
-    // SAFETY: everything that is named is open.
-    let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
-    QueuePair::new(
-        &domain.context,
-        raw,
-        Kind::Connected,
-        initial.cap,
-        made_from,
-    )
-}
-
-pub fn plain(
-    domain: &Arc<Domain>,
-    completions: &CompletionQueue,
-    send: Limits,
-) -> Result<QueuePair> {
-    let mut capacity = send_capacity(&send);
-    (capacity.max_recv_wr, capacity.max_recv_sge) = (1, 1);
-    let mut initial = initial_of(ffi::IBV_QPT_RC, completions, capacity);
-    // SAFETY: everything that is named is open.
-    let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
-    let made_from = MadeFrom {
-        _domain: Some(domain.clone()),
-        _queues: [Some(completions.0.clone()), None],
-        ..MadeFrom::default()
-    };
-    QueuePair::new(
-        &domain.context,
-        raw,
-        Kind::Connected,
-        initial.cap,
-        made_from,
-    )
-}
-
-pub fn xrc_initiator(
-    domain: &Arc<Domain>,
-    completions: &CompletionQueue,
-    limits: &Limits,
-) -> Result<QueuePair> {
-    domain.context.check_own()?;
-    let mut initial = initial_of(ffi::IBV_QPT_XRC_SEND, completions, send_capacity(limits));
-    // SAFETY: everything that is named is open.
-    let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
-    let made_from = MadeFrom {
-        _domain: Some(domain.clone()),
-        _queues: [Some(completions.0.clone()), None],
-        ..MadeFrom::default()
-    };
-    QueuePair::new(
-        &domain.context,
-        raw,
-        Kind::XrcInitiator,
-        initial.cap,
-        made_from,
-    )
-}
-
-pub fn xrc_target(domain: &XrcDomain) -> Result<QueuePair> {
-    let context = &domain.0.context;
-    context.check_own()?;
-    // SAFETY: the context is open.
-    let create = unsafe { ffi::extended(context.raw) }
-        .and_then(|it| it.create_qp_ex)
-        .ok_or_else(no_xrc)?;
-    let mut initial = ffi::ibv_qp_init_attr_ex::xrc_target(domain.0.raw);
-    // SAFETY: everything that is named is open.
-    let raw = unsafe { create(context.raw, &mut initial) };
-    let made_from = MadeFrom {
-        _xrc: Some(domain.clone()),
-        ..MadeFrom::default()
-    };
-    QueuePair::new(
-        context,
-        raw,
-        Kind::XrcTarget,
-        ibv_qp_cap::default(),
-        made_from,
-    )
-}
-
-fn initial_of(kind: u32, completions: &CompletionQueue, cap: ibv_qp_cap) -> ibv_qp_init_attr {
-    ibv_qp_init_attr {
-        qp_context: ptr::null_mut(),
-        send_cq: completions.0.raw,
-        recv_cq: completions.0.raw,
-        srq: ptr::null_mut(),
-        cap,
-        qp_type: kind,
-        sq_sig_all: 0,
     }
 }
 
@@ -364,198 +233,6 @@ impl QueuePair {
             ffi::IBV_QP_STATE,
             "a queue pair that is to fail",
         )
-    }
-
-    #[inline]
-    pub fn post_send(&self, request: &SendRequest<'_>) -> Result<()> {
-        self.context.check_own()?;
-        if !self.connected.load(Ordering::Relaxed) {
-            return Err(Error::State("the queue pair is not connected".into()));
-        }
-        match request.data {
-            Data::Segments(list) => {
-                let (sg_list, num_sge) = segments(list, self.limits.gather)?;
-                self.post(request, sg_list, num_sge, 0)
-            }
-            Data::Inline(parts) => self.post_inline(request, parts),
-        }
-    }
-
-    fn post_inline(&self, request: &SendRequest<'_>, parts: &[&[u8]]) -> Result<()> {
-        let bytes: usize = parts.iter().map(|part| part.len()).sum();
-        if parts.len() > MOST_PARTS.min(self.limits.gather as usize)
-            || bytes > self.limits.inline as usize
-        {
-            return Err(Error::Invalid(format!(
-                "{bytes} bytes in {} parts inline; there is room for {} in {}",
-                parts.len(),
-                self.limits.inline,
-                self.limits.gather
-            )));
-        }
-        if request.operation.answers() {
-            return Err(Error::Invalid("an answer cannot go to inline data".into()));
-        }
-        let mut list = [ibv_sge::default(); MOST_PARTS];
-        for (entry, part) in list.iter_mut().zip(parts) {
-            *entry = ibv_sge {
-                addr: part.as_ptr() as u64,
-                length: part.len() as u32,
-                lkey: 0,
-            };
-        }
-        self.post(
-            request,
-            list.as_mut_ptr(),
-            parts.len() as i32,
-            ffi::IBV_SEND_INLINE,
-        )
-    }
-
-    #[inline]
-    fn post(
-        &self,
-        request: &SendRequest<'_>,
-        sg_list: *mut ibv_sge,
-        num_sge: i32,
-        flags: u32,
-    ) -> Result<()> {
-        let mut wanted = ibv_send_wr::new(request.id, sg_list, num_sge);
-        wanted.send_flags = flags
-            | if request.flags.signaled {
-                ffi::IBV_SEND_SIGNALED
-            } else {
-                0
-            }
-            | if request.flags.fence {
-                ffi::IBV_SEND_FENCE
-            } else {
-                0
-            };
-        wanted.remote_srqn = request.receive_queue;
-        let rdma = |remote: crate::Remote| ffi::ibv_send_wr_remote {
-            rdma: ffi::ibv_send_wr_rdma {
-                remote_addr: remote.address,
-                rkey: remote.key,
-            },
-        };
-        match request.operation {
-            Operation::Send => wanted.opcode = ffi::IBV_WR_SEND,
-            Operation::SendWithImmediate(number) => {
-                wanted.opcode = ffi::IBV_WR_SEND_WITH_IMM;
-                wanted.imm_data = number.to_be();
-            }
-            Operation::Write(remote) => {
-                wanted.opcode = ffi::IBV_WR_RDMA_WRITE;
-                wanted.wr = rdma(remote);
-            }
-            Operation::WriteWithImmediate(remote, number) => {
-                wanted.opcode = ffi::IBV_WR_RDMA_WRITE_WITH_IMM;
-                wanted.wr = rdma(remote);
-                wanted.imm_data = number.to_be();
-            }
-            Operation::Read(remote) => {
-                wanted.opcode = ffi::IBV_WR_RDMA_READ;
-                wanted.wr = rdma(remote);
-            }
-            Operation::FetchAdd(remote, add) => {
-                wanted.opcode = ffi::IBV_WR_ATOMIC_FETCH_AND_ADD;
-                wanted.wr = atomic(remote, add, 0);
-            }
-            Operation::CompareSwap {
-                remote,
-                compare,
-                swap,
-            } => {
-                wanted.opcode = ffi::IBV_WR_ATOMIC_CMP_AND_SWP;
-                wanted.wr = atomic(remote, compare, swap);
-            }
-        }
-        if matches!(
-            request.operation,
-            Operation::FetchAdd(..) | Operation::CompareSwap { .. }
-        ) {
-            // SAFETY: so many segments are in the list.
-            let bytes = unsafe {
-                (0..num_sge as usize)
-                    .map(|at| u64::from((*sg_list.add(at)).length))
-                    .sum::<u64>()
-            };
-            if bytes != 8 {
-                return Err(Error::Invalid(format!(
-                    "{bytes} bytes for the answer of an atomic, which has 8"
-                )));
-            }
-        }
-        let mut bad = ptr::null_mut();
-        // SAFETY: the queue pair lives; request and list are read during the call only.
-        posted(unsafe { ((*self.context.raw).ops.post_send)(self.raw, &mut wanted, &mut bad) })
-    }
-
-    #[inline]
-    pub fn post_receive(&self, id: u64, list: &[Segment]) -> Result<()> {
-        self.context.check_own()?;
-        let (sg_list, num_sge) = segments(list, self.receive.scatter)?;
-        if self.receive.depth == 0 {
-            return Err(Error::Invalid(
-                "this queue pair has no receive queue of its own".into(),
-            ));
-        }
-        let mut request = ibv_recv_wr {
-            wr_id: id,
-            next: ptr::null_mut(),
-            sg_list,
-            num_sge,
-        };
-        let mut bad = ptr::null_mut();
-        // SAFETY: the queue pair lives; request and list are read during the call only.
-        posted(unsafe { ((*self.context.raw).ops.post_recv)(self.raw, &mut request, &mut bad) })?;
-        // rdma_rxe does not look at what is posted after an error, unless it is told once more.
-        if self.context.has_failed(self.number) {
-            self.flush()
-        } else {
-            Ok(())
-        }
-    }
-}
-
-const _: () = assert!(
-    size_of::<Segment>() == size_of::<ibv_sge>()
-        && align_of::<Segment>() == align_of::<ibv_sge>()
-        && offset_of!(Segment, len) == offset_of!(ibv_sge, length)
-        && offset_of!(Segment, key) == offset_of!(ibv_sge, lkey)
-);
-
-/// A list as verbs have it; it is only read.
-#[inline]
-pub fn segments(list: &[Segment], most: u32) -> Result<(*mut ibv_sge, i32)> {
-    if list.len() > most as usize {
-        return Err(Error::Invalid(format!(
-            "{} segments; there is room for {most}",
-            list.len()
-        )));
-    }
-    Ok((list.as_ptr().cast_mut().cast(), list.len() as i32))
-}
-
-fn atomic(remote: crate::Remote, compare_add: u64, swap: u64) -> ffi::ibv_send_wr_remote {
-    ffi::ibv_send_wr_remote {
-        atomic: ffi::ibv_send_wr_atomic {
-            remote_addr: remote.address,
-            compare_add,
-            swap,
-            rkey: remote.key,
-        },
-    }
-}
-
-/// What a call that posts has given.
-#[inline]
-pub fn posted(number: i32) -> Result<()> {
-    match number {
-        0 => Ok(()),
-        libc::ENOMEM => Err(Error::QueueFull),
-        number => check(number, || "a request was not taken".into()),
     }
 }
 

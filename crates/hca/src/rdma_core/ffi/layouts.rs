@@ -1,0 +1,52 @@
+//! What a C compiler says of the header, on machines with 64 bits.
+
+use super::*;
+use std::mem::{offset_of, size_of};
+
+const _: () = {
+    assert!(size_of::<ibv_context>() == 328);
+    assert!(size_of::<ibv_context_ops>() == 256);
+    assert!(size_of::<ibv_gid_entry>() == 32);
+    assert!(size_of::<ibv_device_attr>() == 232);
+    assert!(size_of::<ibv_port_attr>() == 52);
+    assert!(size_of::<ibv_mr>() == 48);
+    assert!(size_of::<ibv_comp_channel>() == 16);
+    assert!(size_of::<ibv_wc>() == 48);
+    assert!(size_of::<ibv_srq_init_attr>() == 24);
+    assert!(size_of::<ibv_srq_init_attr_ex>() == 64);
+    assert!(size_of::<ibv_xrcd_init_attr>() == 12);
+    assert!(size_of::<ibv_qp_init_attr>() == 64);
+    assert!(size_of::<ibv_qp_init_attr_ex>() == 136);
+    assert!(size_of::<ibv_ah_attr>() == 32);
+    assert!(size_of::<ibv_qp_attr>() == 144);
+    assert!(size_of::<ibv_sge>() == 16);
+    assert!(size_of::<ibv_send_wr>() == 128);
+    assert!(size_of::<ibv_recv_wr>() == 32);
+    assert!(offset_of!(ibv_context, abi_compat) == 320);
+    assert!(offset_of!(ibv_context_ops, poll_cq) == 88);
+    assert!(offset_of!(ibv_context_ops, req_notify_cq) == 96);
+    assert!(offset_of!(ibv_context_ops, post_srq_recv) == 160);
+    assert!(offset_of!(ibv_context_ops, post_send) == 200);
+    assert!(offset_of!(ibv_context_ops, post_recv) == 208);
+    assert!(offset_of!(ibv_device_attr, atomic_cap) == 164);
+    assert!(offset_of!(ibv_device_attr, max_srq) == 212);
+    assert!(offset_of!(ibv_device_attr, phys_port_cnt) == 227);
+    assert!(offset_of!(ibv_port_attr, link_layer) == 46);
+    assert!(offset_of!(ibv_port_attr, lid) == 34);
+    assert!(offset_of!(ibv_wc, imm_data) == 24);
+    assert!(offset_of!(ibv_wc, wc_flags) == 36);
+    assert!(offset_of!(ibv_qp, qp_num) == 52);
+    assert!(offset_of!(ibv_qp_init_attr, qp_type) == 52);
+    assert!(offset_of!(ibv_qp_init_attr_ex, comp_mask) == 60);
+    assert!(offset_of!(ibv_qp_init_attr_ex, xrcd) == 72);
+    assert!(offset_of!(ibv_srq_init_attr_ex, cq) == 48);
+    assert!(offset_of!(ibv_qp_attr, ah_attr) == 56);
+    assert!(offset_of!(ibv_qp_attr, pkey_index) == 120);
+    assert!(offset_of!(ibv_qp_attr, max_rd_atomic) == 126);
+    assert!(offset_of!(ibv_qp_attr, rnr_retry) == 132);
+    assert!(offset_of!(ibv_ah_attr, port_num) == 30);
+    assert!(offset_of!(ibv_send_wr, imm_data) == 36);
+    assert!(offset_of!(ibv_send_wr, wr) == 40);
+    assert!(offset_of!(verbs_context, context) == 56 && offset_of!(verbs_context, sz) == 48);
+    assert!(offset_of!(ibv_send_wr, remote_srqn) == 72);
+};

@@ -1,0 +1,141 @@
+//! Each kind of queue pair, in its first state.
+
+use super::super::completion::CompletionQueue;
+use super::super::ffi::{self, ibv_qp_cap, ibv_qp_init_attr};
+use super::super::memory::Domain;
+use super::super::receive_queue::{XrcDomain, no_xrc};
+use super::{Kind, MadeFrom, QueuePair};
+use crate::queue_pair::{Limits, QueuePairOptions};
+use crate::Result;
+use std::ptr;
+use std::sync::Arc;
+
+fn send_capacity(limits: &Limits) -> ibv_qp_cap {
+    ibv_qp_cap {
+        max_send_wr: limits.depth.max(1),
+        max_send_sge: limits.gather.max(1),
+        max_inline_data: limits.inline,
+        ..ibv_qp_cap::default()
+    }
+}
+
+pub fn connected(domain: &Arc<Domain>, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
+    let send = options.send_completions.rdma_core()?;
+    let receive = options.receive_completions.rdma_core()?;
+    let shared = options
+        .shared_receive_queue
+        .map(|queue| queue.rdma_core())
+        .transpose()?;
+    let mut capacity = send_capacity(&options.send);
+    if shared.is_none() {
+        capacity.max_recv_wr = options.receive.depth;
+        capacity.max_recv_sge = options.receive.scatter;
+    }
+    let made_from = MadeFrom {
+        _domain: Some(domain.clone()),
+        _queues: [Some(send.0.clone()), Some(receive.0.clone())],
+        _shared: shared.cloned(),
+        _xrc: None,
+    };
+    let mut initial = ibv_qp_init_attr {
+        qp_context: ptr::null_mut(),
+        send_cq: send.0.raw,
+        recv_cq: receive.0.raw,
+        srq: shared.map_or(ptr::null_mut(), |shared| shared.0.raw),
+        cap: capacity,
+        qp_type: ffi::IBV_QPT_RC,
+        sq_sig_all: 0,
+    };
+    domain.context.check_own()?;
+    // SAFETY: everything that is named is open.
+    let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
+    QueuePair::new(
+        &domain.context,
+        raw,
+        Kind::Connected,
+        initial.cap,
+        made_from,
+    )
+}
+
+pub fn plain(
+    domain: &Arc<Domain>,
+    completions: &CompletionQueue,
+    send: Limits,
+) -> Result<QueuePair> {
+    let mut capacity = send_capacity(&send);
+    (capacity.max_recv_wr, capacity.max_recv_sge) = (1, 1);
+    let mut initial = initial_of(ffi::IBV_QPT_RC, completions, capacity);
+    // SAFETY: everything that is named is open.
+    let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
+    let made_from = MadeFrom {
+        _domain: Some(domain.clone()),
+        _queues: [Some(completions.0.clone()), None],
+        ..MadeFrom::default()
+    };
+    QueuePair::new(
+        &domain.context,
+        raw,
+        Kind::Connected,
+        initial.cap,
+        made_from,
+    )
+}
+
+pub fn xrc_initiator(
+    domain: &Arc<Domain>,
+    completions: &CompletionQueue,
+    limits: &Limits,
+) -> Result<QueuePair> {
+    domain.context.check_own()?;
+    let mut initial = initial_of(ffi::IBV_QPT_XRC_SEND, completions, send_capacity(limits));
+    // SAFETY: everything that is named is open.
+    let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
+    let made_from = MadeFrom {
+        _domain: Some(domain.clone()),
+        _queues: [Some(completions.0.clone()), None],
+        ..MadeFrom::default()
+    };
+    QueuePair::new(
+        &domain.context,
+        raw,
+        Kind::XrcInitiator,
+        initial.cap,
+        made_from,
+    )
+}
+
+pub fn xrc_target(domain: &XrcDomain) -> Result<QueuePair> {
+    let context = &domain.0.context;
+    context.check_own()?;
+    // SAFETY: the context is open.
+    let create = unsafe { ffi::extended(context.raw) }
+        .and_then(|it| it.create_qp_ex)
+        .ok_or_else(no_xrc)?;
+    let mut initial = ffi::ibv_qp_init_attr_ex::xrc_target(domain.0.raw);
+    // SAFETY: everything that is named is open.
+    let raw = unsafe { create(context.raw, &mut initial) };
+    let made_from = MadeFrom {
+        _xrc: Some(domain.clone()),
+        ..MadeFrom::default()
+    };
+    QueuePair::new(
+        context,
+        raw,
+        Kind::XrcTarget,
+        ibv_qp_cap::default(),
+        made_from,
+    )
+}
+
+fn initial_of(kind: u32, completions: &CompletionQueue, cap: ibv_qp_cap) -> ibv_qp_init_attr {
+    ibv_qp_init_attr {
+        qp_context: ptr::null_mut(),
+        send_cq: completions.0.raw,
+        recv_cq: completions.0.raw,
+        srq: ptr::null_mut(),
+        cap,
+        qp_type: kind,
+        sq_sig_all: 0,
+    }
+}
