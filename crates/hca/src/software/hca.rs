@@ -4,14 +4,14 @@ use super::address::{Address, machine, random};
 use super::clock::now;
 use super::completion::{CompletionChannel, CompletionQueue};
 use super::datagrams::{Boxes, Datagrams};
+use super::domain::{ProtectionDomain, Xrc, XrcDomain};
 use super::engine::{Engine, Tag};
 use super::near;
-use super::queue_pair::{Caller, MESSAGE, QueuePair, Source};
-use super::receives::{Receives, SharedReceiveQueue, XrcShared};
-use super::regions::{ANY_DOMAIN, SEGMENTS, mapped, writable};
+use super::queue_pair::{Caller, MESSAGE};
+use super::regions::SEGMENTS;
 use crate::hca::{Atomics, Capabilities, Event, Options};
-use crate::queue_pair::{Limits, QueuePairOptions};
-use crate::{Access, Error, Faults, Link, ReceiveLimits, Result};
+use crate::queue_pair::Limits;
+use crate::{Error, Faults, Link, ReceiveLimits, Result};
 use parking_lot::{Mutex, RwLock};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{
@@ -64,8 +64,8 @@ pub struct Counts {
     pub posts: AtomicU64,
     /// Requests that the peer had no receive for.
     pub not_ready: AtomicU64,
-    registrations: AtomicU64,
-    registered: AtomicU64,
+    pub registrations: AtomicU64,
+    pub registered: AtomicU64,
 }
 
 impl Shared {
@@ -375,225 +375,5 @@ fn capabilities(link: &Link) -> Capabilities {
         } else {
             3.0
         },
-    }
-}
-
-#[derive(Clone)]
-pub struct ProtectionDomain {
-    number: u32,
-    hca: Arc<Shared>,
-}
-
-impl ProtectionDomain {
-    /// # Safety
-    /// As [`crate::ProtectionDomain::register`].
-    pub unsafe fn register(
-        &self,
-        address: *mut u8,
-        len: usize,
-        access: Access,
-    ) -> Result<MemoryRegion> {
-        self.hca.alive()?;
-        let address = address as u64;
-        let refused = |why: &str| {
-            Err(Error::Registration(format!(
-                "{len} bytes at {address:#x}: {why}"
-            )))
-        };
-        if (access.remote_write || access.remote_atomic) && !access.local_write {
-            return refused("access for remote writing or atomics needs that for local writing");
-        }
-        if len == 0 || address.checked_add(len as u64).is_none() {
-            return refused("no such range");
-        }
-        self.refuse_on_demand(address, len)?;
-        let last = address + len as u64 - 1;
-        let there = mapped(address, len as u64);
-        if !there || access.local_write && !(writable(address) && writable(last)) {
-            self.hca
-                .counts
-                .registered
-                .fetch_sub(len as u64, Ordering::Relaxed);
-            return refused(if there {
-                "it may not be written to"
-            } else {
-                "nothing is mapped there"
-            });
-        }
-        self.pay(len);
-        let key = self
-            .hca
-            .engine
-            .regions
-            .add(address, len as u64, access, self.number);
-        Ok(MemoryRegion {
-            key,
-            address,
-            len,
-            hca: self.hca.clone(),
-        })
-    }
-
-    /// Counts the memory, if faults do not forbid it.
-    fn refuse_on_demand(&self, address: u64, len: usize) -> Result<()> {
-        let (faults, counts) = (self.hca.faults(), &self.hca.counts);
-        let total = counts.registered.fetch_add(len as u64, Ordering::Relaxed) + len as u64;
-        let refused = if faults
-            .registration
-            .meets(counts.registrations.fetch_add(1, Ordering::Relaxed))
-        {
-            "refused on demand".to_string()
-        } else if let Some(limit) = faults.locked.filter(|&limit| total > limit) {
-            counts.registered.fetch_sub(len as u64, Ordering::Relaxed);
-            return Err(Error::Resources(format!(
-                "{len} bytes to be registered, {total} in all; the limit on demand is {limit}"
-            )));
-        } else {
-            return Ok(());
-        };
-        counts.registered.fetch_sub(len as u64, Ordering::Relaxed);
-        Err(Error::Registration(format!(
-            "{len} bytes at {address:#x}: {refused}"
-        )))
-    }
-
-    /// Takes the time that the link model's card would; like a card, at the caller's cost.
-    fn pay(&self, len: usize) {
-        self.hca.occupy(self.hca.link.registration_of(len.div_ceil(4096) as u32));
-    }
-
-    pub fn queue_pair(&self, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
-        let send = options.send_completions.software()?.0.clone();
-        let receive = options.receive_completions.software()?.0.clone();
-        let source = match options.shared_receive_queue {
-            Some(shared) => Source::Shared(shared.software()?.0.clone()),
-            None => Source::Own(Arc::new(Receives::new(
-                &self.hca,
-                &options.receive,
-                self.number,
-                0,
-            )?)),
-        };
-        QueuePair::new(
-            &self.hca,
-            self.number,
-            Some(send),
-            Some(receive),
-            source,
-            &options.send,
-        )
-    }
-
-    pub fn xrc_initiator(
-        &self,
-        completions: &CompletionQueue,
-        limits: &Limits,
-    ) -> Result<QueuePair> {
-        QueuePair::new(
-            &self.hca,
-            self.number,
-            Some(completions.0.clone()),
-            None,
-            Source::Initiator,
-            limits,
-        )
-    }
-
-    pub fn shared_receive_queue(
-        &self,
-        limits: &ReceiveLimits,
-        token: u64,
-    ) -> Result<SharedReceiveQueue> {
-        self.hca.alive()?;
-        let receives = Receives::new(&self.hca, limits, self.number, token)?;
-        Ok(SharedReceiveQueue(Arc::new(receives), None))
-    }
-
-    pub fn xrc_receive_queue(
-        &self,
-        domain: &XrcDomain,
-        completions: &CompletionQueue,
-        limits: &ReceiveLimits,
-        token: u64,
-    ) -> Result<SharedReceiveQueue> {
-        self.hca.alive()?;
-        let receives = Receives::new(&self.hca, limits, self.number, token)?;
-        let queue = domain.domain.shared.add(receives, completions.0.clone());
-        Ok(SharedReceiveQueue(queue, Some(domain.clone())))
-    }
-}
-
-pub struct MemoryRegion {
-    key: u32,
-    address: u64,
-    len: usize,
-    hca: Arc<Shared>,
-}
-
-impl MemoryRegion {
-    pub fn local_key(&self) -> u32 {
-        self.key
-    }
-
-    pub fn remote_key(&self) -> u32 {
-        self.key
-    }
-
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-
-    pub fn len(&self) -> usize {
-        self.len
-    }
-}
-
-impl Drop for MemoryRegion {
-    fn drop(&mut self) {
-        if !self.hca.forked() {
-            self.hca.engine.regions.remove(self.key);
-            self.hca
-                .counts
-                .registered
-                .fetch_sub(self.len as u64, Ordering::Relaxed);
-        }
-    }
-}
-
-/// A domain of XRC.
-#[derive(Default)]
-struct Xrc {
-    shared: Arc<XrcShared>,
-    /// Targets of initiators that called for a receive queue.
-    guests: Mutex<Vec<QueuePair>>,
-}
-
-impl Xrc {
-    fn target(&self, hca: &Arc<Shared>) -> Result<QueuePair> {
-        let none = Limits {
-            depth: 0,
-            gather: 0,
-            inline: 0,
-        };
-        QueuePair::new(
-            hca,
-            ANY_DOMAIN,
-            None,
-            None,
-            Source::Xrc(self.shared.clone()),
-            &none,
-        )
-    }
-}
-
-#[derive(Clone)]
-pub struct XrcDomain {
-    domain: Arc<Xrc>,
-    hca: Arc<Shared>,
-}
-
-impl XrcDomain {
-    pub fn target(&self) -> Result<QueuePair> {
-        self.domain.target(&self.hca)
     }
 }

@@ -1,7 +1,7 @@
 //! The software HCA: verbs through shared memory or over TCP, for machines without a card.
 //!
 //! - [`engine`]: who moves the traffic; one epoll instance and one thread for a process
-//! - [`hca`]: the objects; [`completion`], [`receives`], [`regions`], [`datagrams`] what they hold
+//! - [`hca`], [`domain`]: the objects; [`completion`], [`receives`], [`regions`], [`datagrams`] what they hold
 //! - [`queue_pair`]: posting; and, each a module, connecting, what goes out and comes in, requests of this side and of the peer
 //! - [`window`]: the order of requests, a state machine; [`wire`]: frames; [`address`]: addresses
 //! - [`near`]: connections inside a machine, by [`rings`] in shared memory; [`strangers`]: who has called and not said why
@@ -16,6 +16,7 @@ mod address;
 mod clock;
 mod completion;
 mod datagrams;
+mod domain;
 mod engine;
 mod fork;
 mod hca;
@@ -31,6 +32,7 @@ mod wire;
 
 pub use completion::{CompletionChannel, CompletionQueue};
 pub use datagrams::Datagrams;
-pub use hca::{Hca, MemoryRegion, ProtectionDomain, XrcDomain};
+pub use domain::{MemoryRegion, ProtectionDomain, XrcDomain};
+pub use hca::Hca;
 pub use queue_pair::QueuePair;
 pub use receives::SharedReceiveQueue;

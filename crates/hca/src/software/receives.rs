@@ -1,7 +1,8 @@
 //! Receive queues of the software HCA: a queue pair's own, shared ones, and those that sends name by number.
 
 use super::completion::Queue;
-use super::hca::{Shared, XrcDomain};
+use super::domain::XrcDomain;
+use super::hca::Shared;
 use super::regions::SEGMENTS;
 use crate::{Error, Event, ReceiveLimits, Result, Segment};
 use parking_lot::{Mutex, RwLock};
