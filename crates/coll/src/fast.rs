@@ -20,6 +20,8 @@ pub(crate) const ALL_TO_ALL: usize = 128 << 10;
 const ALLREDUCE: usize = 4 << 20;
 /// Longest broadcast that goes through the lines, in parts.
 const BCAST: usize = 4 << 20;
+/// The same between two processes, for whom the second copy saves none: above, the sender's one copy is faster.
+const BCAST_OF_TWO: usize = 16 << 10;
 
 /// Packs the elements at `base` into `out`.
 fn pack(base: *const u8, count: i64, ty: &Type, from: usize, out: &mut [u8]) {
@@ -71,7 +73,8 @@ pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
 
 pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
     let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.bcast(adi, buffer, root) };
-    (buffer.bytes() <= BCAST).then(|| bcast_over(lines, adi, root as usize, buffer))
+    let most = if peers.size() == 2 { BCAST_OF_TWO } else { BCAST };
+    (buffer.bytes() <= most).then(|| bcast_over(lines, adi, root as usize, buffer))
 }
 
 /// Over `lines`, on which the root has the rank `root`.
