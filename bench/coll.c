@@ -27,6 +27,22 @@ static void bcast(void *context, long iterations)
         MPI_Bcast(buffer, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
+/* Every rank is the root in turn, so that one begins when the one before it has come there: a broadcast from one rank
+ * alone may be half over when the next begins. */
+static void bcast_turns(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Bcast(b->send, b->bytes, MPI_BYTE, (int)(i % world_size), MPI_COMM_WORLD);
+}
+
+static void scatter_turns(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Scatter(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, (int)(i % world_size), MPI_COMM_WORLD);
+}
+
 static void allreduce(void *context, long iterations)
 {
     buffers *b = context;
@@ -115,6 +131,11 @@ static void prove_bcast(const char *name, const buffers *b)
 {
     if (world_rank != 0)
         check(name, b->receive, (size_t)b->bytes, 0, 0);
+}
+
+static void prove_bcast_turns(const char *name, const buffers *b)
+{
+    check(name, b->send, (size_t)b->bytes, 0, 0);
 }
 
 static void prove_sum(const char *name, const buffers *b)
@@ -235,6 +256,16 @@ void run_gather(void)
 void run_scatter(void)
 {
     run("scatter", scatter, prove_scatter, world_size, 1);
+}
+
+void run_bcast_turns(void)
+{
+    run("bcast_turns", bcast_turns, prove_bcast_turns, 1, 1);
+}
+
+void run_scatter_turns(void)
+{
+    run("scatter_turns", scatter_turns, prove_scatter, world_size, 1);
 }
 
 #if MPI_VERSION >= 4

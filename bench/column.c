@@ -1,6 +1,6 @@
 /* Exchange of a matrix column: by a derived type, and packed by hand into a contiguous buffer. The
  * matrix has ROWS rows of ROW_BYTES; a column takes some bytes of each row. Both ranks send and
- * receive at once, and the bytes of both count. */
+ * receive at once, and the bytes of both count. column_type has the derived type alone, of any width. */
 #include "pair.h"
 
 #include <stdlib.h>
@@ -55,6 +55,25 @@ static void point(const char *name, operation run, exchange *e)
         report_rate(name, bytes, &f, 2e-6 * (double)bytes, "MB/s");
 }
 
+static void prepare(exchange *e, MPI_Comm comm)
+{
+    size_t matrix = (size_t)ROWS * ROW_BYTES;
+    *e = (exchange){.comm = comm, .other = 1 - world_rank};
+    e->from = memory(matrix);
+    e->to = memory(matrix);
+    fill(e->from, matrix, (unsigned)world_rank);
+}
+
+/* Exchanges a column of `width` bytes of each row by its type. */
+static void with_type(const char *name, exchange *e, size_t width)
+{
+    e->width = width;
+    MPI_Type_vector(ROWS, (int)(width / 8), ROW_BYTES / 8, MPI_DOUBLE, &e->column);
+    MPI_Type_commit(&e->column);
+    point(name, by_type, e);
+    MPI_Type_free(&e->column);
+}
+
 static void run_pair(MPI_Comm comm, const void *what)
 {
     (void)what;
@@ -65,20 +84,13 @@ static void run_pair(MPI_Comm comm, const void *what)
     } columns[] = {{8, by_hand_8, "vector_8B", "byhand_8B"},
                    {64, by_hand_64, "vector_64B", "byhand_64B"},
                    {1024, by_hand_1024, "vector_1KiB", "byhand_1KiB"}};
-    size_t matrix = (size_t)ROWS * ROW_BYTES;
-    exchange e = {.comm = comm, .other = 1 - world_rank};
-    e.from = memory(matrix);
-    e.to = memory(matrix);
-    fill(e.from, matrix, (unsigned)world_rank);
+    exchange e;
+    prepare(&e, comm);
     for (int i = 0; i < 3; i++) {
-        e.width = columns[i].width;
-        e.packed = memory(ROWS * e.width);
-        e.arrived = memory(ROWS * e.width);
-        MPI_Type_vector(ROWS, (int)(e.width / 8), ROW_BYTES / 8, MPI_DOUBLE, &e.column);
-        MPI_Type_commit(&e.column);
-        point(columns[i].type_name, by_type, &e);
+        e.packed = memory(ROWS * columns[i].width);
+        e.arrived = memory(ROWS * columns[i].width);
+        with_type(columns[i].type_name, &e, columns[i].width);
         point(columns[i].hand_name, columns[i].by_hand, &e);
-        MPI_Type_free(&e.column);
         free(e.packed);
         free(e.arrived);
     }
@@ -89,4 +101,27 @@ static void run_pair(MPI_Comm comm, const void *what)
 void run_column(void)
 {
     with_pair("column", run_pair, NULL);
+}
+
+static void run_types(MPI_Comm comm, const void *what)
+{
+    (void)what;
+    static const long usual[] = {65536, 1048576};
+    const long *sizes = opt.sizes ? opt.sizes : usual;
+    int count = opt.sizes ? opt.size_count : 2;
+    exchange e;
+    prepare(&e, comm);
+    for (int i = 0; i < count; i++) {
+        size_t width = (size_t)sizes[i] / ROWS / 8 * 8;
+        if (width < 8 || width > ROW_BYTES / 2)
+            fail("column_type: %ld bytes are no column of a matrix with %d rows", sizes[i], ROWS);
+        with_type("vector", &e, width);
+    }
+    free(e.from);
+    free(e.to);
+}
+
+void run_column_type(void)
+{
+    with_pair("column_type", run_types, NULL);
 }

@@ -1,7 +1,8 @@
 /* An alternating-direction solver in the manner of NAS SP: sweeps along two directions of a square that
  * is cut into P x P cells for P ranks. A rank has one cell of each column and of each row, so that all
- * work at every stage of a sweep. At each stage it posts the receive of its neighbour's boundary,
- * works on what does not need it, waits, works on what does, and sends its own boundary on.
+ * work at every stage of a sweep. A stage works on what does not need its neighbour's boundary, waits
+ * for it, works on what does, and sends its own boundary on. Each receive is posted as soon as the one
+ * before it is there: the neighbour sends when this rank ends its stage, and then it is too late.
  *
  * The size is that of a boundary in bytes. Each stage works about WORK times as long as a message takes
  * alone, measured at the beginning. */
@@ -23,36 +24,44 @@ typedef struct {
     double waited;
 } solver;
 
-/* What a stage hands on follows from what came: the sum grows by one at each. */
-static void stage(solver *s, int from, int to, int first, int last, MPI_Request *sent)
+/* Posts the receive of the next boundary, for which the other buffer is free. */
+static void expect(solver *s, int from, MPI_Request *received)
 {
-    int count = (int)s->count, turn = s->turn ^= 1;
-    double *arrived = s->arrived[turn], *boundary = s->boundary[turn];
-    MPI_Request received = MPI_REQUEST_NULL;
-    if (!first)
-        MPI_Irecv(arrived, count, MPI_DOUBLE, from, DATA, MPI_COMM_WORLD, &received);
-    else
-        memset(arrived, 0, (size_t)count * sizeof(double));
-    work(s->before);
+    s->turn ^= 1;
+    MPI_Irecv(s->arrived[s->turn], (int)s->count, MPI_DOUBLE, from, DATA, MPI_COMM_WORLD, received);
+}
+
+static void timed_wait(solver *s, MPI_Request *request)
+{
     double start = now();
-    MPI_Wait(&received, MPI_STATUS_IGNORE);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
     s->waited += now() - start;
+}
+
+/* What a stage hands on follows from what came: the sum grows by one at each. */
+static void stage(solver *s, int from, int to, int last, MPI_Request *received, MPI_Request *sent)
+{
+    double *arrived = s->arrived[s->turn], *boundary = s->boundary[s->turn];
+    work(s->before);
+    timed_wait(s, received);
+    if (!last)
+        expect(s, from, received);
     for (long i = 0; i < s->count; i++)
         boundary[i] = arrived[i] + 1;
     work(s->after);
     /* The send of the stage before last has this boundary; that of the last one is under way. */
-    start = now();
-    MPI_Wait(sent, MPI_STATUS_IGNORE);
-    s->waited += now() - start;
+    timed_wait(s, sent);
     if (!last)
-        MPI_Isend(boundary, count, MPI_DOUBLE, to, DATA, MPI_COMM_WORLD, sent);
+        MPI_Isend(boundary, (int)s->count, MPI_DOUBLE, to, DATA, MPI_COMM_WORLD, sent);
 }
 
 static void sweep(solver *s, int from, int to)
 {
-    MPI_Request sent = MPI_REQUEST_NULL;
+    MPI_Request sent = MPI_REQUEST_NULL, received = MPI_REQUEST_NULL;
+    /* The first stage needs nothing. */
+    memset(s->arrived[s->turn], 0, (size_t)s->count * sizeof(double));
     for (int cell = 0; cell < world_size; cell++)
-        stage(s, from, to, cell == 0, cell == world_size - 1, &sent);
+        stage(s, from, to, cell == world_size - 1, &received, &sent);
     MPI_Wait(&sent, MPI_STATUS_IGNORE);
     if (s->boundary[s->turn][s->count - 1] != world_size)
         fail("solver: %g instead of %d", s->boundary[s->turn][s->count - 1], world_size);
@@ -94,7 +103,7 @@ void run_solver(void)
         /* The work is the same for all settings that are compared, if --work-us says how much. */
         double seconds = opt.work_us > 0 ? 1e-6 * (double)opt.work_us : WORK * alone(&s);
         double steps = seconds / work_step();
-        s.before = (long)(0.75 * steps), s.after = (long)(0.25 * steps);
+        s.before = s.after = (long)(0.5 * steps);
         s.waited = 0;
         double start = now();
         figure f = measure(MPI_COMM_WORLD, solver_steps, &s);

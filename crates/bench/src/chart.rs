@@ -28,6 +28,8 @@ pub struct Curve {
 /// One diagram.
 pub struct Panel {
     pub heading: String,
+    /// Whether the curves are against peers rather than bytes.
+    pub peers: bool,
     pub curves: Vec<Curve>,
 }
 
@@ -37,6 +39,8 @@ pub enum Scale {
     Logarithmic,
     /// Up to 100, and from LOWEST or what is above it; what is below is drawn at the edge.
     Percent,
+    /// The same, but up to what is needed.
+    Difference,
 }
 
 const LOWEST: f64 = -50.0;
@@ -151,7 +155,7 @@ where
 
 fn panel(
     area: &Area,
-    panel: &Panel,
+    one: &Panel,
     unit: &str,
     scale: Scale,
     [x, y]: [Range<f64>; 2],
@@ -159,7 +163,7 @@ fn panel(
 ) -> Result<(), String> {
     let mut builder = ChartBuilder::on(area);
     builder
-        .caption(&panel.heading, text(15))
+        .caption(&one.heading, text(15))
         .margin(8)
         .margin_right(20)
         .x_label_area_size(34)
@@ -169,14 +173,14 @@ fn panel(
         Scale::Logarithmic => {
             let mut chart = builder.build_cartesian_2d(x, y.log_scale()).map_err(told)?;
             let label = |value: &f64| format!("{value}");
-            mesh(&mut chart, unit, &label)?;
-            curves(&mut chart, panel, entries, |value| value)
+            mesh(&mut chart, unit, one.peers, &label)?;
+            curves(&mut chart, one, entries, |value| value)
         }
-        Scale::Percent => {
+        Scale::Percent | Scale::Difference => {
             let low = y.start;
             let mut chart = builder.build_cartesian_2d(x, y).map_err(told)?;
-            mesh(&mut chart, unit, &|value: &f64| format!("{value:.0}"))?;
-            curves(&mut chart, panel, entries, |value| value.max(low))
+            mesh(&mut chart, unit, one.peers, &|value: &f64| format!("{value:.0}"))?;
+            curves(&mut chart, one, entries, |value| value.max(low))
         }
     }
 }
@@ -184,15 +188,17 @@ fn panel(
 fn mesh<Y>(
     chart: &mut ChartContext<SVGBackend, Cartesian2d<LogCoord<f64>, Y>>,
     unit: &str,
+    peers: bool,
     label: &dyn Fn(&f64) -> String,
 ) -> Result<(), String>
 where
     Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
 {
+    let across: &dyn Fn(&f64) -> String = if peers { &|count| format!("{count:.0} peers") } else { &bytes };
     let mut mesh = chart.configure_mesh();
     mesh.x_labels(8)
         .max_light_lines(4)
-        .x_label_formatter(&bytes)
+        .x_label_formatter(across)
         .y_label_formatter(label)
         .y_desc(unit)
         .label_style(text(12))
@@ -244,6 +250,7 @@ pub fn draw(
     let y = match scale {
         Scale::Logarithmic => values.start / 1.2..values.end * 1.2,
         Scale::Percent => values.start.clamp(LOWEST, 0.0)..100.0,
+        Scale::Difference => values.start.clamp(LOWEST, 0.0)..values.end.max(10.0) * 1.1,
     };
     let x = x.start / 1.3..x.end * 1.3;
     for (area, one) in diagrams.split_evenly((1, panels.len())).iter().zip(panels) {
@@ -275,6 +282,7 @@ mod tests {
         };
         let panel = || Panel {
             heading: String::new(),
+            peers: false,
             curves: vec![
                 curve("a", Style::Dashed),
                 curve("b", Style::Dashed),

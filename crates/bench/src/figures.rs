@@ -36,7 +36,16 @@ pub struct Line {
     pub unit: String,
 }
 
-const UNITS: [&str; 9] = ["us", "ms", "KiB", "MiB", "GB/s", "MB/s", "M/s", "%", "pairs"];
+const UNITS: [&str; 10] = ["us", "ms", "KiB", "MiB", "GB/s", "MB/s", "M/s", "%", "pairs", "uses"];
+
+/// By what to multiply a figure of a run in which time went by `slower` times more slowly.
+pub fn quickened(unit: &str, slower: f64) -> f64 {
+    match unit {
+        "us" | "ms" => 1.0 / slower,
+        _ if unit.ends_with("/s") => slower,
+        _ => 1.0,
+    }
+}
 
 /// Whether this is the time that an overlapped message costs, which stands beside the share that is
 /// kept.
@@ -281,6 +290,11 @@ mod tests {
         ] {
             assert_eq!(parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn figures_of_a_run_in_slow_motion() {
+        assert_eq!(["us", "MB/s", "%", "KiB"].map(|unit| quickened(unit, 4.0)), [0.25, 4.0, 1.0, 1.0]);
     }
 
     #[test]

@@ -132,6 +132,11 @@ impl Library {
         Ok(library)
     }
 
+    /// The same with further environment variables.
+    pub fn with(&self, variables: &[(String, String)]) -> Self {
+        Self { variables: [&self.variables, variables].concat(), ..self.clone() }
+    }
+
     /// Tern as it comes: the column that the lead is of.
     pub fn is_plain_tern(&self) -> bool {
         self.is_tern() && self.name == "tern"
@@ -164,10 +169,10 @@ impl Library {
 
     /// Options of the launcher. With more ranks than cores they and the environment are the best
     /// documented ones that were found for the library: yielding while it waits.
-    fn launcher_arguments(&self, binding: Binding, ranks: usize) -> Vec<String> {
+    fn launcher_arguments(&self, binding: Binding) -> Vec<String> {
         let mut arguments: Vec<String> = self.binding_arguments(binding).into_iter().map(String::from).collect();
-        if self.kind == Kind::Tern && binding == Binding::Nodes {
-            arguments.extend(["--nodes".to_string(), ranks.to_string()]);
+        if let (Kind::Tern, Binding::Nodes(nodes)) = (self.kind, binding) {
+            arguments.extend(["--nodes".to_string(), nodes.to_string()]);
         }
         arguments
     }
@@ -182,7 +187,7 @@ impl Library {
                 let mut arguments = vec!["--allow-run-as-root", "--bind-to"];
                 arguments.extend(match binding {
                     Binding::Bound => &["core"][..],
-                    Binding::Shared | Binding::Nodes => &[
+                    Binding::Shared | Binding::Nodes(_) => &[
                         "none",
                         "--map-by",
                         ":OVERSUBSCRIBE",
@@ -212,7 +217,7 @@ impl Library {
                     ("I_MPI_PIN".into(), "1".to_string()),
                     ("I_MPI_PIN_PROCESSOR_LIST".into(), list.join(",")),
                 ],
-                Binding::Shared | Binding::Nodes => [
+                Binding::Shared | Binding::Nodes(_) => [
                     ("I_MPI_PIN".into(), "0".to_string()),
                     ("I_MPI_WAIT_MODE".into(), "1".to_string()),
                 ],
@@ -253,8 +258,7 @@ impl Library {
             .env_remove("LD_PRELOAD");
         command.envs(self.environment(binding, cores));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let ranks = programs.iter().map(|(ranks, _)| ranks).sum();
-        command.args(self.launcher_arguments(binding, ranks));
+        command.args(self.launcher_arguments(binding));
         for (place, (ranks, line)) in programs.iter().enumerate() {
             if place > 0 {
                 command.arg(":");
@@ -307,10 +311,10 @@ mod tests {
     }
 
     #[test]
-    fn ranks_are_nodes_where_that_is_asked_for() {
+    fn nodes_are_simulated_where_that_is_asked_for() {
         let tern = library(Kind::Tern, Abi::Standard);
-        let line = shown(&tern.command(Binding::Nodes, &[0], &[(3, vec!["a".to_string()])]));
-        assert!(line.ends_with("/p/bin/mpiexec --bind-to none --nodes 3 -n 3 a"), "{line}");
+        let line = shown(&tern.command(Binding::Nodes(2), &[0], &[(3, vec!["a".to_string()])]));
+        assert!(line.ends_with("/p/bin/mpiexec --bind-to none --nodes 2 -n 3 a"), "{line}");
     }
 
     #[test]

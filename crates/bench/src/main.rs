@@ -119,6 +119,9 @@ struct Options {
     /// Seconds after which a run is stopped and reported as failed
     #[arg(long, global = true, default_value_t = 120)]
     timeout: u64,
+    /// For `rdma`: a file that has a place for its report, between two lines of comment; the plots go to the folder `plots` beside it
+    #[arg(long, global = true, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     /// Where the C sources of the benchmark program are
     #[arg(long, global = true, value_name = "DIR")]
     source: Option<PathBuf>,

@@ -133,6 +133,7 @@ fn panels(document: &Value, plot: &Plot) -> Vec<Panel> {
         };
         let curves = libraries(document).into_iter().map(curve);
         Panel {
+            peers: false,
             heading: heading.to_string(),
             curves: curves.filter(|curve| !curve.points.is_empty()).collect(),
         }

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 /// Three significant digits.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let magnitude = value.abs();
     let digits = match magnitude {
         m if m == 0.0 || !m.is_finite() => 0,
@@ -20,7 +20,7 @@ fn short(value: f64) -> String {
 }
 
 /// Bytes as people write them; start-up rows count ranks instead.
-fn size(row: &Row) -> String {
+pub fn size(row: &Row) -> String {
     match row.size {
         peers if matches!(row.unit.as_str(), "KiB" | "pairs") => format!("{peers} peers"),
         ranks if matches!(row.unit.as_str(), "ms" | "MiB") => format!("{ranks} ranks"),
@@ -51,7 +51,7 @@ fn lead(row: &Row, tern: Option<Summary>, peers: &[Option<Summary>]) -> Option<S
     })
 }
 
-fn cell(row: &Row, summary: Option<Summary>, all: &[Option<Summary>]) -> String {
+pub fn cell(row: &Row, summary: Option<Summary>, all: &[Option<Summary>]) -> String {
     let Some(summary) = summary else {
         return "-".to_string();
     };

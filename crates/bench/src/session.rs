@@ -66,6 +66,11 @@ struct Failed {
 }
 
 impl Session {
+    /// Whether this is only to see that it runs.
+    pub fn is_quick(&self) -> bool {
+        self.options.quick
+    }
+
     /// Finds the libraries and compiles the programs. A library that is missing is told and
     /// left out; that there is none at all is an error.
     pub fn start(options: &Options, places: &Places) -> Result<Self, String> {
@@ -248,7 +253,7 @@ impl Session {
             let named = job.lines.is_empty() || job.lines.contains(&library.name);
             named && extra.is_none_or(|(_, extra)| job.extra == Some(*extra))
         });
-        for _ in 0..self.rounds {
+        for _ in 0..if job.once { 1 } else { self.rounds } {
             for library in &libraries {
                 let failed = failed.entry(library.name.clone()).or_default();
                 self.run_turn(job, library, failed);
@@ -313,7 +318,7 @@ impl Session {
     /// One run. The figures of a run that fails are kept only when it is a single
     /// benchmark, whose figures would otherwise be lost. Returns why it failed.
     fn run_once(&mut self, job: &Job, library: &Library) -> Option<String> {
-        let (placement, outcome) = self.launch_near(job, library);
+        let (placement, outcome) = self.launch_near(job, &library.with(&job.variables));
         let mut lines: Vec<figures::Line> = outcome.output.lines().filter_map(parse).collect();
         if outcome.failure.is_some() && job.benchmarks.len() > 1 {
             return outcome.failure;
@@ -349,6 +354,7 @@ impl Session {
                 unit,
                 ranks: job.ranks,
             };
+            let value = value * figures::quickened(&row.unit, job.slower);
             self.figures
                 .add(row, &library.name, Sample { value, placement });
         }

@@ -9,8 +9,8 @@ pub enum Binding {
     Bound,
     /// All ranks on all cores that are used, which are fewer than the ranks.
     Shared,
-    /// The same, and each rank is a node of its own, as far as the library knows simulated nodes.
-    Nodes,
+    /// The same, and on so many nodes, as far as the library knows simulated ones.
+    Nodes(usize),
 }
 
 /// One launch: benchmarks that run one after the other in the same processes.
@@ -40,6 +40,12 @@ pub struct Job {
     pub lines: Vec<String>,
     /// Further arguments of the program.
     pub more: Vec<String>,
+    /// Further environment variables, for all lines.
+    pub variables: Vec<(String, String)>,
+    /// Time went by so many times more slowly than what the figures are to tell.
+    pub slower: f64,
+    /// One round is enough.
+    pub once: bool,
 }
 
 impl Job {
@@ -58,6 +64,9 @@ impl Job {
             extra: None,
             lines: Vec::new(),
             more: Vec::new(),
+            variables: Vec::new(),
+            slower: 1.0,
+            once: false,
         }
     }
 

@@ -35,6 +35,8 @@ pub static UNEXPECTED_BYTES: Level = Level::new();
 pub static PUBLISHED_NOW: Level = Level::new();
 /// Promoted memory, in bytes.
 pub static PROMOTED_NOW: Level = Level::new();
+/// Queue pairs of a network card.
+pub static QUEUE_PAIRS: Level = Level::new();
 
 /// A receive has got a message of `len` bytes.
 #[inline(always)]
@@ -206,6 +208,8 @@ counters! {
         NETWORK_REMOTE = "network_remote": Counter, "requests", User;
         /// Those of them that are atomics.
         NETWORK_ATOMICS = "network_atomics": Counter, "requests", User;
+        /// Queue pairs that this process sends to other processes with, or receives with.
+        QUEUE_PAIRS_NOW = "queue_pairs": Level, "pairs", User, from QUEUE_PAIRS.get();
         /// Peers that were lost.
         NETWORK_LOST = "network_lost": Counter, "peers", User;
     }

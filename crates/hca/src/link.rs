@@ -1,14 +1,18 @@
 //! What a link is like: a model that the software HCA keeps to by time stamps.
 
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A model of card and link. It delays what the sockets could deliver earlier, and makes nothing faster.
 ///
 /// A message of `n` bytes leaves when the link is free, keeps it busy for `n / bandwidth`, and arrives `latency` after
 /// that; one that is not inline takes `fetch` more, for the card reads it from memory itself. Inline bytes cost whoever posts
 /// them `pio` each.
-/// Registering takes `registration` and `registration_page` for each page of 4 KiB.
+/// Registering takes `registration` and `registration_page` for each page of 4 KiB. Copies of packets take what they took
+/// on hosts of the card's time.
+///
+/// As text it is a name, and perhaps a number behind a stroke: `ddr/16` is slower than `ddr` by 16 in all respects. In such
+/// slow motion what the software HCA itself needs becomes small beside what is modelled.
 ///
 /// Only processes on one machine keep to it, since they share a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,6 +29,9 @@ pub struct Link {
     pub inline: u32,
     pub registration: Duration,
     pub registration_page: Duration,
+    /// Bytes per nanosecond that a processor of the host copies; 0: as fast as this machine's. Who copies packets keeps to it
+    /// by [`Link::copies`].
+    pub copy: f64,
 }
 
 /// Names of models. The values of old cards are rounded from what the papers report; those of a current one
@@ -39,9 +46,10 @@ pub struct Link {
 const PROFILES: [(&str, Link); 6] = [
     ("none", Link::NONE),
     // MT23108 on PCI-X, 4x SDR.
-    ("sdr-pcix", Link::new(3_400, 0.87, 900, 128, 12_000, 340).pio(7.0)),
-    // MT25208 on PCI Express, 4x DDR.
-    ("ddr", Link::new(2_600, 1.5, 600, 128, 10_000, 300).pio(4.5)),
+    ("sdr-pcix", Link::new(3_400, 0.87, 900, 128, 12_000, 340).pio(7.0).host(1.5)),
+    // MT25208 on PCI Express, 4x DDR. With this speed of copying, a copy of 8 KiB is 15 % of the time of a message, as in the
+    // paper on frequently used buffers.
+    ("ddr", Link::new(2_600, 1.5, 600, 128, 10_000, 300).pio(4.5).host(4.4)),
     // ConnectX, 4x QDR.
     ("qdr", Link::new(1_200, 3.2, 400, 256, 8_000, 250).pio(0.4)),
     // ConnectX-6, HDR.
@@ -70,6 +78,26 @@ impl Link {
             registration: Duration::from_nanos(registration),
             registration_page: Duration::from_nanos(page),
             pio: 0.0,
+            copy: 0.0,
+        }
+    }
+
+    const fn host(self, copy: f64) -> Link {
+        Link { copy, ..self }
+    }
+
+    /// The same in slow motion.
+    fn slower(self, times: u32) -> Link {
+        let by = f64::from(times);
+        Link {
+            latency: self.latency * times,
+            bandwidth: self.bandwidth / by,
+            fetch: self.fetch * times,
+            pio: self.pio * by,
+            inline: self.inline,
+            registration: self.registration * times,
+            registration_page: self.registration_page * times,
+            copy: self.copy / by,
         }
     }
 
@@ -96,32 +124,87 @@ impl Link {
         Duration::from_nanos((bytes as f64 * self.pio) as u64)
     }
 
+    /// How long the host needs to copy `bytes`.
+    pub fn copy_of(&self, bytes: usize) -> Duration {
+        if self.copy > 0.0 { Duration::from_nanos((bytes as f64 / self.copy) as u64) } else { Duration::ZERO }
+    }
+
+    /// Copies, and takes as long for it as the host would, if that is longer.
+    #[inline]
+    pub fn copies<R>(&self, bytes: usize, copy: impl FnOnce() -> R) -> R {
+        if self.copy == 0.0 {
+            return copy();
+        }
+        let end = Instant::now() + self.copy_of(bytes);
+        let result = copy();
+        pass(end);
+        result
+    }
+
     /// How long it takes to register that much.
     pub fn registration_of(&self, pages: u32) -> Duration {
         self.registration + self.registration_page * pages
     }
 }
 
+/// Waits, at first asleep: what the host of a model does with its processor needs none here.
+pub(crate) fn pass(end: Instant) {
+    const AWAKE: Duration = Duration::from_micros(100);
+    loop {
+        match end.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => return,
+            left if left > 2 * AWAKE => std::thread::sleep(left - AWAKE),
+            _ => std::hint::spin_loop(),
+        }
+    }
+}
+
 impl FromStr for Link {
     type Err = String;
 
-    fn from_str(name: &str) -> Result<Link, String> {
-        PROFILES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|&(_, link)| link)
-            .ok_or_else(|| {
-                format!(
-                    "no link is called '{name}'; there are {}",
-                    Link::names().collect::<Vec<_>>().join(", ")
-                )
-            })
+    fn from_str(text: &str) -> Result<Link, String> {
+        let (name, times) = match text.split_once('/') {
+            Some((name, times)) => (name, times.parse().ok().filter(|&times: &u32| (1..=MOST).contains(&times))),
+            None => (text, Some(1)),
+        };
+        let link = PROFILES.iter().find(|(known, _)| *known == name).map(|&(_, link)| link);
+        let names = Link::names().collect::<Vec<_>>().join(", ");
+        let link = link.ok_or_else(|| format!("no link is called '{name}'; there are {names}"))?;
+        let times = times.ok_or_else(|| format!("'{text}': behind the stroke stands how many times slower, 1 to {MOST}"))?;
+        Ok(link.slower(times))
     }
 }
+
+/// No link is slower than this many times.
+const MOST: u32 = 1000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_in_slow_motion() {
+        let (usual, slow): (Link, Link) = ("ddr".parse().unwrap(), "ddr/10".parse().unwrap());
+        assert_eq!(slow.latency, usual.latency * 10);
+        assert_eq!(slow.inline, usual.inline);
+        assert!(slow.busy_ns(3000).abs_diff(10 * usual.busy_ns(3000)) <= 10);
+        assert_eq!(slow.registration_of(2), usual.registration_of(2) * 10);
+        assert!(slow.copy_of(1 << 20).abs_diff(usual.copy_of(1 << 20) * 10) < Duration::from_nanos(20));
+        assert_eq!("none/7".parse(), Ok(Link::NONE));
+        assert_eq!("ddr/1".parse(), Ok(usual));
+        for wrong in ["", "dsl", "ddr/", "ddr/0", "ddr/x", "ddr/1001", "/2"] {
+            assert!(wrong.parse::<Link>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn copies_take_the_time_of_the_host() {
+        let slow: Link = "ddr/1000".parse().unwrap();
+        let start = Instant::now();
+        assert_eq!(slow.copies(3500, || 7), 7);
+        assert!(start.elapsed() >= slow.copy_of(3500) && slow.copy_of(3500) > Duration::from_micros(500));
+        assert_eq!(Link::NONE.copy_of(1 << 20), Duration::ZERO);
+    }
 
     #[test]
     fn inline_bytes_cost_as_they_are() {

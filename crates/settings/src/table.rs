@@ -214,7 +214,7 @@ settings! {
     PORTS: u64 = "TERN_PORTS", "1", 1..=8 => "moving", Job;
 
     /// Which link the software network behaves like, for studies: `none` for as fast as it can, `sdr-pcix`, `ddr`,
-    /// `qdr`, `hdr` or `ndr`.
+    /// `qdr`, `hdr` or `ndr`. With a number behind it, as in `ddr/16`, it is slower by that in all respects.
     LINK: &'static str = "TERN_LINK", "none" => "moving", Job;
 
     /// Bytes of the buffers by which a network moves short messages, and so of its largest packet.

@@ -61,7 +61,7 @@ impl Verbs {
             let Some(incoming) = self.inbound.borrow_mut().pop_front() else { break };
             match incoming {
                 Incoming::Packet { from, header, payload } => {
-                    sink.packet(from, &header, self.bytes(payload));
+                    self.settings.link.copies(payload.len as usize, || sink.packet(from, &header, self.bytes(payload)));
                     self.taken(from, payload);
                     packets += 1;
                 }
@@ -138,6 +138,7 @@ impl Verbs {
             let (header, payload) = first;
             let used = take(&header, self.bytes(payload));
             if used {
+                self.settings.link.copies(payload.len as usize, || ());
                 self.inbound.borrow_mut().pop_front();
                 self.taken(peer, payload);
             }

@@ -25,6 +25,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use tern_counters as counters;
 use tern_device::Abilities;
 
 /// Receive buffers that may be free and not posted.
@@ -108,7 +109,7 @@ impl Endpoint {
         let sleep = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&sleep, &fabric.notices, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         epoll::add(&sleep, &*alarm, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
-        let (copied, registered) = (settings.tuple_copy, settings.registered);
+        let (copied, link, registered) = (settings.tuple_copy, settings.link, settings.registered);
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         epoll::add(&sleep, &timer, epoll::EventData::new_u64(2), epoll::EventFlags::IN)?;
         let device = Verbs {
@@ -128,7 +129,7 @@ impl Endpoint {
             inbound: RefCell::default(),
             wanting: RefCell::default(),
             queues: Queues::default(),
-            tuples: Tuples::new(&fabric.domain, copied),
+            tuples: Tuples::new(&fabric.domain, copied, link),
             moves: Moves::default(),
             remotes: Remotes::new(world),
             ports: Ports::default(),
@@ -243,12 +244,14 @@ impl Verbs {
         way.get().expect("it was set")
     }
 
+    #[cold]
     fn install(&self, peer: u32, connected: Connected) {
         self.open.borrow_mut().push(peer);
         self.provide(self.open.borrow().len() * self.settings.credits as usize);
         let sends = self.sends.borrow_mut().entry(connected.sending.pair.number()).or_default().clone();
         let channel = Box::new(Channel::new(peer, connected, sends, header::LONGEST));
         let _ = self.ways[peer as usize].set(Way::Channel(channel));
+        counters::QUEUE_PAIRS.set(self.footprint().queue_pairs as u64);
     }
 
     /// The channel of a peer from which something has come.

@@ -179,12 +179,15 @@ impl Verbs {
         if !self.settings.frequent {
             return;
         }
-        let Settings { frequent_share: share, explain, .. } = self.settings;
+        let Settings { frequent_share: share, explain, link, .. } = self.settings;
         let most = self.abilities.packet;
         let unknown = Costs { register: 0.0, copy: 0.0, look_up: 0.0 };
         let cost = |size| match share {
             0 if !explain => unknown,
-            _ => measure(&self.fabric.domain, &self.registered, size, most),
+            _ => {
+                let costs = measure(&self.fabric.domain, &self.registered, size, most);
+                Costs { copy: costs.copy.max(link.copy_of(size).as_nanos() as f64), ..costs }
+            }
         };
         let counts = Counts::new(cost, share);
         if explain && self.me == 0 {

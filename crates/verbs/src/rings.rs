@@ -209,7 +209,7 @@ impl Verbs {
         // SAFETY: a free buffer, longer than any packet that a channel lets pass.
         let out = unsafe { std::slice::from_raw_parts_mut(self.bounces.at(buffer), front + PREFIX) };
         out[..changed].copy_from_slice(&bytes[..changed]);
-        payload.write_to(&mut out[changed..front]);
+        self.settings.link.copies(len, || payload.write_to(&mut out[changed..front]));
         out[front..].copy_from_slice(&prefix.encode());
         counters::NETWORK_PACKETS.add(1);
         counters::NETWORK_RING.add(1);

@@ -204,7 +204,7 @@ impl Verbs {
         let total = front + len;
         // SAFETY: a free buffer, longer than any packet that a channel lets pass.
         let out = unsafe { std::slice::from_raw_parts_mut(self.bounces.at(buffer), total) };
-        write(&mut out[front..]);
+        self.settings.link.copies(len, || write(&mut out[front..]));
         counters::NETWORK_PACKETS.add(1);
         counters::NETWORK_BYTES.add(total as u64);
         let (inline, operation) = (total <= channel.inline, Operation::SendWithImmediate(self.me));

@@ -26,7 +26,7 @@ use std::rc::Rc;
 use tern_counters as counters;
 use tern_device::table::{self, Answer, ENTRY, Layout, Publications, Request};
 use tern_device::{Delivery, Key, Memory, Outgoing, Recall, Sink};
-use tern_hca::{Data, Operation, ProtectionDomain, Remote, Status};
+use tern_hca::{Data, Link, Operation, ProtectionDomain, Remote, Status};
 
 /// Writes of one message at most; one that needs more goes in packets.
 const MOST_WRITES: usize = 64;
@@ -106,6 +106,8 @@ pub struct Tuples {
     layout: Layout,
     /// Messages up to this many bytes are copied by their sender; 0: none.
     copied: usize,
+    /// How fast they are copied.
+    link: Link,
     pairs: RefCell<Vec<Option<Rc<Pair>>>>,
     /// Peers to which something is to be written or told.
     busy: RefCell<Vec<u32>>,
@@ -114,11 +116,12 @@ pub struct Tuples {
 
 impl Tuples {
     /// `copied`: messages up to so many bytes are copied by their sender, which then need not wait for their end.
-    pub fn new(domain: &ProtectionDomain, copied: usize) -> Tuples {
+    pub fn new(domain: &ProtectionDomain, copied: usize, link: Link) -> Tuples {
         Tuples {
             domain: domain.clone(),
             layout: Layout::new(SLOTS),
             copied,
+            link,
             pairs: RefCell::new(Vec::new()),
             busy: RefCell::new(Vec::new()),
             copies: OnceCell::new(),
@@ -313,7 +316,7 @@ impl Tuples {
         }
         let copies = self.copies.get_or_init(|| Copies::new(&self.domain, self.copied).ok()).as_ref()?;
         // SAFETY: the caller's contract.
-        unsafe { copies.copy(source, len) }
+        self.link.copies(len as usize, || unsafe { copies.copy(source, len) })
     }
 
     pub fn give_back(&self, copy: &Option<(Memory, u32, u32)>) {

@@ -1,6 +1,16 @@
-//! What is compared.
+//! What is compared: each experiment has a file, and a place in [`EXPERIMENTS`].
+
+mod columns;
+mod frequent;
+mod headers;
+mod overlap;
+mod packets;
+mod peers;
+mod ports;
+mod solver;
 
 use crate::Options;
+use crate::chart::Scale;
 use crate::line::Line;
 use crate::suite::{Binding, Job};
 
@@ -28,15 +38,19 @@ impl Variant {
 /// One comparison.
 pub struct Experiment {
     pub heading: &'static str,
+    /// What is measured, what the paper found, how to read it.
     pub about: &'static str,
+    /// The link model.
+    pub link: &'static str,
     pub variants: &'static [Variant],
     pub parts: &'static [Part],
+    pub plots: &'static [Plot],
     /// Whether to say how much the first line saves against the second.
     pub gain: bool,
     /// Whether figures are reckoned for more peers.
     pub modelled: bool,
-    /// What Tern explains of it, from the line that begins so on.
-    pub explained: Option<&'static str>,
+    /// What Tern explains of it: title of a table, and how what Tern prints of it begins.
+    pub explained: Option<(&'static str, &'static str)>,
 }
 
 /// A launch.
@@ -45,197 +59,109 @@ pub struct Part {
     pub benchmarks: &'static [&'static str],
     pub sizes: &'static [u64],
     pub ranks: usize,
+    /// Simulated nodes; 0: as many as ranks.
+    pub nodes: usize,
     pub more: &'static [&'static str],
+    /// Work of a stage, in microseconds of the link's time.
+    pub work_us: u64,
     /// Milliseconds for a figure.
     pub time: u64,
+    /// The link is so many times slower than it is called, and the figures are given as without that.
+    pub slower: u32,
+    /// Measured in one round only.
+    pub once: bool,
 }
 
-pub const fn part(title: &'static str, benchmarks: &'static [&'static str], sizes: &'static [u64]) -> Part {
-    Part { title, benchmarks, sizes, ranks: 2, more: &[], time: 150 }
+/// A diagram.
+pub struct Plot {
+    pub file: &'static str,
+    pub title: &'static str,
+    pub unit: &'static str,
+    pub scale: Scale,
+    /// Title of the figures, benchmark, heading.
+    pub panels: &'static [(&'static str, &'static str, &'static str)],
+    /// How much the first line saves against the second instead of the figures themselves.
+    pub saved: bool,
+}
+
+const fn part(title: &'static str, benchmarks: &'static [&'static str], sizes: &'static [u64], slower: u32) -> Part {
+    Part { title, benchmarks, sizes, ranks: 2, nodes: 0, more: &[], work_us: 0, time: 150, slower, once: false }
+}
+
+/// Of `--quick`: ranks, milliseconds for a figure, how much slower a link is, buffers of the spectrum.
+const FEW: usize = 8;
+const SHORT: u64 = 10;
+const HARDLY: u32 = 4;
+const BUFFERS: &str = "20";
+
+impl Part {
+    pub fn slower(&self, quick: bool) -> u32 {
+        if quick { self.slower.min(HARDLY) } else { self.slower }
+    }
+
+    fn job(&self, experiment: &Experiment, quick: bool) -> Job {
+        let ranks = if quick { self.ranks.min(FEW) } else { self.ranks };
+        let nodes = if self.nodes == 0 { ranks } else { self.nodes.min(ranks / 2) };
+        let mut job = Job::new(self.title, ranks, Binding::Nodes(nodes), self.benchmarks).sizes(self.sizes);
+        job.time_ms = if quick { SHORT } else { self.time };
+        job.batches = if quick { 3 } else { 5 };
+        job.probed = false;
+        job.once = self.once;
+        job.sized = !self.sizes.is_empty();
+        job.more = self.more.iter().map(|word| word.to_string()).collect();
+        let slower = self.slower(quick);
+        if self.work_us > 0 {
+            job.more.extend(["--work-us".to_string(), (self.work_us * u64::from(slower)).to_string()]);
+        }
+        if quick {
+            job.sizes = self.sizes.last().copied().into_iter().collect();
+            job.more.extend(["--buffers", BUFFERS].map(String::from));
+        }
+        job.lines = experiment.variants.iter().map(|variant| variant.name.to_string()).collect();
+        job.slower = slower.into();
+        job.variables = vec![("TERN_LINK".to_string(), format!("{}/{slower}", experiment.link))];
+        job
+    }
 }
 
 impl Experiment {
     pub fn titles(&self) -> impl Iterator<Item = String> {
-        self.parts.iter().flat_map(|part| [part.title.to_string(), format!("{}: time that the message costs", part.title)])
+        let of_part = |part: &Part| [part.title.to_string(), format!("{}: time that the message costs", part.title)];
+        self.parts.iter().flat_map(of_part).chain(self.explained.map(|(title, _)| title.to_string()))
     }
 
+    pub fn has(&self, title: &str) -> bool {
+        self.titles().any(|known| known == title)
+    }
+
+    /// All launches; of those that fill one table a quick look takes the first.
     pub fn jobs(&self, options: &Options) -> Vec<Job> {
-        let job = |part: &Part| {
-            let mut job = Job::new(part.title, part.ranks, Binding::Nodes, part.benchmarks).sizes(part.sizes);
-            job.time_ms = if options.quick { part.time.min(30) } else { part.time };
-            job.batches = 5;
-            job.probed = false;
-            job.sized = !part.sizes.is_empty();
-            job.more = part.more.iter().map(|word| word.to_string()).collect();
-            if options.quick {
-                job.more.extend(["--buffers", "100"].map(String::from));
-            }
-            job.lines = self.variants.iter().map(|variant| variant.name.to_string()).collect();
-            job
-        };
-        self.parts.iter().map(job).collect()
+        let mut jobs: Vec<Job> = self.parts.iter().map(|part| part.job(self, options.quick)).collect();
+        if options.quick {
+            jobs.dedup_by(|next, before| next.title == before.title);
+        }
+        jobs
     }
 }
 
-const EAGER_SIZES: &[u64] = &[128, 256, 512, 1024, 2048, 4096, 8192];
-const LONG_SIZES: &[u64] = &[4096, 16384, 65536, 262144, 1048576];
+/// Work is sleep.
 const IDLE: &[&str] = &["--idle", "1"];
 
-pub const EXPERIMENTS: [Experiment; 8] = [
-    Experiment {
-        heading: "Header caching",
-        about: "A header that equals the last one on the connection travels as a few bytes (Design and Implementation \
-                of High Performance MVAPICH2: 5.8 to 4.9 us for small messages). Ping-pong, half round trip.",
-        variants: &[
-            Variant { name: "header cache", settings: &[("TERN_LINK", "sdr-pcix"), ("TERN_HEADER_CACHE", "on")] },
-            Variant { name: "full headers", settings: &[("TERN_LINK", "sdr-pcix"), ("TERN_HEADER_CACHE", "off")] },
-        ],
-        parts: &[part("Header caching, ping-pong", &["pingpong"], &[4, 16, 64, 128, 256, 512, 1024])],
-        gain: true,
-        modelled: false,
-        explained: None,
-    },
-    Experiment {
-        heading: "Packets",
-        about: "Communication buffers of 2 KiB. With packets a message that is longer than a buffer goes in several; \
-                without them it goes by rendezvous.",
-        variants: &[
-            Variant {
-                name: "packets",
-                settings: &[("TERN_LINK", "sdr-pcix"), ("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "32768")],
-            },
-            Variant {
-                name: "no packets",
-                settings: &[("TERN_LINK", "sdr-pcix"), ("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "2048")],
-            },
-        ],
-        parts: &[part("Small communication buffers, ping-pong", &["pingpong"], &[1024, 2048, 4096, 8192, 16384, 32768])],
-        gain: true,
-        modelled: false,
-        explained: None,
-    },
-    Experiment {
-        heading: "Columns of a matrix",
-        about: "A column of 1024 rows, by a derived type and packed by hand, both ways at once. Gather and scatter lists \
-                of the card against packing by the library.",
-        variants: &[
-            Variant {
-                name: "gather lists",
-                settings: &[
-                    ("TERN_LINK", "sdr-pcix"),
-                    ("TERN_TUPLEQ", "off"),
-                    ("TERN_EAGER_LIMIT", "4096"),
-                    ("TERN_RENDEZVOUS", "rput"),
-                ],
-            },
-            Variant {
-                name: "packing",
-                settings: &[
-                    ("TERN_LINK", "sdr-pcix"),
-                    ("TERN_TUPLEQ", "off"),
-                    ("TERN_EAGER_LIMIT", "4096"),
-                    ("TERN_RENDEZVOUS", "packets"),
-                ],
-            },
-        ],
-        parts: &[part("Columns of a matrix", &["column"], &[])],
-        gain: true,
-        modelled: false,
-        explained: None,
-    },
-    Experiment {
-        heading: "Frequently used eager buffers",
-        about: "Buffers that are used often are registered and sent from where they are (Improving RDMA-based MPI Eager \
-                Protocol for Frequently-used Buffers: up to 14 % at 8 KiB). Ping-pong from the same buffers; N buffers \
-                of which buffer i is used i times; broadcast and scatter; conjugate gradients, which use few buffers \
-                often, and a wavefront, which uses many seldom. All by MPI_Isend and MPI_Wait, but for the collectives.",
-        variants: &[
-            Variant {
-                name: "frequent",
-                settings: &[("TERN_LINK", "ddr"), ("TERN_FREQUENT", "on"), ("TERN_EAGER_LIMIT", "32768")],
-            },
-            Variant {
-                name: "plain eager",
-                settings: &[("TERN_LINK", "ddr"), ("TERN_FREQUENT", "off"), ("TERN_EAGER_LIMIT", "32768")],
-            },
-        ],
-        parts: &[
-            part("Frequent buffers, ping-pong", &["pingpong_nonblocking"], EAGER_SIZES),
-            part("Frequent buffers, spectrum of use", &["spectrum"], &[1024, 4096, 8192]),
-            Part { ranks: 4, ..part("Frequent buffers, collectives", &["bcast", "scatter"], EAGER_SIZES) },
-            Part { ranks: 4, ..part("Frequent buffers, conjugate gradients", &["gradient"], &[1024, 4096, 8192]) },
-            Part { ranks: 4, ..part("Frequent buffers, wavefront", &["wavefront"], &[1024, 4096, 8192]) },
-        ],
-        gain: true,
-        modelled: false,
-        explained: Some("frequently used buffers"),
-    },
-    Experiment {
-        heading: "Overlap",
-        about: "How much of its time a process keeps for computing (the Sandia host-overhead test), receive posted early. \
-                Work is a sleep, for the engine of the software HCA needs the core that a card would leave alone \
-                (TupleQ: Fully-Asynchronous and Zero-Copy MPI over InfiniBand: near 100 % against 0 %).",
-        variants: PROTOCOLS,
-        parts: &[
-            Part { more: IDLE, ..part("Overlap of the receiver", &["overlap_recv"], LONG_SIZES) },
-            Part { more: IDLE, ..part("Overlap of the sender", &["overlap_send"], LONG_SIZES) },
-        ],
-        gain: false,
-        modelled: false,
-        explained: None,
-    },
-    Experiment {
-        heading: "Alternating-direction solver",
-        about: "Stages that post a receive, work, wait, work and send, as NAS SP has them (TupleQ: up to 27 %), on 4 \
-                ranks, 300 us of work at a stage, a sleep as above. The size is that of a boundary.",
-        variants: PROTOCOLS,
-        parts: &[Part {
-            ranks: 4,
-            more: &["--idle", "1", "--work-us", "300"],
-            ..part("Alternating-direction solver", &["solver"], &[16384, 65536, 262144])
-        }],
-        gain: false,
-        modelled: false,
-        explained: None,
-    },
-    Experiment {
-        heading: "What a peer costs",
-        about: "A process's own memory, and its queue pairs, after it has met so many peers; every rank is a node.",
-        variants: &[
-            Variant { name: "RC", settings: &[("TERN_LINK", "none"), ("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "rc")] },
-            Variant { name: "XRC", settings: &[("TERN_LINK", "none"), ("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "xrc")] },
-        ],
-        parts: &[Part { ranks: 64, ..part("What a peer costs", &["peers"], &[]) }],
-        gain: false,
-        modelled: true,
-        explained: None,
-    },
-    super::ports::PORTS,
-];
-
-/// The four protocols of the paper on TupleQ.
-const PROTOCOLS: &[Variant] = &[
-    Variant {
-        name: "RPUT",
-        settings: &[("TERN_LINK", "ddr"), ("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")],
-    },
-    Variant {
-        name: "RGET",
-        settings: &[("TERN_LINK", "ddr"), ("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rget")],
-    },
-    Variant {
-        name: "TupleQ",
-        settings: &[("TERN_LINK", "ddr"), ("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "0")],
-    },
-    Variant {
-        name: "TupleQ with copy",
-        settings: &[("TERN_LINK", "ddr"), ("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "16384")],
-    },
+pub const EXPERIMENTS: &[Experiment] = &[
+    headers::HEADERS,
+    packets::PACKETS,
+    columns::COLUMNS,
+    frequent::FREQUENT,
+    overlap::OVERLAP,
+    solver::SOLVER,
+    ports::PORTS,
+    peers::PEERS,
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_name_stands_for_the_same_settings_everywhere() {
@@ -249,9 +175,34 @@ mod tests {
 
     #[test]
     fn titles_are_of_one_experiment_only() {
-        let titles: Vec<String> = EXPERIMENTS.iter().flat_map(|experiment| experiment.titles()).collect();
-        for title in &titles {
-            assert_eq!(titles.iter().filter(|other| *other == title).count(), 1, "{title}");
+        for experiment in EXPERIMENTS {
+            for title in experiment.titles() {
+                let others = EXPERIMENTS.iter().filter(|other| other.has(&title));
+                assert_eq!(others.count(), 1, "{title}");
+            }
+        }
+    }
+
+    #[test]
+    fn plots_are_of_what_is_measured_into_files_of_their_own() {
+        let mut files = BTreeSet::new();
+        for experiment in EXPERIMENTS {
+            for plot in experiment.plots {
+                assert!(files.insert(plot.file), "{} twice", plot.file);
+                assert!(plot.panels.iter().all(|(title, ..)| experiment.has(title)), "{}", plot.file);
+            }
+        }
+    }
+
+    #[test]
+    fn a_quick_look_takes_every_part_but_little_of_it() {
+        for experiment in EXPERIMENTS {
+            for part in experiment.parts {
+                let (whole, quick) = (part.job(experiment, false), part.job(experiment, true));
+                assert!(quick.ranks <= FEW && quick.sizes.len() <= 1 && quick.slower <= whole.slower);
+                assert_eq!(quick.benchmarks, whole.benchmarks);
+                assert_eq!(quick.sizes.is_empty(), whole.sizes.is_empty());
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What peers cost a process, measured for some and reckoned for very many.
+//! What peers cost a process: by what was measured for some, and reckoned for very many with a card.
 
 use crate::session::Session;
 use std::fmt::Write;
@@ -6,47 +6,67 @@ use std::fmt::Write;
 /// Processes of a node, in the model.
 const PER_NODE: f64 = 64.0;
 const PEERS: [f64; 6] = [64.0, 256.0, 1024.0, 16384.0, 131072.0, 1048576.0];
+/// What Tern keeps of a peer (`verbs::Channel` and its places in tables), and its part of a job's addresses, in KiB.
+const CHANNEL: f64 = 1.0;
+/// The send queue of a queue pair on a card, in KiB: 128 requests with 16 segments each, of 16 bytes, behind 32 bytes that
+/// say what to do; rounded up to 64.
+const SEND_QUEUE: f64 = 128.0 * 320.0 / 1024.0;
+/// What a card keeps of a queue pair beside its queues, in KiB.
+const CONTEXT: f64 = 0.5;
 
-/// The line through the last two points, where the receive buffers that all peers share have reached their limit: value
-/// without peers, and of each peer.
-fn fit(points: &[(f64, f64)]) -> Option<(f64, f64)> {
-    let &[.., (x, y), (most, there)] = points else { return None };
-    let slope = (there - y) / (most - x);
-    (most > x).then_some((y - slope * x, slope))
+/// What the connections to so many peers take, with RC or with XRC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Connections {
+    queue_pairs: f64,
+    mib: f64,
 }
 
-fn points(session: &Session, benchmark: &str, line: &str) -> Vec<(f64, f64)> {
-    let mut points = Vec::new();
-    for (row, summary) in session.figures.rows() {
-        if row.benchmark == benchmark {
-            points.extend(summary(line).map(|it| (row.size as f64, it.median)));
-        }
+/// A queue pair for each process.
+fn reliable(peers: f64) -> Connections {
+    let kib = peers * (CHANNEL + SEND_QUEUE + CONTEXT);
+    Connections { queue_pairs: peers, mib: kib / 1024.0 }
+}
+
+/// One for each node to send on, and on average one to receive on, which has no send queue.
+fn extended(peers: f64) -> Connections {
+    let nodes = (peers / PER_NODE).ceil();
+    let kib = peers * CHANNEL + nodes * (SEND_QUEUE + 2.0 * CONTEXT);
+    Connections { queue_pairs: 2.0 * nodes, mib: kib / 1024.0 }
+}
+
+/// The slope of the line through the first and the last of what was measured.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let &[(x, y), .., (most, there)] = points else { return None };
+    (most > x).then(|| (there - y) / (most - x))
+}
+
+/// Peers and KiB, where every rank is a node.
+fn measured(session: &Session, line: &str) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for (row, summary) in session.figures.rows().filter(|(row, _)| row.benchmark == "peers_memory") {
+        let first = points.last().is_none_or(|(peers, _)| *peers < row.size as f64);
+        points.extend(summary(line).filter(|_| first).map(|it| (row.size as f64, it.median)));
     }
     points
 }
 
-/// The table of the model; nothing when too little was measured. With RC a connection is to a process, with XRC to
-/// a node, and the processes of a node share what it needs for receiving.
+/// What was measured by peer, and the table of the model.
 pub fn text(session: &Session) -> String {
-    let Some((base, each)) = fit(&points(session, "peers_memory", "RC")) else { return String::new() };
-    let pairs = fit(&points(session, "peers_pairs", "RC")).map_or(1.0, |(_, slope)| slope);
-    let mut text = format!(
-        "\nReckoned from the line through the last two of what was measured with RC: {base:.0} KiB, and {each:.1} KiB and {pairs:.2} queue \
-         pairs for each peer. XRC with {PER_NODE:.0} processes on a node: as much for each node, and 0.2 KiB for the \
-         address of each process.\n\n| peers | RC, queue pairs | RC, MiB | XRC, queue pairs | XRC, MiB |\n|---|---|---|---|---|\n"
+    let mut text = String::new();
+    if let (Some(rc), Some(xrc)) = (slope(&measured(session, "RC")), slope(&measured(session, "XRC"))) {
+        let _ = writeln!(text, "\nMeasured, every rank a node: {rc:.1} KiB for each peer with RC, {xrc:.1} KiB with XRC.");
+    }
+    let _ = write!(
+        text,
+        "\nReckoned for a card: {CHANNEL} KiB that Tern keeps of a peer, {SEND_QUEUE:.0} KiB for the send queue of a queue pair (128 \
+         requests of 16 segments) and {CONTEXT} KiB that the card keeps of it. RC has a queue pair for each peer; XRC has, with \
+         {PER_NODE:.0} processes on a node, two for each node: one to send on and, on average, one to receive on, which needs no \
+         send queue. Receive buffers come on top, 8.3 MiB however many peers there are.\n\n\
+         | peers | RC, queue pairs | RC, MiB | XRC, queue pairs | XRC, MiB |\n|---|---|---|---|---|\n"
     );
     for peers in PEERS {
-        let nodes = (peers / PER_NODE).ceil();
-        let mib = |kib: f64| kib / 1024.0;
-        let _ = writeln!(
-            text,
-            "| {peers} | {:.0} | {:.1} | {:.0} | {:.1} |",
-            pairs * peers,
-            mib(base + each * peers),
-            // One to send on and one to receive on: an XRC connection has a direction.
-            2.0 * nodes,
-            mib(base + each * nodes + 0.2 * peers),
-        );
+        let (rc, xrc) = (reliable(peers), extended(peers));
+        let _ = writeln!(text, "| {peers} | {} | {:.1} | {} | {:.1} |", rc.queue_pairs, rc.mib, xrc.queue_pairs, xrc.mib);
     }
     text
 }
@@ -56,15 +76,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_through_the_last_points() {
-        let (base, each) = fit(&[(1.0, 3.0), (2.0, 14.0), (4.0, 18.0)]).unwrap();
-        assert!((base - 10.0).abs() < 1e-9 && (each - 2.0).abs() < 1e-9);
+    fn the_slope_from_the_first_to_the_last() {
+        assert_eq!(slope(&[(2.0, 100.0), (4.0, 0.0), (12.0, 120.0)]), Some(2.0));
+        assert_eq!(slope(&[(2.0, 1.0)]), None);
+        assert_eq!(slope(&[(2.0, 1.0), (2.0, 3.0)]), None);
+        assert_eq!(slope(&[]), None);
     }
 
     #[test]
-    fn too_few_points_make_no_line() {
-        assert_eq!(fit(&[(1.0, 2.0)]), None);
-        assert_eq!(fit(&[(1.0, 2.0), (1.0, 3.0)]), None);
-        assert_eq!(fit(&[]), None);
+    fn xrc_grows_with_the_nodes() {
+        assert_eq!((reliable(1024.0).queue_pairs, extended(1024.0).queue_pairs), (1024.0, 32.0));
+        assert_eq!(extended(65.0).queue_pairs, 4.0);
+        assert!(reliable(1048576.0).mib > 10.0 * extended(1048576.0).mib);
     }
 }

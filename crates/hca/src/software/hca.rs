@@ -10,6 +10,7 @@ use super::near;
 use super::queue_pair::{Caller, MESSAGE};
 use super::regions::SEGMENTS;
 use crate::hca::{Atomics, Capabilities, Event, Options};
+use crate::link::pass;
 use crate::queue_pair::Limits;
 use crate::{Error, Faults, Link, ReceiveLimits, Result};
 use parking_lot::{Mutex, RwLock};
@@ -22,7 +23,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Inline bytes unless the link model says otherwise.
 const INLINE: u32 = 256;
@@ -131,13 +132,10 @@ impl Shared {
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 
-    /// Keeps the caller's processor for so long.
+    /// Keeps the caller for so long.
     pub fn occupy(&self, time: Duration) {
         if !time.is_zero() {
-            let end = now() + time.as_nanos() as u64;
-            while now() < end {
-                std::hint::spin_loop();
-            }
+            pass(Instant::now() + time);
         }
     }
 

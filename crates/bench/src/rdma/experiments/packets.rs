@@ -1,0 +1,28 @@
+use super::{Experiment, Plot, Scale, Variant, part};
+
+const TITLE: &str = "Small communication buffers, ping-pong";
+
+pub const PACKETS: Experiment = Experiment {
+    heading: "Small communication buffers, with and without packets",
+    about: "Ping-pong, half round trip, with communication buffers of 2 KiB. With packets a message that is longer than a \
+            buffer goes in several; without them it has to ask for a rendezvous. Small buffers save memory, and packets make \
+            that cheap as long as the handshake costs more than the copies. *Paper (the same): packets keep the latency of a \
+            message a little above the buffer's size where a rendezvous would double it.*",
+    link: "sdr-pcix",
+    variants: &[
+        Variant { name: "packets", settings: &[("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "32768")] },
+        Variant { name: "no packets", settings: &[("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "2048")] },
+    ],
+    parts: &[part(TITLE, &["pingpong"], &[1024, 2048, 4096, 8192, 16384, 32768], 16)],
+    plots: &[Plot {
+        file: "packets.svg",
+        title: "Ping-pong with communication buffers of 2 KiB",
+        unit: "us",
+        scale: Scale::Logarithmic,
+        panels: &[(TITLE, "pingpong", "half round trip")],
+        saved: false,
+    }],
+    gain: true,
+    modelled: false,
+    explained: None,
+};

@@ -1,0 +1,32 @@
+use super::{Experiment, Plot, Scale, Variant, part};
+
+const TITLE: &str = "Several ports, one message after another";
+
+pub const PORTS: Experiment = Experiment {
+    heading: "One and two ports",
+    about: "Ping-pong of long messages, half round trip; they go in stripes, each over the port that has least to carry, and every \
+            port has a link of its own.",
+    link: "sdr-pcix",
+    variants: &[
+        Variant {
+            name: "2 ports",
+            settings: &[("TERN_PORTS", "2"), ("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")],
+        },
+        Variant {
+            name: "1 port",
+            settings: &[("TERN_PORTS", "1"), ("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")],
+        },
+    ],
+    parts: &[part(TITLE, &["pingpong"], &[32768, 65536, 131072, 262144, 1048576, 4194304], 8)],
+    plots: &[Plot {
+        file: "ports.svg",
+        title: "Ping-pong over one and over two ports",
+        unit: "us",
+        scale: Scale::Logarithmic,
+        panels: &[(TITLE, "pingpong", "half round trip")],
+        saved: false,
+    }],
+    gain: true,
+    modelled: false,
+    explained: None,
+};
