@@ -13,7 +13,7 @@
 //! caches, if there are enough, before they are written again.
 
 use super::area::UNIT;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 /// Payloads from here on travel in blocks.
@@ -55,7 +55,12 @@ pub struct Blocks {
     parts: [*mut u8; 2],
     /// Ours, the one to write next in front.
     free: RefCell<VecDeque<u32>>,
+    /// Payloads that were sent since a packet came back.
+    ahead: Cell<u32>,
 }
+
+/// So many payloads may be sent for one packet that comes back: more are a stream.
+const ANSWERED: u32 = 3;
 
 impl Blocks {
     /// `parts` are the data areas of the two rings between this process and another: the ring
@@ -66,7 +71,8 @@ impl Blocks {
     pub unsafe fn new(division: Division, parts: [*mut u8; 2], lower: bool) -> Blocks {
         let first = if lower { 0 } else { division.blocks };
         let parts = parts.map(|part| part.wrapping_add(division.short));
-        Blocks { division, parts, free: RefCell::new((first..first + division.blocks).collect()) }
+        let free = RefCell::new((first..first + division.blocks).collect());
+        Blocks { division, parts, free, ahead: Cell::new(0) }
     }
 
     /// The largest payload of a block.
@@ -80,6 +86,19 @@ impl Blocks {
         assert!(block < 2 * blocks, "no block {block}");
         let part = self.parts[(block / blocks) as usize];
         part.wrapping_add((block % blocks) as usize * stride)
+    }
+
+    /// Counts a payload that is sent; true while packets come back as well.
+    pub fn is_answered(&self) -> bool {
+        let ahead = self.ahead.get().saturating_add(1);
+        self.ahead.set(ahead);
+        ahead <= ANSWERED
+    }
+
+    /// A packet has come back.
+    #[inline]
+    pub fn answer(&self) {
+        self.ahead.set(0);
     }
 
     /// A block to write to.
