@@ -18,7 +18,7 @@ typedef struct {
     long time_ms;       /* budget of one point (one size of one benchmark), milliseconds */
     long batches;       /* batches that share the budget, at most MAX_BATCHES */
     long pool_mib;      /* memory that the off-cache benchmarks walk through, MiB */
-    long iterations;    /* for pingpong_count and rma_count: rounds */
+    long iterations;    /* for pingpong_count, rooted_count and rma_count: rounds */
     long buffers;       /* of spectrum */
     long work_us;       /* of a stage of the solver; 0: as much as suits the messages */
     int idle;           /* work is sleep (work.h) */
@@ -93,6 +93,7 @@ void run_overlap_send_alloc(void);
 void run_overlap_both(void);
 void run_overlap_both_alloc(void);
 void run_pingpong_count(void);
+void run_rooted_count(void);
 void run_rma_count(void);
 void run_barrier(void);
 void run_bcast(void);

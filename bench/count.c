@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <stddef.h>
@@ -31,6 +32,36 @@ COUNTED counted_persistent_receive(MPI_Request *request)
 {
     MPI_Start(request);
     MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+COUNTED counted_gather_give(const void *buffer, int count)
+{
+    MPI_Gather(buffer, count, MPI_BYTE, NULL, count, MPI_BYTE, 1, MPI_COMM_WORLD);
+}
+
+COUNTED counted_gather_take(const void *buffer, void *all, int count)
+{
+    MPI_Gather(buffer, count, MPI_BYTE, all, count, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+COUNTED counted_scatter_give(const void *all, void *buffer, int count)
+{
+    MPI_Scatter(all, count, MPI_BYTE, buffer, count, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+COUNTED counted_scatter_take(void *buffer, int count)
+{
+    MPI_Scatter(NULL, count, MPI_BYTE, buffer, count, MPI_BYTE, 1, MPI_COMM_WORLD);
+}
+
+COUNTED counted_reduce_give(const void *buffer, int count)
+{
+    MPI_Reduce(buffer, NULL, count / 8, MPI_DOUBLE, MPI_SUM, 1, MPI_COMM_WORLD);
+}
+
+COUNTED counted_reduce_take(const void *buffer, void *sum, int count)
+{
+    MPI_Reduce(buffer, sum, count / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 }
 
 COUNTED counted_put(const long *from, MPI_Win win)
@@ -76,12 +107,12 @@ static int side_channel(void)
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
     int socket_of_rank = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket_of_rank < 0)
-        fail("pingpong_count: no socket");
+        fail("no socket beside MPI");
     if (world_rank == 0 && bind(socket_of_rank, (struct sockaddr *)&name, size) != 0)
-        fail("pingpong_count: cannot bind a socket");
+        fail("cannot bind a socket beside MPI");
     MPI_Barrier(MPI_COMM_WORLD);
     if (world_rank == 1 && connect(socket_of_rank, (struct sockaddr *)&name, size) != 0)
-        fail("pingpong_count: cannot connect a socket");
+        fail("cannot connect a socket beside MPI");
     return socket_of_rank;
 }
 
@@ -120,6 +151,42 @@ void run_pingpong_count(void)
     MPI_Request_free(&receives);
     close(aside);
     free(buffer);
+}
+
+/* Collectives with a root, in which rank 0 gives to rank 1 and takes what rank 1 has given before. */
+void run_rooted_count(void)
+{
+    if (world_size != 2)
+        fail("rooted_count needs two ranks");
+    int size = opt.sizes ? (int)opt.sizes[0] : 8;
+    char *buffer = memory((size_t)size), *all = memory(2 * (size_t)size), told = 1;
+    int aside = side_channel(), me = world_rank;
+    memset(buffer, 0, (size_t)size);
+    memset(all, 0, 2 * (size_t)size);
+    for (long i = 0; i < opt.iterations; i++) {
+        if (me == 0) {
+            counted_gather_give(buffer, size);
+            counted_scatter_give(all, buffer, size);
+            counted_reduce_give(buffer, size);
+            if (recv(aside, &told, 1, 0) != 1)
+                fail("rooted_count: the socket is closed");
+            counted_gather_take(buffer, all, size);
+            counted_scatter_take(buffer, size);
+            counted_reduce_take(buffer, all, size);
+            continue;
+        }
+        MPI_Gather(buffer, size, MPI_BYTE, all, size, MPI_BYTE, 1, MPI_COMM_WORLD);
+        MPI_Scatter(NULL, size, MPI_BYTE, buffer, size, MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Reduce(buffer, all, size / 8, MPI_DOUBLE, MPI_SUM, 1, MPI_COMM_WORLD);
+        MPI_Gather(buffer, size, MPI_BYTE, NULL, size, MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Scatter(all, size, MPI_BYTE, buffer, size, MPI_BYTE, 1, MPI_COMM_WORLD);
+        MPI_Reduce(buffer, NULL, size / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+        if (send(aside, &told, 1, 0) != 1)
+            fail("rooted_count: cannot tell rank 0");
+    }
+    close(aside);
+    free(buffer);
+    free(all);
 }
 
 /* One-sided calls of rank 0 on a word of rank 1, in an allocated window. */

@@ -79,6 +79,7 @@ static const struct {
     {"solver", run_solver},
     {"peers", run_peers},
     {"pingpong_count", run_pingpong_count},
+    {"rooted_count", run_rooted_count},
     {"rma_count", run_rma_count},
     {"hello", NULL}, /* Init and Finalize only; timed in main */
 };

@@ -160,11 +160,11 @@ impl Entry<'_> {
         let args = self.params().map(|(p, kind)| {
             let name = &p.name;
             match kind.name.as_str() {
-                "sendbuf" | "recvbuf" | "const-memory" => format!("face::buffer({name})"),
+                "sendbuf" | "recvbuf" | "sendbuf-or-in-place" | "recvbuf-or-in-place" | "const-memory" => format!("face::buffer({name})"),
                 "lock-type" | "assert" => format!("face::value({name})"),
                 "datatype-raw" => format!("face::datatype({name})"),
                 "count" | "count-raw" => format!("{name} as i64"),
-                "dest" | "source" | "target-rank" => format!("face::rank({name})"),
+                "dest" | "source" | "target-rank" | "root" => format!("face::rank({name})"),
                 "aint" => name.clone(),
                 "send-tag" | "recv-tag" => format!("face::tag({name})"),
                 "datatype" | "comm" | "win" | "op" => format!("face::{}({name})", kind.name),

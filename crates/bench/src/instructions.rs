@@ -24,11 +24,17 @@ const fn counted(function: &'static str, benchmark: &'static str, calls: &'stati
     Counted { function, benchmark, calls }
 }
 
-const COUNTED: [Counted; 10] = [
+const COUNTED: [Counted; 16] = [
     counted("counted_send", "pingpong_count", "MPI_Send"),
     counted("counted_receive", "pingpong_count", "MPI_Recv"),
     counted("counted_persistent_send", "pingpong_count", "MPI_Start and MPI_Wait of a send"),
     counted("counted_persistent_receive", "pingpong_count", "MPI_Start and MPI_Wait of a receive"),
+    counted("counted_gather_give", "rooted_count", "MPI_Gather, not the root"),
+    counted("counted_gather_take", "rooted_count", "MPI_Gather, the root"),
+    counted("counted_scatter_give", "rooted_count", "MPI_Scatter, the root"),
+    counted("counted_scatter_take", "rooted_count", "MPI_Scatter, not the root"),
+    counted("counted_reduce_give", "rooted_count", "MPI_Reduce, not the root"),
+    counted("counted_reduce_take", "rooted_count", "MPI_Reduce, the root"),
     counted("counted_put", "rma_count", "MPI_Put"),
     counted("counted_fetch_and_op", "rma_count", "MPI_Fetch_and_op"),
     counted("counted_compare_and_swap", "rma_count", "MPI_Compare_and_swap"),

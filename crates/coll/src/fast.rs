@@ -64,6 +64,30 @@ fn lines<'a>(adi: &Adi, peers: &'a Peers) -> Option<&'a Lines> {
     peers.lines(adi)
 }
 
+/// Whether the lines serve a broadcast of `len` bytes.
+#[inline(always)]
+pub(crate) fn broadcasts(lines: &Lines, len: usize) -> bool {
+    len <= if lines.size() == 2 { BCAST_OF_TWO } else { BCAST }
+}
+
+/// Whether they serve a gather of `len` bytes from each.
+#[inline(always)]
+pub(crate) fn gathers(lines: &Lines, len: usize) -> bool {
+    len <= lines.capacity() && len * lines.size() <= ALL_TO_ALL
+}
+
+/// Whether they serve a scatter of `len` bytes to each.
+#[inline(always)]
+pub(crate) fn scatters(lines: &Lines, len: usize) -> bool {
+    len * lines.size() <= lines.capacity()
+}
+
+/// Whether they serve a reduction of a vector of `bytes` in one turn.
+#[inline(always)]
+pub(crate) fn reduces(lines: &Lines, bytes: usize) -> bool {
+    bytes <= lines.capacity() && bytes * lines.size() <= ALL_TO_ALL
+}
+
 pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
     match lines(adi, peers) {
         Some(lines) => Some(lines.barrier(adi)),
@@ -73,8 +97,7 @@ pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
 
 pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
     let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.bcast(adi, buffer, root) };
-    let most = if peers.size() == 2 { BCAST_OF_TWO } else { BCAST };
-    (buffer.bytes() <= most).then(|| bcast_over(lines, adi, root as usize, buffer))
+    broadcasts(lines, buffer.bytes()).then(|| bcast_over(lines, adi, root as usize, buffer))
 }
 
 /// Over `lines`, on which the root has the rank `root`.
@@ -88,7 +111,7 @@ pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer)
 pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = send.or(recv)?.bytes();
-    if len > lines.capacity() || len * lines.size() > ALL_TO_ALL {
+    if !gathers(lines, len) {
         return None;
     }
     let root = root as usize;
@@ -104,7 +127,7 @@ pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buf
 pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = recv.or(send)?.bytes();
-    if len * lines.size() > lines.capacity() {
+    if !scatters(lines, len) {
         return None;
     }
     let (root, me) = (root as usize, peers.rank as usize);
@@ -158,8 +181,7 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
 fn vector(lines: &Lines, op: &Operator, ty: &Type, count: i64, blocks: usize) -> Option<Vector> {
     let Operator::Predefined(op) = op else { return None };
     let vector = Vector::new(*op, ty, count)?;
-    let bytes = vector.bytes * blocks;
-    (bytes <= lines.capacity() && bytes * lines.size() <= ALL_TO_ALL).then_some(vector)
+    reduces(lines, vector.bytes * blocks).then_some(vector)
 }
 
 /// `send` is null for MPI_IN_PLACE (at the root); `recv` matters at the root.

@@ -11,6 +11,7 @@
 
 mod alg;
 mod choose;
+pub mod dense;
 pub mod fast;
 pub mod levels;
 pub mod lines;

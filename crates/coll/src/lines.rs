@@ -11,9 +11,10 @@ mod reduce;
 
 pub use label::{Kind, Mismatch};
 pub use reduce::Vector;
+use reduce::LastKernel;
 
 use crate::peers::Peers;
-use label::{Done, STAMP, compare, label, stamped};
+use label::{BLOCK, Done, History, agree_since, compare, ends_block, label};
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::{Adi, Awaited, Proc};
@@ -27,8 +28,10 @@ pub struct Lines {
     me: usize,
     /// The last turn taken.
     turn: Cell<u64>,
-    /// The labels of the last turns, by turn modulo their number.
+    /// The labels of the last turns as they were published, by turn modulo their number.
     labels: [Cell<u64>; DEPTH as usize],
+    history: History,
+    kernel: LastKernel,
     /// A turn that all peers are known to have reached.
     reached: Cell<u64>,
     /// The last turn whose labels were compared with those of all peers.
@@ -61,6 +64,8 @@ impl Lines {
             me: peers.rank as usize,
             turn: Cell::new(base),
             labels: [const { Cell::new(0) }; DEPTH as usize],
+            history: History::default(),
+            kernel: LastKernel::default(),
             reached: Cell::new(base),
             compared: Cell::new(base),
             context: peers.context,
@@ -82,9 +87,17 @@ impl Lines {
     }
 
     /// Publishes a turn without payload.
+    #[inline]
     fn publish(&self, turn: u64, label: u64) {
-        self.own(turn).set(label);
-        self.areas[self.me].publish(turn, stamped(label, turn));
+        self.areas[self.me].publish(turn, self.stamp(turn, label));
+    }
+
+    /// The label as it is published.
+    #[inline(always)]
+    fn stamp(&self, turn: u64, label: u64) -> u64 {
+        let stamped = self.history.stamp(label, turn);
+        self.own(turn).set(stamped);
+        stamped
     }
 
     /// The label that this process had in `turn`, one of the last.
@@ -109,8 +122,10 @@ impl Lines {
         if LineArea::free_after(turn, len) > self.reached.get() {
             agreed = self.await_free(adi, turn, len);
         }
-        self.own(turn).set(label);
-        self.areas[self.me].publish_with(turn, stamped(label, turn), len, write);
+        let area = &self.areas[self.me];
+        // The peers have read this one long ago: it comes back while the next turns are written.
+        area.prefetch_for_writing(turn + AHEAD);
+        area.publish_with(turn, self.stamp(turn, label), len, write);
         agreed
     }
 
@@ -118,7 +133,9 @@ impl Lines {
     /// so that the next turns need not look: what the peers write is slow to read.
     #[cold]
     fn await_free(&self, adi: &Adi, turn: u64, len: usize) -> Done {
-        let free = LineArea::free_after(turn, len).max(turn.saturating_sub(DEPTH / 2));
+        // Best the end of a block, whose history tells of all its turns.
+        let block = (turn + 1).saturating_sub(DEPTH / 4) / BLOCK * BLOCK;
+        let free = LineArea::free_after(turn, len).max(block.saturating_sub(1));
         let mut rank = 0;
         self.wait(adi, &mut || {
             while rank < self.areas.len() && (rank == self.me || self.areas[rank].reached(free)) {
@@ -134,15 +151,26 @@ impl Lines {
     fn compare_since(&self, turn: u64) -> Done {
         let first = (self.compared.get() + 1).max((turn + 1).saturating_sub(DEPTH / 2));
         self.compared.set(turn.max(self.compared.get()));
-        (first..=turn).try_for_each(|turn| self.check_below(self.areas.len(), turn, self.own(turn).get()))
+        let telling = |&turn: &u64| ends_block(turn);
+        let agreed = (first..turn).filter(telling).chain([turn]).all(|turn| self.agrees(turn));
+        match agreed {
+            true => Ok(()),
+            false => (first..=turn).try_for_each(|turn| self.check_below(self.areas.len(), turn)),
+        }
+    }
+
+    /// Whether all peers had the same labels as this process in `turn` and before it in its block.
+    fn agrees(&self, turn: u64) -> bool {
+        let others = (0..self.areas.len()).filter(|&rank| rank != self.me);
+        others.map(|rank| self.areas[rank].label(turn)).all(|theirs| agree_since(self.own(turn).get(), theirs))
     }
 
     /// Whether the members below `end`, which have reached `turn`, took it for the same.
     #[inline]
-    fn check_below(&self, end: usize, turn: u64, label: u64) -> Done {
+    fn check_below(&self, end: usize, turn: u64) -> Done {
         (0..end).try_for_each(|rank| match rank == self.me {
             true => Ok(()),
-            false => self.check(rank, turn, label),
+            false => self.check(rank, turn),
         })
     }
 
@@ -162,7 +190,7 @@ impl Lines {
 
     /// Waits until every member below `end` has published `turn`.
     #[inline]
-    fn await_below(&self, adi: &Adi, end: usize, turn: u64, label: u64) -> Done {
+    fn await_below(&self, adi: &Adi, end: usize, turn: u64) -> Done {
         let mut rank = 0;
         // Those that only give may be turns ahead.
         self.areas.iter().take(end).for_each(|area| area.prefetch(turn + AHEAD));
@@ -172,21 +200,20 @@ impl Lines {
             }
             rank >= end
         });
-        self.check_below(end, turn, label)
+        self.check_below(end, turn)
     }
 
-    /// Compares what `rank` has published in `turn` with `label`, unless it has gone on since.
+    /// Compares what `rank` has published in `turn` with this process's label, unless it has gone on since.
     #[inline]
-    fn check(&self, rank: usize, turn: u64, label: u64) -> Done {
-        let (own, theirs) = (stamped(label, turn), self.areas[rank].label(turn));
-        if own & STAMP == theirs & STAMP { compare(rank, own, theirs) } else { Ok(()) }
+    fn check(&self, rank: usize, turn: u64) -> Done {
+        compare(rank, self.own(turn).get(), self.areas[rank].label(turn))
     }
 
     /// Waits for all members. Whoever finds all of them there wakes those that sleep: the last to
     /// arrive always does, so nobody else needs to.
     #[inline]
-    fn await_all(&self, adi: &Adi, turn: u64, label: u64) -> Done {
-        let result = self.await_below(adi, self.areas.len(), turn, label);
+    fn await_all(&self, adi: &Adi, turn: u64) -> Done {
+        let result = self.await_below(adi, self.areas.len(), turn);
         self.ring_all(adi);
         self.reached.set(turn);
         self.compared.set(turn);
@@ -196,17 +223,17 @@ impl Lines {
     /// [`Lines::await_all`] by one who has given a payload. If it did not wait for all in the turn
     /// before, it learns now whether all took that for the same.
     #[inline]
-    fn await_givers(&self, adi: &Adi, turn: u64, label: u64) -> Done {
+    fn await_givers(&self, adi: &Adi, turn: u64) -> Done {
         let before = (self.compared.get() + 1 < turn).then_some(turn - 1);
-        self.await_all(adi, turn, label)?;
-        before.map_or(Ok(()), |turn| self.check_below(self.areas.len(), turn, self.own(turn).get()))
+        self.await_all(adi, turn)?;
+        before.map_or(Ok(()), |turn| self.check_below(self.areas.len(), turn))
     }
 
     #[inline]
-    fn await_one(&self, adi: &Adi, rank: usize, turn: u64, label: u64) -> Done {
+    fn await_one(&self, adi: &Adi, rank: usize, turn: u64) -> Done {
         self.areas[rank].prefetch(turn + AHEAD);
         self.wait(adi, &mut || self.areas[rank].reached(turn));
-        self.check(rank, turn, label)
+        self.check(rank, turn)
     }
 
     /// Wakes every peer that sleeps.
@@ -231,7 +258,7 @@ impl Lines {
     pub fn barrier(&self, adi: &Adi) -> Done {
         let (turn, label) = (self.next(), label(Kind::Barrier, 0, 0));
         self.publish(turn, label);
-        self.await_all(adi, turn, label)
+        self.await_all(adi, turn)
     }
 
     /// `send` fills the root's `len` bytes; `take` gets them elsewhere. Longer data takes several
@@ -256,7 +283,7 @@ impl Lines {
             } else {
                 self.publish(turn, label);
                 adi.mcm().ring(self.procs[root]);
-                self.await_one(adi, root, turn, label)?;
+                self.await_one(adi, root, turn)?;
                 // SAFETY: reached just now, and this process publishes nothing before `take` ends.
                 take(at, unsafe { self.payload(root, turn, part) });
             }
@@ -283,7 +310,7 @@ impl Lines {
             return Ok(());
         }
         self.publish(turn, label);
-        self.await_all(adi, turn, label)?;
+        self.await_all(adi, turn)?;
         for rank in (0..self.size()).filter(|&rank| rank != root) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
             take(rank, unsafe { self.payload(rank, turn, len) });
@@ -309,7 +336,7 @@ impl Lines {
         }
         self.publish(turn, label);
         adi.mcm().ring(self.procs[root]);
-        self.await_one(adi, root, turn, label)?;
+        self.await_one(adi, root, turn)?;
         // SAFETY: reached, and this process publishes nothing meanwhile.
         take(&unsafe { self.payload(root, turn, total) }[self.me * len..][..len]);
         Ok(())
@@ -325,7 +352,7 @@ impl Lines {
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Allgather, 0, len));
         self.publish_with(adi, turn, label, len, send)?;
-        self.await_givers(adi, turn, label)?;
+        self.await_givers(adi, turn)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
             take(rank, unsafe { self.payload(rank, turn, len) });
@@ -344,7 +371,7 @@ impl Lines {
         let (turn, label) = (self.next(), label(Kind::Alltoall, 0, len));
         let total = len * self.size();
         self.publish_with(adi, turn, label, total, send)?;
-        self.await_givers(adi, turn, label)?;
+        self.await_givers(adi, turn)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
             let all = unsafe { self.payload(rank, turn, total) };

@@ -123,6 +123,18 @@ impl LineArea {
         let _ = turn;
     }
 
+    /// Asks for the cell of `turn`, in order to publish it.
+    #[inline]
+    pub fn prefetch_for_writing(&self, turn: u64) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint; no address can fault, and processors that do not know it ignore it.
+        unsafe {
+            std::arch::asm!("prefetchw [{}]", in(reg) self.cell(turn), options(nostack, preserves_flags));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = turn;
+    }
+
     /// The label of `turn`, once it is reached; that of a later one in the same cell when the owner
     /// has gone on so far.
     #[inline]

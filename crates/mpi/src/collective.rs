@@ -29,7 +29,7 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
 
 /// The members did not make the same call.
 #[cold]
-fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
+pub(crate) fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
     let here = format!("on {} of {} processes, rank {}", comm.label(), comm.size(), comm.rank);
     match mismatch {
         Mismatch::Lost { process } => lost::error(process),

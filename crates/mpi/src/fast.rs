@@ -1,4 +1,5 @@
-//! The short way into the functions that programs call most: of point-to-point communication, and put and get.
+//! The short way into the functions that programs call most: of point-to-point communication, collectives that go over
+//! control lines, and one-sided accesses.
 //!
 //! An entry point of the table with the flag `fast` comes here first, with its arguments as they
 //! are. A call that is ordinary in every respect is served: MPI is up and below
@@ -24,6 +25,7 @@ use crate::{comm, p2p};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
 
+pub use crate::collective_fast::{allreduce, barrier, bcast, gather, reduce, scatter};
 pub use crate::win::fast::{
     accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put, win_flush, win_flush_all, win_flush_local,
     win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,

@@ -18,6 +18,7 @@ pub mod buffered;
 pub mod check;
 pub mod collective;
 mod collective_args;
+mod collective_fast;
 pub mod collective_nb;
 pub mod collective_persistent;
 mod collective_plan;

@@ -1,5 +1,6 @@
 //! What an operation is, so that members which call different ones notice.
 
+use std::cell::Cell;
 use tern_mcm::DEPTH;
 
 /// What an operation is, as every member sees it.
@@ -33,31 +34,114 @@ pub enum Mismatch {
 
 pub type Done = Result<(), Mismatch>;
 
+/// Bits 0 to 3 the kind, to 7 a stamp, to 23 the root, to 47 the bytes, above them what was before ([`History`]).
+#[inline(always)]
 pub fn label(kind: Kind, root: u32, bytes: usize) -> u64 {
-    kind as u64 | (root as u64 & 0xff_ffff) << 8 | (bytes as u64) << 32
+    kind as u64 | (root as u64 & 0xffff) << 8 | (bytes as u64 & 0xff_ffff) << 24
+}
+
+/// Where the history begins in a label.
+const HISTORY: u32 = 48;
+
+/// Turns after which histories begin anew: a mismatch that has been told is not told for ever.
+pub const BLOCK: u64 = DEPTH / 2;
+
+/// True for the last turn of a block.
+#[inline]
+pub fn ends_block(turn: u64) -> bool {
+    turn % BLOCK == BLOCK - 1
+}
+
+/// The labels of a block so far, mixed into 16 bits. Each label is published with them, so that one look tells
+/// whether two members have agreed since the block began; only if they have not, label after label is compared.
+#[derive(Debug, Default)]
+pub struct History(Cell<u64>);
+
+impl History {
+    /// `label` as it is published in `turn`, the one after the last.
+    #[inline(always)]
+    pub fn stamp(&self, label: u64, turn: u64) -> u64 {
+        let before = if turn.is_multiple_of(BLOCK) { 0 } else { self.0.get() };
+        // Odd, so that no bit is lost; the upper half depends on all bits below.
+        let mixed = (before ^ label).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = mixed ^ mixed >> 32;
+        self.0.set(mixed);
+        stamped(label, turn) | mixed << HISTORY
+    }
 }
 
 /// Bits of a label that tell its turn from the later ones in the same cell. A member that only
 /// publishes does not wait for slow readers, so they may find a later label in its cell; it is
 /// never so far ahead that the bits come round.
-pub const STAMP: u64 = 0xf0;
+const STAMP: u64 = 0xf0;
 
 /// `label` as it is published in `turn`.
-pub fn stamped(label: u64, turn: u64) -> u64 {
+#[inline(always)]
+fn stamped(label: u64, turn: u64) -> u64 {
     label | (turn / DEPTH) << 4 & STAMP
 }
 
+/// Whether both are of the same turn and of members that have agreed since its block began.
+#[inline]
+pub fn agree_since(own: u64, theirs: u64) -> bool {
+    own == theirs
+}
+
+/// Compares two labels of one turn, if the peer has not gone on since.
+#[inline(always)]
 pub fn compare(rank: usize, own: u64, theirs: u64) -> Done {
-    if own == theirs {
-        return Ok(());
+    let alone = (1 << HISTORY) - 1;
+    match (own ^ theirs) & alone {
+        0 => Ok(()),
+        differing if differing & STAMP != 0 => Ok(()),
+        _ => Err(mismatch(rank, own, theirs)),
     }
-    let root = |label: u64| (label >> 8) as u32 & 0xff_ffff;
-    let bytes = |label: u64| (label >> 32) as u32;
-    Err(if own as u8 != theirs as u8 {
+}
+
+#[cold]
+fn mismatch(rank: usize, own: u64, theirs: u64) -> Mismatch {
+    let root = |label: u64| (label >> 8) as u32 & 0xffff;
+    let bytes = |label: u64| (label >> 24) as u32 & 0xff_ffff;
+    if own as u8 != theirs as u8 {
         Mismatch::Operation { rank }
     } else if root(own) != root(theirs) {
         Mismatch::Root { rank, own: root(own), theirs: root(theirs) }
     } else {
         Mismatch::Bytes { rank, own: bytes(own), theirs: bytes(theirs) }
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The labels of two blocks as they are published, with a broadcast by `root` in turn `odd`.
+    fn published(odd: u64, root: u32) -> Vec<u64> {
+        let history = History::default();
+        let label = |turn| label(Kind::Bcast, if turn == odd { root } else { 0 }, 8);
+        (1..2 * BLOCK).map(|turn| history.stamp(label(turn), turn)).collect()
+    }
+
+    #[test]
+    fn the_end_of_a_block_tells_whether_all_its_turns_agreed() {
+        let expected = published(0, 0);
+        for odd in 1..BLOCK {
+            let other = published(odd, 1);
+            let agrees = |turn: u64| agree_since(expected[turn as usize - 1], other[turn as usize - 1]);
+            assert!((1..odd).all(agrees), "turn {odd}");
+            assert!((odd..BLOCK).all(|turn| !agrees(turn)), "turn {odd}");
+            assert!((BLOCK..2 * BLOCK).all(agrees), "turn {odd}");
+        }
+    }
+
+    #[test]
+    fn a_turn_is_compared_by_itself() {
+        let (expected, other) = (published(0, 0), published(3, 1));
+        let at = |turn: u64| compare(1, expected[turn as usize - 1], other[turn as usize - 1]);
+        assert_eq!(at(2), Ok(()));
+        assert_eq!(at(3), Err(Mismatch::Root { rank: 1, own: 0, theirs: 1 }));
+        assert_eq!(at(4), Ok(()));
+        // A peer that has gone on has a label of another time round in the same cell.
+        assert_eq!(compare(1, expected[0], stamped(label(Kind::Barrier, 0, 0), DEPTH + 1)), Ok(()));
+    }
 }

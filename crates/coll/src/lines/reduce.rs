@@ -2,17 +2,30 @@
 
 use super::Lines;
 use super::label::{Done, Kind, label};
+use crate::dense::copy;
 use crate::ops::{Kernel3, Op, kernel3};
+use std::cell::Cell;
 use tern_adi::Adi;
+use tern_layout::Basic;
 
 impl Lines {
-    /// Combines the vectors of the members `ranks`, in their order, into `out`.
+    /// Combines the vectors of the members below `end`, in their order, into `out`.
     ///
     /// # Safety
     /// All of them have reached `turn` with `total` bytes; `out` holds `vector.bytes` bytes.
     unsafe fn combine(&self, turn: u64, total: usize, from: usize, end: usize, vector: &Vector, out: *mut u8) {
         // SAFETY: the caller's promise; this process publishes nothing meanwhile.
         let part = |rank| unsafe { self.payload(rank, turn, total)[from..].as_ptr() };
+        // SAFETY: as above.
+        unsafe { self.combine_parts(part, end, vector, out) };
+    }
+
+    /// Combines `part` of the members below `end`, in their order, into `out`.
+    ///
+    /// # Safety
+    /// Each part, and `out`, holds the vector. Those of the first two members may be `out`, others not.
+    #[inline]
+    unsafe fn combine_parts(&self, part: impl Fn(usize) -> *const u8, end: usize, vector: &Vector, out: *mut u8) {
         let first = part(0);
         if end == 1 {
             // SAFETY: both hold `bytes` bytes, and shared memory never overlaps the program's.
@@ -34,13 +47,26 @@ impl Lines {
     pub unsafe fn reduce(&self, adi: &Adi, root: Option<usize>, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
         let kind = if root.is_some() { Kind::Reduce } else { Kind::Allreduce };
         let (turn, label) = (self.next(), label(kind, root.unwrap_or(0) as u32, vector.bytes));
+        if root == Some(self.me) && (self.me < 2 || !std::ptr::eq(input, out)) {
+            // Nobody else needs the root's own part.
+            self.publish(turn, label);
+            self.await_givers(adi, turn)?;
+            let part = |rank| match rank == self.me {
+                true => input,
+                // SAFETY: reached, and this process publishes nothing meanwhile.
+                false => unsafe { self.payload(rank, turn, vector.bytes) }.as_ptr(),
+            };
+            // SAFETY: all have reached the turn; what is not the program's own lies in shared memory.
+            unsafe { self.combine_parts(part, self.size(), vector, out) };
+            return Ok(());
+        }
         // SAFETY: the caller's promise.
         self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) })?;
         if root.is_some_and(|root| root != self.me) {
             self.ring_all(adi);
             return Ok(());
         }
-        self.await_givers(adi, turn, label)?;
+        self.await_givers(adi, turn)?;
         // SAFETY: all have reached the turn; `out` by the caller's promise.
         unsafe { self.combine(turn, vector.bytes, 0, self.size(), vector, out) };
         Ok(())
@@ -88,7 +114,7 @@ impl Lines {
         let turn = self.next();
         // SAFETY: the caller's promise.
         self.publish_with(adi, turn, label, elements * size, |to| unsafe { copy_in(input, to) })?;
-        self.await_givers(adi, turn, label)?;
+        self.await_givers(adi, turn)?;
         let (begin, len) = share(self.me);
         let mine = out.wrapping_add(begin);
         let own = Vector { kernel: vector.kernel, elements: len / size, bytes: len };
@@ -97,7 +123,7 @@ impl Lines {
         let turn = self.next();
         // SAFETY: `mine` holds `len` bytes.
         self.publish_with(adi, turn, label, len, |to| unsafe { copy_in(mine, to) })?;
-        self.await_givers(adi, turn, label)?;
+        self.await_givers(adi, turn)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             let (begin, len) = share(rank);
             // SAFETY: reached, and this process publishes nothing meanwhile; the share lies inside
@@ -120,7 +146,7 @@ impl Lines {
         self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) })?;
         self.ring_all(adi);
         let end = self.me + !exclusive as usize;
-        self.await_below(adi, end, turn, label)?;
+        self.await_below(adi, end, turn)?;
         if end > 0 {
             // SAFETY: all below `end` have reached the turn, this process too.
             unsafe { self.combine(turn, vector.bytes, 0, end, vector, out) };
@@ -137,7 +163,7 @@ impl Lines {
         let total = vector.bytes * self.size();
         // SAFETY: the caller's promise.
         self.publish_with(adi, turn, label, total, |to| unsafe { copy_in(input, to) })?;
-        self.await_givers(adi, turn, label)?;
+        self.await_givers(adi, turn)?;
         // SAFETY: all have reached the turn.
         unsafe { self.combine(turn, total, self.me * vector.bytes, self.size(), vector, out) };
         Ok(())
@@ -148,7 +174,26 @@ impl Lines {
 /// `input` holds as many bytes as `to`.
 unsafe fn copy_in(input: *const u8, to: &mut [u8]) {
     // SAFETY: the caller's promise; shared memory never overlaps the program's.
-    unsafe { std::ptr::copy_nonoverlapping(input, to.as_mut_ptr(), to.len()) }
+    unsafe { copy(input, to.as_mut_ptr(), to.len()) }
+}
+
+/// The kernel that a communicator has looked for last: most programs reduce in one way.
+#[derive(Debug, Default)]
+pub struct LastKernel(Cell<Option<(Op, Basic, Kernel3)>>);
+
+impl Lines {
+    /// [`kernel3`].
+    #[inline]
+    pub fn kernel(&self, op: Op, basic: Basic) -> Option<Kernel3> {
+        match self.kernel.0.get() {
+            Some((last, on, kernel)) if (last, on) == (op, basic) => Some(kernel),
+            _ => {
+                let kernel = kernel3(op, basic)?;
+                self.kernel.0.set(Some((op, basic, kernel)));
+                Some(kernel)
+            }
+        }
+    }
 }
 
 /// A vector to reduce, by a predefined operation on a basic type.

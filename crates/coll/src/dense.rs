@@ -1,0 +1,112 @@
+//! Operations of [`crate::fast`] for memory that is one run of bytes: with nothing around it that a
+//! short one need not have. They take the same turns of the lines as those, so that members may mix the two.
+
+use crate::fast::{Fast, broadcasts, gathers, reduces, scatters};
+use crate::lines::{Lines, Vector};
+use crate::ops::Op;
+use crate::peers::Peers;
+use tern_adi::Adi;
+use tern_layout::Basic;
+
+/// One side of a collective at this process: where its memory begins. Null where it has none, or has it in the other
+/// one (MPI_IN_PLACE).
+pub type Base = *mut u8;
+
+/// Copies bytes, of which there are most often a few.
+///
+/// # Safety
+/// Both are valid for `len` bytes and do not overlap.
+#[inline(always)]
+pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match len {
+            8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
+            4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
+            _ => std::ptr::copy_nonoverlapping(from, to, len),
+        }
+    }
+}
+
+/// The lines of `peers` and this process's rank there.
+#[inline(always)]
+fn place<'a>(adi: &Adi, peers: &'a Peers) -> Option<(&'a Lines, usize)> {
+    Some((peers.lines(adi)?, peers.rank as usize))
+}
+
+/// The root's `len` bytes for everybody.
+///
+/// # Safety
+/// The memory is there.
+#[inline]
+pub unsafe fn bcast(adi: &Adi, peers: &Peers, buffer: Base, len: usize, root: u32) -> Fast {
+    let (lines, _) = place(adi, peers).filter(|(lines, _)| broadcasts(lines, len))?;
+    // SAFETY: the caller's promise, for both; shared memory never overlaps the program's.
+    let give = |at: usize, out: &mut [u8]| unsafe { copy(buffer.add(at), out.as_mut_ptr(), out.len()) };
+    // SAFETY: as above.
+    let take = |at: usize, bytes: &[u8]| unsafe { copy(bytes.as_ptr(), buffer.add(at), bytes.len()) };
+    Some(lines.bcast(adi, root as usize, len, give, take))
+}
+
+/// Every member gives `len` bytes at `send`; the root gets them one behind the other at `recv`.
+///
+/// # Safety
+/// The memory is there.
+#[inline]
+pub unsafe fn gather(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usize, root: u32) -> Fast {
+    let (lines, me) = place(adi, peers).filter(|(lines, _)| gathers(lines, len))?;
+    let root = root as usize;
+    if me == root && !send.is_null() {
+        // SAFETY: the caller's promise; MPI forbids that they overlap.
+        unsafe { copy(send, recv.add(me * len), len) };
+    }
+    // SAFETY: the caller's promise; shared memory never overlaps the program's.
+    let give = |out: &mut [u8]| unsafe { copy(send, out.as_mut_ptr(), len) };
+    // SAFETY: as above.
+    let take = |rank: usize, bytes: &[u8]| unsafe { copy(bytes.as_ptr(), recv.add(rank * len), len) };
+    Some(lines.gather(adi, root, len, give, take))
+}
+
+/// The root gives a block of `len` bytes for each member at `send`; each gets its own at `recv`.
+///
+/// # Safety
+/// The memory is there.
+#[inline]
+pub unsafe fn scatter(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usize, root: u32) -> Fast {
+    let (lines, me) = place(adi, peers).filter(|(lines, _)| scatters(lines, len))?;
+    let root = root as usize;
+    if me == root && !recv.is_null() {
+        // SAFETY: the caller's promise; MPI forbids that they overlap.
+        unsafe { copy(send.add(me * len), recv, len) };
+    }
+    // SAFETY: the caller's promise; shared memory never overlaps the program's.
+    let give = |out: &mut [u8]| unsafe { copy(send, out.as_mut_ptr(), len * lines.size()) };
+    // SAFETY: as above.
+    let take = |bytes: &[u8]| unsafe { copy(bytes.as_ptr(), recv, len) };
+    Some(lines.scatter(adi, root, len, give, take))
+}
+
+/// The reduction of `count` elements at `send`, or for MPI_IN_PLACE at `recv`; the root, or everybody if there is none,
+/// gets it at `recv`.
+///
+/// # Safety
+/// The memory is there.
+#[inline]
+pub unsafe fn reduce(
+    adi: &Adi,
+    peers: &Peers,
+    send: Base,
+    recv: Base,
+    count: usize,
+    (op, basic): (Op, Basic),
+    root: Option<u32>,
+) -> Fast {
+    let (lines, _) = place(adi, peers)?;
+    let vector = Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes: count * basic.size() as usize };
+    if !reduces(lines, vector.bytes) {
+        return None;
+    }
+    let input = if send.is_null() { recv } else { send };
+    // SAFETY: the caller's promise.
+    Some(unsafe { lines.reduce(adi, root.map(|root| root as usize), &vector, input, recv) })
+}
