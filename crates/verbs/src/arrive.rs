@@ -206,7 +206,7 @@ impl Verbs {
     #[inline]
     fn ended(&self, peer: u32, status: Status) {
         let Some(channel) = self.known(peer) else { return };
-        channel.landed();
+        channel.sends.completed();
         if status != Status::Success {
             self.broken(channel, status);
         }

@@ -4,6 +4,7 @@ use crate::connect::Connected;
 use crate::credits::Credits;
 use crate::header::HeaderCache;
 use crate::rings::{Inbox, Outbox, Word};
+use crate::send_queue::SendQueue;
 use crate::transport::Sending;
 use crate::wire::PREFIX;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -11,9 +12,6 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use tern_hca::{Data, Operation, QueuePair, SendFlags, SendRequest};
-
-/// Requests without a completion of their own, at most, before one that has one.
-const QUIET: u32 = 16;
 
 /// A packet, or a part of one, that was built and is to be posted.
 #[derive(Clone, Copy, Debug)]
@@ -28,15 +26,6 @@ pub struct Frame {
     /// Another part of the same buffer follows.
     pub follows: bool,
     pub operation: Operation,
-}
-
-/// What was posted on a queue pair.
-#[derive(Default)]
-pub struct Sends {
-    /// Requests since the last that has a completion of its own.
-    quiet: Cell<u32>,
-    /// Requests whose completion is to come.
-    flying: Cell<u32>,
 }
 
 /// The way to a peer and back.
@@ -61,7 +50,7 @@ pub struct Channel {
     /// Packets for which the send queue had no room.
     pub backlog: RefCell<VecDeque<Frame>>,
     /// Of the queue pair.
-    sends: Rc<Sends>,
+    pub sends: Rc<SendQueue>,
     /// The ring here that the peer writes to.
     pub inbox: OnceCell<Inbox>,
     /// The ring of the peer that packets may be written to.
@@ -81,7 +70,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(peer: u32, connected: Connected, sends: Rc<Sends>, header: usize) -> Channel {
+    pub fn new(peer: u32, connected: Connected, sends: Rc<SendQueue>, header: usize) -> Channel {
         let Connected { sending, terms } = connected;
         let Sending { pair, receive_queue, shared } = sending;
         let inline = pair.limits().inline as usize;
@@ -113,7 +102,14 @@ impl Channel {
     /// True when a packet may go.
     #[inline]
     pub fn may_send(&self) -> bool {
-        self.credits.borrow().may_send() && self.backlog.borrow().is_empty()
+        self.credits.borrow().may_send() && self.may_post(1)
+    }
+
+    /// True when so many requests of a packet find room. What was said to be sent has to go without a further look of this
+    /// process, so what finds none is refused before anybody is told that it went.
+    #[inline]
+    pub fn may_post(&self, requests: u64) -> bool {
+        self.sends.has_room(requests) && self.backlog.borrow().is_empty()
     }
 
     /// Cells of its ring that the peer may have again, for the next packet to tell.
@@ -122,27 +118,10 @@ impl Channel {
         self.inbox.get().map_or(0, Inbox::give_back)
     }
 
-    /// Whether the next request asks for a completion, which it must if `asks`.
+    /// Posts a request for the peer, which has a completion if it `asks` for one, and now and then if it does not.
     #[inline]
-    pub fn signals(&self, asks: bool) -> bool {
-        let Sends { quiet, flying } = &*self.sends;
-        let signals = asks || quiet.get() >= QUIET;
-        quiet.set(if signals { 0 } else { quiet.get() + 1 });
-        if signals {
-            flying.set(flying.get() + 1);
-        }
-        signals
-    }
-
-    /// The next request asks for a completion.
-    pub fn ask(&self) {
-        self.sends.quiet.set(QUIET);
-    }
-
-    /// Posts a request for the peer.
-    #[inline]
-    pub fn post(&self, id: u64, operation: Operation, data: Data<'_>, flags: SendFlags) -> tern_hca::Result<()> {
-        self.post_to(self.receive_queue, id, operation, data, flags)
+    pub fn post(&self, id: u64, operation: Operation, data: Data<'_>, asks: bool) -> tern_hca::Result<()> {
+        self.post_to(self.receive_queue, id, operation, data, asks)
     }
 
     /// Posts a request for another receive queue of the peer.
@@ -153,30 +132,17 @@ impl Channel {
         id: u64,
         operation: Operation,
         data: Data<'_>,
-        flags: SendFlags,
+        asks: bool,
     ) -> tern_hca::Result<()> {
-        self.pair.post_send(&SendRequest { id, operation, data, flags, receive_queue })
-    }
-
-    /// Requests of the queue pair whose completion is to come.
-    pub fn flying(&self) -> u32 {
-        self.sends.flying.get()
-    }
-
-    /// One of them has ended.
-    pub fn landed(&self) {
-        // One that asked for no completion has one if it failed.
-        self.sends.flying.set(self.flying().saturating_sub(1));
-    }
-
-    /// The request that asked for a completion was not posted.
-    pub fn unsignal(&self) {
-        self.sends.flying.set(self.flying() - 1);
-        self.ask();
+        let signaled = self.sends.signals(asks);
+        let flags = SendFlags { signaled, fence: false };
+        self.pair.post_send(&SendRequest { id, operation, data, flags, receive_queue })?;
+        self.sends.posted(signaled);
+        Ok(())
     }
 
     /// True when everything that went has ended, as far as anybody will know.
     pub fn is_settled(&self) -> bool {
-        self.lost.get() || (self.flying() == 0 && self.sends.quiet.get() == 0 && self.backlog.borrow().is_empty())
+        self.lost.get() || (self.sends.is_empty() && self.backlog.borrow().is_empty())
     }
 }

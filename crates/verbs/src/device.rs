@@ -1,6 +1,7 @@
 //! The device of one process.
 
-use crate::channel::{Channel, Sends};
+use crate::channel::Channel;
+use crate::send_queue::SendQueue;
 use crate::direct::Registered;
 use crate::frequent::Frequent;
 use crate::connect::{Address, Connected, Connections, Terms, quiet, ring};
@@ -163,7 +164,7 @@ pub struct Verbs {
     /// Peers with a channel.
     pub(crate) open: RefCell<Vec<u32>>,
     /// By the number of the queue pair.
-    sends: RefCell<HashMap<u32, Rc<Sends>>>,
+    sends: RefCell<HashMap<u32, Rc<SendQueue>>>,
     /// It has been said that everything was sent.
     pub(crate) settled: Cell<bool>,
     pub(crate) receives: Pool,
@@ -248,7 +249,9 @@ impl Verbs {
     fn install(&self, peer: u32, connected: Connected) {
         self.open.borrow_mut().push(peer);
         self.provide(self.open.borrow().len() * self.settings.credits as usize);
-        let sends = self.sends.borrow_mut().entry(connected.sending.pair.number()).or_default().clone();
+        let pair = &connected.sending.pair;
+        let new = || Rc::new(SendQueue::new(pair.limits().depth));
+        let sends = self.sends.borrow_mut().entry(pair.number()).or_insert_with(new).clone();
         let channel = Box::new(Channel::new(peer, connected, sends, header::LONGEST));
         let _ = self.ways[peer as usize].set(Way::Channel(channel));
         counters::QUEUE_PAIRS.set(self.footprint().queue_pairs as u64);

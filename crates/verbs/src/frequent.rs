@@ -19,7 +19,7 @@ use std::cell::{OnceCell, RefCell};
 use std::time::Instant;
 use tern_counters as counters;
 use tern_device::{Header, Lending, Memory, Sink};
-use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, SendFlags, Status};
+use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, Status};
 use tern_registration::frequent::{Costs, Counts, SHORTEST, Uses};
 
 /// Nanoseconds that no look-up takes.
@@ -122,10 +122,9 @@ impl Verbs {
         let payload = tern_hca::Segment { address: memory.address, len: memory.len as u32, key };
         let operation = Operation::SendWithImmediate(self.me);
         let data = [self.bounces.segment(buffer, front as u32), payload];
-        channel.signals(true);
         counters::NETWORK_PACKETS.add(1);
         counters::NETWORK_BYTES.add(front as u64 + memory.len);
-        match channel.post(token.encode(), operation, Data::Segments(&data), SendFlags::SIGNALED) {
+        match channel.post(token.encode(), operation, Data::Segments(&data), true) {
             Ok(()) => {
                 counters::SENT_FREQUENT.add(1);
                 counters::SENT_FREQUENT_BYTES.add(memory.len);
@@ -152,7 +151,6 @@ impl Verbs {
                 self.lose(peer, &format!("a packet was refused: {error}"));
             }
         }
-        channel.unsignal();
         true
     }
 

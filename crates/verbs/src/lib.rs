@@ -41,6 +41,7 @@ mod rendezvous;
 mod ring;
 mod rings;
 mod send;
+mod send_queue;
 mod settings;
 mod token;
 mod transport;

@@ -209,7 +209,7 @@ impl Verbs {
                 self.moves.posted(at, &self.ports, port, bytes(segments));
                 return true;
             }
-            if self.known(peer).is_some_and(|channel| channel.flying() >= limits.depth / SHARE) {
+            if self.known(peer).is_some_and(|channel| channel.sends.flying() >= limits.depth / SHARE) {
                 found = Posted::Busy;
                 return false;
             }

@@ -27,6 +27,8 @@ use tern_hca::{Access, Maker, MemoryRegion, Operation, ProtectionDomain, Remote}
 const PAGE: usize = 4096;
 /// How long one sleeps while a peer may still write to a ring, in nanoseconds.
 const MOMENT: i64 = 500_000;
+/// Requests for a packet, at most.
+const WRITES: u64 = 2;
 /// The most packets past a ring before it is used again.
 const PATIENCE: u32 = 1 << 12;
 
@@ -189,12 +191,12 @@ impl Verbs {
     pub(crate) fn write_to_ring(&self, channel: &Channel, header: &Header, len: usize, payload: &mut Payload<'_>) -> bool {
         let Some(outbox) = channel.outbox.get() else { return false };
         let fits = PREFIX + header::LONGEST + len <= outbox.size as usize;
-        if !fits || outbox.paused.get() || !channel.backlog.borrow().is_empty() {
+        if !fits || outbox.paused.get() || !channel.may_post(WRITES) {
             return false;
         }
         let Some(cell) = outbox.writer.borrow().next() else { return false };
         let Some(buffer) = self.take_bounce() else { return false };
-        if outbox.paused.get() || !channel.backlog.borrow().is_empty() {
+        if outbox.paused.get() || !channel.may_post(WRITES) {
             // That has come with the look for a buffer.
             self.bounces.give(buffer);
             return false;

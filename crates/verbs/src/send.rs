@@ -8,7 +8,7 @@ use crate::wire::{Kind, PREFIX, Prefix};
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Header, Payload};
-use tern_hca::{Data, Error, Operation, Segment, SendFlags};
+use tern_hca::{Data, Error, Operation, Segment};
 
 /// How long the end of the device waits for what was sent to arrive.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -77,15 +77,10 @@ impl Verbs {
         if !channel.backlog.borrow().is_empty() {
             return Posted::Busy;
         }
-        let signaled = channel.signals(asks);
-        let flags = SendFlags { signaled, fence: false };
-        match channel.post(token.encode(), operation, data, flags) {
+        match channel.post(token.encode(), operation, data, asks) {
             Ok(()) => return Posted::Done,
             Err(Error::QueueFull) => {}
             Err(error) => self.lose(peer, &format!("a request was refused: {error}")),
-        }
-        if signaled {
-            channel.unsignal();
         }
         if channel.lost.get() { Posted::Lost } else { Posted::Busy }
     }
@@ -99,9 +94,8 @@ impl Verbs {
             return Posted::Busy;
         }
         let sequence = channel.next_out.get();
-        channel.signals(true);
         let operation = Operation::SendWithImmediate(sequence.into());
-        match channel.post_to(queue, token.encode(), operation, Data::Segments(segments), SendFlags::SIGNALED) {
+        match channel.post_to(queue, token.encode(), operation, Data::Segments(segments), true) {
             Ok(()) => {
                 channel.next_out.set(sequence.wrapping_add(1));
                 return Posted::Done;
@@ -109,7 +103,6 @@ impl Verbs {
             Err(Error::QueueFull) => {}
             Err(error) => self.lose(channel.peer, &format!("a message was refused: {error}")),
         }
-        channel.unsignal();
         if channel.lost.get() { Posted::Lost } else { Posted::Busy }
     }
 
@@ -149,7 +142,12 @@ impl Verbs {
     /// Sends a message of another part of the device for which room was reserved.
     pub(crate) fn send_reserved(&self, peer: u32, reserved: Reserved, kind: Kind, bytes: &[u8]) {
         let Reserved { buffer, credits } = reserved;
-        match self.channel(peer) {
+        let channel = self.channel(peer);
+        // What was posted since may have filled the send queue: that takes no more than the network.
+        while channel.is_some_and(|channel| !channel.lost.get() && !channel.may_post(1)) {
+            self.pump();
+        }
+        match channel {
             Some(channel) if !channel.lost.get() => {
                 self.post_built(channel, buffer, kind, credits, None, bytes.len(), |out| out.copy_from_slice(bytes));
             }
@@ -176,6 +174,11 @@ impl Verbs {
             }
         }
         let Some(buffer) = self.take_bounce() else { return false };
+        if !channel.may_send() {
+            // The look for a buffer has sent something else.
+            self.bounces.give(buffer);
+            return false;
+        }
         let credits = channel.credits.borrow_mut().spend();
         self.post_built(channel, buffer, kind, credits, header, len, write);
         true
@@ -271,9 +274,7 @@ impl Verbs {
     #[inline]
     fn post_frame(&self, channel: &Channel, frame: Frame) -> bool {
         let Frame { buffer, at, len, inline, follows, operation } = frame;
-        let signaled = channel.signals(!inline && !follows);
         let token = Token::Frame { peer: channel.peer, buffer: (!inline && !follows).then_some(buffer) };
-        let flags = SendFlags { signaled, fence: false };
         let (segments, bytes);
         let data = if inline {
             // SAFETY: the packet that was built there.
@@ -284,11 +285,7 @@ impl Verbs {
             segments = [Segment { address: whole.address + at as u64, len, ..whole }];
             Data::Segments(&segments)
         };
-        let posted = channel.post(token.encode(), operation, data, flags);
-        if posted.is_err() && signaled {
-            channel.unsignal();
-        }
-        match posted {
+        match channel.post(token.encode(), operation, data, !inline && !follows) {
             Ok(()) if !inline => return true,
             Ok(()) => {}
             Err(Error::QueueFull) => return false,
@@ -333,7 +330,7 @@ impl Verbs {
         if channel.lost.get() {
             return true;
         }
-        if !channel.backlog.borrow().is_empty() {
+        if !channel.may_post(1) {
             return false;
         }
         let Some(buffer) = self.bounces.take() else { return false };
@@ -411,8 +408,8 @@ impl Verbs {
             let left = || self.connections.has_left(channel.peer, Duration::ZERO);
             while !channel.is_settled() && !left() && Instant::now() < end {
                 // What went without a completion of its own has arrived when what follows it has.
-                if !asked && channel.flying() == 0 && channel.backlog.borrow().is_empty() {
-                    channel.ask();
+                if !asked && channel.sends.flying() == 0 && channel.backlog.borrow().is_empty() {
+                    channel.sends.ask();
                     asked = self.send_return(channel);
                 }
                 if self.pump() == 0 {
