@@ -48,9 +48,12 @@ pub fn follow(factory: Factory, processes: u32, actions: &[Action]) {
                 let mut taken = device.copy_and_send(to, &[number; 4], Payload::Bytes(&payload));
                 let mut polls = 0;
                 while taken.is_none() && sent[from as usize][to as usize].is_empty() {
-                    // Over a network the word that there is room takes a while.
+                    // Over a network the word that there is room takes a while; and its receiver may first have to hear of room
+                    // for that word.
                     assert!(!device.abilities().lines && polls < MANY_POLLS, "refused with nothing under way");
-                    device.poll(&mut Expect { me: from, sent: &mut sent });
+                    for me in [from, to] {
+                        devices[me as usize].poll(&mut Expect { me, sent: &mut sent });
+                    }
                     taken = device.copy_and_send(to, &[number; 4], Payload::Bytes(&payload));
                     polls += 1;
                 }
