@@ -1,6 +1,7 @@
 // ranks: 1 2 4
+// nodes: 1
 // A file that may not grow at one rank: whoever relies on that rank for a collective write is told, in
-// all forms, and what comes next works.
+// all forms, and what comes next works. The limit would hold for the memory of the software card's rings too.
 #include "file.h"
 #include <sys/resource.h>
 
