@@ -16,6 +16,16 @@ pub type Fast = Option<Result<(), Mismatch>>;
 
 /// Most bytes that one member reads in an operation in which all read from all.
 pub(crate) const ALL_TO_ALL: usize = 128 << 10;
+/// Longest block of an allgather between three and more that goes through the lines, in parts: whoever reads all that the
+/// others have given copies as much as if each had sent it to him, and waits for all of them together.
+const ALLGATHER: usize = 128 << 10;
+/// Longest block of an alltoall, which costs two copies instead of one.
+const ALLTOALL: usize = 32 << 10;
+/// Shortest part of an allgather. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
+/// with their square, since they are longer and fewer of them are needed.
+const PART: usize = 1 << 10;
+/// Parts are so many bytes, times a whole number.
+const UNIT: usize = 64;
 /// Longest reduction to all that goes through the lines, in parts.
 const ALLREDUCE: usize = 4 << 20;
 /// Longest broadcast that goes through the lines, in parts.
@@ -44,12 +54,25 @@ fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
 
 /// Puts the packed `bytes` into block `rank`.
 pub(crate) fn put(buffer: &Buffer, rank: usize, bytes: &[u8]) {
-    unpack(block(buffer, rank), buffer.count, &buffer.ty, 0, bytes);
+    put_part(buffer, rank, 0, bytes);
 }
 
 /// Packs block `rank` into `out`.
 pub(crate) fn get(buffer: &Buffer, rank: usize, out: &mut [u8]) {
-    pack(block(buffer, rank), buffer.count, &buffer.ty, 0, out);
+    get_part(buffer, rank, 0, out);
+}
+
+fn put_part(buffer: &Buffer, rank: usize, from: usize, bytes: &[u8]) {
+    unpack(block(buffer, rank), buffer.count, &buffer.ty, from, bytes);
+}
+
+fn get_part(buffer: &Buffer, rank: usize, from: usize, out: &mut [u8]) {
+    pack(block(buffer, rank), buffer.count, &buffer.ty, from, out);
+}
+
+/// Does `each` with the first byte and the length of every part of `len` bytes, until one fails. Of nothing there is one part.
+fn in_parts(len: usize, part: usize, mut each: impl FnMut(usize, usize) -> Result<(), Mismatch>) -> Result<(), Mismatch> {
+    (0..len.max(1)).step_by(part.max(1)).try_for_each(|from| each(from, part.min(len - from)))
 }
 
 /// Copies one block of `from` to block `rank` of `to` within the process.
@@ -147,34 +170,40 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
     let Some(lines) = lines(adi, peers) else {
         return peers.levels(adi)?.allgather(adi, peers.rank, send, recv);
     };
-    let len = recv.bytes();
-    if len > lines.capacity() || len * lines.size() > ALL_TO_ALL {
+    let (len, size) = (recv.bytes(), lines.size());
+    let part = lines.capacity().min(ALL_TO_ALL / size / UNIT * UNIT);
+    if len > part && (size == 2 || len > ALLGATHER || part < PART) {
         return None;
     }
     let me = peers.rank as usize;
     if let Some(send) = send {
         own(send, 0, recv, me);
     }
-    let give = |out: &mut [u8]| get(recv, me, out);
-    Some(lines.allgather(adi, len, give, |rank, bytes| put(recv, rank, bytes)))
+    Some(in_parts(len, part, |from, some| {
+        let give = |out: &mut [u8]| get_part(recv, me, from, out);
+        lines.allgather(adi, len, some, give, |rank, bytes| put_part(recv, rank, from, bytes))
+    }))
 }
 
 /// `send` is `None` for MPI_IN_PLACE.
 pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Fast {
     let lines = lines(adi, peers)?;
-    let len = recv.bytes();
-    if len * lines.size() > lines.capacity() {
+    let (len, size) = (recv.bytes(), lines.size());
+    let part = lines.capacity() / size / UNIT * UNIT;
+    if len > part && len > ALLTOALL.min(2 * part * part / PART) {
         return None;
     }
     let me = peers.rank as usize;
     if let Some(send) = send {
         own(send, me, recv, me);
     }
-    let from = send.unwrap_or(recv);
-    let give = |out: &mut [u8]| {
-        (0..lines.size()).for_each(|rank| get(from, rank, &mut out[rank * len..][..len]));
-    };
-    Some(lines.alltoall(adi, len, give, |rank, bytes| put(recv, rank, bytes)))
+    let source = send.unwrap_or(recv);
+    Some(in_parts(len, part, |from, some| {
+        let give = |out: &mut [u8]| {
+            (0..size).for_each(|rank| get_part(source, rank, from, &mut out[rank * some..][..some]));
+        };
+        lines.alltoall(adi, len, some, give, |rank, bytes| put_part(recv, rank, from, bytes))
+    }))
 }
 
 /// The vector of a reduction by a predefined operation, if the lines serve it.

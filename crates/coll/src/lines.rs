@@ -342,15 +342,16 @@ impl Lines {
         Ok(())
     }
 
-    /// Every member gives `len` bytes and takes those of the others.
+    /// Every member gives `len` bytes, a part of `whole`, and takes those of the others.
     pub fn allgather(
         &self,
         adi: &Adi,
+        whole: usize,
         len: usize,
         send: impl FnOnce(&mut [u8]),
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
-        let (turn, label) = (self.next(), label(Kind::Allgather, 0, len));
+        let (turn, label) = (self.next(), label(Kind::Allgather, 0, whole));
         self.publish_with(adi, turn, label, len, send)?;
         self.await_givers(adi, turn)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
@@ -360,15 +361,16 @@ impl Lines {
         Ok(())
     }
 
-    /// Every member gives a block of `len` bytes for each rank and takes its own of the others.
+    /// Every member gives `len` bytes of a block of `whole` for each rank and takes its own of the others.
     pub fn alltoall(
         &self,
         adi: &Adi,
+        whole: usize,
         len: usize,
         send: impl FnOnce(&mut [u8]),
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
-        let (turn, label) = (self.next(), label(Kind::Alltoall, 0, len));
+        let (turn, label) = (self.next(), label(Kind::Alltoall, 0, whole));
         let total = len * self.size();
         self.publish_with(adi, turn, label, total, send)?;
         self.await_givers(adi, turn)?;
