@@ -16,12 +16,12 @@ pub type Fast = Option<Result<(), Mismatch>>;
 
 /// Most bytes that one member reads in an operation in which all read from all.
 pub(crate) const ALL_TO_ALL: usize = 128 << 10;
-/// Longest block of an allgather between three and more that goes through the lines, in parts: whoever reads all that the
-/// others have given copies as much as if each had sent it to him, and waits for all of them together.
-const ALLGATHER: usize = 128 << 10;
+/// Longest block of an allgather, a gather or a reduction among three and more that goes through the lines, in parts: whoever
+/// reads what all others have given copies as much as if each had sent it to him, and waits for all of them together.
+const READ: usize = 256 << 10;
 /// Longest block of an alltoall, which costs two copies instead of one.
 const ALLTOALL: usize = 32 << 10;
-/// Shortest part of an allgather. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
+/// Shortest part of these. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
 /// with their square, since they are longer and fewer of them are needed.
 const PART: usize = 1 << 10;
 /// Parts are so many bytes, times a whole number.
@@ -99,6 +99,13 @@ pub(crate) fn gathers(lines: &Lines, len: usize) -> bool {
     len <= lines.capacity() && len * lines.size() <= ALL_TO_ALL
 }
 
+/// Bytes of the parts in which they serve an operation whose readers, one or all, read `len` bytes from each member; `None`
+/// if they do not.
+fn part(lines: &Lines, len: usize) -> Option<usize> {
+    let part = lines.capacity().min(ALL_TO_ALL / lines.size() / UNIT * UNIT);
+    (len <= part || lines.size() > 2 && len <= READ && part >= PART).then_some(part)
+}
+
 /// Whether they serve a scatter of `len` bytes to each.
 #[inline(always)]
 pub(crate) fn scatters(lines: &Lines, len: usize) -> bool {
@@ -134,16 +141,16 @@ pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer)
 pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = send.or(recv)?.bytes();
-    if !gathers(lines, len) {
-        return None;
-    }
+    let part = part(lines, len)?;
     let root = root as usize;
     if let (Some(send), Some(recv), true) = (send, recv, peers.rank as usize == root) {
         own(send, 0, recv, root);
     }
-    let give = |out: &mut [u8]| send.into_iter().for_each(|send| get(send, 0, out));
-    let take = |rank: usize, bytes: &[u8]| recv.into_iter().for_each(|recv| put(recv, rank, bytes));
-    Some(lines.gather(adi, root, len, give, take))
+    Some(in_parts(len, part, |from, some| {
+        let give = |out: &mut [u8]| send.into_iter().for_each(|send| get_part(send, 0, from, out));
+        let take = |rank: usize, bytes: &[u8]| recv.into_iter().for_each(|recv| put_part(recv, rank, from, bytes));
+        lines.gather(adi, root, some, give, take)
+    }))
 }
 
 /// `send` is there at the root; `recv` is `None` for MPI_IN_PLACE there.
@@ -170,11 +177,8 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
     let Some(lines) = lines(adi, peers) else {
         return peers.levels(adi)?.allgather(adi, peers.rank, send, recv);
     };
-    let (len, size) = (recv.bytes(), lines.size());
-    let part = lines.capacity().min(ALL_TO_ALL / size / UNIT * UNIT);
-    if len > part && (size == 2 || len > ALLGATHER || part < PART) {
-        return None;
-    }
+    let len = recv.bytes();
+    let part = part(lines, len)?;
     let me = peers.rank as usize;
     if let Some(send) = send {
         own(send, 0, recv, me);
@@ -227,10 +231,17 @@ pub fn reduce(
     let Some(lines) = lines(adi, peers) else {
         return peers.levels(adi)?.reduce(adi, peers.rank, send, recv, count, ty, op, root);
     };
-    let vector = vector(lines, op, ty, count, 1)?;
+    let Operator::Predefined(op) = op else { return None };
+    let vector = Vector::new(*op, ty, count)?;
+    let part = part(lines, vector.bytes)?;
     let input = if send.is_null() { recv.cast_const() } else { send };
-    // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
-    Some(unsafe { lines.reduce(adi, Some(root as usize), &vector, input, recv) })
+    let size = (vector.bytes / vector.elements.max(1)).max(1);
+    Some(in_parts(vector.bytes, part - part % size, |from, some| {
+        let vector = Vector { elements: some / size, bytes: some, ..vector };
+        let (input, out) = (input.wrapping_add(from), if recv.is_null() { recv } else { recv.wrapping_add(from) });
+        // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
+        unsafe { lines.reduce(adi, Some(root as usize), &vector, input, out) }
+    }))
 }
 
 /// `send` is null for MPI_IN_PLACE.
