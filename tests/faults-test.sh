@@ -107,8 +107,12 @@ lines=$(grep -c 'no more memory can be registered' "$place/said" || true)
 if [ "$code" -eq 0 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ]; then ok "$label"; else fail "$label" "exit code $code, $lines lines"; fi
 
 # The link of one of two ports is cut while stripes are on it: the other carries all, and what was under way spoils nothing.
-TERN_PORTS=2 TERN_TUPLEQ=off
-export TERN_PORTS TERN_TUPLEQ
+TERN_PORTS=2
+export TERN_PORTS
+recovers 2 cut-port=1/30 long
+if ! grep -q 'port 1 towards process [01] has failed' "$place/said"; then fail "$label" "no port has failed"; fi
+TERN_TUPLEQ=off
+export TERN_TUPLEQ
 for kind in rget rput; do
     TERN_RENDEZVOUS=$kind
     export TERN_RENDEZVOUS

@@ -13,6 +13,7 @@ use crate::pieces::{self, LONGEST};
 use crate::ports::{MOST, Ports};
 use crate::send::Posted;
 use crate::token::Token;
+use crate::tuple::Message;
 use std::cell::RefCell;
 use tern_counters as counters;
 use tern_device::{Memory, Pull, Sink};
@@ -46,6 +47,8 @@ struct Move {
     broken: u8,
     /// Bytes that ports carry of it.
     parts: [u64; MOST],
+    /// What the receiver is told when all has landed, if its receive was published.
+    filled: Option<Message>,
 }
 
 /// Requests that are to be posted.
@@ -174,7 +177,16 @@ impl Verbs {
         let stripe = self.stripe(peer, all.len);
         let rest = fetched.then_some(all);
         let (flying, failed, broken, parts) = (0, false, 0, [0; MOST]);
-        self.moves.insert(Move { peer, request, fetched, flying, failed, rest, all, stripe, broken, parts })
+        self.moves.insert(Move { peer, request, fetched, flying, failed, rest, all, stripe, broken, parts, filled: None })
+    }
+
+    /// Writes a message in stripes into a published receive that it has claimed; `filled` tells the receiver that all is there.
+    /// The memories suit each other, and `own` is the key of the source.
+    pub(crate) fn put_for_receive(&self, peer: u32, source: &Memory, target: &Memory, own: u32, sender: u32, filled: Message) {
+        let all = Rest { own: *source, key: own, theirs: *target, len: source.len.min(target.len), done: 0 };
+        let at = self.begin_move(peer, sender, false, all);
+        self.moves.with(at, |it| it.filled = Some(filled));
+        self.write_all(at);
     }
 
     /// Posts all writes of a message.
@@ -293,7 +305,10 @@ impl Verbs {
         match over {
             Some(Move { failed: true, .. }) | None => {}
             Some(Move { fetched: true, request, .. }) => sink.pulled(request),
-            Some(Move { fetched: false, request, .. }) => sink.sent(request),
+            Some(Move { fetched: false, request, peer, filled, .. }) => {
+                filled.into_iter().for_each(|filled| self.tuples.tell(self, peer, filled));
+                sink.sent(request);
+            }
         }
     }
 

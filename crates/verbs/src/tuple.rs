@@ -2,7 +2,7 @@
 //!
 //! The receiver writes what it publishes into a table in the sender's memory; the sender writes the data of a message
 //! straight into the receive, and then says so in the order of the stream. All of it goes over the one queue pair of
-//! the two. Which receive a message may have, and how one is taken back, is [`tern_device::table`]'s, which also says
+//! the two; but the data of long messages, if there are further ports, over these too ([`crate::ports`]). Which receive a message may have, and how one is taken back, is [`tern_device::table`]'s, which also says
 //! why it holds; this module moves the words.
 //!
 //! A sender gives its table out when a receiver first asks for it. Until then, and while a queue is full, what is to be
@@ -18,7 +18,7 @@ use crate::send::Posted;
 use crate::token::Token;
 use crate::wire::Kind;
 use copies::Copies;
-use message::Message;
+pub use message::Message;
 use page::{Page, SLOTS};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -288,6 +288,18 @@ impl Tuples {
             verbs.send_reserved(peer, reserved, Kind::Tuple, &Message::Claimed { slot: found.slot }.encode());
             return Delivery::Packets { receiver: found.entry.receiver, room: target.len };
         };
+        let filled = Message::Filled { slot: found.slot, size: source.len };
+        let direct = || {
+            counters::RDMA_DIRECT.add(1);
+            counters::RDMA_DIRECT_BYTES.add(len);
+        };
+        if copy.is_none() && verbs.stripe(peer, len).is_some() {
+            // Stripes land in any order. The receive is the message's from now on, and filled when the last has landed.
+            verbs.send_reserved(peer, reserved, Kind::Tuple, &Message::Claimed { slot: found.slot }.encode());
+            verbs.put_for_receive(peer, from, target, local, message.sender, filled);
+            direct();
+            return Delivery::Pending;
+        }
         pieces::each_write(from, target, 0, len, local, gather, |address, segments, last| {
             let purpose = if last { end } else { Purpose::Word };
             let to = Remote { address, key: target.key as u32 };
@@ -295,10 +307,8 @@ impl Tuples {
             verbs.post_surely(peer, token, Operation::Write(to), Data::Segments(segments), last);
             true
         });
-        let filled = Message::Filled { slot: found.slot, size: source.len };
         verbs.send_reserved(peer, reserved, Kind::Tuple, &filled.encode());
-        counters::RDMA_DIRECT.add(1);
-        counters::RDMA_DIRECT_BYTES.add(len);
+        direct();
         if copy.is_none() {
             return Delivery::Pending;
         }
@@ -378,6 +388,14 @@ impl Tuples {
             let passed = pair.published.borrow_mut().publications.passed_over(slot);
             let Some(receiver) = passed else { return };
             sink.retracted(receiver);
+        }
+    }
+
+    /// Tells a peer, as soon as there is room.
+    pub fn tell(&self, verbs: &Verbs, peer: u32, message: Message) {
+        if let Some(pair) = self.pair(peer) {
+            pair.untold.borrow_mut().push(message);
+            self.flush(verbs, peer, &pair);
         }
     }
 

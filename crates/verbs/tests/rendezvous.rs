@@ -2,7 +2,7 @@
 //! loses its peer hears of the loss and of nothing else.
 
 use proptest::prelude::*;
-use tern_device::{Device, Direct, Header, Memory, Pull, Sink};
+use tern_device::{Delivery, Device, Direct, Header, Key, Memory, Outgoing, Pull, Sink};
 use tern_hca::Faults;
 use tern_verbs::{Endpoint, Settings, Verbs};
 
@@ -11,6 +11,7 @@ struct Told {
     packets: usize,
     pulled: Vec<u32>,
     sent: Vec<u32>,
+    delivered: Vec<(u32, u64)>,
     lost: Vec<u32>,
 }
 
@@ -23,6 +24,9 @@ impl Sink for Told {
     }
     fn sent(&mut self, sender: u32) {
         self.sent.push(sender);
+    }
+    fn delivered(&mut self, receiver: u32, size: u64) {
+        self.delivered.push((receiver, size));
     }
     fn lost(&mut self, peer: u32, _why: &str) {
         self.lost.push(peer);
@@ -234,6 +238,45 @@ fn a_port_that_fails_is_given_up() {
         assert!(two.told.iter().all(|told| told.lost.is_empty()));
         two.told = Default::default();
         assert_eq!(both_ways(&mut two, &from, || Layout::new(6_000_000, usize::MAX, 0)), [true, true]);
+    }
+}
+
+/// Published receives: the end of a message in stripes does not hold up those behind it, nor do they end it.
+#[test]
+fn several_ports_fill_what_is_published() {
+    for cut in [None, Some((1, 6))] {
+        let mut two = with_ports(2, Faults { cut_port: cut, ..Faults::default() });
+        let before = tern_counters::NETWORK_STRIPES.get();
+        let key = Key { context: 3, source: 0, tag: 5 };
+        let lens = [2_000_000, 10_000, 700_000, 40_000, 3_000_000];
+        let from = lens.map(|len| Layout::new(len, usize::MAX, 0).fill());
+        let into = lens.map(|len| Layout::new(len, usize::MAX, 0));
+        for (receiver, into) in into.iter().enumerate() {
+            let target = two.locate(1, into.memory);
+            assert!(two.direct(1).publish(0, &key, &target, receiver as u32, 0).is_some());
+        }
+        for (sender, from) in from.iter().enumerate() {
+            let source = two.locate(0, from.memory);
+            let message = Outgoing { source: &source, sender: sender as u32, waits: false };
+            let mut delivery = Delivery::Stream;
+            for _ in 0..2_000_000 {
+                delivery = two.direct(0).deliver(1, &key, 0, &message);
+                if delivery != Delivery::Stream {
+                    break;
+                }
+                two.poll();
+            }
+            assert!(matches!(delivery, Delivery::Pending | Delivery::Done), "{delivery:?}");
+        }
+        two.until("five messages", |told| told[1].delivered.len() == 5);
+        let mut delivered = two.told[1].delivered.clone();
+        delivered.sort_unstable();
+        assert_eq!(delivered, [0, 1, 2, 3, 4].map(|at| (at as u32, lens[at] as u64)));
+        into.iter().zip(lens).for_each(|(into, len)| into.check(len));
+        two.until("their ends", |told| [0, 2, 4].iter().all(|at| told[0].sent.contains(at)));
+        assert!(tern_counters::NETWORK_STRIPES.get() > before);
+        assert_eq!(two.ends[0].open_ports(1), if cut.is_some() { 1 } else { 2 });
+        assert_eq!(two.ends[0].carried(), 0);
     }
 }
 
