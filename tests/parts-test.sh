@@ -89,6 +89,8 @@ for part in none $parts; do
     with $settings $(on "$part")
 done
 with TERN_RENDEZVOUS=rget TERN_TUPLEQ=off
+# Long messages over several ports, of which one fails after a while.
+with TERN_PORTS=3 TERN_FAULTS=cut-port=2/40
 # Little of everything, and all parts from the first message on.
 with TERN_CREDITS=3 TERN_RECEIVES=64 TERN_PACKET=512 TERN_RINGS_CELL=64
 with TERN_HEADER_CACHE=on TERN_RINGS_AFTER=1 TERN_TUPLEQ_THRESHOLD=1 TERN_TUPLEQ_COPY=100 TERN_FREQUENT_SHARE=0

@@ -8,7 +8,7 @@ pub struct Footprint {
     /// Peers that it is connected to.
     pub peers: usize,
     /// Queue pairs that it sends or receives with: one for each peer, or with XRC one for each node, and the receiving
-    /// ends that it holds for its node.
+    /// ends that it holds for its node; and those on further ports.
     pub queue_pairs: usize,
     /// Bytes of receive buffers, for all peers together.
     pub receive_memory: usize,
@@ -25,7 +25,7 @@ impl Verbs {
         let ring = |peer: &u32| Some(self.known(*peer)?.inbox.get()?.memory());
         Footprint {
             peers,
-            queue_pairs: self.fabric.ways.as_ref().map_or(peers, |ways| ways.count()),
+            queue_pairs: self.fabric.ways.as_ref().map_or(peers, |ways| ways.count()) + self.ports.count(),
             receive_memory: self.receives.memory(),
             send_memory: self.bounces.memory(),
             ring_memory: self.rings.borrow().iter().filter_map(ring).sum(),

@@ -89,6 +89,11 @@ impl Ports {
         }
     }
 
+    /// Queue pairs, to all peers together.
+    pub fn count(&self) -> usize {
+        self.peers.borrow().values().map(|it| it.rails.len()).sum()
+    }
+
     fn is_open(&self, peer: u32, port: usize, depth: u32) -> bool {
         let peers = self.peers.borrow();
         let rail = peers.get(&peer).and_then(|it| it.rails.get(port.wrapping_sub(1)));
