@@ -214,6 +214,15 @@ pub trait Direct {
         false
     }
 
+    /// Makes private memory of the program shared in place for all processes of the node, until [`Direct::unpin`] with the
+    /// same arguments, and tells where it lies now, as [`Direct::place`] would. `None`: it stays private.
+    fn pin(&self, _memory: *const u8, _len: usize) -> Option<u64> {
+        None
+    }
+
+    /// Ends what [`Direct::pin`] began: the memory may become private again.
+    fn unpin(&self, _memory: *const u8, _len: usize) {}
+
     /// Says that peers may copy to and from this private memory at any time, until
     /// [`Direct::cover`] with the same arguments.
     fn expose(&self, _memory: *const u8, _len: usize) {}

@@ -19,7 +19,8 @@
 //! | memory to spare, in the machine and the cgroup | for a moment there are two copies; and what the program frees is given back only at a later use of promotion | `process` |
 //! | no transfer by a peer into those pages | it would be lost | the caller ([`Promoter::set_in_use`]) |
 //!
-//! What cannot be found out counts as no. Before a fork everything is made private again (`fork`).
+//! What cannot be found out counts as no. Before a fork everything is made private again (`fork`), but for what is pinned
+//! (`pins`): that stays shared in the parent, and the child makes it private for itself.
 //! Before each use the kernel is asked what is at the address; nothing is hooked or patched.
 //!
 //! What is left: a program that calls MADV_DONTNEED on malloc's memory, or clone, by a system call in
@@ -36,6 +37,7 @@ mod imports;
 mod maps;
 mod owner;
 mod pages;
+mod pins;
 mod process;
 mod ready;
 mod records;
@@ -64,6 +66,9 @@ pub use tern_settings::Promote as Policy;
 
 /// Pieces of memory that are promoted at a time; the kernel allows 65,530 mappings.
 const MOST_RECORDS: usize = 1024;
+
+/// Longest memory that is pinned: to promote it takes some milliseconds at most, and it may never be used so much.
+const MOST_PINNED: usize = 4 << 20;
 
 /// Asked whether a peer may be writing into the pages of a range. Asked for all addresses: whether any
 /// transfer is under way that a peer knows the place of.
@@ -164,6 +169,11 @@ impl Promoter {
         if !self.usage.used(start, len, needed) {
             return None;
         }
+        self.try_promote(start, len, needed)
+    }
+
+    /// [`Promoter::promote`]; notes why it has refused.
+    fn try_promote(&mut self, start: usize, len: usize, needed: u32) -> Option<Place> {
         match self.promote(start, len, needed) {
             Ok(place) => Some(place),
             Err(refusal) => {
@@ -173,6 +183,46 @@ impl Promoter {
                 self.refusal = Some(refusal);
                 None
             }
+        }
+    }
+
+    /// Promotes memory that peers will be at any time, whenever they like, until [`Promoter::unpin`] with the same
+    /// arguments: it stays at its place, also when the program forks. `None`: it is private. Only a chunk of malloc's
+    /// with a mapping of its own is pinned, in which there is nothing but the program's data.
+    ///
+    /// The program keeps that memory mapped meanwhile.
+    pub fn pin(&mut self, address: *const u8, len: usize) -> Option<Place> {
+        if self.policy == Policy::Off || len == 0 || len > MOST_PINNED || self.is_over() {
+            return None;
+        }
+        // A page of the heap has others' data in it, which the child of a fork would change before it has its own.
+        if !self.has_own_mapping(address.addr(), len).unwrap_or(false) {
+            return None;
+        }
+        let presumed = self.presumed(address, len);
+        let place = presumed.filter(|&place| self.verify(address, len, place));
+        let place = match place {
+            Some(place) => place,
+            None => self.try_promote(address.addr(), len, 1)?,
+        };
+        let pages = whole_pages(address.addr(), len)?;
+        let pinned = self.ready.as_ref().is_some_and(|ready| ready.ground.pins.add(&pages));
+        pinned.then_some(place)
+    }
+
+    /// Whether the bytes lie in a chunk of malloc's with a mapping of its own.
+    fn has_own_mapping(&mut self, start: usize, len: usize) -> Result<bool, Refusal> {
+        self.get_ready()?;
+        let ready = self.ready.as_ref().ok_or(Refusal::Kernel)?;
+        let pages = whole_pages(start, len).ok_or(Refusal::NotMallocs)?;
+        let owned = ready.malloc.find(&ready.ground.maps, &pages, ready.ground.id)?;
+        Ok(matches!(owned, Owned::Chunk(_)))
+    }
+
+    /// Ends what [`Promoter::pin`] began.
+    pub fn unpin(&mut self, address: *const u8, len: usize) {
+        if let (Some(ready), Some(pages)) = (&self.ready, whole_pages(address.addr(), len)) {
+            ready.ground.pins.remove(&pages);
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Belongings {
     private: [Option<(*mut u8, Layout)>; 2],
     /// Memory that was exposed to the kernel's copies.
     exposed: Option<(*const u8, usize)>,
+    /// Memory that was made shared in place.
+    pinned: Option<(*const u8, usize)>,
 }
 
 impl Belongings {
@@ -42,6 +44,9 @@ impl Belongings {
         }
         if let Some((at, len)) = self.exposed {
             direct.cover(at, len);
+        }
+        if let Some((at, len)) = self.pinned {
+            direct.unpin(at, len);
         }
         for (at, layout) in self.private.into_iter().flatten() {
             // SAFETY: allocated with this layout; the window is over.
@@ -224,9 +229,15 @@ impl Window {
                 (private.map_or(std::ptr::null_mut(), |(at, _)| at), private)
             }
         };
-        let place = match exposure {
-            Exposure::Existing { base, bytes } if map && bytes > 0 => direct.place(base, bytes),
-            _ => None,
+        let (place, pinned) = match exposure {
+            Exposure::Existing { base, bytes } if map && bytes > 0 => match direct.place(base, bytes) {
+                None => {
+                    let place = direct.pin(base, bytes);
+                    (place, place.map(|_| (base.cast_const(), bytes)))
+                }
+                place => (place, None),
+            },
+            _ => (None, None),
         };
         let lacks = ours && base.is_null();
         let told = tell(adi, &peers, [base as u64, place.unwrap_or(0), u64::from(lacks)])?;
@@ -242,6 +253,7 @@ impl Window {
             allocated: common.owned.then_some(common.start),
             private: [private, words],
             exposed,
+            pinned,
         };
 
         let card = match apart {

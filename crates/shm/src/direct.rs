@@ -112,6 +112,15 @@ impl Direct for Shm {
         self.direct.reach.heap().place(memory, len).map(|place| place.0)
     }
 
+    fn pin(&self, memory: *const u8, len: usize) -> Option<u64> {
+        fork::watch(self);
+        self.direct.reach.pin(memory, len)
+    }
+
+    fn unpin(&self, memory: *const u8, len: usize) {
+        self.direct.reach.unpin(memory, len);
+    }
+
     fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
         self.direct.reach.map(place, len)
     }

@@ -133,6 +133,17 @@ impl Reach {
         }
     }
 
+    /// Makes private memory shared in place for all peers, until [`Reach::unpin`], and tells where it lies now.
+    pub fn pin(&self, memory: *const u8, len: usize) -> Option<u64> {
+        self.exposed.quiet.set(false);
+        self.promoter.borrow_mut().pin(memory, len).map(|Place(at)| at)
+    }
+
+    /// Ends what [`Reach::pin`] began.
+    pub fn unpin(&self, memory: *const u8, len: usize) {
+        self.promoter.borrow_mut().unpin(memory, len);
+    }
+
     /// Maps memory of the node's file, for as long as the caller wants it.
     pub fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
         self.views.map_for_good(Place(place), len).ok()

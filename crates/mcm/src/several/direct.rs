@@ -85,6 +85,14 @@ impl Direct for Several {
         }
     }
 
+    fn pin(&self, memory: *const u8, len: usize) -> Option<u64> {
+        self.shm.pin(memory, len)
+    }
+
+    fn unpin(&self, memory: *const u8, len: usize) {
+        self.shm.unpin(memory, len);
+    }
+
     fn fence_all(&self) -> bool {
         self.shm.fence_all()
     }

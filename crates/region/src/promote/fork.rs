@@ -1,11 +1,16 @@
-//! What a fork needs to know: promoted memory is made private before it.
+//! What a fork needs to know: promoted memory is made private before it. What is pinned stays shared in the parent, since
+//! peers are at it at any time; the child makes it private for itself, and the parent waits for that.
 //!
 //! The handler asks the kernel what is mapped and trusts no table, so it is right whatever the
 //! program has unmapped or moved, and whatever this library was doing when the fork came.
 
 use super::maps::{FileId, Maps, Vma};
+use super::pins::Pins;
 use super::{pages, process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -20,6 +25,8 @@ pub struct Ground {
     pub area: Range<u64>,
     /// Called before promoted memory is made private.
     pub quiesce: Option<fn()>,
+    /// What stays shared across a fork.
+    pub pins: Pins,
     over: AtomicBool,
     gone: AtomicBool,
 }
@@ -49,6 +56,7 @@ impl Ground {
             id,
             area,
             quiesce,
+            pins: Pins::default(),
             over: AtomicBool::new(false),
             gone: AtomicBool::new(false),
         }
@@ -62,7 +70,7 @@ impl Ground {
         REGISTER.call_once(|| {
             // SAFETY: functions that may be called at any fork. glibc forgets them when this object is
             // unloaded.
-            let result = unsafe { pthread_atfork(Some(before_fork), None, Some(in_child)) };
+            let result = unsafe { pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
             REGISTERED.store(result == 0, Ordering::Relaxed);
         });
         if !REGISTERED.load(Ordering::Relaxed) {
@@ -96,22 +104,46 @@ impl Ground {
 
     /// Makes all promoted memory private, with the same contents.
     pub fn demote(&self) {
-        if self.is_gone() {
-            return;
+        let promoted = self.promoted_now();
+        self.privatise(&promoted);
+    }
+
+    /// The same for a fork: but for what is pinned, which is returned.
+    fn demote_for_fork(&self) -> Vec<Vma> {
+        let (mut pinned, mut others) = (Vec::new(), Vec::new());
+        for vma in self.promoted_now() {
+            for (range, is_pinned) in self.pins.divide(vma.start..vma.end) {
+                let piece = vma.part(range);
+                if is_pinned { pinned.push(piece) } else { others.push(piece) }
+            }
         }
-        match self.promoted() {
-            Ok(promoted) if promoted.is_empty() => {}
-            Ok(promoted) => {
-                if let Some(quiesce) = self.quiesce {
-                    quiesce();
-                }
-                self.privatise(&promoted);
-            }
-            Err(error) => {
-                eprintln!(
-                    "tern: a child may share memory with its parent: cannot read /proc/self/maps: {error}"
-                );
-            }
+        self.privatise(&others);
+        pinned
+    }
+
+    /// What is promoted in this process, none of which is being written to by a message of a peer's.
+    fn promoted_now(&self) -> Vec<Vma> {
+        if self.is_gone() {
+            return Vec::new();
+        }
+        let promoted = self.promoted().unwrap_or_else(|error| {
+            eprintln!("tern: a child may share memory with its parent: cannot read /proc/self/maps: {error}");
+            Vec::new()
+        });
+        if !promoted.is_empty()
+            && let Some(quiesce) = self.quiesce
+        {
+            quiesce();
+        }
+        promoted
+    }
+
+    /// In a child: makes pinned memory private, of which the parent keeps the shared pages.
+    fn part_from_parent(&self, pinned: &[Vma]) {
+        for vma in pinned {
+            // SAFETY: a promoted mapping, which the child has inherited; its only thread. The parent waits meanwhile;
+            // what peers store to the pages now is as if it had come before the fork, or after it.
+            unsafe { pages::thaw(vma, self.file.as_fd()) };
         }
     }
 
@@ -141,9 +173,37 @@ fn ground() -> Option<&'static Ground> {
     unsafe { GROUND.load(Ordering::Acquire).as_ref() }
 }
 
+/// A fork that leaves something pinned behind.
+struct Fork {
+    pinned: Vec<Vma>,
+    /// Closed by the child when it has its own copy, or by its end.
+    done: Option<(OwnedFd, OwnedFd)>,
+}
+
+thread_local! {
+    /// The fork that this thread is in.
+    static FORK: RefCell<Option<Fork>> = const { RefCell::new(None) };
+}
+
+/// How long a parent waits for its child's copy: another child of the same moment may keep the pipe open.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
 unsafe extern "C" fn before_fork() {
-    if let Some(ground) = ground() {
-        ground.demote();
+    let Some(ground) = ground() else { return };
+    let pinned = ground.demote_for_fork();
+    if !pinned.is_empty() {
+        let fork = Fork { pinned, done: pipe_with(PipeFlags::CLOEXEC).ok() };
+        // A thread that is ending forks no more.
+        let _ = FORK.try_with(|this| this.replace(Some(fork)));
+    }
+}
+
+unsafe extern "C" fn in_parent() {
+    let fork = FORK.try_with(RefCell::take).ok().flatten();
+    if let Some((reader, writer)) = fork.and_then(|fork| fork.done) {
+        drop(writer);
+        // Also when there is no child, because fork has failed.
+        while poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(&PATIENCE)) == Err(rustix::io::Errno::INTR) {}
     }
 }
 
@@ -152,5 +212,9 @@ unsafe extern "C" fn in_child() {
         // Its view of /proc/self is the parent's.
         ground.gone.store(true, Ordering::Relaxed);
         ground.end();
+        if let Some(Fork { pinned, done }) = FORK.try_with(RefCell::take).ok().flatten() {
+            ground.part_from_parent(&pinned);
+            drop(done);
+        }
     }
 }

@@ -124,6 +124,11 @@ impl Vma {
             && self.page == rustix::param::page_size() as u64
     }
 
+    /// The part of it at these addresses, as if it were one by itself.
+    pub fn part(&self, range: Range<usize>) -> Vma {
+        Vma { start: range.start, end: range.end, offset: self.offset + (range.start - self.start) as u64, ..*self }
+    }
+
     /// A shared mapping of `file` that may be read and written.
     pub fn is_shared(&self, file: FileId) -> bool {
         self.file == file && self.flags & !EXECUTABLE == READABLE | WRITABLE | SHARED
