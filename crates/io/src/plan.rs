@@ -40,15 +40,15 @@ pub struct Wishes {
     pub buffering: Choice,
     /// How many processes access the file (`cb_nodes`); None: chosen here.
     pub aggregators: Option<usize>,
-    /// Bytes of a window (`cb_buffer_size`).
-    pub buffer: u64,
+    /// Bytes of a window (`cb_buffer_size`); None: chosen here.
+    pub buffer: Option<u64>,
     /// Domains begin at multiples of this (`striping_unit`); 0: of a page.
     pub align: u64,
 }
 
 impl Default for Wishes {
     fn default() -> Wishes {
-        Wishes { way: Way::Read, buffering: Choice::Auto, aggregators: None, buffer: 16 << 20, align: 0 }
+        Wishes { way: Way::Read, buffering: Choice::Auto, aggregators: None, buffer: None, align: 0 }
     }
 }
 
@@ -76,6 +76,11 @@ pub struct Piece {
 const ENOUGH: u64 = 1 << 20;
 const MOST: usize = 16;
 const PAGE: u64 = 4096;
+/// A domain is divided into so many windows, so that one is written while the next is collected, unless they would be
+/// shorter than what a core's own cache holds, or longer than memory should be taken for them.
+const WINDOWS: u64 = 16;
+const SHORTEST: u64 = 1 << 20;
+const LONGEST: u64 = 16 << 20;
 
 impl Plan {
     /// The plan for these requests, one for each process. None: each one accesses the file by itself,
@@ -110,7 +115,7 @@ impl Plan {
         Plan {
             aggregators: (0..count).map(|index| index * processes / count).collect(),
             domains: (0..count).map(|index| start(index)..start(index + 1)).collect(),
-            window: up(wishes.buffer),
+            window: up(wishes.buffer.unwrap_or((each / WINDOWS).clamp(SHORTEST, LONGEST))),
         }
     }
 

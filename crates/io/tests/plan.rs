@@ -81,7 +81,7 @@ fn wishes() -> impl Strategy<Value = Wishes> {
         way: Way::Write,
         buffering: Choice::Always,
         aggregators,
-        buffer,
+        buffer: Some(buffer),
         align,
     })
 }
@@ -201,10 +201,24 @@ fn plans_are_made_where_they_pay() {
 
 #[test]
 fn domains_are_aligned() {
-    let wishes = Wishes { way: Way::Write, buffering: Choice::Always, aggregators: Some(3), buffer: 1 << 20, align: 1 << 16 };
+    let wishes = Wishes { way: Way::Write, buffering: Choice::Always, aggregators: Some(3), buffer: Some(1 << 20), align: 1 << 16 };
     let plan = Plan::new(&turns(6, 1000, 3000), &wishes).unwrap();
     assert_eq!(plan.aggregators(), [0, 2, 4]);
     assert!((1..3).all(|index| plan.window(index, 0).start.is_multiple_of(1 << 16)));
+}
+
+#[test]
+fn windows_are_chosen_by_the_size_of_domains() {
+    let wishes = |buffer| Wishes { buffering: Choice::Always, aggregators: Some(1), buffer, ..Wishes::default() };
+    let window = |bytes: u64, buffer| {
+        let request = Request { first: 0, end: bytes, bytes, runs: 1, ordered: 1, call: 1000 };
+        let window = Plan::new(&[request], &wishes(buffer)).unwrap().window(0, 0);
+        window.end - window.start
+    };
+    assert_eq!(window(4 << 20, None), 1 << 20);
+    assert_eq!(window(64 << 20, None), 4 << 20);
+    assert_eq!(window(1 << 40, None), 16 << 20);
+    assert_eq!(window(64 << 20, Some(1 << 16)), 1 << 16);
 }
 
 #[test]

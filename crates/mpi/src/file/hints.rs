@@ -30,7 +30,7 @@ const KNOWN: [(&str, Form, bool, &str); 18] = [
     ("access_style", Form::Text, false, ""),
     ("collective_buffering", Form::Truth, true, ""),
     ("cb_block_size", Form::Number, true, ""),
-    ("cb_buffer_size", Form::Number, true, "16777216"),
+    ("cb_buffer_size", Form::Number, true, ""),
     ("cb_nodes", Form::Number, true, ""),
     ("chunked", Form::Text, true, ""),
     ("io_node_list", Form::Text, true, ""),
@@ -119,7 +119,7 @@ impl Hints {
             way,
             buffering,
             aggregators: self.number("cb_nodes").map(|nodes| nodes as usize),
-            buffer: self.number("cb_buffer_size").unwrap_or(usual.buffer),
+            buffer: self.number("cb_buffer_size"),
             align: self.number("striping_unit").unwrap_or(usual.align),
         }
     }
