@@ -99,12 +99,13 @@ fn write(session: &Session, output: &Path, explained: &str) -> Result<(), String
 /// The whole report. `plots` is what stands before the names of the plots' files.
 fn text(session: &Session, explained: &str, plots: &str) -> String {
     let mut text = format!(
-        "{}, cores {:?}, Linux {}. Medians of {} rounds, lines in turn, ± half the interquartile range. Bold: the best. \
+        "{}, cores {:?}, Linux {}. Medians of {} rounds{}, lines in turn, ± half the interquartile range. Bold: the best. \
          Time saved: by the first line against the second.\n",
         cores::model(),
         session.cores,
         cores::kernel(),
         session.rounds,
+        if session.added { " or more" } else { "" },
     );
     for experiment in EXPERIMENTS {
         let _ = write!(text, "\n### {}\n\n{}\n", experiment.heading, experiment.about);

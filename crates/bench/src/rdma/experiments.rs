@@ -80,7 +80,7 @@ pub struct Plot {
     pub scale: Scale,
     /// Title of the figures, benchmark, heading.
     pub panels: &'static [(&'static str, &'static str, &'static str)],
-    /// How much the first line saves against the second instead of the figures themselves.
+    /// How much the lines save against the second instead of the figures themselves.
     pub saved: bool,
 }
 

@@ -30,15 +30,14 @@ fn panel(session: &Session, experiment: &Experiment, plot: &Plot, place: usize) 
     let (title, benchmark, heading) = plot.panels[place];
     let least = if plot.scale == Scale::Logarithmic { LOWEST } else { f64::NEG_INFINITY };
     let mut curves = Vec::new();
-    if plot.saved {
-        let points = points(session, (title, benchmark), |row, summary| saved(experiment, row, summary));
-        curves.push(Curve { label: experiment.variants[0].name.to_string(), style: Style::Own, points });
-    } else {
-        for (place, variant) in experiment.variants.iter().enumerate() {
-            let style = if place == 0 { Style::Own } else { Style::Solid(place - 1) };
-            let points = points(session, (title, benchmark), |_, summary| Some(summary(variant.name)?.median.max(least)));
-            curves.push(Curve { label: variant.name.to_string(), style, points });
-        }
+    for (number, variant) in experiment.variants.iter().enumerate() {
+        let style = if number == 0 { Style::Own } else { Style::Solid(number - 1) };
+        let value = |row: &Row, summary: &dyn Fn(&str) -> Option<Summary>| match plot.saved {
+            true => saved(experiment, variant.name, row, summary).filter(|_| number != 1),
+            false => Some(summary(variant.name)?.median.max(least)),
+        };
+        let points = points(session, (title, benchmark), value);
+        curves.push(Curve { label: variant.name.to_string(), style, points });
     }
     curves.retain(|curve| !curve.points.is_empty());
     Panel { heading: heading.to_string(), peers: benchmark.starts_with("peers"), curves }

@@ -6,10 +6,10 @@ use crate::report;
 use crate::session::Session;
 use std::fmt::Write;
 
-/// By how many percent less time the first line takes than the second. `None`: nothing to compare.
-pub fn saved(experiment: &Experiment, row: &Row, summary: &dyn Fn(&str) -> Option<Summary>) -> Option<f64> {
-    let [first, second, ..] = experiment.variants else { return None };
-    let (first, second) = (summary(first.name)?.median, summary(second.name)?.median);
+/// By how many percent less time a line takes than the second of the experiment. `None`: nothing to compare.
+pub fn saved(experiment: &Experiment, line: &str, row: &Row, summary: &dyn Fn(&str) -> Option<Summary>) -> Option<f64> {
+    let [_, second, ..] = experiment.variants else { return None };
+    let (first, second) = (summary(line)?.median, summary(second.name)?.median);
     if row.is_share() {
         return None;
     }
@@ -33,7 +33,7 @@ pub fn text(session: &Session, experiment: &Experiment) -> String {
             let cells: Vec<String> = all.iter().map(|one| report::cell(row, *one, &all)).collect();
             let _ = write!(text, "| {} | {} | {} | {} |", row.benchmark, report::size(row), row.unit, cells.join(" | "));
             if experiment.gain {
-                let saved = saved(experiment, row, summary).map(|percent| format!("{percent:+.1} %"));
+                let saved = saved(experiment, names[0], row, summary).map(|percent| format!("{percent:+.1} %"));
                 let _ = write!(text, " {} |", saved.unwrap_or_default());
             }
             text.push('\n');
