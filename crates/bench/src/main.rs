@@ -13,6 +13,7 @@
 
 mod chart;
 mod cores;
+mod document;
 mod figures;
 mod instructions;
 mod library;
@@ -119,7 +120,7 @@ struct Options {
     /// Seconds after which a run is stopped and reported as failed
     #[arg(long, global = true, default_value_t = 120)]
     timeout: u64,
-    /// For `rdma`: a file that has a place for its report, between two lines of comment; the plots go to the folder `plots` beside it
+    /// For `all`, `plot` and `rdma`: a file that has a place for its report, between two lines of comment; the plots go to the folder `plots` beside it
     #[arg(long, global = true, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Where the C sources of the benchmark program are
@@ -156,18 +157,24 @@ impl Places {
     }
 }
 
+/// Draws the figures of the output folder, and puts the report into the page that is asked for.
+fn plots(options: &Options, places: &Places) -> Result<(), String> {
+    plot::write(&places.output)?;
+    options.markdown.as_ref().map_or(Ok(()), |page| plot::put(page, &places.output))
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let places = Places::new(&cli.options);
     let result = match cli.command {
         Command::Peers => peers::install(&places.peers),
-        Command::Plot => plot::write(&places.output),
+        Command::Plot => plots(&cli.options, &places),
         Command::Rdma => rdma::measure(&cli.options, &places),
         Command::Instructions => with_session(&cli.options, &places, instructions::count),
         command => with_session(&cli.options, &places, |session| {
             session.measure(&suites(&command, &cli.options))?;
             match command {
-                Command::All => plot::write(&places.output),
+                Command::All => plots(&cli.options, &places),
                 _ => Ok(()),
             }
         }),

@@ -1,5 +1,6 @@
 //! Plots of `figures.json`: which figures stand in which plot.
 
+use crate::document;
 use crate::chart::{Curve, Panel, Scale, Style, draw};
 use serde_json::Value;
 use std::fs;
@@ -140,6 +141,13 @@ fn panels(document: &Value, plot: &Plot) -> Vec<Panel> {
     };
     let all = plot.panels.iter().map(panel);
     all.filter(|panel| !panel.curves.is_empty()).collect()
+}
+
+/// Puts the report that an earlier run has left in the folder into a page, with the plots.
+pub fn put(page: &Path, folder: &Path) -> Result<(), String> {
+    let path = folder.join("report.md");
+    let report = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    document::put(page, "all", &report, folder, PLOTS.iter().map(|plot| (plot.file, plot.file.to_owned())))
 }
 
 /// Draws the plots for which `figures.json` in `folder` has figures, beside it.

@@ -6,13 +6,13 @@
 //! measured, [`plots`] draws, [`model`] reckons what peers cost far beyond what can be started here, [`document`] puts
 //! the report into a page.
 
-mod document;
 mod experiments;
 mod explain;
 mod model;
 mod plots;
 mod tables;
 
+use crate::document;
 use crate::line::Line;
 use crate::session::{Problem, Session};
 use crate::{Options, Places, cores, report};
@@ -46,7 +46,9 @@ pub fn measure(options: &Options, places: &Places) -> Result<(), String> {
     session.run(&jobs, |session| write(session, &output, &explained))?;
     write(&session, &output, &explained)?;
     if let Some(page) = &options.markdown {
-        document::put(page, &output, |folder| text(&session, &explained, folder))?;
+        let plots = EXPERIMENTS.iter().flat_map(|experiment| experiment.plots);
+        let plots = plots.map(|plot| (plot.file, format!("rdma_{}", plot.file)));
+        document::put(page, "rdma", &text(&session, &explained, "plots/rdma_"), &output, plots)?;
     }
     println!("{}", text(&session, &explained, ""));
     eprintln!(
