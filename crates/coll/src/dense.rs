@@ -103,7 +103,9 @@ pub unsafe fn reduce(
 ) -> Fast {
     let (lines, _) = place(adi, peers)?;
     let vector = Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes: count * basic.size() as usize };
-    if !reduces(lines, vector.bytes) {
+    // As the general way has it, which others may take.
+    let serves = if root.is_some() { gathers } else { reduces };
+    if !serves(lines, vector.bytes) {
         return None;
     }
     let input = if send.is_null() { recv } else { send };

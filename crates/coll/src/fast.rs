@@ -93,16 +93,22 @@ pub(crate) fn broadcasts(lines: &Lines, len: usize) -> bool {
     len <= if lines.size() == 2 { BCAST_OF_TWO } else { BCAST }
 }
 
-/// Whether they serve a gather of `len` bytes from each.
+/// Whether the lines serve a gather of `len` bytes from each, or a reduction of so many, in one turn.
 #[inline(always)]
 pub(crate) fn gathers(lines: &Lines, len: usize) -> bool {
-    len <= lines.capacity() && len * lines.size() <= ALL_TO_ALL
+    len <= longest_part(lines)
+}
+
+/// Most bytes that each member gives in a turn of which one or all read everything.
+#[inline(always)]
+fn longest_part(lines: &Lines) -> usize {
+    lines.capacity().min(ALL_TO_ALL / lines.size() / UNIT * UNIT)
 }
 
 /// Bytes of the parts in which they serve an operation whose readers, one or all, read `len` bytes from each member; `None`
 /// if they do not.
 fn part(lines: &Lines, len: usize) -> Option<usize> {
-    let part = lines.capacity().min(ALL_TO_ALL / lines.size() / UNIT * UNIT);
+    let part = longest_part(lines);
     (len <= part || lines.size() > 2 && len <= READ && part >= PART).then_some(part)
 }
 
