@@ -95,6 +95,8 @@ with TERN_PORTS=3 TERN_FAULTS=cut-port=2/40
 with TERN_CREDITS=3 TERN_RECEIVES=64 TERN_PACKET=512 TERN_RINGS_CELL=64
 with TERN_HEADER_CACHE=on TERN_RINGS_AFTER=1 TERN_TUPLEQ_THRESHOLD=1 TERN_TUPLEQ_COPY=100 TERN_FREQUENT_SHARE=0
 with TERN_FAULTS=rnr=1/5,full=1/3,locked=3M
+# One queue pair for each node, and a queue of the card for each tuple.
+with TERN_VERBS_TRANSPORT=xrc TERN_TUPLEQ=queues TERN_TUPLEQ_THRESHOLD=1
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
