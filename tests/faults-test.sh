@@ -141,6 +141,42 @@ returns 2 cut-after=40 partitioned
 ends 2 access=1/30 long
 returns 2 access=1/30 several
 
+# Early, and while communicators and windows are made: what cannot be made is made nowhere.
+for after in 2 7 9; do ends 2 cut-after=$after onesided; done
+for after in 5 25; do ends 3 cut-after=$after making; done
+returns 2 cut-after=12 making
+
+# File descriptors: a limit that may be raised is; who cannot connect says why, and nobody waits for it.
+"$prefix/bin/mpicc" -O1 -Wall -o "$place/files" "$here/faults/files.c"
+files() {
+    code=0
+    TERN_NETWORK=software timeout --kill-after=5 "$patience" \
+        "$mpiexec" --nodes 2 -n 4 "$place/files" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
+}
+label="a limit of descriptors is raised"
+files 0 soft
+if [ "$code" -eq 0 ] && [ "$(grep -c '^[0-9]: 0' "$place/said")" -eq 4 ]; then ok "$label"; else fail "$label" "exit code $code"; fi
+for free in 0 1 2 3; do
+    label="$free descriptors are left"
+    files "$free" hard
+    if [ "$code" -ne 0 ]; then
+        fail "$label" "exit code $code"
+    elif [ "$(grep -c '^[0-9]: \(0\|aborted\)' "$place/said")" -ne 4 ] || ! grep -q '^1: aborted' "$place/said"; then
+        fail "$label" "not all ranks have ended as they should"
+    else
+        ok "$label"
+    fi
+done
+label="who lacks descriptors says so"
+files 0 hard fatal
+if [ "$code" -eq 0 ] || [ "$code" -ge 124 ]; then
+    fail "$label" "exit code $code"
+elif ! grep -q 'cannot be reached any more: .*no file descriptor left.*ulimit -n' "$place/said"; then
+    fail "$label" "nobody says what is missing"
+else
+    ok "$label"
+fi
+
 # A rank that is killed.
 label="a rank is killed on another node"
 job 4 "" dies return

@@ -111,6 +111,16 @@ impl Levels {
         })
     }
 
+    /// The same where all processes of this node wait for what comes of it, which is `len` bytes: they are told too if
+    /// a process is lost.
+    fn lead_all(&self, adi: &Adi, len: usize, schedule: impl FnOnce(&Peers) -> Schedule) -> Result<(), Mismatch> {
+        self.lead(adi, schedule).inspect_err(|wrong| {
+            if let (Mismatch::Lost { process }, Some(lines)) = (wrong, &self.local) {
+                lines.lose(adi, len, *process);
+            }
+        })
+    }
+
     /// Tells all processes of this node what the one in `place` has.
     fn tell(&self, adi: &Adi, place: usize, buffer: &Buffer) -> Result<(), Mismatch> {
         let Some(lines) = &self.local else { return Ok(()) };
@@ -149,7 +159,7 @@ impl Levels {
         if let Some(lines) = &self.local {
             lines.gather(adi, 0, 0, |_| (), |_, _| ())?;
         }
-        self.lead(adi, crate::barrier)?;
+        self.lead_all(adi, 0, crate::barrier)?;
         match &self.local {
             Some(lines) => lines.bcast(adi, 0, 0, |_, _| (), |_, _| ()),
             None => Ok(()),
@@ -164,11 +174,12 @@ impl Levels {
             if home && place != 0 {
                 self.tell(adi, place, buffer)?;
             }
-            self.lead(adi, |leaders| crate::bcast(leaders, buffer, Root::Rank(node as u32)))?;
-            match home && place != 0 {
-                true => Ok(()),
-                false => self.tell(adi, 0, buffer),
+            let among = |leaders: &Peers| crate::bcast(leaders, buffer, Root::Rank(node as u32));
+            if home && place != 0 {
+                return self.lead(adi, among);
             }
+            self.lead_all(adi, buffer.bytes(), among)?;
+            self.tell(adi, 0, buffer)
         })
     }
 
@@ -199,15 +210,16 @@ impl Levels {
         let result = Buffer { base: out, count, ty: ty.clone() };
         // SAFETY: the program's buffers hold `count` elements (MPI's own rule), and `out` is one of them or as long.
         let done = unsafe { self.reduce_here(adi, &vector, long, input, out) }.and_then(|()| {
-            self.lead(adi, |leaders| {
+            let among = |leaders: &Peers| {
                 let output = (self.node == node).then_some(&result);
                 let input = (self.node != node).then_some(&result);
                 crate::reduce(leaders, input, output, op, Root::Rank(node as u32))
-            })?;
-            match self.node == node && place != 0 {
-                true => self.tell(adi, 0, &result),
-                false => Ok(()),
+            };
+            if self.node != node || place == 0 {
+                return self.lead(adi, among);
             }
+            self.lead_all(adi, result.bytes(), among)?;
+            self.tell(adi, 0, &result)
         });
         Some(done)
     }
@@ -218,7 +230,7 @@ impl Levels {
         let input = if send.is_null() { recv.base.cast_const() } else { send };
         // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
         let done = unsafe { self.reduce_here(adi, &vector, long, input, recv.base) }.and_then(|()| {
-            self.lead(adi, |leaders| crate::allreduce(leaders, None, recv, op))?;
+            self.lead_all(adi, recv.bytes(), |leaders| crate::allreduce(leaders, None, recv, op))?;
             self.tell(adi, 0, recv)
         });
         Some(done)
@@ -250,7 +262,7 @@ impl Levels {
             }
             let ty = Type::basic(Basic::Byte);
             let base = packed.as_mut_ptr();
-            self.lead(adi, |leaders| {
+            self.lead_all(adi, all, |leaders| {
                 let counts = self.nodes.ranks.iter().map(|ranks| (ranks.len() * len) as i64).collect();
                 let displs = starts[..self.nodes.ranks.len()].iter().map(|&start| start as i64).collect();
                 crate::allgatherv(leaders, None, &BufferV { base, counts, displs, ty: ty.clone() })

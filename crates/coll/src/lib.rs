@@ -21,6 +21,7 @@ pub mod ops;
 mod peers;
 mod reduction;
 mod schedule;
+mod together;
 
 pub use alg::allgather::{allgather, allgatherv};
 pub use alg::allreduce::allreduce;
@@ -43,3 +44,4 @@ pub use operation::{Collectives, Failure, Operation, Transport, Truncated, run};
 pub use peers::*;
 pub use reduction::reduce_local;
 pub use schedule::Schedule;
+pub use together::together;

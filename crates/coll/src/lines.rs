@@ -14,7 +14,7 @@ pub use reduce::Vector;
 use reduce::LastKernel;
 
 use crate::peers::Peers;
-use label::{BLOCK, Done, History, agree_since, compare, ends_block, label};
+use label::{BLOCK, Done, History, agree_since, compare, ends_block, label, lost};
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::{Adi, Awaited, Proc};
@@ -253,6 +253,15 @@ impl Lines {
     unsafe fn payload(&self, rank: usize, turn: u64, len: usize) -> &[u8] {
         // SAFETY: the caller's promise.
         unsafe { self.areas[rank].read(turn, len) }
+    }
+
+    /// In place of a broadcast of `len` bytes by this member: tells all that it will not come, since that process is
+    /// lost.
+    pub fn lose(&self, adi: &Adi, len: usize, process: u32) {
+        let (turn, label) = (self.next(), label(Kind::Bcast, self.me as u32, len));
+        let stamped = self.stamp(turn, label);
+        self.areas[self.me].publish(turn, lost(process, stamped));
+        self.ring_all(adi);
     }
 
     pub fn barrier(&self, adi: &Adi) -> Done {

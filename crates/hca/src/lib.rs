@@ -37,6 +37,7 @@ mod completion;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod datagrams;
+pub mod descriptors;
 mod error;
 mod faults;
 mod hca;

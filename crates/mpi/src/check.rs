@@ -145,7 +145,7 @@ fn function() -> String {
 /// Compares the calls of all members of `comm`. Returns when all have come.
 pub async fn agree(comm: Rc<Comm>, call: Call) -> Result<()> {
     let circle = comm.circle();
-    let all = circle.gather(&call.encode()).await;
+    let all = circle.gather(&call.encode()).await?;
     let calls: Vec<Call> = all.iter().map(|bytes| Call::decode(bytes)).collect();
     call::compare(&comm.label(), &calls)
 }

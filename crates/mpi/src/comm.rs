@@ -275,12 +275,9 @@ pub fn comm_disconnect(comm: Out<usize>) -> Result<()> {
     adi().wait_until(&mut || !adi().is_under_way(&owner));
     drop(owner);
     let circle = found.circle();
-    crate::task::run(async move {
-        circle.meet().await;
-        Ok(())
-    })?;
+    let met = crate::task::run(async move { circle.meet().await });
     forget(found, comm);
-    Ok(())
+    met
 }
 
 fn lookup_freeable(handle: usize) -> Result<Rc<Comm>> {

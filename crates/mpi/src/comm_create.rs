@@ -38,12 +38,12 @@ fn give(newcomm: Out<usize>, made: Made) -> Result<()> {
 /// Duplicates `comm`, whose attributes' copies are given. When copying failed at one process,
 /// the call fails at all.
 async fn duplicate(comm: Rc<Comm>, circle: Circle, copies: Result<Attributes>, info: InfoMap) -> Made {
-    let failed = circle.agree(vec![copies.is_err() as u8], |a, b| a[0] |= b[0]).await;
+    let failed = circle.agree(vec![copies.is_err() as u8], |a, b| a[0] |= b[0]).await?;
     let attributes = copies?;
     if failed[0] != 0 {
         return err!(MPI_ERR_OTHER, "a callback that copies an attribute failed at another process");
     }
-    let id = allocate(&circle).await;
+    let id = allocate(&circle).await?;
     let mut new = Comm::new(id, comm.local.clone(), comm.remote.clone(), inherited(&comm));
     new.attributes = attributes;
     *new.info.borrow_mut() = info;
@@ -138,18 +138,18 @@ pub async fn subset(comm: Rc<Comm>, group: Rc<Group>) -> Made {
     let circle = comm.circle();
     let remote = match &comm.remote {
         None => {
-            circle.meet().await;
+            circle.meet().await?;
             None
         }
         Some(_) => {
             // The first process of each side tells the other side its group.
             let own = if comm.rank == 0 { to_bytes(&group.procs) } else { Vec::new() };
-            let groups = circle.gather(&own).await;
+            let groups = circle.gather(&own).await?;
             let known = to_procs(&groups[comm.remote_offset()]);
             Some(Group::new(known.expect("processes of the parent's remote group are known")))
         }
     };
-    let id = allocate(&circle).await;
+    let id = allocate(&circle).await?;
     let empty = remote.as_ref().is_some_and(|remote| remote.procs.is_empty());
     if empty || group.rank_of(runtime().me).is_none() {
         return Ok(None);
@@ -189,8 +189,8 @@ pub fn comm_create_group(comm: Rc<Comm>, group: Rc<Group>, tag: i32, newcomm: Ou
 }
 
 async fn from_circle(circle: Circle, group: Rc<Group>, errhandler: Rc<Errhandler>) -> Made {
-    circle.meet().await;
-    let id = allocate(&circle).await;
+    circle.meet().await?;
+    let id = allocate(&circle).await?;
     Ok(Some(Comm::new(id, group, None, errhandler)))
 }
 
@@ -249,7 +249,7 @@ fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u32 {
 pub async fn split(comm: Rc<Comm>, color: i32, key: i32) -> Made {
     check::met(&comm).await?;
     let circle = comm.circle();
-    let all = circle.gather(&pack(&[color, key])).await;
+    let all = circle.gather(&pack(&[color, key])).await?;
     let side = |offset: usize, group: &Group| {
         let mut members: Vec<(i32, usize)> = (0..group.procs.len())
             .map(|rank| (unpack(&all[offset + rank]), rank))
@@ -261,7 +261,7 @@ pub async fn split(comm: Rc<Comm>, color: i32, key: i32) -> Made {
     };
     let local = side(comm.own_offset(), &comm.local);
     let remote = comm.remote.as_ref().map(|remote| side(comm.remote_offset(), remote));
-    let id = allocate(&circle).await;
+    let id = allocate(&circle).await?;
     let empty = remote.as_ref().is_some_and(|remote| remote.procs.is_empty());
     if color == MPI_UNDEFINED || empty {
         return Ok(None);
@@ -349,15 +349,15 @@ fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
     // Leaders exchange groups; then each tells its own.
     let (leaders, circle) = (side.leaders.and_then(Result::ok), side.circle.clone());
     let between = leaders.clone();
-    let told = run(async move {
-        let told = match between {
-            Some(leaders) => {
-                let groups = leaders.gather(&to_bytes(&circle.procs)).await;
-                groups[1 - leaders.me].clone()
-            }
-            None => Vec::new(),
+    let (told, failure) = run(async move {
+        let (told, failure) = match between {
+            Some(leaders) => match leaders.gather(&to_bytes(&circle.procs)).await {
+                Ok(groups) => (groups[1 - leaders.me].clone(), None),
+                Err(error) => (Vec::new(), Some(error)),
+            },
+            None => (Vec::new(), failure),
         };
-        Ok(circle.share(side.leader, told).await)
+        Ok((circle.share(side.leader, told).await?, failure))
     })?;
     if let Some(error) = failure {
         return Err(error);
@@ -384,8 +384,8 @@ fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
     let me = side.circle.me + if own_first { 0 } else { first.procs.len() };
     let circle = Circle { context: BOOTSTRAP, tag, me, procs: both.procs.clone() };
     run(async move {
-        circle.meet().await;
-        let id = allocate(&circle).await;
+        circle.meet().await?;
+        let id = allocate(&circle).await?;
         Ok(Some(Comm::new(id, local, Some(remote), errhandler)))
     })
 }
@@ -475,14 +475,14 @@ async fn merge(comm: Rc<Comm>, high: bool) -> Made {
     };
     check::met(&comm).await?;
     let circle = comm.circle();
-    let all = circle.gather(&[high as u8]).await;
+    let all = circle.gather(&[high as u8]).await?;
     // A group's processes all say the same (section 7.6.2); its first one is asked.
     let own_high = all[comm.own_offset()][0] != 0;
     let remote_high = all[comm.remote_offset()][0] != 0;
     let own_first = if own_high == remote_high { comm.own_offset() == 0 } else { remote_high };
     let (first, second) = if own_first { (&comm.local, &remote) } else { (&remote, &comm.local) };
     let both = first.union(second);
-    let id = allocate(&circle).await;
+    let id = allocate(&circle).await?;
     Ok(Some(Comm::new(id, both, None, inherited(&comm))))
 }
 

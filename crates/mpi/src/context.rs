@@ -12,6 +12,7 @@
 //! enters before all its processes have arrived, so a round never waits for one that is not
 //! there yet.
 
+use crate::error::Result;
 use crate::exchange::Circle;
 use crate::guarded::Guarded;
 use crate::identity::{self, Identity};
@@ -177,42 +178,46 @@ impl Drop for ContextId {
 
 /// Agrees on an id. Every process of `circle` has arrived: some exchange among them, which none
 /// could leave before all had entered, is over.
-pub async fn allocate(circle: &Circle) -> ContextId {
+///
+/// Errors: one of them is lost. This process uses no further id then; one that had agreed before has the id.
+pub async fn allocate(circle: &Circle) -> Result<ContextId> {
     let state = STATE.get();
     let key = (circle.context, circle.tag, identity::of(circle.procs[0]));
     state.active.borrow_mut().insert(key);
     let alone = circle.procs.len() == 1;
-    let mut epoch;
-    let id = loop {
+    let outcome = loop {
         let mine = match alone {
             true => until(|| state.try_hold(key).then_some(true)).await,
             false => state.try_hold(key),
         };
         let own = offer(mine, state.epoch.get(), &state.used.borrow().0);
-        let all = circle.agree(own, join_offers).await;
-        let latest = u32::from_be_bytes(all[1..IDS].try_into().expect("four bytes"));
-        epoch = latest + 1;
-        let id = (all[0] == 0).then(|| {
-            let mut ids = Ids::default();
-            ids.insert(WORLD);
-            ids.insert(OWN);
-            ids.join(&all[IDS..]);
-            ids.lowest_free()
-        });
-        if let Some(id) = id {
+        let agreed = circle.agree(own, join_offers).await.map(|all| outcome_of(&all));
+        if let Ok(Some((id, epoch))) = agreed {
             state.used.borrow_mut().insert(id);
             state.epoch.set(epoch.max(state.epoch.get()));
         }
         if mine {
             state.give_back();
         }
-        if let Some(id) = id {
-            break id;
+        match agreed {
+            Ok(None) => {}
+            Ok(Some(agreed)) => break Ok(agreed),
+            Err(error) => break Err(error),
         }
     };
     state.active.borrow_mut().remove(&key);
     stepped();
-    ContextId { id, epoch }
+    outcome.map(|(id, epoch)| ContextId { id, epoch })
+}
+
+/// The id and its epoch that all offers together give, if all count.
+fn outcome_of(all: &[u8]) -> Option<(u32, u32)> {
+    let latest = u32::from_be_bytes(all[1..IDS].try_into().expect("four bytes"));
+    let mut ids = Ids::default();
+    ids.insert(WORLD);
+    ids.insert(OWN);
+    ids.join(&all[IDS..]);
+    (all[0] == 0).then(|| (ids.lowest_free(), latest + 1))
 }
 
 #[cfg(test)]

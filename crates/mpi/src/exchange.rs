@@ -1,7 +1,14 @@
 //! Small agreements among processes while they make a communicator: a reduction up a binomial
 //! tree and the result back down, of byte strings of any length.
+//!
+//! Where a member is lost, the call fails at all members that can still be reached, and none waits: whoever misses a
+//! contribution says so in place of the result. Every member sends and receives all that belongs to a call that fails,
+//! so nothing of it is left for a later one.
 
+use crate::constants::{MPI_ERR_INTERN, MPI_SUCCESS};
+use crate::error::{Error, Result};
 use crate::identity;
+use crate::lost;
 use crate::runtime::adi;
 use crate::task::until;
 use std::rc::Rc;
@@ -25,50 +32,62 @@ pub type Combine = fn(&mut Vec<u8>, &[u8]);
 impl Circle {
     /// Combines the contributions of all; every process gets the result. `combine` must not
     /// depend on the order.
-    pub async fn agree(&self, mut value: Vec<u8>, combine: Combine) -> Vec<u8> {
+    ///
+    /// Errors: a member is lost (MPI_ERR_PROC_ABORTED).
+    pub async fn agree(&self, value: Vec<u8>, combine: Combine) -> Result<Vec<u8>> {
         let size = self.procs.len();
+        let mut outcome = Ok(value);
         let mut bit = 1;
         while bit < size && self.me & bit == 0 {
             if self.me + bit < size {
-                let more = self.receive(self.me + bit).await;
-                combine(&mut value, &more);
+                match (&mut outcome, self.hear(self.me + bit).await) {
+                    (Ok(value), Ok(more)) => combine(value, &more),
+                    (Ok(_), Err(error)) => outcome = Err(error),
+                    (Err(_), _) => {}
+                }
             }
             bit <<= 1;
         }
         if self.me != 0 {
             let parent = self.me & (self.me - 1);
-            self.send(parent, &value).await;
-            value = self.receive(parent).await;
+            self.send(parent, &encode(&outcome)).await;
+            outcome = self.hear(parent).await;
         }
+        let told = encode(&outcome);
         // `bit` is now above every child's distance.
         while bit > 1 {
             bit >>= 1;
             if self.me + bit < size {
-                self.send(self.me + bit, &value).await;
+                self.send(self.me + bit, &told).await;
             }
         }
-        value
+        outcome
+    }
+
+    /// What the process with index `from` has come to.
+    async fn hear(&self, from: usize) -> Result<Vec<u8>> {
+        decode(self.receive(from).await?)
     }
 
     /// Every process's contribution, by index.
-    pub async fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
-        let all = self.agree(record(self.me, own), |all, more| all.extend_from_slice(more)).await;
+    pub async fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let all = self.agree(record(self.me, own), |all, more| all.extend_from_slice(more)).await?;
         let mut parts = vec![Vec::new(); self.procs.len()];
         for (index, part) in Records(&all) {
             parts[index] = part.to_vec();
         }
-        parts
+        Ok(parts)
     }
 
     /// What the process with index `root` gives; the others give nothing.
-    pub async fn share(&self, root: usize, value: Vec<u8>) -> Vec<u8> {
+    pub async fn share(&self, root: usize, value: Vec<u8>) -> Result<Vec<u8>> {
         let own = if self.me == root { value } else { Vec::new() };
         self.agree(own, |all, more| all.extend_from_slice(more)).await
     }
 
     /// Returns when all have called it.
-    pub async fn meet(&self) {
-        self.agree(Vec::new(), |_, _| ()).await;
+    pub async fn meet(&self) -> Result<()> {
+        self.agree(Vec::new(), |_, _| ()).await.map(|_| ())
     }
 
     /// Starts to send; `None` when the data has left already.
@@ -88,6 +107,7 @@ impl Circle {
         adi().irecv(self.procs[from], pattern, data)
     }
 
+    /// What is sent to a process that is lost vanishes.
     pub async fn send(&self, to: usize, bytes: &[u8]) {
         let data = Data::Bytes(bytes.as_ptr().cast_mut(), bytes.len());
         if let Some(request) = self.start_send(to, data) {
@@ -96,23 +116,42 @@ impl Circle {
         }
     }
 
-    pub async fn receive(&self, from: usize) -> Vec<u8> {
-        let pattern = Pattern { context: self.context, source: identity::source(self.procs[from], self.procs[self.me]), tag: self.tag };
-        let message = until(|| {
-            let found = adi().matched_probe(pattern);
-            if found.is_none() && adi().lost_for(self.procs[from], self.context).is_some() {
-                // What all members agree on cannot be made without one of them.
-                let error = crate::lost::error(self.procs[from]);
-                crate::abort::abort(error.code, &error.message);
-            }
-            found
+    /// What the process with index `from` has sent.
+    ///
+    /// Errors: it is lost (MPI_ERR_PROC_ABORTED).
+    pub async fn receive(&self, from: usize) -> Result<Vec<u8>> {
+        let proc = self.procs[from];
+        let pattern = Pattern { context: self.context, source: identity::source(proc, self.procs[self.me]), tag: self.tag };
+        let message = until(|| match adi().matched_probe(pattern) {
+            Some(message) => Some(Ok(message)),
+            None => adi().lost_for(proc, self.context).map(|_| Err(lost::error(proc))),
         })
-        .await;
+        .await?;
         let mut bytes = vec![0; message.status.bytes as usize];
         let request = adi().imrecv(message, Data::Bytes(bytes.as_mut_ptr(), bytes.len()));
         until(|| adi().is_done(request).then_some(())).await;
-        adi().take(request);
-        bytes
+        match adi().take(request).aborted() {
+            Some(peer) => Err(lost::error(peer)),
+            None => Ok(bytes),
+        }
+    }
+}
+
+/// What an agreement has come to, as bytes: the code of an error (4, as the machine has it), and its text or the value.
+fn encode(outcome: &Result<Vec<u8>>) -> Vec<u8> {
+    let (code, bytes) = match outcome {
+        Ok(value) => (MPI_SUCCESS, &value[..]),
+        Err(error) => (error.code, error.message.as_bytes()),
+    };
+    [&code.to_ne_bytes()[..], bytes].concat()
+}
+
+fn decode(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let code = bytes.first_chunk().map_or(MPI_ERR_INTERN, |code| i32::from_ne_bytes(*code));
+    let rest = bytes.split_off(bytes.len().min(4));
+    match code {
+        MPI_SUCCESS => Ok(rest),
+        code => Err(Error::from_code(code, String::from_utf8_lossy(&rest))),
     }
 }
 
@@ -152,6 +191,16 @@ pub fn unpack(bytes: &[u8]) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::constants::MPI_ERR_PROC_ABORTED;
+
+    #[test]
+    fn outcomes_come_through() {
+        assert_eq!(decode(encode(&Ok(vec![1, 2]))).unwrap(), [1, 2]);
+        assert_eq!(decode(encode(&Ok(vec![]))).unwrap(), []);
+        let error = decode(encode(&err!(MPI_ERR_PROC_ABORTED, "rank 3 is gone"))).unwrap_err();
+        assert_eq!((error.code, &error.message[..]), (MPI_ERR_PROC_ABORTED, "rank 3 is gone"));
+        assert!(decode(vec![]).is_err());
+    }
 
     #[test]
     fn records_come_apart_again() {

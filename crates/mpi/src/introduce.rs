@@ -74,8 +74,8 @@ pub fn join(
 ) -> Result<Comm> {
     let circle = Circle { context: BOOTSTRAP, tag: reserved_tag((number ^ number >> 32) as u32), me, procs };
     run(async move {
-        circle.meet().await;
-        let id = allocate(&circle).await;
+        circle.meet().await?;
+        let id = allocate(&circle).await?;
         Ok(Comm::new(id, local, Some(remote), errhandler))
     })
 }
@@ -134,7 +134,7 @@ impl Knowledge {
 fn compare(circle: &Circle, root: usize, line: Option<&mut Line>, others: &[Identity]) -> Result<Knowledge> {
     let row: Vec<u8> = others.iter().flat_map(|other| way_to(other).to_le_bytes()).collect();
     let gathering = circle.clone();
-    let ours = run(async move { Ok(gathering.gather(&row).await.concat()) })?;
+    let ours = run(async move { Ok(gathering.gather(&row).await?.concat()) })?;
     let theirs = tell(circle, root, line.map(|line| line.exchange(&ours)))?;
     let words = |bytes: &[u8]| bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     Ok(Knowledge { ours: words(&ours), theirs: words(&theirs), own: circle.procs.len(), others: others.len() })

@@ -25,7 +25,7 @@ fn takes_part(context: u32, proc: Proc) -> bool {
 /// The error of a call that needs `peer`.
 #[cold]
 pub fn error(peer: Proc) -> Box<Error> {
-    let why = adi().why_lost(peer).unwrap_or_else(|| "it has ended".into());
+    let why = adi().why_lost(peer).unwrap_or_else(|| "another process of the operation has lost it".into());
     Error::new(MPI_ERR_PROC_ABORTED, sentence(peer, &why))
 }
 

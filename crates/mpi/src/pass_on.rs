@@ -18,7 +18,7 @@ pub fn tell(circle: &Circle, root: usize, value: Option<Result<Vec<u8>>>) -> Res
         None => {}
     }
     let shared = circle.clone();
-    let told = run(async move { Ok(shared.share(root, out.0).await) })?;
+    let told = run(async move { shared.share(root, out.0).await })?;
     if let Some(Err(error)) = value {
         return Err(error);
     }
@@ -33,7 +33,7 @@ pub fn tell(circle: &Circle, root: usize, value: Option<Result<Vec<u8>>>) -> Res
 /// Fails at all processes of the circle if it does at one.
 pub fn agree(circle: &Circle, outcome: &Result<()>) -> Result<()> {
     let (circle, failed) = (circle.clone(), outcome.is_err() as u8);
-    let all = run(async move { Ok(circle.agree(vec![failed], |all, more| all[0] |= more[0]).await) })?;
+    let all = run(async move { circle.agree(vec![failed], |all, more| all[0] |= more[0]).await })?;
     match (outcome, all[0]) {
         (Err(error), _) => Err(error.clone()),
         (Ok(()), 0) => Ok(()),
@@ -84,7 +84,7 @@ pub fn pass_on(circle: &Circle, root: usize, file: Option<Result<OwnedFd>>) -> R
         words.number(inbox.address).number(inbox.secret);
     }
     let shared = circle.clone();
-    let inboxes = run(async move { Ok(shared.gather(&words.0).await) })?;
+    let inboxes = run(async move { shared.gather(&words.0).await })?;
     let send = |file: &OwnedFd| -> Result<Vec<u8>> {
         let socket = datagrams().map_err(no_way)?;
         for (_, words) in inboxes.iter().enumerate().filter(|&(index, _)| index != root) {

@@ -117,7 +117,7 @@ pub fn line_between(leaders: &Circle) -> Result<Line> {
     let own = tern_pmi::new_job_id();
     let listener = listen(own)?;
     let circle = leaders.clone();
-    let ports = run(async move { Ok(circle.gather(&own.to_le_bytes()).await) })?;
+    let ports = run(async move { circle.gather(&own.to_le_bytes()).await })?;
     if leaders.me == 0 {
         return take_caller(&listener, None);
     }

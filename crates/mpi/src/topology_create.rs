@@ -46,7 +46,7 @@ async fn arranged(comm: Rc<Comm>, size: usize, edges: Vec<Edge>) -> Result<Vec<u
     crate::check::met(&comm).await?;
     let host = runtime().nodes.get(runtime().me as usize).copied().unwrap_or(0);
     let own = Place::of(host, &tern_node::affinity());
-    let all = comm.circle().gather(&pack(&own.0)).await;
+    let all = comm.circle().gather(&pack(&own.0)).await?;
     let place = |bytes: &Vec<u8>| {
         let levels = unpack(bytes);
         Place(std::array::from_fn(|level| levels[level]))
@@ -261,7 +261,7 @@ pub fn dist_graph_create_adjacent(
 /// rank that this process gets.
 async fn exchange_places(comm: Rc<Comm>, own: Topology) -> Result<(Rc<Group>, Topology)> {
     crate::check::met(&comm).await?;
-    let all = comm.circle().gather(&pack(&to_numbers(&own))).await;
+    let all = comm.circle().gather(&pack(&to_numbers(&own))).await?;
     let nodes: Vec<Topology> = all.iter().map(|bytes| from_numbers(&unpack(bytes))).collect();
     let edges = nodes.iter().enumerate().flat_map(|(from, node)| {
         let Topology::Distributed { destinations, destination_weights, .. } = node else { return Vec::new() };
@@ -344,7 +344,7 @@ pub fn dist_graph_create(
 async fn distribute(comm: Rc<Comm>, edges: Vec<i32>, reorder: bool) -> Result<(Comm, Topology)> {
     crate::check::met(&comm).await?;
     let circle = comm.circle();
-    let all = circle.gather(&pack(&edges)).await;
+    let all = circle.gather(&pack(&edges)).await?;
     let all: Vec<Vec<i32>> = all.iter().map(|part| unpack(part)).collect();
     let group = match reorder {
         false => comm.local.clone(),
@@ -357,7 +357,7 @@ async fn distribute(comm: Rc<Comm>, edges: Vec<i32>, reorder: bool) -> Result<(C
     };
     let rank = group.rank_of(runtime().me).expect("all members are in it");
     let topology = own_edges(&all, rank);
-    let id = allocate(&circle).await;
+    let id = allocate(&circle).await?;
     let errhandler = comm.errhandler.borrow().clone();
     Ok((Comm::new(id, group, None, errhandler), topology))
 }

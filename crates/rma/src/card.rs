@@ -22,6 +22,10 @@ use std::time::Duration;
 use tern_adi::{Adi, Proc};
 use tern_mcm::{Direction, Remote, Run, Word, lock};
 
+/// Of so many attempts at a lock, all but the first few are announced.
+const ANNOUNCING: u32 = 64;
+const FIRST_ATTEMPTS: u32 = 8;
+
 /// What the card changes at a member.
 #[repr(C, align(64))]
 pub struct Words {
@@ -98,13 +102,19 @@ pub(crate) fn offer(adi: &'static Adi, procs: &[Proc], rank: u32, shared: &Share
     }
 }
 
+/// Gives up what was offered.
+pub(crate) fn take_back(adi: &'static Adi, offer: &Offer) {
+    let keys = offer[2..].iter().map(|&key| key as u32).filter(|&key| key != 0);
+    keys.for_each(|key| adi.mcm().remote().iter().for_each(|remote| remote.conceal(key)));
+}
+
 impl Card {
     /// From what all members have offered, if all can. What was offered is taken back otherwise.
     pub fn agree(adi: &'static Adi, procs: &[Proc], rank: u32, offers: &[Offer]) -> Option<Card> {
         let remote = adi.mcm().remote()?;
         let own = [2, 3].map(|at| offers[rank as usize][at] as u32);
         if offers.iter().any(|offer| offer[0] == 0) {
-            own.into_iter().filter(|&key| key != 0).for_each(|key| remote.conceal(key));
+            take_back(adi, &offers[rank as usize]);
             return None;
         }
         let member = |(&proc, offer): (&Proc, &Offer)| {
@@ -272,8 +282,9 @@ impl Window {
     ///
     /// Errors: a member is lost.
     pub(crate) fn take_by_card(&self, rank: u32, kind: locks::Kind) -> Result<(), Error> {
+        let mut taking = locks::Taking::new(kind);
         for attempt in 0.. {
-            let (mut taking, mut was) = (locks::Taking::new(kind), 0);
+            let mut was = 0;
             let taken = loop {
                 match taking.next(was) {
                     locks::Step::Change(which, change) => was = self.change(rank, which, change)?,
@@ -285,6 +296,7 @@ impl Window {
                 break;
             }
             self.pause(attempt)?;
+            taking.again((attempt + 1) % ANNOUNCING > FIRST_ATTEMPTS);
         }
         Ok(())
     }

@@ -13,8 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use tern_adi::{Adi, Background, Proc};
 use tern_coll::lines::Mismatch;
-use tern_coll::{Buffer, Failure, Peers};
-use tern_layout::{Basic, Type};
+use tern_coll::{Failure, Peers};
 use tern_mcm::Direct;
 use tern_settings::Mechanism;
 
@@ -23,6 +22,7 @@ use tern_settings::Mechanism;
 const LINE: usize = 128;
 
 /// What a window has taken and has to give back.
+#[derive(Default)]
 pub(crate) struct Belongings {
     /// Mapped memory of others.
     mapped: RefCell<Vec<(*mut u8, usize)>>,
@@ -55,19 +55,35 @@ impl Belongings {
     }
 }
 
+/// What a window that is being made has taken. It is given back if the window is not finished.
+struct Unfinished<'a> {
+    direct: &'a dyn Direct,
+    belongings: Belongings,
+    card: Option<Card>,
+}
+
+impl Unfinished<'_> {
+    fn finish(mut self) -> (Belongings, Option<Card>) {
+        (std::mem::take(&mut self.belongings), self.card.take())
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.card.iter().for_each(Card::end);
+        self.belongings.give_back(self.direct);
+        if let Some(at) = self.belongings.allocated {
+            // SAFETY: there is no window that anybody could use it by.
+            unsafe { self.direct.free(at) };
+        }
+    }
+}
+
 /// Tells all members some numbers, and returns those of all.
 ///
-/// Errors: one of them is lost.
+/// Errors: one of them is lost. None of the others waits for this one in what they tell each other later.
 fn tell<const N: usize>(adi: &Adi, peers: &Rc<Peers>, mine: [u64; N]) -> Result<Vec<[u64; N]>, Error> {
-    let mut all = vec![[0u64; N]; peers.size() as usize];
-    let ty = Type::basic(Basic::Uint64);
-    let buffer = |base: *const u64| Buffer { base: base.cast_mut().cast(), count: N as i64, ty: ty.clone() };
-    let schedule = tern_coll::allgather(peers, Some(&buffer(mine.as_ptr())), &buffer(all.as_mut_ptr().cast()));
-    tern_coll::run(adi, peers, schedule).map_err(|failure| match failure {
-        Failure::Lost(process) => lost(process),
-        Failure::Truncated(_) => unreachable!("all members tell as much"),
-    })?;
-    Ok(all)
+    tern_coll::together(adi, peers, mine).map_err(lost)
 }
 
 fn lost(process: Proc) -> Error {
@@ -129,7 +145,11 @@ fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, mem
     let take = |len: usize| direct.allocate(len).map(|at| (at, len));
     let mine = if first { whole.and_then(take).or_else(|| take(words)) } else { None };
     let place = mine.and_then(|(at, len)| direct.place(at, len));
-    let told = tell(adi, peers, [place.unwrap_or(0), mine.map_or(0, |(_, len)| len as u64)])?;
+    let told = tell(adi, peers, [place.unwrap_or(0), mine.map_or(0, |(_, len)| len as u64)]);
+    let told = told.inspect_err(|_| {
+        // SAFETY: nobody has used it.
+        mine.iter().for_each(|(start, _)| _ = unsafe { direct.free(*start) });
+    })?;
     let [place, len] = told[0];
     let len = len as usize;
     let start = match mine {
@@ -137,8 +157,8 @@ fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, mem
         None if place == 0 => None,
         None => direct.map(place, len),
     };
-    let well = tell(adi, peers, [u64::from(start.is_some())])?.iter().all(|[well]| *well == 1);
-    if well {
+    let well = tell(adi, peers, [u64::from(start.is_some())]).map(|all| all.iter().all(|[well]| *well == 1));
+    if let Ok(true) = well {
         return Ok(start.map(|start| Common { start, holds_memory: memory == 0 || len > words, owned: first, len }));
     }
     match (start, first) {
@@ -148,7 +168,7 @@ fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, mem
         (Some(start), false) => unsafe { direct.unmap(start, len) },
         (None, _) => {}
     }
-    Ok(None)
+    well.map(|_| None)
 }
 
 impl Window {
@@ -210,6 +230,13 @@ impl Window {
             true => words.map(|(start, _)| Common { start, holds_memory: false, owned: false, len: 0 }),
             false => allocate(adi, &peers, direct, plan.memory(), memory)?,
         };
+        let mut unfinished = Unfinished { direct, belongings: Belongings::default(), card: None };
+        unfinished.belongings.private[1] = words;
+        match &common {
+            Some(common) if common.owned => unfinished.belongings.allocated = Some(common.start),
+            Some(common) if !apart => unfinished.belongings.mapped.get_mut().push((common.start, common.len)),
+            _ => {}
+        }
         if apart && tell(adi, &peers, [u64::from(words.is_some())])?.iter().any(|[well]| *well == 0) {
             let what = format!("{} bytes for the words of a window of {} processes could not be allocated", plan.memory(), bytes.len());
             return Err(Error::new(Class::NoMemory, what));
@@ -229,6 +256,7 @@ impl Window {
                 (private.map_or(std::ptr::null_mut(), |(at, _)| at), private)
             }
         };
+        unfinished.belongings.private[0] = private;
         let (place, pinned) = match exposure {
             Exposure::Existing { base, bytes } if map && bytes > 0 => match direct.place(base, bytes) {
                 None => {
@@ -239,6 +267,7 @@ impl Window {
             },
             _ => (None, None),
         };
+        unfinished.belongings.pinned = pinned;
         let lacks = ours && base.is_null();
         let told = tell(adi, &peers, [base as u64, place.unwrap_or(0), u64::from(lacks)])?;
         // SAFETY: allocated for this, and unmapped when the window is over.
@@ -248,22 +277,13 @@ impl Window {
         if let Some((at, len)) = exposed {
             direct.expose(at, len);
         }
-        let belongings = Belongings {
-            mapped: RefCell::new(if common.owned || apart { Vec::new() } else { vec![(common.start, common.len)] }),
-            allocated: common.owned.then_some(common.start),
-            private: [private, words],
-            exposed,
-            pinned,
-        };
-
-        let card = match apart {
-            false => None,
-            true => {
-                let memory = (base, if base.is_null() { 0 } else { exposure.bytes() });
-                let offer = card::offer(adi, &peers.procs, peers.rank, &shared, plan.memory(), memory);
-                Card::agree(adi, &peers.procs, peers.rank, &tell(adi, &peers, offer)?)
-            }
-        };
+        unfinished.belongings.exposed = exposed;
+        if apart {
+            let memory = (base, if base.is_null() { 0 } else { exposure.bytes() });
+            let offer = card::offer(adi, &peers.procs, peers.rank, &shared, plan.memory(), memory);
+            let offers = tell(adi, &peers, offer).inspect_err(|_| card::take_back(adi, &offer))?;
+            unfinished.card = Card::agree(adi, &peers.procs, peers.rank, &offers);
+        }
         let remotes = (0..peers.size()).map(|rank| {
             let index = rank as usize;
             let [address, place, _] = told[index];
@@ -273,12 +293,12 @@ impl Window {
                 (Way::Mapped, common.start.wrapping_add(plan.memory() + starts[index]))
             } else if bytes[index] == 0 {
                 (Way::Mapped, std::ptr::null_mut())
-            } else if card.is_some() {
+            } else if unfinished.card.is_some() {
                 (Way::Card, std::ptr::null_mut())
             } else if place != 0 {
                 match direct.map(place, bytes[index]) {
                     Some(here) => {
-                        belongings.mapped.borrow_mut().push((here, bytes[index]));
+                        unfinished.belongings.mapped.borrow_mut().push((here, bytes[index]));
                         (Way::Mapped, here)
                     }
                     None => (Way::Messages, std::ptr::null_mut()),
@@ -308,6 +328,7 @@ impl Window {
         let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())])?;
         let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
         let fences = facts.iter().all(|[_, fences]| *fences == 1);
+        let (belongings, card) = unfinished.finish();
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
         let window = Rc::new(Window {
             adi,

@@ -366,7 +366,7 @@ impl Verbs {
     /// Gives a peer up; the sink is told why.
     #[cold]
     pub(crate) fn lose(&self, peer: u32, why: &str) {
-        let Some(channel) = self.known(peer) else { return };
+        let Some(channel) = self.known(peer) else { return self.lose_unknown(peer, why) };
         if !channel.lost.replace(true) {
             self.connections.give_up(peer, why);
             self.give_back(channel);

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use crate::transport::{End, Sending};
+use tern_hca::descriptors::{self, Reserve};
 use tern_hca::Connection;
 use words::{Hello, Word};
 
@@ -98,6 +99,8 @@ struct Shared {
     wake: OwnedFd,
     /// Peers are to be told that this process has sent all.
     settling: AtomicBool,
+    /// For the socket on which a peer is told that there is none for it.
+    reserve: Reserve,
     over: AtomicBool,
 }
 
@@ -140,6 +143,7 @@ impl Connections {
             alarm,
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             settling: AtomicBool::new(false),
+            reserve: Reserve::default(),
             over: AtomicBool::new(false),
         });
         let thread = thread::begin(shared.clone(), listener)?;
@@ -178,13 +182,25 @@ impl Connections {
     fn call(&self, peer: u32, address: &Address) -> Result<(), String> {
         let at = SocketAddr::new(address.host, address.port);
         let failed = |what: &str, error: io::Error| format!("{what} {at}: {error}");
-        let mut socket =
-            TcpStream::connect_timeout(&at, self.patience).map_err(|error| failed("it cannot be reached at", error))?;
-        let _ = socket.set_nodelay(true);
         let shared = &self.shared;
         let pair = shared.own_end(peer).ok_or("it has no queue pair")?;
         let (from, node, terms) = (shared.me, shared.node, shared.terms);
         let hello = Hello { token: address.token, from, to: peer, node, terms, pair };
+        let call = || TcpStream::connect_timeout(&at, self.patience);
+        let mut socket = match descriptors::obtain(call) {
+            Ok(socket) => socket,
+            Err(error) if descriptors::is_shortage(&error) => {
+                let why = descriptors::shortage().unwrap_or_default();
+                // The peer may wait for this process.
+                if let Ok(mut socket) = shared.reserve.give_way(call) {
+                    let _ = socket.write_all(&[Word::Hello(hello).encode(), Word::Refused(why.clone()).encode()].concat());
+                }
+                shared.reserve.refill();
+                return Err(why);
+            }
+            Err(error) => return Err(failed("it cannot be reached at", error)),
+        };
+        let _ = socket.set_nodelay(true);
         let talk = |socket: &mut TcpStream| -> io::Result<Word> {
             socket.set_read_timeout(Some(self.patience))?;
             socket.write_all(&Word::Hello(hello).encode())?;
@@ -310,6 +326,11 @@ impl Shared {
             Word::Hello(hello) => (Event::Hello, Some((hello.terms, &hello.pair))),
             Word::Welcome(terms, pair) => (Event::Welcome, Some((*terms, pair))),
             Word::Declined => (Event::Declined, None),
+            Word::Refused(why) => {
+                let why = format!("it refuses the connection: {why}");
+                self.refused(peer, &why);
+                return Err(why);
+            }
             Word::Ready => (Event::Ready, None),
             Word::Bye | Word::Settled => {
                 if let Some(entry) = self.peers.lock().get_mut(&peer) {
@@ -330,11 +351,36 @@ impl Shared {
             let end = entry.end.as_ref().expect("made with the entry");
             match end.connect(address, &self.connection) {
                 Ok(sending) => entry.sending = Some(sending),
-                Err(error) => entry.lose(format!("its queue pair cannot be connected: {error}")),
+                Err(error) => {
+                    let why = format!("its queue pair cannot be connected: {error}");
+                    entry.lose(why.clone());
+                    self.tell(peer, why.clone());
+                    return Err(why);
+                }
             }
         }
         self.changed.notify_all();
         Ok(answer)
+    }
+
+    /// A peer that called takes that back.
+    fn refused(&self, peer: u32, why: &str) {
+        let mut peers = self.peers.lock();
+        if let Some(entry) = peers.get_mut(&peer).filter(|entry| entry.state == State::Welcoming) {
+            entry.lose(why.into());
+            self.tell(peer, why.into());
+        }
+    }
+
+    /// A peer has called for which there is no descriptor.
+    fn turn_away(&self, peer: u32, why: &str) {
+        let mut peers = self.peers.lock();
+        let entry = peers.entry(peer).or_insert_with(Peer::new);
+        // A call of this side has an answer of its own.
+        if entry.state == State::Apart {
+            entry.lose(why.into());
+            self.tell(peer, why.into());
+        }
     }
 
     /// The socket to a peer has ended; `farewell`: after it has said so.
@@ -346,13 +392,20 @@ impl Shared {
         }
         let why = if farewell { "it has ended" } else { "its process is gone, or the network to it" };
         (entry.state, entry.why, entry.left) = (State::Lost, why.into(), farewell);
-        self.changed.notify_all();
-        if !farewell {
-            self.losses.lock().push((peer, why.into()));
-            // Relaxed: as in `next_loss`.
-            self.has_losses.store(true, Ordering::Relaxed);
-            ring(&self.alarm);
+        if farewell {
+            self.changed.notify_all();
+        } else {
+            self.tell(peer, why.into());
         }
+    }
+
+    /// Tells the device, and whoever waits for a connection, that a peer is lost.
+    fn tell(&self, peer: u32, why: String) {
+        self.changed.notify_all();
+        self.losses.lock().push((peer, why));
+        // Relaxed: as in `next_loss`.
+        self.has_losses.store(true, Ordering::Relaxed);
+        ring(&self.alarm);
     }
 
     fn wake(&self) {

@@ -237,12 +237,18 @@ impl Verbs {
         let way = &self.ways[peer as usize];
         match made {
             Ok(connected) => self.install(peer, connected),
-            Err(why) => {
-                let _ = way.set(Way::None);
-                self.inbound.borrow_mut().push_back(Incoming::Lost { peer, why });
-            }
+            Err(why) => self.lose_unknown(peer, &why),
         }
         way.get().expect("it was set")
+    }
+
+    /// A peer is lost before there was a channel; the sink is told, unless it has been.
+    #[cold]
+    pub(crate) fn lose_unknown(&self, peer: u32, why: &str) {
+        if self.ways[peer as usize].set(Way::None).is_ok() {
+            self.inbound.borrow_mut().push_back(Incoming::Lost { peer, why: why.into() });
+            self.ring_self();
+        }
     }
 
     #[cold]

@@ -17,6 +17,8 @@ pub enum Kind {
     Allreduce,
     Scan,
     ReduceScatter,
+    /// None: what the others wait for will not come, for a process of another node is lost.
+    Lost,
 }
 
 /// The members do not call the same operation.
@@ -81,6 +83,12 @@ fn stamped(label: u64, turn: u64) -> u64 {
     label | (turn / DEPTH) << 4 & STAMP
 }
 
+/// What is published in place of `stamped`, by a member whose part will not come without that process.
+pub fn lost(process: u32, stamped: u64) -> u64 {
+    let kept = STAMP | u64::MAX << HISTORY;
+    label(Kind::Lost, 0, process as usize) | stamped & kept
+}
+
 /// Whether both are of the same turn and of members that have agreed since its block began.
 #[inline]
 pub fn agree_since(own: u64, theirs: u64) -> bool {
@@ -102,7 +110,9 @@ pub fn compare(rank: usize, own: u64, theirs: u64) -> Done {
 fn mismatch(rank: usize, own: u64, theirs: u64) -> Mismatch {
     let root = |label: u64| (label >> 8) as u32 & 0xffff;
     let bytes = |label: u64| (label >> 24) as u32 & 0xff_ffff;
-    if own as u8 != theirs as u8 {
+    if theirs & 0xf == Kind::Lost as u64 {
+        Mismatch::Lost { process: bytes(theirs) }
+    } else if own as u8 != theirs as u8 {
         Mismatch::Operation { rank }
     } else if root(own) != root(theirs) {
         Mismatch::Root { rank, own: root(own), theirs: root(theirs) }

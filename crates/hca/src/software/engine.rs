@@ -295,10 +295,12 @@ impl Engine {
         hcas.into_iter().find(|hca| hca.token == token)
     }
 
-    /// Watches a descriptor, which is closed when it is no longer to be watched. Events come with each change.
+    /// Watches a descriptor, which is closed when it is no longer to be watched. Events of queue pairs and listeners come
+    /// with each change: what cannot be taken now is no event again and again.
     pub fn watch(&self, descriptor: impl AsFd, tag: Tag) -> Result<()> {
         let flags = match tag {
             Tag::Pair(_) => EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET,
+            Tag::Listener(_) | Tag::NearListener(_) => EventFlags::IN | EventFlags::ET,
             _ => EventFlags::IN,
         };
         epoll::add(&self.epoll, descriptor, tag.to_data(), flags).map_err(|error| {

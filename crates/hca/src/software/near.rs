@@ -4,6 +4,7 @@
 //! The socket's name is abstract, so it reaches as far as the network namespace does, as a TCP connection over loopback.
 
 use super::rings::Rings;
+use crate::descriptors;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -23,7 +24,7 @@ fn name(token: u64) -> Result<SocketAddrUnix, Errno> {
 
 fn socket() -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+    descriptors::obtain(|| socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None))
 }
 
 /// Where processes of this machine call.
@@ -57,7 +58,10 @@ pub fn call(token: u64, hello: &[u8]) -> Result<(OwnedFd, Rings), Errno> {
 }
 
 /// Receives what a caller says, with the file of its rings.
+///
+/// An error too when there is no descriptor for the file: the kernel would drop it.
 pub fn hear(socket: &OwnedFd, into: &mut [u8]) -> Result<(usize, Option<OwnedFd>), Errno> {
+    descriptors::obtain(|| rustix::io::dup(socket))?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut attached = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;

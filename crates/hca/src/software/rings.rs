@@ -10,6 +10,7 @@
 //! may be asked by any thread.
 
 use super::regions::{Fault, Runs};
+use crate::descriptors;
 use rustix::fs::{
     MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
 };
@@ -45,7 +46,8 @@ unsafe impl Sync for Rings {}
 impl Rings {
     /// New rings.
     pub fn new() -> Result<Rings, Errno> {
-        let file = memfd_create("tern-hca", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = descriptors::obtain(|| memfd_create("tern-hca", flags))?;
         ftruncate(&file, BYTES as u64)?;
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         Rings::map(file, 0)

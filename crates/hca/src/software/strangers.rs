@@ -7,6 +7,7 @@ use super::near;
 use super::queue_pair::Caller;
 use super::rings::Rings;
 use super::wire::{Frame, HEADER, Kind};
+use crate::descriptors::{self, Reserve};
 use parking_lot::Mutex;
 use rustix::net::{RecvFlags, SocketFlags, accept_with, recv};
 use std::collections::HashMap;
@@ -30,14 +31,26 @@ struct Stranger {
 #[derive(Default)]
 pub struct Strangers {
     waiting: Mutex<HashMap<u32, Stranger>>,
+    reserve: Reserve,
 }
 
 impl Strangers {
-    /// Takes all connections that wait at a listener of the HCA.
+    /// Takes all connections that wait at a listener of the HCA; turns them away when there is no descriptor for them.
     pub fn accept(&self, hca: &Arc<Shared>, listener: &OwnedFd, near: bool) {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         // Two threads may be at it at once: the listener does not block.
-        while let Ok(socket) = accept_with(listener, flags) {
+        loop {
+            let socket = match descriptors::obtain(|| accept_with(listener, flags)) {
+                Ok(socket) => socket,
+                Err(error) if descriptors::is_shortage(&error) => {
+                    let turned_away = self.reserve.give_way(|| accept_with(listener, flags)).is_ok();
+                    if self.reserve.refill() && turned_away {
+                        continue;
+                    }
+                    return;
+                }
+                Err(_) => return,
+            };
             let number = hca.engine().number();
             let mut waiting = self.waiting.lock();
             if hca.engine().watch(&socket, Tag::Stranger(number)).is_ok() {

@@ -46,8 +46,7 @@ impl Server<'_> {
         }
     }
 
-    /// Prints the picture when all have answered, or the time is up. Without a rank that can tell anything the
-    /// user's signal is for the program.
+    /// Prints the picture when all have answered, or the time is up.
     pub(super) fn check_picture(&mut self, now: Instant) {
         let complete = |gathering: &mut Gathering| now >= gathering.until || gathering.hosts.iter().all(Option::is_some);
         let Some(Gathering { hosts, first, .. }) = self.stall.take_if(complete) else { return };
@@ -57,9 +56,29 @@ impl Server<'_> {
         let ranks: Vec<Told> = (hosts.into_iter().zip(&self.shares))
             .flat_map(|(told, share)| told.unwrap_or_else(|| vec![Told::Silent; share.ranks as usize]))
             .collect();
-        if first.is_none() && !ranks.iter().any(|told| matches!(told, Told::Report(_) | Told::Seen(_))) {
+        if first.is_none() && is_for_program(!tern_settings::STALL.get().is_zero(), &ranks) {
             return self.tell_all(&Down::Signal(libc::SIGUSR1));
         }
         say(&[headline(first, &ranks)].into_iter().chain(picture(&ranks)).collect::<Vec<_>>().join("\n  "));
+    }
+}
+
+/// Whether the user's signal is for the program: when no rank can tell anything, unless the job is `watched` (TERN_STALL).
+/// Then it is told that they do not answer.
+fn is_for_program(watched: bool, ranks: &[Told]) -> bool {
+    !watched && !ranks.iter().any(|told| matches!(told, Told::Report(_) | Told::Seen(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tern_pmi::report::Report;
+
+    #[test]
+    fn silence_is_told_where_the_job_is_watched() {
+        let silent = [Told::Silent, Told::NotInitialised];
+        assert!(is_for_program(false, &silent));
+        assert!(!is_for_program(true, &silent));
+        assert!(!is_for_program(false, &[Told::Silent, Told::Report(Report::default())]));
     }
 }

@@ -28,7 +28,7 @@ fn decode(part: &[u8]) -> Result<&[u8]> {
 /// What each process brings to a collective call, by rank. When the part of one has failed, all
 /// fail: that one with its own error, the others with the error of the lowest rank that has one.
 pub async fn consent(circle: &Circle, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
-    let parts = circle.gather(&encode(&own)).await;
+    let parts = circle.gather(&encode(&own)).await?;
     own?;
     let mut values = Vec::with_capacity(parts.len());
     for (rank, part) in parts.iter().enumerate() {
@@ -51,7 +51,7 @@ pub async fn same(circle: &Circle, own: Result<Vec<u8>>, what: &str) -> Result<(
 
 /// What the first process has done for all: its outcome, at all of them.
 pub async fn first_says(circle: &Circle, own: Result<Vec<u8>>) -> Result<Vec<u8>> {
-    let told = circle.share(0, encode(&own)).await;
+    let told = circle.share(0, encode(&own)).await?;
     own?;
     decode(&told).map(<[u8]>::to_vec)
 }

@@ -38,7 +38,7 @@ pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Re
         }
         Err(_) => Request::default(),
     };
-    let requests: Vec<Request> = circle.gather(&encode_request(&own)).await.iter().map(|part| decode_request(part)).collect();
+    let requests: Vec<Request> = circle.gather(&encode_request(&own)).await?.iter().map(|part| decode_request(part)).collect();
     match Plan::new(&requests, &wishes) {
         Some(plan) => {
             counters::FILE_TWO_PHASE.add(1);

@@ -72,9 +72,9 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
     let path = path?;
     let (engine, first) = engine(&circle, &path, amode, &asked).await?;
     let hints = merged(&Hints::new(), &asked, &first);
-    let id = allocate(&circle).await;
+    let id = allocate(&circle).await?;
     let comm = Comm::new(id, group.clone(), None, default_errhandler());
-    let shared = Word::new(&circle).await;
+    let shared = Word::new(&circle).await?;
     let start = match amode & MPI_MODE_APPEND {
         0 => Ok(0),
         _ => engine.size().map_err(Into::into).map(|size| size as i64),
@@ -131,7 +131,7 @@ async fn engine(circle: &Circle, path: &Path, amode: i32, asked: &InfoMap) -> Re
             if circle.me == 0 {
                 let _ = tern_io::File::delete(path);
             }
-            circle.meet().await;
+            circle.meet().await?;
         }
         return Err(error);
     }
@@ -160,13 +160,21 @@ async fn close(file: Rc<File>, circle: Circle) -> Result<()> {
         Some(split) => err!(MPI_ERR_FILE_IN_USE, "{} cannot be closed: {} has not ended", file.label(), split.name()),
         None => Ok(Vec::new()),
     };
-    consent(&circle, ready).await?;
+    let consented = consent(&circle, ready).await;
+    // Without a process that is lost, nobody can consent any more: each closes what it has.
+    let lost = consented.as_ref().err().filter(|error| error.code == MPI_ERR_PROC_ABORTED).cloned();
+    if lost.is_none() {
+        consented?;
+    }
     let engine = file.engine.borrow_mut().take();
     // Nonblocking accesses that are under way keep it, and close it when they end.
     let closed = match engine.and_then(Rc::into_inner) {
         Some(engine) => engine.close().map_err(Into::into),
         None => Ok(()),
     };
+    if let Some(lost) = lost {
+        return Err(lost);
+    }
     consent(&circle, closed.map(|()| Vec::new())).await?;
     if file.amode & MPI_MODE_DELETE_ON_CLOSE != 0 {
         let deleted = match circle.me {

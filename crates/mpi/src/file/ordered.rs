@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// Does this process's part; returns its bytes. One that has failed before takes no part of the file.
 pub async fn ordered(file: Rc<File>, circle: Circle, transfer: Result<Transfer>) -> Result<u64> {
     let own = transfer.as_ref().map_or(0, Transfer::etypes);
-    let all = circle.gather(&own.to_ne_bytes()).await;
+    let all = circle.gather(&own.to_ne_bytes()).await?;
     let sizes: Vec<i64> = all.iter().map(|part| i64::from_ne_bytes(part[..8].try_into().expect("eight bytes"))).collect();
     let begun = match circle.me {
         0 => file.shared.fetch_add(sizes.iter().sum()).map(|from| from.to_ne_bytes().to_vec()),

@@ -34,37 +34,42 @@ pub enum Word {
 
 impl Word {
     /// A word for the processes of `circle`, all of which call this. It begins as 0.
-    pub async fn new(circle: &Circle) -> Word {
+    ///
+    /// Errors: one of them is lost.
+    pub async fn new(circle: &Circle) -> Result<Word> {
         if circle.procs.len() == 1 {
-            return Word::Own(Cell::new(0));
+            return Ok(Word::Own(Cell::new(0)));
         }
-        let word = Word::in_memory(circle).await;
+        let word = Word::in_memory(circle).await?;
         let missing = circle.agree(vec![matches!(word, Word::Missing) as u8], |all, more| all[0] |= more[0]).await;
-        if missing[0] == 0 {
-            return word;
+        if let Ok([0, ..]) = missing.as_deref() {
+            return Ok(word);
         }
         word.free();
-        keep(circle).await.map_or(Word::Missing, Word::Kept)
+        missing?;
+        Ok(keep(circle).await?.map_or(Word::Missing, Word::Kept))
     }
 
-    async fn in_memory(circle: &Circle) -> Word {
+    async fn in_memory(circle: &Circle) -> Result<Word> {
         // Processes of other jobs have other memory.
         let shares = |&proc: &Proc| adi().mcm().direct().is_some_and(|direct| direct.shares_with(proc));
         if !circle.procs.iter().all(shares) {
-            return Word::Missing;
+            return Ok(Word::Missing);
         }
         let mine = if circle.me == 0 { allocate() } else { None };
         let place = mine.map_or(0, |(_, place)| place);
         let told = circle.share(0, place.to_ne_bytes().to_vec()).await;
+        let mine = mine.map(|(base, _)| Word::Mine(base));
+        let told = told.inspect_err(|_| mine.iter().for_each(Word::free))?;
         let place = u64::from_ne_bytes(told[..8].try_into().expect("eight bytes"));
-        match (mine, place) {
-            (Some((base, _)), _) => Word::Mine(base),
+        Ok(match (mine, place) {
+            (Some(mine), _) => mine,
             (None, 0) => Word::Missing,
             (None, place) => {
                 let mapped = adi().mcm().direct().and_then(|direct| direct.map(place, BYTES));
                 mapped.map_or(Word::Missing, Word::Mapped)
             }
-        }
+        })
     }
 
     fn shared(&self) -> Result<&AtomicI64> {
@@ -143,7 +148,9 @@ fn allocate() -> Option<(*mut u8, u64)> {
 }
 
 /// A file that all processes of `circle` have open, of eight zeros; `None` if one of them cannot have it.
-async fn keep(circle: &Circle) -> Option<tern_io::File> {
+///
+/// Errors: one of them is lost.
+async fn keep(circle: &Circle) -> Result<Option<tern_io::File>> {
     static NUMBER: AtomicI64 = AtomicI64::new(0);
     let mut mode = Mode { read: true, write: true, create: true, exclusive: true };
     let path = |process: u32, number: i64| std::env::temp_dir().join(format!("tern-pointer-{process}-{number}"));
@@ -154,7 +161,8 @@ async fn keep(circle: &Circle) -> Option<tern_io::File> {
         _ => None,
     };
     let name = path(own.0, own.1).into_os_string().into_encoded_bytes();
-    let told = circle.share(0, if made.is_some() { name } else { Vec::new() }).await;
+    let told = circle.share(0, if made.is_some() { name.clone() } else { Vec::new() }).await;
+    let told = told.inspect_err(|_| if made.is_some() { _ = tern_io::File::delete(Path::new(OsStr::from_bytes(&name))) })?;
     let path = Path::new(OsStr::from_bytes(&told));
     let first = circle.me == 0;
     (mode.create, mode.exclusive) = (false, false);
@@ -165,7 +173,8 @@ async fn keep(circle: &Circle) -> Option<tern_io::File> {
         // All have it open or do without. A name that stays would be a nuisance, no error.
         let _ = tern_io::File::delete(path);
     }
-    mine.filter(|_| missing[0] == 0)
+    let missing = missing?;
+    Ok(mine.filter(|_| missing[0] == 0))
 }
 
 /// Replaces the number in the file by what `change` makes of it; returns what it was.

@@ -47,14 +47,14 @@ fn check_disp_unit(disp_unit: i64) -> Result<()> {
 /// arguments. Where one has wrong ones the call fails at all.
 async fn meet(comm: Rc<Comm>, wrong: Option<Box<Error>>) -> Result<ContextId> {
     let circle = comm.circle();
-    let failed = circle.agree(vec![wrong.is_some() as u8], |a, b| a[0] |= b[0]).await;
+    let failed = circle.agree(vec![wrong.is_some() as u8], |a, b| a[0] |= b[0]).await?;
     if let Some(error) = wrong {
         return Err(error);
     }
     if failed[0] != 0 {
         return err!(MPI_ERR_OTHER, "the arguments of another process are wrong, so there is no window");
     }
-    Ok(allocate(&circle).await)
+    allocate(&circle).await
 }
 
 /// Makes a window over `comm`. Collective; `checked` is what this process brings.
@@ -75,7 +75,7 @@ fn make(
     let own = Comm::new(id, comm.local.clone(), None, fatal());
     let window = Window::new(adi(), own.peers.clone(), checked?, disp_unit).map_err(|error| {
         comm::on_free(&own);
-        Error::new(target::class(error.class), error.message)
+        target::without_window(&error)
     })?;
     let rank = own.rank as u32;
     hints.settle_alignment(window.base() as usize);

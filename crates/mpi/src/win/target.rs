@@ -73,6 +73,14 @@ fn on(win: &Win, error: &tern_rma::Error) -> Box<Error> {
     }
 }
 
+/// What the engine says of a window that could not be made.
+pub fn without_window(error: &tern_rma::Error) -> Box<Error> {
+    match error.class {
+        Class::Lost { process } => crate::lost::error(process),
+        other => Error::new(class(other), error.message.clone()),
+    }
+}
+
 /// The class of the standard for a class of the engine.
 pub fn class(class: Class) -> i32 {
     match class {

@@ -4,11 +4,18 @@
 //! It is what [`crate::words`] does on a node, in as few steps as a network allows: one for a shared lock and for one of all
 //! members, two for an exclusive one. Who shares adds itself and goes back if somebody has it alone. So words
 //! may show for a moment some who have nothing, and nobody may store a value that does not count them.
+//!
+//! Who wants a lock alone and does not get it *announces* that, so that those who come to share it do not pass for
+//! ever: they find it taken. It takes the announcement back for a while now and then, since one who shares the lock may
+//! wait for another that wants to share it.
 
 use super::{Change, Which};
 
 /// Of a member's word: somebody has it alone. Of the window's word: so many have a member alone, times this.
 const ALONE: u64 = 1 << 32;
+/// Of both words: so many wait to have it alone, times this.
+const WAITING: u64 = 1 << 48;
+const NOT_WAITING: u64 = WAITING.wrapping_neg();
 const NOT_ALONE: u64 = ALONE.wrapping_neg();
 const NOT_ONE: u64 = 1_u64.wrapping_neg();
 
@@ -31,20 +38,31 @@ pub enum Step {
     Busy,
 }
 
-/// One attempt.
+/// What is done to take a lock: an attempt, and others after it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Taking {
     kind: Kind,
-    /// Changes so far.
+    /// How far the attempt is.
     done: u8,
     /// What is to be taken back, the last first.
     back: [Option<(Which, Change)>; 2],
     fails: bool,
+    /// The words are to say that this process waits; and whether they do.
+    announces: bool,
+    announced: bool,
+    /// How many waited for the member, when its word was last seen.
+    waiting: u64,
 }
 
 impl Taking {
     pub fn new(kind: Kind) -> Taking {
-        Taking { kind, done: 0, back: [None; 2], fails: false }
+        Taking { kind, done: 0, back: [None; 2], fails: false, announces: false, announced: false, waiting: 0 }
+    }
+
+    /// Begins another attempt, after one that found the lock busy. `announces`: nobody shall come to share it meanwhile.
+    pub fn again(&mut self, announces: bool) {
+        (self.done, self.back, self.fails) = (0, [None; 2], false);
+        self.announces = announces && self.kind == Kind::Alone;
     }
 
     /// The next step; `was` is what the last change has found.
@@ -71,17 +89,37 @@ impl Taking {
                 (self.fails, self.back) = (was >= ALONE, [Some((which, Change::Add(NOT_ONE))), None]);
                 Step::Taken
             }
-            (Kind::Alone, 0) => Step::Change(Which::Lock, Change::Swap { compare: 0, swap: ALONE }),
-            (Kind::Alone, 1) => {
-                self.fails = was != 0;
-                Step::Change(Which::Home, Change::Add(ALONE))
+            (Kind::Alone, 0) if self.announces != self.announced => Step::Change(Which::Home, self.announcement()),
+            (Kind::Alone, 1) => Step::Change(Which::Lock, self.announcement()),
+            (Kind::Alone, at @ (0 | 2)) => {
+                if at == 2 {
+                    self.announced = self.announces;
+                    self.waiting = was / WAITING;
+                    self.waiting = if self.announced { self.waiting + 1 } else { self.waiting - 1 };
+                }
+                self.done = 2;
+                let rest = (self.waiting - u64::from(self.announced)) * WAITING;
+                Step::Change(Which::Lock, Change::Swap { compare: self.waiting * WAITING, swap: rest + ALONE })
+            }
+            (Kind::Alone, 3) => {
+                self.fails = was != self.waiting * WAITING;
+                self.waiting = was / WAITING;
+                let more = if self.announced { ALONE.wrapping_sub(WAITING) } else { ALONE };
+                // The member's word counts this process no more.
+                self.announced &= self.fails;
+                Step::Change(Which::Home, Change::Add(more))
             }
             (Kind::Alone, _) => {
                 let undo = Change::Add(NOT_ALONE);
                 (self.fails, self.back) = (!was.is_multiple_of(ALONE), [Some((Which::Home, undo)), Some((Which::Lock, undo))]);
+                self.waiting = 0;
                 Step::Taken
             }
         }
+    }
+
+    fn announcement(&self) -> Change {
+        Change::Add(if self.announces { WAITING } else { NOT_WAITING })
     }
 }
 

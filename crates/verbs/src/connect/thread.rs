@@ -9,6 +9,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+use tern_hca::descriptors;
+
+/// Looks for a free descriptor after so long, when there was none even to turn somebody away.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A socket, and what has been read of a word that is not whole yet.
 struct Line {
@@ -18,6 +23,14 @@ struct Line {
     peer: Option<u32>,
     /// It has said that it ends.
     farewell: bool,
+    /// There is no descriptor for it: it is told so.
+    turned_away: bool,
+}
+
+impl Line {
+    fn new(socket: TcpStream, peer: Option<u32>) -> Line {
+        Line { socket, bytes: Vec::new(), peer, farewell: false, turned_away: false }
+    }
 }
 
 pub fn begin(shared: Arc<Shared>, listener: TcpListener) -> io::Result<JoinHandle<()>> {
@@ -42,21 +55,19 @@ fn serve(shared: &Shared, listener: &TcpListener) {
     let mut lines: Vec<Line> = Vec::new();
     let mut settling = false;
     while !shared.over.load(Ordering::SeqCst) {
-        let ready = wait(shared, listener, &lines);
+        // Who calls while there is no descriptor at all waits.
+        let ready = wait(shared, shared.reserve.refill().then_some(listener), &lines);
         quiet(&shared.wake);
         let mut index = 0;
         lines.retain_mut(|line| {
             index += 1;
             !ready.get(index + 1).is_some_and(|&ready| ready) || attend(shared, line)
         });
-        if ready.get(1) == Some(&true)
-            && let Ok((socket, _)) = listener.accept()
-        {
-            let _ = socket.set_nodelay(true);
-            lines.push(Line { socket, bytes: Vec::new(), peer: None, farewell: false });
+        if ready.get(1) == Some(&true) {
+            lines.extend(accept(shared, listener));
         }
         for (socket, peer) in shared.watched.lock().drain(..) {
-            lines.push(Line { socket, bytes: Vec::new(), peer: Some(peer), farewell: false });
+            lines.push(Line::new(socket, Some(peer)));
         }
         for peer in shared.abandoned.lock().drain(..) {
             lines.retain(|line| line.peer != Some(peer));
@@ -71,13 +82,26 @@ fn serve(shared: &Shared, listener: &TcpListener) {
     }
 }
 
+/// Somebody calls. Without a descriptor for it, it takes the place of the reserve until it has been told so.
+fn accept(shared: &Shared, listener: &TcpListener) -> Option<Line> {
+    let accepted = descriptors::obtain(|| listener.accept());
+    let turned_away = accepted.as_ref().is_err_and(descriptors::is_shortage);
+    let accepted = if turned_away { shared.reserve.give_way(|| listener.accept()) } else { accepted };
+    let (socket, _) = accepted.ok()?;
+    let _ = socket.set_nodelay(true);
+    Some(Line { turned_away, ..Line::new(socket, None) })
+}
+
 /// Waits for something to do; tells for wake, listener and each line whether there is.
-fn wait(shared: &Shared, listener: &TcpListener, lines: &[Line]) -> Vec<bool> {
-    let mut descriptors =
-        vec![PollFd::new(&shared.wake, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
+fn wait(shared: &Shared, listener: Option<&TcpListener>, lines: &[Line]) -> Vec<bool> {
+    let patience = if listener.is_none() { Some(PAUSE) } else { None };
+    let nobody = PollFlags::empty();
+    let listener = listener.map_or(PollFd::new(&shared.wake, nobody), |listener| PollFd::new(listener, PollFlags::IN));
+    let mut descriptors = vec![PollFd::new(&shared.wake, PollFlags::IN), listener];
     descriptors.extend(lines.iter().map(|line| PollFd::new(&line.socket, PollFlags::IN)));
     // An error is a signal: look again.
-    let _ = poll(&mut descriptors, None);
+    let patience = patience.and_then(|patience| patience.try_into().ok());
+    let _ = poll(&mut descriptors, patience.as_ref());
     descriptors.iter().map(|descriptor| !descriptor.revents().is_empty()).collect()
 }
 
@@ -107,13 +131,22 @@ fn answer(shared: &Shared, line: &mut Line, word: &Word) -> io::Result<()> {
             if hello.token != shared.token || hello.to != shared.me {
                 return Err(io::Error::other("the call is for another process"));
             }
+            if line.turned_away {
+                let why = descriptors::shortage().unwrap_or_default();
+                shared.turn_away(hello.from, &why);
+                return refuse(line, &why);
+            }
             hello.from
         }
         (_, Some(peer)) => peer,
         (_, None) => return Err(io::Error::other("a word before hello")),
     };
     line.farewell |= *word == Word::Bye;
-    match shared.hear(peer, word).map_err(io::Error::other)? {
+    let answer = match shared.hear(peer, word) {
+        Ok(answer) => answer,
+        Err(why) => return refuse(line, &why),
+    };
+    match answer {
         Answer::Welcome => {
             line.peer = Some(peer);
             let address = shared.own_end(peer).expect("made with the entry");
@@ -122,4 +155,10 @@ fn answer(shared: &Shared, line: &mut Line, word: &Word) -> io::Result<()> {
         Answer::Decline => line.socket.write_all(&Word::Declined.encode()),
         Answer::Ready | Answer::Nothing => Ok(()),
     }
+}
+
+/// Tells a caller why its call is not answered, and ends the line.
+fn refuse(line: &mut Line, why: &str) -> io::Result<()> {
+    line.socket.write_all(&Word::Refused(why.into()).encode())?;
+    Err(io::Error::other(why))
 }

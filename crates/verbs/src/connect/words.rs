@@ -74,6 +74,8 @@ pub enum Word {
     /// With the address of the called process's end.
     Welcome(Terms, Vec<u8>),
     Declined,
+    /// The call cannot be answered, for this reason.
+    Refused(String),
     Ready,
     /// The process ends as it should.
     Bye,
@@ -101,6 +103,7 @@ impl Word {
             Word::Ready => put(4, &[]),
             Word::Bye => put(5, &[]),
             Word::Settled => put(6, &[]),
+            Word::Refused(why) => put(7, &[why.as_bytes()]),
         }
         let len = bytes.len() as u16 - 2;
         bytes[..2].copy_from_slice(&len.to_le_bytes());
@@ -123,6 +126,7 @@ impl Word {
             4 => Word::Ready,
             5 => Word::Bye,
             6 => Word::Settled,
+            7 => Word::Refused(String::from_utf8_lossy(bytes.0).into_owned()),
             _ => return None,
         })
     }

@@ -5,6 +5,7 @@ use super::super::clock::{NEVER, now};
 use super::super::engine::Tag;
 use super::super::wire::{Frame, Kind};
 use super::*;
+use crate::descriptors;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, sockopt};
 use std::net::SocketAddr;
@@ -43,7 +44,7 @@ impl Pair {
                 address: peer.token,
                 ..Frame::default()
             };
-            self.call(inner, &mine, &peer, hello);
+            self.call(inner, &mine, &peer, hello)?;
         } else if let Some(caller) = inner.parked.take() {
             self.attach(inner, caller);
         }
@@ -51,12 +52,28 @@ impl Pair {
     }
 
     /// Begins a connection to the peer's HCA, and says hello.
-    pub fn call(self: &Arc<Pair>, inner: &mut Inner, mine: &Address, peer: &Address, hello: Frame) {
-        if !self.call_near(inner, mine, peer, hello)
-            && let Err(error) = self.call_far(inner, mine, peer, hello)
-        {
-            inner.lost = Some(format!("no connection: {error}"));
+    ///
+    /// Errors: there is no descriptor for it. All others are told by the first request.
+    pub fn call(
+        self: &Arc<Pair>,
+        inner: &mut Inner,
+        mine: &Address,
+        peer: &Address,
+        hello: Frame,
+    ) -> Result<()> {
+        if self.call_near(inner, mine, peer, hello) {
+            return Ok(());
         }
+        match self.call_far(inner, mine, peer, hello) {
+            Err(error) if descriptors::is_shortage(&error) => {
+                let why = descriptors::shortage().unwrap_or_default();
+                inner.lost = Some(why.clone());
+                return Err(Error::Resources(why));
+            }
+            Err(error) => inner.lost = Some(format!("no connection: {error}")),
+            Ok(()) => {}
+        }
+        Ok(())
     }
 
     /// The same by TCP.
@@ -73,7 +90,9 @@ impl Pair {
             AddressFamily::INET6
         };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        let socket = descriptors::obtain(|| {
+            rustix::net::socket_with(family, SocketType::STREAM, flags, None)
+        })?;
         if !mine.socket.ip().is_loopback() {
             // By the interface that was asked for. The port is chosen when the peer is known, or a port would be used up for
             // each connection until long after its end.
@@ -189,6 +208,17 @@ impl Pair {
         if !inner.attached && inner.patience != NEVER && now() >= inner.patience {
             inner.patience = NEVER;
             self.lose(inner, "the peer did not answer");
+        }
+    }
+
+    /// Why there is a connection no more, when the peer has ended it.
+    pub fn why_ended(&self, inner: &Inner) -> String {
+        match (inner.attached, descriptors::shortage()) {
+            (true, _) => "the peer has ended the connection".into(),
+            (false, Some(why)) => why,
+            (false, None) => "the peer did not take the connection: it is gone, or has no file descriptor left \
+                              (ulimit -n)"
+                .into(),
         }
     }
 

@@ -286,7 +286,8 @@ impl Pair {
     fn ring_is_empty(&self, inner: &mut Inner) {
         inner.readable = false;
         if inner.ended {
-            self.lose(inner, "the peer has ended the connection");
+            let why = self.why_ended(inner);
+            self.lose(inner, &why);
         }
     }
 
@@ -359,7 +360,7 @@ impl Pair {
 
     fn outcome(&self, inner: &mut Inner, took: isize, error: i32, asked: usize) -> Filled {
         match took {
-            0 => Filled::Lost("the peer has ended the connection".into()),
+            0 => Filled::Lost(self.why_ended(inner)),
             1.. => {
                 // Less than was asked for is all there was: the next event tells of more.
                 inner.readable = inner.ended || took as usize == asked;
@@ -376,6 +377,7 @@ impl Pair {
                     inner.readable = false;
                     Filled::Nothing
                 }
+                libc::ECONNRESET | libc::EPIPE if !inner.attached => Filled::Lost(self.why_ended(inner)),
                 error => {
                     let why = std::io::Error::from_raw_os_error(error);
                     Filled::Lost(format!("the connection is lost: {why}"))

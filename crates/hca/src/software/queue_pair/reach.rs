@@ -162,7 +162,7 @@ impl QueuePair {
             Some((pair, _)) => pair.clone(),
             None => {
                 let pair = Pair::of_group(main, group);
-                pair.call_queue(address, &connection);
+                pair.call_queue(address, &connection)?;
                 pair
             }
         };
@@ -198,7 +198,7 @@ impl Pair {
     }
 
     /// Connects to whoever has that receive queue; the engine there makes the other end.
-    fn call_queue(self: &Arc<Pair>, queue: Address, connection: &Connection) {
+    fn call_queue(self: &Arc<Pair>, queue: Address, connection: &Connection) -> Result<()> {
         let mine = self.hca.pair_address(self.number);
         let inner = &mut *self.inner.lock();
         self.ready(inner, queue, connection);
@@ -208,7 +208,7 @@ impl Pair {
             address: queue.token,
             ..Frame::default()
         };
-        self.call(inner, &mine, &queue, hello);
+        self.call(inner, &mine, &queue, hello)
     }
 
     /// Takes the connection of an initiator that asked for a receive queue of this process. Call once.
