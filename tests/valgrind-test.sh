@@ -20,15 +20,34 @@ cat > "$place/there.c" <<'C'
 /* Each way that a message can take, a collective, and a window. */
 int main(int argc, char **argv)
 {
-    static const int lengths[] = {0, 8, 100, 5000, 60000, 300000};
+    static const int lengths[] = {0, 8, 100, 5000, 60000, 300000, 1000000};
     int rank, wrong = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         char *to = malloc(lengths[i] + 1), *from = malloc(lengths[i] + 1);
         memset(from, 'a' + rank, lengths[i] + 1);
         MPI_Sendrecv(from, lengths[i], MPI_CHAR, 1 - rank, 1, to, lengths[i], MPI_CHAR, 1 - rank, 1,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int at = 0; at < lengths[i]; at++)
+            wrong |= to[at] != 'b' - rank;
+        free(to);
+        free(from);
+    }
+    /* Whose receiver looks late. */
+    for (int i = 5; i < 7; i++) {
+        char *to = malloc(lengths[i]), *from = malloc(lengths[i]);
+        MPI_Request request;
+        memset(from, 'a' + rank, lengths[i]);
+        MPI_Irecv(to, lengths[i], MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD, &request);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int turn = 0; turn < 2; turn++) {
+            if (turn == rank)
+                MPI_Send(from, lengths[i], MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD);
+            else
+                for (volatile int work = 0; work < 1000000; work++);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
         for (int at = 0; at < lengths[i]; at++)
             wrong |= to[at] != 'b' - rank;
         free(to);

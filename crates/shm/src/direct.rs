@@ -8,6 +8,7 @@ mod look;
 use crate::board::{Published, Stage, Word};
 use crate::device::Shm;
 use crate::fork;
+use crate::memcheck;
 use crate::reach::Reach;
 use crate::segment::Occupation;
 use std::cell::{Cell, RefCell};
@@ -33,6 +34,8 @@ pub struct State {
     order: Cell<u32>,
     /// Peers with published receives, and how many.
     published: RefCell<Vec<(u32, u32)>>,
+    /// Valgrind wants to know what peers write.
+    checked: bool,
     pending: RefCell<Vec<Pending>>,
 }
 
@@ -57,6 +60,7 @@ impl State {
             places: Places::new(processes as usize),
             order: Cell::new(0),
             published: RefCell::default(),
+            checked: memcheck::is_running(),
             pending: RefCell::default(),
         }
     }
@@ -183,6 +187,9 @@ impl Direct for Shm {
         }
         // What is said of it lies on a line that the sender has read, and need not be fetched again.
         let size = if word.fits() { room } else { board.size(slot) };
+        if self.direct.checked {
+            memcheck::filled(&board.target(slot), size);
+        }
         self.forget(peer, slot);
         Some(size)
     }

@@ -20,6 +20,8 @@ mod fork;
 #[cfg(not(loom))]
 mod link;
 #[cfg(not(loom))]
+mod memcheck;
+#[cfg(not(loom))]
 mod reach;
 #[cfg(not(loom))]
 mod segment;

@@ -175,7 +175,8 @@ impl Situation {
             Transfer::Cma { by: By::Receiver } => self.pull,
             // Whoever begins has seen that it works; if the other one cannot, it leaves all to the first.
             Transfer::Cma { by: By::Both } => {
-                self.other_waits && self.block == 0 && (self.pull || sees && self.push)
+                let dense = self.block == 0;
+                self.other_waits && self.size >= CMA_BOTH_FROM && dense && (self.pull || sees && self.push)
             }
         }
     }
@@ -243,6 +244,9 @@ impl Situation {
     }
 }
 
+/// Shortest message of which both processes have parts copied by the kernel: the first part is copied before the other one
+/// knows.
+pub const CMA_BOTH_FROM: u64 = 512 << 10;
 /// Bytes that a ring holds.
 const WINDOW: u64 = 256 << 10;
 /// The smallest message that a mechanism which the user asked for must carry. Smaller ones may go

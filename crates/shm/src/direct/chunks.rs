@@ -11,8 +11,7 @@ pub const CHUNK: std::ops::RangeInclusive<u64> = 16 << 10..=32 << 10;
 
 /// Bytes that the kernel is asked to copy at a time when both sides are at work.
 const KERNEL_CHUNK: u64 = 64 << 10;
-/// Shortest message of which both have parts copied by the kernel: the first chunk is copied before the other side knows.
-pub const KERNEL_BOTH: u64 = 8 * KERNEL_CHUNK;
+const _: () = assert!(tern_tune::CMA_BOTH_FROM >= 2 * KERNEL_CHUNK);
 
 /// Bytes of a chunk of a message of so many bytes: more than the bounds say only where there were too many chunks.
 pub fn chunk(len: u64, by_kernel: bool) -> u64 {

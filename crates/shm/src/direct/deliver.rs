@@ -1,13 +1,13 @@
 //! The sender of a message for a published receive: how the bytes get there.
 
 use super::Pending;
-use super::chunks::{KERNEL_BOTH, chunk, copy_part, count_mapped};
+use super::chunks::{chunk, copy_part, count_mapped};
 use crate::board::{Begun, Board, Word};
 use crate::device::Shm;
 use crate::segment::Occupation;
 use tern_counters as counters;
 use tern_device::{Delivery, Key, Memory, Outgoing};
-use tern_tune::{By, Situation, Transfer};
+use tern_tune::{By, CMA_BOTH_FROM, Situation, Transfer};
 
 /// For so many bytes of a message a sender looks once more for a receive that is about to be published,
 /// and so often at most.
@@ -115,7 +115,7 @@ impl Shm {
             Transfer::Pipe => Way::Packets,
             Transfer::Mapped { .. } if both => Way::Both,
             Transfer::Mapped { by: By::Both | By::Sender } => Way::Mapped,
-            Transfer::Cma { by: By::Both } if message.waits && situation.size >= KERNEL_BOTH => Way::KernelBoth,
+            Transfer::Cma { by: By::Both } if message.waits && situation.size >= CMA_BOTH_FROM => Way::KernelBoth,
             Transfer::Cma { by: By::Sender | By::Both } => Way::Kernel,
             // It asks to send, and the receiver fetches.
             Transfer::Mapped { by: By::Receiver } | Transfer::Cma { by: By::Receiver } => Way::Stream,

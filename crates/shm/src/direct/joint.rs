@@ -1,7 +1,7 @@
 //! Copies by both sides that a receiver has begun: its sender had asked to send, and waits in the library.
 
 use super::Pending;
-use super::chunks::{KERNEL_BOTH, chunk, is_by_kernel};
+use super::chunks::{chunk, is_by_kernel};
 use crate::board::{Begun, Published, SLOTS, Stage};
 use crate::device::Shm;
 use crate::fork;
@@ -43,7 +43,7 @@ impl Shm {
     fn begin_by_kernel(&self, peer: u32, source: &Memory, target: &Memory, len: u64) -> Option<Begun> {
         let chunk = chunk(len, true);
         let last = (len.max(1) - 1) / chunk * chunk;
-        let long = len >= KERNEL_BOTH && source.is_dense() && target.is_dense();
+        let long = len >= tern_tune::CMA_BOTH_FROM && source.is_dense() && target.is_dense();
         (long && self.direct.reach.read_part(peer, source, target, last, len - last)).then_some(Begun::Back)
     }
 

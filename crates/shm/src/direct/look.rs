@@ -4,6 +4,7 @@ use super::Pending;
 use super::chunks::CHUNK;
 use crate::board::{Board, Stage, Word};
 use crate::device::Shm;
+use crate::memcheck;
 use tern_device::{Direct, Sink};
 
 impl Shm {
@@ -42,6 +43,9 @@ impl Shm {
                 };
                 if filled {
                     let (receiver, size) = (board.receiver(slot), board.size(slot));
+                    if self.direct.checked {
+                        memcheck::filled(&board.target(slot), size);
+                    }
                     self.forget(peer, slot);
                     if word.is_joint() { sink.pulled(receiver) } else { sink.delivered(receiver, size) }
                     ended += 1;
