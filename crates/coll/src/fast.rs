@@ -19,7 +19,7 @@ pub(crate) const ALL_TO_ALL: usize = 128 << 10;
 /// Longest block of an allgather, a gather or a reduction among three and more that goes through the lines, in parts: whoever
 /// reads what all others have given copies as much as if each had sent it to him, and waits for all of them together.
 const READ: usize = 256 << 10;
-/// Longest block of an alltoall, which costs two copies instead of one.
+/// Longest block of an alltoall among three and more, which costs two copies instead of one.
 const ALLTOALL: usize = 32 << 10;
 /// Shortest part of these. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
 /// with their square, since they are longer and fewer of them are needed.
@@ -200,7 +200,7 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
     let lines = lines(adi, peers)?;
     let (len, size) = (recv.bytes(), lines.size());
     let part = lines.capacity() / size / UNIT * UNIT;
-    if len > part && len > ALLTOALL.min(2 * part * part / PART) {
+    if len > part && (size == 2 || len > ALLTOALL.min(2 * part * part / PART)) {
         return None;
     }
     let me = peers.rank as usize;
