@@ -116,14 +116,13 @@ pub fn tables(session: &Session, wanted: impl Fn(&Row) -> bool) -> String {
 /// The whole report for people.
 pub fn markdown(session: &Session) -> String {
     let mut text = format!(
-        "{}, cores {:?}, Linux {}. Medians of {} rounds{}, libraries in turn, ± half the interquartile \
+        "{}, cores {:?}, Linux {}. Medians of {}, libraries in turn, ± half the interquartile \
          range. Bold: the best. Tern's lead: how many times better Tern is than the best of the \
          others, below 1 worse.\n",
         cores::model(),
         session.cores,
         cores::kernel(),
-        session.rounds,
-        if session.added { " or more" } else { "" },
+        if session.added { "one round or more".to_string() } else { format!("{} rounds", session.rounds) },
     );
     if let Some((median, bad)) = session.figures.placement() {
         let _ = writeln!(
