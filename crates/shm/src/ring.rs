@@ -30,7 +30,7 @@ const FIRST_LINE: usize = 16;
 const AHEAD: u32 = 4;
 /// Longest payload whose lines the sender passes to the cache that the receiver shares with it: a packet of 4 KiB,
 /// both ways at once, takes three quarters of the time. For longer ones it is the writing that counts, and so it is where
-/// packets go one way only: there a stream of 4 KiB is twice as fast without.
+/// packets go one way only: there a stream of 4 KiB is 1.6 times as fast without.
 const DEMOTED: usize = 4 << 10;
 /// Cells per ring: a power of two, so that positions may wrap. The model checker tries few.
 pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
