@@ -45,7 +45,7 @@ pub struct Pending {
     pub slot: u32,
     pub word: Word,
     pub sender: u32,
-    pub source: Memory,
+    pub len: u64,
     /// Looks before this side does what the other one has not begun.
     pub looks: u32,
 }
@@ -213,7 +213,7 @@ impl Direct for Shm {
             Transfer::Mapped { by } => {
                 let Some(from) = self.direct.reach.view(source) else { return Pull::No };
                 let both = by == By::Both && !situation.crowded;
-                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver)).flatten() {
+                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
                     return Pull::Joint(number);
                 }
                 let len = source.len.min(target.len);
@@ -225,7 +225,7 @@ impl Direct for Shm {
             }
             Transfer::Cma { by } => {
                 let both = by == By::Both && !situation.crowded;
-                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver)).flatten() {
+                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, true)).flatten() {
                     return Pull::Joint(number);
                 }
                 let done = self.direct.reach.read(peer, source, target);

@@ -22,8 +22,13 @@ pub fn chunk(len: u64, by_kernel: bool) -> u64 {
     wanted.max(len.div_ceil(CHUNKS as u64).next_multiple_of(64))
 }
 
-/// Who copies between these two goes by the kernel, at least one of the two sides.
-pub fn is_by_kernel(source: &Memory, target: &Memory) -> bool {
+/// A sender's memory as it stands in the slot of a transfer that goes by the kernel, wherever it lies.
+pub fn by_kernel(source: &Memory) -> Memory {
+    Memory { place: 0, ..*source }
+}
+
+/// Both sides have the kernel copy between these two, as they stand in the slot of their transfer.
+fn is_by_kernel(source: &Memory, target: &Memory) -> bool {
     source.place == 0 || target.place == 0
 }
 
@@ -42,15 +47,17 @@ pub enum Way {
 }
 
 impl Shm {
-    /// How this process can get at `memory` of `peer`, if it can.
-    fn way_to(&self, peer: u32, memory: &Memory) -> Option<Way> {
-        let kernel = || self.direct.reach.kernel_copies_now(peer, self.segment.process(peer)).then_some(Way::Kernel);
-        self.direct.reach.view(memory).map(Way::View).or_else(kernel)
+    /// How this process can get at `theirs`, memory of `peer`, in the transfer of a slot, if it can.
+    fn way_to(&self, peer: u32, board: &Board, slot: u32, theirs: &Memory) -> Option<Way> {
+        match is_by_kernel(&board.source(slot), &board.target(slot)) {
+            true => self.direct.reach.kernel_copies_now(peer, self.segment.process(peer)).then_some(Way::Kernel),
+            false => self.direct.reach.view(theirs).map(Way::View),
+        }
     }
 
     /// The sender's share of a copy by both sides; true when it has copied the last chunk.
     pub(super) fn copy_out(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
-        let Some(way) = self.way_to(peer, &board.target(slot)) else { return false };
+        let Some(way) = self.way_to(peer, board, slot, &board.target(slot)) else { return false };
         self.copy_chunks(board, slot, word, false, |source, target, skip, len| match way {
             Way::View(to) => {
                 // SAFETY: see `copy_chunks`; `to` is where the receiver's memory lies here.
@@ -63,7 +70,7 @@ impl Shm {
 
     /// The receiver's share; true when it has copied the last chunk.
     pub(super) fn copy_in(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
-        let Some(way) = self.way_to(peer, &board.source(slot)) else { return false };
+        let Some(way) = self.way_to(peer, board, slot, &board.source(slot)) else { return false };
         self.copy_chunks(board, slot, word, true, |source, target, skip, len| match way {
             Way::View(from) => {
                 // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.

@@ -1,13 +1,13 @@
 //! The sender of a message for a published receive: how the bytes get there.
 
 use super::Pending;
-use super::chunks::{chunk, copy_part, count_mapped};
+use super::chunks::{by_kernel, chunk, copy_part, count_mapped};
 use crate::board::{Begun, Board, Word};
 use crate::device::Shm;
 use crate::segment::Occupation;
 use tern_counters as counters;
 use tern_device::{Delivery, Key, Memory, Outgoing};
-use tern_tune::{By, CMA_BOTH_FROM, Situation, Transfer};
+use tern_tune::{By, Situation, Transfer};
 
 /// For so many bytes of a message a sender looks once more for a receive that is about to be published,
 /// and so often at most.
@@ -115,7 +115,7 @@ impl Shm {
             Transfer::Pipe => Way::Packets,
             Transfer::Mapped { .. } if both => Way::Both,
             Transfer::Mapped { by: By::Both | By::Sender } => Way::Mapped,
-            Transfer::Cma { by: By::Both } if message.waits && situation.size >= CMA_BOTH_FROM => Way::KernelBoth,
+            Transfer::Cma { by: By::Both } if message.waits => Way::KernelBoth,
             Transfer::Cma { by: By::Sender | By::Both } => Way::Kernel,
             // It asks to send, and the receiver fetches.
             Transfer::Mapped { by: By::Receiver } | Transfer::Cma { by: By::Receiver } => Way::Stream,
@@ -163,7 +163,7 @@ impl Shm {
                 self.direct.reach.write_part(peer, source, &target, 0, chunk(len, true)).then_some(())?;
                 counters::KERNEL.add(1);
                 counters::KERNEL_BYTES.add(len);
-                board.share(slot, word, source, source.len, Begun::Front);
+                board.share(slot, word, &by_kernel(source), source.len, Begun::Front);
                 match self.copy_out(peer, board, slot, word) {
                     true => Delivery::Done,
                     false => Delivery::Pending,
@@ -172,7 +172,7 @@ impl Shm {
             Way::Stream | Way::Packets => return None,
         };
         if delivery == Delivery::Pending {
-            let still = Pending { peer, slot, word, sender, source: *source, looks: LOOKS };
+            let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS };
             self.direct.pending.borrow_mut().push(still);
         }
         self.segment.process(peer).bell.ring();

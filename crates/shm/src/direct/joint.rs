@@ -1,7 +1,7 @@
 //! Copies by both sides that a receiver has begun: its sender had asked to send, and waits in the library.
 
 use super::Pending;
-use super::chunks::{chunk, is_by_kernel};
+use super::chunks::{by_kernel, chunk};
 use crate::board::{Begun, Published, SLOTS, Stage};
 use crate::device::Shm;
 use crate::fork;
@@ -15,36 +15,37 @@ fn number(slot: u32, order: u32) -> u64 {
 
 impl Shm {
     /// Begins to copy from `source` together with `peer`; what it is to be told. `None`: this side had better
-    /// do it alone. [`tern_device::Sink::pulled`] tells the end.
-    pub(super) fn begin(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Option<u64> {
+    /// do it alone. `kernel`: both have it copied by the kernel. [`tern_device::Sink::pulled`] tells the end.
+    pub(super) fn begin(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32, kernel: bool) -> Option<u64> {
         let len = source.len.min(target.len);
-        let begun = match is_by_kernel(source, target) {
-            true => self.begin_by_kernel(peer, source, target, len)?,
-            false if len <= chunk(len, false) => return None,
-            false => Begun::Nothing,
+        if len <= chunk(len, kernel) {
+            return None;
+        }
+        let (source, begun) = match kernel {
+            true => (by_kernel(source), self.begin_by_kernel(peer, source, target, len)?),
+            false => (*source, Begun::Nothing),
         };
         let order = self.direct.order.get();
         let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target: *target };
-        let slot = self.own_board(peer).begin(&receive, source, order, begun)?;
+        let slot = self.own_board(peer).begin(&receive, &source, order, begun)?;
         self.direct.order.set(order.wrapping_add(1));
         self.direct.count(peer, true);
         self.direct.reach.expose(peer, slot, target);
         fork::watch(self);
-        let (messages, bytes) = match begun {
-            Begun::Nothing => (&counters::SHARED, &counters::SHARED_BYTES),
-            Begun::Front | Begun::Back => (&counters::KERNEL, &counters::KERNEL_BYTES),
+        let (messages, bytes) = match kernel {
+            true => (&counters::KERNEL, &counters::KERNEL_BYTES),
+            false => (&counters::SHARED, &counters::SHARED_BYTES),
         };
         messages.add(1);
         bytes.add(len);
         Some(number(slot, order))
     }
 
-    /// Has the kernel copy the last chunk of a message of `len` bytes. `None`: it is too short, or that has failed.
+    /// Has the kernel copy the last chunk of a message of `len` bytes; `None` if that has failed.
     fn begin_by_kernel(&self, peer: u32, source: &Memory, target: &Memory, len: u64) -> Option<Begun> {
         let chunk = chunk(len, true);
-        let last = (len.max(1) - 1) / chunk * chunk;
-        let long = len >= tern_tune::CMA_BOTH_FROM && source.is_dense() && target.is_dense();
-        (long && self.direct.reach.read_part(peer, source, target, last, len - last)).then_some(Begun::Back)
+        let last = (len - 1) / chunk * chunk;
+        self.direct.reach.read_part(peer, source, target, last, len - last).then_some(Begun::Back)
     }
 
     /// Copies from `source` what the receiver has not begun to copy yet of the transfer that it calls `number`.
@@ -56,7 +57,7 @@ impl Shm {
         if word.stage() != Stage::Shared || word.order() != order {
             return Pull::Done;
         }
-        let mut message = Pending { peer, slot, word, sender, source: *source, looks: 0 };
+        let mut message = Pending { peer, slot, word, sender, len: source.len, looks: 0 };
         if self.is_finished(&mut message) {
             return Pull::Done;
         }

@@ -83,8 +83,7 @@ impl Shm {
             return true;
         }
         message.looks = message.looks.saturating_sub(1);
-        let len = message.source.len;
-        (message.looks == 0 || len > *CHUNK.end()) && self.take_over(message)
+        (message.looks == 0 || message.len > *CHUNK.end()) && self.take_over(message)
     }
 
     #[cold]
