@@ -56,16 +56,25 @@ fn done(served: fast::Fast, counter: &Counter, comm: usize) -> Fast {
     Some(done.map_err(|mismatch| mismatched(&comm::lookup(comm).expect("found before"), mismatch)))
 }
 
-/// The bytes that each member has in a gather or a scatter. At the root both sides must agree, unless its own block is
-/// in place there; elsewhere only its own side matters.
+/// One side of a gather or a scatter: memory, count and type.
+type Side = (*mut u8, i64, usize);
+
+/// This process's own memory in a gather or a scatter, null if it is in place at the root, and the bytes that each member has.
+/// `all` is the side that matters at the root only. There both sides must agree, unless the own one is in place;
+/// elsewhere only the own side matters.
 #[inline(always)]
-fn block(root: bool, own: Option<usize>, all: Option<usize>, in_place: bool, apart: bool) -> Option<usize> {
-    match (root, in_place) {
-        (false, false) => own,
-        (false, true) => None,
-        (true, true) => all,
-        (true, false) => own.filter(|_| own == all && apart),
+fn own_block(peers: &Peers, root: i32, own: Side, all: Side) -> Option<(*mut u8, usize)> {
+    let (memory, count, datatype) = own;
+    let len = bytes(memory, count, datatype);
+    if !is_root(peers, root)? {
+        return if is_in_place(memory) { None } else { Some((memory, len?)) };
     }
+    let whole = bytes(all.0, all.1, all.2)?;
+    if is_in_place(memory) {
+        return Some((null_mut(), whole));
+    }
+    let apart = all.0.wrapping_add(whole * peers.rank as usize) != memory;
+    (len == Some(whole) && apart).then_some((memory, whole))
 }
 
 #[inline(always)]
@@ -80,13 +89,7 @@ pub fn gather(
     comm: usize,
 ) -> Fast {
     let (adi, peers) = peers(comm)?;
-    let here = is_root(&peers, root)?;
-    let in_place = is_in_place(send);
-    let all = if here { bytes(recv, recv_count, recv_type) } else { None };
-    let own = bytes(send, send_count, send_type);
-    let apart = all.is_none_or(|len| recv.wrapping_add(len * peers.rank as usize) != send);
-    let len = block(here, own, all, in_place, apart)?;
-    let send = if in_place { null_mut() } else { send };
+    let (send, len) = own_block(&peers, root, (send, send_count, send_type), (recv, recv_count, recv_type))?;
     // SAFETY: the program's buffers, which are there as MPI asks.
     let served = unsafe { dense::gather(adi, &peers, send, recv, len, root as u32) };
     done(served, &counters::GATHER, comm)
@@ -104,13 +107,7 @@ pub fn scatter(
     comm: usize,
 ) -> Fast {
     let (adi, peers) = peers(comm)?;
-    let here = is_root(&peers, root)?;
-    let in_place = is_in_place(recv);
-    let all = if here { bytes(send, send_count, send_type) } else { None };
-    let own = bytes(recv, recv_count, recv_type);
-    let apart = all.is_none_or(|len| send.wrapping_add(len * peers.rank as usize) != recv);
-    let len = block(here, own, all, in_place, apart)?;
-    let recv = if in_place { null_mut() } else { recv };
+    let (recv, len) = own_block(&peers, root, (recv, recv_count, recv_type), (send, send_count, send_type))?;
     // SAFETY: the program's buffers, which are there as MPI asks.
     let served = unsafe { dense::scatter(adi, &peers, send, recv, len, root as u32) };
     done(served, &counters::SCATTER, comm)
