@@ -65,21 +65,7 @@ pub fn plain(
 ) -> Result<QueuePair> {
     let mut capacity = send_capacity(&send);
     (capacity.max_recv_wr, capacity.max_recv_sge) = (1, 1);
-    let mut initial = initial_of(ffi::IBV_QPT_RC, completions, capacity);
-    // SAFETY: everything that is named is open.
-    let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
-    let made_from = MadeFrom {
-        _domain: Some(domain.clone()),
-        _queues: [Some(completions.0.clone()), None],
-        ..MadeFrom::default()
-    };
-    QueuePair::new(
-        &domain.context,
-        raw,
-        Kind::Connected,
-        initial.cap,
-        made_from,
-    )
+    of_one_queue(domain, completions, ffi::IBV_QPT_RC, Kind::Connected, capacity)
 }
 
 pub fn xrc_initiator(
@@ -88,7 +74,18 @@ pub fn xrc_initiator(
     limits: &Limits,
 ) -> Result<QueuePair> {
     domain.context.check_own()?;
-    let mut initial = initial_of(ffi::IBV_QPT_XRC_SEND, completions, send_capacity(limits));
+    of_one_queue(domain, completions, ffi::IBV_QPT_XRC_SEND, Kind::XrcInitiator, send_capacity(limits))
+}
+
+/// All its completions come to one queue.
+fn of_one_queue(
+    domain: &Arc<Domain>,
+    completions: &CompletionQueue,
+    number: u32,
+    kind: Kind,
+    capacity: ibv_qp_cap,
+) -> Result<QueuePair> {
+    let mut initial = initial_of(number, completions, capacity);
     // SAFETY: everything that is named is open.
     let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
     let made_from = MadeFrom {
@@ -96,13 +93,7 @@ pub fn xrc_initiator(
         _queues: [Some(completions.0.clone()), None],
         ..MadeFrom::default()
     };
-    QueuePair::new(
-        &domain.context,
-        raw,
-        Kind::XrcInitiator,
-        initial.cap,
-        made_from,
-    )
+    QueuePair::new(&domain.context, raw, kind, initial.cap, made_from)
 }
 
 pub fn xrc_target(domain: &XrcDomain) -> Result<QueuePair> {
