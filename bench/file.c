@@ -212,7 +212,9 @@ static void open_all(target *t, long bytes)
 {
     char name[256];
     const char *place = getenv("TMPDIR");
-    snprintf(name, sizeof name, "%s/tern-bench-%ld", place ? place : "/tmp", (long)getpid());
+    snprintf(name, sizeof name, "%s/tern-bench-XXXXXX", place ? place : "/tmp");
+    if (world_rank == 0)
+        close(mkstemp(name));
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     need(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
                        MPI_INFO_NULL, &t->file), name);

@@ -9,13 +9,21 @@
 
 static char name[256];
 
-/* Starts MPI; chooses a name in the directory for temporary files, of a file that is not there. */
+/* A name in the directory for temporary files, of a file that is not there. Not made of the process
+ * number: one that was killed may have had it, and left its file. */
+static inline void choose_name(void)
+{
+    const char *place = getenv("TMPDIR");
+    snprintf(name, sizeof name, "%s/tern-file-XXXXXX", place ? place : "/tmp");
+    close(mkstemp(name));
+    unlink(name);
+}
+
+/* Starts MPI; chooses a name that all ranks know. */
 static inline void begin_file(int *argc, char ***argv)
 {
     begin(argc, argv);
-    const char *place = getenv("TMPDIR");
-    if (rank == 0)
-        snprintf(name, sizeof name, "%s/tern-file-%ld", place ? place : "/tmp", (long)getpid());
+    if (rank == 0) choose_name();
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
 }
 

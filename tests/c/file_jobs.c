@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     OK(MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &all));
     OK(MPI_Comm_rank(all, &rank));
     OK(MPI_Comm_size(all, &size));
-    if (rank == 0) snprintf(name, sizeof name, "/tmp/tern-file-%ld", (long)getpid());
+    if (rank == 0) choose_name();
     OK(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, all));
 
     OK(MPI_File_open(all, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));

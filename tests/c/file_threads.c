@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(provided == MPI_THREAD_MULTIPLE);
-    if (rank == 0) snprintf(name, sizeof name, "/tmp/tern-file-%ld", (long)getpid());
+    if (rank == 0) choose_name();
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     for (int i = 0; i < THREADS; i++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
     for (long i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, (void *)i);

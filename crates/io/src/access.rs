@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_file_system_without_locks() {
         let path = std::env::temp_dir().join(format!("tern-io-unlocked-{}", std::process::id()));
-        let mode = Mode { read: true, write: true, create: true, exclusive: true };
+        let mode = Mode { read: true, write: true, create: true, exclusive: false };
         let file = File::open(&path, mode).unwrap();
         file.write_at(0, &[7; 10]).unwrap();
         file.locks.set(false);

@@ -84,7 +84,7 @@ fn a_full_device() {
 #[test]
 fn a_small_file_system() {
     let place: PathBuf = std::env::temp_dir().join(format!("tern-io-small-{}", std::process::id()));
-    std::fs::create_dir(&place).unwrap();
+    std::fs::create_dir_all(&place).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&place).output();
     if !mounted.is_ok_and(|output| output.status.success()) {
         std::fs::remove_dir(&place).unwrap();

@@ -17,7 +17,10 @@ impl Name {
     pub fn new() -> Name {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Name(std::env::temp_dir().join(format!("tern-io-{}-{number}", std::process::id())))
+        let name = Name(std::env::temp_dir().join(format!("tern-io-{}-{number}", std::process::id())));
+        // A process that was killed may have had this number, and left its file.
+        let _ = std::fs::remove_file(&name.0);
+        name
     }
 
     /// A file with these bytes.

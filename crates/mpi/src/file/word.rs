@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::UNIX_EPOCH;
 use tern_adi::Proc;
 use tern_io::{Mode, Sharing};
 
@@ -153,14 +154,16 @@ fn allocate() -> Option<(*mut u8, u64)> {
 async fn keep(circle: &Circle) -> Result<Option<tern_io::File>> {
     static NUMBER: AtomicI64 = AtomicI64::new(0);
     let mut mode = Mode { read: true, write: true, create: true, exclusive: true };
-    let path = |process: u32, number: i64| std::env::temp_dir().join(format!("tern-pointer-{process}-{number}"));
     // Relaxed: a number that no other call of this process gets, nothing else.
     let own = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    // A process that was killed may have had this number, and left its file: the time tells them apart.
+    let time = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+    let path = std::env::temp_dir().join(format!("tern-pointer-{}-{}-{time}", own.0, own.1));
     let made = match circle.me {
-        0 => tern_io::File::open(&path(own.0, own.1), mode).and_then(|file| file.set_size(8).map(|()| file)).ok(),
+        0 => tern_io::File::open(&path, mode).and_then(|file| file.set_size(8).map(|()| file)).ok(),
         _ => None,
     };
-    let name = path(own.0, own.1).into_os_string().into_encoded_bytes();
+    let name = path.into_os_string().into_encoded_bytes();
     let told = circle.share(0, if made.is_some() { name.clone() } else { Vec::new() }).await;
     let told = told.inspect_err(|_| if made.is_some() { _ = tern_io::File::delete(Path::new(OsStr::from_bytes(&name))) })?;
     let path = Path::new(OsStr::from_bytes(&told));
