@@ -128,12 +128,10 @@ impl Adi {
         }
     }
 
-    /// Starts a receive under a name, as [`Adi::irecv`] and [`Adi::name`] together.
-    #[inline]
-    pub fn irecv_named(&self, from: Proc, pattern: Pattern, data: Data, owner: Owner) -> Name {
-        let mut state = self.state.borrow_mut();
-        let request = self.receive(&mut state, from, pattern, data);
-        state.name(request, owner)
+    /// A request for a receive that was complete when it started.
+    #[cold]
+    pub fn received(&self, status: Status) -> Request {
+        Request(self.state.borrow_mut().received(status))
     }
 
     /// Starts a receive.

@@ -158,7 +158,7 @@ impl Status {
     /// load that is wider than those stores waits until they have left the processor's store buffer, where
     /// they stand behind stores to lines that other cores hold: 0.2 us. So it loads what was stored.
     #[inline]
-    pub(crate) fn fresh(&self) -> Status {
+    pub fn fresh(&self) -> Status {
         // SAFETY: references to plain numbers; volatile keeps the loads apart.
         unsafe {
             Status {

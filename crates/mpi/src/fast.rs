@@ -13,17 +13,18 @@ use crate::args::{Out, RawStatus, StatusOut};
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_REQUEST_NULL};
 use crate::enter::is_single;
 use crate::error::Result;
+use crate::finished;
 use crate::objects::Comm;
 use crate::predefined::dense_size;
 use crate::completion::report_one;
 use crate::persistent::{end_message, start_message, test_message};
 use crate::request::{
-    Tested, complete_handle, end_transfer, name_handle, test_transfer, transfer_handle, transfer_outcome,
+    Tested, complete_handle, end_transfer, test_transfer, transfer_handle, transfer_outcome,
 };
 use crate::runtime::adi;
 use crate::{comm, p2p};
 use std::rc::Rc;
-use tern_adi::{Adi, Data, Pattern, Proc, SendMode, Sent, Status, Tuple, UNKNOWN};
+use tern_adi::{Adi, Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple, UNKNOWN};
 
 pub use crate::collective_fast::{allreduce, barrier, bcast, gather, reduce, scatter};
 pub use crate::win::fast::{
@@ -163,9 +164,9 @@ pub fn isend(
     Some(Ok(()))
 }
 
-#[cold]
+#[inline]
 fn pending(id: tern_adi::Request, comm: usize) -> usize {
-    let comm = comm::find(comm, |comm| Some(comm.clone())).expect("found before");
+    let comm = comm::find(comm, |comm: &Rc<Comm>| Some(comm.clone())).expect("found before");
     transfer_handle(id, comm)
 }
 
@@ -182,9 +183,12 @@ pub fn irecv(
     let adi = engine()?;
     let request = place(request)?;
     let data = dense(buf, count, datatype)?;
-    let with_origin = |comm: &Rc<Comm>| Some((origin(comm, source, tag)?, comm.clone()));
-    let ((from, pattern), comm) = comm::find(comm, with_origin)?;
-    request.set(name_handle(adi.irecv_named(from, pattern, data, comm)));
+    let (from, pattern) = comm::find(comm, |comm| origin(comm, source, tag))?;
+    request.set(match adi.start_receive(from, pattern, &data) {
+        Received::Done(status) if status.lost == 0 => finished::keep(status),
+        Received::Done(status) => pending(adi.received(status), comm),
+        Received::Pending(id) => pending(id, comm),
+    });
     Some(Ok(()))
 }
 

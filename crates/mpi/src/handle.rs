@@ -22,6 +22,8 @@ pub enum Kind {
     Session,
     /// A request of the point-to-point engine, by the engine's own name for it.
     Transfer,
+    /// A receive that was complete when it started.
+    Received,
     /// Of the tool interface: an enumeration, a variable's handle, a session, an event.
     ToolEnum,
     ToolCvar,
@@ -47,7 +49,7 @@ struct Slot<T> {
 }
 
 const INDEX_BITS: u32 = 20;
-const GENERATIONS: u8 = 64;
+pub const GENERATIONS: u8 = 64;
 
 /// The handle of object `index` of a kind, of which `generation` is below 64.
 #[inline]

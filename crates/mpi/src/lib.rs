@@ -37,6 +37,7 @@ pub mod errorcode;
 pub mod exchange;
 pub mod fast;
 pub mod file;
+mod finished;
 pub mod generalized;
 pub mod group;
 pub mod guarded;

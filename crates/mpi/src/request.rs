@@ -4,6 +4,7 @@ use crate::args::RawStatus;
 use crate::constants::*;
 use crate::errhandler::Scope;
 use crate::error::{Error, Result};
+use crate::finished;
 use crate::guarded::Guarded;
 use crate::handle::{Kind, decode, encode};
 use crate::objects::{Comm, objects};
@@ -20,7 +21,7 @@ pub enum Request {
     Transfer { id: tern_adi::Request, receive: bool, comm: Rc<Comm> },
     /// A send that was complete at once. One such request serves all of them.
     Complete,
-    /// A receive that was complete when it started: a round of a persistent request.
+    /// A receive that was complete when it started.
     Received(tern_adi::Status),
     /// Anything else that completes once: nonblocking collectives, MPI_Comm_idup and the like.
     Work(Rc<Work>),
@@ -267,7 +268,10 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
         return Ok(None);
     }
     let found = match name(handle) {
-        None => objects().requests.borrow().get(handle).cloned(),
+        None => match finished::find(handle) {
+            None => objects().requests.borrow().get(handle).cloned(),
+            Some(status) => Some(Request::Received(status)),
+        },
         Some(name) => adi().named(name).and_then(|(id, receive)| {
             Some(Request::Transfer { id, receive, comm: comm_of(adi().owner(id))? })
         }),
@@ -285,7 +289,9 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
 /// request. `None` when it names something else, or nothing.
 #[inline]
 pub fn end_transfer(handle: usize) -> Option<Outcome> {
-    let name = name(handle)?;
+    let Some(name) = name(handle) else {
+        return finished::end(handle).map(|status| Outcome::success(RawStatus::received(&status)));
+    };
     loop {
         match adi().end_named(name) {
             Ended::Done { status, receive, owner } => return Some(ended(status, receive, owner)),
@@ -302,7 +308,9 @@ pub fn end_transfer(handle: usize) -> Option<Outcome> {
 /// handle names something else, or nothing.
 #[inline]
 pub fn test_transfer(handle: usize) -> Option<Tested> {
-    let name = name(handle)?;
+    let Some(name) = name(handle) else {
+        return finished::end(handle).map(|status| Tested::Over(Outcome::success(RawStatus::received(&status))));
+    };
     let mut looked = false;
     loop {
         match adi().end_named(name) {
@@ -355,8 +363,10 @@ pub fn retire(request: &Request, handle: &mut usize) -> Outcome {
 
 /// Takes the name of a request away; that of a transfer went with its end.
 pub fn forget(request: &Request, handle: &mut usize) {
-    if !matches!(request, Request::Complete | Request::Received(_) | Request::Transfer { .. }) {
-        objects().requests.borrow_mut().remove(*handle);
+    match request {
+        Request::Complete | Request::Transfer { .. } => {}
+        Request::Received(_) => _ = finished::end(*handle),
+        _ => _ = objects().requests.borrow_mut().remove(*handle),
     }
     *handle = MPI_REQUEST_NULL;
 }

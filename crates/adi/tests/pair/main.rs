@@ -363,7 +363,7 @@ fn a_receive_of_what_is_there_already() {
     let mut into: Vec<_> = (0..6).map(|_| buffer::Buffer::new(9, false)).collect();
     let mut receive = |at: usize, tag: i32| {
         let pattern = Pattern { context: 0, source: 0, tag };
-        engines[1].irecv_named(0, pattern, into[at].data(), Rc::new(()))
+        engines[1].name(engines[1].irecv(0, pattern, into[at].data()), Rc::new(()))
     };
     let mut names = vec![(1, receive(0, 1))];
     for (tag, len) in [(1, 3), (2, 9), (3, 12), (4, 0), (5, 1)] {
@@ -397,7 +397,8 @@ fn a_filled_receive_is_over_when_it_is_asked_for() {
     for round in 0..200u32 {
         let (tuple, len) = (Tuple { context: 0, source: 0, tag: 1 }, 40 + round as usize % 20);
         let mut into = buffer::Buffer::new(50, false);
-        let name = engines[1].irecv_named(0, Pattern { context: 0, source: 0, tag: 1 }, into.data(), Rc::new(()));
+        let request = engines[1].irecv(0, Pattern { context: 0, source: 0, tag: 1 }, into.data());
+        let name = engines[1].name(request, Rc::new(()));
         let mut out = buffer::Buffer::holding(&vec![round as u8; len], false);
         let sent = engines[0].isend(1, tuple, out.data(), SendMode::Standard);
         let mut looks = 0;

@@ -4,6 +4,7 @@ use crate::guarded::Guarded;
 use crate::handle::Table;
 use crate::objects::objects;
 use crate::observe;
+use crate::finished;
 use crate::request::{Request, name_handle};
 use crate::runtime::adi;
 use std::cell::RefCell;
@@ -60,9 +61,8 @@ pub fn lines() -> Vec<String> {
     note_all(&mut left, "request", &objects.requests, |request| {
         (!matches!(request, Request::Complete)).then(String::new)
     });
-    for name in adi().names() {
-        note(&mut left, "request", name_handle(name), String::new());
-    }
+    let transfers = adi().names().into_iter().map(name_handle);
+    transfers.chain(finished::handles()).for_each(|handle| note(&mut left, "request", handle, String::new()));
     let mut lines: Vec<String> = left.into_iter().map(|((kind, maker, name), count)| sentence(kind, maker, &name, count)).collect();
     let kept = adi().pending().into_iter().filter(|entry| entry.what == PendingKind::Message);
     for entry in kept {
