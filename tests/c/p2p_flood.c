@@ -1,6 +1,6 @@
 // ranks: 2 4
 // mpiexec: -env TERN_UNEXPECTED 200000 -env TERN_LOG error
-// timeout: 120
+// timeout: 240
 // Senders that flood: what no receive has asked for stays below TERN_UNEXPECTED and a bound, whatever comes
 // behind it is received first, and all of it arrives in order; short messages, long ones, empty ones, buffered sends.
 #include "check.h"
