@@ -297,6 +297,13 @@ impl StatusOut {
             }
         }
     }
+    /// As [`StatusOut::set`], of a receive without an error.
+    #[inline]
+    pub fn set_received(&self, status: &tern_adi::Status) {
+        if !self.is_ignore() {
+            self.set(&RawStatus::received(status));
+        }
+    }
     /// Stores the status of a null or inactive request, whose MPI_ERROR is MPI_SUCCESS
     /// (MPI 5.0 section 3.7.3).
     pub fn set_empty(&self) {

@@ -3,6 +3,7 @@
 use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::finished;
 use crate::persistent::end_message;
 use crate::request::{Outcome, Request, complete_handle, end_transfer, forget, lookup, retire};
 use crate::runtime::adi;
@@ -123,14 +124,19 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
     let mut failed = Vec::new();
     for index in 0..count as usize {
         let handle = requests.get(index);
-        if let Some(outcome) = end_transfer(handle) {
-            requests.set(index, MPI_REQUEST_NULL);
-            failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
-            continue;
-        }
         if handle == complete_handle() {
             requests.set(index, MPI_REQUEST_NULL);
             statuses.at(index).set(&RawStatus::empty());
+            continue;
+        }
+        if let Some(received) = finished::end(handle) {
+            requests.set(index, MPI_REQUEST_NULL);
+            statuses.at(index).set_received(&received);
+            continue;
+        }
+        if let Some(outcome) = end_transfer(handle) {
+            requests.set(index, MPI_REQUEST_NULL);
+            failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
             continue;
         }
         if let Some(outcome) = end_message(handle) {

@@ -111,9 +111,7 @@ fn report(received: Status, status: StatusOut) -> Result<()> {
     if received.lost > 0 {
         return truncated(received, status);
     }
-    if !status.is_ignore() {
-        status.set(&RawStatus::received(&received));
-    }
+    status.set_received(&received);
     Ok(())
 }
 
@@ -205,6 +203,11 @@ pub fn wait(request: *mut u8, status: StatusOut) -> Fast {
     engine()?;
     let request = place(request)?;
     let handle = request.get();
+    if let Some(received) = finished::end(handle) {
+        request.set(MPI_REQUEST_NULL);
+        status.set_received(&received);
+        return Some(Ok(()));
+    }
     if let Some(outcome) = end_transfer(handle) {
         request.set(MPI_REQUEST_NULL);
         return Some(report_one(outcome, status));
