@@ -101,6 +101,12 @@ impl Adi {
         self.state.borrow_mut().send_now(to, tuple, base, len)
     }
 
+    /// True for a receive that is too short to be published.
+    #[inline]
+    pub fn is_short(&self, data: &Data) -> bool {
+        self.state.borrow().is_short(data)
+    }
+
     /// Sends and returns when the buffer may be reused; makes progress meanwhile. False when the receiver
     /// has been lost.
     #[inline]

@@ -105,6 +105,34 @@ pub fn recv(
     Some(report(adi.recv(from, pattern, data), status))
 }
 
+/// A short message goes before its answer is looked for; the receive is never listed.
+#[allow(clippy::too_many_arguments)]
+#[inline(always)]
+pub fn sendrecv(
+    sendbuf: *mut u8,
+    sendcount: i64,
+    sendtype: usize,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: usize,
+    source: i32,
+    recvtag: i32,
+    comm: usize,
+    status: StatusOut,
+) -> Fast {
+    let adi = engine()?;
+    let (out, into) = (dense(sendbuf, sendcount, sendtype)?, dense(recvbuf, recvcount, recvtype)?);
+    let both = |comm: &Rc<Comm>| Some((target(comm, dest, sendtag)?, origin(comm, source, recvtag)?));
+    let ((to, tuple), (from, pattern)) = comm::find(comm, both)?;
+    // A long one is published before the message goes, for the peer does the same.
+    if !adi.is_short(&into) || !adi.send_now(to, &tuple, sendbuf, out.len()) {
+        return None;
+    }
+    Some(report(adi.recv(from, pattern, into), status))
+}
+
 /// Stores the status of a receive, and turns its error into the call's.
 #[inline(always)]
 fn report(received: Status, status: StatusOut) -> Result<()> {
