@@ -105,7 +105,7 @@ pub fn recv(
     Some(report(adi.recv(from, pattern, data), status))
 }
 
-/// A short message goes before its answer is looked for; the receive is never listed.
+/// The message goes before a short answer is looked for, whose receive is never listed.
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]
 pub fn sendrecv(
@@ -126,11 +126,26 @@ pub fn sendrecv(
     let (out, into) = (dense(sendbuf, sendcount, sendtype)?, dense(recvbuf, recvcount, recvtype)?);
     let both = |comm: &Rc<Comm>| Some((target(comm, dest, sendtag)?, origin(comm, source, recvtag)?));
     let ((to, tuple), (from, pattern)) = comm::find(comm, both)?;
-    // A long one is published before the message goes, for the peer does the same.
-    if !adi.is_short(&into) || !adi.send_now(to, &tuple, sendbuf, out.len()) {
+    // A long receive is published before the message goes, for the peer does the same.
+    if !adi.is_short(&into) || !adi.is_short(&out) {
         return None;
     }
-    Some(report(adi.recv(from, pattern, into), status))
+    let mut sent = Sent::Done;
+    if !adi.send_now(to, &tuple, sendbuf, out.len()) {
+        sent = adi.isend(to, tuple, out, SendMode::Standard);
+    }
+    let received = report(adi.recv(from, pattern, into), status);
+    Some(match sent {
+        Sent::Done => received,
+        Sent::Pending(id) => received.and(end_send(adi, id, to)),
+    })
+}
+
+/// Waits for a send.
+#[cold]
+fn end_send(adi: &Adi, id: tern_adi::Request, to: Proc) -> Result<()> {
+    adi.wait_for(id);
+    if adi.take(id).aborted().is_none() { Ok(()) } else { Err(crate::lost::error(to)) }
 }
 
 /// Stores the status of a receive, and turns its error into the call's.
