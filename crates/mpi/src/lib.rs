@@ -67,6 +67,7 @@ pub mod request;
 pub mod runtime;
 pub mod session;
 pub mod spawn;
+mod spawn_hints;
 pub mod stall;
 pub mod status;
 pub mod status_count;

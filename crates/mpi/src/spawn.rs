@@ -10,6 +10,7 @@ use crate::identity::{self, Identity};
 use crate::info;
 use crate::introduce::join;
 use crate::pass_on::{agree, pass_on, tell};
+use crate::spawn_hints::Hints;
 use crate::objects::{Comm, Errhandler, Group, Info, InfoMap};
 use crate::runtime::runtime;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_void};
@@ -76,59 +77,11 @@ fn wanted(command: OsString, arguments: Vec<OsString>, maxprocs: i64, info: &Inf
     let Some(most) = u32::try_from(maxprocs).ok().filter(|&most| most > 0) else {
         return err!(MPI_ERR_ARG, "{maxprocs} processes of {name} are asked for; it must be one or more");
     };
-    if let Some(host) = info::find(info, "host")
-        && !is_here(host)
-    {
-        return err!(MPI_ERR_SPAWN, "the info key host asks for {host:?}; processes are started on this machine only");
-    }
-    let counts = match info::find(info, "soft") {
-        None => vec![most],
-        Some(soft) => allowed(soft, most)?,
-    };
-    let key = |key| info::find(info, key).map(OsString::from);
+    let hints = Hints::of(info, most)?;
     let mut words = vec![command];
     words.extend(arguments);
-    let order = Order { count: most, command: words, wdir: key("wdir"), path: key("path") };
-    Ok(Wanted { order, counts })
-}
-
-/// True for a name of this machine.
-fn is_here(host: &str) -> bool {
-    let own = rustix::system::uname();
-    let own = own.nodename().to_string_lossy();
-    let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-    ["localhost", "127.0.0.1", "::1"].contains(&host) || host == own || short(host) == short(&own)
-}
-
-/// The numbers that `soft` allows, in falling order: ranges `a`, `a:b` or `a:b:c`, separated by commas
-/// (section 11.8.4).
-fn allowed(soft: &str, most: u32) -> Result<Vec<u32>> {
-    let wrong = || {
-        Error::new(MPI_ERR_INFO_VALUE, format!("the info key soft is {soft:?}; it must be numbers or ranges first:last:step, separated by commas"))
-    };
-    let mut counts = Vec::new();
-    for range in soft.split(',') {
-        let parts = range.split(':').map(|part| part.trim().parse::<i64>());
-        let parts: Vec<i64> = parts.collect::<std::result::Result<_, _>>().map_err(|_| wrong())?;
-        let (first, last, step) = match parts[..] {
-            [only] => (only, only, 1),
-            [first, last] => (first, last, 1),
-            [first, last, step] if step != 0 => (first, last, step),
-            _ => return Err(wrong()),
-        };
-        let inside = |&at: &i64| if step > 0 { at <= last } else { at >= last };
-        // What is above the most that is asked for does not count, however long the range is.
-        let first = if step > 0 || first <= most as i64 { first } else { first - (first - most as i64) / step * step };
-        let all = std::iter::successors(Some(first), |at| at.checked_add(step)).take_while(inside);
-        let all = all.take_while(|&at| if step > 0 { at <= most as i64 } else { at > 0 });
-        counts.extend(all.filter(|&at| (1..=most as i64).contains(&at)).map(|at| at as u32));
-    }
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    counts.dedup();
-    if counts.is_empty() {
-        return err!(MPI_ERR_SPAWN, "the info key soft, {soft:?}, allows no number from 1 to {most}");
-    }
-    Ok(counts)
+    let order = Order { count: most, command: words, wdir: hints.wdir, path: hints.path };
+    Ok(Wanted { order, counts: hints.counts })
 }
 
 // --- The root ----------------------------------------------------------------------------------
@@ -304,21 +257,6 @@ pub fn comm_spawn_multiple(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn soft_ranges_are_read_as_the_standard_has_them() {
-        assert_eq!(allowed("3", 5).unwrap(), [3]);
-        assert_eq!(allowed("1:3", 5).unwrap(), [3, 2, 1]);
-        assert_eq!(allowed("0:10:4", 9).unwrap(), [8, 4]);
-        assert_eq!(allowed("10:1:-3", 8).unwrap(), [7, 4, 1]);
-        assert_eq!(allowed("2 : 4, 7", 9).unwrap(), [7, 4, 3, 2]);
-        assert_eq!(allowed("1:9000000000000", 2).unwrap(), [2, 1]);
-        assert_eq!(allowed("9000000000000:1:-1", 2).unwrap(), [2, 1]);
-        for wrong in ["", "a", "1:2:0", "1:2:3:4", "1,,2"] {
-            assert_eq!(allowed(wrong, 5).unwrap_err().code, MPI_ERR_INFO_VALUE, "{wrong}");
-        }
-        assert_eq!(allowed("6:9", 5).unwrap_err().code, MPI_ERR_SPAWN);
-    }
 
     #[test]
     fn a_report_gives_a_code_for_each_process() {
