@@ -176,7 +176,7 @@ impl Access<'_> {
 
     /// The lock of a plain write to `range`, against those who write windows back.
     fn guard(&self, range: Range<u64>) -> Result<Option<Guard<'_>>, Error> {
-        match self.hints.guarded && !self.hints.atomic {
+        match self.hints.guarded && !self.hints.atomic && !self.file.is_plain() {
             true => self.file.lock(Sharing::Shared, range),
             false => Ok(None),
         }
@@ -208,6 +208,7 @@ impl Access<'_> {
         if self.view.is_ordered()
             && self.file.readable()
             && shape.sieve(self.hints.write_sieving, self.hints.write_buffer, Way::Write, self.file.calls.cost(Way::Write))
+            && self.file.may_have_windows()
         {
             return self.write_windows(position, walk);
         }

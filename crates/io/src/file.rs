@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use tern_counters as counters;
 
 use crate::cost::Calls;
+use crate::habit::Habit;
 use crate::{Class, Error};
 
 /// How a file is opened. MPI_MODE_APPEND is no matter of the file: it only says where pointers begin.
@@ -35,6 +36,8 @@ pub struct File {
     limited: bool,
     /// Whether byte-range locks have worked so far.
     pub(crate) locks: Cell<bool>,
+    /// How it writes beside others.
+    pub(crate) habit: Cell<Habit>,
     /// A buffer that was used and is kept for the next access.
     spare: RefCell<Vec<u8>>,
     /// What calls on it cost, so far as seen.
@@ -99,7 +102,7 @@ impl File {
             return Err(Error::system(&what(), path, Errno::ISDIR));
         }
         let limited = limit().is_some();
-        Ok(File { fd, path: path.into(), readable, limited, locks: Cell::new(true), spare: RefCell::default(), calls: Calls::default() })
+        Ok(File { fd, path: path.into(), readable, limited, locks: Cell::new(true), habit: Cell::default(), spare: RefCell::default(), calls: Calls::default() })
     }
 
     /// Removes the file `path` from its directory.

@@ -17,6 +17,7 @@ mod access;
 mod cost;
 mod error;
 mod file;
+mod habit;
 mod lock;
 mod memory;
 pub mod plan;

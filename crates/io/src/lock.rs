@@ -37,8 +37,8 @@ impl File {
             Sharing::Shared if self.readable() => libc::F_RDLCK,
             _ => libc::F_WRLCK,
         };
-        match again(|| self.control(kind, &range)) {
-            Ok(()) => {
+        match again(|| self.control(libc::F_OFD_SETLKW, kind, range.clone())) {
+            Ok(_) => {
                 tern_counters::FILE_LOCKS.add(1);
                 Ok(Some(Guard { file: self, range }))
             }
@@ -59,18 +59,19 @@ impl File {
         }
     }
 
-    fn control(&self, kind: libc::c_int, range: &Range<u64>) -> Result<(), Errno> {
-        let lock = libc::flock {
+    /// Sets or removes a lock of that kind, or asks about it; returns what the kernel then says of its kind.
+    pub(crate) fn control(&self, command: libc::c_int, kind: libc::c_int, range: Range<u64>) -> Result<libc::c_int, Errno> {
+        let mut lock = libc::flock {
             l_type: kind as libc::c_short,
             l_whence: libc::SEEK_SET as libc::c_short,
             l_start: range.start as i64,
             l_len: (range.end - range.start) as i64,
             l_pid: 0,
         };
-        // SAFETY: the descriptor is open, and the kernel reads one struct flock.
-        match unsafe { libc::fcntl(self.fd().as_raw_fd(), libc::F_OFD_SETLKW, &lock) } {
+        // SAFETY: the descriptor is open, and the kernel reads and writes one struct flock.
+        match unsafe { libc::fcntl(self.fd().as_raw_fd(), command, &mut lock) } {
             -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
-            _ => Ok(()),
+            _ => Ok(lock.l_type as libc::c_int),
         }
     }
 }
@@ -78,6 +79,6 @@ impl File {
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         // To give up a lock that one holds cannot fail, and nobody could be told.
-        let _ = self.file.control(libc::F_UNLCK, &self.range);
+        let _ = self.file.control(libc::F_OFD_SETLK, libc::F_UNLCK, self.range.clone());
     }
 }

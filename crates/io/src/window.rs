@@ -90,7 +90,10 @@ pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hin
     let shape = shape(&runs, &range);
     file.check_limit(range.end, shape.bytes, &|| format!("write {} bytes at offset {}", shape.bytes, range.start))?;
     let sieve = file.readable() && shape.sieve(hints.write_sieving, buffer.len(), Way::Write, file.calls.cost(Way::Write));
-    if sieve && let Some(_lock) = file.lock(Sharing::Exclusive, range.clone())? {
+    if sieve
+        && file.may_have_windows()
+        && let Some(_lock) = file.lock(Sharing::Exclusive, range.clone())?
+    {
         FILE_WINDOWS_WRITTEN.add(1);
         for pair in runs.windows(2) {
             let hole = &mut buffer[part(&(pair[0].end..pair[1].start), range.start)];
@@ -99,7 +102,7 @@ pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hin
         }
         return file.put(range.start, &buffer[part(&range, range.start)]);
     }
-    let _lock = if hints.guarded { file.lock(Sharing::Shared, range.clone())? } else { None };
+    let _lock = if hints.guarded && !file.is_plain() { file.lock(Sharing::Shared, range.clone())? } else { None };
     for run in &runs {
         file.put(run.start, &buffer[part(run, range.start)])?;
     }

@@ -111,6 +111,15 @@ impl File {
         Ok(access)
     }
 
+    /// Where no process of the file writes windows back, plain writes need no locks, unless another handle does. To be
+    /// called when nobody has the view that was before.
+    pub(super) fn settle_habit(&self) -> Result<()> {
+        if self.amode & MPI_MODE_RDONLY == 0 && !self.scattered.get() {
+            self.engine()?.write_plainly();
+        }
+        Ok(())
+    }
+
     /// How the engine shall access the file.
     pub(super) fn access_hints(&self) -> tern_io::Hints {
         let alone = self.amode & MPI_MODE_UNIQUE_OPEN != 0;

@@ -82,7 +82,7 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
     let begun = start.and_then(|start| if circle.me == 0 && start > 0 { shared.set(start).map(|()| start) } else { Ok(start) });
     let starts = consent(&circle, begun.map(|start| start.to_ne_bytes().to_vec())).await?;
     let position = i64::from_ne_bytes(starts[0][..8].try_into().expect("eight bytes"));
-    Ok(File {
+    let file = File {
         handle: Cell::new(MPI_FILE_NULL),
         path,
         amode,
@@ -98,7 +98,9 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
         shared,
         buffers: RefCell::default(),
         split: RefCell::new(None),
-    })
+    };
+    file.settle_habit()?;
+    Ok(file)
 }
 
 /// Opens the file at all processes: first at the first one, which alone may create it. Returns the

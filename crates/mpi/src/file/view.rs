@@ -95,13 +95,15 @@ async fn set(file: Rc<File>, circle: Circle, view: Result<View>, asked: InfoMap)
     *file.hints.borrow_mut() = hints;
     file.scattered.set(all.iter().any(|part| part[16] != 0));
     *file.view.borrow_mut() = Rc::new(view);
+    file.engine()?.write_guarded();
     file.position.set(0);
     // Pointers are in units of the view: the shared one begins anew before anybody goes on.
     let reset = match circle.me {
         0 if file.shared.get().is_ok() => file.shared.set(0),
         _ => Ok(()),
     };
-    consent(&circle, reset.map(|()| Vec::new())).await.map(|_| ())
+    consent(&circle, reset.map(|()| Vec::new())).await?;
+    file.settle_habit()
 }
 
 /// MPI_File_get_view: derived types are given as new objects, which the program frees.
