@@ -128,6 +128,42 @@ impl Mcm {
         self.know();
     }
 
+    /// See [`Shm::part`].
+    pub fn part(&self, first: u32) {
+        match &self.device {
+            Carrier::Shm(shm) => shm.part(first),
+            Carrier::Several(several) => several.part(first),
+            Carrier::Other(_) => {}
+        }
+    }
+
+    /// See [`Shm::end`].
+    pub fn end(&self) {
+        self.shm().inspect(|shm| shm.end());
+    }
+
+    /// See [`Shm::ended`].
+    pub fn ended(&self) {
+        self.shm().inspect(|shm| shm.ended());
+    }
+
+    /// See [`Shm::awaited`].
+    pub fn awaited(&self) -> Vec<u32> {
+        match &self.device {
+            Carrier::Shm(shm) => shm.awaited(),
+            Carrier::Several(several) => several.awaited(),
+            Carrier::Other(_) => Vec::new(),
+        }
+    }
+
+    fn shm(&self) -> Option<&Shm> {
+        match &self.device {
+            Carrier::Shm(shm) => Some(shm),
+            Carrier::Several(several) => Some(several.shm()),
+            Carrier::Other(_) => None,
+        }
+    }
+
     /// Other processes are known now than before.
     fn know(&self) {
         let known = match &self.device {

@@ -87,6 +87,23 @@ impl Several {
         }
     }
 
+    /// See [`Shm::part`].
+    pub fn part(&self, first: u32) {
+        if let Way::Shm(first) = self.numbers.way(first) {
+            self.shm.part(first);
+        }
+    }
+
+    /// The shared memory.
+    pub fn shm(&self) -> &Shm {
+        &self.shm
+    }
+
+    /// See [`Shm::awaited`].
+    pub fn awaited(&self) -> Vec<u32> {
+        self.shm.awaited().into_iter().map(|peer| self.numbers.up(peer)).collect()
+    }
+
     /// Processes that share this one's cores, and others that it knows.
     pub fn known(&self) -> u32 {
         let local = self.numbers.local();

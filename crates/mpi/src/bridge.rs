@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
-use tern_adi::Proc;
+use tern_adi::{Awaited, Proc};
 use tern_pmi::parcel::{Reader, Writer};
 
 const PAGE: usize = 4096;
@@ -64,9 +64,27 @@ pub fn under(procs: &[Proc]) -> Vec<Rc<Bridge>> {
 pub fn sweep() {
     let bridges = BRIDGES.get();
     if !bridges.left.borrow().is_empty() {
+        // What still waits to be sent there is of no concern to anybody who ends.
+        bridges.left.borrow().iter().for_each(|procs| adi().mcm().part(procs.start));
         bridges.left.borrow_mut().retain(|procs| !adi().disconnect(procs.clone()));
         bridges.all.borrow_mut().retain(|bridge| bridge.strong_count() > 0);
     }
+}
+
+/// Comes to the end together with the processes of other jobs that are connected still (MPI 5.0 section 11.10.4).
+/// Meanwhile they get what was sent to them, and answers. Those that are lost are not waited for.
+pub fn end() {
+    sweep();
+    adi().mcm().end();
+    let mut awaited = adi().mcm().awaited();
+    let mut done = || {
+        if !awaited.is_empty() {
+            awaited = adi().mcm().awaited();
+        }
+        awaited.is_empty() && adi().is_flushed()
+    };
+    let members = || Awaited::Members { context: crate::context::WORLD, procs: adi().mcm().awaited() };
+    adi().wait_until_telling(&mut done, &members);
 }
 
 /// What this process reaches another one by, which is the same number on both sides; 0 when it does not

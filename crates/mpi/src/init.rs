@@ -70,6 +70,7 @@ pub fn release() {
     if state.users.get() == 0 {
         // Nothing of what was sent may depend on this process.
         adi().mcm().settle();
+        adi().mcm().ended();
         runtime().finalized();
         set_mode(Mode::Down);
     }
@@ -153,6 +154,7 @@ pub fn finalize() -> Result<()> {
     crate::buffered::flush_all();
     crate::check::meet(&world)?;
     quiesce(&world);
+    crate::bridge::end();
     crate::tool::hand_on();
     crate::check::leaks::report();
     comm::uninstall();

@@ -39,6 +39,7 @@ pub use {
     error::Error,
     interface::Space,
     layout::{MAX_MEMBERS, Shape},
+    member::Seat,
     offload::{DONE, FAILED, PENDING, Status},
     terms::{Direction, Flags, Mechanism, Offload, Options, Protection, Standing},
 };

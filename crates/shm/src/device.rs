@@ -11,6 +11,7 @@ use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use crate::slots::Slots;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
@@ -40,6 +41,8 @@ pub struct Shm {
     pub(crate) links: RefCell<Vec<Link>>,
     /// Processes of other jobs that this one knows.
     pub(crate) elsewhere: Cell<u32>,
+    /// Those of them that were told to be lost.
+    pub(crate) told: RefCell<HashSet<u32>>,
     polls: Cell<u8>,
     /// The contacts already in `active`.
     known: RefCell<Vec<u64>>,
@@ -171,6 +174,7 @@ impl Shm {
             active: RefCell::new(Vec::new()),
             links: RefCell::default(),
             elsewhere: Cell::new(0),
+            told: RefCell::default(),
             polls: Cell::new(0),
             known: RefCell::new(vec![0; processes.div_ceil(64) as usize]),
         })
@@ -265,6 +269,11 @@ impl Shm {
         self.active.borrow().iter().map(|&peer| self.receiver(peer).drain(peer, sink)).sum()
     }
 
+    /// Takes all packets of `peer`.
+    pub(crate) fn take_all<S: Sink>(&self, peer: u32, sink: &mut S) {
+        while self.receiver(peer).drain(peer, sink) > 0 {}
+    }
+
     /// Sends a packet of no more payload than a cell has room for; false when the ring is full.
     #[inline(always)]
     pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {
@@ -290,7 +299,11 @@ impl Shm {
         // New senders are looked for when the known ones are quiet, and now and then.
         self.polls.set(self.polls.get().wrapping_add(1));
         if (packets == 0 || self.polls.get().is_multiple_of(16)) && self.find_contacts() {
-            return packets + self.drain(sink) + self.poll_direct(sink);
+            let more = self.drain(sink);
+            if self.elsewhere.get() > 0 {
+                self.tell_lost(sink);
+            }
+            return packets + more + self.poll_direct(sink);
         }
         packets + self.poll_direct(sink)
     }

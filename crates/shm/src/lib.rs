@@ -22,6 +22,8 @@ mod link;
 #[cfg(not(loom))]
 mod memcheck;
 #[cfg(not(loom))]
+mod presence;
+#[cfg(not(loom))]
 mod reach;
 #[cfg(not(loom))]
 mod segment;

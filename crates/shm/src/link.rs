@@ -10,6 +10,7 @@
 
 use crate::bell::Barrier;
 use crate::device::Shm;
+use crate::presence::Presence;
 use crate::segment::{Geometry, Segment};
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
@@ -21,7 +22,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 /// No peer of this process.
-const NOBODY: u32 = u32::MAX;
+pub(crate) const NOBODY: u32 = u32::MAX;
 /// Words that the kernel takes for one sleep.
 const MOST_WORDS: usize = 128;
 /// The longest sleep on the own bell when peers may ring another one.
@@ -29,13 +30,15 @@ const NAP: Duration = Duration::from_millis(1);
 
 /// A further segment.
 pub struct Link {
-    segment: Segment,
+    pub(crate) segment: Segment,
     /// This process's place in it.
-    me: u32,
+    pub(crate) me: u32,
     /// The numbers that this process has given to its newcomers.
-    numbers: Range<u32>,
+    pub(crate) numbers: Range<u32>,
     /// By place: the number, or [`NOBODY`] for those that are reached otherwise.
-    number: Vec<u32>,
+    pub(crate) number: Vec<u32>,
+    /// What shows the others that this process is there.
+    pub(crate) presence: Option<Presence>,
     /// The contacts that have been seen.
     known: Vec<u64>,
 }
@@ -82,7 +85,8 @@ impl Shm {
             self.blocks.grow(more);
         }
         let known = vec![0; processes.div_ceil(64) as usize];
-        self.links.borrow_mut().push(Link { segment, me, numbers: first..first + more, number, known });
+        let presence = Presence::claim(&segment, file, me);
+        self.links.borrow_mut().push(Link { segment, me, numbers: first..first + more, number, presence, known });
         self.elsewhere.set(self.elsewhere.get() + more);
         Ok(first)
     }
@@ -96,6 +100,7 @@ impl Shm {
         let mut links = self.links.borrow_mut();
         let Some(at) = links.iter().position(|link| link.numbers.start == first) else { return };
         let link = links.swap_remove(at);
+        link.leave();
         self.active.borrow_mut().retain(|peer| !link.numbers.contains(peer));
         for peer in link.numbers.clone() {
             // SAFETY: as in `connect`.
@@ -139,10 +144,11 @@ impl Shm {
         self.segment.geometry.processes + self.elsewhere.get()
     }
 
-    /// Adds rings of processes of other jobs that have sent for the first time; true when there were any.
+    /// Adds rings of processes of other jobs that have sent for the first time, and looks for processes that are
+    /// lost; true when there were any.
     #[cold]
     pub(crate) fn find_contacts_elsewhere(&self) -> bool {
-        let mut found = false;
+        let mut found = self.look_for_lost();
         for link in self.links.borrow_mut().iter_mut() {
             for (at, known) in link.known.iter_mut().enumerate() {
                 // Acquire: pairs with the release in `open`.

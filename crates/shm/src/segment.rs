@@ -44,6 +44,8 @@ pub struct Process {
     /// Process number; beside it the address and the number of its beacon, 0 before it has come.
     pid: AtomicU32,
     beacon: [AtomicU64; 2],
+    /// In a segment between jobs: how far it is, as a [`crate::presence::Stage`].
+    pub stage: AtomicU32,
 }
 
 /// What a process is doing, as far as its peers are concerned.

@@ -199,3 +199,52 @@ fn numbers_are_not_used_again() {
     }
     assert_eq!(shm.poll(&mut Inbox::default()), 0);
 }
+
+/// What a process has heard, in order: from whom, and the packet, or none when it is lost.
+#[derive(Default)]
+struct Heard(Vec<(u32, Option<Vec<u8>>)>);
+
+impl Sink for Heard {
+    fn packet(&mut self, from: u32, _: &Header, payload: &[u8]) {
+        self.0.push((from, Some(payload.to_vec())));
+    }
+    fn lost(&mut self, peer: u32, _: &str) {
+        self.0.push((peer, None));
+    }
+}
+
+#[test]
+fn who_goes_without_a_word_is_lost_and_who_leaves_is_not() {
+    let mut all = four();
+    let (fourth, third) = (all.pop().unwrap(), all.pop().unwrap());
+    third.copy_and_send(2, &[0; 4], Payload::Bytes(b"last words")).expect("room");
+    fourth.disconnect(2);
+    drop(fourth);
+    drop(third);
+    let mut heard = Heard::default();
+    let start = std::time::Instant::now();
+    while heard.0.len() < 2 && start.elapsed() < Duration::from_secs(60) {
+        all[0].poll(&mut heard);
+    }
+    assert_eq!(heard.0, [(2, Some(b"last words".to_vec())), (2, None)]);
+    // It is told once; and nobody waits for those who are not there.
+    std::thread::sleep(Duration::from_millis(120));
+    all[0].poll(&mut heard);
+    assert_eq!(heard.0.len(), 2);
+    all[0].end();
+    assert_eq!(all[0].awaited(), []);
+}
+
+#[test]
+fn processes_of_several_jobs_end_together() {
+    let all = four();
+    assert_eq!(all[0].awaited(), []);
+    all[0].end();
+    assert_eq!(all[0].awaited(), [2, 3]);
+    all[2].end();
+    assert_eq!((all[0].awaited(), all[2].awaited()), (vec![3], vec![3]));
+    all[3].part(2);
+    assert_eq!(all[0].awaited(), []);
+    all[1].ended();
+    assert_eq!(all[2].awaited(), []);
+}

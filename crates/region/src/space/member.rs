@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::thread::futex;
 use std::time::Duration;
 
-/// This process's place in the space. The kernel keeps it for as long as the process lives: it is a
+/// This process's place in a space, or in other memory that processes share. The kernel keeps it for as long as the process lives: it is a
 /// lock on a byte of the file, of a file description that no other process has.
 pub struct Seat {
     file: OwnedFd,
@@ -32,7 +32,7 @@ impl Drop for Seat {
 }
 
 impl Seat {
-    /// Takes the place of `member`.
+    /// Takes the place of `member`, which byte `base + member` of the file stands for.
     ///
     /// Errors: `Taken`; `System` when /proc is not there.
     pub fn take(file: BorrowedFd<'_>, base: u64, member: u32) -> Result<Seat, Error> {
