@@ -271,7 +271,11 @@ impl Adi {
 
     /// Makes progress until the request has completed.
     pub fn wait_for(&self, request: Request) {
-        self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request]));
+        let only = self.state.borrow().only_one(request.0);
+        match only {
+            Some((from, pattern)) => self.wait_receive(request, from, pattern),
+            None => self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request])),
+        }
     }
 
     /// As [`Adi::wait_for`], for a receive that was started with the same arguments. A short message that

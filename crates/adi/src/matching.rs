@@ -265,9 +265,9 @@ impl Matching {
         self.expected.take().is_some()
     }
 
-    /// The context of a posted receive.
-    pub fn posted_context(&self, place: Place) -> u32 {
-        self.posted.entries[place.0 as usize].key.context
+    /// What a posted receive asks for.
+    pub fn posted_pattern(&self, place: Place) -> Pattern {
+        self.posted.entries[place.0 as usize].key
     }
 
     /// The context of the receive of [`Matching::expect`], while it is open.

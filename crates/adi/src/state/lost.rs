@@ -74,7 +74,7 @@ impl State {
         match transfer.side {
             Side::Send { to, .. } => to == peer,
             Side::Receive { from: UNKNOWN, place: Some(place), .. } => {
-                self.lost_for(UNKNOWN, self.matching.posted_context(place)).is_some()
+                self.lost_for(UNKNOWN, self.matching.posted_pattern(place).context).is_some()
             }
             // The one that its call only waits for.
             Side::Receive { from: UNKNOWN, place: None, .. } => {

@@ -110,10 +110,17 @@ impl State {
     /// to be sent: then the next message of the stream can only be for it, or for a later one.
     #[inline]
     pub fn is_only_one(&self, request: u32) -> bool {
-        let Transfer { side: Side::Receive { place: Some(_), .. }, data, .. } = self.transfers.get(request) else {
-            return false;
+        self.only_one(request).is_some()
+    }
+
+    /// As [`State::is_only_one`]: of which process that receive is, and what it asks for.
+    #[inline]
+    pub fn only_one(&self, request: u32) -> Option<(Proc, Pattern)> {
+        let Transfer { side: Side::Receive { place: Some(place), from, .. }, data, .. } = self.transfers.get(request) else {
+            return None;
         };
-        self.matching.is_only_one() && self.is_short(data) && self.is_flushed()
+        let only = self.matching.is_only_one() && self.is_short(data) && self.is_flushed();
+        only.then(|| (*from, self.matching.posted_pattern(*place)))
     }
 
     /// Completes the receive of [`State::is_only_one`] with its message.
