@@ -94,6 +94,12 @@ impl Adi {
         self.mcm.set_waiting(true);
     }
 
+    /// Says to `to` that the message of that tuple will not come, since somebody is lost. The receive that would get it is
+    /// complete then, its memory untouched, and its status has `word` ([`Status::missing`]).
+    pub fn send_missing(&self, to: Proc, tuple: Tuple, word: u32) {
+        self.state.borrow_mut().send_missing(to, tuple, word);
+    }
+
     /// Sends dense bytes at once when that needs no more than a packet; false when it does, and then
     /// nothing has happened.
     #[inline(always)]

@@ -48,6 +48,8 @@ pub enum Packet {
     Cancel { tuple: Tuple, sender: u32 },
     /// Whether it was taken back.
     Cancelled { sender: u32, success: bool },
+    /// Stands for a message that its sender cannot give, since somebody is lost; `word` is for the layer above.
+    Missing { tuple: Tuple, word: u32 },
     /// Too much is kept here that no receive has asked for: send nothing without asking.
     Full,
     /// That is over.
@@ -67,6 +69,7 @@ const FIN: u64 = 10;
 const JOIN: u64 = 11;
 const FULL: u64 = 12;
 const ROOM: u64 = 13;
+const MISSING: u64 = 14;
 const SYNC: u64 = 1 << 8;
 
 #[inline]
@@ -94,6 +97,7 @@ impl Packet {
             Packet::Ack { sender } => [ACK, 0, 0, sender as u64],
             Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender.into()),
             Packet::Cancelled { sender, success } => [CANCELLED, 0, success as u64, sender as u64],
+            Packet::Missing { ref tuple, word } => with(MISSING, tuple, 0, word.into()),
             Packet::Full => [FULL, 0, 0, 0],
             Packet::Room => [ROOM, 0, 0, 0],
         }
@@ -133,6 +137,7 @@ impl Packet {
             ACK => Packet::Ack { sender: low },
             CANCEL => Packet::Cancel { tuple, sender: low },
             CANCELLED => Packet::Cancelled { sender: low, success: size != 0 },
+            MISSING => Packet::Missing { tuple, word: low },
             FULL => Packet::Full,
             ROOM => Packet::Room,
             kind => unreachable!("packet of unknown kind {kind}"),
@@ -162,6 +167,7 @@ mod tests {
             Packet::Cancel { tuple, sender: 0 },
             Packet::Cancelled { sender: 2, success: true },
             Packet::Cancelled { sender: 2, success: false },
+            Packet::Missing { tuple, word: any },
             Packet::Full,
             Packet::Room,
         ] {

@@ -126,7 +126,7 @@ pub struct Status {
     pub tag: i32,
     /// Bytes received (never more than the receive had room for).
     pub bytes: u64,
-    /// Bytes of the message that the receive had no room for; see [`Status::aborted`] too.
+    /// Bytes of the message that the receive had no room for; see [`Status::aborted`] and [`Status::missing`] too.
     pub lost: u64,
     pub cancelled: bool,
     /// What the sender has marked a synchronous message with, or 0.
@@ -135,12 +135,14 @@ pub struct Status {
 
 /// Stands for the loss of a whole process: a look at one number tells that all went well.
 const ABORTED: u64 = u64::MAX;
+/// Stands for a message that its sender could not give.
+const MISSING: u64 = u64::MAX - 1;
 
 impl Status {
     /// The full length of the message in bytes, if it was longer than the receive.
     #[inline]
     pub fn truncated(&self) -> Option<u64> {
-        (self.lost > 0 && self.lost != ABORTED).then_some(self.bytes + self.lost)
+        (self.lost > 0 && self.lost < MISSING).then_some(self.bytes + self.lost)
     }
 
     /// The process that was lost before the transfer was complete: nothing is known of the data then.
@@ -149,9 +151,20 @@ impl Status {
         (self.lost == ABORTED).then_some(self.mark)
     }
 
+    /// What the sender has said in place of the message: see [`crate::Adi::send_missing`].
+    #[inline]
+    pub fn missing(&self) -> Option<u32> {
+        (self.lost == MISSING).then_some(self.mark)
+    }
+
     /// Of a transfer that `peer` will not end.
-    pub(crate) fn without(peer: Proc, source: i32, tag: i32) -> Status {
+    pub fn without(peer: Proc, source: i32, tag: i32) -> Status {
         Status { source, tag, lost: ABORTED, mark: peer, ..Status::default() }
+    }
+
+    /// Of a receive whose sender has said `word` in place of the message.
+    pub fn instead(word: u32, source: i32, tag: i32) -> Status {
+        Status { source, tag, lost: MISSING, mark: word, ..Status::default() }
     }
 
     /// A copy for the one who waited. It is mostly made right after the status was written, field by field. A

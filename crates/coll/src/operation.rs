@@ -14,6 +14,8 @@ pub trait Transport {
     type Request: Copy;
     /// Starts a send; None when it is already complete.
     fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<Self::Request>;
+    /// Says to `to`, in place of a message, that it will not come; `word` is what [`Status::missing`] gives there.
+    fn send_missing(&self, to: Proc, tuple: Tuple, word: u32);
     /// Starts a receive from process `from`, for which the pattern's source stands.
     fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Self::Request;
     /// Makes no progress.
@@ -30,6 +32,10 @@ impl Transport for Adi {
             Sent::Done => None,
             Sent::Pending(request) => Some(request),
         }
+    }
+
+    fn send_missing(&self, to: Proc, tuple: Tuple, word: u32) {
+        Adi::send_missing(self, to, tuple, word);
     }
 
     fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Self::Request {
@@ -172,8 +178,13 @@ impl<R: Copy> Operation<R> {
                         return;
                     }
                 }
-                Some(Action::Send { peer, data }) => self.send(transport, *peer, data),
+                Some(Action::Send { peer, data }) => match self.lost() {
+                    None => self.send(transport, *peer, data),
+                    Some(process) => self.send_missing(transport, *peer, process),
+                },
                 Some(Action::Recv { peer, data }) => self.recv(transport, *peer, data),
+                // There is nothing to compute with.
+                Some(Action::Reduce { .. } | Action::Copy { .. }) if self.lost().is_some() => {}
                 Some(Action::Reduce { input, inout, count }) => {
                     if let Some(reduction) = &self.schedule.reduction {
                         // SAFETY: the schedule's vectors hold that many elements, and the
@@ -201,9 +212,9 @@ impl<R: Copy> Operation<R> {
                 let error = Truncated { source: status.source, room: status.bytes, sent };
                 self.failure.set(Some(Failure::Truncated(error)));
             }
-            if let Some(peer) = status.aborted() {
-                // The others still get their messages, so that nobody waits.
-                self.failure.set(Some(Failure::Lost(peer)));
+            if let Some(process) = status.aborted().or_else(|| self.missed(&status)) {
+                // The others still get messages, so that nobody waits, but empty ones that say so.
+                self.failure.set(Some(Failure::Lost(process)));
             }
             pending.pop();
         }
@@ -227,6 +238,34 @@ impl<R: Copy> Operation<R> {
         if let Some(request) = transport.isend(to, tuple, data.clone()) {
             self.pending.borrow_mut().push(request);
         }
+    }
+
+    /// The process because of which this collective has failed here.
+    fn lost(&self) -> Option<Proc> {
+        match self.failure.get() {
+            Some(Failure::Lost(process)) => Some(process),
+            _ => None,
+        }
+    }
+
+    /// Tells a peer who is lost in place of what should go to it: what is here may be wrong. The number of a process means
+    /// something here only, so what travels is its rank, and whether that is one in the receiver's remote group.
+    fn send_missing<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, process: Proc) {
+        let (to, tag) = self.address(peer);
+        let tuple = Tuple { context: self.peers.context, source: self.peers.rank as i32, tag };
+        let rank_in = |group: &[Proc]| group.iter().position(|other| *other == process);
+        let here = rank_in(&self.peers.procs).map(|rank| (rank, false));
+        let there = || self.peers.remote.as_deref().and_then(rank_in).map(|rank| (rank, true));
+        // Only members are waited for, or named by members.
+        let (rank, remote) = here.or_else(there).unwrap_or((self.peers.rank as usize, false));
+        transport.send_missing(to, tuple, (rank as u32) << 1 | u32::from(remote != peer.remote));
+    }
+
+    /// The lost process that the sender of a message names in place of it.
+    fn missed(&self, status: &Status) -> Option<Proc> {
+        let word = status.missing()?;
+        let group = if word & 1 == 1 { self.peers.remote.as_ref()? } else { &self.peers.procs };
+        group.get(word as usize >> 1).copied()
     }
 
     fn recv<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, data: &Data) {

@@ -26,7 +26,7 @@ fn run_one(which: usize, algorithm: usize, size: usize, remote: usize, units: us
     let _named = Named(format!(
         "{name} by {algorithm}: {size} processes, {remote} remote, {units} units, seed {seed}"
     ));
-    run(&Case { policy, size, remote, units, seed });
+    run(&Case::new(policy, size, remote, units, seed));
 }
 
 /// All algorithms of `name` for all process counts.

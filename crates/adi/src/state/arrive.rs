@@ -34,6 +34,8 @@ pub enum Body {
     Waiting { sender: Synchronous, source: Memory },
     /// It is this process's own send.
     Own { request: u32, mark: u32 },
+    /// There is none, only this word in its place.
+    Missing(u32),
 }
 
 /// Where the next `More` packet of a peer belongs.
@@ -101,6 +103,7 @@ impl State {
                 self.note_mark(request, mark);
                 self.advance_send(own, true, true);
             }
+            Body::Missing(word) => self.end_without(request, &tuple, word),
         }
     }
 
@@ -255,6 +258,7 @@ impl Sink for State {
             Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),
             Packet::Cancelled { sender, success: true } => self.cancelled(sender),
             Packet::Cancelled { success: false, .. } => {}
+            Packet::Missing { tuple, word } => self.missing(from, tuple, word),
             Packet::Full => self.note_full(from, true),
             Packet::Room => self.note_full(from, false),
         }

@@ -1,8 +1,9 @@
 //! A process that cannot be reached any more: whatever waits for it ends, and says so.
 
-use super::arrive::Incoming;
+use super::arrive::{Arrival, Incoming};
 use super::direct::Published;
 use super::{Body, Side, State};
+use crate::packet::Packet;
 use crate::{Proc, Status, Tuple, UNKNOWN};
 
 impl State {
@@ -52,7 +53,7 @@ impl State {
         let whole = match body {
             Body::Bytes { bytes, .. } => bytes.len() as u64 == size,
             Body::Waiting { .. } => false,
-            Body::Own { .. } => true,
+            Body::Own { .. } | Body::Missing(_) => true,
         };
         !whole && self.lost.contains_key(&from)
     }
@@ -62,6 +63,34 @@ impl State {
         let transfer = self.transfers.get_mut(request);
         let Status { source, tag, .. } = transfer.status;
         transfer.status = Status::without(peer, source, tag);
+        self.complete(request);
+    }
+
+    /// Says `word` to `to` in place of a message.
+    pub fn send_missing(&mut self, to: Proc, tuple: Tuple, word: u32) {
+        if to == self.mcm.me() {
+            return self.missing(to, tuple, word);
+        }
+        self.streams[to as usize].put(&tuple);
+        self.control(to, Packet::Missing { tuple, word });
+    }
+
+    /// Something has come in place of a message.
+    #[cold]
+    pub(super) fn missing(&mut self, from: Proc, tuple: Tuple, word: u32) {
+        match self.match_arrival(from, &tuple) {
+            Some(request) => self.end_without(request, &tuple, word),
+            None => _ = self.keep(Arrival { tuple, from, size: 0, body: Body::Missing(word) }),
+        }
+    }
+
+    /// A receive has matched what came in place of its message.
+    pub(super) fn end_without(&mut self, request: u32, tuple: &Tuple, word: u32) {
+        let transfer = self.transfers.get_mut(request);
+        transfer.status = Status::instead(word, tuple.source, tuple.tag);
+        if let Side::Receive { place, published, .. } = &mut transfer.side {
+            (*place, *published) = (None, Published::NOT);
+        }
         self.complete(request);
     }
 

@@ -180,6 +180,43 @@ fn whoever_waits_for_a_lost_process_is_told() {
     assert!(!engine.is_done(elsewhere));
 }
 
+/// What is said in place of a message takes its turn among the messages, whether its receive is early or late, short or
+/// published.
+#[test]
+fn a_word_in_place_of_a_message() {
+    for seed in 0..200u64 {
+        let chance = |at: usize, of: u64| (seed + 7).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(at as u32 * 5) % of;
+        let engines = world::engines(2, Manners { seed, packet: 16, queue: 2 }, if seed % 3 == 0 { 0 } else { 100 });
+        let progress = || (0..1000).for_each(|at| _ = engines[at % 2].progress());
+        let tuple = Tuple { context: 0, source: 0, tag: 5 };
+        let pattern = Pattern { context: 0, source: 0, tag: if seed % 5 == 0 { -2 } else { 5 } };
+        let mut into: Vec<_> = (0..8).map(|_| buffer::Buffer::new(60, false)).collect();
+        let mut out: Vec<_> = (0..8u8).map(|at| buffer::Buffer::holding(&[at; 60][..7 + at as usize * 7], false)).collect();
+        let early = chance(0, 9) as usize;
+        let receive = |into: &mut buffer::Buffer| engines[1].irecv(0, pattern, into.data());
+        let mut receives: Vec<_> = into[..early].iter_mut().map(receive).collect();
+        for (at, buffer) in out.iter_mut().enumerate() {
+            match chance(at + 1, 3) {
+                0 => engines[0].send_missing(1, tuple, at as u32),
+                _ => _ = engines[0].isend(1, tuple, buffer.data(), SendMode::Standard),
+            }
+            (0..chance(at + 3, 4)).for_each(|_| _ = engines[0].progress());
+        }
+        progress();
+        receives.extend(into[early..].iter_mut().map(receive));
+        progress();
+        for (at, request) in receives.into_iter().enumerate() {
+            assert!(engines[1].is_done(request), "receive {at} of seed {seed}");
+            let status = engines[1].take(request);
+            assert_eq!((status.source, status.tag, status.aborted(), status.truncated()), (0, 5, None, None));
+            let missing = chance(at + 1, 3) == 0;
+            assert_eq!(status.missing(), missing.then_some(at as u32), "receive {at} of seed {seed}");
+            into[at].check(&[at as u8; 60][..if missing { 0 } else { 7 + at * 7 }]);
+        }
+        assert_eq!(engines[1].unexpected(), (0, 0));
+    }
+}
+
 /// MPI_Cancel followed by MPI_Request_free: nobody sees what became of it, and nothing is left.
 #[test]
 fn a_cancelled_transfer_may_be_given_up() {

@@ -8,6 +8,8 @@ use tern_adi::{Pattern, Status, Tuple};
 
 /// Sender, receiver and tag.
 type Way = (Proc, Proc, i32);
+/// The bytes, or what is said in place of them.
+type Message = Result<Vec<u8>, u32>;
 /// A receive, until it is taken.
 type Posted = Option<(Way, Data)>;
 type Outcome = Option<Result<Vec<[u64; 2]>, Proc>>;
@@ -15,7 +17,7 @@ type Outcome = Option<Result<Vec<[u64; 2]>, Proc>>;
 /// Messages under way, and a pair between which only so many come through.
 #[derive(Default)]
 struct Net {
-    queues: RefCell<HashMap<Way, VecDeque<Vec<u8>>>>,
+    queues: RefCell<HashMap<Way, VecDeque<Message>>>,
     cut: Option<(Proc, Proc)>,
     left: Cell<usize>,
     receives: RefCell<Vec<Posted>>,
@@ -29,23 +31,32 @@ impl Net {
 
 struct At<'a>(&'a Net, Proc);
 
-impl Transport for At<'_> {
-    type Request = usize;
-
-    fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<usize> {
+impl At<'_> {
+    fn put(&self, to: Proc, tuple: Tuple, message: Message) {
         let At(net, me) = *self;
         if net.is_cut(me, to) {
             let left = net.left.get();
             net.left.set(left.saturating_sub(1));
             if left == 0 {
-                return None;
+                return;
             }
         }
+        net.queues.borrow_mut().entry((me, to, tuple.tag)).or_default().push_back(message);
+    }
+}
+
+impl Transport for At<'_> {
+    type Request = usize;
+
+    fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<usize> {
         let Data::Bytes(start, len) = data else { panic!("words are dense") };
         // SAFETY: a part of the table.
-        let bytes = unsafe { std::slice::from_raw_parts(start, len) }.to_vec();
-        net.queues.borrow_mut().entry((me, to, tuple.tag)).or_default().push_back(bytes);
+        self.put(to, tuple, Ok(unsafe { std::slice::from_raw_parts(start, len) }.to_vec()));
         None
+    }
+
+    fn send_missing(&self, to: Proc, tuple: Tuple, word: u32) {
+        self.put(to, tuple, Err(word));
     }
 
     fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> usize {
@@ -66,7 +77,8 @@ impl Transport for At<'_> {
         let message = self.0.queues.borrow_mut().get_mut(&way).and_then(VecDeque::pop_front);
         let mut status = Status { source: way.0 as i32, tag: way.2, bytes: 0, lost: 0, cancelled: false, mark: 0 };
         match (message, data) {
-            (Some(bytes), Data::Bytes(start, len)) => {
+            (Some(Err(word)), _) => status = Status::instead(word, way.0 as i32, way.2),
+            (Some(Ok(bytes)), Data::Bytes(start, len)) => {
                 assert_eq!(bytes.len(), len, "both sides say as much");
                 // SAFETY: a part of the table.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, len) };

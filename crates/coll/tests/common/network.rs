@@ -2,13 +2,15 @@
 //! else happens in an order that the seed decides. Some sends are buffered, some complete at
 //! once, some wait for their receive and read the sender's memory only when it is matched, so a
 //! schedule that relies on buffering or reuses memory too early fails.
+//!
+//! Connections may break, and a process may die: what has come stays, and what is under way ends as `tern_adi` says.
 
 use super::Random;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tern_adi::{Data, Pattern, Proc, Status, Tuple};
-use tern_coll::{Operation, Peers, Policy, Schedule, Transport};
+use tern_coll::{Failure, Operation, Peers, Policy, Schedule, Transport};
 
 /// Reads the bytes that `data` describes.
 fn read(data: &Data) -> Vec<u8> {
@@ -45,15 +47,20 @@ fn write(data: &Data, bytes: &[u8]) {
 enum Payload {
     Copied(Vec<u8>),
     Live(Data),
+    /// Nothing: a word in place of the bytes.
+    Missing(u32),
 }
 
 struct Message {
+    from: usize,
     tuple: Tuple,
     payload: Payload,
     send: Option<usize>,
 }
 
 struct Posted {
+    at: usize,
+    from: usize,
     pattern: Pattern,
     data: Data,
     request: usize,
@@ -78,8 +85,31 @@ enum State {
     Taken,
 }
 
+/// A connection that breaks when so many messages have been sent in all.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    pub pair: (usize, usize),
+    pub after: usize,
+}
+
+/// What goes wrong. A process that dies does nothing from then on, and its connections are among the cuts.
+#[derive(Clone, Debug, Default)]
+pub struct Losses {
+    pub cuts: Vec<Cut>,
+    pub dies: Option<(usize, usize)>,
+}
+
+impl Losses {
+    pub fn lost(&self, a: usize, b: usize) -> bool {
+        self.cuts.iter().any(|cut| cut.pair == (a, b) || cut.pair == (b, a))
+    }
+}
+
 struct Inner {
     random: Random,
+    /// What is still to go wrong, and the pairs that cannot reach each other any more.
+    losses: Losses,
+    broken: Vec<(usize, usize)>,
     mailboxes: Vec<Mailbox>,
     /// Messages on their way, by sender and receiver.
     wires: Vec<Vec<VecDeque<Message>>>,
@@ -105,11 +135,17 @@ pub struct Port<'a> {
 
 impl Network {
     pub fn new(procs: usize, seed: u64) -> Network {
+        Network::with_losses(procs, seed, Losses::default())
+    }
+
+    pub fn with_losses(procs: usize, seed: u64, losses: Losses) -> Network {
         let wires = || (0..procs).map(|_| VecDeque::new()).collect();
         Network {
             procs,
             inner: RefCell::new(Inner {
                 random: Random::new(seed),
+                losses,
+                broken: Vec::new(),
                 mailboxes: (0..procs).map(|_| Mailbox::default()).collect(),
                 wires: (0..procs).map(|_| wires()).collect(),
                 transfers: Vec::new(),
@@ -143,17 +179,20 @@ impl Network {
             for _ in 0..operations.len() {
                 let i = self.inner.borrow_mut().random.below(operations.len());
                 let (proc, operation) = operations[i];
-                operation.advance(&self.port(proc));
+                if !self.is_dead(proc) {
+                    operation.advance(&self.port(proc));
+                }
+                self.inner.borrow_mut().lose_due();
                 self.step();
             }
-            if operations.iter().all(|(_, o)| o.is_done()) {
+            if operations.iter().all(|(proc, o)| o.is_done() || self.is_dead(*proc)) {
                 break;
             }
             let activity = self.inner.borrow().activity;
-            if activity == last && !self.step() {
+            if activity == last && !self.step() && !self.inner.borrow_mut().lose_next() {
                 let mut stuck = vec![];
                 for (proc, operation) in operations {
-                    if !operation.advance(&self.port(*proc)) {
+                    if !self.is_dead(*proc) && !operation.advance(&self.port(*proc)) {
                         stuck.push(*proc);
                     }
                 }
@@ -166,18 +205,88 @@ impl Network {
         self.check_clean();
     }
 
+    pub fn is_dead(&self, proc: usize) -> bool {
+        let inner = self.inner.borrow();
+        inner.losses.dies.is_some_and(|(dead, after)| dead == proc && inner.messages >= after)
+    }
+
     fn check_clean(&self) {
         let inner = self.inner.borrow();
-        for (proc, mailbox) in inner.mailboxes.iter().enumerate() {
+        for (proc, mailbox) in inner.mailboxes.iter().enumerate().filter(|(proc, _)| !self.is_dead(*proc)) {
             assert!(mailbox.posted.is_empty(), "receives left at process {proc}");
             assert!(mailbox.unexpected.is_empty(), "messages left at process {proc}");
         }
         let open = inner.requests.iter().filter(|r| **r != State::Taken).count();
-        assert_eq!(open, 0, "requests that nobody took");
+        assert!(open == 0 || inner.losses.dies.is_some(), "requests that nobody took");
     }
 }
 
 impl Inner {
+    fn is_broken(&self, a: usize, b: usize) -> bool {
+        self.broken.contains(&(a, b)) || self.broken.contains(&(b, a))
+    }
+
+    /// Breaks the connections whose time has come.
+    fn lose_due(&mut self) {
+        while let Some(at) = self.losses.cuts.iter().position(|cut| cut.after <= self.messages) {
+            let Cut { pair: (a, b), .. } = self.losses.cuts.swap_remove(at);
+            self.lose(a, b);
+        }
+    }
+
+    /// Breaks one before its time, since nothing else happens; a process that was to die does so too.
+    fn lose_next(&mut self) -> bool {
+        if let Some((_, after)) = &mut self.losses.dies
+            && *after > self.messages
+        {
+            *after = self.messages;
+            return true;
+        }
+        let next = self.losses.cuts.pop();
+        if let Some(Cut { pair: (a, b), .. }) = next {
+            self.lose(a, b);
+        }
+        next.is_some()
+    }
+
+    /// The two cannot reach each other any more. Of what was on its way, the first part arrives.
+    fn lose(&mut self, a: usize, b: usize) {
+        self.activity += 1;
+        for (from, to) in [(a, b), (b, a)] {
+            let arrive = self.random.below(self.wires[from][to].len() + 1);
+            (0..arrive).for_each(|_| _ = self.deliver_from(from, to));
+            while let Some(message) = self.wires[from][to].pop_front() {
+                self.fail(message.send, to);
+            }
+            let mailbox = &mut self.mailboxes[to];
+            let is_cut_off = |message: &Message| message.from == from && matches!(message.payload, Payload::Live(_));
+            let (gone, kept) = std::mem::take(&mut mailbox.unexpected).into_iter().partition(is_cut_off);
+            mailbox.unexpected = kept;
+            let needs = |posted: &Posted| posted.from == from;
+            let (ended, open): (VecDeque<_>, _) = std::mem::take(&mut mailbox.posted).into_iter().partition(needs);
+            mailbox.posted = open;
+            let gone: VecDeque<Message> = gone;
+            gone.into_iter().for_each(|message| self.fail(message.send, to));
+            ended.into_iter().for_each(|posted| self.fail(Some(posted.request), from));
+            let under_way = |transfer: &Transfer| transfer.message.from == from && transfer.receive.at == to;
+            let (ended, others): (Vec<_>, _) = std::mem::take(&mut self.transfers).into_iter().partition(under_way);
+            self.transfers = others;
+            for Transfer { message, receive } in ended {
+                self.fail(message.send, to);
+                self.fail(Some(receive.request), from);
+            }
+        }
+        self.broken.push((a, b));
+    }
+
+    /// Ends a request because of `peer`, if it is open.
+    fn fail(&mut self, request: Option<usize>, peer: usize) {
+        let open = |request: &usize| self.requests[*request] == State::Open;
+        if let Some(request) = request.filter(open) {
+            self.requests[request] = State::Done(Status::without(peer as Proc, 0, 0));
+        }
+    }
+
     fn step(&mut self) -> bool {
         let choice = self.random.below(3);
         for attempt in 0..3 {
@@ -205,18 +314,24 @@ impl Inner {
         let start = self.random.below(n * n);
         for i in 0..n * n {
             let (from, to) = ((start + i) % (n * n) / n, (start + i) % n);
-            let Some(message) = self.wires[from][to].pop_front() else { continue };
-            let mailbox = &mut self.mailboxes[to];
-            match mailbox.posted.iter().position(|p| p.pattern.matches(&message.tuple)) {
-                Some(at) => {
-                    let receive = mailbox.posted.remove(at).unwrap();
-                    self.transfers.push(Transfer { message, receive });
-                }
-                None => mailbox.unexpected.push_back(message),
+            if self.deliver_from(from, to) {
+                return true;
             }
-            return true;
         }
         false
+    }
+
+    fn deliver_from(&mut self, from: usize, to: usize) -> bool {
+        let Some(message) = self.wires[from][to].pop_front() else { return false };
+        let mailbox = &mut self.mailboxes[to];
+        match mailbox.posted.iter().position(|p| p.pattern.matches(&message.tuple)) {
+            Some(at) => {
+                let receive = mailbox.posted.remove(at).unwrap();
+                self.transfers.push(Transfer { message, receive });
+            }
+            None => mailbox.unexpected.push_back(message),
+        }
+        true
     }
 
     fn complete_transfer(&mut self) -> bool {
@@ -225,13 +340,17 @@ impl Inner {
         }
         let at = self.random.below(self.transfers.len());
         let Transfer { message, receive } = self.transfers.swap_remove(at);
+        let Tuple { source, tag, .. } = message.tuple;
         let bytes = match &message.payload {
             Payload::Copied(bytes) => bytes.clone(),
             Payload::Live(data) => read(data),
+            Payload::Missing(word) => {
+                self.requests[receive.request] = State::Done(Status::instead(*word, source, tag));
+                return true;
+            }
         };
         assert_eq!(bytes.len(), receive.data.len(), "lengths of {:?} differ", message.tuple);
         write(&receive.data, &bytes);
-        let Tuple { source, tag, .. } = message.tuple;
         let status = Status { source, tag, bytes: bytes.len() as u64, ..Status::default() };
         self.requests[receive.request] = State::Done(status);
         if let Some(send) = message.send {
@@ -261,6 +380,12 @@ impl Transport for Port<'_> {
         assert_ne!(to as usize, self.me, "messages to oneself are copies");
         inner.activity += 1;
         inner.messages += 1;
+        inner.lose_due();
+        if inner.is_broken(self.me, to as usize) {
+            let request = inner.request();
+            inner.fail(Some(request), to as usize);
+            return Some(request);
+        }
         let kind = inner.random.below(3);
         let (payload, send) = match kind {
             0 => (Payload::Copied(read(&data)), None),
@@ -273,23 +398,35 @@ impl Transport for Port<'_> {
         };
         // A buffered send is completed apart from its message.
         let tied = if kind == 2 { send } else { None };
-        inner.wires[self.me][to as usize].push_back(Message { tuple, payload, send: tied });
+        inner.wires[self.me][to as usize].push_back(Message { from: self.me, tuple, payload, send: tied });
         send
     }
 
-    fn irecv(&self, _from: u32, pattern: Pattern, data: Data) -> usize {
+    fn send_missing(&self, to: Proc, tuple: Tuple, word: u32) {
+        let mut inner = self.network.inner.borrow_mut();
+        inner.activity += 1;
+        if !inner.is_broken(self.me, to as usize) {
+            let payload = Payload::Missing(word);
+            inner.wires[self.me][to as usize].push_back(Message { from: self.me, tuple, payload, send: None });
+        }
+    }
+
+    fn irecv(&self, from: u32, pattern: Pattern, data: Data) -> usize {
         let mut inner = self.network.inner.borrow_mut();
         inner.activity += 1;
         // Nobody may read what has not come yet.
         write(&data, &vec![0xEE; data.len()]);
         let request = inner.request();
-        let receive = Posted { pattern, data, request };
+        let (at, from) = (self.me, from as usize);
+        let receive = Posted { at, from, pattern, data, request };
+        let broken = inner.is_broken(at, from);
         let mailbox = &mut inner.mailboxes[self.me];
         match mailbox.unexpected.iter().position(|m| pattern.matches(&m.tuple)) {
             Some(at) => {
                 let message = mailbox.unexpected.remove(at).unwrap();
                 inner.transfers.push(Transfer { message, receive });
             }
+            None if broken => inner.fail(Some(request), from),
             None => mailbox.posted.push_back(receive),
         }
         request
@@ -339,7 +476,22 @@ pub fn bridge(a: usize, b: usize, policy: Policy) -> Vec<Rc<Peers>> {
 
 /// Runs one collective on all members; returns the number of messages.
 pub fn run(members: &[Rc<Peers>], schedules: Vec<Schedule>, seed: u64) -> usize {
-    let network = Network::new(members.len(), seed);
+    let (outcomes, messages) = run_with_losses(members, schedules, seed, Losses::default());
+    assert!(outcomes.iter().all(|outcome| *outcome == Some(Ok(()))));
+    messages
+}
+
+/// How it ended on a member; `None` for one that has died.
+pub type Outcome = Option<Result<(), Failure>>;
+
+/// The same while things go wrong.
+pub fn run_with_losses(
+    members: &[Rc<Peers>],
+    schedules: Vec<Schedule>,
+    seed: u64,
+    losses: Losses,
+) -> (Vec<Outcome>, usize) {
+    let network = Network::with_losses(members.len(), seed, losses);
     let operations: Vec<Operation<usize>> =
         members.iter().zip(schedules).map(|(p, s)| Operation::new(p, s)).collect();
     for operation in &operations {
@@ -351,5 +503,8 @@ pub fn run(members: &[Rc<Peers>], schedules: Vec<Schedule>, seed: u64) -> usize 
         .map(|(p, o)| (p.procs[p.rank as usize] as usize, o))
         .collect();
     network.run(&list);
-    network.messages()
+    let outcome = |(proc, operation): &(usize, &Operation<usize>)| {
+        (!network.is_dead(*proc)).then(|| operation.failure().map_or(Ok(()), Err))
+    };
+    (list.iter().map(outcome).collect(), network.messages())
 }
