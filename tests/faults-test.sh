@@ -141,6 +141,37 @@ returns 2 cut-after=40 partitioned
 ends 2 access=1/30 long
 returns 2 access=1/30 several
 
+# With more than two ranks some lose nobody themselves. Every call gives each rank right data or an error, and none waits.
+for way in short eager long several collective onesided; do returns 4 cut-after=40 "$way"; done
+returns 3 cut-after=25 making
+"$prefix/bin/mpicc" -O1 -Wall -o "$place/collectives" "$here/faults/collectives.c"
+# collectives NODES RANKS FAULTS [WAY]
+collectives() {
+    nodes=$1 ranks=$2 faults=$3
+    shift 3
+    code=0
+    TERN_NETWORK=software TERN_FAULTS=$faults timeout --kill-after=5 "$patience" \
+        "$mpiexec" --nodes "$nodes" -n "$ranks" "$place/collectives" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
+}
+for job in "2 4 3" "2 4 10" "2 4 60" "3 3 25" "3 3 60" "3 4 10" "3 6 25"; do
+    # shellcheck disable=SC2086
+    set -- $job
+    label="collectives, $2 ranks on $1 nodes: cut-after=$3 is returned"
+    collectives "$1" "$2" "cut-after=$3"
+    if [ "$code" -ne 0 ]; then
+        fail "$label" "exit code $code"
+    elif [ "$(grep -c '^[0-9]*: \(0\|aborted\)$' "$place/said")" -ne "$2" ] || ! grep -q ': aborted$' "$place/said"; then
+        fail "$label" "the error is not MPI_ERR_PROC_ABORTED, or nobody has got it"
+    else
+        ok "$label"
+    fi
+done
+for nodes in 1 2 3; do
+    label="collectives, 4 ranks on $nodes nodes: one is killed"
+    collectives "$nodes" 4 "" dies
+    if [ "$code" -eq 137 ] && grep -q 'rank 3 .*killed' "$place/said"; then ok "$label"; else fail "$label" "exit code $code"; fi
+done
+
 # Early, and while communicators and windows are made: what cannot be made is made nowhere.
 for after in 2 7 9; do ends 2 cut-after=$after onesided; done
 for after in 5 25; do ends 3 cut-after=$after making; done

@@ -165,12 +165,16 @@ impl Lines {
         others.map(|rank| self.areas[rank].label(turn)).all(|theirs| agree_since(self.own(turn).get(), theirs))
     }
 
-    /// Whether the members below `end`, which have reached `turn`, took it for the same.
+    /// Whether the members below `end`, which have reached `turn`, took it for the same. That one of them has lost somebody
+    /// is for those alone that wait for its data: an operation that fails for the loss of an earlier one would leave out turns.
     #[inline]
     fn check_below(&self, end: usize, turn: u64) -> Done {
         (0..end).try_for_each(|rank| match rank == self.me {
             true => Ok(()),
-            false => self.check(rank, turn),
+            false => self.check(rank, turn).or_else(|wrong| match wrong {
+                Mismatch::Lost { .. } => Ok(()),
+                _ => Err(wrong),
+            }),
         })
     }
 
@@ -259,6 +263,10 @@ impl Lines {
     /// lost.
     pub fn lose(&self, adi: &Adi, len: usize, process: u32) {
         let (turn, label) = (self.next(), label(Kind::Bcast, self.me as u32, len));
+        // As a payload, it stays until all have seen it: from a later label they would take it that all went well.
+        if LineArea::free_after(turn, 1) > self.reached.get() {
+            _ = self.await_free(adi, turn, 1);
+        }
         let stamped = self.stamp(turn, label);
         self.areas[self.me].publish(turn, lost(process, stamped));
         self.ring_all(adi);
