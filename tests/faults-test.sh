@@ -142,7 +142,7 @@ ends 2 access=1/30 long
 returns 2 access=1/30 several
 
 # With more than two ranks some lose nobody themselves. Every call gives each rank right data or an error, and none waits.
-for way in short eager long several collective onesided; do returns 4 cut-after=40 "$way"; done
+for way in short eager long several collective onesided passive; do returns 4 cut-after=40 "$way"; done
 returns 3 cut-after=25 making
 "$prefix/bin/mpicc" -O1 -Wall -o "$place/collectives" "$here/faults/collectives.c"
 # collectives NODES RANKS FAULTS [WAY]

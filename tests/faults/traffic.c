@@ -131,12 +131,13 @@ static void passive(unsigned char *out, unsigned char *in, int round)
     double half = 0.5, sum = -1;
     fill(out, LEN, round);
     memset(in, 0, LEN);
-    if (good(MPI_Win_lock(round % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, right, 0, win))
-        && good(MPI_Put(out, LEN, MPI_BYTE, right, HEAD + rank * LEN, LEN, MPI_BYTE, win))
+    int locked = good(MPI_Win_lock(round % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, right, 0, win));
+    int whole = locked && good(MPI_Put(out, LEN, MPI_BYTE, right, HEAD + rank * LEN, LEN, MPI_BYTE, win))
         && good(MPI_Fetch_and_op(&one, &was, MPI_LONG, right, 0, MPI_SUM, win))
         && good(MPI_Fetch_and_op(&half, &sum, MPI_DOUBLE, right, 8, MPI_SUM, win)) && good(MPI_Win_flush(right, win))
-        && good(MPI_Get(in, LEN, MPI_BYTE, right, HEAD + rank * LEN, LEN, MPI_BYTE, win))
-        && good(MPI_Win_unlock(right, win))) {
+        && good(MPI_Get(in, LEN, MPI_BYTE, right, HEAD + rank * LEN, LEN, MPI_BYTE, win));
+    /* What is locked is unlocked: the window could not be freed, and the others wait for that. */
+    if (locked && good(MPI_Win_unlock(right, win)) && whole) {
         check(in, LEN, rank, round);
         if (was <= last || (!failed && sum != 0.5 * round)) {
             fprintf(stderr, "rank %d: counter %ld after %ld, sum %g in round %d\n", rank, was, last, sum, round);
