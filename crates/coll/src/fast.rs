@@ -28,6 +28,8 @@ const PART: usize = 1 << 10;
 const UNIT: usize = 64;
 /// Longest reduction to all that goes through the lines, in parts.
 const ALLREDUCE: usize = 4 << 20;
+/// The same between two processes: above, each sends the half that the other adds up, in one copy.
+const ALLREDUCE_OF_TWO: usize = 32 << 10;
 /// Longest broadcast that goes through the lines, in parts.
 const BCAST: usize = 4 << 20;
 /// The same between two processes, for whom the second copy saves none: above, the sender's one copy is faster.
@@ -266,7 +268,8 @@ pub fn allreduce(
         return Some(unsafe { lines.reduce(adi, None, &vector, input, recv) });
     }
     let Operator::Predefined(op) = op else { return None };
-    let vector = Vector::new(*op, ty, count).filter(|vector| vector.bytes <= ALLREDUCE)?;
+    let longest = if lines.size() == 2 { ALLREDUCE_OF_TWO } else { ALLREDUCE };
+    let vector = Vector::new(*op, ty, count).filter(|vector| vector.bytes <= longest)?;
     // SAFETY: as above.
     Some(unsafe { lines.allreduce_long(adi, &vector, input, recv) })
 }
