@@ -224,6 +224,9 @@ TERN_VERBS_TRANSPORT=xrc
 export TERN_VERBS_TRANSPORT
 recovers 4 rnr=1/3,full=1/3,locked=3M several
 recovers 4 "" onesided
+recovers 4 rnr=1/3,full=1/3 passive
+returns 2 cut-after=100 passive
+ends 4 cut-after=40 passive
 ends 4 cut-after=40 short
 ends 4 access=1/30 long
 unset TERN_VERBS_TRANSPORT

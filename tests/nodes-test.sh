@@ -19,4 +19,7 @@ TERN_VERBS_TRANSPORT=xrc
 export TERN_VERBS_TRANSPORT
 run 2 "coll_intra p2p_order p2p_published p2p_reuse p2p_types rma_put_get"
 run 3 "p2p_traffic"
+TERN_TEST_MOST_RANKS=3 TERN_TEST_PATIENCE=3
+export TERN_TEST_MOST_RANKS TERN_TEST_PATIENCE
+run 2 "rma_accumulate rma_computing rma_locks"
 exit $status

@@ -385,9 +385,10 @@ impl Verbs {
     }
 
     /// Gives back what a lost channel holds. What was posted comes back as completions; at the latest when the
-    /// connection ends, if the queue pair serves others too.
+    /// connection ends, if the queue pair serves others too. Accesses cannot wait for that: they use memory of the
+    /// program, which has it back when it is told of the loss.
     fn give_back(&self, channel: &Channel) {
-        if !channel.shared {
+        if !channel.shared || self.remotes.are_under_way(channel.peer) {
             let _ = channel.pair.fail();
         }
         channel.backlog.take().into_iter().for_each(|frame| self.bounces.give(frame.buffer));

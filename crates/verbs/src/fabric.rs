@@ -72,12 +72,13 @@ impl Fabric {
         Ok(Fabric { hca, domain, completions, notices, receives, ways, limits, ports })
     }
 
-    /// A queue pair that is not connected yet.
+    /// A queue pair that is not connected yet. With XRC nothing can be sent to it, since a queue of an XRC domain
+    /// serves no other connections; it is for requests that need no receive.
     pub fn queue_pair(&self) -> Result<QueuePair> {
         let options = QueuePairOptions {
             send_completions: &self.completions,
             receive_completions: &self.completions,
-            shared_receive_queue: Some(&self.receives),
+            shared_receive_queue: self.ways.is_none().then_some(&self.receives),
             send: self.limits,
             receive: ReceiveLimits { depth: 0, scatter: 0 },
         };

@@ -3,14 +3,14 @@
 //! processor's instructions need not be atomic with those of the card.
 //!
 //! Requests of a queue pair end in order, so what they hold (buffers, registrations, places for answers) stands in a
-//! queue by their numbers, and only the last request of an access asks for its completion.
+//! queue by their numbers, and only the last request of an access asks for its completion. Over XRC a queue pair leads to
+//! all processes of a node; the numbers are each peer's own all the same.
 
 mod cut;
 
 use crate::Verbs;
 use crate::send::Posted;
 use crate::token::Token;
-use crate::transport::Transport;
 use cut::{Cursor, span};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -76,12 +76,19 @@ impl Remotes {
         Remotes { peers: (0..world).map(|_| Peer::default()).collect(), revealed: RefCell::default(), own: OnceCell::new() }
     }
 
+    /// Whether requests to that peer are under way.
+    pub fn are_under_way(&self, peer: u32) -> bool {
+        !self.peers[peer as usize].held.borrow().is_empty()
+    }
+
     /// The request with that number has ended, and all before it.
     pub fn ended(&self, verbs: &Verbs, peer: u32, number: u32, well: bool) {
         let it = &self.peers[peer as usize];
         if !well {
             it.lost.set(true);
         }
+        // Who asked for it has been told that it failed, and has its memory back.
+        let well = well && !verbs.is_lost(peer);
         loop {
             let mut held = it.held.borrow_mut();
             // Numbers of what is under way are far less than half their range apart.
@@ -89,7 +96,7 @@ impl Remotes {
             let Some((at, what)) = held.pop_front_if(|first| is_over(first)) else { break };
             drop(held);
             verbs.give_up_held(what, well);
-            if well && !it.lost.get() {
+            if well {
                 it.ended.set(at);
             }
         }
@@ -97,9 +104,9 @@ impl Remotes {
 }
 
 impl Verbs {
-    /// Whether windows can be served. Over XRC they are not: requests to all processes of a node end in one order there.
+    /// Whether windows can be served.
     pub(crate) fn has_atomics(&self) -> bool {
-        self.fabric.hca.capabilities().atomics != Atomics::None && self.fabric.transport() == Transport::Rc
+        self.fabric.hca.capabilities().atomics != Atomics::None
     }
 
     fn give_up_held(&self, what: Held, well: bool) {

@@ -1,7 +1,7 @@
 //! Peers that are lost: the sink is told once, and everybody else goes on.
 
 use std::str::FromStr;
-use tern_device::{Device, Header, Payload, Sink};
+use tern_device::{Device, Direction, Header, Payload, Run, Sink, Word};
 use tern_hca::Faults;
 use tern_verbs::{Endpoint, Settings, Transport, Verbs};
 
@@ -179,6 +179,63 @@ fn with_xrc_a_node_is_lost_as_a_whole() {
     // They reach each other.
     assert!(send(devices[1].as_ref().expect("it lives"), 2, 5));
     until(&devices, &mut heard, |heard| heard[2].packets.contains(&(1, 5)));
+}
+
+/// Accesses to a node that is cut off end with an error for each of its processes, and move nothing after that.
+#[test]
+fn accesses_end_when_a_peer_is_lost() {
+    for transport in [Transport::Rc, Transport::Xrc] {
+        accesses_are_cut(transport);
+    }
+}
+
+fn accesses_are_cut(transport: Transport) {
+    const LEN: usize = 60_000;
+    let devices = world_of(transport, |me| me.min(1), 3, 0, "cut-after=50");
+    let mut heard = heard(3);
+    let remote = |me: usize| devices[me].as_ref().expect("it lives").remote().expect("the software HCA has atomics");
+    let memory: Vec<&mut [u8]> = (0..3).map(|me| vec![me as u8; LEN].leak()).collect();
+    // SAFETY: it stays.
+    let reveal = |me: usize| unsafe { remote(me).reveal(memory[me].as_ptr().cast_mut(), LEN) }.expect("little memory");
+    let keys = [0, reveal(1), reveal(2)];
+    let run = |memory: &[u8]| [Run { address: memory.as_ptr() as u64, len: LEN as u64 }];
+    let mut back = [0u8; 2].map(|_| vec![0u8; LEN]);
+    let mut was = [0u64; 2];
+    for _ in 0..200 {
+        for peer in [1, 2usize] {
+            let theirs = run(memory[peer]);
+            let word = Word { peer: peer as u32, address: theirs[0].address, key: keys[peer] };
+            // SAFETY: all of it stays; what is moved into is looked at when the accesses are over.
+            let _lost = unsafe {
+                remote(0).transfer(peer as u32, &run(&back[peer - 1]), &theirs, keys[peer], Direction::Get).is_err()
+                    || remote(0).fetch_add(word, 0, &mut was[peer - 1]).is_err()
+            };
+        }
+        until(&devices, &mut heard, |_| {
+            [1, 2].iter().all(|&peer| remote(0).is_lost(peer) || remote(0).ended(peer) == remote(0).begun(peer))
+        });
+    }
+    // With RC the one that was asked last is lost, or both.
+    assert!(remote(0).is_lost(1) || remote(0).is_lost(2));
+    assert!(transport == Transport::Rc || (remote(0).is_lost(1) && remote(0).is_lost(2)), "they share a queue pair");
+    // Who is told of a loss has its memory back.
+    let lost = [1, 2u32].map(|peer| remote(0).is_lost(peer));
+    until(&devices, &mut heard, |heard| heard[0].lost.len() == lost.iter().filter(|lost| **lost).count());
+    back.iter_mut().for_each(|back| back.fill(9));
+    was.fill(9);
+    for _ in 0..2000 {
+        until(&devices, &mut heard, |_| true);
+    }
+    assert!(back.iter().all(|back| back.iter().all(|byte| *byte == 9)), "nothing comes late");
+    assert_eq!(was, [9; 2]);
+    // They reach each other's memory.
+    let mut from = vec![0u8; LEN];
+    // SAFETY: as above.
+    unsafe { remote(1).transfer(2, &run(&from), &run(memory[2]), keys[2], Direction::Get) }.expect("it lives");
+    until(&devices, &mut heard, |_| remote(1).ended(2) == remote(1).begun(2));
+    assert!(!remote(1).is_lost(2));
+    from.retain(|byte| *byte != 2);
+    assert!(from.is_empty());
 }
 
 /// A process has one queue pair to a node, and its node one end for each process that sends there.

@@ -89,6 +89,8 @@ macro_rules! conformance_tests {
             an_xrc_send_to_no_queue_is_refused,
             xrc_writes_and_reads,
             an_xrc_initiator_reaches_all_of_a_domain,
+            xrc_accesses_reach_the_memory_of_the_queue_that_they_name,
+            xrc_accesses_with_the_key_of_another_process_are_refused,
             an_xrc_initiator_fails_as_a_whole,
         );
     };

@@ -234,15 +234,51 @@ pub fn an_xrc_initiator_reaches_all_of_a_domain(factory: Factory) -> Result<(), 
             assert_eq!(memory.bytes()[..40], pattern(round as usize * 2 + at, 40));
         }
     }
-    // Memory is that of the process whose queue is named.
-    let here = Buffer::new(&world.from, 100, crate::Access::ALL);
-    for (at, (_, number, _, there)) in world.ends.iter().enumerate() {
-        let data = [here.part(0, 40)];
-        let read = Operation::Read(there.remote(0));
-        world.post(7, read, Data::Segments(&data), SendFlags::SIGNALED, *number);
-        assert_eq!(next(&world.sends).status, Status::Success);
-        assert_eq!(here.bytes()[..40], pattern(38 + at, 40));
+    Ok(())
+}
+
+pub fn xrc_accesses_reach_the_memory_of_the_queue_that_they_name(factory: Factory) -> Result<(), String> {
+    let mut world = reaching(factory)?;
+    let mut here = Buffer::new(&world.from, 200, crate::Access::ALL);
+    for (at, end) in world.ends.iter_mut().enumerate() {
+        end.3.fill(&[pattern(at, 600), pattern(7 + at, 400)].concat());
     }
+    here.fill(&pattern(50, 200));
+    // One is under way to each process at any time; nobody there has posted a receive or polls.
+    for round in 0..10usize {
+        for (at, (_, number, _, there)) in world.ends.iter().enumerate() {
+            let post = |id: usize, operation, from: usize, len: usize, flags| {
+                let data = [here.part(from, len)];
+                world.post(id as u64, operation, Data::Segments(&data), flags, *number);
+            };
+            let silent = SendFlags { signaled: false, fence: false };
+            post(0, Operation::Write(there.remote(40)), 100, 60, silent);
+            post(1 + at, Operation::Read(there.remote(200)), 40 * at, 40, SendFlags::SIGNALED);
+            post(3 + at, Operation::FetchAdd(there.remote(800), 5), 80 + 8 * at, 8, SendFlags::SIGNALED);
+            let swap = Operation::CompareSwap { remote: there.remote(808), compare: there.word(808), swap: round as u64 };
+            post(5 + at, swap, 160 + 8 * at, 8, SendFlags::SIGNALED);
+        }
+        for id in [1, 3, 5, 2, 4, 6] {
+            let ended = next(&world.sends);
+            assert_eq!((ended.id, ended.status), (id, Status::Success), "in the order of posting");
+        }
+        for (at, (.., there)) in world.ends.iter().enumerate() {
+            assert_eq!(there.bytes()[40..100], here.bytes()[100..160], "written");
+            assert_eq!(here.bytes()[40 * at..40 * at + 40], pattern(at, 600)[200..240], "read");
+            assert_eq!(there.word(800), here.word(80 + 8 * at) + 5, "added");
+            assert_eq!(there.word(808), round as u64, "swapped");
+        }
+    }
+    Ok(())
+}
+
+pub fn xrc_accesses_with_the_key_of_another_process_are_refused(factory: Factory) -> Result<(), String> {
+    let world = reaching(factory)?;
+    let here = Buffer::new(&world.from, 8, crate::Access::ALL);
+    let (named, of_other) = (world.ends[1].1, world.ends[0].3.remote(0));
+    world.post(1, Operation::FetchAdd(of_other, 1), Data::Segments(&[here.whole()]), SendFlags::SIGNALED, named);
+    assert_eq!(next(&world.sends).status, Status::RemoteAccess);
+    assert_eq!(world.ends[0].3.word(0), 0);
     Ok(())
 }
 

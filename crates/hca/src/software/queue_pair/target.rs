@@ -118,10 +118,18 @@ impl Pair {
         if len == 0 {
             return true;
         }
+        let domain = match &self.source {
+            // The memory is that of the queue's process.
+            Source::Xrc(_) => match self.named(inner, frame) {
+                Some(queue) => queue.domain,
+                None => return false,
+            },
+            _ => self.domain,
+        };
         let count = self.hca.counts.accesses.fetch_add(1, Ordering::Relaxed);
         let on_demand = self.hca.faults().access.meets(count);
         let held = self.hca.engine().regions.hold();
-        let allowed = held.check(frame.key, self.domain, frame.address, u64::from(len), need);
+        let allowed = held.check(frame.key, domain, frame.address, u64::from(len), need);
         drop(held);
         if allowed.is_err() || on_demand {
             let why = format!(
@@ -136,20 +144,21 @@ impl Pair {
         true
     }
 
+    /// The receive queue that an XRC request names; without it the request is refused.
+    fn named(&self, inner: &mut Inner, frame: &Frame) -> Option<Arc<Receives>> {
+        let Source::Xrc(domain) = &self.source else { return None };
+        let found = domain.find(frame.receive_queue);
+        if found.is_none() {
+            let why = format!("the peer names receive queue {}, which is not there", frame.receive_queue);
+            self.refuse(inner, frame.sequence, Refusal::InvalidRequest, &why);
+        }
+        found
+    }
+
     fn take_receive(&self, inner: &mut Inner, frame: &Frame) -> Option<Taken> {
         let source = match &self.source {
             Source::Own(receives) | Source::Shared(receives) => receives.clone(),
-            Source::Xrc(domain) => match domain.find(frame.receive_queue) {
-                Some(receives) => receives,
-                None => {
-                    let why = format!(
-                        "the peer names receive queue {}, which is not there",
-                        frame.receive_queue
-                    );
-                    self.refuse(inner, frame.sequence, Refusal::InvalidRequest, &why);
-                    return None;
-                }
-            },
+            Source::Xrc(_) => self.named(inner, frame)?,
             Source::Initiator => {
                 self.refuse(
                     inner,
