@@ -49,7 +49,11 @@ const KNOWN: [(&str, Form, bool, &str); 18] = [
 
 /// The hints that are in use for a file.
 #[derive(Clone, Debug)]
-pub struct Hints(InfoMap);
+pub struct Hints {
+    map: InfoMap,
+    /// What they say of the accesses of one process, which ask for it each time.
+    access: tern_io::Hints,
+}
 
 fn accepts(form: Form, value: &str) -> bool {
     match form {
@@ -64,7 +68,10 @@ impl Hints {
     /// What holds when the program says nothing.
     pub fn new() -> Hints {
         let given = KNOWN.iter().filter(|(.., value)| !value.is_empty());
-        Hints(given.map(|&(name, _, _, value)| (name.to_owned(), value.to_owned())).collect())
+        let map = given.map(|&(name, _, _, value)| (name.to_owned(), value.to_owned())).collect();
+        let mut hints = Hints { map, access: tern_io::Hints::default() };
+        hints.access = hints.read();
+        hints
     }
 
     /// Takes what is known and makes sense of what this process asks for; of hints that must be the
@@ -73,17 +80,18 @@ impl Hints {
         for (name, form, all, _) in KNOWN {
             let asked = info::find(if all { first } else { own }, name);
             if let Some(value) = asked.filter(|value| accepts(form, value)) {
-                info::put(&mut self.0, name, value);
+                info::put(&mut self.map, name, value);
             }
         }
+        self.access = self.read();
     }
 
     fn number(&self, name: &str) -> Option<u64> {
-        info::find(&self.0, name)?.parse().ok()
+        info::find(&self.map, name)?.parse().ok()
     }
 
     fn choice(&self, name: &str) -> Choice {
-        match info::find(&self.0, name) {
+        match info::find(&self.map, name) {
             Some("enable") => Choice::Always,
             Some("disable") => Choice::Never,
             _ => Choice::Auto,
@@ -92,6 +100,10 @@ impl Hints {
 
     /// For accesses of one process.
     pub fn access(&self) -> tern_io::Hints {
+        self.access
+    }
+
+    fn read(&self) -> tern_io::Hints {
         let bytes = |name| self.number(name).map(|bytes| bytes as usize);
         let usual = tern_io::Hints::default();
         tern_io::Hints {
@@ -110,7 +122,7 @@ impl Hints {
             super::Way::Read => "romio_cb_read",
             super::Way::Write => "romio_cb_write",
         };
-        let buffering = match (self.choice(name), info::find(&self.0, "collective_buffering")) {
+        let buffering = match (self.choice(name), info::find(&self.map, "collective_buffering")) {
             (Choice::Auto, Some("false")) => Choice::Never,
             (Choice::Auto, Some("true")) => Choice::Always,
             (choice, _) => choice,
@@ -162,7 +174,7 @@ pub fn file_set_info(fh: Rc<File>, info: Option<Rc<Info>>) -> Result<()> {
 
 /// MPI_File_get_info: the hints in use, and the name of the file.
 pub fn file_get_info(fh: Rc<File>, info_used: Out<usize>) -> Result<()> {
-    let mut map = fh.hints.borrow().0.clone();
+    let mut map = fh.hints.borrow().map.clone();
     info::put(&mut map, "filename", &fh.label());
     info_used.set(info::hand_out(map));
     Ok(())
@@ -188,7 +200,7 @@ mod tests {
     fn what_makes_no_sense_is_not_taken() {
         let own = map(&[("romio_ds_write", "perhaps"), ("ind_rd_buffer_size", "-1"), ("unknown", "1")]);
         let hints = merged(&Hints::new(), &own, &encode(&own));
-        assert_eq!(hints.0, Hints::new().0);
+        assert_eq!(hints.map, Hints::new().map);
     }
 
     #[test]
