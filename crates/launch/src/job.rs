@@ -5,6 +5,7 @@ mod attended;
 mod claims;
 mod further;
 mod linked;
+mod signalled;
 mod stall;
 mod start;
 
@@ -21,15 +22,13 @@ use crate::hosts::agent::Uplink;
 use crate::output::{Output, Wish};
 use crate::plan::Plan;
 use crate::rank::{self, End, State, Verdict};
-use crate::signals::{self, Signal, Signals};
+use crate::signals::Signals;
 use crate::{descendants, say};
 
 pub use attended::attend;
 
 /// Exit code after `--timeout`, as that of timeout(1).
 pub const TIMED_OUT: i32 = 124;
-/// A signal to end that comes again this long after the first one means: at once.
-const IMPATIENT: Duration = Duration::from_millis(500);
 
 /// The processes of one MPI_COMM_WORLD: those that the user started, or that a process spawned.
 struct World {
@@ -309,58 +308,6 @@ impl Job<'_> {
         }
     }
 
-    fn take_signals(&mut self) {
-        while let Some(signal) = self.signals.next() {
-            self.signal(signal);
-        }
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        match signal.number {
-            libc::SIGCHLD => self.reap(),
-            libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => self.end_by(signal),
-            libc::SIGTSTP => {
-                if !signal.from_kernel {
-                    self.forward(signal.number);
-                }
-                signals::send(rustix::process::getpid().as_raw_pid(), libc::SIGSTOP);
-            }
-            libc::SIGUSR1 if self.can_ask() => self.ask_all(None),
-            other => self.forward(other),
-        }
-    }
-
-    /// Passes a signal on to the processes that were started.
-    fn forward(&self, signal: libc::c_int) {
-        for pid in self
-            .ranks
-            .iter()
-            .filter(|rank| rank.alive)
-            .map(|rank| rank.pid)
-        {
-            signals::send(pid, signal);
-        }
-    }
-
-    /// Somebody asks for the end of the job.
-    fn end_by(&mut self, signal: Signal) {
-        match &mut self.ending {
-            Some(ending) => {
-                if ending.since.elapsed() > IMPATIENT {
-                    ending.kill_at = Instant::now();
-                }
-            }
-            None => {
-                self.code.get_or_insert(128 + signal.number);
-                if !signal.from_kernel {
-                    descendants::signal(signal.number);
-                }
-                descendants::signal(libc::SIGCONT);
-                self.set_ending();
-            }
-        }
-    }
-
     fn set_ending(&mut self) {
         let now = Instant::now();
         self.ending = Some(Ending {
@@ -542,7 +489,7 @@ impl Job<'_> {
         // signals may end this process.
         let _ =
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-        signals::unblock();
+        crate::signals::unblock();
         self.output.finish();
     }
 }

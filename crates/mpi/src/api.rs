@@ -113,8 +113,9 @@ pub use crate::init::{
 };
 pub use crate::comm_create::{
     comm_create, comm_create_from_group, comm_create_group, comm_dup, comm_dup_with_info, comm_idup,
-    comm_idup_with_info, comm_split, comm_split_type, intercomm_create, intercomm_create_from_groups, intercomm_merge,
+    comm_idup_with_info, comm_split, comm_split_type,
 };
+pub use crate::intercomm::{intercomm_create, intercomm_create_from_groups, intercomm_merge};
 pub use crate::parent::comm_get_parent;
 pub use crate::port::{
     close_port, comm_accept, comm_connect, comm_join, lookup_name, open_port, publish_name, unpublish_name,

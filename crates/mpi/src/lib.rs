@@ -45,6 +45,7 @@ pub mod handle;
 pub mod identity;
 pub mod info;
 pub mod init;
+pub mod intercomm;
 pub mod introduce;
 pub mod line;
 mod lost;
