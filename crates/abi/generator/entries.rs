@@ -106,6 +106,14 @@ impl Entry<'_> {
         let inline = if self.function.fast { "cold" } else { "inline" };
         let _ = writeln!(out, "#[{inline}]\nunsafe extern \"C\" fn {}{} {{", self.general_name(), self.signature());
         self.peek(out);
+        if self.function.later {
+            let _ = writeln!(
+                out,
+                "    if let Some(Ok(())) = fast::{}_later({}) {{\n        return MPI_SUCCESS;\n    }}",
+                self.core_name(),
+                self.unchecked(),
+            );
+        }
         if self.function.any_time {
             out.push_str("    let _lock = enter_any_time();\n");
         } else {

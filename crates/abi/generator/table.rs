@@ -13,6 +13,7 @@
 //! - `custom`: written by hand in `src/custom.rs`, with the C parameters as they are.
 //! - `fast`: the function of the same name in `tern_mpi::fast` is asked first; it gets all parameters
 //!   as they are, and may decline.
+//! - `later`: then `NAME_later` there is asked, in a function apart: the one before needs no registers saved for it.
 
 use super::kinds::Kind;
 
@@ -34,6 +35,7 @@ pub struct Function {
     pub tool: bool,
     pub custom: bool,
     pub fast: bool,
+    pub later: bool,
     /// "" for an error code, else "double", "aint" or the kind of a handle.
     pub returns: String,
     pub params: Vec<Param>,
@@ -109,6 +111,7 @@ fn parse_head(line: &str) -> Result<Function, String> {
         tool: take("tool"),
         custom: take("custom"),
         fast: take("fast"),
+        later: take("later"),
         returns: String::new(),
         params: Vec::new(),
     };

@@ -28,7 +28,7 @@ use tern_adi::{Adi, Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple
 
 pub use crate::collective_fast::{allreduce, barrier, bcast, gather, reduce, scatter};
 pub use crate::win::fast::{
-    accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put, win_flush, win_flush_all, win_flush_local,
+    accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, get_later, put, put_later, win_flush, win_flush_all, win_flush_local,
     win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,
 };
 

@@ -99,18 +99,23 @@ impl Window {
     /// declined.
     #[inline(always)]
     pub fn flush_now(&self, rank: Option<u32>, local: bool) -> bool {
-        let flushed = match rank {
-            Some(rank) => self.messages.is_flushed(rank),
-            None => self.messages.is_all_flushed(),
-        };
-        // What follows a flush on windows whose members lie apart may wait.
-        if !flushed || self.apart || self.gathered.get() > 0 {
+        if !self.at_once && !self.is_flushed_now(rank) {
             return false;
         }
         if !local {
             self.order();
         }
         true
+    }
+
+    #[inline(never)]
+    fn is_flushed_now(&self, rank: Option<u32>) -> bool {
+        let flushed = match rank {
+            Some(rank) => self.messages.is_flushed(rank),
+            None => self.messages.is_all_flushed(),
+        };
+        // What follows a flush on windows whose members lie apart may wait.
+        flushed && !self.apart && self.gathered.get() == 0
     }
 
     /// [`Window::lock`] if nobody is in the way; false when somebody is.
@@ -126,6 +131,12 @@ impl Window {
             self.remote(rank).held.set(if exclusive { Held::Alone } else { Held::Shared });
         }
         taken
+    }
+
+    /// [`Window::unlock`] after [`Window::flush_now`].
+    #[inline(always)]
+    pub fn unlock_now(&self, rank: u32) {
+        self.give_up(rank);
     }
 
     /// [`Window::lock_all`] if nobody is in the way; false when somebody is.

@@ -328,6 +328,7 @@ impl Window {
         let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())])?;
         let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
         let fences = facts.iter().all(|[_, fences]| *fences == 1);
+        let at_once = !dynamic && !apart && remotes.iter().all(|remote| remote.way == Way::Mapped);
         let (belongings, card) = unfinished.finish();
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
         let window = Rc::new(Window {
@@ -339,6 +340,7 @@ impl Window {
             dynamic,
             kernel,
             map,
+            at_once,
             apart,
             card,
             turns: RefCell::new(Turns::new()),

@@ -109,8 +109,15 @@ impl Window {
         self.flush_local(rank)?;
         if self.apart {
             self.unlock_apart(rank);
-            return Ok(());
+        } else {
+            self.give_up(rank);
         }
+        Ok(())
+    }
+
+    /// Gives up the lock at `rank`, where the members share their words.
+    #[inline]
+    pub(crate) fn give_up(&self, rank: u32) {
         let (lock, common) = (&self.shared.member(rank).lock, self.shared.common());
         // What gives up a lock is a full fence too.
         let awaited = match self.remote(rank).held.replace(Held::Not) {
@@ -121,7 +128,6 @@ impl Window {
         if awaited {
             self.rouse();
         }
-        Ok(())
     }
 
     /// Locks the memory of all ranks, not alone.

@@ -104,6 +104,8 @@ pub struct Window {
     pub(crate) kernel: bool,
     /// Shared memory may be used as such.
     pub(crate) map: bool,
+    /// All memory of all members is mapped, for good: every access is over when its call returns.
+    pub(crate) at_once: bool,
     /// Not all members share memory: words and memory of each are its own.
     pub(crate) apart: bool,
     /// Then: the network card, if it serves all of the window.

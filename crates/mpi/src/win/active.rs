@@ -76,7 +76,7 @@ pub fn win_post(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
 pub fn win_wait(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.awaits())?;
     target::outcome(&win, win.window.wait())?;
-    win.epochs.borrow_mut().waited();
+    win.epochs.waited();
     Ok(())
 }
 
@@ -85,7 +85,7 @@ pub fn win_test(win: Rc<Win>, flag: Out<i32>) -> Result<()> {
     win.judge(|epochs| epochs.awaits())?;
     let over = target::outcome(&win, win.window.test())?;
     if over {
-        win.epochs.borrow_mut().waited();
+        win.epochs.waited();
     }
     flag.set(over as i32);
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::epoch::Epochs;
 use super::hints::Hints;
-use super::object::{Own, Win, lookup};
+use super::object::{self, Own, Win, lookup};
 use super::target;
 use crate::args::Out;
 use crate::constants::*;
@@ -77,7 +77,7 @@ fn make(
         comm::on_free(&own);
         target::without_window(&error)
     })?;
-    let rank = own.rank as u32;
+    let (rank, size) = (own.rank as u32, own.size() as u32);
     hints.settle_alignment(window.base() as usize);
     let new = |handle| {
         Rc::new(Win {
@@ -92,7 +92,7 @@ fn make(
             },
             window,
             byte: Type::basic(Basic::Byte),
-            epochs: RefCell::new(Epochs::new(rank)),
+            epochs: Epochs::new(rank, size),
             errhandler: RefCell::new(fatal()),
             name: RefCell::default(),
             attributes: Attributes::default(),
@@ -202,7 +202,7 @@ pub fn win_free(win: Out<usize>) -> Result<()> {
     attribute::delete_all(&found.attributes, win.get())?;
     found.window.free();
     comm::on_free(&found.comm);
-    objects().wins.borrow_mut().remove(win.get());
+    object::remove(win.get());
     win.set(MPI_WIN_NULL);
     Ok(())
 }

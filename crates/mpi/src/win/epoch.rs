@@ -12,11 +12,17 @@ use std::fmt;
 pub struct Epochs {
     /// This process's rank in the window.
     me: u32,
+    /// Ranks below 64 that the window has, as bits.
+    members: u64,
     access: Cell<Access>,
     /// Of [`Access::Started`] and [`Access::Locked`]; else empty.
     targets: Ranks,
     /// Between MPI_Win_post and MPI_Win_wait.
-    exposed: bool,
+    exposed: Cell<bool>,
+    /// What follows from these: members that may be accessed without anything being noted, and those that may be flushed,
+    /// as bits. The calls that come most look at nothing else.
+    open: Cell<u64>,
+    passive: Cell<u64>,
 }
 
 /// The access epoch that is open.
@@ -71,18 +77,54 @@ pub enum Open {
 type Verdict = Result<(), Violation>;
 
 impl Epochs {
-    pub fn new(me: u32) -> Epochs {
-        Epochs { me, access: Cell::new(Access::None), targets: Ranks::default(), exposed: false }
+    /// Of process `me` in a window of `size` processes.
+    pub fn new(me: u32, size: u32) -> Epochs {
+        Epochs {
+            me,
+            members: if size < 64 { (1 << size) - 1 } else { u64::MAX },
+            access: Cell::new(Access::None),
+            targets: Ranks::default(),
+            exposed: Cell::new(false),
+            open: Cell::new(0),
+            passive: Cell::new(0),
+        }
+    }
+
+    /// The access epoch is `access` now; its targets have been set.
+    #[inline]
+    fn begin(&self, access: Access) {
+        self.access.set(access);
+        let (open, passive) = match access {
+            Access::None | Access::Fence { used: false } => (0, 0),
+            Access::Fence { used: true } => (self.members, 0),
+            Access::Started => (self.targets.first(), 0),
+            Access::Locked => (self.targets.first(), self.targets.first()),
+            Access::LockedAll => (self.members, self.members),
+        };
+        self.open.set(open);
+        self.passive.set(passive);
+    }
+
+    /// True when rank `target` is a member that may be accessed, of which nothing has to be noted. Otherwise
+    /// [`Epochs::access`] knows.
+    #[inline(always)]
+    pub fn is_open(&self, target: i32) -> bool {
+        (target as u32) < 64 && self.open.get() >> target & 1 == 1
+    }
+
+    /// True when rank `target` is a member that may be flushed. Otherwise [`Epochs::passive`] knows.
+    #[inline(always)]
+    pub fn is_passive(&self, target: i32) -> bool {
+        (target as u32) < 64 && self.passive.get() >> target & 1 == 1
     }
 
     /// Communication with `target`.
-    #[inline(always)]
     pub fn access(&self, target: u32) -> Verdict {
         let open = match self.access.get() {
             Access::Started | Access::Locked => self.targets.has(target),
             Access::LockedAll => true,
             Access::Fence { .. } => {
-                self.access.set(Access::Fence { used: true });
+                self.begin(Access::Fence { used: true });
                 true
             }
             Access::None => false,
@@ -91,7 +133,6 @@ impl Epochs {
     }
 
     /// A flush of `target`, or communication with it by a request (sections 12.5.4 and 12.3.5).
-    #[inline(always)]
     pub fn passive(&self, target: u32) -> Verdict {
         let open = match self.access.get() {
             Access::Locked => self.targets.has(target),
@@ -110,7 +151,7 @@ impl Epochs {
     }
 
     /// MPI_Win_fence; `precedes` and `succeeds` as the assertions leave them.
-    pub fn fence(&mut self, precedes: bool, succeeds: bool) -> Verdict {
+    pub fn fence(&self, precedes: bool, succeeds: bool) -> Verdict {
         self.no_exposure()?;
         match self.access.get() {
             Access::None => {}
@@ -118,48 +159,48 @@ impl Epochs {
             Access::Fence { .. } => {}
             _ => self.no_access()?,
         }
-        self.access.set(if succeeds { Access::Fence { used: false } } else { Access::None });
+        self.begin(if succeeds { Access::Fence { used: false } } else { Access::None });
         Ok(())
     }
 
     /// MPI_Win_start with access to `targets`.
-    pub fn start(&mut self, targets: Ranks) -> Verdict {
+    pub fn start(&self, targets: Ranks) -> Verdict {
         self.no_access()?;
-        self.access.set(Access::Started);
-        self.targets = targets;
+        self.targets.set(targets);
+        self.begin(Access::Started);
         Ok(())
     }
 
     /// MPI_Win_complete
-    pub fn complete(&mut self) -> Verdict {
+    pub fn complete(&self) -> Verdict {
         if self.access.get() != Access::Started {
             return Err(Violation::NotStarted);
         }
-        self.access.set(Access::None);
-        self.targets = Ranks::default();
+        self.targets.set(Ranks::default());
+        self.begin(Access::None);
         Ok(())
     }
 
     /// MPI_Win_post. A process must not expose memory that it has locked (section 12.5.3).
-    pub fn post(&mut self) -> Verdict {
+    pub fn post(&self) -> Verdict {
         self.no_exposure()?;
         match self.access.get() {
             Access::Locked if self.targets.has(self.me) => return Err(Violation::Open(Open::Lock)),
             Access::LockedAll => return Err(Violation::Open(Open::LockAll)),
             _ => {}
         }
-        self.exposed = true;
+        self.exposed.set(true);
         Ok(())
     }
 
     /// MPI_Win_wait and MPI_Win_test, before they look.
     pub fn awaits(&self) -> Verdict {
-        if self.exposed { Ok(()) } else { Err(Violation::NotExposed) }
+        if self.exposed.get() { Ok(()) } else { Err(Violation::NotExposed) }
     }
 
     /// MPI_Win_wait has returned, or MPI_Win_test was successful.
-    pub fn waited(&mut self) {
-        self.exposed = false;
+    pub fn waited(&self) {
+        self.exposed.set(false);
     }
 
     /// MPI_Win_lock, before it waits.
@@ -176,21 +217,20 @@ impl Epochs {
 
     /// MPI_Win_lock was allowed.
     #[inline]
-    pub fn locked(&mut self, target: u32) {
-        self.access.set(Access::Locked);
+    pub fn locked(&self, target: u32) {
         self.targets.add(target);
+        self.begin(Access::Locked);
     }
 
     /// MPI_Win_unlock
     #[inline]
-    pub fn unlock(&mut self, target: u32) -> Verdict {
-        if self.access.get() != Access::Locked || !self.targets.has(target) {
+    pub fn unlock(&self, target: u32) -> Verdict {
+        let targets = &self.targets;
+        if self.access.get() != Access::Locked || !targets.has(target) {
             return Err(Violation::NotLocked { target });
         }
-        self.targets.remove(target);
-        if self.targets.is_empty() {
-            self.access.set(Access::None);
-        }
+        targets.remove(target);
+        self.begin(if targets.is_empty() { Access::None } else { Access::Locked });
         Ok(())
     }
 
@@ -202,18 +242,18 @@ impl Epochs {
     }
 
     /// MPI_Win_lock_all
-    pub fn lock_all(&mut self) -> Verdict {
+    pub fn lock_all(&self) -> Verdict {
         self.may_lock_all()?;
-        self.access.set(Access::LockedAll);
+        self.begin(Access::LockedAll);
         Ok(())
     }
 
     /// MPI_Win_unlock_all
-    pub fn unlock_all(&mut self) -> Verdict {
+    pub fn unlock_all(&self) -> Verdict {
         if self.access.get() != Access::LockedAll {
             return Err(Violation::AllNotLocked);
         }
-        self.access.set(Access::None);
+        self.begin(Access::None);
         Ok(())
     }
 
@@ -236,7 +276,7 @@ impl Epochs {
 
     #[inline]
     fn no_exposure(&self) -> Verdict {
-        if self.exposed { Err(Violation::Open(Open::Post)) } else { Ok(()) }
+        if self.exposed.get() { Err(Violation::Open(Open::Post)) } else { Ok(()) }
     }
 }
 

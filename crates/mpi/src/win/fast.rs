@@ -4,35 +4,36 @@
 #![allow(clippy::too_many_arguments)]
 
 use super::accumulate::is_swapped;
-use super::object::Win;
+use super::object::{Win, find, lookup};
 use crate::constants::*;
 use crate::enter::is_single;
 use crate::fast::{Fast, dense};
-use crate::objects::objects;
 use crate::op;
 use crate::predefined::{dense_basic, dense_size};
-use std::cell::Ref;
 use std::rc::Rc;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::Basic;
 use tern_rma::Target;
 
-/// The window of a call that needs no lock, in place: nothing may be waited for while it is looked at.
+/// Lets `look` see the window of a call that needs no lock, in place: nothing may be waited for meanwhile.
 #[inline(always)]
-fn window(win: usize) -> Option<Ref<'static, Rc<Win>>> {
-    if !is_single() {
-        return None;
-    }
-    Ref::filter_map(objects().wins.borrow(), |wins| wins.get(win)).ok()
+fn near<R>(win: usize, look: impl FnOnce(&Win) -> Option<R>) -> Option<R> {
+    if is_single() { find(win, look) } else { None }
 }
 
 /// The target's rank, if there is one and it may be accessed now. It is asked last: a fence's epoch has been
 /// used after that.
 #[inline(always)]
 fn open(win: &Win, rank: i32) -> Option<u32> {
+    if win.epochs.is_open(rank) { Some(rank as u32) } else { opened(win, rank) }
+}
+
+/// As [`open`], where it is not that simple.
+#[cold]
+fn opened(win: &Win, rank: i32) -> Option<u32> {
     let rank = exists(win, rank)?;
-    win.epochs.borrow().access(rank).ok()?;
+    win.epochs.access(rank).ok()?;
     Some(rank)
 }
 
@@ -69,23 +70,31 @@ pub fn put(
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
-    let near = window(win)?;
-    if near.window.put_now(buf, open(&near, rank)?, displacement, bytes) {
-        return Some(Ok(()));
-    }
-    drop(near);
-    put_later(win, buf, rank, displacement, bytes)
+    near(win, |win| win.window.put_now(buf, open(win, rank)?, displacement, bytes).then_some(Ok(())))
 }
 
 /// The window of a call that needs no lock and may wait.
 fn waiting(win: usize, rank: i32, displacement: i64) -> Option<(Rc<Win>, u32)> {
-    let win = window(win)?.clone();
+    if !is_single() {
+        return None;
+    }
+    let win = lookup(win).ok()?;
     let rank = open(&win, rank).filter(|_| displacement >= 0 || win.is_dynamic())?;
     Some((win, rank))
 }
 
-#[inline(never)]
-fn put_later(win: usize, buf: *mut u8, rank: i32, displacement: i64, bytes: usize) -> Fast {
+/// [`put`] where the target is not mapped.
+pub fn put_later(
+    buf: *mut u8,
+    origin_count: i64,
+    origin_type: usize,
+    rank: i32,
+    displacement: i64,
+    count: i64,
+    datatype: usize,
+    win: usize,
+) -> Fast {
+    let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
     let (win, rank) = waiting(win, rank, displacement)?;
     let target = Target { rank, displacement, ty: &win.byte, count: bytes as i64 };
     let done = match win.window.put_later(buf, bytes, &target) {
@@ -107,16 +116,21 @@ pub fn get(
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
-    let near = window(win)?;
-    if near.window.get_now(buf, open(&near, rank)?, displacement, bytes) {
-        return Some(Ok(()));
-    }
-    drop(near);
-    get_later(win, buf, rank, displacement, bytes)
+    near(win, |win| win.window.get_now(buf, open(win, rank)?, displacement, bytes).then_some(Ok(())))
 }
 
-#[inline(never)]
-fn get_later(win: usize, buf: *mut u8, rank: i32, displacement: i64, bytes: usize) -> Fast {
+/// [`get`] where the target is not mapped.
+pub fn get_later(
+    buf: *mut u8,
+    origin_count: i64,
+    origin_type: usize,
+    rank: i32,
+    displacement: i64,
+    count: i64,
+    datatype: usize,
+    win: usize,
+) -> Fast {
+    let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
     let (win, rank) = waiting(win, rank, displacement)?;
     let target = Target { rank, displacement, ty: &win.byte, count: bytes as i64 };
     win.window.get(&Data::Bytes(buf, bytes), &target).ok().map(|_| Ok(()))
@@ -141,10 +155,11 @@ impl Elements {
     /// Combines them; `result` is null where nobody wants the old values.
     #[inline(always)]
     fn combine(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, op: Op, win: usize) -> Fast {
-        let win = window(win)?;
-        let rank = open(&win, rank)?;
-        let done = win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic));
-        done.then_some(Ok(()))
+        near(win, |win| {
+            let rank = open(win, rank)?;
+            let done = win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic));
+            done.then_some(Ok(()))
+        })
     }
 }
 
@@ -225,54 +240,63 @@ pub fn compare_and_swap(
     if !is_swapped(dense_basic(datatype)?) || origin.is_null() || compare.is_null() || result.is_null() {
         return None;
     }
-    let win = window(win)?;
-    let rank = open(&win, rank)?;
-    win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(Ok(()))
+    near(win, |win| {
+        let rank = open(win, rank)?;
+        win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(Ok(()))
+    })
 }
 
 // ---- synchronisation that finds nothing to wait for
 
-/// A flush of one rank, or of all.
 #[inline(always)]
-fn flush(rank: Option<i32>, local: bool, win: usize) -> Fast {
-    let win = window(win)?;
-    let calls = win.calls_until_look()?;
-    let rank = match rank {
-        Some(rank) => {
-            let rank = exists(&win, rank)?;
-            win.epochs.borrow().passive(rank).ok()?;
-            Some(rank)
+fn flush(rank: i32, local: bool, win: usize) -> Fast {
+    near(win, |win| {
+        let calls = win.calls_until_look()?;
+        let passive = win.epochs.is_passive(rank) || is_passive(win, rank);
+        if !passive || !win.window.flush_now(Some(rank as u32), local) {
+            return None;
         }
-        None => {
-            win.epochs.borrow().passive_all().ok()?;
-            None
-        }
-    };
-    let flushed = win.window.flush_now(rank, local);
-    if flushed {
         win.calls.set(calls);
-    }
-    flushed.then_some(Ok(()))
+        Some(Ok(()))
+    })
+}
+
+#[cold]
+fn is_passive(win: &Win, rank: i32) -> bool {
+    exists(win, rank).is_some_and(|rank| win.epochs.passive(rank).is_ok())
+}
+
+#[inline(always)]
+fn flush_all(local: bool, win: usize) -> Fast {
+    near(win, |win| {
+        let calls = win.calls_until_look()?;
+        win.epochs.passive_all().ok()?;
+        if !win.window.flush_now(None, local) {
+            return None;
+        }
+        win.calls.set(calls);
+        Some(Ok(()))
+    })
 }
 
 #[inline(always)]
 pub fn win_flush(rank: i32, win: usize) -> Fast {
-    flush(Some(rank), false, win)
+    flush(rank, false, win)
 }
 
 #[inline(always)]
 pub fn win_flush_local(rank: i32, win: usize) -> Fast {
-    flush(Some(rank), true, win)
+    flush(rank, true, win)
 }
 
 #[inline(always)]
 pub fn win_flush_all(win: usize) -> Fast {
-    flush(None, false, win)
+    flush_all(false, win)
 }
 
 #[inline(always)]
 pub fn win_flush_local_all(win: usize) -> Fast {
-    flush(None, true, win)
+    flush_all(true, win)
 }
 
 /// Assertions that the calls of passive synchronisation take.
@@ -280,56 +304,59 @@ const ASSERTIONS: i32 = MPI_MODE_NOCHECK;
 
 #[inline(always)]
 pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: usize) -> Fast {
-    let win = window(win)?;
-    let ordinary = matches!(lock_type, MPI_LOCK_EXCLUSIVE | MPI_LOCK_SHARED) && assert & !ASSERTIONS == 0;
-    let rank = exists(&win, rank)?;
-    if !ordinary || win.no_locks.get() {
-        return None;
-    }
-    let mut epochs = win.epochs.borrow_mut();
-    epochs.locks(rank).ok()?;
-    let taken = win.window.lock_now(rank, lock_type == MPI_LOCK_EXCLUSIVE);
-    if taken {
-        epochs.locked(rank);
-    }
-    taken.then_some(Ok(()))
+    near(win, |win| {
+        let ordinary = matches!(lock_type, MPI_LOCK_EXCLUSIVE | MPI_LOCK_SHARED) && assert & !ASSERTIONS == 0;
+        let rank = exists(win, rank)?;
+        if !ordinary || win.no_locks.get() {
+            return None;
+        }
+        win.epochs.locks(rank).ok()?;
+        if !win.window.lock_now(rank, lock_type == MPI_LOCK_EXCLUSIVE) {
+            return None;
+        }
+        win.epochs.locked(rank);
+        Some(Ok(()))
+    })
 }
 
 #[inline(always)]
 pub fn win_unlock(rank: i32, win: usize) -> Fast {
-    let win = window(win)?;
-    let calls = win.calls_until_look()?;
-    let rank = exists(&win, rank)?;
-    if !win.window.flush_now(Some(rank), true) {
-        return None;
-    }
-    win.epochs.borrow_mut().unlock(rank).ok()?;
-    win.calls.set(calls);
-    win.window.unlock(rank).ok().map(Ok)
+    near(win, |win| {
+        let calls = win.calls_until_look()?;
+        let rank = exists(win, rank)?;
+        if !win.window.flush_now(Some(rank), true) {
+            return None;
+        }
+        win.epochs.unlock(rank).ok()?;
+        win.calls.set(calls);
+        win.window.unlock_now(rank);
+        Some(Ok(()))
+    })
 }
 
 #[inline(always)]
 pub fn win_lock_all(assert: i32, win: usize) -> Fast {
-    let win = window(win)?;
-    if assert & !ASSERTIONS != 0 || win.no_locks.get() {
-        return None;
-    }
-    let mut epochs = win.epochs.borrow_mut();
-    epochs.may_lock_all().ok()?;
-    if !win.window.lock_all_now() {
-        return None;
-    }
-    epochs.lock_all().ok().map(Ok)
+    near(win, |win| {
+        if assert & !ASSERTIONS != 0 || win.no_locks.get() {
+            return None;
+        }
+        win.epochs.may_lock_all().ok()?;
+        if !win.window.lock_all_now() {
+            return None;
+        }
+        win.epochs.lock_all().ok().map(Ok)
+    })
 }
 
 #[inline(always)]
 pub fn win_unlock_all(win: usize) -> Fast {
-    let win = window(win)?;
-    let calls = win.calls_until_look()?;
-    if !win.window.flush_now(None, true) {
-        return None;
-    }
-    win.epochs.borrow_mut().unlock_all().ok()?;
-    win.calls.set(calls);
-    win.window.unlock_all().ok().map(Ok)
+    near(win, |win| {
+        let calls = win.calls_until_look()?;
+        if !win.window.flush_now(None, true) {
+            return None;
+        }
+        win.epochs.unlock_all().ok()?;
+        win.calls.set(calls);
+        win.window.unlock_all().ok().map(Ok)
+    })
 }

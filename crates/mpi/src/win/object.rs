@@ -4,15 +4,17 @@ use super::epoch::{Epochs, Violation};
 use super::hints::Hints;
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::guarded::Guarded;
 use crate::objects::{Attributes, Comm, Errhandler, objects};
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
+use std::ptr;
 use std::rc::Rc;
 use tern_layout::Type;
 use tern_rma::Window;
 
 /// Calls between two looks for progress by those that need not wait.
-const CALLS: u32 = 16;
+const CALLS: u32 = 64;
 
 /// A window (MPI 5.0 section 12.2).
 pub struct Win {
@@ -20,7 +22,7 @@ pub struct Win {
     /// Its processes, and a context of its own. No program has a handle of it.
     pub comm: Comm,
     pub window: Rc<Window>,
-    pub epochs: RefCell<Epochs>,
+    pub epochs: Epochs,
     /// The type of a byte, for accesses of which only the length matters.
     pub byte: Rc<Type>,
     /// Where the predefined attributes lie.
@@ -60,6 +62,42 @@ pub fn lookup(handle: usize) -> Result<Rc<Win>> {
     }
 }
 
+/// The window that was found last, by which it is found again with one comparison.
+struct Last {
+    handle: Cell<usize>,
+    /// As long as the table of windows has it under this handle; else null.
+    win: Cell<*const Win>,
+}
+
+static LAST: Guarded<Last> = Guarded::new(Last { handle: Cell::new(MPI_WIN_NULL), win: Cell::new(ptr::null()) });
+
+/// Lets `look` see the window that `handle` names, if there is one, without counting it up and down.
+/// No window may be freed meanwhile, so nothing may be waited for.
+#[inline(always)]
+pub fn find<R>(handle: usize, look: impl FnOnce(&Win) -> Option<R>) -> Option<R> {
+    let last = LAST.get();
+    if last.handle.get() != handle {
+        remember(handle);
+    }
+    // SAFETY: the table of windows has it: otherwise it is null (`remember`, `remove`), and that stays so while `look` runs.
+    look(unsafe { last.win.get().as_ref()? })
+}
+
+#[cold]
+fn remember(handle: usize) {
+    let wins = objects().wins.borrow();
+    let (handle, win) = wins.get(handle).map_or((MPI_WIN_NULL, ptr::null()), |win| (handle, Rc::as_ptr(win)));
+    LAST.get().handle.set(handle);
+    LAST.get().win.set(win);
+}
+
+/// Takes a window out of the table.
+pub fn remove(handle: usize) {
+    LAST.get().handle.set(MPI_WIN_NULL);
+    LAST.get().win.set(ptr::null());
+    objects().wins.borrow_mut().remove(handle);
+}
+
 impl Win {
     #[inline]
     pub fn size(&self) -> i32 {
@@ -97,9 +135,8 @@ impl Win {
 
     /// What the epochs say of a call, as an error of it.
     #[inline]
-    pub fn judge(&self, verdict: impl FnOnce(&mut Epochs) -> std::result::Result<(), Violation>) -> Result<()> {
-        let verdict = verdict(&mut self.epochs.borrow_mut());
-        verdict.map_err(|violation| self.out_of_turn(violation))
+    pub fn judge(&self, verdict: impl FnOnce(&Epochs) -> std::result::Result<(), Violation>) -> Result<()> {
+        verdict(&self.epochs).map_err(|violation| self.out_of_turn(violation))
     }
 
     #[cold]

@@ -31,7 +31,7 @@ pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: Rc<Win>) -> Result<
     check_locks(&win)?;
     win.judge(|epochs| epochs.locks(rank))?;
     target::outcome(&win, win.window.lock(rank, exclusive))?;
-    win.epochs.borrow_mut().locked(rank);
+    win.epochs.locked(rank);
     Ok(())
 }
 

@@ -1,64 +1,73 @@
 //! A set of ranks.
 
+use std::cell::{Cell, RefCell};
+
 /// Ranks of a window, as bits: those of most windows fit the first word, for which nothing is allocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranks {
-    first: u64,
-    more: Vec<u64>,
-    count: usize,
+    first: Cell<u64>,
+    more: RefCell<Vec<u64>>,
 }
 
 impl Ranks {
+    /// From now on it is `other`.
+    pub fn set(&self, other: Ranks) {
+        self.first.set(other.first.get());
+        self.more.swap(&other.more);
+    }
+
+    /// Those below 64, as bits.
+    #[inline(always)]
+    pub fn first(&self) -> u64 {
+        self.first.get()
+    }
+
     #[inline(always)]
     pub fn has(&self, rank: u32) -> bool {
         match rank {
-            0..64 => self.first >> rank & 1 == 1,
+            0..64 => self.first.get() >> rank & 1 == 1,
             _ => self.is_beyond(rank),
         }
     }
 
     fn is_beyond(&self, rank: u32) -> bool {
-        self.more.get(rank as usize / 64 - 1).is_some_and(|word| word >> (rank % 64) & 1 == 1)
+        self.more.borrow().get(rank as usize / 64 - 1).is_some_and(|word| word >> (rank % 64) & 1 == 1)
     }
 
     #[inline]
-    fn word(&mut self, rank: u32) -> &mut u64 {
-        if rank < 64 { &mut self.first } else { self.word_beyond(rank as usize / 64 - 1) }
+    pub fn add(&self, rank: u32) {
+        match rank {
+            0..64 => self.first.set(self.first.get() | 1 << rank),
+            _ => self.change_beyond(rank, |word, bit| word | bit),
+        }
+    }
+
+    #[inline]
+    pub fn remove(&self, rank: u32) {
+        match rank {
+            0..64 => self.first.set(self.first.get() & !(1 << rank)),
+            _ => self.change_beyond(rank, |word, bit| word & !bit),
+        }
     }
 
     #[cold]
-    fn word_beyond(&mut self, at: usize) -> &mut u64 {
-        if self.more.len() <= at {
-            self.more.resize(at + 1, 0);
+    fn change_beyond(&self, rank: u32, change: impl Fn(u64, u64) -> u64) {
+        let (mut more, at) = (self.more.borrow_mut(), rank as usize / 64 - 1);
+        if more.len() <= at {
+            more.resize(at + 1, 0);
         }
-        &mut self.more[at]
-    }
-
-    #[inline]
-    pub fn add(&mut self, rank: u32) {
-        let (word, bit) = (self.word(rank), 1 << (rank % 64));
-        let new = *word & bit == 0;
-        *word |= bit;
-        self.count += new as usize;
-    }
-
-    #[inline]
-    pub fn remove(&mut self, rank: u32) {
-        let (word, bit) = (self.word(rank), 1 << (rank % 64));
-        let old = *word & bit != 0;
-        *word &= !bit;
-        self.count -= old as usize;
+        more[at] = change(more[at], 1 << (rank % 64));
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.first.get() == 0 && self.more.borrow().iter().all(|&word| word == 0)
     }
 }
 
 impl FromIterator<u32> for Ranks {
     fn from_iter<I: IntoIterator<Item = u32>>(ranks: I) -> Ranks {
-        let mut set = Ranks::default();
+        let set = Ranks::default();
         ranks.into_iter().for_each(|rank| set.add(rank));
         set
     }
@@ -73,7 +82,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_set(steps in proptest::collection::vec((any::<bool>(), 0u32..200), 0..100)) {
-            let (mut ranks, mut model) = (Ranks::default(), BTreeSet::new());
+            let (ranks, mut model) = (Ranks::default(), BTreeSet::new());
             for (add, rank) in steps {
                 if add {
                     ranks.add(rank);
@@ -83,6 +92,7 @@ mod tests {
                     model.remove(&rank);
                 }
                 prop_assert_eq!(ranks.is_empty(), model.is_empty());
+                prop_assert_eq!(ranks.first(), model.iter().filter(|&&r| r < 64).map(|r| 1 << r).sum::<u64>());
                 (0..200).try_for_each(|r| { prop_assert_eq!(ranks.has(r), model.contains(&r)); Ok(()) })?;
             }
         }
