@@ -54,6 +54,9 @@ pub struct Adi {
     hooks: RefCell<Vec<Hook>>,
     /// Some hook is not idle.
     has_hooks: Cell<bool>,
+    /// Work that only calls do that wait.
+    helpers: RefCell<Vec<Hook>>,
+    has_helpers: Cell<bool>,
     observer: RefCell<Option<Observer>>,
 }
 
@@ -62,8 +65,8 @@ impl Adi {
     /// asking; `None` takes what the device of each peer has room for.
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> Adi {
         let state = RefCell::new(State::new(mcm.clone(), eager_limit));
-        let (hooks, observer) = (RefCell::default(), RefCell::default());
-        Adi { mcm, state, hooks, has_hooks: Cell::new(false), observer }
+        let (hooks, helpers, observer) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Adi { mcm, state, hooks, has_hooks: Cell::new(false), helpers, has_helpers: Cell::new(false), observer }
     }
 
     /// The devices underneath.
@@ -209,7 +212,7 @@ impl Adi {
             }
             match status {
                 Some(_) => Step::Done,
-                None if moved => Step::Moved,
+                None if moved || self.help() => Step::Moved,
                 None => Step::Idle,
             }
         };
@@ -485,6 +488,7 @@ impl Adi {
             match self.progress() {
                 true => Step::Moved,
                 false if done() => Step::Done,
+                false if self.help() => Step::Moved,
                 false => Step::Idle,
             }
         };
@@ -559,6 +563,31 @@ impl Adi {
     pub fn add_hook(&self, hook: Hook) {
         self.hooks.borrow_mut().push(hook);
         self.wake_hooks();
+    }
+
+    /// Registers what is looked for by calls that wait, when they find nothing else to do. It may call nothing of the
+    /// engine, and nobody may need it: a process that sleeps is not woken for it.
+    pub fn add_helper(&self, helper: Hook) {
+        self.helpers.borrow_mut().push(helper);
+        self.has_helpers.set(true);
+    }
+
+    /// Calls the helpers; true when one of them got on.
+    #[inline]
+    fn help(&self) -> bool {
+        self.has_helpers.get() && self.run_helpers()
+    }
+
+    fn run_helpers(&self) -> bool {
+        let mut moved = false;
+        let mut helpers = self.helpers.borrow_mut();
+        helpers.retain(|helper| {
+            let got = helper(self);
+            moved |= got == Background::Moved;
+            got != Background::Over
+        });
+        self.has_helpers.set(!helpers.is_empty());
+        moved
     }
 
     /// Calls the hooks from now on, until all of them are idle.

@@ -226,6 +226,8 @@ counters! {
         ACCUMULATE = "accumulate": Counter, "calls", User;
         /// Their bytes.
         ACCUMULATE_BYTES = "accumulate_bytes": Aggregate, "bytes", User;
+        /// Short accesses of others to private memory of this process that it made for them while it waited.
+        OWNER = "owner": Counter, "calls", Tuner;
     }
     in "files" {
         /// System calls that have read from files.

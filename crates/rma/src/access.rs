@@ -1,6 +1,7 @@
 //! Put and get, and how an access finds its target.
 
 use crate::attached::Piece;
+use crate::combine::Combination;
 use crate::elements::{Side, runs, span};
 use crate::messages::{Kind, PART, Question, RUNS};
 use crate::window::{Way, Window};
@@ -204,6 +205,9 @@ impl Window {
     fn move_far(&self, origin: &Data, target: &Target<'_>, spot: &Spot, len: usize, way: Direction) -> Result<Started, Error> {
         let own = Side::of(origin);
         if spot.way == Way::Kernel {
+            if way == Direction::Get && self.get_by_owner(&own, target, spot)? {
+                return Ok(Started::Done);
+            }
             let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
             self.kernel_copy(target.rank, (&own, 0), (&theirs, 0), len, way)?;
             return Ok(Started::Done);
@@ -223,6 +227,19 @@ impl Window {
         theirs.runs(0, len, |at, len| parts.add(at, len, &gather));
         parts.finish(&gather);
         Ok(Started::Pending(ticket))
+    }
+
+    /// [`Window::get`] of a few dense bytes by the memory's owner; false when it does not answer.
+    fn get_by_owner(&self, own: &Side<'_>, target: &Target<'_>, spot: &Spot) -> Result<bool, Error> {
+        let Side::Dense(into, _) = *own else { return Ok(false) };
+        if !target.ty.is_contiguous() || !self.asks_owner(self.remote(target.rank), spot.len) {
+            return Ok(false);
+        }
+        self.send_puts(target.rank)?;
+        let Some(inside) = self.try_enter(target.rank) else { return Ok(false) };
+        let fetch = Combination::find(Op::NoOp, Basic::Byte)?;
+        // SAFETY: the target lies in the window, and the origin is the program's, with as much room.
+        Ok(unsafe { self.ask_owner(&inside, fetch, std::ptr::null(), into, spot.address, spot.len) })
     }
 
     /// Copies `len` bytes between own memory and that of `rank`, from the given bytes of both on.

@@ -37,6 +37,13 @@ pub(crate) struct Part {
     pub count: usize,
 }
 
+impl Entered<'_> {
+    /// The member whose guard it is.
+    pub fn rank(&self) -> u32 {
+        self.1
+    }
+}
+
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         self.0.shared.member(self.1).guard.leave();
@@ -300,6 +307,15 @@ impl Window {
         count: usize,
     ) -> Result<(), Error> {
         let (size, extent) = (combination.basic.size() as usize, combination.basic.extent() as usize);
+        let dense = target.ty.is_contiguous() && size == extent;
+        if dense && self.asks_owner(self.remote(target.rank), count * size) {
+            self.send_puts(target.rank)?;
+            let inside = self.enter(target.rank);
+            // SAFETY: the target lies in the window; operand and result have `count` elements.
+            if unsafe { self.ask_owner(&inside, combination, operand, into, spot.address, count) } {
+                return Ok(());
+            }
+        }
         let most = (CHUNK / extent).min(count);
         let room = Row::room(combination.basic, most);
         let ty = Type::basic(combination.basic);

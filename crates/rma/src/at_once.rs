@@ -142,7 +142,7 @@ impl Window {
     /// [`Window::lock_all`] if nobody is in the way; false when somebody is.
     #[inline]
     pub fn lock_all_now(&self) -> bool {
-        let taken = !self.apart && self.tried(self.shared.common().try_lock_all());
+        let taken = !self.apart && self.tried(self.shared.common().try_lock_all(self.locks()));
         if taken {
             self.all.set(true);
         }

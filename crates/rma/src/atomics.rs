@@ -1,6 +1,10 @@
 //! Atomics: the machine's, or loom's when its model checker runs the tests.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+pub use loom::hint::spin_loop;
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicU32, Ordering};
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+pub use std::hint::spin_loop;
+#[cfg(not(loom))]
+pub use std::sync::atomic::{AtomicU32, Ordering};

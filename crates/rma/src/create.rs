@@ -4,6 +4,7 @@ use crate::attached::Table;
 use crate::apart::needs_shared_memory;
 use crate::card::{self, Card};
 use crate::messages::Messages;
+use crate::owner::Patience;
 use crate::shared::{PAGE, Plan, Shared};
 use crate::turns::Turns;
 use crate::window::{Exposure, Found, Held, Remote, Way, Window};
@@ -319,6 +320,7 @@ impl Window {
                 held: Cell::new(Held::Not),
                 taken: Cell::new(0),
                 found: RefCell::new(Found::default()),
+                patience: Patience::default(),
                 puts: RefCell::default(),
             }
         });
@@ -328,6 +330,7 @@ impl Window {
         let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())])?;
         let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
         let fences = facts.iter().all(|[_, fences]| *fences == 1);
+        let owners = mechanism == Mechanism::Auto && kernel && !dynamic;
         let at_once = !dynamic && !apart && remotes.iter().all(|remote| remote.way == Way::Mapped);
         let (belongings, card) = unfinished.finish();
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
@@ -339,6 +342,7 @@ impl Window {
             messages,
             dynamic,
             kernel,
+            owners,
             map,
             at_once,
             apart,
@@ -362,6 +366,10 @@ impl Window {
         if serves {
             let weak = Rc::downgrade(&window);
             adi.add_hook(Rc::new(move |_| attend(&weak)));
+        }
+        if owners && exposed.is_some() {
+            let weak = Rc::downgrade(&window);
+            adi.add_helper(Rc::new(move |_| help(&weak)));
         }
         Ok(window)
     }
@@ -406,6 +414,14 @@ fn attend(window: &Weak<Window>) -> Background {
         Some(window) if !window.over.get() || !window.messages.is_sent() => {
             window.messages.progress(|asked, answer| window.serve(asked, answer))
         }
+        _ => Background::Over,
+    }
+}
+
+/// What a call does that waits: it does what an origin asks of this process.
+fn help(window: &Weak<Window>) -> Background {
+    match window.upgrade() {
+        Some(window) if !window.over.get() => if window.answer_origin() { Background::Moved } else { Background::Waiting },
         _ => Background::Over,
     }
 }

@@ -138,7 +138,7 @@ impl Window {
         if self.apart {
             return self.lock_all_apart();
         }
-        self.take(|| self.shared.common().try_lock_all());
+        self.take(|| self.shared.common().try_lock_all(self.locks()));
         self.all.set(true);
         Ok(())
     }
@@ -155,6 +155,12 @@ impl Window {
             self.rouse();
         }
         Ok(())
+    }
+
+    /// The lock words of all members.
+    #[inline]
+    pub(crate) fn locks(&self) -> impl Iterator<Item = &crate::words::Lock> + Clone {
+        (0..self.peers.size()).map(|rank| &self.shared.member(rank).lock)
     }
 
     #[inline]

@@ -2,10 +2,13 @@
 //! few KiB, and until a flush a program may not change what it puts, nor expect to see it at the target.
 
 use crate::access::unreachable_memory;
+use crate::combine::Combination;
 use crate::window::{Way, Window};
 use crate::{Error, Target};
 use std::cell::RefMut;
+use tern_coll::ops::Op;
 use tern_counters as counters;
+use tern_layout::Basic;
 use tern_mcm::{Direction, Run};
 
 /// The longest put that is gathered.
@@ -80,12 +83,31 @@ impl Window {
         (0..self.peers.size()).try_for_each(|rank| self.send_puts(rank))
     }
 
+    /// Puts a few bytes by the memory's owner; false when it does not answer.
+    fn put_by_owner(&self, rank: u32, own: Run, theirs: Run) -> Result<bool, Error> {
+        if !self.asks_owner(self.remote(rank), own.len as usize) {
+            return Ok(false);
+        }
+        let Some(inside) = self.try_enter(rank) else { return Ok(false) };
+        let replace = Combination::find(Op::Replace, Basic::Byte)?;
+        let operand = own.address as *const u8;
+        // SAFETY: the target lies in the window, and the origin is the program's, which leaves it to the put.
+        Ok(unsafe { self.ask_owner(&inside, replace, operand, std::ptr::null_mut(), theirs.address, own.len as usize) })
+    }
+
     fn send(&self, rank: u32, mut puts: RefMut<'_, Puts>) -> Result<(), Error> {
         if puts.own.is_empty() {
             return Ok(());
         }
         self.gathered.set(self.gathered.get() - 1);
         self.stored.set(true);
+        if let (&[own], &[theirs]) = (&puts.own[..], &puts.theirs[..])
+            && self.put_by_owner(rank, own, theirs)?
+        {
+            puts.own.clear();
+            puts.theirs.clear();
+            return Ok(());
+        }
         let peer = self.peers.procs[rank as usize];
         // SAFETY: own memory is the program's, which leaves it to the puts; that of the peer lies in the window.
         let done = unsafe { self.direct().copy(peer, &puts.own, &puts.theirs, Direction::Put) };

@@ -18,6 +18,7 @@ mod atomics;
 #[cfg(not(loom))]
 mod apart;
 mod guard;
+mod owner;
 mod words;
 
 #[cfg(not(loom))]

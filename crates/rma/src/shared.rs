@@ -14,6 +14,7 @@
 use crate::attached::Table;
 use crate::card::Words;
 use crate::guard::{Busy, Guard};
+use crate::owner::Request;
 use crate::words::{Common, Lock};
 use std::sync::atomic::AtomicU32;
 
@@ -28,6 +29,8 @@ pub struct Member {
     /// Of the member itself.
     pub busy: Busy,
     pub signals: Signals,
+    /// What the member is asked to do in its private memory.
+    pub request: Request,
     /// Where the members lie apart: what the network card changes.
     pub card: Words,
 }
@@ -90,7 +93,7 @@ impl Shared {
     #[inline(always)]
     fn at<T>(&self, offset: usize) -> &T {
         // SAFETY: inside the memory that `new` was promised, aligned as the plan lays it out; the
-        // types that are asked for are all made of atomics, for which zeros are values.
+        // types that are asked for are all made of atomics and bytes, for which zeros are values.
         unsafe { &*self.start.add(offset).cast() }
     }
 

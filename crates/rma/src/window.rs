@@ -68,6 +68,8 @@ pub(crate) struct Remote {
     pub taken: Cell<u32>,
     /// Of a dynamic window: what was found last.
     pub found: RefCell<Found>,
+    /// Whether its owner is asked for what the kernel could do.
+    pub patience: crate::owner::Patience,
     /// Puts that the kernel is asked for together.
     pub puts: RefCell<crate::gathered::Puts>,
 }
@@ -102,6 +104,8 @@ pub struct Window {
     pub(crate) dynamic: bool,
     /// The kernel may be asked, where TERN_MECHANISM allows it.
     pub(crate) kernel: bool,
+    /// Owners of private memory may be asked for short accesses, which the kernel could make.
+    pub(crate) owners: bool,
     /// Shared memory may be used as such.
     pub(crate) map: bool,
     /// All memory of all members is mapped, for good: every access is over when its call returns.

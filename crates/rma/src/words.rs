@@ -2,23 +2,24 @@
 //! and begin as zeros; taking one needs nobody's help.
 //!
 //! A lock for all members (MPI_Win_lock_all) would cost as many steps as there are members, if it
-//! were as many locks. Instead there is one word for the whole window that counts those who hold a
-//! lock for all, and those who hold one alone, anywhere: the two exclude each other. A shared lock for
-//! one member excludes only the exclusive ones there. (After Gerstenberger, Besta, Hoefler: Enabling
-//! highly-scalable remote memory access programming with MPI-3 one sided, SC 2013.)
+//! were as many locks. Instead one word of the window counts those who hold a lock for all. (After Gerstenberger, Besta,
+//! Hoefler: Enabling highly-scalable remote memory access programming with MPI-3 one sided, SC 2013.) They and
+//! those who hold a lock alone, anywhere, exclude each other: each says what it wants, then looks for the other. So a
+//! lock alone costs one exchange of the member's own word, and nothing is written to what all share. Who wants all
+//! looks at the words of all members, but only once somebody has wanted one alone.
 
-use crate::atomics::{AtomicU32, AtomicU64, Ordering};
+use crate::atomics::{AtomicU32, Ordering, spin_loop};
 
 /// What all members share.
 #[repr(C, align(128))]
 pub struct Common {
-    /// Holders of a lock for all; holders of an exclusive lock, times [`ALONE`].
-    holders: AtomicU64,
+    /// Holders of a lock for all.
+    holders: AtomicU32,
+    /// 1 since somebody has wanted a lock alone.
+    alone: AtomicU32,
     /// Threads that wait for some lock.
     waiting: AtomicU32,
 }
-
-const ALONE: u64 = 1 << 32;
 
 /// The lock of one member's memory.
 #[repr(C, align(128))]
@@ -28,6 +29,9 @@ pub struct Lock {
 }
 
 const EXCLUSIVE: u32 = 1 << 31;
+
+/// Looks of one that wants a lock alone for those that want all, and go when they see it.
+const LOOKS: u32 = if cfg!(loom) { 2 } else { 50 };
 
 /// What a try at a lock has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,24 +43,26 @@ pub enum Try {
 }
 
 impl Common {
-    /// A lock for all members.
-    pub fn try_lock_all(&self) -> Try {
-        let mut holders = self.holders.load(Ordering::SeqCst);
-        loop {
-            if holders >= ALONE {
-                return Try::Busy;
-            }
-            // Acquire: pairs with the releases of those that held a lock alone.
-            match self.exchange(holders, holders + 1) {
-                Ok(()) => return Try::Taken,
-                Err(now) => holders = now,
-            }
+    /// A lock for all members, of which `locks` are the words.
+    #[inline]
+    pub fn try_lock_all<'a>(&self, locks: impl Iterator<Item = &'a Lock> + Clone) -> Try {
+        if self.is_any_alone(locks.clone()) {
+            return Try::Busy;
         }
+        // SeqCst: who wants a lock alone says so in its word and then looks here. One of the two sees the other.
+        self.holders.fetch_add(1, Ordering::SeqCst);
+        order();
+        if !self.is_any_alone(locks) {
+            return Try::Taken;
+        }
+        self.holders.fetch_sub(1, Ordering::SeqCst);
+        if self.is_awaited() { Try::Disturbed } else { Try::Busy }
     }
 
     #[inline]
-    fn exchange(&self, from: u64, to: u64) -> Result<(), u64> {
-        self.holders.compare_exchange_weak(from, to, Ordering::SeqCst, Ordering::SeqCst).map(drop)
+    fn is_any_alone<'a>(&self, mut locks: impl Iterator<Item = &'a Lock>) -> bool {
+        // SeqCst, which is an acquire too: pairs with the release of who had it alone.
+        self.alone.load(Ordering::SeqCst) != 0 && locks.any(|lock| lock.word.load(Ordering::SeqCst) == EXCLUSIVE)
     }
 
     /// True when somebody may wait for it: wake them.
@@ -122,35 +128,41 @@ impl Lock {
     /// Takes it alone.
     #[inline]
     pub fn try_exclude(&self, common: &Common) -> Try {
-        if self.word.load(Ordering::SeqCst) != 0 {
+        if common.alone.load(Ordering::SeqCst) == 0 {
+            common.alone.store(1, Ordering::SeqCst);
+        }
+        if self.word.load(Ordering::SeqCst) != 0 || common.holders.load(Ordering::SeqCst) != 0 {
             return Try::Busy;
         }
-        let mut holders = common.holders.load(Ordering::SeqCst);
-        loop {
-            if !holders.is_multiple_of(ALONE) {
-                return Try::Busy;
-            }
-            match common.exchange(holders, holders + ALONE) {
-                Ok(()) => break,
-                Err(now) => holders = now,
+        // Acquire: pairs with the releases of those that had it. SeqCst: see `Common::try_lock_all`.
+        if self.word.compare_exchange(0, EXCLUSIVE, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            return Try::Busy;
+        }
+        order();
+        // Acquire: pairs with the release in `unlock_all`.
+        if common.holders.load(Ordering::SeqCst) == 0 {
+            return Try::Taken;
+        }
+        self.await_all(common)
+    }
+
+    /// Somebody has a lock for all, or wants it. Then it goes when it sees this lock: so one of the two gets on.
+    #[cold]
+    fn await_all(&self, common: &Common) -> Try {
+        for _ in 1..LOOKS {
+            spin_loop();
+            if common.holders.load(Ordering::SeqCst) == 0 {
+                return Try::Taken;
             }
         }
-        match self.word.compare_exchange(0, EXCLUSIVE, Ordering::SeqCst, Ordering::SeqCst) {
-            Ok(_) => Try::Taken,
-            Err(_) => {
-                common.holders.fetch_sub(ALONE, Ordering::SeqCst);
-                if common.is_awaited() { Try::Disturbed } else { Try::Busy }
-            }
-        }
+        if self.include(common) { Try::Disturbed } else { Try::Busy }
     }
 
     /// True when somebody may wait for it: wake them.
     #[inline]
     pub fn include(&self, common: &Common) -> bool {
-        // Release: pairs with the acquire of who takes it next. It is before what follows, which is a release too,
-        // in the order that `Common::is_awaited` needs.
-        self.word.store(0, Ordering::Release);
-        common.holders.fetch_sub(ALONE, Ordering::SeqCst);
+        // SeqCst, which is a release too: see `Common::is_awaited`.
+        self.word.swap(0, Ordering::SeqCst);
         common.is_awaited()
     }
 }

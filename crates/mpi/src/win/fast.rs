@@ -16,10 +16,11 @@ use tern_coll::ops::Op;
 use tern_layout::Basic;
 use tern_rma::Target;
 
-/// Lets `look` see the window of a call that needs no lock, in place: nothing may be waited for meanwhile.
+/// The window of a call that needs no lock, in place: nothing may be waited for while it is looked at.
 #[inline(always)]
-fn near<R>(win: usize, look: impl FnOnce(&Win) -> Option<R>) -> Option<R> {
-    if is_single() { find(win, look) } else { None }
+fn near<'a>(win: usize) -> Option<&'a Win> {
+    // SAFETY: those that call this wait for nothing, and return.
+    if is_single() { unsafe { find(win) } } else { None }
 }
 
 /// The target's rank, if there is one and it may be accessed now. It is asked last: a fence's epoch has been
@@ -70,7 +71,8 @@ pub fn put(
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
-    near(win, |win| win.window.put_now(buf, open(win, rank)?, displacement, bytes).then_some(Ok(())))
+    let win = near(win)?;
+    win.window.put_now(buf, open(win, rank)?, displacement, bytes).then_some(Ok(()))
 }
 
 /// The window of a call that needs no lock and may wait.
@@ -116,7 +118,8 @@ pub fn get(
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
-    near(win, |win| win.window.get_now(buf, open(win, rank)?, displacement, bytes).then_some(Ok(())))
+    let win = near(win)?;
+    win.window.get_now(buf, open(win, rank)?, displacement, bytes).then_some(Ok(()))
 }
 
 /// [`get`] where the target is not mapped.
@@ -155,11 +158,10 @@ impl Elements {
     /// Combines them; `result` is null where nobody wants the old values.
     #[inline(always)]
     fn combine(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, op: Op, win: usize) -> Fast {
-        near(win, |win| {
-            let rank = open(win, rank)?;
-            let done = win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic));
-            done.then_some(Ok(()))
-        })
+        let win = near(win)?;
+        let rank = open(win, rank)?;
+        let done = win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic));
+        done.then_some(Ok(()))
     }
 }
 
@@ -240,25 +242,23 @@ pub fn compare_and_swap(
     if !is_swapped(dense_basic(datatype)?) || origin.is_null() || compare.is_null() || result.is_null() {
         return None;
     }
-    near(win, |win| {
-        let rank = open(win, rank)?;
-        win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(Ok(()))
-    })
+    let win = near(win)?;
+    let rank = open(win, rank)?;
+    win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(Ok(()))
 }
 
 // ---- synchronisation that finds nothing to wait for
 
 #[inline(always)]
 fn flush(rank: i32, local: bool, win: usize) -> Fast {
-    near(win, |win| {
-        let calls = win.calls_until_look()?;
-        let passive = win.epochs.is_passive(rank) || is_passive(win, rank);
-        if !passive || !win.window.flush_now(Some(rank as u32), local) {
-            return None;
-        }
-        win.calls.set(calls);
-        Some(Ok(()))
-    })
+    let win = near(win)?;
+    let calls = win.calls_until_look()?;
+    let passive = win.epochs.is_passive(rank) || is_passive(win, rank);
+    if !passive || !win.window.flush_now(Some(rank as u32), local) {
+        return None;
+    }
+    win.calls.set(calls);
+    Some(Ok(()))
 }
 
 #[cold]
@@ -268,15 +268,14 @@ fn is_passive(win: &Win, rank: i32) -> bool {
 
 #[inline(always)]
 fn flush_all(local: bool, win: usize) -> Fast {
-    near(win, |win| {
-        let calls = win.calls_until_look()?;
-        win.epochs.passive_all().ok()?;
-        if !win.window.flush_now(None, local) {
-            return None;
-        }
-        win.calls.set(calls);
-        Some(Ok(()))
-    })
+    let win = near(win)?;
+    let calls = win.calls_until_look()?;
+    win.epochs.passive_all().ok()?;
+    if !win.window.flush_now(None, local) {
+        return None;
+    }
+    win.calls.set(calls);
+    Some(Ok(()))
 }
 
 #[inline(always)]
@@ -304,59 +303,55 @@ const ASSERTIONS: i32 = MPI_MODE_NOCHECK;
 
 #[inline(always)]
 pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: usize) -> Fast {
-    near(win, |win| {
-        let ordinary = matches!(lock_type, MPI_LOCK_EXCLUSIVE | MPI_LOCK_SHARED) && assert & !ASSERTIONS == 0;
-        let rank = exists(win, rank)?;
-        if !ordinary || win.no_locks.get() {
-            return None;
-        }
-        win.epochs.locks(rank).ok()?;
-        if !win.window.lock_now(rank, lock_type == MPI_LOCK_EXCLUSIVE) {
-            return None;
-        }
-        win.epochs.locked(rank);
-        Some(Ok(()))
-    })
+    let win = near(win)?;
+    let ordinary = matches!(lock_type, MPI_LOCK_EXCLUSIVE | MPI_LOCK_SHARED) && assert & !ASSERTIONS == 0;
+    let rank = exists(win, rank)?;
+    if !ordinary || win.no_locks.get() {
+        return None;
+    }
+    win.epochs.locks(rank).ok()?;
+    if !win.window.lock_now(rank, lock_type == MPI_LOCK_EXCLUSIVE) {
+        return None;
+    }
+    win.epochs.locked(rank);
+    Some(Ok(()))
 }
 
 #[inline(always)]
 pub fn win_unlock(rank: i32, win: usize) -> Fast {
-    near(win, |win| {
-        let calls = win.calls_until_look()?;
-        let rank = exists(win, rank)?;
-        if !win.window.flush_now(Some(rank), true) {
-            return None;
-        }
-        win.epochs.unlock(rank).ok()?;
-        win.calls.set(calls);
-        win.window.unlock_now(rank);
-        Some(Ok(()))
-    })
+    let win = near(win)?;
+    let calls = win.calls_until_look()?;
+    let rank = exists(win, rank)?;
+    if !win.window.flush_now(Some(rank), true) {
+        return None;
+    }
+    win.epochs.unlock(rank).ok()?;
+    win.calls.set(calls);
+    win.window.unlock_now(rank);
+    Some(Ok(()))
 }
 
 #[inline(always)]
 pub fn win_lock_all(assert: i32, win: usize) -> Fast {
-    near(win, |win| {
-        if assert & !ASSERTIONS != 0 || win.no_locks.get() {
-            return None;
-        }
-        win.epochs.may_lock_all().ok()?;
-        if !win.window.lock_all_now() {
-            return None;
-        }
-        win.epochs.lock_all().ok().map(Ok)
-    })
+    let win = near(win)?;
+    if assert & !ASSERTIONS != 0 || win.no_locks.get() {
+        return None;
+    }
+    win.epochs.may_lock_all().ok()?;
+    if !win.window.lock_all_now() {
+        return None;
+    }
+    win.epochs.lock_all().ok().map(Ok)
 }
 
 #[inline(always)]
 pub fn win_unlock_all(win: usize) -> Fast {
-    near(win, |win| {
-        let calls = win.calls_until_look()?;
-        if !win.window.flush_now(None, true) {
-            return None;
-        }
-        win.epochs.unlock_all().ok()?;
-        win.calls.set(calls);
-        win.window.unlock_all().ok().map(Ok)
-    })
+    let win = near(win)?;
+    let calls = win.calls_until_look()?;
+    if !win.window.flush_now(None, true) {
+        return None;
+    }
+    win.epochs.unlock_all().ok()?;
+    win.calls.set(calls);
+    win.window.unlock_all().ok().map(Ok)
 }

@@ -71,16 +71,18 @@ struct Last {
 
 static LAST: Guarded<Last> = Guarded::new(Last { handle: Cell::new(MPI_WIN_NULL), win: Cell::new(ptr::null()) });
 
-/// Lets `look` see the window that `handle` names, if there is one, without counting it up and down.
-/// No window may be freed meanwhile, so nothing may be waited for.
+/// The window that `handle` names, if there is one, without counting it up and down.
+///
+/// # Safety
+/// It is not used any more when a window may have been freed, so nothing may be waited for meanwhile.
 #[inline(always)]
-pub fn find<R>(handle: usize, look: impl FnOnce(&Win) -> Option<R>) -> Option<R> {
+pub unsafe fn find<'a>(handle: usize) -> Option<&'a Win> {
     let last = LAST.get();
     if last.handle.get() != handle {
         remember(handle);
     }
-    // SAFETY: the table of windows has it: otherwise it is null (`remember`, `remove`), and that stays so while `look` runs.
-    look(unsafe { last.win.get().as_ref()? })
+    // SAFETY: the table of windows has it, or it is null (`remember`, `remove`); and contract of this function.
+    unsafe { last.win.get().as_ref() }
 }
 
 #[cold]

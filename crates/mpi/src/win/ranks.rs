@@ -7,6 +7,8 @@ use std::cell::{Cell, RefCell};
 pub struct Ranks {
     first: Cell<u64>,
     more: RefCell<Vec<u64>>,
+    /// How many there are in `more`.
+    beyond: Cell<u32>,
 }
 
 impl Ranks {
@@ -14,6 +16,7 @@ impl Ranks {
     pub fn set(&self, other: Ranks) {
         self.first.set(other.first.get());
         self.more.swap(&other.more);
+        self.beyond.set(other.beyond.get());
     }
 
     /// Those below 64, as bits.
@@ -57,11 +60,12 @@ impl Ranks {
             more.resize(at + 1, 0);
         }
         more[at] = change(more[at], 1 << (rank % 64));
+        self.beyond.set(more.iter().map(|word| word.count_ones()).sum());
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.first.get() == 0 && self.more.borrow().iter().all(|&word| word == 0)
+        self.first.get() == 0 && self.beyond.get() == 0
     }
 }
 

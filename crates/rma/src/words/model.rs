@@ -1,7 +1,7 @@
 //! The lock words under loom: two never hold what excludes them, and nobody who waits is forgotten.
 
 use super::{Common, Lock, Try};
-use crate::atomics::{AtomicU32, AtomicU64, Ordering};
+use crate::atomics::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Notify};
 use loom::thread;
@@ -34,7 +34,7 @@ impl World {
     fn new() -> Arc<World> {
         let lock = || Lock { word: AtomicU32::new(0) };
         Arc::new(World {
-            common: Common { holders: AtomicU64::new(0), waiting: AtomicU32::new(0) },
+            common: Common { holders: AtomicU32::new(0), alone: AtomicU32::new(0), waiting: AtomicU32::new(0) },
             locks: [lock(), lock()],
             memory: [UnsafeCell::new(0), UnsafeCell::new(0)],
             waiting: std::array::from_fn(|_| AtomicU32::new(0)),
@@ -92,7 +92,7 @@ impl World {
                 self.locks[index].unshare(&self.common)
             }
             Work::All => {
-                self.take(me, || self.common.try_lock_all());
+                self.take(me, || self.common.try_lock_all(self.locks.iter()));
                 self.all.notify();
                 (read(0), read(1));
                 self.common.unlock_all()
