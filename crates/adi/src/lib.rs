@@ -295,6 +295,14 @@ impl Adi {
         self.wait(done, &|| Awaited::Transfers(vec![request]));
     }
 
+    /// Ends a short receive that no message has come for, if it is the only one: its caller then goes on by [`Adi::recv`], which
+    /// has less to do when the message is there. False when other receives or messages are in the way, and then nothing
+    /// has happened.
+    #[inline]
+    pub fn end_only_one(&self, request: Request) -> bool {
+        !lock::enabled() && self.state.borrow_mut().end_only_one(request.0)
+    }
+
     /// Looks a little for the message of a posted receive, and does nothing else meanwhile: so only if there is
     /// nothing else to do. True when it has come.
     #[inline]

@@ -120,6 +120,12 @@ impl Persistent {
     /// Waits for the round that is transfer `id`, and ends it. Nothing of this is borrowed while waiting.
     fn wait_for(&self, id: tern_adi::Request) -> Outcome {
         if !adi().is_done(id) {
+            if let Some(Message::Receive { from, pattern, data }) = &self.message
+                && adi().end_only_one(id)
+            {
+                self.active.take();
+                return self.outcome(adi().recv(*from, *pattern, data.clone()), true);
+            }
             match &self.message {
                 Some(Message::Receive { from, pattern, .. }) => adi().wait_receive(id, *from, *pattern),
                 _ => adi().wait_for(id),

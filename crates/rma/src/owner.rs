@@ -110,7 +110,8 @@ mod request {
 
         fn note(&self, answered: bool) {
             let next = if answered { 0 } else { (2 * self.next.get()).clamp(SKIPS.0, SKIPS.1) };
-            (self.next.set(next), self.skip.set(next));
+            self.next.set(next);
+            self.skip.set(next);
         }
     }
 

@@ -123,6 +123,20 @@ impl State {
         only.then(|| (*from, self.matching.posted_pattern(*place)))
     }
 
+    /// Ends the receive of [`State::is_only_one`] without its message; false when it is none.
+    #[inline]
+    pub fn end_only_one(&mut self, request: u32) -> bool {
+        if !self.is_only_one(request) {
+            return false;
+        }
+        if let Side::Receive { place: Some(place), .. } = &mut self.transfers.get_mut(request).side {
+            let place = *place;
+            self.matching.withdraw(place);
+        }
+        self.transfers.free(request);
+        true
+    }
+
     /// Completes the receive of [`State::is_only_one`] with its message.
     #[inline]
     pub fn take_posted(&mut self, request: u32, from: Proc, tuple: &Tuple, payload: &[u8]) {
