@@ -281,10 +281,26 @@ impl Window {
     // ---- fence
 
     /// Flushes all ranks and waits for all members to have done so (MPI_Win_fence).
+    ///
+    /// Errors: a member is lost. Who has lost one meets the others all the same, since these may have lost nobody, and
+    /// flushes those that it can reach: so all has come to a member that gets no error.
     pub fn fence(&self) -> Result<(), Error> {
-        self.flush_all()?;
+        let flushed = self.flush_all().inspect_err(|_| self.flush_reachable());
         barrier(self.adi, &self.peers)?;
         fence(Ordering::SeqCst);
-        Ok(())
+        flushed?;
+        self.check_lost()
+    }
+
+    /// Flushes all that are not lost.
+    #[cold]
+    fn flush_reachable(&self) {
+        for (rank, &process) in (0..).zip(self.peers.procs.iter()) {
+            let over = || self.messages.is_flushed(rank) || self.adi.why_lost(process).is_some();
+            // Whoever is lost has failed the fence already.
+            _ = self.send_puts(rank);
+            self.adi.wait_until(&mut || over());
+            _ = self.flush_card(rank);
+        }
     }
 }

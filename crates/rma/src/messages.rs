@@ -15,7 +15,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use tern_adi::{ANY_SOURCE, ANY_TAG, Adi, Background, Data, Pattern, Proc, Request, SendMode, Sent, Tuple};
+use tern_adi::{ANY_SOURCE, ANY_TAG, Adi, Background, Data, Pattern, Proc, Request, SendMode, Sent, Tuple, UNKNOWN};
 use tern_coll::ops::Op;
 use tern_layout::Basic;
 
@@ -224,7 +224,9 @@ impl Messages {
     /// `data` that is gathered. Waits while too much is under way.
     pub fn ask(&self, ticket: Ticket, target: u32, question: Question, from: usize, len: usize, runs: &[(u64, u64)], data: usize, gather: impl FnOnce(&mut [u8])) {
         if self.under_way.get() >= UNDER_WAY {
-            self.adi.wait_until(&mut || self.under_way.get() < UNDER_WAY);
+            // A lost member answers no more.
+            let lost = || self.adi.lost_for(UNKNOWN, self.context).is_some();
+            self.adi.wait_until(&mut || self.under_way.get() < UNDER_WAY || lost());
         }
         let bytes = encode(question, ticket.0, from, len, runs, data, gather);
         self.accesses.borrow_mut()[ticket.0 as u32 as usize].parts += 1;
@@ -329,7 +331,11 @@ impl Messages {
             if let Some(request) = next.request
                 && self.adi.is_done(request)
             {
-                self.adi.take(request);
+                if self.adi.take(request).aborted().is_some() {
+                    // The rest of it will never come.
+                    moved = true;
+                    continue;
+                }
                 next.request = None;
             }
             if next.request.is_some() || !self.handle(&next, &mut serve) {
