@@ -97,6 +97,15 @@ impl Adi {
         self.mcm.set_waiting(true);
     }
 
+    /// The same for a collective whose longest message is so long. All its processes make the same calls.
+    pub fn will_wait_together(&self, longest: impl FnOnce() -> usize) {
+        self.will_wait();
+        let mut state = self.state.borrow_mut();
+        if state.may_lend() {
+            state.begin_together(longest());
+        }
+    }
+
     /// Says to `to` that the message of that tuple will not come, since somebody is lost. The receive that would get it is
     /// complete then, its memory untouched, and its status has `word` ([`Status::missing`]).
     pub fn send_missing(&self, to: Proc, tuple: Tuple, word: u32) {

@@ -4,6 +4,7 @@ mod arrive;
 mod cancel;
 mod direct;
 mod late;
+mod lending;
 mod lost;
 mod outbox;
 mod pending;
@@ -22,13 +23,13 @@ use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use direct::Published;
 use late::Late;
+use lending::Trials;
 use outbox::Outbox;
 use rendezvous::{Fetch, Fin};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_mcm::{Direct, Mcm, Memory};
 use tern_region::copy::{Gauge, Source, Target};
-use tern_region::trial::Trials;
 
 /// No number of anything.
 const NONE: u32 = u32::MAX;

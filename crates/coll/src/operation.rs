@@ -334,7 +334,7 @@ pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Failu
     let number = peers.blocking.get();
     peers.blocking.set(number.wrapping_add(1));
     operation.fixed = Some(BLOCKING | (number & NUMBERS));
-    adi.will_wait();
+    adi.will_wait_together(|| operation.schedule.longest());
     operation.start();
     adi.wait_until(&mut || operation.advance(adi));
     operation.failure().map_or(Ok(()), Err)

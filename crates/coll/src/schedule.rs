@@ -57,6 +57,15 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// Bytes of the longest message.
+    pub(crate) fn longest(&self) -> usize {
+        let len = |action: &Action| match action {
+            Action::Send { data, .. } | Action::Recv { data, .. } => data.len(),
+            _ => 0,
+        };
+        self.actions.iter().map(len).max().unwrap_or(0)
+    }
+
     /// True when there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()

@@ -6,7 +6,7 @@ mod several;
 mod wait;
 
 pub use tern_device::{
-    DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, LineArea, Lost, Memory, Outgoing, Payload, Pull,
+    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, LineArea, Lost, Memory, Outgoing, Payload, Pull,
     Recall, Remote, Run, Sink, Word, copy_short,
 };
 pub use several::Several;
@@ -240,9 +240,9 @@ impl Mcm {
     ///
     /// # Safety
     /// The payload is valid and not changed until [`Sink::sent`] names `sender`.
-    pub unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+    pub unsafe fn send_from(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
         // SAFETY: handed on.
-        unsafe { self.device().send_from(peer, header, payload, sender) }
+        unsafe { self.device().send_from(peer, cut, payload, sender) }
     }
 
     /// Hands what has arrived on any device to `sink`; returns the number of packets.

@@ -12,7 +12,7 @@ use numbers::{Numbers, Way};
 use std::cell::OnceCell;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, Lending, LineArea, Payload, Remote, Sink};
+use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, LineArea, Payload, Remote, Sink};
 use tern_shm::Shm;
 use watch::Watch;
 
@@ -192,12 +192,12 @@ impl Device for Several {
         }
     }
 
-    unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+    unsafe fn send_from(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
         // SAFETY: the contract is the same.
         unsafe {
             match self.numbers.way(peer) {
-                Way::Shm(peer) => self.shm.send_from(peer, header, payload, sender),
-                Way::Network => self.network.send_from(peer, header, payload, sender),
+                Way::Shm(peer) => self.shm.send_from(peer, cut, payload, sender),
+                Way::Network => self.network.send_from(peer, cut, payload, sender),
             }
         }
     }

@@ -74,6 +74,13 @@ impl Counts {
     pub fn needed(&self, len: usize) -> Option<u32> {
         if len < SHORTEST { None } else { self.needed[class_of(len)] }
     }
+
+    /// What each use of a registered buffer of that length saves, in nanoseconds, or less than that.
+    #[inline]
+    pub fn saves(&self, len: usize) -> u32 {
+        let Costs { copy, look_up, .. } = self.costs[class_of(len)];
+        (copy - look_up) as u32
+    }
 }
 
 /// A table for people.

@@ -102,7 +102,13 @@ impl Channel {
     /// True when a packet may go.
     #[inline]
     pub fn may_send(&self) -> bool {
-        self.credits.borrow().may_send() && self.may_post(1)
+        self.may_send_all(1)
+    }
+
+    /// True when so many packets may go, one after the other.
+    #[inline]
+    pub fn may_send_all(&self, packets: u32) -> bool {
+        self.credits.borrow().may_send_all(packets) && self.may_post(packets.into())
     }
 
     /// True when so many requests of a packet find room. What was said to be sent has to go without a further look of this

@@ -5,7 +5,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, Lending, Payload, Remote, Sink};
+use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Remote, Sink};
 
 impl Device for Verbs {
     fn abilities(&self) -> &Abilities {
@@ -29,9 +29,9 @@ impl Device for Verbs {
         self.lends(payload)
     }
 
-    unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+    unsafe fn send_from(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
         // SAFETY: the contract is the same.
-        unsafe { self.send_in_place(peer, header, payload, sender) }
+        unsafe { self.send_in_place(peer, cut, payload, sender) }
     }
 
     fn direct(&self) -> Option<&dyn Direct> {

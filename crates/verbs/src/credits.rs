@@ -31,7 +31,13 @@ impl Credits {
     /// True when a packet may go.
     #[inline]
     pub fn may_send(&self) -> bool {
-        self.available > 1
+        self.may_send_all(1)
+    }
+
+    /// True when so many packets may go.
+    #[inline]
+    pub fn may_send_all(&self, packets: u32) -> bool {
+        self.available > packets
     }
 
     /// Uses a credit for a packet; returns what it carries for the peer.

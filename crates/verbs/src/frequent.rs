@@ -1,9 +1,9 @@
 //! Frequently used buffers: short messages that leave from where they lie, without a copy ("Improving RDMA-based MPI
 //! Eager Protocol for Frequently-used Buffers", 2009).
 //!
-//! Which buffers those are is [`tern_registration::frequent`]'s. The front of the packet, prefix and header, is built
-//! in registered memory as ever; the card gathers it and the program's buffer into one packet. What it costs to register
-//! and to copy is measured when the device is made.
+//! Which buffers those are is [`tern_registration::frequent`]'s. The front of a packet, prefix and header, is built
+//! in registered memory as ever; the card gathers it and its part of the program's buffer into one packet. What it costs to
+//! register and to copy is measured when the device is made.
 //!
 //! A card reads the buffer until the packet is acknowledged, since it may have to repeat it; so does the software HCA. So a
 //! sender that waits until it may change the buffer waits for the way there and back, which is more than the copy
@@ -11,6 +11,7 @@
 
 use crate::Verbs;
 use crate::arrive::Incoming;
+use crate::channel::Channel;
 use crate::direct::Registered;
 use crate::settings::Settings;
 use crate::token::Token;
@@ -18,14 +19,16 @@ use crate::wire::Kind;
 use std::cell::{OnceCell, RefCell};
 use std::time::Instant;
 use tern_counters as counters;
-use tern_device::{Header, Lending, Memory, Sink};
-use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, Status};
+use tern_device::{Cut, Header, Lending, Memory, Sink};
+use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, Segment, Status};
 use tern_registration::frequent::{Costs, Counts, SHORTEST, Uses};
 
 /// Nanoseconds that no look-up takes.
 const SLOW: f64 = 2000.0;
 /// No buffer.
 const NONE: u32 = u32::MAX;
+/// Packets of a message, at most.
+const PARTS: usize = 4;
 
 /// What is known of frequently used buffers.
 pub struct Frequent {
@@ -38,8 +41,11 @@ pub struct Frequent {
 /// A buffer that the card reads.
 struct Lent {
     memory: Memory,
-    /// Where the front of its packet lies.
-    front: u32,
+    /// Where the fronts of its packets lie.
+    fronts: [u32; PARTS],
+    /// Packets that have not ended, and whether one of the others has failed.
+    left: u8,
+    failed: bool,
     /// The request that is told of the end.
     sender: u32,
 }
@@ -68,9 +74,23 @@ impl Frequent {
         }
     }
 
-    fn take_back(&self, at: u32) -> Lent {
+    /// The front of that packet has been taken over.
+    fn keep_front(&self, at: u32, part: usize) {
+        let lent = &mut self.lent.borrow_mut()[at as usize];
+        lent.as_mut().expect("it was lent").fronts[part] = NONE;
+    }
+
+    /// One of its packets has ended. Gives it back with the last of them.
+    fn ended(&self, at: u32, status: Status) -> Option<Lent> {
+        let mut all = self.lent.borrow_mut();
+        let lent = all[at as usize].as_mut().expect("it was lent");
+        lent.left -= 1;
+        lent.failed |= status != Status::Success;
+        if lent.left > 0 {
+            return None;
+        }
         self.free.borrow_mut().push(at);
-        self.lent.borrow_mut()[at as usize].take().expect("it was lent")
+        all[at as usize].take()
     }
 }
 
@@ -87,88 +107,109 @@ impl Verbs {
         if !self.frequent.uses.borrow_mut().used(payload.as_ptr() as u64, payload.len() as u64, needed) {
             return Lending::No;
         }
-        if self.settings.frequent_share == 0 { Lending::Always } else { Lending::Saves }
+        if self.settings.frequent_share == 0 { Lending::Always } else { Lending::Saves(counts.saves(payload.len())) }
     }
 
     /// [`tern_device::Device::send_from`].
     ///
     /// # Safety
     /// As there.
-    pub(crate) unsafe fn send_in_place(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+    pub(crate) unsafe fn send_in_place(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
         let (address, len) = (payload.as_ptr(), payload.len());
         let memory = self.registered.locate(Memory::dense(address, len));
         let Some(key) = self.registered.local_key(&memory) else {
             self.frequent.uses.borrow_mut().failed(address as u64, len as u64);
             return false;
         };
-        let gone = self.gather(peer, header, &memory, key, sender);
+        let gone = self.gather(peer, cut, &memory, key, sender);
         if !gone {
             self.registered.release(&memory);
         }
         gone
     }
 
-    /// Sends a packet whose payload lies in registered memory. False: nothing has happened.
-    fn gather(&self, peer: u32, header: &Header, memory: &Memory, key: u32, sender: u32) -> bool {
+    /// Sends packets whose payload lies in registered memory. False: nothing has happened.
+    fn gather(&self, peer: u32, cut: &Cut, memory: &Memory, key: u32, sender: u32) -> bool {
         let Some(channel) = self.channel(peer) else { return false };
-        if memory.len as usize > channel.packet.min(self.abilities.packet) {
+        let (len, parts) = (memory.len as usize, (memory.len as usize).div_ceil(cut.len));
+        if parts > PARTS || len.min(cut.len) > channel.packet.min(self.abilities.packet) {
             return false;
         }
-        let Some(room) = self.reserve(peer) else { return false };
-        let buffer = room.buffer();
-        let front = self.build_front(channel, buffer, Kind::Packet, channel.credits.borrow_mut().spend(), Some(header));
-        let at = self.frequent.lend(Lent { memory: *memory, front: buffer, sender });
+        let Some(fronts) = self.take_fronts(channel, parts) else { return false };
+        let at = self.frequent.lend(Lent { memory: *memory, fronts, left: parts as u8, failed: false, sender });
         let token = Token::Frequent { peer, value: at };
-        let payload = tern_hca::Segment { address: memory.address, len: memory.len as u32, key };
-        let operation = Operation::SendWithImmediate(self.me);
-        let data = [self.bounces.segment(buffer, front as u32), payload];
-        counters::NETWORK_PACKETS.add(1);
-        counters::NETWORK_BYTES.add(front as u64 + memory.len);
-        match channel.post(token.encode(), operation, Data::Segments(&data), true) {
-            Ok(()) => {
-                counters::SENT_FREQUENT.add(1);
-                counters::SENT_FREQUENT_BYTES.add(memory.len);
-                return true;
-            }
-            Err(Error::QueueFull) => {
-                // It is numbered, so it goes next; as a copy then, for which nobody has to wait.
-                let whole = front + memory.len as usize;
-                // SAFETY: the caller's payload; a free buffer that is longer than any packet that a channel lets pass.
-                unsafe {
-                    let to = self.bounces.at(buffer).add(front);
-                    std::ptr::copy_nonoverlapping(memory.address as *const u8, to, memory.len as usize);
-                }
-                self.hold_back(channel, buffer, whole);
-                self.frequent.take_back(at);
-                self.registered.release(memory);
-                // The caller expects to be told.
-                let sent = Lent { memory: Memory::default(), front: NONE, sender };
-                let token = Token::Frequent { peer, value: self.frequent.lend(sent) };
-                self.inbound.borrow_mut().push_back(Incoming::Completed { token, status: Status::Success, len: 0 });
-            }
-            Err(error) => {
-                self.give_back_lent(at);
-                self.lose(peer, &format!("a packet was refused: {error}"));
+        for (part, &buffer) in fronts[..parts].iter().enumerate() {
+            let from = part * cut.len;
+            let address = memory.address + from as u64;
+            let payload = Segment { address, len: (len - from).min(cut.len) as u32, key };
+            let header = if part == 0 { &cut.first } else { &cut.rest };
+            if !self.gather_part(channel, token, header, buffer, payload) {
+                self.frequent.keep_front(at, part);
             }
         }
+        counters::SENT_FREQUENT.add(1);
+        counters::SENT_FREQUENT_BYTES.add(memory.len);
         true
     }
 
-    fn give_back_lent(&self, at: u32) -> u32 {
-        let Lent { memory, front, sender } = self.frequent.take_back(at);
-        if front != NONE {
-            self.bounces.give(front);
+    /// Buffers for the fronts of so many packets, which may all go now.
+    fn take_fronts(&self, channel: &Channel, parts: usize) -> Option<[u32; PARTS]> {
+        let mut fronts = [NONE; PARTS];
+        let may_go = || channel.may_send_all(parts as u32) && !channel.lost.get();
+        if !may_go() {
+            self.pump();
         }
-        self.registered.release(&memory);
-        sender
+        let taken = fronts[..parts].iter_mut().all(|front| self.take_bounce().inspect(|&buffer| *front = buffer).is_some());
+        if taken && may_go() {
+            return Some(fronts);
+        }
+        fronts.iter().filter(|&&front| front != NONE).for_each(|&front| self.bounces.give(front));
+        None
+    }
+
+    /// Sends one of the packets. Its end comes in any case. False: its front's buffer is in other hands.
+    fn gather_part(&self, channel: &Channel, token: Token, header: &Header, buffer: u32, payload: Segment) -> bool {
+        let credits = channel.credits.borrow_mut().spend();
+        let front = self.build_front(channel, buffer, Kind::Packet, credits, Some(header));
+        let data = [self.bounces.segment(buffer, front as u32), payload];
+        counters::NETWORK_PACKETS.add(1);
+        counters::NETWORK_BYTES.add(front as u64 + u64::from(payload.len));
+        let operation = Operation::SendWithImmediate(self.me);
+        // What is numbered goes in order.
+        let posted = match channel.backlog.borrow().is_empty() {
+            true => channel.post(token.encode(), operation, Data::Segments(&data), true),
+            false => Err(Error::QueueFull),
+        };
+        let status = match posted {
+            Ok(()) => return true,
+            Err(Error::QueueFull) => {
+                // As a copy then, for which nobody has to wait.
+                let len = payload.len as usize;
+                // SAFETY: the caller's payload; a free buffer that is longer than any packet that a channel lets pass.
+                unsafe {
+                    let to = self.bounces.at(buffer).add(front);
+                    std::ptr::copy_nonoverlapping(payload.address as *const u8, to, len);
+                }
+                self.hold_back(channel, buffer, front + len);
+                Status::Success
+            }
+            Err(error) => {
+                self.lose(channel.peer, &format!("a packet was refused: {error}"));
+                Status::Flushed
+            }
+        };
+        self.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len: 0 });
+        status == Status::Flushed
     }
 
     /// A packet with a lent payload has ended.
     pub(crate) fn end_lent(&self, at: u32, status: Status, sink: &mut dyn Sink) {
-        let sender = self.give_back_lent(at);
+        let Some(lent) = self.frequent.ended(at, status) else { return };
+        lent.fronts.iter().filter(|&&front| front != NONE).for_each(|&front| self.bounces.give(front));
+        self.registered.release(&lent.memory);
         // What failed is told by the loss of the peer.
-        if status == Status::Success {
-            sink.sent(sender);
+        if !lent.failed {
+            sink.sent(lent.sender);
         }
     }
 
@@ -178,7 +219,8 @@ impl Verbs {
             return;
         }
         let Settings { frequent_share: share, explain, link, .. } = self.settings;
-        let most = self.abilities.packet;
+        // What may go without asking, and not in too many packets.
+        let most = self.abilities.eager.min(PARTS * self.abilities.packet);
         let unknown = Costs { register: 0.0, copy: 0.0, look_up: 0.0 };
         let cost = |size| match share {
             0 if !explain => unknown,
@@ -205,9 +247,9 @@ fn least(times: u32, mut act: impl FnMut()) -> f64 {
     (0..times).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// What messages of that size cost; above `most` bytes they do not go in one packet.
+/// What messages of that size cost; above `most` bytes they do not go like this.
 fn measure(domain: &ProtectionDomain, registered: &Registered, size: usize, most: usize) -> Costs {
-    const ROUNDS: u32 = 32;
+    const ROUNDS: u32 = 16;
     if size > most {
         return Costs { register: f64::INFINITY, copy: 0.0, look_up: 0.0 };
     }

@@ -29,13 +29,6 @@ pub struct Room {
     buffer: u32,
 }
 
-impl Room {
-    /// Where the packet is to be built.
-    pub fn buffer(&self) -> u32 {
-        self.buffer
-    }
-}
-
 /// The same, and what the peer is told with it.
 pub struct Reserved {
     buffer: u32,

@@ -6,12 +6,14 @@ use super::{Side, State, Transfer};
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
-use tern_mcm::{Header, Lending, Memory};
+use tern_mcm::{Cut, Header, Lending, Memory};
 
 /// Messages to a peer after which its sender looks at what has come, if it does nothing but send: it may be told to ask
 /// first. Powers of two, the second a multiple of the first; it is for the shortest messages.
 const LOOK_EVERY: u32 = 16;
 const LOOK_EVERY_SHORT: u32 = 64;
+/// The kinds of collectives, in trials, are numbers from here on.
+const TOGETHER: usize = 64;
 
 /// Counts a message of `size` bytes that goes without asking.
 #[inline]
@@ -139,15 +141,17 @@ impl State {
         let lending = self.mcm.lending(to, unsafe { std::slice::from_raw_parts(base, len) });
         let pays = match lending {
             Lending::No => false,
-            Lending::Saves => !waits || self.pays_to_wait(len),
+            Lending::Saves(nanoseconds) => !waits || self.pays_to_wait(len, nanoseconds),
             Lending::Always => true,
         };
         if !pays || !self.outboxes[to as usize].queue.is_empty() {
             return None;
         }
         let request = self.new_send(to, tuple, data.clone());
+        // Cut like what is copied: the receiver copies one packet out while the next is on its way.
+        let cut = Cut { first: *header, rest: Packet::More.encode(), len: chunk(len) };
         // SAFETY: the caller of the send keeps the buffer valid and unchanged until the request is complete (see `Data`).
-        let lent = unsafe { self.mcm.send_from(to, header, std::slice::from_raw_parts(base, len), request) };
+        let lent = unsafe { self.mcm.send_from(to, &cut, std::slice::from_raw_parts(base, len), request) };
         if !lent {
             self.transfers.remove(request);
             return None;
@@ -156,16 +160,29 @@ impl State {
         Some(request)
     }
 
-    /// Whether a call that waits until the buffer is free should lend it all the same. It waits for the receiver's
-    /// card then, which costs more than a copy, unless the program waits for the receiver next: so both ways are
-    /// tried, and the one stays after which the next call comes sooner.
-    fn pays_to_wait(&mut self, len: usize) -> bool {
-        let kind = len.ilog2() as usize;
-        if !self.waits {
-            return self.trials.way(kind) == 1;
+    /// Buffers may be lent at all.
+    pub fn may_lend(&self) -> bool {
+        self.lends_from < usize::MAX
+    }
+
+    /// A collective begins, in which messages are that long.
+    pub fn begin_together(&mut self, longest: usize) {
+        if longest >= self.lends_from {
+            self.lends_now = Some(self.trials.begin(TOGETHER + longest.ilog2() as usize));
         }
+    }
+
+    /// Whether a call that waits until the buffer is free should lend it all the same; `saves`: what that saves of a copy,
+    /// in nanoseconds.
+    fn pays_to_wait(&mut self, len: usize, saves: u32) -> bool {
         // One choice for all that a call sends: it waits for all of it at its end.
-        *self.lends_now.get_or_insert_with(|| self.trials.way(kind) == 1)
+        let lends = match self.lends_now.filter(|_| self.waits) {
+            Some(lends) => lends,
+            None => self.trials.begin(len.ilog2() as usize),
+        };
+        self.lends_now = Some(lends);
+        self.trials.saves(saves);
+        lends
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, Lending, Payload, Sink};
+use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Sink};
 
 /// How unkind.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,8 @@ type Packets = VecDeque<(Header, Bytes)>;
 /// A payload: copied, or lent by its sender until it arrives.
 enum Bytes {
     Copied(Vec<u8>),
-    Lent { at: *const u8, len: usize, sender: u32 },
+    /// Who is told, if it is the last of a message.
+    Lent { at: *const u8, len: usize, sender: Option<u32> },
 }
 
 struct Network {
@@ -84,7 +85,7 @@ impl Network {
         let bytes = match bytes {
             Bytes::Copied(bytes) => bytes,
             Bytes::Lent { at, len, sender } => {
-                self.returned[from].push((to as u32, sender));
+                self.returned[from].extend(sender.map(|sender| (to as u32, sender)));
                 // SAFETY: the sender keeps it until it is told.
                 unsafe { std::slice::from_raw_parts(at, len) }.to_vec()
             }
@@ -203,20 +204,26 @@ impl Device for Port {
     }
 
     fn lending(&self, _peer: u32, _payload: &[u8]) -> Lending {
-        [Lending::No, Lending::Saves, Lending::Always][self.network.borrow_mut().random.below(3) as usize]
+        [Lending::No, Lending::Saves(100), Lending::Always][self.network.borrow_mut().random.below(3) as usize]
     }
 
-    unsafe fn send_from(&self, peer: u32, header: &Header, payload: &[u8], sender: u32) -> bool {
+    unsafe fn send_from(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
         let mut network = self.network.borrow_mut();
-        let room = network.queues[self.me as usize][peer as usize].len() < network.manners.queue;
-        if !room || payload.len() > network.manners.packet || network.random.below(2) == 0 {
+        let parts = payload.chunks(cut.len.min(network.manners.packet));
+        let waiting = network.queues[self.me as usize][peer as usize].len();
+        if waiting + parts.len() > network.manners.queue || network.random.below(2) == 0 {
             return false;
         }
         if network.is_cut(self.me, peer) {
             return true;
         }
-        let lent = Bytes::Lent { at: payload.as_ptr(), len: payload.len(), sender };
-        network.queues[self.me as usize][peer as usize].push_back((*header, lent));
+        let last = parts.len() - 1;
+        for (number, part) in parts.enumerate() {
+            let sender = (number == last).then_some(sender);
+            let lent = Bytes::Lent { at: part.as_ptr(), len: part.len(), sender };
+            let header = if number == 0 { cut.first } else { cut.rest };
+            network.queues[self.me as usize][peer as usize].push_back((header, lent));
+        }
         true
     }
 

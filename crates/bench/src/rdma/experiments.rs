@@ -72,20 +72,27 @@ pub struct Part {
     pub once: bool,
 }
 
+/// Title of the figures, benchmark, heading.
+type Panel = (&'static str, &'static str, &'static str);
+
 /// A diagram.
 pub struct Plot {
     pub file: &'static str,
     pub title: &'static str,
     pub unit: &'static str,
     pub scale: Scale,
-    /// Title of the figures, benchmark, heading.
-    pub panels: &'static [(&'static str, &'static str, &'static str)],
+    pub panels: &'static [Panel],
     /// How much the lines save against the second instead of the figures themselves.
     pub saved: bool,
 }
 
 const fn part(title: &'static str, benchmarks: &'static [&'static str], sizes: &'static [u64], slower: u32) -> Part {
     Part { title, benchmarks, sizes, ranks: 2, nodes: 0, more: &[], work_us: 0, time: 150, slower, once: false }
+}
+
+/// The plot of an experiment that is a ping-pong and nothing else.
+const fn half_round_trips(file: &'static str, title: &'static str, panels: &'static [Panel]) -> Plot {
+    Plot { file, title, unit: "us", scale: Scale::Logarithmic, panels, saved: false }
 }
 
 /// Of `--quick`: ranks, milliseconds for a figure, how much slower a link is, buffers of the spectrum.

@@ -1,4 +1,4 @@
-use super::{Experiment, Plot, Scale, Variant, part};
+use super::{Experiment, Variant, half_round_trips, part};
 
 const TITLE: &str = "Header caching, ping-pong";
 
@@ -14,14 +14,7 @@ pub const HEADERS: Experiment = Experiment {
         Variant { name: "full headers", settings: &[("TERN_HEADER_CACHE", "off")] },
     ],
     parts: &[part(TITLE, &["pingpong"], &[4, 16, 32, 64, 128, 256, 512, 1024], 32)],
-    plots: &[Plot {
-        file: "headers.svg",
-        title: "Ping-pong with and without header caching",
-        unit: "us",
-        scale: Scale::Logarithmic,
-        panels: &[(TITLE, "pingpong", "half round trip")],
-        saved: false,
-    }],
+    plots: &[half_round_trips("headers.svg", "Ping-pong with and without header caching", &[(TITLE, "pingpong", "half round trip")])],
     gain: true,
     modelled: false,
     explained: None,

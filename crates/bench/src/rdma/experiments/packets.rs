@@ -1,4 +1,4 @@
-use super::{Experiment, Plot, Scale, Variant, part};
+use super::{Experiment, Variant, half_round_trips, part};
 
 const TITLE: &str = "Small communication buffers, ping-pong";
 
@@ -14,14 +14,7 @@ pub const PACKETS: Experiment = Experiment {
         Variant { name: "no packets", settings: &[("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "2048")] },
     ],
     parts: &[part(TITLE, &["pingpong"], &[1024, 2048, 4096, 8192, 16384, 32768], 16)],
-    plots: &[Plot {
-        file: "packets.svg",
-        title: "Ping-pong with communication buffers of 2 KiB",
-        unit: "us",
-        scale: Scale::Logarithmic,
-        panels: &[(TITLE, "pingpong", "half round trip")],
-        saved: false,
-    }],
+    plots: &[half_round_trips("packets.svg", "Ping-pong with communication buffers of 2 KiB", &[(TITLE, "pingpong", "half round trip")])],
     gain: true,
     modelled: false,
     explained: None,

@@ -1,4 +1,4 @@
-use super::{Experiment, Plot, Scale, Variant, part};
+use super::{Experiment, Variant, half_round_trips, part};
 
 const TITLE: &str = "Several ports, one message after another";
 
@@ -18,14 +18,7 @@ pub const PORTS: Experiment = Experiment {
         },
     ],
     parts: &[part(TITLE, &["pingpong"], &[32768, 65536, 131072, 262144, 1048576, 4194304], 8)],
-    plots: &[Plot {
-        file: "ports.svg",
-        title: "Ping-pong over one and over two ports",
-        unit: "us",
-        scale: Scale::Logarithmic,
-        panels: &[(TITLE, "pingpong", "half round trip")],
-        saved: false,
-    }],
+    plots: &[half_round_trips("ports.svg", "Ping-pong over one and over two ports", &[(TITLE, "pingpong", "half round trip")])],
     gain: true,
     modelled: false,
     explained: None,
