@@ -374,6 +374,10 @@ impl Transport for Port<'_> {
     type Request = usize;
 
     fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<usize> {
+        if self.network.is_dead(self.me) {
+            // It has died in the middle of what it was doing.
+            return None;
+        }
         let mut inner = self.network.inner.borrow_mut();
         assert!(tuple.tag >= 0, "tag {}", tuple.tag);
         assert!((to as usize) < self.network.procs);
@@ -403,6 +407,9 @@ impl Transport for Port<'_> {
     }
 
     fn send_missing(&self, to: Proc, tuple: Tuple, word: u32) {
+        if self.network.is_dead(self.me) {
+            return;
+        }
         let mut inner = self.network.inner.borrow_mut();
         inner.activity += 1;
         if !inner.is_broken(self.me, to as usize) {
