@@ -4,6 +4,7 @@
 use crate::access::{Spot, truncated};
 use crate::combine::{Combination, is_swapped_by_instruction, swap_by_instruction, swap_under_guard};
 use crate::elements::{Row, Side, runs};
+use crate::guard::Guard;
 use crate::messages::{Kind, Question};
 use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target};
@@ -25,7 +26,7 @@ const ROW: usize = 1024;
 const FENCES: bool = cfg!(target_arch = "x86_64");
 
 /// The guard of a member, held.
-pub(crate) struct Entered<'a>(&'a Window, u32);
+pub(crate) struct Entered<'a>(&'a Guard, u32);
 
 /// Elements of a target that lie one extent apart, and what they are combined with.
 #[derive(Clone, Copy)]
@@ -37,7 +38,13 @@ pub(crate) struct Part {
     pub count: usize,
 }
 
-impl Entered<'_> {
+impl<'a> Entered<'a> {
+    /// The guard of `rank`, if nobody is inside.
+    fn at(guard: &'a Guard, rank: u32) -> Option<Entered<'a>> {
+        // Made only then: the guard is left when it is dropped.
+        guard.try_enter().then(|| Entered(guard, rank))
+    }
+
     /// The member whose guard it is.
     pub fn rank(&self) -> u32 {
         self.1
@@ -46,7 +53,7 @@ impl Entered<'_> {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        self.0.shared.member(self.1).guard.leave();
+        self.0.leave();
     }
 }
 
@@ -155,29 +162,31 @@ impl Window {
 
     /// Enters the guard of `rank` if nobody is inside.
     pub(crate) fn try_enter(&self, rank: u32) -> Option<Entered<'_>> {
-        self.shared.member(rank).guard.try_enter().then_some(Entered(self, rank))
+        Entered::at(&self.shared.member(rank).guard, rank)
     }
 
     /// Enters the guard of `rank`. Nothing may be waited for while inside.
     pub(crate) fn enter(&self, rank: u32) -> Entered<'_> {
         let guard = &self.shared.member(rank).guard;
         for _ in 0..LOOKS {
-            if guard.try_enter() {
-                return Entered(self, rank);
+            if let Some(inside) = Entered::at(guard, rank) {
+                return inside;
             }
             std::hint::spin_loop();
         }
         // Whoever is inside does not wait, but may have lost its core. Nobody rings when it leaves, so
         // this does not sleep.
+        let mut inside = None;
         self.adi.mcm().wait(|| {
-            if guard.try_enter() {
+            inside = Entered::at(guard, rank);
+            if inside.is_some() {
                 return Step::Done;
             }
             self.adi.progress();
             lock::outside(std::thread::yield_now);
             Step::Moved
         });
-        Entered(self, rank)
+        inside.expect("what was waited for")
     }
 
     /// `target = origin op target`, one element after the other, each atomically. [`Op::Replace`]
@@ -501,5 +510,21 @@ impl Window {
             }
         }
         Ok(Started::Done)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_let_in_leaves_the_guard_as_it_is() {
+        let guard = Guard::default();
+        let inside = Entered::at(&guard, 3).expect("nobody is inside");
+        assert_eq!(inside.rank(), 3);
+        assert!(Entered::at(&guard, 3).is_none());
+        assert!(Entered::at(&guard, 3).is_none(), "the first one is still inside");
+        drop(inside);
+        assert!(Entered::at(&guard, 3).is_some());
     }
 }

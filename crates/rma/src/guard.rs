@@ -16,6 +16,7 @@ const CALM: u32 = 200;
 
 /// The guard of a member's memory, and its mode. Nobody waits for anything of another process while
 /// holding it, but for those that use instructions, who wait for nothing either.
+#[derive(Default)]
 #[repr(C, align(128))]
 pub struct Guard {
     word: AtomicU32,
