@@ -126,10 +126,7 @@ impl Persistent {
                 self.active.take();
                 return self.outcome(adi().recv(*from, *pattern, data.clone()), true);
             }
-            match &self.message {
-                Some(Message::Receive { from, pattern, .. }) => adi().wait_receive(id, *from, *pattern),
-                _ => adi().wait_for(id),
-            }
+            adi().wait_for(id);
         }
         self.end_transfer(id)
     }

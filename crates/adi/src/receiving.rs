@@ -1,0 +1,221 @@
+//! Receives: started, waited for, found by a probe.
+
+use crate::packet::Packet;
+use crate::state::State;
+use crate::*;
+use tern_mcm::{Sink, Step, lock};
+
+/// Looks at the rings between two looks at everything, by a call that waits for a message.
+const LOOKS: u32 = 16;
+
+/// Packets for earlier receives that the start of a receive takes at most.
+const AT_ONCE: u32 = 4;
+
+impl Adi {
+    /// Starts a receive. `from` is the process that the pattern's source stands for, or [`UNKNOWN`].
+    #[inline]
+    pub fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Request {
+        Request(self.receive(&mut self.state.borrow_mut(), from, pattern, data))
+    }
+
+    /// As [`Adi::irecv`], for a caller that keeps the status of a message that is there already.
+    #[inline]
+    pub fn start_receive(&self, from: Proc, pattern: Pattern, data: &Data) -> Received {
+        let mut state = self.state.borrow_mut();
+        match self.take_what_is_there(&mut state, from, &pattern, data) {
+            Some(status) => Received::Done(status),
+            None => Received::Pending(Request(state.receive(from, pattern, data.clone()))),
+        }
+    }
+
+    /// A request for a receive that was complete when it started.
+    #[cold]
+    pub fn received(&self, status: Status) -> Request {
+        Request(self.state.borrow_mut().received(status))
+    }
+
+    /// Starts a receive.
+    #[inline]
+    fn receive(&self, state: &mut State, from: Proc, pattern: Pattern, data: Data) -> u32 {
+        match self.take_what_is_there(state, from, &pattern, &data) {
+            Some(status) => state.received(status),
+            None => state.receive(from, pattern, data),
+        }
+    }
+
+    /// A short message that is there when its receive starts, as the next one from its sender, goes straight into its
+    /// place.
+    #[inline]
+    fn take_what_is_there(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
+        if !self.is_peer(from) || !state.is_short(data) || lock::enabled() {
+            return None;
+        }
+        // Packets for receives before this one would be in the way.
+        for _ in 0..AT_ONCE {
+            if !state.is_receiving() || !self.mcm.take_next(from, 1, |header, payload| {
+                state.packet(from, header, payload);
+                true
+            }) {
+                break;
+            }
+        }
+        self.take_ready(state, from, pattern, data, 1)
+    }
+
+    /// Receives and returns when the data is there; makes progress meanwhile. `from` is as for
+    /// [`Adi::irecv`].
+    ///
+    /// The receive is not listed. A message that is the next thing to come from `from` goes straight
+    /// into its place; to whatever else comes the receive is open while that is looked at.
+    #[inline]
+    pub fn recv(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        data.expect();
+        match self.take_next(from, &pattern, &data) {
+            Some(status) => status,
+            None => self.recv_waiting(from, pattern, data),
+        }
+    }
+
+    #[inline(never)]
+    fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        // With several threads there may be several calls that wait.
+        if lock::enabled() || !self.state.borrow_mut().expect(from, data.clone()) {
+            self.will_wait();
+            let request = self.irecv(from, pattern, data);
+            self.wait_until_telling(&mut || self.is_done(request), &|| Awaited::Transfers(vec![request]));
+            return self.take(request);
+        }
+        let mut status = None;
+        let bytes = data.len() as u64;
+        let awaited = |idle| self.tell(idle, &|| Awaited::Message { from, pattern, bytes: Some(bytes) });
+        let look = || {
+            self.state.borrow_mut().open(pattern);
+            let moved = self.progress();
+            status = self.state.borrow_mut().expected();
+            if status.is_none() && !moved {
+                status = self.take_next(from, &pattern, &data);
+            }
+            match status {
+                Some(_) => Step::Done,
+                None if moved || self.help() => Step::Moved,
+                None => Step::Idle,
+            }
+        };
+        self.mcm.wait_telling(look, &awaited);
+        self.state.borrow_mut().end_expected();
+        status.expect("the receive is complete")
+    }
+
+    /// Waits a little for the message of a receive that may be the next thing to come from `from`, and
+    /// does nothing else meanwhile: so only if there is nothing else to do.
+    #[inline]
+    fn take_next(&self, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
+        if self.has_hooks.get() || lock::enabled() {
+            return None;
+        }
+        let mut state = self.state.borrow_mut();
+        if from == UNKNOWN {
+            if state.may_take_next(data).is_some() {
+                self.mcm.glance(LOOKS);
+            }
+            return None;
+        }
+        self.take_ready(&mut state, from, pattern, data, LOOKS)
+    }
+
+    /// A process whose messages come through a device: known, and not this one.
+    #[inline]
+    fn is_peer(&self, from: Proc) -> bool {
+        from != UNKNOWN && from != self.mcm.me()
+    }
+
+    /// Takes the next packet from `from`, looking `looks` times for it, if it is the message of a short
+    /// receive and no other receive is in front.
+    #[inline]
+    fn take_ready(
+        &self,
+        state: &mut State,
+        from: Proc,
+        pattern: &Pattern,
+        data: &Data,
+        looks: u32,
+    ) -> Option<Status> {
+        let lies = state.may_take_next(data)?;
+        if !self.is_peer(from) {
+            return None;
+        }
+        let mut status = None;
+        self.mcm.take_next(from, looks, |header, payload| {
+            let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
+            status = Some(data.fill(pattern.source, tag, payload, lies));
+            tern_counters::received(payload.len());
+            true
+        });
+        if let Some(Status { source, tag, .. }) = status {
+            state.count_taken(from, &Tuple { context: pattern.context, source, tag });
+        }
+        status
+    }
+
+    /// As [`Adi::wait_for`], for a receive that was started with the same arguments. A short message that
+    /// comes next, while no other receive is open, goes straight into its place.
+    #[inline]
+    pub(crate) fn wait_receive(&self, request: Request, from: Proc, pattern: Pattern) {
+        let done = || self.is_done(request) || self.take_posted(request, from, &pattern);
+        self.wait(done, &|| Awaited::Transfers(vec![request]));
+    }
+
+    /// Ends a short receive that no message has come for, if it is the only one: its caller then goes on by [`Adi::recv`], which
+    /// has less to do when the message is there. False when other receives or messages are in the way, and then nothing
+    /// has happened.
+    #[inline]
+    pub fn end_only_one(&self, request: Request) -> bool {
+        !lock::enabled() && self.state.borrow_mut().end_only_one(request.0)
+    }
+
+    /// Looks a little for the message of a posted receive, and does nothing else meanwhile: so only if there is
+    /// nothing else to do. True when it has come.
+    #[inline]
+    fn take_posted(&self, request: Request, from: Proc, pattern: &Pattern) -> bool {
+        if !self.is_peer(from) || self.has_hooks.get() || lock::enabled() {
+            return false;
+        }
+        let mut state = self.state.borrow_mut();
+        if !state.is_only_one(request.0) {
+            return false;
+        }
+        let mut done = false;
+        self.mcm.take_next(from, LOOKS, |header, payload| {
+            let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
+            let tuple = Tuple { context: pattern.context, source: pattern.source, tag };
+            state.take_posted(request.0, from, &tuple, payload);
+            done = true;
+            true
+        });
+        done
+    }
+
+    /// The oldest message that matches and has not been received, if there is one. No progress.
+    pub fn probe(&self, pattern: Pattern) -> Option<Status> {
+        let state = self.state.borrow();
+        let (arrival, tuple) = state.matching.unexpected(state.matching.find_unexpected(&pattern)?);
+        let bytes = state.arrivals.get(arrival).size;
+        Some(Status { source: tuple.source, tag: tuple.tag, bytes, ..Status::default() })
+    }
+
+    /// Takes the oldest matching message out of matching. No progress.
+    pub fn matched_probe(&self, pattern: Pattern) -> Option<Message> {
+        let status = self.probe(pattern)?;
+        let mut state = self.state.borrow_mut();
+        let place = state.matching.find_unexpected(&pattern)?;
+        Some(Message { unexpected: state.matching.take_unexpected(place), status })
+    }
+
+    /// Receives a message found by [`Adi::matched_probe`].
+    pub fn imrecv(&self, message: Message, data: Data) -> Request {
+        let mut state = self.state.borrow_mut();
+        let request = state.receive_matched(data);
+        state.consume(message.unexpected, request);
+        Request(request)
+    }
+}
