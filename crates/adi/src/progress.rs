@@ -26,11 +26,8 @@ pub type Observer = Rc<dyn Fn(&Adi, Duration, Awaited)>;
 impl Adi {
     /// Makes progress until the request has completed.
     pub fn wait_for(&self, request: Request) {
-        let only = self.state.borrow().only_one(request.0);
-        match only {
-            Some((from, pattern)) => self.wait_receive(request, from, pattern),
-            None => self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request])),
-        }
+        let done = || self.is_done(request) || self.take_posted(request);
+        self.wait(done, &|| Awaited::Transfers(vec![request]));
     }
 
     /// Polls the devices once, delivers what came, sends what waits, runs the hooks. Returns true

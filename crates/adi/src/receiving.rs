@@ -157,14 +157,6 @@ impl Adi {
         status
     }
 
-    /// As [`Adi::wait_for`], for a receive that was started with the same arguments. A short message that
-    /// comes next, while no other receive is open, goes straight into its place.
-    #[inline]
-    pub(crate) fn wait_receive(&self, request: Request, from: Proc, pattern: Pattern) {
-        let done = || self.is_done(request) || self.take_posted(request, from, &pattern);
-        self.wait(done, &|| Awaited::Transfers(vec![request]));
-    }
-
     /// Ends a short receive that no message has come for, if it is the only one: its caller then goes on by [`Adi::recv`], which
     /// has less to do when the message is there. False when other receives or messages are in the way, and then nothing
     /// has happened.
@@ -176,17 +168,17 @@ impl Adi {
     /// Looks a little for the message of a posted receive, and does nothing else meanwhile: so only if there is
     /// nothing else to do. True when it has come.
     #[inline]
-    fn take_posted(&self, request: Request, from: Proc, pattern: &Pattern) -> bool {
-        if !self.is_peer(from) || self.has_hooks.get() || lock::enabled() {
+    pub(crate) fn take_posted(&self, request: Request) -> bool {
+        if self.has_hooks.get() || lock::enabled() {
             return false;
         }
         let mut state = self.state.borrow_mut();
-        if !state.is_only_one(request.0) {
+        let Some((from, pattern)) = state.only_one(request.0).filter(|&(from, _)| self.is_peer(from)) else {
             return false;
-        }
+        };
         let mut done = false;
         self.mcm.take_next(from, LOOKS, |header, payload| {
-            let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
+            let Some(tag) = Packet::wanted(header, &pattern, payload.len()) else { return false };
             let tuple = Tuple { context: pattern.context, source: pattern.source, tag };
             state.take_posted(request.0, from, &tuple, payload);
             done = true;

@@ -2,72 +2,30 @@
 //! and the engine knows nothing of them any more.
 
 use crate::guarded::Guarded;
-use crate::handle::{GENERATIONS, Kind, decode, encode};
+use crate::handle::{Kind, Table};
 use std::cell::RefCell;
 use tern_adi::Status;
 
-struct Finished {
-    status: Status,
-    /// What tells this use of the place from others.
-    generation: u8,
-    kept: bool,
-}
-
-struct Table {
-    places: Vec<Finished>,
-    free: Vec<u32>,
-}
-
-static TABLE: Guarded<RefCell<Table>> = Guarded::new(RefCell::new(Table { places: Vec::new(), free: Vec::new() }));
+static FINISHED: Guarded<RefCell<Table<Status>>> = Guarded::new(RefCell::new(Table::new(Kind::Received)));
 
 /// Keeps the status of a receive without an error; returns the request's handle.
 #[inline]
 pub fn keep(status: Status) -> usize {
-    let mut table = TABLE.get().borrow_mut();
-    let index = match table.free.pop() {
-        Some(index) => index,
-        None => table.grow(),
-    };
-    let place = &mut table.places[index as usize];
-    (place.status, place.kept) = (status, true);
-    encode(Kind::Received, index, place.generation)
+    FINISHED.get().borrow_mut().insert(status)
 }
 
 /// The status of the receive that `handle` names, which stays; `None` for other handles, and stale ones.
 pub fn find(handle: usize) -> Option<Status> {
-    let (index, generation) = decode(Kind::Received, handle)?;
-    let table = TABLE.get().borrow();
-    let place = table.places.get(index)?;
-    (place.kept && place.generation == generation).then(|| place.status.fresh())
+    FINISHED.get().borrow().get(handle).copied()
 }
 
 /// As [`find`], and the handle is stale from now on.
 #[inline]
 pub fn end(handle: usize) -> Option<Status> {
-    let (index, generation) = decode(Kind::Received, handle)?;
-    let mut table = TABLE.get().borrow_mut();
-    let place = table.places.get_mut(index)?;
-    if !place.kept || place.generation != generation {
-        return None;
-    }
-    place.kept = false;
-    place.generation = place.generation.wrapping_add(1) % GENERATIONS;
-    let status = place.status.fresh();
-    table.free.push(index as u32);
-    Some(status)
+    FINISHED.get().borrow_mut().remove(handle)
 }
 
 /// The handles of all that are kept.
 pub fn handles() -> Vec<usize> {
-    let table = TABLE.get().borrow();
-    let kept = table.places.iter().enumerate().filter(|(_, place)| place.kept);
-    kept.map(|(index, place)| encode(Kind::Received, index as u32, place.generation)).collect()
-}
-
-impl Table {
-    #[cold]
-    fn grow(&mut self) -> u32 {
-        self.places.push(Finished { status: Status::default(), generation: 0, kept: false });
-        self.places.len() as u32 - 1
-    }
+    FINISHED.get().borrow().handles().collect()
 }

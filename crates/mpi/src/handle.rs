@@ -49,7 +49,7 @@ struct Slot<T> {
 }
 
 const INDEX_BITS: u32 = 20;
-pub const GENERATIONS: u8 = 64;
+const GENERATIONS: u8 = 64;
 
 /// The handle of object `index` of a kind, of which `generation` is below 64.
 #[inline]
@@ -73,6 +73,7 @@ fn index_of(handle: usize) -> usize {
 
 impl<T> Slot<T> {
     /// The object, which is no longer named.
+    #[inline]
     fn take(&mut self, kind: Kind) -> Option<T> {
         let (index, generation) = decode(kind, self.handle)?;
         self.handle = encode(kind, index as u32, (generation + 1) % GENERATIONS);
@@ -97,12 +98,16 @@ impl<T> Table<T> {
         handle
     }
 
+    #[inline]
     pub fn insert(&mut self, value: T) -> usize {
-        self.insert_with(|_| value)
+        let handle = self.reserve();
+        self.slots[index_of(handle)].value = Some(value);
+        handle
     }
 
     /// A handle for an object that is yet to be made (by a nonblocking call): nothing is found
     /// under it until [`Table::fill`].
+    #[inline]
     pub fn reserve(&mut self) -> usize {
         let index = self.free.pop().unwrap_or_else(|| {
             let index = self.slots.len() as u32;
@@ -136,6 +141,7 @@ impl<T> Table<T> {
     }
 
     /// Takes the object out; its handle is stale from now on.
+    #[inline]
     pub fn remove(&mut self, handle: usize) -> Option<T> {
         let kind = self.kind;
         let slot = self.slot_mut(handle).filter(|slot| slot.value.is_some())?;

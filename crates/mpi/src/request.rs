@@ -289,9 +289,7 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
 /// request. `None` when it names something else, or nothing.
 #[inline]
 pub fn end_transfer(handle: usize) -> Option<Outcome> {
-    let Some(name) = name(handle) else {
-        return finished::end(handle).map(|status| Outcome::success(RawStatus::received(&status)));
-    };
+    let name = name(handle)?;
     loop {
         match adi().end_named(name) {
             Ended::Done { status, receive, owner } => return Some(ended(status, receive, owner)),

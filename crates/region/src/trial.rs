@@ -85,27 +85,44 @@ impl Trial {
     }
 }
 
-/// Trials for transfers of different kinds, each by a number, with the clock.
+/// A trial for each kind of what is tried, which is a number, with the clock.
 #[derive(Debug)]
-pub struct Trials {
-    trials: BTreeMap<usize, Trial>,
-    /// The kind of the last transfer.
-    last: usize,
+pub struct Kinds<T> {
+    trials: BTreeMap<usize, T>,
+    /// The kind that began last.
+    last: Option<usize>,
     epoch: Instant,
 }
 
-impl Default for Trials {
-    fn default() -> Trials {
-        Trials { trials: BTreeMap::new(), last: 0, epoch: Instant::now() }
+impl<T> Default for Kinds<T> {
+    fn default() -> Kinds<T> {
+        Kinds { trials: BTreeMap::new(), last: None, epoch: Instant::now() }
     }
 }
+
+impl<T: Default> Kinds<T> {
+    /// The trial of `kind`, of which something begins now: the time in nanoseconds, and whether what began last was of that
+    /// kind as well.
+    pub fn begin(&mut self, kind: usize) -> (&mut T, u64, bool) {
+        let same = self.last.replace(kind) == Some(kind);
+        let now = self.epoch.elapsed().as_nanos() as u64;
+        (self.trials.entry(kind).or_default(), now, same)
+    }
+
+    /// The trial of what began last.
+    pub fn last(&mut self) -> Option<&mut T> {
+        self.trials.get_mut(&self.last?)
+    }
+}
+
+/// Trials for transfers of different kinds.
+pub type Trials = Kinds<Trial>;
 
 impl Trials {
     /// The way for a transfer of `kind` that begins now.
     pub fn way(&mut self, kind: usize) -> usize {
-        let same = std::mem::replace(&mut self.last, kind) == kind;
-        let now = self.epoch.elapsed().as_nanos() as u64;
-        self.trials.entry(kind).or_default().way(now, same)
+        let (trial, now, same) = self.begin(kind);
+        trial.way(now, same)
     }
 }
 

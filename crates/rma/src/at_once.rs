@@ -133,12 +133,6 @@ impl Window {
         taken
     }
 
-    /// [`Window::unlock`] after [`Window::flush_now`].
-    #[inline(always)]
-    pub fn unlock_now(&self, rank: u32) {
-        self.give_up(rank);
-    }
-
     /// [`Window::lock_all`] if nobody is in the way; false when somebody is.
     #[inline]
     pub fn lock_all_now(&self) -> bool {

@@ -115,9 +115,9 @@ impl Window {
         Ok(())
     }
 
-    /// Gives up the lock at `rank`, where the members share their words.
+    /// [`Window::unlock`] after [`Window::flush_now`]: gives up the lock at `rank`, where the members share their words.
     #[inline]
-    pub(crate) fn give_up(&self, rank: u32) {
+    pub fn give_up(&self, rank: u32) {
         let (lock, common) = (&self.shared.member(rank).lock, self.shared.common());
         // What gives up a lock is a full fence too.
         let awaited = match self.remote(rank).held.replace(Held::Not) {

@@ -15,8 +15,7 @@
 //! No more is gained than the copies take. Where that is next to nothing there is nothing to try, and what a trial found
 //! would be chance.
 
-use std::collections::BTreeMap;
-use std::time::Instant;
+use tern_region::trial::Kinds;
 
 /// Calls in a row whose time is taken. The least common multiple of usual patterns: roots in turn, neighbours.
 const WINDOW: u64 = 8;
@@ -54,11 +53,13 @@ struct Trial {
     saves: u64,
 }
 
-impl Trial {
-    fn new() -> Trial {
+impl Default for Trial {
+    fn default() -> Trial {
         Trial { lends: false, calls: 0, wanted: false, began: None, vain: false, window: 0, copied: NONE, lent: NONE, saves: 0 }
     }
+}
 
+impl Trial {
     /// Whether a call that begins at `now` lends.
     fn begin(&mut self, now: u64) -> bool {
         let number = self.calls;
@@ -111,32 +112,20 @@ impl Trial {
     }
 }
 
-/// The trials of calls of different kinds, each by a number, with the clock.
-#[derive(Debug)]
-pub struct Trials {
-    trials: BTreeMap<usize, Trial>,
-    /// The kind of the last call.
-    last: usize,
-    epoch: Instant,
-}
-
-impl Default for Trials {
-    fn default() -> Trials {
-        Trials { trials: BTreeMap::new(), last: usize::MAX, epoch: Instant::now() }
-    }
-}
+/// The trials of calls of different kinds.
+#[derive(Debug, Default)]
+pub struct Trials(Kinds<Trial>);
 
 impl Trials {
     /// Whether a call of `kind` that begins now lends.
     pub fn begin(&mut self, kind: usize) -> bool {
-        self.last = kind;
-        let now = self.epoch.elapsed().as_nanos() as u64;
-        self.trials.entry(kind).or_insert_with(Trial::new).begin(now)
+        let (trial, now, _) = self.0.begin(kind);
+        trial.begin(now)
     }
 
     /// What a message of that call saves if it is lent.
     pub fn saves(&mut self, nanoseconds: u32) {
-        if let Some(trial) = self.trials.get_mut(&self.last) {
+        if let Some(trial) = self.0.last() {
             trial.saves(nanoseconds);
         }
     }
@@ -165,25 +154,25 @@ mod tests {
 
     #[test]
     fn what_copies_sooner_is_copied() {
-        let lent = run(&mut Trial::new(), 10_000, 50, |_, lends| if lends { 1200 } else { 1000 });
+        let lent = run(&mut Trial::default(), 10_000, 50, |_, lends| if lends { 1200 } else { 1000 });
         assert_eq!(lent, TRIED);
     }
 
     #[test]
     fn what_lends_sooner_is_lent() {
-        let lent = run(&mut Trial::new(), 10_000, 100, |_, lends| if lends { 900 } else { 1000 });
+        let lent = run(&mut Trial::default(), 10_000, 100, |_, lends| if lends { 900 } else { 1000 });
         assert_eq!(lent, ALL);
     }
 
     #[test]
     fn a_small_gain_is_enough_where_nothing_disturbs() {
-        let lent = run(&mut Trial::new(), 10_000, 20, |number, lends| if lends { 985 } else { 990 } + u64::from(number % 8));
+        let lent = run(&mut Trial::default(), 10_000, 20, |number, lends| if lends { 985 } else { 990 } + u64::from(number % 8));
         assert_eq!(lent, ALL);
     }
 
     #[test]
     fn what_can_gain_next_to_nothing_is_not_tried() {
-        assert_eq!(run(&mut Trial::new(), 10_000, 15, |_, lends| if lends { 900 } else { 1000 }), 0);
+        assert_eq!(run(&mut Trial::default(), 10_000, 15, |_, lends| if lends { 900 } else { 1000 }), 0);
     }
 
     #[test]
@@ -196,7 +185,7 @@ mod tests {
                 (_, false) => 1000,
                 (_, true) => 900,
             };
-            assert_eq!(run(&mut Trial::new(), 10_000, 100, took), TRIED, "every {period}");
+            assert_eq!(run(&mut Trial::default(), 10_000, 100, took), TRIED, "every {period}");
         }
     }
 
@@ -204,15 +193,15 @@ mod tests {
     fn disturbances_do_not_decide() {
         let chance = |number: u32| u64::from(number.wrapping_mul(0x9e37_79b9) >> 16);
         let disturbed = |number| if chance(number).is_multiple_of(30) { 5000 } else { chance(number) % 20 };
-        let lent = run(&mut Trial::new(), 10_000, 100, |number, lends| disturbed(number) + if lends { 1100 } else { 1000 });
+        let lent = run(&mut Trial::default(), 10_000, 100, |number, lends| disturbed(number) + if lends { 1100 } else { 1000 });
         assert!(lent <= TRIED, "{lent}");
-        let lent = run(&mut Trial::new(), 10_000, 100, |number, lends| disturbed(number) + if lends { 900 } else { 1000 });
+        let lent = run(&mut Trial::default(), 10_000, 100, |number, lends| disturbed(number) + if lends { 900 } else { 1000 });
         assert!(lent > 7000, "{lent}");
     }
 
     #[test]
     fn a_change_is_noticed() {
-        let mut trial = Trial::new();
+        let mut trial = Trial::default();
         let round = (DECIDES + REST + TURN) as u32;
         assert!(run(&mut trial, round, 100, |_, lends| if lends { 900 } else { 1000 }) > 1900);
         assert!(run(&mut trial, round, 100, |_, lends| if lends { 1100 } else { 1000 }) < TRIAL as u32);
@@ -221,7 +210,7 @@ mod tests {
     #[test]
     fn processes_try_the_same_at_the_same_time() {
         // One has something to lend later than the other.
-        let (mut early, mut late) = (Trial::new(), Trial::new());
+        let (mut early, mut late) = (Trial::default(), Trial::default());
         let mut differ = 0;
         for number in 0..500 {
             let lend = [early.begin(number * 1000), late.begin(number * 1000)];
@@ -236,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_call_that_has_nothing_to_lend_is_not_tried() {
-        let mut trial = Trial::new();
+        let mut trial = Trial::default();
         assert!((0..500).all(|number| !trial.begin(number * 1000)));
     }
 }

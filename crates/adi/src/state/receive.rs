@@ -106,14 +106,8 @@ impl State {
         self.matching.is_receiving()
     }
 
-    /// True for a short receive that is posted while no other is and no message is kept, and nothing waits
-    /// to be sent: then the next message of the stream can only be for it, or for a later one.
-    #[inline]
-    pub fn is_only_one(&self, request: u32) -> bool {
-        self.only_one(request).is_some()
-    }
-
-    /// As [`State::is_only_one`]: of which process that receive is, and what it asks for.
+    /// Of a short receive that is posted while no other is and no message is kept, and nothing waits to be sent, the
+    /// process that it names and what it asks for: the next message of the stream can only be for it, or for a later one.
     #[inline]
     pub fn only_one(&self, request: u32) -> Option<(Proc, Pattern)> {
         let Transfer { side: Side::Receive { place: Some(place), from, .. }, data, .. } = self.transfers.get(request) else {
@@ -123,10 +117,10 @@ impl State {
         only.then(|| (*from, self.matching.posted_pattern(*place)))
     }
 
-    /// Ends the receive of [`State::is_only_one`] without its message; false when it is none.
+    /// Ends the receive of [`State::only_one`] without its message; false when it is none.
     #[inline]
     pub fn end_only_one(&mut self, request: u32) -> bool {
-        if !self.is_only_one(request) {
+        if self.only_one(request).is_none() {
             return false;
         }
         if let Side::Receive { place: Some(place), .. } = &mut self.transfers.get_mut(request).side {
@@ -137,7 +131,7 @@ impl State {
         true
     }
 
-    /// Completes the receive of [`State::is_only_one`] with its message.
+    /// Completes the receive of [`State::only_one`] with its message.
     #[inline]
     pub fn take_posted(&mut self, request: u32, from: Proc, tuple: &Tuple, payload: &[u8]) {
         let transfer = self.transfers.get_mut(request);

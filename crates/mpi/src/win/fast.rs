@@ -327,7 +327,7 @@ pub fn win_unlock(rank: i32, win: usize) -> Fast {
     }
     win.epochs.unlock(rank).ok()?;
     win.calls.set(calls);
-    win.window.unlock_now(rank);
+    win.window.give_up(rank);
     Some(Ok(()))
 }
 
