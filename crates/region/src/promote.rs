@@ -33,8 +33,8 @@
 
 mod flags;
 mod fork;
+mod huge;
 mod imports;
-mod maps;
 mod owner;
 mod pages;
 mod pins;
@@ -49,8 +49,8 @@ pub use usage::Costs;
 
 use crate::heap::{Heap, Place};
 use fork::Ground;
+use huge::HugePages;
 use imports::Imports;
-use maps::{FileId, Maps};
 use owner::{Malloc, Owned};
 use ready::{AREAS, Ready, divide};
 use records::{Record, Records};
@@ -58,6 +58,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use tern_counters as counters;
 use tern_counters::events;
+use tern_maps::{FileId, Maps};
 use usage::Usage;
 
 /// When to promote: never; when it pays, by [`Costs`], and cannot show; or at the first use, and
@@ -361,7 +362,8 @@ impl Promoter {
                 Ok(())
             };
         }
-        let maps = Maps::open().map_err(|_| Refusal::Kernel)?;
+        let maps = Maps::open_exact().map_err(|_| Refusal::Kernel)?;
+        let huge = HugePages::open().map_err(|_| Refusal::Kernel)?;
         let malloc = Malloc::prove()?;
         process::check()?;
         let file = self.heap.file();
@@ -373,6 +375,7 @@ impl Promoter {
         let (slots, slot_len) = divide(len);
         let ground = Ground::new(
             maps,
+            huge,
             file,
             id,
             start..start + slots * slot_len,

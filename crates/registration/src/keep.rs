@@ -1,8 +1,8 @@
 //! Registrations of memory: the cache and the watch together.
 
 use crate::cache::{Cache, Limits, Use};
-use crate::mapping::Mappings;
 use crate::watch::Watch;
+use tern_maps::Maps;
 
 /// What has happened so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Totals {
 
 /// Tells whether registrations may be kept, by what means.
 enum Keeper {
-    Kernel(Watch, Mappings),
+    Kernel(Watch, Maps),
     /// Nobody tells of unmappings: a registration lasts as long as its transfer.
     Nobody(&'static str, rustix::io::Errno),
     /// The user does not want it.
@@ -169,7 +169,7 @@ impl<R> Registrations<R> {
 
 impl Keeper {
     fn find() -> Keeper {
-        match (Watch::start(), Mappings::open()) {
+        match (Watch::start(), Maps::open()) {
             (Ok(watch), Ok(maps)) => Keeper::Kernel(watch, maps),
             (Err(error), _) => Keeper::Nobody("userfaultfd", error),
             (_, Err(error)) => Keeper::Nobody("/proc/self/maps", error),
@@ -179,6 +179,6 @@ impl Keeper {
     /// Watches these pages, if that is possible.
     fn watches(&self, start: u64, end: u64) -> bool {
         let Keeper::Kernel(watch, maps) = self else { return false };
-        maps.are_plain(start, end) && watch.watch(start, end).is_ok()
+        maps.are_own(start as usize..end as usize) && watch.watch(start, end).is_ok()
     }
 }

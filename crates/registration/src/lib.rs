@@ -14,7 +14,6 @@
 pub mod cache;
 pub mod frequent;
 mod keep;
-pub mod mapping;
 pub mod watch;
 
 pub use cache::{Limits, Use};

@@ -59,43 +59,7 @@ fn over_xrc(processes: u32) -> Box<dyn Group> {
 }
 
 mod over_xrc {
-    tern_device::conformance_tests!(super::over_xrc;
-        it_reaches_the_peers_that_there_are,
-        nothing_has_arrived_at_first,
-        packets_of_every_size_arrive_whole,
-        packets_of_a_pair_stay_in_order,
-        headers_are_not_touched,
-        gathered_payloads_arrive_as_bytes_do,
-        long_payloads_go_in_parts,
-        everybody_sends_to_everybody,
-        a_peer_may_begin_late,
-        a_sink_may_send,
-        a_full_peer_says_so_and_recovers,
-        a_full_peer_does_not_stop_others,
-        long_payloads_fill_and_drain,
-        threads_at_both_ends,
-        lent_payloads_arrive_in_order,
-        lines_begin_empty,
-        lines_show_what_their_owner_publishes,
-        lines_are_apart,
-        lines_between_threads,
-        published_receives_are_filled,
-        long_messages_fill_short_receives,
-        strided_memory_is_filled_where_it_lies,
-        the_rules_of_publication_hold,
-        opaque_memory_goes_in_packets,
-        receives_are_asked_back,
-        a_late_receiver_fetches,
-        mapped_memory_is_the_same_for_both,
-        private_memory_is_copied_without_help,
-        memory_is_reached_without_its_owner,
-        words_are_changed_in_one_step,
-        a_packet_wakes_a_sleeper,
-        room_wakes_a_sleeper,
-        a_ring_before_sleeping_counts,
-        a_process_wakes_its_own_threads,
-        work_before_sleeping_is_seen,
-    );
+    tern_device::conformance_tests!(super::over_xrc);
 }
 
 /// The peer grants more than the send queue holds, so that is full first. What it does not take is refused, since a packet that

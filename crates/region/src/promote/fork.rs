@@ -4,7 +4,8 @@
 //! The handler asks the kernel what is mapped and trusts no table, so it is right whatever the
 //! program has unmapped or moved, and whatever this library was doing when the fork came.
 
-use super::maps::{FileId, Maps, Vma};
+use tern_maps::{FileId, Maps, Vma};
+use super::huge::HugePages;
 use super::pins::Pins;
 use super::{pages, process};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 /// The part of promotion that a fork handler may use. Lives as long as the process.
 pub struct Ground {
     pub maps: Maps,
+    pub huge: HugePages,
     /// The node's file, a descriptor of our own.
     pub file: OwnedFd,
     pub id: FileId,
@@ -45,6 +47,7 @@ unsafe extern "C" {
 impl Ground {
     pub fn new(
         maps: Maps,
+        huge: HugePages,
         file: OwnedFd,
         id: FileId,
         area: Range<u64>,
@@ -52,6 +55,7 @@ impl Ground {
     ) -> Ground {
         Ground {
             maps,
+            huge,
             file,
             id,
             area,

@@ -5,7 +5,7 @@
 //! before the pointer that malloc returns) holds the bytes that were skipped for alignment, and
 //! the size with the bit IS_MMAPPED. That this is so is not taken from the version but tried once.
 
-use super::maps::{FileId, Maps, Vma};
+use tern_maps::{FileId, Maps, Vma};
 use super::refusal::Refusal;
 use std::ffi::{CStr, c_void};
 use std::ops::Range;

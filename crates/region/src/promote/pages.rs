@@ -4,7 +4,7 @@
 //! are there before they are mapped, so a lack of memory is an error of the write, and never a
 //! SIGBUS; until the mmap nothing of the program has changed.
 
-use super::maps::{FileId, Maps, Vma};
+use tern_maps::{FileId, Maps, Vma};
 use super::process;
 use super::refusal::Refusal;
 use rustix::fd::BorrowedFd;

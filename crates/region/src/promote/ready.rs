@@ -2,7 +2,7 @@
 //! that promoted memory lies in.
 
 use super::fork::Ground;
-use super::maps::Vma;
+use tern_maps::Vma;
 use super::owner::{Malloc, Owned};
 use super::{Refusal, flags, process};
 use std::ops::Range;
@@ -97,7 +97,7 @@ impl Ready {
                 .is_some_and(|vma| vma.is_shared(self.ground.id))
         })?;
         for piece in private {
-            if maps.has_huge(piece.clone()).unwrap_or(true) {
+            if self.ground.huge.are_among(piece.clone()).unwrap_or(true) {
                 return Err(Refusal::Huge);
             }
             if !process::has_no_policy(piece.start) {

@@ -1,6 +1,6 @@
 //! What was promoted, as far as known: bookkeeping without the kernel.
 
-use super::maps::Vma;
+use tern_maps::Vma;
 use std::ops::Range;
 
 /// One piece of memory that was promoted.
