@@ -107,4 +107,4 @@ mod explore;
 #[cfg(test)]
 mod queues;
 #[cfg(test)]
-mod verdict;
+mod world;

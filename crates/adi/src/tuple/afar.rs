@@ -2,11 +2,10 @@
 //! written from afar ([`tern_device::table`]), between two ordered channels. A sender is stopped between any two words
 //! that it reads, and between the halves of a claim; entries land in two parts.
 
-use super::verdict::{Message, Receive, judge};
+use super::world::{Message, Receives, visit};
 use super::{Receiver, Sender};
-use crate::matching::Matching;
 use crate::{ANY_SOURCE, ANY_TAG, Pattern, Tuple};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use tern_device::table::{self, Answer, Candidate, ENTRY, Layout, Publications, Request, Search};
 use tern_device::{Key, Memory};
@@ -62,6 +61,11 @@ enum Fault {
     PassOverUnseen,
 }
 
+/// A message of the only sender.
+fn message(number: usize) -> Message {
+    Message { sender: 0, number }
+}
+
 #[derive(Clone)]
 struct World<'a> {
     program: &'a [i32],
@@ -84,11 +88,9 @@ struct World<'a> {
     counts: Receiver,
     publications: Publications,
     due: bool,
-    matching: Matching,
-    receives: Vec<Receive>,
+    receives: Receives,
     /// By receive: its slot and what [`Receiver::publish`] has given.
     slots: BTreeMap<usize, (u32, u8)>,
-    unexpected: Vec<usize>,
     direct: usize,
 }
 
@@ -112,75 +114,14 @@ impl<'a> World<'a> {
             counts: Receiver::default(),
             publications: Publications::new(layout),
             due: false,
-            matching: Matching::new(),
-            receives: Vec::new(),
+            receives: Receives::new(),
             slots: BTreeMap::new(),
-            unexpected: Vec::new(),
             direct: 0,
         }
     }
 
-    /// What tells one state from another.
-    fn key(&self, hasher: &impl BuildHasher) -> u64 {
-        let receives: Vec<_> =
-            self.receives.iter().map(|receive| (receive.place.is_some(), receive.got, receive.cancelled)).collect();
-        let sender = (self.next, &self.doing, &self.numbers, &self.table, &self.packets);
-        let network = (&self.accesses, &self.answers, &self.sent);
-        let receiver = (self.at, &self.counts, &self.publications, self.due, receives, &self.slots, &self.unexpected);
-        hasher.hash_one((sender, network, receiver))
-    }
-
     fn tuple(&self, number: usize) -> Tuple {
         Tuple { context: 0, source: 0, tag: self.program[number] }
-    }
-
-    /// The states that can follow this one.
-    fn next(&self) -> Vec<World<'a>> {
-        let mut next = Vec::new();
-        let mut then = |act: &dyn Fn(&mut World<'a>)| {
-            let mut world = self.clone();
-            act(&mut world);
-            next.push(world);
-        };
-        match &self.doing {
-            Doing::Nothing if self.next < self.program.len() => {
-                then(&|world| world.put());
-                then(&|world| world.search());
-            }
-            Doing::Nothing => {}
-            Doing::Searching(search) => then(&|world| world.look(search.clone())),
-            Doing::Claiming(found) => {
-                for packets in [false, true] {
-                    then(&|world| world.confirm(found, packets));
-                }
-            }
-        }
-        for at in 0..self.packets.len() {
-            then(&|world| world.send_packets(at));
-        }
-        if !self.accesses.is_empty() {
-            then(&|world| world.land());
-        }
-        if !self.answers.is_empty() {
-            then(&|world| world.answer());
-        }
-        if !self.sent.is_empty() {
-            then(&|world| world.arrive());
-        }
-        if self.due {
-            then(&|world| world.tell());
-        }
-        match self.steps.get(self.at) {
-            Some(&Receive(tag)) => then(&|world| world.receive(tag)),
-            Some(&Cancel(number)) => then(&|world| world.cancel(number)),
-            None => {}
-        }
-        for number in 0..self.receives.len() {
-            if self.may_publish_now(number) {
-                then(&|world| world.publish(number));
-            }
-        }
-        next
     }
 
     // ---- the sender
@@ -258,7 +199,7 @@ impl<'a> World<'a> {
     fn arrive(&mut self) {
         match self.sent.pop_front().unwrap() {
             Sent::Stream(number) => self.take(number),
-            Sent::Data(number, receive) => self.give(receive as usize, number),
+            Sent::Data(number, receive) => self.receives.give(receive as usize, message(number)),
             Sent::Filled(slot) => {
                 self.pass_over(slot);
                 let receive = self.publications.filled(slot) as usize;
@@ -268,33 +209,23 @@ impl<'a> World<'a> {
                 self.pass_over(slot);
                 self.publications.claimed(slot);
                 let receive = self.slots.iter().find(|(_, at)| at.0 == slot).map(|(receive, _)| *receive);
-                self.give(receive.expect("a message for a receive that is gone"), number);
+                self.receives.give(receive.expect("a message for a receive that is gone"), message(number));
             }
         }
     }
 
     // ---- the receiver
 
-    fn give(&mut self, receive: usize, number: usize) {
-        let receive = &mut self.receives[receive];
-        assert!(receive.got.is_none(), "two messages for one receive");
-        assert!(!receive.cancelled, "a message for a receive that is gone");
-        receive.got = Some(Message { sender: 0, number });
-    }
-
     /// A receive is published no more.
     fn end(&mut self, receive: usize) {
         let (_, entry) = self.slots.remove(&receive).expect("a message for a receive that is gone");
         self.counts.end(entry);
-        if let Some(place) = self.receives[receive].place.take() {
-            self.matching.withdraw(place);
-        }
+        self.receives.withdraw(receive);
     }
 
     fn won(&mut self, receive: usize) {
         self.end(receive);
-        assert!(self.receives[receive].got.is_none(), "a receive with a message was cancelled");
-        self.receives[receive].cancelled = true;
+        self.receives.cancel(receive);
     }
 
     fn pass_over(&mut self, slot: u32) {
@@ -309,42 +240,30 @@ impl<'a> World<'a> {
     fn receive(&mut self, tag: i32) {
         self.at += 1;
         let source = if tag == ANY_TAG { ANY_SOURCE } else { 0 };
-        let pattern = Pattern { context: 0, source, tag };
-        let number = self.receives.len();
-        self.receives.push(Receive { pattern, place: None, got: None, cancelled: false });
-        if let Some(place) = self.matching.find_unexpected(&pattern) {
-            let message = self.unexpected[self.matching.take_unexpected(place) as usize];
-            return self.give(number, message);
-        }
-        // It is published at once, later, or never.
-        self.receives[number].place = Some(self.matching.post(pattern, number as u32));
+        self.receives.post(Pattern { context: 0, source, tag });
     }
 
     /// True for a receive that is posted and not published, but may be.
     fn may_publish_now(&self, number: usize) -> bool {
-        let Receive { pattern, place, .. } = self.receives[number];
-        let place = place.filter(|_| !self.slots.contains_key(&number));
-        place.is_some_and(|place| self.matching.hindrance(&pattern, Some(place)).is_none() && self.publications.has_room())
+        !self.slots.contains_key(&number) && self.publications.has_room() && self.receives.may_publish(number)
     }
 
     fn publish(&mut self, number: usize) {
-        let Receive { pattern: Pattern { tag, .. }, place, .. } = self.receives[number];
-        let key = Key { context: 0, source: 0, tag };
+        let key = Key { context: 0, source: 0, tag: self.receives.all[number].pattern.tag };
         let seen = self.counts.taken;
         if let Some(head) = self.publications.overdue(seen) {
             self.accesses.push_back(Access::Write(self.layout.head(), head));
         }
         if let Some((slot, words)) = self.publications.publish(&key, &Memory::opaque(1), number as u32, seen) {
             self.accesses.push_back(Access::Entry(slot, words));
-            self.matching.publish(place.expect("it is posted"));
-            let entry = self.counts.publish(&Tuple { context: 0, source: 0, tag });
+            let entry = self.counts.publish(&self.receives.publish(number));
             self.slots.insert(number, (slot, entry));
         }
     }
 
     /// A message of the stream has matched a receive; false when the sender had claimed it before.
     fn win_back(&mut self, receive: usize) -> bool {
-        self.receives[receive].place = None;
+        self.receives.all[receive].place = None;
         let Some((slot, _)) = self.slots.get(&receive) else { return true };
         let won = self.publications.retract(*slot);
         if won {
@@ -355,19 +274,18 @@ impl<'a> World<'a> {
 
     fn take(&mut self, number: usize) {
         let tuple = self.tuple(number);
-        let mut found = self.matching.arrive(&tuple);
+        let mut found = self.receives.matching.arrive(&tuple);
         while let Some(receive) = found
             && !self.win_back(receive as usize)
         {
             // The news of the claim came before this message: its packets are on their way.
-            assert!(self.receives[receive as usize].got.is_some(), "a claim that nobody knows of");
-            found = self.matching.arrive(&tuple);
+            assert!(self.receives.all[receive as usize].got.is_some(), "a claim that nobody knows of");
+            found = self.receives.matching.arrive(&tuple);
         }
         match found {
-            Some(receive) => self.give(receive as usize, number),
+            Some(receive) => self.receives.give(receive as usize, message(number)),
             None => {
-                self.matching.keep(tuple, self.unexpected.len() as u32);
-                self.unexpected.push(number);
+                self.receives.keep(tuple, message(number));
             }
         }
         if let Some(seen) = self.counts.take(&tuple) {
@@ -385,12 +303,11 @@ impl<'a> World<'a> {
 
     fn cancel(&mut self, number: usize) {
         self.at += 1;
-        let Some(place) = self.receives[number].place else { return };
-        let Some((slot, _)) = self.slots.get(&number).copied() else {
-            self.matching.withdraw(place);
-            self.receives[number].place = None;
-            self.receives[number].cancelled = true;
+        if self.receives.all[number].place.is_none() {
             return;
+        }
+        let Some((slot, _)) = self.slots.get(&number).copied() else {
+            return self.receives.cancel(number);
         };
         match self.publications.recall(slot) {
             Request::Claimed | Request::Asked => {}
@@ -413,17 +330,70 @@ impl<'a> World<'a> {
             Answer::Nothing => {}
         }
     }
+}
 
-    /// Checks a state in which nothing is left to do.
-    fn judge(&self) {
-        let all: Vec<Message> = (0..self.program.len()).map(|number| Message { sender: 0, number }).collect();
-        judge(&all, |message| self.tuple(message.number), &self.receives);
-        for step in self.steps {
-            if let Cancel(number) = *step {
-                let receive = &self.receives[number];
-                assert!(receive.cancelled || receive.got.is_some(), "nobody knows what became of receive {number}");
+impl super::world::World for World<'_> {
+    fn key(&self, hasher: &RandomState) -> u64 {
+        let receives = self.receives.key(hasher);
+        let sender = (self.next, &self.doing, &self.numbers, &self.table, &self.packets);
+        let network = (&self.accesses, &self.answers, &self.sent);
+        let receiver = (self.at, &self.counts, &self.publications, self.due, receives, &self.slots);
+        hasher.hash_one((sender, network, receiver))
+    }
+
+    fn next(&self) -> Vec<Self> {
+        let mut next = Vec::new();
+        let mut then = |act: &dyn Fn(&mut Self)| next.push(self.after(act));
+        match &self.doing {
+            Doing::Nothing if self.next < self.program.len() => {
+                then(&|world| world.put());
+                then(&|world| world.search());
+            }
+            Doing::Nothing => {}
+            Doing::Searching(search) => then(&|world| world.look(search.clone())),
+            Doing::Claiming(found) => {
+                for packets in [false, true] {
+                    then(&|world| world.confirm(found, packets));
+                }
             }
         }
+        for at in 0..self.packets.len() {
+            then(&|world| world.send_packets(at));
+        }
+        if !self.accesses.is_empty() {
+            then(&|world| world.land());
+        }
+        if !self.answers.is_empty() {
+            then(&|world| world.answer());
+        }
+        if !self.sent.is_empty() {
+            then(&|world| world.arrive());
+        }
+        if self.due {
+            then(&|world| world.tell());
+        }
+        match self.steps.get(self.at) {
+            Some(&Receive(tag)) => then(&|world| world.receive(tag)),
+            Some(&Cancel(number)) => then(&|world| world.cancel(number)),
+            None => {}
+        }
+        for number in 0..self.receives.all.len() {
+            if self.may_publish_now(number) {
+                then(&|world| world.publish(number));
+            }
+        }
+        next
+    }
+
+    fn judge(&self) -> bool {
+        let all: Vec<Message> = (0..self.program.len()).map(message).collect();
+        self.receives.judge(&all, |message| self.tuple(message.number));
+        for step in self.steps {
+            if let Cancel(number) = *step {
+                self.receives.judge_cancelled(number);
+            }
+        }
+        self.direct > 0
     }
 }
 
@@ -433,25 +403,9 @@ fn explore(program: &[i32], steps: &[Step], slots: usize) -> (usize, usize) {
 }
 
 fn explore_with(program: &[i32], steps: &[Step], slots: usize, fault: Fault) -> (usize, usize) {
-    let hasher = RandomState::new();
-    let mut visited = HashSet::new();
-    let mut open = vec![World::new(program, steps, slots, fault)];
-    let (mut finals, mut direct) = (0, 0);
-    while let Some(world) = open.pop() {
-        // 64 bits of each of some hundred thousand states: they are told apart.
-        if !visited.insert(world.key(&hasher)) {
-            continue;
-        }
-        let next = world.next();
-        if next.is_empty() {
-            world.judge();
-            finals += 1;
-            direct += (world.direct > 0) as usize;
-        }
-        open.extend(next);
-    }
-    eprintln!("{program:?} {steps:?} in {slots} slots: {} states, {direct} of {finals} ends direct", visited.len());
-    (visited.len(), direct)
+    let (states, direct) = visit(World::new(program, steps, slots, fault));
+    eprintln!("{program:?} {steps:?} in {slots} slots: {states} states, {direct} ends direct");
+    (states, direct)
 }
 
 const A: i32 = 1;

@@ -2,11 +2,10 @@
 //! or deliver them directly, publish or do not, look late, cancel. Whatever they do, each message
 //! must go where MPI says (MPI 5.0 section 3.5), and no two may have the same receive.
 
-use super::verdict::{Message, Receive, judge};
+use super::world::{Message, Receives, World as _, visit};
 use super::{Receiver, Sender};
-use crate::matching::Matching;
 use crate::{ANY_SOURCE, ANY_TAG, Pattern, Tuple};
-use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 
 /// What the receiver's program does.
 #[derive(Clone, Copy, Debug)]
@@ -50,15 +49,10 @@ struct World<'a> {
     steps: &'a [Step],
     at: usize,
     sides: Vec<Side>,
-    matching: Matching,
-    receives: Vec<Receive>,
-    unexpected: Vec<Message>,
+    receives: Receives,
     /// What is posted already is published whatever is in the way.
     fault: bool,
 }
-
-/// What tells one state from another.
-type Key = (Vec<Side>, usize, Vec<(bool, Option<Message>, bool)>, Vec<Message>);
 
 impl<'a> World<'a> {
     fn new(programs: &'a [Vec<i32>], steps: &'a [Step]) -> World<'a> {
@@ -77,32 +71,160 @@ impl<'a> World<'a> {
             steps,
             at: 0,
             sides: vec![side; programs.len()],
-            matching: Matching::new(),
-            receives: Vec::new(),
-            unexpected: Vec::new(),
+            receives: Receives::new(),
             fault: false,
         }
     }
 
-    fn key(&self) -> Key {
-        let receive = |receive: &Receive| (receive.place.is_some(), receive.got, receive.cancelled);
-        let receives = self.receives.iter().map(receive).collect();
-        (self.sides.clone(), self.at, receives, self.unexpected.clone())
-    }
 
     fn tuple(&self, message: Message) -> Tuple {
         let tag = self.programs[message.sender][message.number];
         Tuple { context: 0, source: message.sender as i32, tag }
     }
 
-    /// The states that can follow this one.
-    fn next(&self) -> Vec<World<'a>> {
-        let mut next = Vec::new();
-        let mut then = |act: &dyn Fn(&mut World<'a>)| {
-            let mut world = self.clone();
-            act(&mut world);
-            next.push(world);
+    // ---- a sender
+
+    fn message(&self, sender: usize) -> Message {
+        Message { sender, number: self.sides[sender].next }
+    }
+
+    fn put(&mut self, sender: usize) {
+        let message = self.message(sender);
+        let tuple = self.tuple(message);
+        let side = &mut self.sides[sender];
+        side.numbers.put(&tuple);
+        side.stream.push(message);
+        side.next += 1;
+    }
+
+    /// The receive that the next message may claim.
+    fn find(&self, sender: usize) -> Option<usize> {
+        let side = &self.sides[sender];
+        let tuple = self.tuple(self.message(sender));
+        let fits = |slot: &&Slot| !slot.claimed && self.receives.all[slot.receive].pattern.matches(&tuple);
+        let oldest = side.board.iter().find(fits)?;
+        (side.seen >= side.numbers.last(&tuple)).then_some(oldest.receive)
+    }
+
+    fn claim(&mut self, sender: usize) {
+        let message = self.message(sender);
+        let side = &mut self.sides[sender];
+        let found = side.found.take();
+        let open = side.board.iter_mut().find(|slot| Some(slot.receive) == found && !slot.claimed);
+        let Some(slot) = open else { return self.put(sender) };
+        slot.claimed = true;
+        side.next += 1;
+        let receive = slot.receive;
+        self.receives.give(receive, message);
+    }
+
+    // ---- the receiver
+
+
+    fn receive(&mut self, source: i32, tag: i32) {
+        self.at += 1;
+        self.receives.post(Pattern { context: 0, source, tag });
+    }
+
+    /// True for a receive that is posted and not published, but may be.
+    fn may_publish_now(&self, number: usize) -> bool {
+        if self.slot(number).is_some() {
+            return false;
+        }
+        let receive = &self.receives.all[number];
+        self.receives.may_publish(number) || self.fault && receive.place.is_some() && !receive.pattern.is_wild()
+    }
+
+    fn publish(&mut self, number: usize) {
+        let tuple = self.receives.publish(number);
+        let side = &mut self.sides[tuple.source as usize];
+        let entry = side.counts.publish(&tuple);
+        side.board.push(Slot { receive: number, claimed: false, entry });
+        side.seen = side.counts.taken;
+    }
+
+    /// Receives by the exact tuple what a probe has found, which must be the same message.
+    fn probe(&mut self, source: i32, tag: i32) {
+        let Some((message, tuple)) = self.receives.find(&Pattern { context: 0, source, tag }) else {
+            self.at += 1;
+            return;
         };
+        self.receive(tuple.source, tuple.tag);
+        assert_eq!(self.receives.all.last().unwrap().got, Some(message));
+    }
+
+    /// Where a published receive stands on the board.
+    fn slot(&self, receive: usize) -> Option<(usize, usize)> {
+        let on = |side: &Side| side.board.iter().position(|slot| slot.receive == receive);
+        (0..self.sides.len()).find_map(|sender| Some((sender, on(&self.sides[sender])?)))
+    }
+
+    fn win_back(&mut self, receive: usize) -> bool {
+        let Some((sender, slot)) = self.slot(receive) else { return true };
+        let side = &mut self.sides[sender];
+        if side.board[slot].claimed {
+            return false;
+        }
+        let Slot { entry, .. } = side.board.remove(slot);
+        side.counts.end(entry);
+        true
+    }
+
+    fn take(&mut self, sender: usize) {
+        let message = self.sides[sender].stream.remove(0);
+        let tuple = self.tuple(message);
+        let mut found = self.receives.matching.arrive(&tuple);
+        while let Some(receive) = found
+            && !self.win_back(receive as usize)
+        {
+            self.receives.all[receive as usize].place = None;
+            found = self.receives.matching.arrive(&tuple);
+        }
+        match found {
+            Some(receive) => {
+                self.receives.all[receive as usize].place = None;
+                self.receives.give(receive as usize, message);
+            }
+            None => {
+                self.receives.keep(tuple, message);
+            }
+        }
+        let side = &mut self.sides[sender];
+        side.behind |= side.counts.take(&tuple).is_some();
+    }
+
+    fn raise(&mut self, sender: usize) {
+        let side = &mut self.sides[sender];
+        side.seen = side.counts.taken;
+        side.behind = false;
+    }
+
+    /// The receiver sees that a receive has been filled.
+    fn delivered(&mut self, sender: usize, receive: usize) {
+        let side = &mut self.sides[sender];
+        let at = side.board.iter().position(|slot| slot.receive == receive).expect("it was published");
+        let Slot { entry, .. } = side.board.remove(at);
+        side.counts.end(entry);
+        self.receives.withdraw(receive);
+    }
+
+    fn cancel(&mut self, number: usize) {
+        self.at += 1;
+        if self.receives.all[number].place.is_some() && self.win_back(number) {
+            self.receives.cancel(number);
+        }
+    }
+
+}
+
+impl super::world::World for World<'_> {
+    fn key(&self, hasher: &RandomState) -> u64 {
+        hasher.hash_one((&self.sides, self.at, self.receives.key(hasher)))
+    }
+
+    fn next(&self) -> Vec<Self> {
+        let mut next = Vec::new();
+        let mut then = |act: &dyn Fn(&mut Self)| next.push(self.after(act));
         for (sender, side) in self.sides.iter().enumerate() {
             if side.found.is_some() {
                 then(&|world| world.claim(sender));
@@ -128,7 +250,7 @@ impl<'a> World<'a> {
             Some(&Probe(source, tag)) => then(&|world| world.probe(source, tag)),
             None => {}
         }
-        for number in 0..self.receives.len() {
+        for number in 0..self.receives.all.len() {
             if self.may_publish_now(number) {
                 then(&|world| world.publish(number));
             }
@@ -136,191 +258,18 @@ impl<'a> World<'a> {
         next
     }
 
-    // ---- a sender
-
-    fn message(&self, sender: usize) -> Message {
-        Message { sender, number: self.sides[sender].next }
-    }
-
-    fn put(&mut self, sender: usize) {
-        let message = self.message(sender);
-        let tuple = self.tuple(message);
-        let side = &mut self.sides[sender];
-        side.numbers.put(&tuple);
-        side.stream.push(message);
-        side.next += 1;
-    }
-
-    /// The receive that the next message may claim.
-    fn find(&self, sender: usize) -> Option<usize> {
-        let side = &self.sides[sender];
-        let tuple = self.tuple(self.message(sender));
-        let fits = |slot: &&Slot| !slot.claimed && self.receives[slot.receive].pattern.matches(&tuple);
-        let oldest = side.board.iter().find(fits)?;
-        (side.seen >= side.numbers.last(&tuple)).then_some(oldest.receive)
-    }
-
-    fn claim(&mut self, sender: usize) {
-        let message = self.message(sender);
-        let side = &mut self.sides[sender];
-        let found = side.found.take();
-        let open = side.board.iter_mut().find(|slot| Some(slot.receive) == found && !slot.claimed);
-        let Some(slot) = open else { return self.put(sender) };
-        slot.claimed = true;
-        side.next += 1;
-        let receive = slot.receive;
-        self.give(receive, message);
-    }
-
-    // ---- the receiver
-
-    fn give(&mut self, receive: usize, message: Message) {
-        let receive = &mut self.receives[receive];
-        assert!(receive.got.is_none(), "two messages for one receive");
-        assert!(!receive.cancelled, "a message for a cancelled receive");
-        receive.got = Some(message);
-    }
-
-    fn receive(&mut self, source: i32, tag: i32) {
-        self.at += 1;
-        let pattern = Pattern { context: 0, source, tag };
-        let number = self.receives.len();
-        self.receives.push(Receive { pattern, place: None, got: None, cancelled: false });
-        if let Some(place) = self.matching.find_unexpected(&pattern) {
-            let message = self.unexpected[self.matching.take_unexpected(place) as usize];
-            return self.give(number, message);
-        }
-        // It is published at once, later, or never.
-        self.receives[number].place = Some(self.matching.post(pattern, number as u32));
-    }
-
-    /// True for a receive that is posted and not published, but may be.
-    fn may_publish_now(&self, number: usize) -> bool {
-        let Receive { pattern, place, .. } = self.receives[number];
-        let Some(place) = place.filter(|_| self.slot(number).is_none()) else { return false };
-        if self.fault { !pattern.is_wild() } else { self.matching.hindrance(&pattern, Some(place)).is_none() }
-    }
-
-    fn publish(&mut self, number: usize) {
-        let Receive { pattern: Pattern { context, source, tag }, place, .. } = self.receives[number];
-        self.matching.publish(place.expect("it is posted"));
-        let side = &mut self.sides[source as usize];
-        let entry = side.counts.publish(&Tuple { context, source, tag });
-        side.board.push(Slot { receive: number, claimed: false, entry });
-        side.seen = side.counts.taken;
-    }
-
-    /// Receives by the exact tuple what a probe has found, which must be the same message.
-    fn probe(&mut self, source: i32, tag: i32) {
-        let pattern = Pattern { context: 0, source, tag };
-        let Some(place) = self.matching.find_unexpected(&pattern) else {
-            self.at += 1;
-            return;
-        };
-        let (message, tuple) = self.matching.unexpected(place);
-        self.receive(tuple.source, tuple.tag);
-        assert_eq!(self.receives.last().unwrap().got, Some(self.unexpected[message as usize]));
-    }
-
-    /// Where a published receive stands on the board.
-    fn slot(&self, receive: usize) -> Option<(usize, usize)> {
-        let on = |side: &Side| side.board.iter().position(|slot| slot.receive == receive);
-        (0..self.sides.len()).find_map(|sender| Some((sender, on(&self.sides[sender])?)))
-    }
-
-    fn win_back(&mut self, receive: usize) -> bool {
-        let Some((sender, slot)) = self.slot(receive) else { return true };
-        let side = &mut self.sides[sender];
-        if side.board[slot].claimed {
-            return false;
-        }
-        let Slot { entry, .. } = side.board.remove(slot);
-        side.counts.end(entry);
-        true
-    }
-
-    fn take(&mut self, sender: usize) {
-        let message = self.sides[sender].stream.remove(0);
-        let tuple = self.tuple(message);
-        let mut found = self.matching.arrive(&tuple);
-        while let Some(receive) = found
-            && !self.win_back(receive as usize)
-        {
-            self.receives[receive as usize].place = None;
-            found = self.matching.arrive(&tuple);
-        }
-        match found {
-            Some(receive) => {
-                self.receives[receive as usize].place = None;
-                self.give(receive as usize, message);
-            }
-            None => {
-                self.matching.keep(tuple, self.unexpected.len() as u32);
-                self.unexpected.push(message);
-            }
-        }
-        let side = &mut self.sides[sender];
-        side.behind |= side.counts.take(&tuple).is_some();
-    }
-
-    fn raise(&mut self, sender: usize) {
-        let side = &mut self.sides[sender];
-        side.seen = side.counts.taken;
-        side.behind = false;
-    }
-
-    /// The receiver sees that a receive has been filled.
-    fn delivered(&mut self, sender: usize, receive: usize) {
-        let side = &mut self.sides[sender];
-        let at = side.board.iter().position(|slot| slot.receive == receive).expect("it was published");
-        let Slot { entry, .. } = side.board.remove(at);
-        side.counts.end(entry);
-        if let Some(place) = self.receives[receive].place.take() {
-            self.matching.withdraw(place);
-        }
-    }
-
-    fn cancel(&mut self, number: usize) {
-        self.at += 1;
-        if self.win_back(number)
-            && let Some(place) = self.receives[number].place.take()
-        {
-            self.matching.withdraw(place);
-            self.receives[number].cancelled = true;
-        }
-    }
-
-    fn judge(&self) {
-        let number = |(sender, program): (usize, &Vec<i32>)| (0..program.len()).map(move |number| Message { sender, number });
-        let all: Vec<Message> = self.programs.iter().enumerate().flat_map(number).collect();
-        judge(&all, |message| self.tuple(message), &self.receives);
+    fn judge(&self) -> bool {
+        let numbers = |(sender, program): (usize, &Vec<i32>)| (0..program.len()).map(move |number| Message { sender, number });
+        let all: Vec<Message> = self.programs.iter().enumerate().flat_map(numbers).collect();
+        self.receives.judge(&all, |message| self.tuple(message));
+        let on_stream: u32 = self.sides.iter().map(|side| side.counts.taken).sum();
+        (on_stream as usize) < all.len()
     }
 }
 
 /// Visits every state; returns how many, and in how many of the final ones something went directly.
 fn explore(programs: &[Vec<i32>], steps: &[Step]) -> (usize, usize) {
-    explore_from(World::new(programs, steps))
-}
-
-fn explore_from(world: World<'_>) -> (usize, usize) {
-    let programs = world.programs;
-    let mut visited = HashSet::new();
-    let mut open = vec![world];
-    let mut direct = 0;
-    while let Some(world) = open.pop() {
-        if !visited.insert(world.key()) {
-            continue;
-        }
-        let next = world.next();
-        if next.is_empty() {
-            world.judge();
-            let on_stream: u32 = world.sides.iter().map(|side| side.counts.taken).sum();
-            let all: usize = programs.iter().map(Vec::len).sum();
-            direct += ((on_stream as usize) < all) as usize;
-        }
-        open.extend(next);
-    }
-    (visited.len(), direct)
+    visit(World::new(programs, steps))
 }
 
 const A: i32 = 1;
@@ -401,5 +350,5 @@ fn without_the_second_rule_messages_overtake() {
 fn what_is_in_the_way_is_in_the_way_later_too() {
     let programs = [vec![A, A]];
     let steps = [Receive(0, ANY_TAG), Receive(0, A)];
-    explore_from(World { fault: true, ..World::new(&programs, &steps) });
+    visit(World { fault: true, ..World::new(&programs, &steps) });
 }

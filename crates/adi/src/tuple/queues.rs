@@ -1,11 +1,10 @@
 //! Every interleaving of small worlds in which each tag has a receive queue of the card ([`tern_device::queue`]): what
 //! the receiver writes and says comes late, and the card gives a message to the oldest receive of the queue that it names.
 
-use super::verdict::{Message, Receive, judge};
+use super::world::{Message, Receives, visit};
 use super::{Receiver, Sender};
-use crate::matching::Matching;
 use crate::{ANY_SOURCE, ANY_TAG, Pattern, Tuple};
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use tern_device::queue::{GRANT, Grant, Posted, Request, Uses};
 
@@ -44,6 +43,11 @@ enum Fault {
     SameQueue,
 }
 
+/// A message of the only sender.
+fn message(number: usize) -> Message {
+    Message { sender: 0, number }
+}
+
 #[derive(Clone)]
 struct World<'a> {
     program: &'a [i32],
@@ -71,11 +75,9 @@ struct World<'a> {
     counts: Receiver,
     queues: BTreeMap<i32, Posted>,
     next_queue: u32,
-    matching: Matching,
-    receives: Vec<Receive>,
+    receives: Receives,
     /// By receive: its tag, and what [`Receiver::publish`] has given.
     published: BTreeMap<usize, (i32, u8)>,
-    unexpected: Vec<usize>,
     direct: usize,
 }
 
@@ -100,67 +102,14 @@ impl<'a> World<'a> {
             counts: Receiver::default(),
             queues: BTreeMap::new(),
             next_queue: 0,
-            matching: Matching::new(),
-            receives: Vec::new(),
+            receives: Receives::new(),
             published: BTreeMap::new(),
-            unexpected: Vec::new(),
             direct: 0,
         }
     }
 
-    fn key(&self, hasher: &impl BuildHasher) -> u64 {
-        let receives: Vec<_> =
-            self.receives.iter().map(|receive| (receive.place.is_some(), receive.got, receive.cancelled)).collect();
-        let sender = (self.next, &self.numbers, &self.table, &self.uses, self.trying, &self.known);
-        let network = (&self.accesses, &self.answers, &self.told, &self.sent, &self.card);
-        let receiver = (self.at, &self.counts, &self.queues, self.next_queue, receives, &self.published, &self.unexpected);
-        hasher.hash_one((sender, network, receiver))
-    }
-
     fn tuple(&self, number: usize) -> Tuple {
         Tuple { context: 0, source: 0, tag: self.program[number] }
-    }
-
-    /// The states that can follow this one.
-    fn next(&self) -> Vec<World<'a>> {
-        let mut next = Vec::new();
-        let mut then = |act: &dyn Fn(&mut World<'a>)| {
-            let mut world = self.clone();
-            act(&mut world);
-            next.push(world);
-        };
-        if let Some(queue) = self.trying {
-            then(&|world| world.confirm(queue));
-        } else if self.next < self.program.len() {
-            then(&|world| world.put());
-            then(&|world| world.try_queue());
-        }
-        if !self.accesses.is_empty() {
-            then(&|world| world.land());
-        }
-        if !self.answers.is_empty() {
-            then(&|world| world.answer());
-        }
-        if !self.told.is_empty() {
-            then(&|world| world.learn());
-        }
-        if !self.sent.is_empty() {
-            then(&|world| world.arrive());
-        }
-        for (&tag, _) in self.queues.iter().filter(|(_, queue)| queue.is_over()) {
-            then(&|world| world.renew(tag));
-        }
-        match self.steps.get(self.at) {
-            Some(&Receive(tag)) => then(&|world| world.receive(tag)),
-            Some(&Cancel(number)) => then(&|world| world.cancel(number)),
-            None => {}
-        }
-        for number in 0..self.receives.len() {
-            if self.may_publish_now(number) {
-                then(&|world| world.publish(number));
-            }
-        }
-        next
     }
 
     // ---- the sender
@@ -242,58 +191,41 @@ impl<'a> World<'a> {
                 let known = self.queues.get_mut(&tag).and_then(Posted::filled);
                 assert_eq!(known, Some(receive as u32), "both know which receive it is");
                 self.end(receive);
-                self.give(receive, number);
+                self.receives.give(receive, message(number));
             }
         }
     }
 
     // ---- the receiver
 
-    fn give(&mut self, receive: usize, number: usize) {
-        let receive = &mut self.receives[receive];
-        assert!(receive.got.is_none(), "two messages for one receive");
-        assert!(!receive.cancelled, "a message for a receive that is gone");
-        receive.got = Some(Message { sender: 0, number });
-    }
-
     /// A receive is published no more.
     fn end(&mut self, receive: usize) {
         let (_, entry) = self.published.remove(&receive).expect("a message for a receive that is gone");
         self.counts.end(entry);
-        if let Some(place) = self.receives[receive].place.take() {
-            self.matching.withdraw(place);
-        }
+        self.receives.withdraw(receive);
     }
 
     fn won(&mut self, receive: usize) {
         self.end(receive);
-        self.receives[receive].cancelled = true;
+        self.receives.cancel(receive);
     }
 
     fn receive(&mut self, tag: i32) {
         self.at += 1;
         let source = if tag == ANY_TAG { ANY_SOURCE } else { 0 };
-        let pattern = Pattern { context: 0, source, tag };
-        let number = self.receives.len();
-        self.receives.push(Receive { pattern, place: None, got: None, cancelled: false });
-        if let Some(place) = self.matching.find_unexpected(&pattern) {
-            let message = self.unexpected[self.matching.take_unexpected(place) as usize];
-            return self.give(number, message);
-        }
-        // It is published at once, later, or never.
-        self.receives[number].place = Some(self.matching.post(pattern, number as u32));
+        self.receives.post(Pattern { context: 0, source, tag });
     }
 
     /// True for a receive that is posted and not published, but may be.
     fn may_publish_now(&self, number: usize) -> bool {
-        let Receive { pattern, place, .. } = self.receives[number];
-        let Some(place) = place.filter(|_| !self.published.contains_key(&number)) else { return false };
-        self.matching.hindrance(&pattern, Some(place)).is_none()
-            && self.queues.get(&pattern.tag).is_none_or(Posted::is_open)
+        let tag = self.receives.all[number].pattern.tag;
+        !self.published.contains_key(&number)
+            && self.queues.get(&tag).is_none_or(Posted::is_open)
+            && self.receives.may_publish(number)
     }
 
     fn publish(&mut self, number: usize) {
-        let Receive { pattern: Pattern { tag, .. }, place, .. } = self.receives[number];
+        let tag = self.receives.all[number].pattern.tag;
         if !self.queues.contains_key(&tag) {
             let queue = self.make_queue();
             self.queues.insert(tag, Posted::new(queue, 0));
@@ -301,8 +233,7 @@ impl<'a> World<'a> {
         let grant = self.queues.get_mut(&tag).unwrap().post(number as u32, 1, self.counts.taken);
         self.card.get_mut(&grant.queue).unwrap().push_back(number as u32);
         self.write(tag, &grant);
-        self.matching.publish(place.expect("it is posted"));
-        let entry = self.counts.publish(&Tuple { context: 0, source: 0, tag });
+        let entry = self.counts.publish(&self.receives.publish(number));
         self.published.insert(number, (tag, entry));
     }
 
@@ -331,18 +262,17 @@ impl<'a> World<'a> {
 
     fn take(&mut self, number: usize) {
         let tuple = self.tuple(number);
-        match self.matching.arrive(&tuple) {
+        match self.receives.matching.arrive(&tuple) {
             Some(receive) => {
-                self.receives[receive as usize].place = None;
+                self.receives.all[receive as usize].place = None;
                 if let Some((tag, _)) = self.published.get(&(receive as usize)).copied() {
                     self.queues.get_mut(&tag).unwrap().retract(receive);
                     self.end(receive as usize);
                 }
-                self.give(receive as usize, number);
+                self.receives.give(receive as usize, message(number));
             }
             None => {
-                self.matching.keep(tuple, self.unexpected.len() as u32);
-                self.unexpected.push(number);
+                self.receives.keep(tuple, message(number));
             }
         }
         let _ = self.counts.take(&tuple);
@@ -350,12 +280,11 @@ impl<'a> World<'a> {
 
     fn cancel(&mut self, number: usize) {
         self.at += 1;
-        let Some(place) = self.receives[number].place else { return };
-        let Some((tag, _)) = self.published.get(&number).copied() else {
-            self.matching.withdraw(place);
-            self.receives[number].place = None;
-            self.receives[number].cancelled = true;
+        if self.receives.all[number].place.is_none() {
             return;
+        }
+        let Some((tag, _)) = self.published.get(&number).copied() else {
+            return self.receives.cancel(number);
         };
         match self.queues.get_mut(&tag).unwrap().recall(number as u32) {
             Request::Won => self.won(number),
@@ -381,38 +310,70 @@ impl<'a> World<'a> {
             self.won(receive as usize);
         }
     }
+}
 
-    /// Checks a state in which nothing is left to do.
-    fn judge(&self) {
-        let all: Vec<Message> = (0..self.program.len()).map(|number| Message { sender: 0, number }).collect();
-        judge(&all, |message| self.tuple(message.number), &self.receives);
-        for step in self.steps {
-            if let Cancel(number) = *step {
-                let receive = &self.receives[number];
-                assert!(receive.cancelled || receive.got.is_some(), "nobody knows what became of receive {number}");
+impl super::world::World for World<'_> {
+    fn key(&self, hasher: &RandomState) -> u64 {
+        let receives = self.receives.key(hasher);
+        let sender = (self.next, &self.numbers, &self.table, &self.uses, self.trying, &self.known);
+        let network = (&self.accesses, &self.answers, &self.told, &self.sent, &self.card);
+        let receiver = (self.at, &self.counts, &self.queues, self.next_queue, receives, &self.published);
+        hasher.hash_one((sender, network, receiver))
+    }
+
+    fn next(&self) -> Vec<Self> {
+        let mut next = Vec::new();
+        let mut then = |act: &dyn Fn(&mut Self)| next.push(self.after(act));
+        if let Some(queue) = self.trying {
+            then(&|world| world.confirm(queue));
+        } else if self.next < self.program.len() {
+            then(&|world| world.put());
+            then(&|world| world.try_queue());
+        }
+        if !self.accesses.is_empty() {
+            then(&|world| world.land());
+        }
+        if !self.answers.is_empty() {
+            then(&|world| world.answer());
+        }
+        if !self.told.is_empty() {
+            then(&|world| world.learn());
+        }
+        if !self.sent.is_empty() {
+            then(&|world| world.arrive());
+        }
+        for (&tag, _) in self.queues.iter().filter(|(_, queue)| queue.is_over()) {
+            then(&|world| world.renew(tag));
+        }
+        match self.steps.get(self.at) {
+            Some(&Receive(tag)) => then(&|world| world.receive(tag)),
+            Some(&Cancel(number)) => then(&|world| world.cancel(number)),
+            None => {}
+        }
+        for number in 0..self.receives.all.len() {
+            if self.may_publish_now(number) {
+                then(&|world| world.publish(number));
             }
         }
+        next
+    }
+
+    fn judge(&self) -> bool {
+        let all: Vec<Message> = (0..self.program.len()).map(message).collect();
+        self.receives.judge(&all, |message| self.tuple(message.number));
+        for step in self.steps {
+            if let Cancel(number) = *step {
+                self.receives.judge_cancelled(number);
+            }
+        }
+        self.direct > 0
     }
 }
 
 /// Visits every state; returns in how many of the final ones something went directly.
 fn explore(program: &[i32], steps: &[Step], fault: Fault) -> usize {
-    let hasher = RandomState::new();
-    let mut visited = HashSet::new();
-    let mut open = vec![World::new(program, steps, fault)];
-    let mut direct = 0;
-    while let Some(world) = open.pop() {
-        if !visited.insert(world.key(&hasher)) {
-            continue;
-        }
-        let next = world.next();
-        if next.is_empty() {
-            world.judge();
-            direct += (world.direct > 0) as usize;
-        }
-        open.extend(next);
-    }
-    eprintln!("{program:?} {steps:?}: {} states, {direct} ends with direct ones", visited.len());
+    let (states, direct) = visit(World::new(program, steps, fault));
+    eprintln!("{program:?} {steps:?}: {states} states, {direct} ends with direct ones");
     direct
 }
 
