@@ -8,7 +8,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [JOBS]"}" && pwd)
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 "$prefix/bin/mpicc" -O1 -o "$place/traffic" "$here/faults/traffic.c"
 "$prefix/bin/mpicc" -O1 -o "$place/collectives" "$here/faults/collectives.c"
 

@@ -9,7 +9,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 mpiexec=$prefix/bin/mpiexec
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 passed=0 failed=0 skipped=0
 # Seconds for a job.
 patience=60

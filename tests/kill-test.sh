@@ -15,7 +15,8 @@ if [ "${2:-}" != private ] && unshare --mount true 2> /dev/null; then
 fi
 mpiexec=$prefix/bin/mpiexec
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 passed=0 failed=0 skipped=0
 # How long to wait for a job that has lost a rank: it should end in a moment.
 patience=20

@@ -9,7 +9,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 place=$(mktemp -d)
 group=
-trap 'rm -rf "$place"; [ -z "$group" ] || rmdir "$group" 2> /dev/null || true' EXIT INT TERM
+trap 'rm -rf "$place"; [ -z "$group" ] || rmdir "$group" 2> /dev/null || true' EXIT
+trap 'exit 130' INT TERM
 passed=0 failed=0 skipped=0
 
 skip() {

@@ -10,7 +10,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 passed=0 failed=0 skipped=0
 
 # Of the last line that a part has printed: N passed, N failed, N skipped.

@@ -17,7 +17,8 @@ shift
 
 place=$("$here/mpi4py-build.sh" "$prefix")
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT INT TERM
+trap 'rm -rf "$logs"' EXIT
+trap 'exit 130' INT TERM
 export LD_LIBRARY_PATH="$prefix/lib"
 export PYTHONUNBUFFERED=1
 

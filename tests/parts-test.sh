@@ -10,7 +10,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 passed=0 failed=0 skipped=0
 export TERN_NETWORK=software TERN_TEST_NODES=2 TERN_TEST_DIR="$place/programs"
 

@@ -6,7 +6,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 passed=0 failed=0
 
 awk -f "$here/profile/wrappers.awk" "$prefix/include/mpi.h" > "$place/wrappers.inc"

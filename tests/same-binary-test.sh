@@ -11,7 +11,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 peers=${TERN_PEERS_DIR:-$root/target/peers}
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 given=${TERN_PEERS_DIR:-}
 # Tern warns of names that look like its settings.
 unset TERN_PEERS_DIR

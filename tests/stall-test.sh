@@ -8,7 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 place=$(mktemp -d)
 launcher=
-trap '[ -z "$launcher" ] || kill -9 "$launcher" 2> /dev/null; rm -rf "$place"' EXIT INT TERM
+trap '[ -z "$launcher" ] || kill -9 "$launcher" 2> /dev/null; rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 passed=0 failed=0
 patience=20
 

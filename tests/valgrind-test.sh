@@ -11,7 +11,8 @@ if ! command -v valgrind > /dev/null; then
     exit 0
 fi
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 cat > "$place/there.c" <<'C'
 #include <mpi.h>
 #include <stdlib.h>

@@ -6,7 +6,8 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT INT TERM
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
 cd "$place"
 unset CC CXX TERN_CC TERN_CXX
 failed=0
