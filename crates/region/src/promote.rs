@@ -107,6 +107,8 @@ pub struct Promoter {
     counts: Counts,
     /// Uses until the records are compared with the kernel's.
     until_refresh: usize,
+    /// The length that was asked about last, and the uses that promotion pays for then.
+    needed: (usize, Option<u32>),
 }
 
 impl Promoter {
@@ -126,6 +128,7 @@ impl Promoter {
             refusal: None,
             counts: Counts::default(),
             until_refresh: 64,
+            needed: (0, None),
         }
     }
 
@@ -144,7 +147,8 @@ impl Promoter {
         self.quiesce = Some(quiesce);
     }
 
-    /// Counts one use of the buffer, and promotes it when the rule says so. `Some`: the kernel
+    /// Counts one use of the buffer, and promotes it when the rule says so, together with those beside it if that pays
+    /// sooner. `Some`: the kernel
     /// said just now that these bytes are shared, at that place.
     pub fn used(&mut self, address: *const u8, len: usize) -> Option<Place> {
         if self.policy == Policy::Off || len == 0 || self.is_over() {
@@ -163,14 +167,41 @@ impl Promoter {
                 return Some(place);
             }
         }
-        let needed = match self.policy {
-            Policy::Always => 1,
-            _ => self.costs.break_even(len)?,
-        };
-        if !self.usage.used(start, len, needed) {
+        let needed = self.needed(len)?;
+        if self.usage.used(start, len, needed) {
+            return self.try_promote(start, len, needed);
+        }
+        self.promote_row(start, len)
+    }
+
+    /// Uses of a buffer of `len` bytes that promotion pays for.
+    #[inline]
+    fn needed(&mut self, len: usize) -> Option<u32> {
+        let (known, needed) = self.needed;
+        if known != len {
+            let needed = if self.policy == Policy::Always { Some(1) } else { self.costs.break_even(len) };
+            self.needed = (len, needed);
+            return needed;
+        }
+        needed
+    }
+
+    /// Promotes the buffers that this one stands beside as one, if their uses together pay for that: the windows and slots of a
+    /// program, of which each would have to be used very often by itself.
+    fn promote_row(&mut self, start: usize, len: usize) -> Option<Place> {
+        let row = self.usage.row(start, len)?;
+        let needed = self.costs.break_even_together(len, row.len)?;
+        if row.uses < u64::from(needed) * u64::from(row.patience) {
             return None;
         }
-        self.try_promote(start, len, needed)
+        // Some may be receives that are open: soon none is.
+        let pages = whole_pages(row.start, row.len)?;
+        if self.in_use.as_ref().is_some_and(|in_use| in_use(pages)) {
+            return None;
+        }
+        self.try_promote(row.start, row.len, needed)?;
+        self.usage.restart(&row);
+        self.presumed(std::ptr::with_exposed_provenance(start), len)
     }
 
     /// [`Promoter::promote`]; notes why it has refused.

@@ -22,8 +22,14 @@ pub struct Costs {
 impl Costs {
     /// The number of uses from which on promotion pays: the least n > R / (C - V). `None`: never.
     pub fn break_even(&self, len: usize) -> Option<u32> {
+        self.break_even_together(len, len)
+    }
+
+    /// The same for buffers of that length that lie side by side, in `all` bytes, and are promoted as one: the number of
+    /// their uses together. Most of what promotion costs is the same for one buffer and for many.
+    pub fn break_even_together(&self, len: usize, all: usize) -> Option<u32> {
         let gain = (self.saved)(len) - self.look_up;
-        let uses = (self.promote)(len) / gain;
+        let uses = (self.promote)(all) / gain;
         (gain > 0.0 && uses < f64::from(u32::MAX)).then(|| uses.max(0.0) as u32 + 1)
     }
 }
@@ -40,7 +46,27 @@ struct Entry {
     /// Uses since the last attempt; never more than there were. 0: a free place.
     count: u32,
     patience: u8,
+    /// Bytes, as of its last use.
+    len: usize,
 }
+
+/// Buffers that lie side by side, none further from the next than a page is long.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Address of the first.
+    pub start: usize,
+    /// Bytes from there to the end of the last.
+    pub len: usize,
+    /// Uses of all of them.
+    pub uses: u64,
+    /// Attempts in vain to promote the row make it wait: so many times as long.
+    pub patience: u32,
+}
+
+/// At every so many uses of a buffer its neighbours are looked at, later at every eighth part of them or so.
+const GLANCE: u32 = 8;
+/// Longest row, in bytes: what is promoted keeps the program waiting.
+const LONGEST_ROW: usize = 32 << 20;
 
 /// The uses of buffers, by address and class of length (the next power of two).
 pub struct Usage {
@@ -70,12 +96,44 @@ impl Usage {
             return needed <= 1;
         };
         entry.count = entry.count.saturating_add(1);
+        entry.len = len;
         let needed = u64::from(needed) << entry.patience;
         let due = u64::from(entry.count) >= needed;
         if due {
             entry.count = 1;
         }
         due
+    }
+
+    /// The row that this buffer stands in, with others of its class of length that are used at least half as often; now and
+    /// then only, and none if it stands alone.
+    pub fn row(&self, address: usize, len: usize) -> Option<Row> {
+        let own = *self.find(key(address, len))?;
+        let step = GLANCE.max((1 << own.count.ilog2()) / 8);
+        if !own.count.is_multiple_of(step) {
+            return None;
+        }
+        let alike = |entry: &&Entry| class(entry.key) == class(own.key) && entry.count >= own.count / 2;
+        let mut all: Vec<(usize, usize, u32)> =
+            self.sets.iter().flatten().filter(alike).map(|entry| (start(entry.key), entry.len, entry.count)).collect();
+        all.sort_unstable();
+        let page = rustix::param::page_size();
+        let touches = |one: &(usize, usize, u32), next: &(usize, usize, u32)| next.0 <= one.0 + one.1 + page;
+        let row = all.chunk_by(touches).find(|row| row.iter().any(|one| one.0 == address))?;
+        let (first, end) = (row.first()?.0, row.iter().map(|(start, len, _)| start + len).max()?);
+        let uses = row.iter().map(|(_, _, count)| u64::from(*count)).sum();
+        let patience = self.find(key(first, end - first)).map_or(0, |entry| u32::from(entry.patience));
+        (row.len() > 1 && end - first <= LONGEST_ROW).then(|| Row { start: first, len: end - first, uses, patience: 1 << patience })
+    }
+
+    /// The buffers of a row were promoted: their counts start again.
+    pub fn restart(&mut self, row: &Row) {
+        let range = row.start..row.start + row.len;
+        for entry in self.sets.iter_mut().flatten() {
+            if entry.count > 0 && range.contains(&start(entry.key)) {
+                entry.count = 1;
+            }
+        }
     }
 
     /// The attempt was in vain, or what it won was lost before it paid: wait twice as long.
@@ -94,9 +152,13 @@ impl Usage {
         }
     }
 
+    fn find(&self, key: u64) -> Option<&Entry> {
+        self.sets[set(key)].iter().find(|entry| entry.key == key && entry.count > 0)
+    }
+
     /// The place of `key`, new if need be; `None` if the others of its set are used more.
     fn place(&mut self, key: u64) -> Option<&mut Entry> {
-        let set = &mut self.sets[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize];
+        let set = &mut self.sets[set(key)];
         if let Some(way) = set
             .iter()
             .position(|entry| entry.key == key && entry.count > 0)
@@ -118,10 +180,23 @@ impl Usage {
     }
 }
 
+/// The set that `key` belongs to.
+fn set(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize
+}
+
 /// Never the same for two buffers of different addresses: addresses have at most 57 bits.
 fn key(address: usize, len: usize) -> u64 {
     let class = usize::BITS - len.saturating_sub(1).leading_zeros();
     (address as u64) << 7 | u64::from(class)
+}
+
+fn start(key: u64) -> usize {
+    (key >> 7) as usize
+}
+
+fn class(key: u64) -> u64 {
+    key & 0x7f
 }
 
 #[cfg(test)]

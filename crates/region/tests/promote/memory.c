@@ -111,6 +111,33 @@ static void neighbours(void)
         CHECK(filled(at[i], len, 100 + i));
 }
 
+/* Buffers side by side are promoted together when none of them was used often enough by itself. */
+static void rows(void)
+{
+    enum { COUNT = 20, LEN = 40 * 1024, EACH = LEN + 64, OFTEN = 100 };
+    fixture *f = promote_start(AUTO, OFTEN);
+    char *chunk = malloc(COUNT * EACH);
+    for (int k = 0; k < COUNT; k++)
+        fill(chunk + k * EACH, LEN, k);
+    promote_in_use(f, true);
+    int rounds = 0;
+    for (; rounds < 40; rounds++) {
+        for (int k = 0; k < COUNT; k++)
+            promote_used(f, chunk + k * EACH, LEN);
+        if (promote_count(f, PROMOTED) > 0)
+            break;
+        /* Until then a peer is at one of them: that is no reason to be more patient. */
+        promote_in_use(f, rounds < 9);
+    }
+    CHECK(rounds == 15 && promote_count(f, PROMOTED) == 1 && promote_count(f, REFUSED) == 0);
+    for (int k = 0; k < COUNT; k++) {
+        CHECK(promote_used(f, chunk + k * EACH, LEN) >= 0);
+        CHECK(filled(chunk + k * EACH, LEN, k));
+    }
+    free(chunk);
+    promote_end(f);
+}
+
 static void free_and_reuse(void)
 {
     mallopt(M_MMAP_THRESHOLD, 128 * KIB); /* which no longer changes by itself */
@@ -451,6 +478,7 @@ int main(int argc, char **argv)
         {"always_is_at_once", always_is_at_once},
         {"parts_of_a_chunk", parts_of_a_chunk},
         {"neighbours", neighbours},
+        {"rows", rows},
         {"free_and_reuse", free_and_reuse},
         {"freed_memory_goes_back", freed_memory_goes_back},
         {"freed_in_use", freed_in_use},

@@ -89,6 +89,44 @@ fn thousands_of_buffers_used_once_do_not_hide_one_that_is_used_often() {
     assert_eq!(places, WAYS * SETS);
 }
 
+#[test]
+fn neighbours_count_together() {
+    let mut usage = Usage::new();
+    let all = 0x10_0000..0x10_0000 + 4 * 5000;
+    let other = 0x20_0000;
+    for _ in 0..GLANCE {
+        for address in all.clone().step_by(5000) {
+            assert!(!usage.used(address, 4800, 100));
+        }
+        // Further away, of another class, and used too seldom.
+        usage.used(other, 4800, 100);
+        usage.used(all.end, 400, 100);
+    }
+    usage.used(all.end + 400, 4800, 100);
+    let row = usage.row(all.start + 5000, 4800);
+    let (start, len) = (all.start, 3 * 5000 + 4800);
+    assert_eq!(row, Some(Row { start, len, uses: u64::from(4 * GLANCE), patience: 1 }));
+    assert_eq!(usage.row(other, 4800), None, "it stands alone");
+    usage.used(all.start, 4800, 100);
+    assert_eq!(usage.row(all.start, 4800), None, "neighbours are looked at now and then only");
+
+    usage.restart(&row.unwrap());
+    usage.failed(start, len);
+    for _ in 1..GLANCE {
+        all.clone().step_by(5000).for_each(|address| _ = usage.used(address, 4800, 100));
+    }
+    let again = usage.row(all.start, 4800).unwrap();
+    assert_eq!((again.uses, again.patience), (u64::from(4 * GLANCE), 2), "it was in vain");
+}
+
+#[test]
+fn a_row_shares_what_does_not_depend_on_the_length() {
+    let costs = Costs { promote: Box::new(|len| 1000.0 + len as f64), saved: Box::new(|_| 60.0), look_up: 10.0 };
+    assert_eq!(costs.break_even(100), Some(23));
+    // Of ten buffers each is used five times.
+    assert_eq!(costs.break_even_together(100, 1000), Some(41));
+}
+
 proptest! {
     /// Nothing is due that was not used as often as it takes.
     #[test]
