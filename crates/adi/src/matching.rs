@@ -288,6 +288,12 @@ impl Matching {
         self.open == 1 && self.waiting == 0 && self.expected.is_none()
     }
 
+    /// True while there is a receive that a message could be for.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.open > 0 || self.expected.is_some()
+    }
+
     /// True while receives are posted and no message is kept.
     #[inline]
     pub fn is_receiving(&self) -> bool {

@@ -136,6 +136,8 @@ pub struct State {
     busy: Vec<Proc>,
     /// Something has completed or moved since this was last cleared.
     pub moved: bool,
+    /// Something has completed since the device last asked whether more is wanted.
+    ended: bool,
     /// Looks of [`State::take_filled`].
     pub(super) quick: u32,
     /// Transfer [`EXPECTED`] is in use, from its start to the end of its call.
@@ -187,6 +189,7 @@ impl State {
             outboxes: (0..peers).map(|_| Outbox::default()).collect(),
             busy: Vec::new(),
             moved: false,
+            ended: false,
             quick: 0,
             expecting: false,
             expected_begun: false,
@@ -231,6 +234,7 @@ impl State {
 
     fn complete(&mut self, request: u32) {
         self.moved = true;
+        self.ended = true;
         if !self.located.is_empty() {
             self.unlocate(request);
         }

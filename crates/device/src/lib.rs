@@ -65,6 +65,13 @@ pub trait Sink {
     /// A packet. The payload is the device's own memory and valid during the call only.
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]);
 
+    /// Asked after a packet: true when nobody waits for the next one, so that it had better stay where it is until the
+    /// device is polled again. A device may go on all the same.
+    #[inline]
+    fn has_enough(&mut self) -> bool {
+        false
+    }
+
     /// The published receive of request `receiver` has been filled by a message of `size` bytes,
     /// of which it holds the first ones. Comes only from devices with [`Direct`].
     fn delivered(&mut self, _receiver: u32, _size: u64) {}
@@ -87,6 +94,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     #[inline]
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
         (**self).packet(from, header, payload);
+    }
+    #[inline]
+    fn has_enough(&mut self) -> bool {
+        (**self).has_enough()
     }
     fn delivered(&mut self, receiver: u32, size: u64) {
         (**self).delivered(receiver, size);

@@ -42,6 +42,10 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
         self.sink.packet(self.numbers.up(from), header, payload);
     }
+    #[inline]
+    fn has_enough(&mut self) -> bool {
+        self.sink.has_enough()
+    }
     fn delivered(&mut self, receiver: u32, size: u64) {
         self.sink.delivered(receiver, size);
     }

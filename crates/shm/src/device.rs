@@ -69,7 +69,7 @@ impl Outbound {
 }
 
 impl Inbound {
-    /// Takes a burst of packets.
+    /// Takes a burst of packets, or fewer if the sink has enough.
     #[inline]
     fn drain<S: Sink>(&self, peer: u32, sink: &mut S) -> usize {
         if !self.ring.is_ready() {
@@ -88,6 +88,9 @@ impl Inbound {
             if long {
                 // Its sender may wait for the room. That of cells is told once per burst.
                 self.ring.release();
+            }
+            if sink.has_enough() {
+                break;
             }
         }
         self.release();

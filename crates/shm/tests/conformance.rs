@@ -92,6 +92,35 @@ fn a_packet_waits_for_a_process_that_starts_late() {
     assert_eq!(inbox.0, [(0, b"early".to_vec())]);
 }
 
+/// Has enough after each packet.
+#[derive(Default)]
+struct Modest(Inbox);
+
+impl Sink for Modest {
+    fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
+        self.0.packet(from, header, payload);
+    }
+    fn has_enough(&mut self) -> bool {
+        true
+    }
+}
+
+/// What a sink does not want yet stays in the ring until the next poll.
+#[test]
+fn a_sink_that_has_enough_gets_no_more() {
+    let group = Segment::new(2, None);
+    let (me, peer) = (group.join(0), group.join(1));
+    for word in [b"one", b"two"] {
+        peer.copy_and_send(0, &[0; 4], Payload::Bytes(word)).expect("room");
+    }
+    let mut sink = Modest::default();
+    for had in 1..=2 {
+        assert_eq!(me.poll(&mut sink), 1);
+        assert_eq!(sink.0.0.len(), had);
+    }
+    assert_eq!(me.poll(&mut sink), 0);
+}
+
 /// One who waits for a peer gets its next packet alone, and only what it says it has used.
 #[test]
 fn the_next_packet_of_a_peer_is_taken_by_itself() {

@@ -264,6 +264,13 @@ impl Sink for State {
         }
     }
 
+    /// With the end of the last receive that is open: whoever waits for it goes on, and may then open the one that the next
+    /// message is for, which need not be kept until then.
+    #[inline]
+    fn has_enough(&mut self) -> bool {
+        std::mem::take(&mut self.ended) && !self.matching.is_open()
+    }
+
     fn delivered(&mut self, receiver: u32, size: u64) {
         self.filled(receiver, size);
     }

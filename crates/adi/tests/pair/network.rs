@@ -240,6 +240,9 @@ impl Device for Port {
                 // The sink may send: nothing is borrowed here.
                 sink.packet(from as u32, &header, &payload);
                 packets += 1;
+                if sink.has_enough() {
+                    break;
+                }
             }
         }
         if self.chance(2) {
