@@ -79,8 +79,14 @@ pub unsafe fn scatter(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usi
         // SAFETY: the caller's promise; MPI forbids that they overlap.
         unsafe { copy(send.add(me * len), recv, len) };
     }
-    // SAFETY: the caller's promise; shared memory never overlaps the program's.
-    let give = |out: &mut [u8]| unsafe { copy(send, out.as_mut_ptr(), len * lines.size()) };
+    let give = |out: &mut [u8]| {
+        let (before, behind) = out.split_at_mut(root * len);
+        // SAFETY: the caller's promise; shared memory never overlaps the program's.
+        unsafe {
+            copy(send, before.as_mut_ptr(), before.len());
+            copy(send.add((root + 1) * len), behind.as_mut_ptr(), behind.len());
+        }
+    };
     // SAFETY: as above.
     let take = |bytes: &[u8]| unsafe { copy(bytes.as_ptr(), recv, len) };
     Some(lines.scatter(adi, root, len, give, take))

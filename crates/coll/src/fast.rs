@@ -89,6 +89,11 @@ fn lines<'a>(adi: &Adi, peers: &'a Peers) -> Option<&'a Lines> {
     peers.lines(adi)
 }
 
+/// All ranks but `rank`, in order.
+fn others(lines: &Lines, rank: usize) -> impl Iterator<Item = usize> {
+    (0..lines.size()).filter(move |&other| other != rank)
+}
+
 /// Whether the lines serve a broadcast of `len` bytes.
 #[inline(always)]
 pub(crate) fn broadcasts(lines: &Lines, len: usize) -> bool {
@@ -174,7 +179,7 @@ pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Bu
     }
     let give = |out: &mut [u8]| {
         let send = send.expect("the root has data to send");
-        (0..lines.size()).for_each(|rank| get(send, rank, &mut out[rank * len..][..len]));
+        others(lines, root).zip(out.chunks_exact_mut(len.max(1))).for_each(|(rank, out)| get(send, rank, out));
     };
     let take = |bytes: &[u8]| recv.into_iter().for_each(|recv| put(recv, 0, bytes));
     Some(lines.scatter(adi, root, len, give, take))
@@ -212,7 +217,7 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
     let source = send.unwrap_or(recv);
     Some(in_parts(len, part, |from, some| {
         let give = |out: &mut [u8]| {
-            (0..size).for_each(|rank| get_part(source, rank, from, &mut out[rank * some..][..some]));
+            others(lines, me).zip(out.chunks_exact_mut(some.max(1))).for_each(|(rank, out)| get_part(source, rank, from, out));
         };
         lines.alltoall(adi, len, some, give, |rank, bytes| put_part(recv, rank, from, bytes))
     }))

@@ -18,7 +18,7 @@ use label::{BLOCK, Done, History, agree_since, compare, ends_block, label, lost}
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::{Adi, Awaited, Proc};
-use tern_mcm::{DEPTH, LineArea};
+use tern_mcm::{DEPTH, LineArea, Occupied};
 
 /// The lines of one communicator.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct Lines {
     labels: [Cell<u64>; DEPTH as usize],
     history: History,
     kernel: LastKernel,
+    /// What this process's area holds.
+    occupied: Occupied,
     /// A turn that all peers are known to have reached.
     reached: Cell<u64>,
     /// The last turn whose labels were compared with those of all peers.
@@ -42,6 +44,15 @@ pub struct Lines {
 
 /// Turns from the one that is waited for to the one whose cell is asked for early.
 const AHEAD: u64 = 2;
+
+/// Payloads up to this length are asked for early, where they do not lie in their cells.
+const FETCHED: usize = 8 << 10;
+
+/// Whether a payload of `len` bytes is.
+#[inline(always)]
+fn is_fetched(len: usize) -> bool {
+    len <= FETCHED && !LineArea::in_cell(len)
+}
 
 /// Bytes of a long broadcast per turn: the readers copy one part while the root writes the next.
 const CHUNK: usize = 16 << 10;
@@ -66,6 +77,7 @@ impl Lines {
             labels: [const { Cell::new(0) }; DEPTH as usize],
             history: History::default(),
             kernel: LastKernel::default(),
+            occupied: Occupied::default(),
             reached: Cell::new(base),
             compared: Cell::new(base),
             context: peers.context,
@@ -119,23 +131,29 @@ impl Lines {
         write: impl FnOnce(&mut [u8]),
     ) -> Done {
         let mut agreed = Ok(());
-        if LineArea::free_after(turn, len) > self.reached.get() {
-            agreed = self.await_free(adi, turn, len);
+        let free = self.occupied.occupy(&self.areas[self.me], turn, len);
+        if free > self.reached.get() {
+            agreed = self.await_free(adi, turn, free);
         }
         let area = &self.areas[self.me];
         // The peers have read this one long ago: it comes back while the next turns are written.
         area.prefetch_for_writing(turn + AHEAD);
+        if is_fetched(len) && self.reached.get() + 1 < turn {
+            // Whoever waits for all in each turn would only wait longer.
+            area.prefetch_payload_for_writing(turn + AHEAD, len);
+        }
         area.publish_with(turn, self.stamp(turn, label), len, write);
         agreed
     }
 
-    /// Waits until a payload of `len` bytes may be published in `turn`; for a while more than that,
-    /// so that the next turns need not look: what the peers write is slow to read.
+    /// Waits until all peers have published `free`, so that a payload may be published in `turn`; for a while more than
+    /// that, so that the next turns need not look: what the peers write is slow to read.
     #[cold]
-    fn await_free(&self, adi: &Adi, turn: u64, len: usize) -> Done {
+    fn await_free(&self, adi: &Adi, turn: u64, free: u64) -> Done {
         // Best the end of a block, whose history tells of all its turns.
         let block = (turn + 1).saturating_sub(DEPTH / 4) / BLOCK * BLOCK;
-        let free = LineArea::free_after(turn, len).max(block.saturating_sub(1));
+        let some = free + (turn - free) / 4;
+        let free = some.max(block.saturating_sub(1));
         let mut rank = 0;
         self.wait(adi, &mut || {
             while rank < self.areas.len() && (rank == self.me || self.areas[rank].reached(free)) {
@@ -254,7 +272,13 @@ impl Lines {
     ///
     /// # Safety
     /// As for `LineArea::read`.
+    #[inline]
     unsafe fn payload(&self, rank: usize, turn: u64, len: usize) -> &[u8] {
+        let area = &self.areas[rank];
+        if is_fetched(len) && area.reached(turn + AHEAD) {
+            // Its owner runs ahead, mostly with payloads of one length.
+            area.prefetch_payload(turn + AHEAD, len);
+        }
         // SAFETY: the caller's promise.
         unsafe { self.areas[rank].read(turn, len) }
     }
@@ -264,8 +288,9 @@ impl Lines {
     pub fn lose(&self, adi: &Adi, len: usize, process: u32) {
         let (turn, label) = (self.next(), label(Kind::Bcast, self.me as u32, len));
         // As a payload, it stays until all have seen it: from a later label they would take it that all went well.
-        if LineArea::free_after(turn, 1) > self.reached.get() {
-            _ = self.await_free(adi, turn, 1);
+        let free = self.occupied.occupy(&self.areas[self.me], turn, 1);
+        if free > self.reached.get() {
+            _ = self.await_free(adi, turn, free);
         }
         let stamped = self.stamp(turn, label);
         self.areas[self.me].publish(turn, lost(process, stamped));
@@ -335,7 +360,13 @@ impl Lines {
         Ok(())
     }
 
-    /// The root gives a block of `len` bytes for each rank; the others take theirs.
+    /// Where the block of `rank` begins in what `owner` gives for all others, in blocks.
+    #[inline(always)]
+    fn place(owner: usize, rank: usize) -> usize {
+        rank - usize::from(rank > owner)
+    }
+
+    /// The root gives a block of `len` bytes for each other rank, in order; the others take theirs.
     pub fn scatter(
         &self,
         adi: &Adi,
@@ -345,7 +376,7 @@ impl Lines {
         take: impl FnOnce(&[u8]),
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Scatter, root as u32, len));
-        let total = len * self.size();
+        let total = len * (self.size() - 1);
         if self.me == root {
             self.publish_with(adi, turn, label, total, send)?;
             self.ring_all(adi);
@@ -355,7 +386,7 @@ impl Lines {
         adi.mcm().ring(self.procs[root]);
         self.await_one(adi, root, turn)?;
         // SAFETY: reached, and this process publishes nothing meanwhile.
-        take(&unsafe { self.payload(root, turn, total) }[self.me * len..][..len]);
+        take(&unsafe { self.payload(root, turn, total) }[Lines::place(root, self.me) * len..][..len]);
         Ok(())
     }
 
@@ -378,7 +409,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Every member gives `len` bytes of a block of `whole` for each rank and takes its own of the others.
+    /// Every member gives `len` bytes of a block of `whole` for each other rank, in order, and takes its own of theirs.
     pub fn alltoall(
         &self,
         adi: &Adi,
@@ -388,13 +419,13 @@ impl Lines {
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Alltoall, 0, whole));
-        let total = len * self.size();
+        let total = len * (self.size() - 1);
         self.publish_with(adi, turn, label, total, send)?;
         self.await_givers(adi, turn)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
             let all = unsafe { self.payload(rank, turn, total) };
-            take(rank, &all[self.me * len..][..len]);
+            take(rank, &all[Lines::place(rank, self.me) * len..][..len]);
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ pub mod queue;
 mod remote;
 pub mod table;
 pub use direct::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
-pub use lines::{DEPTH, LineArea};
+pub use lines::{DEPTH, LineArea, Occupied};
 pub use remote::{Lost, Remote, Word};
 
 use std::os::fd::BorrowedFd;

@@ -5,9 +5,13 @@
 //! order, each in the next of a ring of cells. A peer that waits for turn `t` waits for the number in
 //! the cell of `t` to reach `t`, and then may read the payload until it publishes turn `t + 1` itself.
 //! So a short payload may be written when every peer has published the turn after the one that was
-//! in its cell before ([`LineArea::free_after`]): a root can be as many turns ahead of its group as
-//! there are cells. Long payloads lie in two buffers, used in turn.
+//! in its cell before ([`Occupied::occupy`]): a root can be as many turns ahead of its group as
+//! there are cells. Longer payloads lie in two buffers, used in turn, each divided into places of one length: there are as
+//! many as cells for payloads of up to 1 KiB, and two for the longest. An owner that goes over to another length waits until
+//! nobody reads the last payloads of the one before; never for the turn before its own, which lies in the other buffer, so
+//! that two owners do not wait for each other.
 
+use std::cell::Cell as Var;
 use std::slice;
 
 #[cfg(loom)]
@@ -19,7 +23,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const INLINE: usize = 112;
 /// Cells of an area. The model checker tries few.
 pub const DEPTH: u64 = if cfg!(loom) { 4 } else { 64 };
-/// Where the payload buffers begin.
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Where the memory of longer payloads begins.
 const BUFFERS: usize = 8192;
 
 /// The cell of a turn.
@@ -31,11 +37,38 @@ struct Cell {
     inline: [u8; INLINE],
 }
 
+/// What an owner has last laid behind its cells.
+#[derive(Debug, Default)]
+pub struct Occupied {
+    /// In how many places its buffers were divided, and in which turn.
+    places: Var<u64>,
+    turn: Var<u64>,
+    /// The turn after the last one in which they were divided otherwise.
+    since: Var<u64>,
+}
+
+impl Occupied {
+    /// The turn that every peer must have published before the owner may publish `turn` with a payload of `len` bytes, as
+    /// it is about to do: an earlier one.
+    #[inline(always)]
+    pub fn occupy(&self, area: &LineArea, turn: u64, len: usize) -> u64 {
+        if len <= INLINE {
+            return (turn + 1).saturating_sub(DEPTH);
+        }
+        let places = area.places(len);
+        let last = self.turn.replace(turn);
+        if self.places.replace(places) != places {
+            self.since.set(last + 1);
+        }
+        (turn + 1).saturating_sub(places).max(self.since.get().min(turn - 1))
+    }
+}
+
 /// The area of one process for one group.
 #[derive(Clone, Copy, Debug)]
 pub struct LineArea {
     base: *mut u8,
-    /// Bytes of each of the two buffers.
+    /// Bytes of each of the two buffers, a power of two.
     buffer: usize,
 }
 
@@ -44,12 +77,28 @@ impl LineArea {
     /// `base` is memory of `len` bytes, aligned to a page, that began as zeros, is shared by the
     /// group, and stays mapped while any copy of the area is used.
     pub unsafe fn new(base: *mut u8, len: usize) -> LineArea {
-        LineArea { base, buffer: (len - BUFFERS) / 2 }
+        LineArea { base, buffer: 1 << ((len - BUFFERS) / 2).ilog2() }
     }
 
     /// The longest payload.
     pub fn capacity(&self) -> usize {
         self.buffer
+    }
+
+    /// How many payloads of `len` bytes there are places for.
+    #[inline(always)]
+    pub fn places(&self, len: usize) -> u64 {
+        if len <= INLINE {
+            return DEPTH;
+        }
+        // A power of two, so that each turn has its place.
+        (2 * self.buffer as u64 >> len.next_power_of_two().trailing_zeros()).clamp(2, DEPTH)
+    }
+
+    /// True for a payload that lies in the turn's cell.
+    #[inline]
+    pub fn in_cell(len: usize) -> bool {
+        len <= INLINE
     }
 
     fn cell(&self, turn: u64) -> *mut Cell {
@@ -68,17 +117,11 @@ impl LineArea {
             unsafe { (&raw mut (*self.cell(turn)).inline).cast() }
         } else {
             assert!(len <= self.buffer, "a payload longer than its buffer");
+            let places = self.places(len);
+            let place = (turn % places / 2) as usize * (self.buffer >> (places / 2).trailing_zeros());
             // SAFETY: inside the area, after the cells.
-            unsafe { self.base.add(BUFFERS + (turn as usize & 1) * self.buffer) }
+            unsafe { self.base.add(BUFFERS + (turn as usize & 1) * self.buffer + place) }
         }
-    }
-
-    /// The turn that every peer must have published before the owner may publish `turn` with `len`
-    /// bytes of payload.
-    #[inline]
-    pub fn free_after(turn: u64, len: usize) -> u64 {
-        let turns = if len <= INLINE { DEPTH } else { 2 };
-        (turn + 1).saturating_sub(turns)
     }
 
     /// Publishes a turn without payload. Only the owner does.
@@ -92,7 +135,7 @@ impl LineArea {
     }
 
     /// Publishes a turn with `len` bytes that `write` fills. Only the owner does, when every peer
-    /// has published what [`LineArea::free_after`] says.
+    /// has published what [`Occupied::occupy`] says.
     #[inline]
     pub fn publish_with(&self, turn: u64, label: u64, len: usize, write: impl FnOnce(&mut [u8])) {
         // SAFETY: inside the area; no peer reads it now, since all have published a turn after the
@@ -133,6 +176,33 @@ impl LineArea {
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = turn;
+    }
+
+    /// Asks for the payload of `turn`, of `len` bytes outside the cell, in order to read it: before its owner publishes it
+    /// this only costs time.
+    #[inline]
+    pub fn prefetch_payload(&self, turn: u64, len: usize) {
+        #[cfg(target_arch = "x86_64")]
+        for at in (0..len).step_by(LINE) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a hint; no address can fault.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.payload(turn, len).wrapping_add(at).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (turn, len, LINE);
+    }
+
+    /// Asks for the place of that payload, in order to write it.
+    #[inline]
+    pub fn prefetch_payload_for_writing(&self, turn: u64, len: usize) {
+        #[cfg(target_arch = "x86_64")]
+        for at in (0..len).step_by(LINE) {
+            let line = self.payload(turn, len).wrapping_add(at);
+            // SAFETY: a hint; no address can fault, and processors that do not know it ignore it.
+            unsafe { std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags)) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (turn, len, LINE);
     }
 
     /// The label of `turn`, once it is reached; that of a later one in the same cell when the owner

@@ -6,7 +6,7 @@ mod several;
 mod wait;
 
 pub use tern_device::{
-    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, LineArea, Lost, Memory, Outgoing, Payload, Pull,
+    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, LineArea, Lost, Memory, Occupied, Outgoing, Payload, Pull,
     Recall, Remote, Run, Sink, Word, copy_short,
 };
 pub use several::Several;

@@ -2,14 +2,16 @@
 //!
 //! Payloads are plain memory, which loom does not see; each cell has a shadow that it does see.
 
-use super::{AtomicU64, BUFFERS, Cell, DEPTH, INLINE, LineArea};
+use super::{AtomicU64, BUFFERS, Cell, DEPTH, INLINE, LineArea, Occupied};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-const LEN: usize = BUFFERS + 2 * 4096;
+/// Bytes of half a buffer.
+const HALF: usize = 2048;
+const LEN: usize = BUFFERS + 4 * HALF;
 
 /// How often a process looks for a turn before it gives up.
 const LOOKS: usize = 3;
@@ -17,9 +19,9 @@ const LOOKS: usize = 3;
 /// The memory of one process's area.
 struct Memory {
     base: *mut u8,
-    /// The turn that the payload in each cell, and in each buffer, belongs to.
+    /// The turn that the payload in each cell, and in each half of each buffer, belongs to.
     cells: [UnsafeCell<u64>; DEPTH as usize],
-    buffers: [UnsafeCell<u64>; 2],
+    halves: [UnsafeCell<u64>; 4],
 }
 
 // SAFETY: used through the line area alone, whose rules are what is tested here.
@@ -47,12 +49,17 @@ impl Memory {
         Memory {
             base,
             cells: std::array::from_fn(|_| UnsafeCell::new(0)),
-            buffers: std::array::from_fn(|_| UnsafeCell::new(0)),
+            halves: std::array::from_fn(|_| UnsafeCell::new(0)),
         }
     }
 
-    fn shadow(&self, turn: u64, len: usize) -> &UnsafeCell<u64> {
-        if len <= INLINE { &self.cells[(turn % DEPTH) as usize] } else { &self.buffers[turn as usize & 1] }
+    /// What stands for the memory of a payload.
+    fn shadows(&self, turn: u64, len: usize) -> &[UnsafeCell<u64>] {
+        if len <= INLINE {
+            return std::slice::from_ref(&self.cells[(turn % DEPTH) as usize]);
+        }
+        let at = self.area().payload(turn, len) as usize - self.base as usize - BUFFERS;
+        &self.halves[at / HALF..(at + len).div_ceil(HALF)]
     }
 
     fn area(&self) -> LineArea {
@@ -63,7 +70,7 @@ impl Memory {
     fn publish(&self, turn: u64, len: usize) {
         self.area().publish_with(turn, label(turn), len, |out| {
             // SAFETY: loom checks that nobody reads it at the same time.
-            self.shadow(turn, len).with_mut(|shadow| unsafe { *shadow = turn });
+            self.shadows(turn, len).iter().for_each(|part| part.with_mut(|shadow| unsafe { *shadow = turn }));
             out.fill(turn as u8);
         });
     }
@@ -88,8 +95,8 @@ impl Memory {
         }
         assert_eq!(self.area().label(turn), label(turn));
         // SAFETY: loom checks that nobody writes it at the same time.
-        let shadow = self.shadow(turn, len).with(|shadow| unsafe { *shadow });
-        assert_eq!(shadow, turn);
+        let shadow = |part: &UnsafeCell<u64>| part.with(|shadow| unsafe { *shadow });
+        assert!(self.shadows(turn, len).iter().all(|part| shadow(part) == turn));
         let area = self.area();
         // SAFETY: reached, of this length, and dropped before this process publishes again.
         let payload = unsafe { area.read(turn, len) };
@@ -151,7 +158,7 @@ fn exchange(processes: usize, lengths: &'static [usize], runs: Option<usize>) {
 
 #[test]
 fn two_processes_take_turns() {
-    exchange(2, &[8, 200, 0, 112], None);
+    exchange(2, &[8, 200, 4000, 0, 112], None);
 }
 
 #[test]
@@ -176,8 +183,9 @@ fn broadcast(lengths: &'static [usize]) {
                 from.read(turn, len)
             })
         });
+        let occupied = Occupied::default();
         let gave = (1..).zip(lengths).all(|(turn, &len)| {
-            let free = peer.comes(LineArea::free_after(turn, len));
+            let free = peer.comes(occupied.occupy(&root.area(), turn, len));
             if free {
                 root.publish(turn, len);
             }
@@ -195,8 +203,18 @@ fn a_root_is_turns_ahead() {
 }
 
 #[test]
-fn a_root_with_long_payloads_is_one_turn_ahead() {
-    broadcast(&[200, 8, 200, 200]);
+fn a_root_with_longer_payloads_is_turns_ahead() {
+    broadcast(&[200, 200, 8, 200, 200, 200]);
+}
+
+#[test]
+fn a_root_with_the_longest_payloads_is_one_turn_ahead() {
+    broadcast(&[4000, 8, 4000, 4000]);
+}
+
+#[test]
+fn a_root_goes_over_to_other_lengths() {
+    broadcast(&[200, 4000, 200, 200, 4000]);
 }
 
 /// A process that never waits for its peer overwrites what the peer reads.
