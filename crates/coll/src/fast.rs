@@ -19,6 +19,8 @@ pub(crate) const ALL_TO_ALL: usize = 128 << 10;
 /// Longest block of an allgather, a gather or a reduction among three and more that goes through the lines, in parts: whoever
 /// reads what all others have given copies as much as if each had sent it to him, and waits for all of them together.
 const READ: usize = 256 << 10;
+/// Longest block of an allgather between two, who above exchange theirs in one copy.
+const ALLGATHER_OF_TWO: usize = 16 << 10;
 /// Longest block of an alltoall among three and more, which costs two copies instead of one.
 const ALLTOALL: usize = 32 << 10;
 /// Shortest part of these. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
@@ -191,7 +193,7 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
         return peers.levels(adi)?.allgather(adi, peers.rank, send, recv);
     };
     let len = recv.bytes();
-    let part = part(lines, len)?;
+    let part = part(lines, len).filter(|_| lines.size() > 2 || len <= ALLGATHER_OF_TWO)?;
     let me = peers.rank as usize;
     if let Some(send) = send {
         own(send, 0, recv, me);

@@ -12,6 +12,8 @@ use tern_mcm::{Cut, Header, Lending, Memory};
 /// first. Powers of two, the second a multiple of the first; it is for the shortest messages.
 const LOOK_EVERY: u32 = 16;
 const LOOK_EVERY_SHORT: u32 = 64;
+/// Shortest message that goes so out of memory that the peer reaches, if its caller waits for its receives as well.
+const EXCHANGED: usize = 16 << 10;
 /// The kinds of collectives, in trials, are numbers from here on.
 const TOGETHER: usize = 64;
 
@@ -45,7 +47,10 @@ impl State {
             }
         }
         self.streams[to as usize].put(&tuple);
-        if size > self.eager_limit(to) || self.is_full(to) {
+        // A peer whose receive is about to be published would copy the packets again that this process copies: in an
+        // exchange both have time to wait for one copy.
+        let exchanged = self.waits && memory.place != 0 && size >= EXCHANGED;
+        if size > self.eager_limit(to) || exchanged || self.is_full(to) {
             return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory)));
         }
         if memory.key != 0 {

@@ -22,16 +22,19 @@ fn build(peers: &Peers, send: Option<&Buffer>, recv: Blocks) -> Schedule {
         across(&mut b, send, recv, remote);
         return b.finish();
     }
+    let bytes = (0..b.size).map(|r| recv.bytes(r)).sum();
+    let algorithm = (b.size > 1 && bytes > 0).then(|| b.pick(Collective::Allgather, bytes));
+    if let Some(Algorithm::Ring) = algorithm {
+        ring(&mut b, send, recv);
+        return b.finish();
+    }
     if let Some(send) = send {
         b.copy(send.data(), recv.data(b.rank));
     }
-    let bytes = (0..b.size).map(|r| recv.bytes(r)).sum();
-    if b.size > 1 && bytes > 0 {
-        match b.pick(Collective::Allgather, bytes) {
-            Algorithm::RecursiveDoubling => recursive_doubling(&mut b, recv),
-            Algorithm::Bruck => bruck(&mut b, recv),
-            _ => ring(&mut b, recv),
-        }
+    match algorithm {
+        Some(Algorithm::RecursiveDoubling) => recursive_doubling(&mut b, recv),
+        Some(_) => bruck(&mut b, recv),
+        None => {}
     }
     b.finish()
 }
@@ -50,14 +53,20 @@ fn across(b: &mut Builder, send: Option<&Buffer>, recv: Blocks, remote: usize) {
     }
 }
 
-/// Blocks go round, each straight to its place.
-fn ring(b: &mut Builder, recv: Blocks) {
+/// Blocks go round, each straight to its place; the own one is put there while it is on its way.
+fn ring(b: &mut Builder, send: Option<&Buffer>, recv: Blocks) {
     let (rank, size) = (b.rank, b.size);
     let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
     for step in 0..size - 1 {
         let (have, want) = ((rank + size - step) % size, (rank + 2 * size - step - 1) % size);
         b.recv(last, recv.data(want));
-        b.send(next, recv.data(have));
+        match send.filter(|_| step == 0) {
+            Some(send) => {
+                b.send(next, send.data());
+                b.copy(send.data(), recv.data(rank));
+            }
+            None => b.send(next, recv.data(have)),
+        }
         b.fence();
     }
 }

@@ -39,10 +39,17 @@ fn any(b: &mut Builder, send: Option<Blocks>, recv: Blocks, algorithm: Algorithm
         (Some(remote), Some(send)) => across(b, send, recv, remote),
         (Some(_), None) => {}
         (None, Some(send)) => {
-            b.copy(send.data(b.rank), recv.data(b.rank));
+            let own = (send.data(b.rank), recv.data(b.rank));
             match algorithm {
-                Algorithm::Pairwise => pairwise(b, send, recv),
-                _ => linear(b, send, recv),
+                Algorithm::Pairwise => {
+                    b.copy(own.0, own.1);
+                    pairwise(b, send, recv);
+                }
+                _ => {
+                    linear(b, send, recv);
+                    // While messages are on their way.
+                    b.copy(own.0, own.1);
+                }
             }
         }
         (None, None) => match algorithm {
