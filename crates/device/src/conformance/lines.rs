@@ -1,7 +1,7 @@
 //! Control lines, for devices that have them.
 
 use super::*;
-use crate::LineArea;
+use crate::{LineArea, Occupied};
 
 /// The area `index` of `owner`, as `device` sees it; `None` when the device has no lines.
 fn area(device: &dyn Device, owner: u32, index: u32) -> Option<LineArea> {
@@ -54,6 +54,39 @@ pub fn lines_show_what_their_owner_publishes(factory: Factory) {
             assert!(seen.reached(turn - 1));
         }
     }
+}
+
+/// An owner that publishes as soon as it may, with payloads of changing lengths, before a peer that reads as late as it can.
+pub fn lines_run_ahead(factory: Factory) {
+    let devices = everybody(factory, 2);
+    let Some(mine) = area(&*devices[0], 0, 0) else {
+        return;
+    };
+    let seen = area(&*devices[1], 0, 0).expect("lines of a peer");
+    let longest = mine.capacity();
+    let kinds = [1024, 8, 2000, longest, 1024, 113, longest / 2 + 1, 4096, 0, longest, longest];
+    // Runs of one length, from one turn to a hundred.
+    let runs = (0..60).flat_map(|run: usize| std::iter::repeat_n(kinds[run * 7 % kinds.len()], [1, 2, 100, 3, 5][run % 5]));
+    let lengths: Vec<usize> = runs.collect();
+    let read = |turn: u64| {
+        assert!(seen.reached(turn));
+        // SAFETY: reached, with this length; the owner waits until its place is free.
+        check(turn, unsafe { seen.read(turn, lengths[turn as usize - 1]) });
+    };
+    let (occupied, mut next, mut furthest) = (Occupied::default(), 1, 0);
+    for (turn, &len) in (1..).zip(&lengths) {
+        let free = occupied.occupy(&mine, turn, len);
+        assert!(free < turn, "two owners would wait for each other");
+        // Whoever has published a turn has read those before.
+        while next < free {
+            read(next);
+            next += 1;
+        }
+        furthest = furthest.max(if len == 1024 { turn - next } else { 0 });
+        mine.publish_with(turn, 0, len, |out| out.copy_from_slice(&bytes(turn, len)));
+    }
+    (next..=lengths.len() as u64).for_each(read);
+    assert!(furthest > 32, "the owner was {furthest} turns ahead");
 }
 
 pub fn lines_are_apart(factory: Factory) {

@@ -69,6 +69,7 @@ macro_rules! conformance_tests {
             lent_payloads_arrive_in_order,
             lines_begin_empty,
             lines_show_what_their_owner_publishes,
+            lines_run_ahead,
             lines_are_apart,
             lines_between_threads,
             published_receives_are_filled,
