@@ -92,7 +92,7 @@ impl LineArea {
             return DEPTH;
         }
         // A power of two, so that each turn has its place.
-        (2 * self.buffer as u64 >> len.next_power_of_two().trailing_zeros()).clamp(2, DEPTH)
+        ((2 * self.buffer as u64) >> len.next_power_of_two().trailing_zeros()).clamp(2, DEPTH)
     }
 
     /// True for a payload that lies in the turn's cell.
