@@ -263,7 +263,7 @@ impl File {
     /// writes, which it would make slow, trust a limit that was not there when the file was opened to be
     /// not there still.
     pub(crate) fn check_limit(&self, end: u64, len: u64, what: &dyn Fn() -> String) -> Result<(), Error> {
-        if !self.limited && len < SHORT {
+        if !self.limited && len <= SHORT {
             return Ok(());
         }
         match limit() {
@@ -281,7 +281,7 @@ impl File {
     }
 }
 
-/// Bytes of a write that does not ask for the limit.
+/// The most bytes of a write that does not ask for the limit.
 const SHORT: u64 = 64 << 10;
 
 /// Bytes that a file of this process may have.

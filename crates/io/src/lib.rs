@@ -32,4 +32,4 @@ pub use lock::{Guard, Sharing};
 pub use memory::Memory;
 pub use representation::{Conversion, Representation};
 pub use view::{Segments, View};
-pub use window::{Window, read_window, write_window};
+pub use window::{Grid, Window, read_window, write_window};

@@ -114,6 +114,46 @@ impl Walk {
         }
     }
 
+    /// Copies the next `len` bytes to the next places of `to`, whose buffer address is `base`.
+    ///
+    /// # Safety
+    /// These places may be written, and none of them is in the memory of this walk.
+    pub unsafe fn copy_out(&mut self, to: &mut Cursor, base: *mut u8, len: u64) {
+        // SAFETY: the caller's word, and that of the maker of the walk.
+        unsafe {
+            match self {
+                Walk::Typed { base: own, cursor, .. } => {
+                    to.copy_from(base, cursor, *own, len);
+                }
+                Walk::Dense { .. } => {
+                    if let Some(run) = self.run(len as usize) {
+                        to.unpack(base, slice::from_raw_parts(run, len as usize));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Copies `len` bytes from the next places of `from` in.
+    ///
+    /// # Safety
+    /// As `copy_out`, with the places read.
+    pub unsafe fn copy_in(&mut self, from: &mut Cursor, base: *mut u8, len: u64) {
+        // SAFETY: as in `copy_out`.
+        unsafe {
+            match self {
+                Walk::Typed { base: own, cursor, .. } => {
+                    cursor.copy_from(*own, from, base, len);
+                }
+                Walk::Dense { .. } => {
+                    if let Some(run) = self.run(len as usize) {
+                        from.pack(base, slice::from_raw_parts_mut(run, len as usize));
+                    }
+                }
+            }
+        }
+    }
+
     /// Copies bytes in.
     pub fn unpack(&mut self, input: &[u8]) {
         match self {

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tern_layout::{Basic, Spread, Type};
+use tern_layout::{Basic, Cursor, Spread, Type};
 
 use crate::plan::Request;
-use crate::{Class, Error, Representation};
+use crate::{Class, Error, Grid, Representation};
 
 /// A view: from `displacement` on the file is tiled with the filetype; the bytes where it has data are
 /// the *stream* of the view, in its order. A clone shares the types.
@@ -203,12 +203,52 @@ impl View {
         self.bytes_before(size).div_ceil(self.unit) as i64
     }
 
+    /// The places of a part of the stream, for copies to and from memory in which the file begins at
+    /// [`View::origin`].
+    pub(crate) fn cursor(&self, part: &Range<u64>) -> Cursor {
+        let tiles = part.end.div_ceil(self.tile.size().max(1) as u64);
+        Cursor::at(&self.tile, tiles as i64, part.start)
+    }
+
+    /// Where the first tile would be in memory, if the file's bytes from offset `start` on lie at `base`.
+    pub(crate) fn origin(&self, base: *mut u8, start: u64) -> *mut u8 {
+        base.wrapping_offset((self.displacement as i64 - start as i64) as isize)
+    }
+
     /// The runs of the bytes `from` to `from + len` of the stream.
     pub fn segments(&self, from: u64, len: u64) -> Segments {
         let size = self.tile.size().max(1) as u64;
         let tiles = from.saturating_add(len).div_ceil(size);
         let runs = self.tile.segments(self.displacement as i64, tiles as i64, from, len);
         Segments { runs }
+    }
+
+    /// The same, if they follow a pattern that is known without walking them: what is left of a block, whole blocks,
+    /// and a part of one.
+    pub fn regular(&self, from: u64, len: u64) -> Option<impl Iterator<Item = Grid> + use<>> {
+        let size = self.tile.size() as u64;
+        let (at, blocks) = self.tile.blocks(1)?;
+        let (tile, within) = (from / size, from % size);
+        // Within one tile, or of tiles of one block each.
+        let (tile, within, stride) = match blocks.block == size {
+            true => (0, from, self.tile.extent()),
+            false if within + len <= size => (tile, within, blocks.stride),
+            false => return None,
+        };
+        let base = self.displacement.checked_add_signed(self.tile.extent().checked_mul(tile as i64)?.checked_add(at)?)?;
+        let (block, stride) = (blocks.block, u64::try_from(stride).ok()?);
+        if stride <= block {
+            return None;
+        }
+        let grid = move |at: u64, len: u64, count: u64| {
+            let offset = base + at / block * stride + at % block;
+            Grid { offset, len, stride, count }
+        };
+        let head = (within.next_multiple_of(block) - within).min(len);
+        let whole = (len - head) / block;
+        let tail = len - head - whole * block;
+        let parts = [(within, head, 1), (within + head, block, whole), (within + len - tail, tail, 1)];
+        Some(parts.into_iter().filter(|&(_, len, count)| len > 0 && count > 0).map(move |(at, len, count)| grid(at, len, count)))
     }
 
     /// About how many runs `len` bytes of the stream are.

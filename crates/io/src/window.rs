@@ -8,13 +8,43 @@ use crate::cost::Shape;
 use crate::file::Way;
 use crate::{Error, File, Hints, Sharing};
 
+/// `count` runs of the file of `len` bytes, the first at `offset`, each `stride` bytes after the one before, in the
+/// order of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    pub offset: u64,
+    pub len: u64,
+    pub stride: u64,
+    pub count: u64,
+}
+
+impl Grid {
+    fn run(&self, index: u64) -> Range<u64> {
+        let start = self.offset + index * self.stride;
+        start..start + self.len
+    }
+
+    /// Offset after the last byte.
+    pub fn end(&self) -> u64 {
+        self.run(self.count - 1).end
+    }
+
+    /// Each run.
+    pub fn runs(&self) -> impl Iterator<Item = Range<u64>> {
+        (0..self.count).map(|index| self.run(index))
+    }
+}
+
 /// Which bytes of a part of the file somebody has asked for: what an aggregator of a collective access
 /// collects in a round.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// As they were added; joined where one continues the one before.
-    added: Vec<Range<u64>>,
+    /// As they were added; joined where one run continues the one before.
+    added: Vec<Grid>,
 }
+
+/// More grids than these are sorted at once.
+const FEW: usize = 64;
 
 impl Window {
     pub fn new() -> Window {
@@ -24,22 +54,31 @@ impl Window {
     /// Somebody asks for `len` bytes at `offset` of the file.
     pub fn add(&mut self, offset: u64, len: u64) {
         match self.added.last_mut() {
-            _ if len == 0 => {}
-            Some(last) if last.end == offset => last.end += len,
-            _ => self.added.push(offset..offset + len),
+            Some(last) if last.count == 1 && last.end() == offset => last.len += len,
+            _ => self.add_grid(Grid { offset, len, stride: 0, count: 1 }),
+        }
+    }
+
+    /// Somebody asks for these bytes.
+    pub fn add_grid(&mut self, grid: Grid) {
+        if grid.len > 0 && grid.count > 0 {
+            self.added.push(grid);
         }
     }
 
     /// From the first byte that somebody asks for to the end of the last; empty without any.
     pub fn range(&self) -> Range<u64> {
-        let start = self.added.iter().map(|run| run.start).min();
-        let end = self.added.iter().map(|run| run.end).max();
+        let start = self.added.iter().map(|grid| grid.offset).min();
+        let end = self.added.iter().map(Grid::end).max();
         start.unwrap_or(0)..end.unwrap_or(0)
     }
 
     /// The bytes asked for, as runs in the order of the file that neither overlap nor touch.
     pub fn runs(&self) -> Vec<Range<u64>> {
-        let mut sorted = self.added.clone();
+        if self.is_joined() {
+            return vec![self.range()];
+        }
+        let mut sorted: Vec<Range<u64>> = self.added.iter().flat_map(Grid::runs).collect();
         // Stable: it takes what each process has added, in order, as it is.
         sorted.sort_by_key(|run| run.start);
         let mut runs: Vec<Range<u64>> = Vec::new();
@@ -50,6 +89,25 @@ impl Window {
             }
         }
         runs
+    }
+
+    /// Whether it has no holes, as far as that is seen without sorting: mostly the grids take turns.
+    fn is_joined(&self) -> bool {
+        let grids = &self.added[..];
+        if grids.is_empty() || grids.len() > FEW {
+            return false;
+        }
+        let range = self.range();
+        let mut next = [0; FEW];
+        let (mut end, mut turn) = (range.start, 0);
+        while end < range.end {
+            let fits = |&at: &usize| next[at] < grids[at].count && grids[at].run(next[at]).start <= end;
+            let Some(found) = (turn..grids.len()).chain(0..turn).find(fits) else { return false };
+            end = end.max(grids[found].run(next[found]).end);
+            next[found] += 1;
+            turn = (found + 1) % grids.len();
+        }
+        true
     }
 }
 
@@ -107,4 +165,43 @@ pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hin
         file.put(run.start, &buffer[part(run, range.start)])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn grids() -> impl Strategy<Value = Vec<Grid>> {
+        let grid = (0..60u64, 0..12u64, 0..8u64, 0..9u64)
+            .prop_map(|(offset, len, hole, count)| Grid { offset, len, stride: len + hole, count });
+        prop::collection::vec(grid, 0..6)
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_the_bytes_that_were_added(grids in grids()) {
+            let mut wanted = vec![false; 400];
+            let mut window = Window::new();
+            for grid in &grids {
+                window.add_grid(*grid);
+                grid.runs().flatten().for_each(|at| wanted[at as usize] = true);
+            }
+            let runs = window.runs();
+            prop_assert!(runs.iter().all(|run| run.start < run.end));
+            prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));
+            let mut got = vec![false; 400];
+            runs.into_iter().flatten().for_each(|at| got[at as usize] = true);
+            prop_assert_eq!(got, wanted);
+        }
+    }
+
+    #[test]
+    fn blocks_in_turns_are_one_run() {
+        let mut window = Window::new();
+        (0..4).for_each(|turn| window.add_grid(Grid { offset: 100 + turn * 8, len: 8, stride: 32, count: 50 }));
+        assert!(window.is_joined());
+        window.add_grid(Grid { offset: 1701, len: 8, stride: 32, count: 1 });
+        assert!(!window.is_joined());
+    }
 }

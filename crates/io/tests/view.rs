@@ -72,6 +72,10 @@ proptest! {
         let named: Vec<u64> = runs.iter().flat_map(|&(at, len)| at..at + len).collect();
         prop_assert_eq!(&named, &(from..from + len).map(byte).collect::<Vec<_>>());
         prop_assert!(runs.windows(2).all(|pair| pair[0].0 + pair[0].1 != pair[1].0), "not merged");
+        if let Some(grids) = view.regular(from, len) {
+            let regular: Vec<u64> = grids.flat_map(|grid| grid.runs().flatten().collect::<Vec<_>>()).collect();
+            prop_assert_eq!(&regular, &named);
+        }
         prop_assert_eq!(view.offset(from), Some(byte(from)));
         prop_assert!(!view.is_contiguous() || runs.len() < 2);
         if view.is_ordered() && len > 0 {
@@ -109,6 +113,21 @@ fn far_away_is_as_near() {
     assert_eq!(view.bytes_before((1 << 40) + (1 << 61)), position);
     assert_eq!(view.segments(position, 2).collect::<Vec<_>>(), [((1 << 40) + (1 << 61), 1), ((1 << 40) + (1 << 61) + (1 << 20), 1)]);
     assert_eq!(view.offset(1 << 43), None);
+}
+
+/// Blocks at a stride are told in a few words, whether tiles or one tile have them.
+#[test]
+fn patterns_are_seen() {
+    let byte = Type::basic(Basic::Byte);
+    let block = Type::resized(0, 40, &Type::contiguous(10, &byte).unwrap()).unwrap();
+    let rows = Type::hvector(100, 10, 40, &byte).unwrap();
+    for ty in [block, rows] {
+        let view = byte_view(7, &ty, true).unwrap();
+        let told = view.regular(15, 100).unwrap().map(|grid| (grid.offset, grid.len, grid.count)).collect::<Vec<_>>();
+        assert_eq!(told, [(7 + 40 + 5, 5, 1), (7 + 80, 10, 9), (7 + 440, 5, 1)]);
+        assert_eq!(view.regular(15, 0).unwrap().count(), 0);
+    }
+    assert!(View::bytes().regular(0, 100).is_none());
 }
 
 #[test]

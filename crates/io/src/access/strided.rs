@@ -1,11 +1,12 @@
 //! Several runs of the file: one by one, or by windows with their holes (data sieving).
 
+use std::ops::Range;
+
 use tern_counters::{FILE_WINDOWS_READ, FILE_WINDOWS_WRITTEN};
 
 use super::Access;
 use crate::memory::Walk;
-use crate::view::Segments;
-use crate::{Error, Sharing};
+use crate::{Error, Sharing, View};
 
 impl Access<'_> {
     /// Reads run by run.
@@ -31,28 +32,32 @@ impl Access<'_> {
 
     /// Reads windows with their holes, and takes from them what is wanted.
     pub(super) fn read_windows(&self, position: u64, walk: &mut Walk) -> Result<u64, Error> {
-        let mut windows = Windows::new(self.view.segments(position, walk.left()), self.hints.read_buffer);
+        let windows = Windows::new(self.view, position, walk.left(), self.hints.read_buffer.min(READ));
         let mut buffer = self.file.buffer();
         let mut done = 0;
-        while let Some((start, end)) = windows.next() {
-            if let [(offset, len)] = windows.runs[..] {
-                let got = self.read_run(offset, walk, len)?;
+        for window in windows {
+            let start = window.file.start;
+            if window.is_dense() {
+                let got = self.read_run(start, walk, window.bytes())?;
                 done += got;
-                if got < len {
+                if got < window.bytes() {
                     break;
                 }
                 continue;
             }
             FILE_WINDOWS_READ.add(1);
-            let window = buffer.room((end - start) as usize);
-            let got = self.file.read_at(start, window)?;
-            for &(offset, len) in &windows.runs {
-                let from = ((offset - start) as usize).min(got);
-                let to = ((offset - start + len) as usize).min(got);
-                walk.unpack(&window[from..to]);
-                done += (to - from) as u64;
-            }
-            if got < window.len() {
+            let bytes = buffer.room(window.span());
+            let got = self.file.read_at(start, bytes)?;
+            let there = match got < bytes.len() {
+                true => self.view.bytes_before(start + got as u64).clamp(window.stream.start, window.stream.end),
+                false => window.stream.end,
+            };
+            let from = window.stream.start..there;
+            done += there - from.start;
+            // SAFETY: what lies before the end of the file is in `bytes`, and is not the program's memory, for which
+            // the maker of the walk vouches.
+            unsafe { walk.copy_in(&mut self.view.cursor(&from), self.view.origin(bytes.as_mut_ptr(), start), there - from.start) };
+            if got < bytes.len() {
                 break;
             }
         }
@@ -61,72 +66,87 @@ impl Access<'_> {
 
     /// Reads windows, changes what is to be written, and writes them back, each under a lock.
     pub(super) fn write_windows(&self, position: u64, walk: &mut Walk) -> Result<(), Error> {
-        let mut windows = Windows::new(self.view.segments(position, walk.left()), self.hints.write_buffer);
+        let windows = Windows::new(self.view, position, walk.left(), self.hints.write_buffer);
         let mut buffer = self.file.buffer();
-        while let Some((start, end)) = windows.next() {
-            let single = windows.runs.len() == 1;
-            let sharing = if single { Sharing::Shared } else { Sharing::Exclusive };
+        for window in windows {
+            let start = window.file.start;
+            let dense = window.is_dense();
+            let sharing = if dense { Sharing::Shared } else { Sharing::Exclusive };
             let lock = match self.hints.atomic {
                 true => None,
-                false => self.file.lock(sharing, start..end)?,
+                false => self.file.lock(sharing, window.file.clone())?,
             };
             // Without a lock somebody's bytes in the holes could be lost.
-            if single || lock.is_none() && !self.hints.atomic {
-                for &(offset, len) in &windows.runs {
+            if dense || lock.is_none() && !self.hints.atomic {
+                for (offset, len) in self.view.segments(window.stream.start, window.bytes()) {
                     self.write_run(offset, walk, len)?;
                 }
                 continue;
             }
             FILE_WINDOWS_WRITTEN.add(1);
-            let window = buffer.room((end - start) as usize);
-            let got = self.file.read_at(start, window)?;
-            window[got..].fill(0);
-            for &(offset, len) in &windows.runs {
-                let from = (offset - start) as usize;
-                walk.pack(&mut window[from..from + len as usize]);
-            }
-            self.file.put(start, window)?;
+            let bytes = buffer.room(window.span());
+            let got = self.file.read_at(start, bytes)?;
+            bytes[got..].fill(0);
+            // SAFETY: the part of the stream lies in `bytes`, which is not the program's memory.
+            unsafe { walk.copy_out(&mut self.view.cursor(&window.stream), self.view.origin(bytes.as_mut_ptr(), start), window.bytes()) };
+            self.file.put(start, bytes)?;
         }
         Ok(())
     }
 }
 
-/// Runs in the order of the file, gathered into windows.
-struct Windows {
-    segments: Segments,
-    /// What is left of a run that reached out of a window.
-    rest: Option<(u64, u64)>,
+/// Longer windows to read leave the cache of the core before they are taken apart.
+const READ: usize = 512 << 10;
+
+/// An ordered part of the stream in windows, which end at multiples of `room` in the file: so those of several
+/// processes whose blocks lie between each other have the same bounds, and each one's is in the way of one other's only.
+struct Windows<'a> {
+    view: &'a View,
+    /// What is left.
+    stream: Range<u64>,
     room: u64,
-    /// The runs of the window: offset and length.
-    runs: Vec<(u64, u64)>,
 }
 
-impl Windows {
-    fn new(segments: Segments, room: usize) -> Windows {
-        Windows { segments, rest: None, room: room as u64, runs: Vec::new() }
+struct Window {
+    /// Its part of the stream.
+    stream: Range<u64>,
+    /// From the first of these bytes to the last, in the file.
+    file: Range<u64>,
+}
+
+impl Window {
+    fn bytes(&self) -> u64 {
+        self.stream.end - self.stream.start
     }
 
-    /// Goes on to the next window: begin and end, where its first run begins and its last one ends.
-    fn next(&mut self) -> Option<(u64, u64)> {
-        self.runs.clear();
-        let (offset, len) = self.rest.take().or_else(|| self.segments.next())?;
-        let start = offset;
-        let mut end = offset + len;
-        self.runs.push((offset, len));
-        while end - start < self.room
-            && let Some((offset, len)) = self.segments.next()
-        {
-            if offset - start >= self.room {
-                self.rest = Some((offset, len));
-                break;
-            }
-            let fit = len.min(self.room - (offset - start));
-            self.runs.push((offset, fit));
-            end = offset + fit;
-            if fit < len {
-                self.rest = Some((end, len - fit));
-            }
+    fn span(&self) -> usize {
+        (self.file.end - self.file.start) as usize
+    }
+
+    /// Without holes.
+    fn is_dense(&self) -> bool {
+        self.bytes() == self.file.end - self.file.start
+    }
+}
+
+impl<'a> Windows<'a> {
+    fn new(view: &'a View, position: u64, len: u64, room: usize) -> Windows<'a> {
+        Windows { view, stream: position..position + len, room: room as u64 }
+    }
+}
+
+impl Iterator for Windows<'_> {
+    type Item = Window;
+
+    fn next(&mut self) -> Option<Window> {
+        if self.stream.is_empty() {
+            return None;
         }
-        Some((start, end))
+        let at = self.stream.start;
+        let start = self.view.offset(at)?;
+        let bound = start - start % self.room;
+        let next = self.view.bytes_before(bound.saturating_add(self.room)).clamp(at + 1, self.stream.end);
+        self.stream.start = next;
+        Some(Window { stream: at..next, file: self.view.range(at, next - at)? })
     }
 }

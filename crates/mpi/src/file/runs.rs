@@ -5,28 +5,22 @@ use crate::constants::MPI_ERR_INTERN;
 use crate::error::{Error, Result};
 use std::rc::Rc;
 use tern_io::plan::Request;
+use tern_io::{Grid, View, Window};
 use tern_layout::{Basic, Type};
-
-/// `count` runs of `len` bytes, the first at `offset`, each `stride` bytes after the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Grid {
-    offset: u64,
-    len: u64,
-    stride: u64,
-    count: u64,
-}
-
-impl Grid {
-    fn end(&self) -> u64 {
-        self.offset + (self.count - 1) * self.stride + self.len
-    }
-}
 
 /// Runs in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs(Vec<Grid>);
 
 impl Runs {
+    /// The runs of `len` bytes of the stream of a view from `position` on, which is ordered.
+    pub fn of(view: &View, position: u64, len: u64) -> Runs {
+        match view.regular(position, len) {
+            Some(grids) => Runs(grids.collect()),
+            None => Runs::new(view.segments(position, len)),
+        }
+    }
+
     /// These runs, given in the order of the file as offset and length.
     pub fn new(runs: impl Iterator<Item = (u64, u64)>) -> Runs {
         let mut grids: Vec<Grid> = Vec::new();
@@ -45,7 +39,12 @@ impl Runs {
 
     /// Offset and length of each.
     pub fn each(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.0.iter().flat_map(|grid| (0..grid.count).map(|at| (grid.offset + at * grid.stride, grid.len)))
+        self.0.iter().flat_map(Grid::runs).map(|run| (run.start, run.end - run.start))
+    }
+
+    /// Asks for them.
+    pub fn add_to(&self, window: &mut Window) {
+        self.0.iter().for_each(|grid| window.add_grid(*grid));
     }
 
     pub fn bytes(&self) -> u64 {

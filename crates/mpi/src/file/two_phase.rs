@@ -37,6 +37,12 @@ type Pending = (tern_adi::Request, Vec<u8>);
 /// Receives under way, each with the part of the request that it is for.
 type Replies = Vec<(Range<u64>, tern_adi::Request, Vec<u8>)>;
 
+/// What this process has said and sent for a round.
+struct Told {
+    shares: Vec<(usize, Range<u64>, Runs)>,
+    pending: Vec<Pending>,
+}
+
 /// A round of a collective write: an aggregator's window, and the transfers into its buffer and out of this process.
 struct Collected {
     window: Window,
@@ -91,7 +97,7 @@ impl TwoPhase<'_> {
         for (index, &aggregator) in self.plan.aggregators().iter().enumerate() {
             if self.takes_part(self.lists.me, &self.plan.window(index, round)) {
                 let share = self.plan.share(view, *position, len, index, round);
-                let runs = Runs::new(view.segments(position + share.start, share.end - share.start));
+                let runs = Runs::of(view, position + share.start, share.end - share.start);
                 shares.push((aggregator, share, runs));
             }
         }
@@ -141,9 +147,15 @@ impl TwoPhase<'_> {
         let mut outcome = failed.map_or(Ok(()), Err);
         let mut buffers = self.file.buffers.take();
         let mut full = None;
+        // Writers of one file wait for each other in the kernel: while one half writes, the other collects.
+        let early = self.plan.aggregator(self.lists.me).is_some_and(|index| index % 2 == 1);
         for round in 0..self.plan.rounds() {
-            let begun = self.collect(access, source.as_ref(), round, &mut buffers[0]).await;
-            // Meanwhile the others put what they have for the next window into its buffer.
+            let told = self.send(access, source.as_ref(), round);
+            // While a window is written, others put what they have for the next one into the other buffer.
+            if early {
+                outcome = outcome.and(self.put(full.take(), &mut buffers[1]));
+            }
+            let begun = self.collect(told, source.as_ref(), round, &mut buffers[0]).await;
             outcome = outcome.and(self.put(full.take(), &mut buffers[1]));
             match begun {
                 Ok(collected) => full = Some(collected.end().await),
@@ -169,10 +181,8 @@ impl TwoPhase<'_> {
         Ok(write_window(&engine, &window, bytes, &self.file.access_hints())?)
     }
 
-    /// Sends what this process has for a round, and begins to receive what the others have for its window.
-    async fn collect(
-        &self, access: Option<&Access>, source: Option<&Source<'_>>, round: u64, buffer: &mut Buffer,
-    ) -> Result<Collected> {
+    /// Sends what this process has for a round.
+    fn send(&self, access: Option<&Access>, source: Option<&Source<'_>>, round: u64) -> Told {
         let me = self.lists.me;
         let shares = self.shares(access, round);
         let mut pending = self.tell(&shares);
@@ -181,9 +191,16 @@ impl TwoPhase<'_> {
             let (data, hold) = source.part(share.clone());
             pending.extend(self.data.start_send(*aggregator, data).map(|request| (request, hold)));
         }
+        Told { shares, pending }
+    }
+
+    /// Begins to receive what the others have for the window of a round.
+    async fn collect(&self, told: Told, source: Option<&Source<'_>>, round: u64, buffer: &mut Buffer) -> Result<Collected> {
+        let me = self.lists.me;
+        let Told { shares, mut pending } = told;
         let lists = self.lists(&shares, round).await;
         let mut window = Window::new();
-        lists.iter().for_each(|(_, runs)| runs.each().for_each(|(offset, len)| window.add(offset, len)));
+        lists.iter().for_each(|(_, runs)| runs.add_to(&mut window));
         let range = window.range();
         buffer.reserve((range.end - range.start) as usize);
         for (process, runs) in lists.iter().filter(|(_, runs)| runs.bytes() > 0) {
@@ -229,7 +246,7 @@ impl TwoPhase<'_> {
         }
         let lists = self.lists(&shares, round).await;
         let mut window = Window::new();
-        lists.iter().for_each(|(_, runs)| runs.each().for_each(|(offset, len)| window.add(offset, len)));
+        lists.iter().for_each(|(_, runs)| runs.add_to(&mut window));
         let range = window.range();
         let bytes = (range.end - range.start) as usize;
         buffer.reserve(bytes);
