@@ -1,27 +1,31 @@
 // ranks: 2 3
-// Short accesses to private memory, whose owner makes them itself while it waits in the library, and others make by other
+// Short accesses and long sums to private memory, whose owner makes them itself while it waits in the library, and others make by other
 // means while it does not: all are atomic with each other, and what a flush ended is there.
 #include "rma.h"
 
-enum { ROUNDS = 400, SUMS = 2, MANY = 40, OWN = 8 };
+/* LONG takes more than one part of what an owner is asked for at once. */
+enum { ROUNDS = 400, SUMS = 2, MANY = 40, OWN = 8, LONG = 9000 };
+
+static long ones[LONG];
 
 static MPI_Aint word(const struct window *w, int target, int at)
 {
     return place(w, target, at * (MPI_Aint)sizeof(long));
 }
 
+/* The word that all raise by compare and swap; behind it the long row. */
+#define SWAPS(w) (SUMS + MANY + OWN * (w)->size)
+
 /* Sums of one element and of many at word SUMS on and before, and a word of this rank's own, at `target`. */
 static void work(struct window *w, int target)
 {
-    long one = 1, was, ones[MANY], mine, back, last = -1;
+    long one = 1, was, mine, back, last = -1;
     const int own = SUMS + MANY + OWN * w->rank;
-    for (int i = 0; i < MANY; i++)
-        ones[i] = 1;
     OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w->win));
     for (long i = 0; i < ROUNDS; i++) {
         OK(MPI_Fetch_and_op(&one, &was, MPI_LONG, target, word(w, target, 0), MPI_SUM, w->win));
         OK(MPI_Accumulate(&one, 1, MPI_LONG, target, word(w, target, 1), 1, MPI_LONG, MPI_SUM, w->win));
-        /* More than an owner is asked for at once. */
+        /* More than a request has room for. */
         OK(MPI_Accumulate(ones, MANY, MPI_LONG, target, word(w, target, SUMS), MANY, MPI_LONG, MPI_SUM, w->win));
         OK(MPI_Win_flush_local(target, w->win));
         CHECK(was > last, "the sum was %ld and then %ld", last, was);
@@ -46,6 +50,17 @@ static void work(struct window *w, int target)
         OK(MPI_Compare_and_swap(&was, &mine, &back, MPI_LONG, target, word(w, target, own), w->win));
         OK(MPI_Win_flush(target, w->win));
         CHECK(back == -1, "swapped %ld", back);
+        /* Only one of those that try it gets from a sum to the next, and all count. */
+        OK(MPI_Get(&was, 1, MPI_LONG, target, word(w, target, SWAPS(w)), 1, MPI_LONG, w->win));
+        do {
+            OK(MPI_Win_flush(target, w->win));
+            back = was;
+            mine = back + 1;
+            OK(MPI_Compare_and_swap(&mine, &back, &was, MPI_LONG, target, word(w, target, SWAPS(w)), w->win));
+            OK(MPI_Win_flush(target, w->win));
+        } while (was != back);
+        if (i % 8 == 0)
+            OK(MPI_Accumulate(ones, LONG, MPI_LONG, target, word(w, target, SWAPS(w) + 1), LONG, MPI_LONG, MPI_SUM, w->win));
     }
     OK(MPI_Win_unlock(target, w->win));
 }
@@ -55,11 +70,15 @@ static void check_sums(struct window *w, int workers)
     long *own = (long *)w->base;
     for (int i = 0; i < SUMS + MANY; i++)
         CHECK(own[i] == (long)workers * ROUNDS, "%s: word %d is %ld", kind_names[w->kind], i, own[i]);
+    own += SWAPS(w);
+    CHECK(own[0] == (long)workers * ROUNDS, "%s: swapped to %ld", kind_names[w->kind], own[0]);
+    for (int i = 1; i <= LONG; i++)
+        CHECK(own[i] == (long)workers * ROUNDS / 8, "%s: word %d of the row is %ld", kind_names[w->kind], i, own[i]);
 }
 
 static void with(int kind)
 {
-    struct window w = open_window(kind, (SUMS + MANY + OWN * size) * sizeof(long), MPI_COMM_WORLD);
+    struct window w = open_window(kind, (SUMS + MANY + OWN * size + 1 + LONG) * sizeof(long), MPI_COMM_WORLD);
     /* The owner waits all the time. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank != 0)
@@ -100,6 +119,8 @@ static void with(int kind)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
+    for (int i = 0; i < LONG; i++)
+        ones[i] = 1;
     with(CREATED);
     if (kind_differs(DYNAMIC, MPI_COMM_WORLD))
         with(DYNAMIC);

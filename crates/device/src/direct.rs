@@ -208,6 +208,11 @@ pub trait Direct {
         false
     }
 
+    /// False when `peer`, whose memory this process [`Direct::copies`], has ended. Costs a system call.
+    fn is_there(&self, _peer: u32) -> bool {
+        true
+    }
+
     /// Makes every process of the node pass a full fence: what it has stored before is seen by what this
     /// process loads from now on. False: it cannot.
     fn fence_all(&self) -> bool {

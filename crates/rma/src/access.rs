@@ -4,6 +4,7 @@ use crate::attached::Piece;
 use crate::combine::Combination;
 use crate::elements::{Side, runs, span};
 use crate::messages::{Kind, PART, Question, RUNS};
+use crate::owner::ROOM;
 use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target, Ticket};
 use tern_adi::Data;
@@ -232,14 +233,14 @@ impl Window {
     /// [`Window::get`] of a few dense bytes by the memory's owner; false when it does not answer.
     fn get_by_owner(&self, own: &Side<'_>, target: &Target<'_>, spot: &Spot) -> Result<bool, Error> {
         let Side::Dense(into, _) = *own else { return Ok(false) };
-        if !target.ty.is_contiguous() || !self.asks_owner(self.remote(target.rank), spot.len) {
+        if !target.ty.is_contiguous() || spot.len > ROOM || !self.asks_owner(target.rank, spot.way) {
             return Ok(false);
         }
         self.send_puts(target.rank)?;
         let Some(inside) = self.try_enter(target.rank) else { return Ok(false) };
         let fetch = Combination::find(Op::NoOp, Basic::Byte)?;
         // SAFETY: the target lies in the window, and the origin is the program's, with as much room.
-        Ok(unsafe { self.ask_owner(&inside, fetch, std::ptr::null(), into, spot.address, spot.len) })
+        unsafe { self.ask_owner(&inside, fetch, std::ptr::null(), into, spot.address, spot.len) }
     }
 
     /// Copies `len` bytes between own memory and that of `rank`, from the given bytes of both on.

@@ -2,7 +2,8 @@
 //! bytes, or of dense elements that the processor's instructions combine. The functions decline, before
 //! anything has happened, what is not of that kind; [`Window::put`] and its kin serve everything.
 
-use crate::accumulate::{Part, count};
+use crate::accumulate::count;
+use crate::guarded::Part;
 use crate::combine::{Combination, is_swapped_by_instruction};
 use crate::elements::copy;
 use crate::window::{Held, Window};

@@ -330,7 +330,7 @@ impl Window {
         let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())])?;
         let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
         let fences = facts.iter().all(|[_, fences]| *fences == 1);
-        let owners = mechanism == Mechanism::Auto && kernel && !dynamic;
+        let owners = mechanism == Mechanism::Auto && kernel;
         let at_once = !dynamic && !apart && remotes.iter().all(|remote| remote.way == Way::Mapped);
         let (belongings, card) = unfinished.finish();
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
@@ -354,6 +354,7 @@ impl Window {
             attached: RefCell::default(),
             started: RefCell::default(),
             gathered: Cell::new(0),
+            room: Cell::default(),
             stored: Cell::new(false),
             awaited: Cell::new(0),
             all: Cell::new(false),
@@ -367,7 +368,7 @@ impl Window {
             let weak = Rc::downgrade(&window);
             adi.add_hook(Rc::new(move |_| attend(&weak)));
         }
-        if owners && exposed.is_some() {
+        if owners && (dynamic || exposed.is_some()) {
             let weak = Rc::downgrade(&window);
             adi.add_helper(Rc::new(move |_| help(&weak)));
         }

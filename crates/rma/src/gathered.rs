@@ -3,6 +3,7 @@
 
 use crate::access::unreachable_memory;
 use crate::combine::Combination;
+use crate::owner::ROOM;
 use crate::window::{Way, Window};
 use crate::{Error, Target};
 use std::cell::RefMut;
@@ -85,14 +86,14 @@ impl Window {
 
     /// Puts a few bytes by the memory's owner; false when it does not answer.
     fn put_by_owner(&self, rank: u32, own: Run, theirs: Run) -> Result<bool, Error> {
-        if !self.asks_owner(self.remote(rank), own.len as usize) {
+        if own.len as usize > ROOM || !self.asks_owner(rank, Way::Kernel) {
             return Ok(false);
         }
         let Some(inside) = self.try_enter(rank) else { return Ok(false) };
         let replace = Combination::find(Op::Replace, Basic::Byte)?;
         let operand = own.address as *const u8;
         // SAFETY: the target lies in the window, and the origin is the program's, which leaves it to the put.
-        Ok(unsafe { self.ask_owner(&inside, replace, operand, std::ptr::null_mut(), theirs.address, own.len as usize) })
+        unsafe { self.ask_owner(&inside, replace, operand, std::ptr::null_mut(), theirs.address, own.len as usize) }
     }
 
     fn send(&self, rank: u32, mut puts: RefMut<'_, Puts>) -> Result<(), Error> {

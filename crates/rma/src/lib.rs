@@ -43,9 +43,13 @@ mod error;
 #[cfg(not(loom))]
 mod gathered;
 #[cfg(not(loom))]
+mod guarded;
+#[cfg(not(loom))]
 mod messages;
 #[cfg(not(loom))]
 mod shared;
+#[cfg(not(loom))]
+mod swap;
 #[cfg(not(loom))]
 mod target;
 #[cfg(not(loom))]

@@ -1,7 +1,7 @@
 //! The target's side of accesses by messages: what others ask is done here, in the progress of the
 //! target.
 
-use crate::accumulate::Part;
+use crate::guarded::Part;
 use crate::combine::{Combination, is_swapped_by_instruction};
 use crate::elements::{Row, Side};
 use crate::messages::{Asked, Kind, Served};

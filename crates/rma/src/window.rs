@@ -127,6 +127,8 @@ pub struct Window {
     pub(crate) started: RefCell<Vec<u32>>,
     /// Members for which puts are gathered.
     pub(crate) gathered: Cell<u32>,
+    /// Memory for elements that the kernel brings, kept for the next time.
+    pub(crate) room: Cell<Vec<u128>>,
     /// Something was written by plain stores since the last full fence.
     pub(crate) stored: Cell<bool>,
     /// Completions that end the exposure epoch.

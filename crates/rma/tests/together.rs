@@ -498,3 +498,50 @@ fn rows_and_single_elements_mix() {
         process.free(made);
     });
 }
+
+/// Rows that take several parts, on private memory whose owner waits, works on its own memory, or does neither: none of
+/// them is lost, and those of one origin come in their order.
+#[test]
+fn long_rows_are_combined_by_whoever_is_there() {
+    const ROUNDS: i64 = 30;
+    const MANY: usize = 9001;
+    for memory in [Memory::Private, Memory::DynamicPrivate] {
+        world(3, |process| {
+            let made = process.window(memory, 8 * (MANY + 2), Mechanism::Auto);
+            let (window, ty) = (&made.window, Type::basic(Basic::Int64));
+            let place = Target { rank: 0, displacement: made.origins[0] + 8, ty: &ty, count: MANY as i64 };
+            let rows = |value: i64| vec![value; MANY];
+            for round in 0..ROUNDS {
+                // Whoever does not take part in a round waits at its end; the owner also without a look at the library.
+                if process.rank != 0 || round % 3 == 0 {
+                    fine(window.accumulate(&row(&rows(1), &ty), &place, Op::Sum));
+                    window.flush(0).expect("a flush");
+                }
+                if round % 5 == 0 {
+                    process.barrier();
+                }
+            }
+            process.barrier();
+            if process.rank == 0 {
+                let mut expected = vec![2 * ROUNDS + (ROUNDS + 2) / 3; MANY + 2];
+                (expected[0], expected[MANY + 1]) = (0, 0);
+                assert_eq!(words::<i64>(made.base, MANY + 2), expected, "{memory:?}");
+            }
+            process.barrier();
+            if process.rank == 1 {
+                for value in 1..20i64 {
+                    fine(window.accumulate(&row(&rows(value), &ty), &place, Op::Replace));
+                    fine(window.accumulate(&row(&rows(value), &ty), &place, Op::Sum));
+                    let mut before = vec![0i64; MANY];
+                    let result = row(&before, &ty);
+                    fine(window.get_accumulate(&result, &result, &place, Op::NoOp));
+                    window.flush(0).expect("a flush");
+                    let before = std::hint::black_box(&mut before);
+                    assert!(before.iter().all(|now| *now == 2 * value), "{value}: {before:?}");
+                }
+            }
+            process.barrier();
+            process.free(made);
+        });
+    }
+}

@@ -143,6 +143,10 @@ impl Direct for Shm {
         unsafe { self.direct.reach.copy(peer, own, theirs, direction) }
     }
 
+    fn is_there(&self, peer: u32) -> bool {
+        self.direct.reach.is_there(peer, self.segment.process(peer))
+    }
+
     fn fence_all(&self) -> bool {
         self.fence_processes()
     }

@@ -183,6 +183,15 @@ impl Reach {
         matches!(self.kernel[peer as usize].get(), Kernel::Works(_))
     }
 
+    /// False when `peer`, whose memory the kernel was seen to copy, has ended: its memory is gone, or another process has
+    /// its number.
+    pub fn is_there(&self, peer: u32, process: &Process) -> bool {
+        let (Kernel::Works(pid), Some((_, address, nonce))) = (self.kernel[peer as usize].get(), process.introduction()) else {
+            return true;
+        };
+        cma::probe(pid, address, nonce).is_ok()
+    }
+
     /// Copies between own memory and that of `peer` by the kernel, if it was seen to work
     /// ([`Reach::kernel_copies_now`]); false when some of it could not be reached.
     ///

@@ -93,6 +93,10 @@ impl Direct for Several {
         self.shm.unpin(memory, len);
     }
 
+    fn is_there(&self, peer: u32) -> bool {
+        self.shm.is_there(peer)
+    }
+
     fn fence_all(&self) -> bool {
         self.shm.fence_all()
     }

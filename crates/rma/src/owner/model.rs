@@ -1,6 +1,6 @@
 //! A request under loom: it is done once, by the owner or by the origin, and never by both at once.
 
-use super::State;
+use super::{Outcome, State};
 use crate::atomics::AtomicU32;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -25,13 +25,13 @@ impl World {
         self.operand.with_mut(|at| unsafe { *at = value });
         self.state.ask();
         thread::yield_now();
-        if self.state.is_done() {
+        if self.state.outcome().is_some() {
             return;
         }
         if self.state.take_back() {
             return self.add(value);
         }
-        while !self.state.is_done() {
+        while self.state.outcome().is_none() {
             thread::yield_now();
         }
     }
@@ -39,7 +39,7 @@ impl World {
     fn look(&self) {
         if self.state.take() {
             self.add(self.operand.with(|at| unsafe { *at }));
-            self.state.finish();
+            self.state.finish(Outcome::Done);
         }
     }
 }

@@ -155,7 +155,12 @@ impl Process<'_> {
     /// Waits for turn number `turn` of all, while it serves others.
     pub fn await_turn(&self, turn: usize) {
         while self.turn.load(Ordering::Acquire) < turn {
-            self.adi.progress();
+            // A wait, in which it also makes accesses to its memory, but of a few looks.
+            let mut looks = 0;
+            self.adi.wait_until(&mut || {
+                looks += 1;
+                looks > 6
+            });
             std::thread::yield_now();
         }
     }

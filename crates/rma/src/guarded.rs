@@ -1,0 +1,238 @@
+//! Elements of a member's memory are combined one at a time by the processor's instructions, or under the member's guard:
+//! see [`crate::guard`].
+
+use crate::combine::{Combination, is_swapped_by_instruction, swap_by_instruction, swap_under_guard};
+use crate::guard::Guard;
+use crate::window::Window;
+use tern_coll::ops::Op;
+use tern_mcm::{Step, lock};
+
+/// Looks at a guard before anything else is done.
+const LOOKS: u32 = 100;
+
+/// Elements from which on a row is combined by a kernel: it takes a change of the mode, at times.
+const ROW: usize = 1024;
+
+/// Instructions that combine are full fences, too.
+const FENCES: bool = cfg!(target_arch = "x86_64");
+
+/// The guard of a member, held.
+pub(crate) struct Entered<'a>(&'a Guard, u32);
+
+/// Elements of a target that lie one extent apart, and what they are combined with.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    pub operand: *const u8,
+    pub target: *mut u8,
+    /// May be null.
+    pub result: *mut u8,
+    pub count: usize,
+}
+
+impl<'a> Entered<'a> {
+    /// The guard of `rank`, if nobody is inside.
+    fn at(guard: &'a Guard, rank: u32) -> Option<Entered<'a>> {
+        // Made only then: the guard is left when it is dropped.
+        guard.try_enter().then(|| Entered(guard, rank))
+    }
+
+    /// The member whose guard it is.
+    pub fn rank(&self) -> u32 {
+        self.1
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+impl Window {
+    /// Combines a part of the memory of `rank`, of which `instructions` says whether they are possible.
+    ///
+    /// # Safety
+    /// The part is valid for as many elements of the combination.
+    #[inline]
+    pub(crate) unsafe fn combine_part(&self, rank: u32, combination: &Combination, instructions: bool, part: &Part) {
+        // SAFETY: contract of this function.
+        if instructions && unsafe { self.combine_by_instructions(rank, combination, part) } {
+            return;
+        }
+        let inside = self.enter(rank);
+        // SAFETY: contract of this function.
+        unsafe { self.combine_inside(&inside, combination, instructions, part) };
+    }
+
+    /// Combines a part of the memory of `rank` by instructions, which are possible there, if the guard's mode allows it
+    /// and the part is no long row; else nothing has happened.
+    ///
+    /// # Safety
+    /// As for [`Window::combine_part`].
+    #[inline(always)]
+    pub(crate) unsafe fn combine_by_instructions(&self, rank: u32, combination: &Combination, part: &Part) -> bool {
+        if part.count >= ROW && self.fences {
+            return false;
+        }
+        let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
+        let allowed = busy.begin(rank, guard);
+        if allowed {
+            // SAFETY: contract of this function; the guard's mode allows it.
+            unsafe { combination.by_instructions(part.operand, part.target, part.result, part.count) };
+            busy.end();
+            // A replacement whose old value nobody wants is a store; other instructions are fences on some machines.
+            if combination.op == Op::Replace || !FENCES {
+                self.stored.set(true);
+            }
+        }
+        allowed
+    }
+
+    /// The same under the guard, which the caller holds.
+    ///
+    /// # Safety
+    /// As for [`Window::combine_part`].
+    pub(crate) unsafe fn combine_inside(&self, inside: &Entered<'_>, combination: &Combination, instructions: bool, part: &Part) {
+        let Part { operand, target, result, count } = *part;
+        let (rank, row) = (inside.1, count >= ROW);
+        let guard = &self.shared.member(rank).guard;
+        let allowed = instructions && guard.allows_instructions();
+        self.stored.set(true);
+        // SAFETY: contract of this function; the guard is held, and the mode does not change.
+        unsafe {
+            if allowed && !(row && self.forbid_instructions(rank)) {
+                combination.by_instructions(operand, target, result, count);
+            } else {
+                combination.under_guard(operand, target, result, count);
+                if instructions {
+                    guard.note(row);
+                }
+            }
+        }
+    }
+
+    /// Changes the mode of a guard that the caller holds; false: it cannot.
+    #[cold]
+    fn forbid_instructions(&self, rank: u32) -> bool {
+        let guard = &self.shared.member(rank).guard;
+        if !self.fences {
+            return false;
+        }
+        guard.forbid_instructions();
+        if !self.direct().fence_all() {
+            guard.allow_instructions();
+            return false;
+        }
+        for peer in 0..self.peers.size() {
+            // It may have lost its core, but waits for nothing.
+            while self.shared.member(peer).busy.is_at(rank) {
+                std::thread::yield_now();
+            }
+        }
+        true
+    }
+
+    /// Enters the guard of `rank` if nobody is inside.
+    pub(crate) fn try_enter(&self, rank: u32) -> Option<Entered<'_>> {
+        Entered::at(&self.shared.member(rank).guard, rank)
+    }
+
+    /// Enters the guard of `rank`. Nothing may be waited for while inside.
+    pub(crate) fn enter(&self, rank: u32) -> Entered<'_> {
+        let guard = &self.shared.member(rank).guard;
+        for _ in 0..LOOKS {
+            if let Some(inside) = Entered::at(guard, rank) {
+                return inside;
+            }
+            std::hint::spin_loop();
+        }
+        // Whoever is inside does not wait, but may have lost its core. Nobody rings when it leaves, so
+        // this does not sleep.
+        let mut inside = None;
+        self.adi.mcm().wait(|| {
+            inside = Entered::at(guard, rank);
+            if inside.is_some() {
+                return Step::Done;
+            }
+            self.adi.progress();
+            lock::outside(std::thread::yield_now);
+            Step::Moved
+        });
+        inside.expect("what was waited for")
+    }
+
+
+    /// Compares and swaps an element of `rank` by an instruction, if the guard's mode allows it; else nothing has
+    /// happened.
+    ///
+    /// # Safety
+    /// All are one element of `size` bytes, for which there is an instruction.
+    #[inline]
+    pub(crate) unsafe fn swap_by_instruction(
+        &self,
+        rank: u32,
+        size: usize,
+        origin: *const u8,
+        compare: *const u8,
+        result: *mut u8,
+        target: *mut u8,
+    ) -> bool {
+        let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
+        let allowed = busy.begin(rank, guard);
+        if allowed {
+            // SAFETY: contract of this function; the guard's mode allows it.
+            unsafe { swap_by_instruction(size, origin, compare, result, target) };
+            busy.end();
+            self.stored.set(!FENCES || self.stored.get());
+        }
+        allowed
+    }
+
+    /// Compares and swaps one element, in memory of which `atomic` says whether instructions are used there,
+    /// under its guard.
+    ///
+    /// # Safety
+    /// All are one element of `size` bytes.
+    pub(crate) unsafe fn swap_inside(
+        &self,
+        inside: &Entered<'_>,
+        size: usize,
+        atomic: bool,
+        origin: *const u8,
+        compare: *const u8,
+        result: *mut u8,
+        target: *mut u8,
+    ) {
+        let guard = &self.shared.member(inside.1).guard;
+        self.stored.set(true);
+        let instructions = atomic && is_swapped_by_instruction(size, target);
+        // SAFETY: contract of this function; the guard is held, and the mode does not change.
+        unsafe {
+            if instructions && guard.allows_instructions() {
+                swap_by_instruction(size, origin, compare, result, target);
+            } else {
+                swap_under_guard(size, origin, compare, result, target);
+                if instructions {
+                    guard.note(false);
+                }
+            }
+        }
+    }
+
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_let_in_leaves_the_guard_as_it_is() {
+        let guard = Guard::default();
+        let inside = Entered::at(&guard, 3).expect("nobody is inside");
+        assert_eq!(inside.rank(), 3);
+        assert!(Entered::at(&guard, 3).is_none());
+        assert!(Entered::at(&guard, 3).is_none(), "the first one is still inside");
+        drop(inside);
+        assert!(Entered::at(&guard, 3).is_some());
+    }
+}

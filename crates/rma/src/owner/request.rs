@@ -1,0 +1,294 @@
+//! The origin's side: what it asks, and how long it waits for an answer.
+
+use super::{Outcome, State};
+use crate::combine::Combination;
+use crate::guarded::Entered;
+use crate::window::{Way, Window};
+use crate::{Class, Error};
+use std::cell::{Cell, UnsafeCell};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use tern_coll::ops::Op;
+
+/// Bytes of elements in a request at most; the first 32 lie on the line of the rest.
+pub const ROOM: usize = 224;
+/// Looks for an owner that takes a request.
+const LOOKS: u32 = 50;
+/// Looks for the answer of one that has taken it, before others are let on this core.
+const SPINS: u32 = 4000;
+/// Then looks, until it is asked whether its process is still there.
+const YIELDS: u32 = 200;
+/// Accesses that go by the kernel after an owner has not answered: at first, and at most.
+const SKIPS: (u32, u32) = (16, 128);
+
+/// What is done with the elements of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Form {
+    /// They are combined with the target's.
+    Combine = 0,
+    /// The same; what was there before takes their place.
+    Fetch = 1,
+    /// The first one is compared with the target's, which becomes the second if they are equal; what was there takes their
+    /// place. The count is that of the bytes of one.
+    Swap = 2,
+    /// As `Combine`; they lie in the memory of the origin.
+    Far = 3,
+}
+
+impl Form {
+    pub fn of(code: u8) -> Form {
+        [Form::Combine, Form::Fetch, Form::Swap, Form::Far][code as usize % 4]
+    }
+}
+
+/// What an owner is asked: to combine elements with those of its memory.
+#[repr(C, align(128))]
+pub struct Request {
+    pub(super) state: State,
+    /// Rank that asks, where that is needed.
+    pub(super) origin: AtomicU32,
+    /// Operation, basic type, form: a byte each; the number of elements above 32.
+    pub(super) what: AtomicU64,
+    pub(super) address: AtomicU64,
+    /// Of elements that lie in the memory of the origin.
+    pub(super) operand: AtomicU64,
+    /// The operands, then the old values.
+    pub(super) elements: UnsafeCell<[u8; ROOM]>,
+}
+
+const _: () = assert!(size_of::<Request>() == 256);
+
+/// What an origin has seen of an owner.
+#[derive(Default)]
+pub struct Patience {
+    /// So many accesses go by the kernel before it is asked again.
+    skip: Cell<u32>,
+    /// And so many after it has not answered again.
+    next: Cell<u32>,
+}
+
+impl Patience {
+    /// True when the owner is to be asked.
+    #[inline]
+    fn asks(&self) -> bool {
+        let skip = self.skip.get();
+        self.skip.set(skip.saturating_sub(1));
+        skip == 0
+    }
+
+    fn note(&self, answered: bool) {
+        let next = if answered { 0 } else { (2 * self.next.get()).clamp(SKIPS.0, SKIPS.1) };
+        self.next.set(next);
+        self.skip.set(next);
+    }
+}
+
+/// How a wait for an owner has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waited {
+    Answered(Outcome),
+    /// It has not taken the request, which has been taken back.
+    Silent,
+    /// Its process has ended since it took it.
+    Gone,
+}
+
+impl Request {
+    fn elements(&self) -> *mut u8 {
+        self.elements.get().cast()
+    }
+
+    /// Waits for an answer. `is_there`: whether the owner's process is, which costs a system call.
+    fn await_outcome(&self, is_there: impl Fn() -> bool) -> Waited {
+        let state = &self.state;
+        let look = |times: u32| {
+            (0..times).find_map(|_| state.outcome().or_else(|| {
+                std::hint::spin_loop();
+                None
+            }))
+        };
+        if let Some(outcome) = look(LOOKS) {
+            return Waited::Answered(outcome);
+        }
+        if state.take_back() {
+            return Waited::Silent;
+        }
+        // The owner is at it. It waits for nothing, but may have lost its core.
+        let mut found = look(SPINS);
+        let mut looks = 0u32;
+        while found.is_none() {
+            std::thread::yield_now();
+            found = state.outcome();
+            looks += 1;
+            if found.is_none() && looks.is_multiple_of(YIELDS) && !is_there() {
+                // It may have finished before it ended.
+                return state.outcome().map_or(Waited::Gone, Waited::Answered);
+            }
+        }
+        found.map_or(Waited::Silent, Waited::Answered)
+    }
+}
+
+impl Window {
+    /// True when the owner of memory of `rank`, which this process reaches in that way, is to be asked.
+    #[inline]
+    pub(crate) fn asks_owner(&self, rank: u32, way: Way) -> bool {
+        self.owners && way == Way::Kernel && self.remote(rank).patience.asks()
+    }
+
+    /// True when the owner would do this itself, if it waits: few elements, or many that need not be moved back.
+    #[inline]
+    pub(crate) fn suits_owner(&self, op: Op, fetches: bool, bytes: usize) -> bool {
+        bytes <= ROOM || !(fetches || matches!(op, Op::Replace | Op::NoOp))
+    }
+
+    /// Lets the owner combine `count` elements at `address`, which lie one behind the other, as
+    /// [`Window::suits_owner`] allows; `result` may be null. False: it does not answer, and nothing has happened.
+    ///
+    /// Errors: the memory is not attached; the owner has ended.
+    ///
+    /// # Safety
+    /// The target lies in the window; `operand`, unless the operation is [`Op::NoOp`], and `result` are valid for as
+    /// many elements.
+    pub(crate) unsafe fn ask_owner(
+        &self,
+        inside: &Entered<'_>,
+        combination: &Combination,
+        operand: *const u8,
+        result: *mut u8,
+        address: u64,
+        count: usize,
+    ) -> Result<bool, Error> {
+        let bytes = count * combination.size;
+        let request = &self.shared.member(inside.rank()).request;
+        let form = match result.is_null() {
+            _ if bytes > ROOM => Form::Far,
+            true => Form::Combine,
+            false => Form::Fetch,
+        };
+        if form == Form::Far {
+            request.origin.store(self.rank(), Ordering::Relaxed);
+            request.operand.store(operand as u64, Ordering::Relaxed);
+        } else if combination.op != Op::NoOp {
+            // SAFETY: contract of this function; the guard is held, and the owner looks when it is asked.
+            unsafe { crate::elements::copy(operand, request.elements(), bytes) };
+        }
+        let what = combination.op as u64 | (combination.basic as u64) << 8 | (form as u64) << 16 | (count as u64) << 32;
+        let answered = self.await_owner(inside, request, what, address)?;
+        if answered && form == Form::Fetch {
+            // SAFETY: contract of this function; the owner is done with them.
+            unsafe { crate::elements::copy(request.elements(), result, bytes) };
+        }
+        Ok(answered)
+    }
+
+    /// Lets the owner compare and swap one element of `size` bytes, at most 32. False and errors as for
+    /// [`Window::ask_owner`].
+    ///
+    /// # Safety
+    /// The target lies in the window; all others are one element.
+    pub(crate) unsafe fn ask_owner_to_swap(
+        &self,
+        inside: &Entered<'_>,
+        size: usize,
+        (origin, compare, result): (*const u8, *const u8, *mut u8),
+        address: u64,
+    ) -> Result<bool, Error> {
+        let request = &self.shared.member(inside.rank()).request;
+        let elements = request.elements();
+        // SAFETY: contract of this function; the guard is held, and the owner looks when it is asked.
+        unsafe {
+            crate::elements::copy(compare, elements, size);
+            crate::elements::copy(origin, elements.add(size), size);
+        }
+        let what = (Form::Swap as u64) << 16 | (size as u64) << 32;
+        let answered = self.await_owner(inside, request, what, address)?;
+        if answered {
+            // SAFETY: contract of this function; the owner is done with it.
+            unsafe { crate::elements::copy(elements, result, size) };
+        }
+        Ok(answered)
+    }
+
+    /// Asks, of which the operands are written; true when the owner has done it.
+    fn await_owner(&self, inside: &Entered<'_>, request: &Request, what: u64, address: u64) -> Result<bool, Error> {
+        let rank = inside.rank();
+        let process = self.peers.procs[rank as usize];
+        request.what.store(what, Ordering::Relaxed);
+        request.address.store(address, Ordering::Relaxed);
+        request.state.ask();
+        let waited = request.await_outcome(|| self.direct().is_there(process));
+        self.remote(rank).patience.note(waited == Waited::Answered(Outcome::Done));
+        match waited {
+            Waited::Answered(Outcome::Done) => Ok(true),
+            Waited::Answered(Outcome::Unable) | Waited::Silent => Ok(false),
+            Waited::Answered(Outcome::NotThere) => {
+                let what = format!("memory at {address:#x} of rank {rank} is not attached any more");
+                Err(Error::new(Class::Range, what))
+            }
+            Waited::Gone => {
+                let what = format!("rank {rank} has ended in the middle of an access to its memory");
+                Err(Error::new(Class::Lost { process }, what))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            state: State(Default::default()),
+            origin: AtomicU32::new(0),
+            what: AtomicU64::new(0),
+            address: AtomicU64::new(0),
+            operand: AtomicU64::new(0),
+            elements: UnsafeCell::new([0; ROOM]),
+        }
+    }
+
+    #[test]
+    fn an_owner_that_does_not_look_is_not_waited_for() {
+        let request = request();
+        request.state.ask();
+        assert_eq!(request.await_outcome(|| unreachable!("it has taken nothing")), Waited::Silent);
+        assert!(!request.state.take(), "taken back");
+    }
+
+    #[test]
+    fn an_owner_that_ends_with_a_request_is_gone() {
+        let request = request();
+        request.state.ask();
+        assert!(request.state.take());
+        assert_eq!(request.await_outcome(|| false), Waited::Gone);
+    }
+
+    #[test]
+    fn an_owner_that_answers_before_it_ends_has_answered() {
+        let request = request();
+        request.state.ask();
+        assert!(request.state.take());
+        let last = || {
+            request.state.finish(Outcome::Done);
+            false
+        };
+        assert_eq!(request.await_outcome(last), Waited::Answered(Outcome::Done));
+    }
+
+    #[test]
+    fn an_owner_that_is_slow_is_waited_for() {
+        let (request, asked) = (request(), Cell::new(0));
+        request.state.ask();
+        assert!(request.state.take());
+        let later = || {
+            asked.set(asked.get() + 1);
+            if asked.get() == 5 {
+                request.state.finish(Outcome::Unable);
+            }
+            true
+        };
+        assert_eq!(request.await_outcome(later), Waited::Answered(Outcome::Unable));
+    }
+}
