@@ -94,7 +94,10 @@ impl Direct for Several {
     }
 
     fn is_there(&self, peer: u32) -> bool {
-        self.shm.is_there(peer)
+        match self.numbers.way(peer) {
+            Way::Shm(peer) => self.shm.is_there(peer),
+            Way::Network => true,
+        }
     }
 
     fn fence_all(&self) -> bool {
