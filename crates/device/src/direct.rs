@@ -4,6 +4,8 @@
 //! delivers straight into it. Whether it may is decided by numbers that the layer above gives: see
 //! `tern_adi`'s tuple queues. How the bytes move is the device's choice, by cost.
 
+use std::ops::Range;
+
 /// What a message is matched by between two given processes: context, source, tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -219,14 +221,14 @@ pub trait Direct {
         false
     }
 
-    /// Makes private memory of the program shared in place for all processes of the node, until [`Direct::unpin`] with the
-    /// same arguments, and tells where it lies now, as [`Direct::place`] would. `None`: it stays private.
-    fn pin(&self, _memory: *const u8, _len: usize) -> Option<u64> {
+    /// Makes private memory of the program shared in place for all processes of the node, until [`Direct::unpin`]: at which
+    /// addresses, perhaps not all, and where these lie now, as [`Direct::place`] would tell. `None`: it stays private.
+    fn pin(&self, _memory: *const u8, _len: usize) -> Option<(Range<usize>, u64)> {
         None
     }
 
-    /// Ends what [`Direct::pin`] began: the memory may become private again.
-    fn unpin(&self, _memory: *const u8, _len: usize) {}
+    /// Ends what [`Direct::pin`] began, with the addresses that it gave: the memory may become private again.
+    fn unpin(&self, _range: &Range<usize>) {}
 
     /// Says that peers may copy to and from this private memory at any time, until
     /// [`Direct::cover`] with the same arguments.

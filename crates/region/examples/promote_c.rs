@@ -97,6 +97,42 @@ pub unsafe extern "C" fn promote_verify(
     unsafe { promoter(fixture) }.is_some_and(|promoter| promoter.verify(address, len, Place(offset as u64)))
 }
 
+/// Pins: the offset in the file, or -1; which bytes are pinned goes to `start` and `length`.
+///
+/// # Safety
+/// `fixture` is of `promote_start`; `start` and `length` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_pin(
+    fixture: *mut Fixture,
+    address: *const u8,
+    len: usize,
+    start: *mut usize,
+    length: *mut usize,
+) -> i64 {
+    // SAFETY: the caller's promise.
+    let pinned = unsafe { promoter(fixture) }.and_then(|promoter| promoter.pin(address, len));
+    if let Some((range, _)) = &pinned {
+        // SAFETY: the caller's promise.
+        unsafe {
+            start.write(range.start - address.addr());
+            length.write(range.len());
+        }
+    }
+    offset(pinned.map(|(_, place)| place))
+}
+
+/// Ends what `promote_pin` began at those bytes.
+///
+/// # Safety
+/// `fixture` is of `promote_start`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_unpin(fixture: *mut Fixture, address: *const u8, len: usize) {
+    // SAFETY: the caller's promise.
+    if let Some(promoter) = unsafe { promoter(fixture) } {
+        promoter.unpin(&(address.addr()..address.addr() + len));
+    }
+}
+
 /// Makes everything private.
 ///
 /// # Safety

@@ -71,6 +71,9 @@ const MOST_RECORDS: usize = 1024;
 /// Longest memory that is pinned: to promote it takes some milliseconds at most, and it may never be used so much.
 const MOST_PINNED: usize = 4 << 20;
 
+/// Fewest pages of malloc's heap that are pinned: for less it is not worth the time.
+const FEWEST_PINNED: usize = 4;
+
 /// Asked whether a peer may be writing into the pages of a range. Asked for all addresses: whether any
 /// transfer is under way that a peer knows the place of.
 pub type InUse = Box<dyn Fn(Range<usize>) -> bool>;
@@ -218,42 +221,49 @@ impl Promoter {
         }
     }
 
-    /// Promotes memory that peers will be at any time, whenever they like, until [`Promoter::unpin`] with the same
-    /// arguments: it stays at its place, also when the program forks. `None`: it is private. Only a chunk of malloc's
-    /// with a mapping of its own is pinned, in which there is nothing but the program's data.
+    /// Promotes memory that peers will be at any time, whenever they like, until [`Promoter::unpin`]: it stays at its place,
+    /// also when the program forks. Tells what of it that is, and where it lies; `None`: all of it is private.
+    ///
+    /// All of a chunk of malloc's with a mapping of its own; of memory in malloc's heap the pages that hold nothing else: in
+    /// others the child of a fork would write before it has its own.
     ///
     /// The program keeps that memory mapped meanwhile.
-    pub fn pin(&mut self, address: *const u8, len: usize) -> Option<Place> {
+    pub fn pin(&mut self, address: *const u8, len: usize) -> Option<(Range<usize>, Place)> {
         if self.policy == Policy::Off || len == 0 || len > MOST_PINNED || self.is_over() {
             return None;
         }
-        // A page of the heap has others' data in it, which the child of a fork would change before it has its own.
-        if !self.has_own_mapping(address.addr(), len).unwrap_or(false) {
-            return None;
-        }
-        let presumed = self.presumed(address, len);
-        let place = presumed.filter(|&place| self.verify(address, len, place));
+        let range = self.pinnable(address.addr(), len)?;
+        let (start, len) = (range.start, range.len());
+        let first = std::ptr::with_exposed_provenance(start);
+        let presumed = self.presumed(first, len);
+        let place = presumed.filter(|&place| self.verify(first, len, place));
         let place = match place {
             Some(place) => place,
-            None => self.try_promote(address.addr(), len, 1)?,
+            None => self.try_promote(start, len, 1)?,
         };
-        let pages = whole_pages(address.addr(), len)?;
+        let pages = whole_pages(start, len)?;
         let pinned = self.ready.as_ref().is_some_and(|ready| ready.ground.pins.add(&pages));
-        pinned.then_some(place)
+        pinned.then_some((range, place))
     }
 
-    /// Whether the bytes lie in a chunk of malloc's with a mapping of its own.
-    fn has_own_mapping(&mut self, start: usize, len: usize) -> Result<bool, Refusal> {
-        self.get_ready()?;
-        let ready = self.ready.as_ref().ok_or(Refusal::Kernel)?;
-        let pages = whole_pages(start, len).ok_or(Refusal::NotMallocs)?;
-        let owned = ready.malloc.find(&ready.ground.maps, &pages, ready.ground.id)?;
-        Ok(matches!(owned, Owned::Chunk(_)))
+    /// What of these bytes can be pinned.
+    fn pinnable(&mut self, start: usize, len: usize) -> Option<Range<usize>> {
+        self.get_ready().ok()?;
+        let ready = self.ready.as_ref()?;
+        let pages = whole_pages(start, len)?;
+        match ready.malloc.find(&ready.ground.maps, &pages, ready.ground.id).ok()? {
+            Owned::Chunk(_) => Some(start..start + len),
+            Owned::Heap { .. } => {
+                let page = rustix::param::page_size();
+                let inner = start.checked_next_multiple_of(page)?..(start + len) & !(page - 1);
+                (inner.start < inner.end && inner.len() >= FEWEST_PINNED * page).then_some(inner)
+            }
+        }
     }
 
-    /// Ends what [`Promoter::pin`] began.
-    pub fn unpin(&mut self, address: *const u8, len: usize) {
-        if let (Some(ready), Some(pages)) = (&self.ready, whole_pages(address.addr(), len)) {
+    /// Ends what [`Promoter::pin`] began, with what it told.
+    pub fn unpin(&mut self, range: &Range<usize>) {
+        if let (Some(ready), Some(pages)) = (&self.ready, whole_pages(range.start, range.len())) {
             ready.ground.pins.remove(&pages);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::attached::Piece;
 use crate::combine::Combination;
-use crate::elements::{Side, runs, span};
+use crate::elements::{Side, copy, runs, span};
 use crate::messages::{Kind, PART, Question, RUNS};
 use crate::owner::ROOM;
 use crate::window::{Way, Window};
@@ -11,17 +11,29 @@ use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_counters as counters;
 use tern_layout::Basic;
+use std::ops::Range;
 use tern_mcm::{Direction, Run};
 
 /// Bytes that go to the kernel at once where one side has gaps: each run takes 16 bytes in a list.
 const CHUNK: usize = 128 << 10;
 
+/// Whether elements of target memory are combined by atomic instructions, where these exist: see
+/// [`crate::window::Remote::atomic`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Instructions {
+    Never,
+    /// Others may be at some of them by instructions.
+    InPart,
+    Possible,
+}
+
 /// Target memory of one access.
 #[derive(Clone, Copy)]
 pub(crate) struct Spot {
     pub way: Way,
-    /// See [`crate::window::Remote::atomic`].
-    pub atomic: bool,
+    pub instructions: Instructions,
+    /// Of dense elements that [`Way::Kernel`] reaches: those bytes that are mapped all the same.
+    pub middle: (usize, usize),
     /// The address of its elements here, if mapped.
     pub here: *mut u8,
     /// In its own process.
@@ -33,7 +45,15 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    const NOTHING: Spot = Spot { way: Way::Mapped, atomic: false, here: std::ptr::null_mut(), address: 0, len: 0, key: 0 };
+    const NOTHING: Spot = Spot {
+        way: Way::Mapped,
+        instructions: Instructions::Never,
+        middle: (0, 0),
+        here: std::ptr::null_mut(),
+        address: 0,
+        len: 0,
+        key: 0,
+    };
 }
 
 impl Window {
@@ -60,9 +80,19 @@ impl Window {
         if first < 0 || end > remote.bytes as i64 {
             return Err(self.out_of_range(target));
         }
+        let (low, high) = (first as usize, end as usize);
+        let within = |range: &Range<usize>| range.start <= low && high <= range.end;
+        let instructions = match () {
+            () if within(&remote.atomic) => Instructions::Possible,
+            () if high <= remote.atomic.start || remote.atomic.end <= low => Instructions::Never,
+            () => Instructions::InPart,
+        };
+        let near = within(&remote.near);
+        let middle = |at: usize| at.clamp(low, high) - low;
         Ok(Spot {
-            way: remote.way,
-            atomic: remote.atomic,
+            way: if near { Way::Mapped } else { remote.way },
+            instructions,
+            middle: (middle(remote.near.start), middle(remote.near.end)),
             here: remote.here.wrapping_offset(start as isize),
             address: remote.address.wrapping_add_signed(start),
             len,
@@ -93,7 +123,7 @@ impl Window {
             };
             let Some(key) = key else { return Err(self.out_of_range(target)) };
             let way = if key == 0 { Way::Messages } else { Way::Card };
-            return Ok(Spot { way, atomic: false, here: std::ptr::null_mut(), address, len, key });
+            return Ok(Spot { way, address, len, key, ..Spot::NOTHING });
         }
         let Some((piece, here)) = self.attached_piece(rank, first, end) else { return Err(self.out_of_range(target)) };
         let way = match here.is_null() {
@@ -103,7 +133,9 @@ impl Window {
         };
         let here = here.wrapping_offset(address.wrapping_sub(piece.start) as isize);
         let key = if self.card.is_some() { piece.place as u32 } else { 0 };
-        Ok(Spot { way, atomic: piece.place != 0 && !self.apart, here, address, len, key })
+        let atomic = piece.place != 0 && !self.apart;
+        let instructions = if atomic { Instructions::Possible } else { Instructions::Never };
+        Ok(Spot { way, instructions, here, address, len, key, ..Spot::NOTHING })
     }
 
     /// What `rank` has attached that holds these addresses, and where it begins here (null: nowhere).
@@ -210,6 +242,12 @@ impl Window {
                 return Ok(Started::Done);
             }
             let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
+            if let (Side::Dense(own, _), Side::Dense(..)) = (&own, &theirs)
+                && spot.middle.0 < spot.middle.1.min(len)
+            {
+                self.move_in_part(*own, target.rank, spot, len, way)?;
+                return Ok(Started::Done);
+            }
             self.kernel_copy(target.rank, (&own, 0), (&theirs, 0), len, way)?;
             return Ok(Started::Done);
         }
@@ -228,6 +266,28 @@ impl Window {
         theirs.runs(0, len, |at, len| parts.add(at, len, &gather));
         parts.finish(&gather);
         Ok(Started::Pending(ticket))
+    }
+
+    /// Moves dense bytes of which some in the middle are mapped, and the kernel moves the rest.
+    fn move_in_part(&self, own: *mut u8, rank: u32, spot: &Spot, len: usize, way: Direction) -> Result<(), Error> {
+        let (from, to) = (spot.middle.0, spot.middle.1.min(len));
+        self.send_puts(rank)?;
+        let edges = [(0, from), (to, len)];
+        let runs = |start: u64| edges.map(|(from, to)| Run { address: start + from as u64, len: (to - from) as u64 });
+        // SAFETY: own memory is the program's; that of the peer lies in the window.
+        if !unsafe { self.direct().copy(self.peers.procs[rank as usize], &runs(own as u64), &runs(spot.address), way) } {
+            return Err(unreachable_memory(rank));
+        }
+        let (own, here) = (own.wrapping_add(from), spot.here.wrapping_add(from));
+        // SAFETY: as above; these bytes are mapped.
+        unsafe {
+            match way {
+                Direction::Put => copy(own, here, to - from),
+                Direction::Get => copy(here, own, to - from),
+            }
+        }
+        self.stored.set(true);
+        Ok(())
     }
 
     /// [`Window::get`] of a few dense bytes by the memory's owner; false when it does not answer.

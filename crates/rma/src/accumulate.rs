@@ -1,13 +1,14 @@
 //! Accumulates: each element is combined atomically, and those of one origin with one target in their
 //! order (MPI 5.0, section 12.7.2).
 
-use crate::access::{Spot, truncated};
+use crate::access::{Instructions, Spot, truncated};
 use crate::combine::Combination;
 use crate::elements::{Row, Side, runs};
 use crate::guarded::Part;
 use crate::messages::{Kind, Question};
 use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target};
+use std::ops::Range;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_counters as counters;
@@ -99,7 +100,7 @@ impl Window {
         let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
         let (operand, into) = (start(&operand).cast_const(), start(&old));
         match spot.way {
-            Way::Kernel => self.combine_by_kernel(operand, into, target, &spot, combination, count)?,
+            Way::Kernel => self.combine_in_part(operand, into, target, &spot, combination, count)?,
             _ => self.combine_here(operand, into, target, &spot, combination, count),
         }
         if let (Some(old), Some(result)) = (old, result) {
@@ -120,7 +121,7 @@ impl Window {
         combination: &Combination,
         count: usize,
     ) -> bool {
-        let simple = spot.way == Way::Mapped && spot.atomic && target.ty.is_contiguous();
+        let simple = spot.way == Way::Mapped && spot.instructions == Instructions::Possible && target.ty.is_contiguous();
         if !simple || !combination.is_atomic(spot.here) {
             return false;
         }
@@ -132,7 +133,7 @@ impl Window {
         };
         let part = Part { operand: *operand, target: spot.here, result, count };
         // SAFETY: the target lies in the window; origin and result have as many elements.
-        unsafe { self.combine_part(target.rank, combination, true, &part) };
+        unsafe { self.combine_part(target.rank, combination, Instructions::Possible, &part) };
         true
     }
 
@@ -145,12 +146,38 @@ impl Window {
             let operand = operand.wrapping_add(done * extent);
             let into = if into.is_null() { into } else { into.wrapping_add(done * extent) };
             let part = Part { operand, target: to, result: into, count };
-            let instructions = spot.atomic && combination.is_atomic(to);
+            let instructions = if combination.is_atomic(to) { spot.instructions } else { Instructions::Never };
             // SAFETY: the target lies in the window; operand and result have `count` elements in all.
             unsafe { self.combine_part(target.rank, combination, instructions, &part) };
             done += count;
             Ok::<(), ()>(())
         });
+    }
+
+    /// In memory that the kernel reaches, of which some in the middle may be mapped.
+    fn combine_in_part(
+        &self,
+        operand: *const u8,
+        into: *mut u8,
+        target: &Target<'_>,
+        spot: &Spot,
+        combination: &Combination,
+        count: usize,
+    ) -> Result<(), Error> {
+        let size = combination.size;
+        let (from, to) = (spot.middle.0.div_ceil(size), (spot.middle.1 / size).min(count));
+        let dense = target.ty.is_contiguous() && size == combination.basic.extent() as usize;
+        if !dense || from >= to {
+            return self.combine_by_kernel(operand, into, target, spot, combination, 0..count);
+        }
+        self.combine_by_kernel(operand, into, target, spot, combination, 0..from)?;
+        let at = |row: *const u8| if row.is_null() { row } else { row.wrapping_add(from * size) };
+        let here = spot.here.wrapping_add(from * size);
+        let part = Part { operand: at(operand), target: here, result: at(into).cast_mut(), count: to - from };
+        let instructions = if combination.is_atomic(here) { Instructions::Possible } else { Instructions::Never };
+        // SAFETY: these elements are mapped; operand and result have as many.
+        unsafe { self.combine_part(target.rank, combination, instructions, &part) };
+        self.combine_by_kernel(operand, into, target, spot, combination, to..count)
     }
 
     /// In memory that the kernel reaches, part after part: by its owner, if that waits, or fetched, combined and brought
@@ -162,24 +189,29 @@ impl Window {
         target: &Target<'_>,
         spot: &Spot,
         combination: &Combination,
-        count: usize,
+        elements: Range<usize>,
     ) -> Result<(), Error> {
         let (rank, op) = (target.rank, combination.op);
         let (size, extent) = (combination.basic.size() as usize, combination.basic.extent() as usize);
         let dense = target.ty.is_contiguous() && size == extent;
-        let most = (CHUNK / extent).min(count);
+        let most = (CHUNK / extent).min(elements.len());
         let ty = Type::basic(combination.basic);
         let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
-        let mut done = 0;
+        // Of a dense run what is left for the kernel is mapped nowhere, but for an element that no instruction combines.
+        let shares = spot.instructions == Instructions::InPart && !dense;
+        let mut done = elements.start;
         self.send_puts(rank)?;
-        while done < count {
-            let count = (count - done).min(most);
+        while done < elements.end {
+            let count = (elements.end - done).min(most);
             let (bytes, before) = (count * size, done * size);
             let operand = operand.wrapping_add(done * extent);
             let into = if into.is_null() { into } else { into.wrapping_add(done * extent) };
             done += count;
             let asks = dense && self.suits_owner(op, !into.is_null(), bytes) && self.asks_owner(rank, spot.way);
             let inside = self.enter(rank);
+            if shares {
+                self.keep_from_instructions(&inside);
+            }
             // SAFETY: the target lies in the window; operand and result have `count` elements.
             if asks && unsafe { self.ask_owner(&inside, combination, operand, into, spot.address + before as u64, count)? } {
                 continue;

@@ -21,7 +21,8 @@ impl Window {
         // Negative displacements and ends beyond 63 bits are larger than any window.
         let start = (displacement as u64).checked_mul(remote.unit as u64)?;
         let end = start.checked_add(bytes as u64)?;
-        let reached = end <= remote.near as u64 && (!atomic || remote.atomic);
+        let range = if atomic { &remote.atomic } else { &remote.near };
+        let reached = range.start as u64 <= start && end <= range.end as u64;
         reached.then(|| remote.here.wrapping_add(start as usize))
     }
 

@@ -11,6 +11,7 @@ use crate::window::{Exposure, Found, Held, Remote, Way, Window};
 use crate::{Class, Error};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::{Rc, Weak};
 use tern_adi::{Adi, Background, Proc};
 use tern_coll::lines::Mismatch;
@@ -32,9 +33,9 @@ pub(crate) struct Belongings {
     /// Private memory, where there was no shared one: of the window, and the words of one whose members lie apart.
     private: [Option<(*mut u8, Layout)>; 2],
     /// Memory that was exposed to the kernel's copies.
-    exposed: Option<(*const u8, usize)>,
+    exposed: Vec<(*const u8, usize)>,
     /// Memory that was made shared in place.
-    pinned: Option<(*const u8, usize)>,
+    pinned: Option<Range<usize>>,
 }
 
 impl Belongings {
@@ -43,11 +44,11 @@ impl Belongings {
             // SAFETY: the window is over.
             unsafe { direct.unmap(at, len) };
         }
-        if let Some((at, len)) = self.exposed {
+        for &(at, len) in &self.exposed {
             direct.cover(at, len);
         }
-        if let Some((at, len)) = self.pinned {
-            direct.unpin(at, len);
+        if let Some(range) = &self.pinned {
+            direct.unpin(range);
         }
         for (at, layout) in self.private.into_iter().flatten() {
             // SAFETY: allocated with this layout; the window is over.
@@ -172,6 +173,18 @@ fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, mem
     well.map(|_| None)
 }
 
+/// Where memory of the program lies in what all share, which bytes of it, and at which addresses it has been put there for
+/// this.
+fn shared_in_place(direct: &dyn Direct, base: *mut u8, bytes: usize) -> (u64, Range<usize>, Option<Range<usize>>) {
+    if let Some(place) = direct.place(base, bytes) {
+        return (place, 0..bytes, None);
+    }
+    match direct.pin(base, bytes) {
+        Some((range, place)) => (place, range.start - base as usize..range.end - base as usize, Some(range)),
+        None => (0, 0..0, None),
+    }
+}
+
 impl Window {
     /// Makes a window; collective over `peers`, an intracommunicator that only this window uses, with
     /// its collective context `peers.context` and the point-to-point context below it,
@@ -258,27 +271,36 @@ impl Window {
             }
         };
         unfinished.belongings.private[0] = private;
-        let (place, pinned) = match exposure {
-            Exposure::Existing { base, bytes } if map && bytes > 0 => match direct.place(base, bytes) {
-                None => {
-                    let place = direct.pin(base, bytes);
-                    (place, place.map(|_| (base.cast_const(), bytes)))
-                }
-                place => (place, None),
-            },
-            _ => (None, None),
+        let (place, within, pinned) = match exposure {
+            Exposure::Existing { base, bytes } if map && bytes > 0 => shared_in_place(direct, base, bytes),
+            _ => (0, 0..0, None),
         };
         unfinished.belongings.pinned = pinned;
         let lacks = ours && base.is_null();
-        let told = tell(adi, &peers, [base as u64, place.unwrap_or(0), u64::from(lacks)])?;
+        // Memory that is mapped in part needs the kernel for the rest, and guards that all turn to.
+        let mixes = kernel && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]));
+        let mixes = mixes && direct.fence_all();
+        let mine = [base as u64, place, u64::from(lacks), within.start as u64, within.end as u64, u64::from(mixes)];
+        let told = tell(adi, &peers, mine)?;
+        let mixes = told.iter().all(|[.., mixes]| *mixes == 1);
+        // Bytes of a member that all can map.
+        let within = |index: usize| {
+            let [_, place, _, start, end, _] = told[index];
+            let range = start as usize..end as usize;
+            if place != 0 && (mixes || range == (0..bytes[index])) { range } else { 0..0 }
+        };
+        let own = within(peers.rank as usize);
+        if own.is_empty() && let Some(range) = unfinished.belongings.pinned.take() {
+            direct.unpin(&range);
+        }
         // SAFETY: allocated for this, and unmapped when the window is over.
         let shared = unsafe { Shared::new(common.start, plan) };
-        let exposed = (!in_common && !dynamic && place.is_none() && !base.is_null())
-            .then_some((base.cast_const(), exposure.bytes()));
-        if let Some((at, len)) = exposed {
-            direct.expose(at, len);
+        if !in_common && !dynamic && !base.is_null() {
+            let private = [0..own.start, own.end..exposure.bytes()].into_iter().filter(|range| !range.is_empty());
+            unfinished.belongings.exposed = private.map(|range| (base.wrapping_add(range.start).cast_const(), range.len())).collect();
+            unfinished.belongings.exposed.iter().for_each(|&(at, len)| direct.expose(at, len));
         }
-        unfinished.belongings.exposed = exposed;
+        let serves_itself = dynamic || !unfinished.belongings.exposed.is_empty();
         if apart {
             let memory = (base, if base.is_null() { 0 } else { exposure.bytes() });
             let offer = card::offer(adi, &peers.procs, peers.rank, &shared, plan.memory(), memory);
@@ -287,7 +309,9 @@ impl Window {
         }
         let remotes = (0..peers.size()).map(|rank| {
             let index = rank as usize;
-            let [address, place, _] = told[index];
+            let [address, place, ..] = told[index];
+            let within = within(index);
+            let whole = within == (0..bytes[index]);
             let (way, here) = if rank == peers.rank {
                 (Way::Mapped, base)
             } else if in_common {
@@ -296,26 +320,31 @@ impl Window {
                 (Way::Mapped, std::ptr::null_mut())
             } else if unfinished.card.is_some() {
                 (Way::Card, std::ptr::null_mut())
-            } else if place != 0 {
-                match direct.map(place, bytes[index]) {
+            } else if !within.is_empty() {
+                match direct.map(place, within.len()) {
                     Some(here) => {
-                        unfinished.belongings.mapped.borrow_mut().push((here, bytes[index]));
-                        (Way::Mapped, here)
+                        unfinished.belongings.mapped.borrow_mut().push((here, within.len()));
+                        (if whole { Way::Mapped } else { Way::Kernel }, here.wrapping_sub(within.start))
                     }
-                    None => (Way::Messages, std::ptr::null_mut()),
+                    None => (if whole { Way::Messages } else { Way::Kernel }, std::ptr::null_mut()),
                 }
             } else if kernel && direct.copies(peers.procs[index]) {
                 (Way::Kernel, std::ptr::null_mut())
             } else {
                 (Way::Messages, std::ptr::null_mut())
             };
+            let near = match way {
+                _ if dynamic || here.is_null() => 0..0,
+                Way::Mapped => 0..bytes[index],
+                _ => within.clone(),
+            };
             Remote {
                 way,
-                atomic: in_common || place != 0,
+                atomic: if in_common { 0..bytes[index] } else { within },
                 here,
                 address,
                 bytes: bytes[index],
-                near: if way == Way::Mapped && !dynamic { bytes[index] } else { 0 },
+                near,
                 unit: facts[index][1] as i64,
                 held: Cell::new(Held::Not),
                 taken: Cell::new(0),
@@ -359,7 +388,7 @@ impl Window {
             awaited: Cell::new(0),
             all: Cell::new(false),
         });
-        if told.iter().any(|[_, _, lacks]| *lacks == 1) {
+        if told.iter().any(|[_, _, lacks, ..]| *lacks == 1) {
             window.end();
             let what = format!("memory for a window of {} processes could not be allocated", bytes.len());
             return Err(Error::new(Class::NoMemory, what));
@@ -368,7 +397,7 @@ impl Window {
             let weak = Rc::downgrade(&window);
             adi.add_hook(Rc::new(move |_| attend(&weak)));
         }
-        if owners && (dynamic || exposed.is_some()) {
+        if owners && serves_itself {
             let weak = Rc::downgrade(&window);
             adi.add_helper(Rc::new(move |_| help(&weak)));
         }

@@ -1,6 +1,7 @@
 //! Elements of a member's memory are combined one at a time by the processor's instructions, or under the member's guard:
 //! see [`crate::guard`].
 
+use crate::access::Instructions;
 use crate::combine::{Combination, is_swapped_by_instruction, swap_by_instruction, swap_under_guard};
 use crate::guard::Guard;
 use crate::window::Window;
@@ -54,12 +55,14 @@ impl Window {
     /// # Safety
     /// The part is valid for as many elements of the combination.
     #[inline]
-    pub(crate) unsafe fn combine_part(&self, rank: u32, combination: &Combination, instructions: bool, part: &Part) {
+    pub(crate) unsafe fn combine_part(&self, rank: u32, combination: &Combination, instructions: Instructions, part: &Part) {
         // SAFETY: contract of this function.
-        if instructions && unsafe { self.combine_by_instructions(rank, combination, part) } {
+        if instructions == Instructions::Possible && unsafe { self.combine_by_instructions(rank, combination, part) } {
             return;
         }
         let inside = self.enter(rank);
+        // By instructions also where others are at some of it under the guard, which is held.
+        let instructions = instructions != Instructions::Never;
         // SAFETY: contract of this function.
         unsafe { self.combine_inside(&inside, combination, instructions, part) };
     }
@@ -109,6 +112,16 @@ impl Window {
                 }
             }
         }
+    }
+
+    /// Whoever holds the guard of `rank` combines elements without instructions, at some of which others may be by
+    /// instructions: from now on these use the guard.
+    pub(crate) fn keep_from_instructions(&self, inside: &Entered<'_>) {
+        let guard = &self.shared.member(inside.1).guard;
+        if guard.allows_instructions() {
+            self.forbid_instructions(inside.1);
+        }
+        guard.note(true);
     }
 
     /// Changes the mode of a guard that the caller holds; false: it cannot.

@@ -40,7 +40,9 @@ impl Window {
     /// True when instructions are used on own memory.
     fn is_own_atomic(&self, at: *const u8, len: usize) -> bool {
         if !self.dynamic {
-            return self.remote(self.rank()).atomic;
+            let own = self.remote(self.rank());
+            let start = (at as u64).wrapping_sub(own.address) as usize;
+            return own.atomic.start <= start && start + len <= own.atomic.end;
         }
         let (first, end) = (at as u64, at as u64 + len as u64);
         let found = self.shared.table(self.rank()).find(|piece| piece.holds(first, end));

@@ -1,6 +1,6 @@
 //! Compare and swap.
 
-use crate::access::Spot;
+use crate::access::{Instructions, Spot};
 use crate::accumulate::{basic_of, count};
 use crate::combine::is_swapped_by_instruction;
 use crate::elements::Side;
@@ -27,7 +27,7 @@ impl Window {
         let spot = self.locate(target)?;
         let size = spot.len;
         count(size);
-        if spot.way == Way::Mapped && spot.atomic && is_swapped_by_instruction(size, spot.here) {
+        if spot.way == Way::Mapped && spot.instructions == Instructions::Possible && is_swapped_by_instruction(size, spot.here) {
             // SAFETY: all are one element, for which there is an instruction.
             if unsafe { self.swap_by_instruction(target.rank, size, origin, compare, result, spot.here) } {
                 return Ok(Started::Done);
@@ -53,8 +53,9 @@ impl Window {
             Way::Card => unreachable!("memory that the card reaches has a key"),
             Way::Mapped => {
                 let inside = self.enter(rank);
+                let atomic = spot.instructions == Instructions::Possible;
                 // SAFETY: all are one element.
-                unsafe { self.swap_inside(&inside, size, spot.atomic, origin, compare, result, spot.here) };
+                unsafe { self.swap_inside(&inside, size, atomic, origin, compare, result, spot.here) };
             }
             Way::Kernel => {
                 let theirs = Side::Dense(spot.address as *mut u8, size);

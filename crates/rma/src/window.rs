@@ -7,6 +7,7 @@ use crate::shared::Shared;
 use crate::turns::Turns;
 use crate::{Class, Error};
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 use tern_adi::Adi;
 use tern_coll::Peers;
@@ -51,16 +52,17 @@ pub(crate) enum Way {
 /// A member's memory as this process sees it.
 pub(crate) struct Remote {
     pub way: Way,
-    /// Elements of that memory are combined by atomic instructions where these exist: all processes
-    /// can map it. Otherwise always under the member's guard, by everybody.
-    pub atomic: bool,
-    /// Where it begins here, if mapped.
+    /// Elements of these bytes are combined by atomic instructions where these exist: all processes can map them. The
+    /// others always under the member's guard, by everybody.
+    pub atomic: Range<usize>,
+    /// Where it begins here, if mapped; or would begin, if some of it is.
     pub here: *mut u8,
     /// Where it begins in its own process.
     pub address: u64,
     pub bytes: usize,
-    /// Bytes that loads and stores reach at `here`: all or none; none in a dynamic window.
-    pub near: usize,
+    /// Bytes that loads and stores reach at `here`: all, none, or the whole pages in the middle, where [`Way::Kernel`]
+    /// reaches the rest; none in a dynamic window.
+    pub near: Range<usize>,
     pub unit: i64,
     /// The lock that this process has there.
     pub held: Cell<Held>,

@@ -14,6 +14,7 @@ use crate::segment::Occupation;
 use std::cell::{Cell, RefCell};
 use chunks::{copy_part, count_mapped};
 use deliver::Way;
+use std::ops::Range;
 use std::rc::Rc;
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
@@ -116,13 +117,13 @@ impl Direct for Shm {
         self.direct.reach.heap().place(memory, len).map(|place| place.0)
     }
 
-    fn pin(&self, memory: *const u8, len: usize) -> Option<u64> {
+    fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
         fork::watch(self);
         self.direct.reach.pin(memory, len)
     }
 
-    fn unpin(&self, memory: *const u8, len: usize) {
-        self.direct.reach.unpin(memory, len);
+    fn unpin(&self, range: &Range<usize>) {
+        self.direct.reach.unpin(range);
     }
 
     fn map(&self, place: u64, len: usize) -> Option<*mut u8> {

@@ -133,15 +133,16 @@ impl Reach {
         }
     }
 
-    /// Makes private memory shared in place for all peers, until [`Reach::unpin`], and tells where it lies now.
-    pub fn pin(&self, memory: *const u8, len: usize) -> Option<u64> {
+    /// Makes private memory shared in place for all peers, until [`Reach::unpin`]: at which addresses, and where these lie
+    /// now.
+    pub fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
         self.exposed.quiet.set(false);
-        self.promoter.borrow_mut().pin(memory, len).map(|Place(at)| at)
+        self.promoter.borrow_mut().pin(memory, len).map(|(range, Place(at))| (range, at))
     }
 
     /// Ends what [`Reach::pin`] began.
-    pub fn unpin(&self, memory: *const u8, len: usize) {
-        self.promoter.borrow_mut().unpin(memory, len);
+    pub fn unpin(&self, range: &Range<usize>) {
+        self.promoter.borrow_mut().unpin(range);
     }
 
     /// Maps memory of the node's file, for as long as the caller wants it.

@@ -3,6 +3,7 @@
 
 use super::numbers::Way;
 use super::Several;
+use std::ops::Range;
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
 
 impl Several {
@@ -85,12 +86,12 @@ impl Direct for Several {
         }
     }
 
-    fn pin(&self, memory: *const u8, len: usize) -> Option<u64> {
+    fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
         self.shm.pin(memory, len)
     }
 
-    fn unpin(&self, memory: *const u8, len: usize) {
-        self.shm.unpin(memory, len);
+    fn unpin(&self, range: &Range<usize>) {
+        self.shm.unpin(range);
     }
 
     fn is_there(&self, peer: u32) -> bool {

@@ -94,6 +94,66 @@ static void forks(void)
     check_apart(f, at, len, 2);
 }
 
+static char *around[2];
+static bool meddles = true;
+
+/* A handler that comes before promotion's own: the child is at everything but what is pinned. */
+static void early(void)
+{
+    if (!meddles)
+        return;
+    for (int i = 0; i < 2; i++)
+        fill(around[i], 100, 9);
+    memset(at[0], 8, 16);
+    free(malloc(40));
+}
+
+/* Of memory in the heap the pages that hold nothing else are pinned: a fork leaves them shared in the parent, and all of
+ * the rest apart. */
+static void pinned_in_the_heap(void)
+{
+    size_t start, length;
+    CHECK(!pthread_atfork(NULL, NULL, early));
+    around[0] = malloc(100);
+    at[0] = malloc(HEAPED);
+    around[1] = malloc(100);
+    for (int i = 0; i < 2; i++)
+        fill(around[i], 100, 1);
+    fill(at[0], HEAPED, 1);
+    fixture *f = promote_start(AUTO, USES);
+    int64_t pinned = promote_pin(f, at[0], HEAPED, &start, &length);
+    if (pinned < 0 && strstr(promote_why(f), "the kernel lacks"))
+        SKIP("%s", promote_why(f));
+    CHECK(pinned >= 0);
+    char *first = at[0] + start;
+    CHECK(start > 0 && start <= 4096 && (uintptr_t)first % 4096 == 0 && length % 4096 == 0);
+    CHECK(start + length <= HEAPED && HEAPED - start - length < 4096);
+    CHECK(filled(at[0], HEAPED, 1) && is_shared(f, first, length, pinned));
+    for (int round = 0; round < 2; round++) {
+        fill(at[0], HEAPED, 1);
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            CHECK(all(at[0], 16, 8) && filled(around[0], 100, 9));
+            memset(at[0], 7, HEAPED);
+            _exit(0);
+        }
+        wait_for(child);
+        CHECK(filled(at[0], HEAPED, 1) && filled(around[0], 100, 1) && filled(around[1], 100, 1));
+        CHECK(promote_verify(f, first, length, pinned) && is_shared(f, first, length, pinned));
+    }
+    /* Once more, and given up twice. */
+    CHECK(promote_pin(f, at[0], HEAPED, &start, &length) == pinned);
+    promote_unpin(f, first, length);
+    promote_unpin(f, first, length);
+    meddles = false;
+    check_apart(f, at, (size_t[]){HEAPED}, 1);
+    CHECK(!promote_verify(f, first, length, pinned));
+    /* Too little to be worth it. */
+    char *few = malloc(4 * 4096);
+    CHECK(promote_pin(f, few, 4 * 4096, &start, &length) == -1 || (uintptr_t)few % 4096 == 0);
+}
+
 static int quiesced;
 static void quiesce(void)
 {
@@ -396,6 +456,7 @@ int main(int argc, char **argv)
 {
     static const test_case cases[] = {
         {"forks", forks},
+        {"pinned_in_the_heap", pinned_in_the_heap},
         {"quiesce_before_fork", quiesce_before_fork},
         {"new_programs", new_programs},
         {"a_thread_before", a_thread_before},
