@@ -433,9 +433,9 @@ macro_rules! functions {
     ($($name:ident -> $type:ident;)*) => { $(
         /// # Safety
         /// `function` is null or a function of that type.
-        pub unsafe fn $name(name: &str, function: Ptr) -> Result<tern_mpi::generalized::$type> {
+        pub unsafe fn $name(name: &str, function: Ptr) -> Result<tern_mpi::request::generalized::$type> {
             // SAFETY: passed on to the caller; null becomes None.
-            let function = unsafe { std::mem::transmute::<Ptr, Option<tern_mpi::generalized::$type>>(function) };
+            let function = unsafe { std::mem::transmute::<Ptr, Option<tern_mpi::request::generalized::$type>>(function) };
             function.map_or_else(|| null(name), Ok)
         }
     )* };

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::info;
 use crate::objects::{Info, InfoMap};
-use crate::predefined::{FortranInfo, SIZED_FORTRAN, fortran_info, set_fortran_info};
+use crate::datatype::predefined::{FortranInfo, SIZED_FORTRAN, fortran_info, set_fortran_info};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

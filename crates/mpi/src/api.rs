@@ -5,60 +5,60 @@ pub use crate::abi_info::{
     abi_get_fortran_booleans, abi_get_fortran_info, abi_get_info, abi_get_version, abi_set_fortran_booleans,
     abi_set_fortran_info,
 };
-pub use crate::pack::{
+pub use crate::datatype::pack::{
     get_address, pack, pack_external, pack_external_size, pack_size, unpack, unpack_external,
 };
-pub use crate::status_count::{
+pub use crate::request::count::{
     get_count, get_elements, get_elements_x, status_set_elements, status_set_elements_x,
 };
-pub use crate::type_create::{
+pub use crate::datatype::create::{
     type_contiguous, type_contiguous_c, type_create_darray, type_create_darray_c, type_create_hindexed,
     type_create_hindexed_block, type_create_hindexed_block_c, type_create_hindexed_c, type_create_hvector,
     type_create_hvector_c, type_create_indexed_block, type_create_indexed_block_c, type_create_resized,
     type_create_resized_c, type_create_struct, type_create_struct_c, type_create_subarray,
     type_create_subarray_c, type_indexed, type_indexed_c, type_vector, type_vector_c,
 };
-pub use crate::type_fortran::{
+pub use crate::datatype::fortran::{
     type_create_f90_complex, type_create_f90_integer, type_create_f90_real, type_get_value_index, type_match_size,
 };
-pub use crate::type_query::{
+pub use crate::datatype::query::{
     type_commit, type_dup, type_free, type_get_contents, type_get_contents_c, type_get_envelope, type_get_envelope_c,
     type_get_extent, type_get_extent_x, type_get_name, type_get_true_extent, type_get_true_extent_x, type_set_name,
     type_size, type_size_x,
 };
 // Point-to-point (chapter 3) and requests.
-pub use crate::buffered::{
+pub use crate::p2p::buffered::{
     bsend, bsend_init, buffer_attach, buffer_detach, buffer_flush, buffer_iflush,
     comm_attach_buffer, comm_detach_buffer, comm_flush_buffer, comm_iflush_buffer, ibsend, session_attach_buffer,
     session_detach_buffer, session_flush_buffer, session_iflush_buffer,
 };
-pub use crate::completion::{
+pub use crate::request::completion::{
     cancel, request_free, request_get_status, request_get_status_all, request_get_status_any,
     request_get_status_some, test, test_cancelled, testall, testany, testsome,
     wait, waitall, waitany, waitsome,
 };
-pub use crate::generalized::{grequest_complete, grequest_start};
+pub use crate::request::generalized::{grequest_complete, grequest_start};
 pub use crate::p2p::{
     irecv, irsend, isend, isendrecv, isendrecv_replace, issend, recv, rsend, send, sendrecv,
     sendrecv_replace, ssend,
 };
-pub use crate::partitioned::{parrived, pready, pready_list, pready_range, precv_init, psend_init};
-pub use crate::persistent::{recv_init, rsend_init, send_init, ssend_init, start, startall};
-pub use crate::probe::{improbe, imrecv, iprobe, mprobe, mrecv, probe};
+pub use crate::p2p::partitioned::{parrived, pready, pready_list, pready_range, precv_init, psend_init};
+pub use crate::p2p::persistent::{recv_init, rsend_init, send_init, ssend_init, start, startall};
+pub use crate::p2p::probe::{improbe, imrecv, iprobe, mprobe, mrecv, probe};
 pub use crate::collective::{
     allgather, allgatherv, allreduce, alltoall, alltoallv, alltoallw, barrier, bcast, exscan, gather, gatherv,
     reduce, reduce_scatter, reduce_scatter_block, scan, scatter, scatterv,
 };
-pub use crate::collective_nb::{
+pub use crate::collective::nonblocking::{
     iallgather, iallgatherv, iallreduce, ialltoall, ialltoallv, ialltoallw, ibarrier, ibcast, iexscan,
     igather, igatherv, ireduce, ireduce_scatter, ireduce_scatter_block, iscan, iscatter, iscatterv,
 };
-pub use crate::collective_persistent::{
+pub use crate::collective::persistent::{
     allgather_init, allgatherv_init, allreduce_init, alltoall_init, alltoallv_init, alltoallw_init,
     barrier_init, bcast_init, exscan_init, gather_init, gatherv_init, reduce_init, reduce_scatter_block_init,
     reduce_scatter_init, scan_init, scatter_init, scatterv_init,
 };
-pub use crate::neighbor::{
+pub use crate::collective::neighbor::{
     ineighbor_allgather, ineighbor_allgatherv, ineighbor_alltoall, ineighbor_alltoallv, ineighbor_alltoallw,
     neighbor_allgather, neighbor_allgather_init, neighbor_allgatherv, neighbor_allgatherv_init,
     neighbor_alltoall, neighbor_alltoall_init, neighbor_alltoallv, neighbor_alltoallv_init,
@@ -111,17 +111,17 @@ pub use crate::init::{
     abort, alloc_mem, finalize, finalized, free_mem, init, init_thread, initialized, is_thread_main,
     query_thread,
 };
-pub use crate::comm_create::{
+pub use crate::comm::create::{
     comm_create, comm_create_from_group, comm_create_group, comm_dup, comm_dup_with_info, comm_idup,
     comm_idup_with_info, comm_split, comm_split_type,
 };
-pub use crate::intercomm::{intercomm_create, intercomm_create_from_groups, intercomm_merge};
-pub use crate::parent::comm_get_parent;
-pub use crate::port::{
+pub use crate::comm::intercomm::{intercomm_create, intercomm_create_from_groups, intercomm_merge};
+pub use crate::process::parent::comm_get_parent;
+pub use crate::process::port::{
     close_port, comm_accept, comm_connect, comm_join, lookup_name, open_port, publish_name, unpublish_name,
 };
-pub use crate::spawn::{comm_spawn, comm_spawn_multiple};
-pub use crate::dims::dims_create;
+pub use crate::process::spawn::{comm_spawn, comm_spawn_multiple};
+pub use crate::topology::dims::dims_create;
 pub use crate::environment::{get_hw_resource_info, get_library_version, get_processor_name, get_version};
 pub use crate::session::{
     group_from_session_pset, session_finalize, session_get_info, session_get_nth_pset, session_get_num_psets,
@@ -131,7 +131,7 @@ pub use crate::topology::{
     cart_coords, cart_get, cart_rank, cart_shift, cartdim_get, dist_graph_neighbors, dist_graph_neighbors_count,
     graph_get, graph_neighbors, graph_neighbors_count, graphdims_get, topo_test,
 };
-pub use crate::topology_create::{
+pub use crate::topology::create::{
     cart_create, cart_map, cart_sub, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
 };
 // One-sided communication (chapter 12).
@@ -142,7 +142,7 @@ pub use crate::win::{
     win_get_group, win_get_info, win_get_name, win_lock, win_lock_all, win_post, win_set_attr, win_set_info,
     win_set_name, win_shared_query, win_start, win_sync, win_test, win_unlock, win_unlock_all, win_wait,
 };
-pub use crate::status::{
+pub use crate::request::status::{
     status_get_error, status_get_source, status_get_tag, status_set_cancelled, status_set_error,
     status_set_source, status_set_tag,
 };

@@ -11,7 +11,7 @@
 pub mod call;
 pub mod leaks;
 
-use crate::collective_plan::Plan;
+use crate::collective::plan::Plan;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::errhandler::Scope;

@@ -13,11 +13,11 @@ use crate::args::{Out, RawStatus, StatusOut};
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_REQUEST_NULL};
 use crate::enter::is_single;
 use crate::error::Result;
-use crate::finished;
+use crate::request::finished;
 use crate::objects::Comm;
-use crate::predefined::dense_size;
-use crate::completion::report_one;
-use crate::persistent::{end_message, start_message, test_message};
+use crate::datatype::predefined::dense_size;
+use crate::request::completion::report_one;
+use crate::p2p::persistent::{end_message, start_message, test_message};
 use crate::request::{
     Tested, complete_handle, end_transfer, test_transfer, transfer_handle, transfer_outcome,
 };
@@ -26,7 +26,7 @@ use crate::{comm, p2p};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple, UNKNOWN};
 
-pub use crate::collective_fast::{allreduce, barrier, bcast, gather, reduce, scatter};
+pub use crate::collective::fast::{allreduce, barrier, bcast, gather, reduce, scatter};
 pub use crate::win::fast::{
     accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, get_later, put, put_later, win_flush, win_flush_all, win_flush_local,
     win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,

@@ -46,7 +46,7 @@ pub fn acquire(level: i32) -> Result<()> {
         if crate::check::is_on() {
             adi().use_packets();
         }
-        crate::parent::meet()?;
+        crate::process::parent::meet()?;
     } else if STATE.get().users.get() == 0 {
         runtime().hello();
     }
@@ -129,8 +129,8 @@ fn bring_up(required: i32) -> Result<i32> {
     let world = Group::new((0..runtime().world_size).collect());
     let own = Group::new(vec![runtime().me]);
     comm::install(
-        Comm::predefined(MPI_COMM_WORLD, crate::context::WORLD, world, "MPI_COMM_WORLD", fatal()),
-        Comm::predefined(MPI_COMM_SELF, crate::context::OWN, own, "MPI_COMM_SELF", fatal()),
+        Comm::predefined(MPI_COMM_WORLD, crate::comm::context::WORLD, world, "MPI_COMM_WORLD", fatal()),
+        Comm::predefined(MPI_COMM_SELF, crate::comm::context::OWN, own, "MPI_COMM_SELF", fatal()),
     );
     Ok(level)
 }
@@ -151,10 +151,10 @@ pub fn finalize() -> Result<()> {
     crate::attribute::delete_all(&own.attributes, MPI_COMM_SELF)?;
     let world = objects().world.borrow().clone().expect("MPI_COMM_WORLD exists");
     crate::attribute::delete_all(&world.attributes, MPI_COMM_WORLD)?;
-    crate::buffered::flush_all();
+    crate::p2p::buffered::flush_all();
     crate::check::meet(&world)?;
     quiesce(&world);
-    crate::bridge::end();
+    crate::process::bridge::end();
     crate::tool::hand_on();
     crate::check::leaks::report();
     comm::uninstall();

@@ -16,7 +16,7 @@ pub struct Group {
     /// The session that it was derived from, if any (section 11.3).
     pub session: Option<Rc<Session>>,
     /// What those of other jobs are reached over.
-    pub bridges: Vec<Rc<crate::bridge::Bridge>>,
+    pub bridges: Vec<Rc<crate::process::bridge::Bridge>>,
 }
 
 impl std::fmt::Debug for Group {
@@ -27,12 +27,12 @@ impl std::fmt::Debug for Group {
 
 impl Group {
     pub fn new(procs: Vec<Proc>) -> Rc<Group> {
-        let bridges = crate::bridge::under(&procs);
+        let bridges = crate::process::bridge::under(&procs);
         Rc::new(Group { procs: procs.into(), session: None, bridges })
     }
     /// A group derived from this one.
     pub fn derive(&self, procs: Vec<Proc>) -> Rc<Group> {
-        let bridges = crate::bridge::under(&procs);
+        let bridges = crate::process::bridge::under(&procs);
         Rc::new(Group { procs: procs.into(), session: self.session.clone(), bridges })
     }
     pub fn size(&self) -> i32 {
@@ -49,7 +49,7 @@ pub struct Comm {
     /// Context of point-to-point messages; collectives use `peers.context`.
     pub context: u32,
     /// The id that both contexts come from: free again when the communicator is dropped.
-    pub id: crate::context::ContextId,
+    pub id: crate::comm::context::ContextId,
     pub rank: i32,
     pub local: Rc<Group>,
     /// The remote group when this is an intercommunicator.
@@ -62,9 +62,9 @@ pub struct Comm {
     /// Topology (MPI 5.0 chapter 8), if it has one.
     pub topology: RefCell<Option<Rc<crate::topology::Topology>>>,
     /// Buffer for buffered sends attached to this communicator (section 3.6).
-    pub buffer: RefCell<Option<Rc<crate::buffered::Pool>>>,
+    pub buffer: RefCell<Option<Rc<crate::p2p::buffered::Pool>>>,
     /// What matches its partitioned sends and receives (chapter 4).
-    pub channels: crate::partitioned::Channels,
+    pub channels: crate::p2p::partitioned::Channels,
 }
 
 impl Comm {
@@ -205,7 +205,7 @@ pub struct Session {
     pub info: RefCell<InfoMap>,
     pub thread_level: i32,
     /// Buffer for buffered sends in communicators derived from it (section 3.6).
-    pub buffer: RefCell<Option<Rc<crate::buffered::Pool>>>,
+    pub buffer: RefCell<Option<Rc<crate::p2p::buffered::Pool>>>,
 }
 
 /// Every object of this process, by handle; reached as [`objects`].

@@ -74,7 +74,7 @@ pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session:
 /// MPI_Session_finalize: what this process has sent is on its way first.
 pub fn session_finalize(session: Out<usize>) -> Result<()> {
     let found = lookup(session.get())?;
-    crate::buffered::release(&found.buffer);
+    crate::p2p::buffered::release(&found.buffer);
     adi().wait_until(&mut || adi().is_flushed());
     objects().sessions.borrow_mut().remove(session.get());
     session.set(MPI_SESSION_NULL);

@@ -4,7 +4,7 @@ use crate::guarded::Guarded;
 use crate::handle::Table;
 use crate::objects::objects;
 use crate::observe;
-use crate::finished;
+use crate::request::finished;
 use crate::request::{Request, name_handle};
 use crate::runtime::adi;
 use std::cell::RefCell;

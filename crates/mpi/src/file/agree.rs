@@ -3,7 +3,7 @@
 
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::exchange::Circle;
+use crate::comm::exchange::Circle;
 
 /// Bytes before the text of an encoded error.
 const HEAD: usize = 4;

@@ -8,7 +8,7 @@ use super::two_phase::TwoPhase;
 use super::{File, Way};
 use crate::args::{Out, StatusOut};
 use crate::error::Result;
-use crate::exchange::Circle;
+use crate::comm::exchange::Circle;
 use crate::objects::Datatype;
 use crate::task;
 use std::rc::Rc;

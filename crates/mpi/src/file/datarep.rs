@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::errorcode::{name_of, text_of};
 use crate::guarded::Guarded;
 use crate::objects::{Datatype, objects};
-use crate::predefined::predefined_of;
+use crate::datatype::predefined::predefined_of;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;

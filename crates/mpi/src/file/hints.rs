@@ -4,7 +4,7 @@ use super::File;
 use super::agree::consent;
 use crate::args::Out;
 use crate::error::Result;
-use crate::exchange::Circle;
+use crate::comm::exchange::Circle;
 use crate::info;
 use crate::objects::{Info, InfoMap};
 use crate::task;

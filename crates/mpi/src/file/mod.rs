@@ -1,7 +1,7 @@
 //! Files (MPI 5.0 chapter 14): what communicates, and what programs see. Views, access to the
 //! bytes, and the planning of collective access are `tern_io`'s.
 //!
-//! What is collective is written as an `async` function over a [`crate::exchange::Circle`]: the
+//! What is collective is written as an `async` function over a [`crate::comm::exchange::Circle`]: the
 //! blocking call runs it to its end, the nonblocking and the split one let it go on with the
 //! progress of the library ([`crate::task`]). Its part at this process may have failed before it
 //! begins (a wrong argument); it takes part all the same, so that nobody waits for it for ever.

@@ -6,7 +6,7 @@ use super::agree::first_says;
 use super::{File, Way};
 use crate::args::StatusOut;
 use crate::error::Result;
-use crate::exchange::Circle;
+use crate::comm::exchange::Circle;
 use crate::objects::Datatype;
 use crate::task;
 use std::rc::Rc;

@@ -5,7 +5,7 @@ use super::{File, Way};
 use crate::args::{Out, OutCount};
 use crate::constants::*;
 use crate::error::Result;
-use crate::exchange::Circle;
+use crate::comm::exchange::Circle;
 use crate::group::hand_out;
 use crate::objects::Datatype;
 use crate::task;

@@ -13,7 +13,7 @@ use super::buffer::Buffer;
 use super::runs::{Runs, decode, encode};
 use super::{File, Way};
 use crate::error::Result;
-use crate::exchange::Circle;
+use crate::comm::exchange::Circle;
 use crate::runtime::adi;
 use crate::task::until;
 use std::ops::Range;

@@ -7,10 +7,10 @@ use crate::args::{Out, TextOut};
 use crate::constants::*;
 use crate::datatype::share;
 use crate::error::Result;
-use crate::exchange::Circle;
+use crate::comm::exchange::Circle;
 use crate::info;
 use crate::objects::{Datatype, Info, InfoMap};
-use crate::predefined::predefined;
+use crate::datatype::predefined::predefined;
 use crate::task;
 use std::rc::Rc;
 

@@ -5,7 +5,7 @@
 
 use crate::constants::*;
 use crate::error::Result;
-use crate::exchange::Circle;
+use crate::comm::exchange::Circle;
 use crate::runtime::adi;
 use std::cell::Cell;
 use std::ffi::OsStr;

@@ -6,7 +6,7 @@ use super::object::{self, Own, Win, lookup};
 use super::target;
 use crate::args::Out;
 use crate::constants::*;
-use crate::context::{ContextId, allocate};
+use crate::comm::context::{ContextId, allocate};
 use crate::error::{Error, Result};
 use crate::objects::{Attributes, Comm, Info, objects};
 use crate::runtime::adi;

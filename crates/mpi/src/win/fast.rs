@@ -9,7 +9,7 @@ use crate::constants::*;
 use crate::enter::is_single;
 use crate::fast::{Fast, dense};
 use crate::op;
-use crate::predefined::{dense_basic, dense_size};
+use crate::datatype::predefined::{dense_basic, dense_size};
 use std::rc::Rc;
 use tern_adi::Data;
 use tern_coll::ops::Op;

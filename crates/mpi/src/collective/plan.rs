@@ -1,0 +1,349 @@
+//! What each collective has to do at this process: arguments in, schedule out. The blocking,
+//! nonblocking and persistent forms share these (MPI 5.0 chapter 6).
+
+use crate::args::{Counts, Handles};
+use crate::check::call::Call;
+use crate::check::{Blocks, blocks, each, each_v, each_w, for_all, with};
+use crate::collective::args::*;
+use crate::error::Result;
+use crate::objects::{Comm, Datatype, Operation};
+use std::rc::Rc;
+use tern_adi::Adi;
+use tern_counters as counters;
+use tern_coll::fast::{self, Fast};
+use tern_coll::{Buffer, Operator, Peers, Root, Schedule};
+
+/// A collective with its arguments at this process, checked.
+pub(crate) enum Plan {
+    Barrier,
+    Bcast { buffer: Buffer, root: Root },
+    Gather { send: Option<Buffer>, recv: Option<Buffer>, root: Root },
+    Scatter { send: Option<Buffer>, recv: Option<Buffer>, root: Root },
+    Allgather { send: Option<Buffer>, recv: Buffer },
+    Alltoall { send: Option<Buffer>, recv: Buffer },
+    Reduce { send: Option<Buffer>, recv: Option<Buffer>, op: Operator, root: Root },
+    Allreduce { send: Option<Buffer>, recv: Buffer, op: Operator },
+    Scan { send: Option<Buffer>, recv: Buffer, op: Operator, exclusive: bool },
+    /// What no fast path knows.
+    Other(Schedule),
+    /// The same, with what the members compare if the program is checked.
+    Blocks(Schedule, Option<Box<Call>>),
+}
+
+/// The vector of one side, null where there is none or it is in place.
+fn base(buffer: &Option<Buffer>) -> *mut u8 {
+    buffer.as_ref().map_or(std::ptr::null_mut(), |buffer| buffer.base)
+}
+
+impl Plan {
+    /// What has to be sent, received and computed.
+    pub(crate) fn schedule(self, peers: &Peers) -> Schedule {
+        match self {
+            Plan::Barrier => tern_coll::barrier(peers),
+            Plan::Bcast { buffer, root } => tern_coll::bcast(peers, &buffer, root),
+            Plan::Gather { send, recv, root } => tern_coll::gather(peers, send.as_ref(), recv.as_ref(), root),
+            Plan::Scatter { send, recv, root } => tern_coll::scatter(peers, send.as_ref(), recv.as_ref(), root),
+            Plan::Allgather { send, recv } => tern_coll::allgather(peers, send.as_ref(), &recv),
+            Plan::Alltoall { send, recv } => tern_coll::alltoall(peers, send.as_ref(), &recv),
+            Plan::Reduce { send, recv, op, root } => {
+                tern_coll::reduce(peers, send.as_ref(), recv.as_ref(), &op, root)
+            }
+            Plan::Allreduce { send, recv, op } => tern_coll::allreduce(peers, send.as_ref(), &recv, &op),
+            Plan::Scan { send, recv, op, exclusive: false } => tern_coll::scan(peers, send.as_ref(), &recv, &op),
+            Plan::Scan { send, recv, op, exclusive: true } => tern_coll::exscan(peers, send.as_ref(), &recv, &op),
+            Plan::Other(schedule) | Plan::Blocks(schedule, _) => schedule,
+        }
+    }
+
+    /// Does it at once over shared control lines, if they serve it.
+    #[inline]
+    pub(crate) fn fast(&self, adi: &Adi, peers: &Peers) -> Fast {
+        match self {
+            Plan::Barrier => fast::barrier(adi, peers),
+            Plan::Bcast { buffer, root: Root::Rank(root) } => fast::bcast(adi, peers, buffer, *root),
+            Plan::Gather { send, recv, root: Root::Rank(root) } => {
+                fast::gather(adi, peers, send.as_ref(), recv.as_ref(), *root)
+            }
+            Plan::Scatter { send, recv, root: Root::Rank(root) } => {
+                fast::scatter(adi, peers, send.as_ref(), recv.as_ref(), *root)
+            }
+            Plan::Allgather { send, recv } => fast::allgather(adi, peers, send.as_ref(), recv),
+            Plan::Alltoall { send, recv } => fast::alltoall(adi, peers, send.as_ref(), recv),
+            Plan::Reduce { send, recv, op, root: Root::Rank(root) } => {
+                let Buffer { count, ty, .. } = send.as_ref().or(recv.as_ref())?;
+                fast::reduce(adi, peers, base(send), base(recv), *count, ty, op, *root)
+            }
+            Plan::Allreduce { send, recv, op } => {
+                fast::allreduce(adi, peers, base(send), recv, op)
+            }
+            Plan::Scan { send, recv, op, exclusive } => {
+                fast::scan(adi, peers, *exclusive, base(send), recv.base, recv.count, &recv.ty, op)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// MPI_Barrier (section 6.3).
+pub(crate) fn barrier() -> Plan {
+    counters::BARRIER.add(1);
+    Plan::Barrier
+}
+
+/// MPI_Bcast (section 6.4).
+pub(crate) fn bcast(base: *mut u8, count: i64, datatype: &Rc<Datatype>, root: i32, comm: &Comm) -> Result<Plan> {
+    counters::BCAST.add(1);
+    let root = self::root(root, comm)?;
+    let buffer = match root {
+        Root::None => Buffer { base, count: 0, ty: datatype.layout.clone() },
+        _ => buffer(base, count, datatype)?,
+    };
+    Ok(Plan::Bcast { buffer, root })
+}
+
+/// MPI_Gather (section 6.5).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn gather(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    root: i32, comm: &Comm,
+) -> Result<Plan> {
+    counters::GATHER.add(1);
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    check_in_place(sendbuf, part)?;
+    let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
+    let recv = if part.root { Some(buffer(recvbuf, recvcount, recvtype)?) } else { None };
+    if let Some(recv) = recv.as_ref().filter(|_| part.leaf) {
+        check_apart(send.as_ref(), block(recv, comm.rank), recv.bytes() as i64)?;
+    }
+    Ok(Plan::Gather { send, recv, root })
+}
+
+/// Where the block of `rank` starts.
+fn block(buffer: &Buffer, rank: i32) -> *const u8 {
+    buffer.base.wrapping_offset((buffer.count * rank as i64).wrapping_mul(buffer.ty.extent()) as isize)
+}
+
+/// MPI_Gatherv (section 6.5).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn gatherv(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
+) -> Result<Plan> {
+    counters::GATHER.add(1);
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    check_in_place(sendbuf, part)?;
+    let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
+    let recv = if part.root { Some(buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?) } else { None };
+    let call = blocks(|| Blocks { root: Some(root), gives: with(root, send.as_ref()), takes: each_v(recv.as_ref()), op: None });
+    Ok(Plan::Blocks(tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
+}
+
+/// MPI_Scatter (section 6.6).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn scatter(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    root: i32, comm: &Comm,
+) -> Result<Plan> {
+    counters::SCATTER.add(1);
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    check_in_place(recvbuf, part)?;
+    let send = if part.root { Some(buffer(sendbuf, sendcount, sendtype)?) } else { None };
+    let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
+    if let Some(send) = send.as_ref().filter(|_| part.leaf) {
+        check_apart(recv.as_ref(), block(send, comm.rank), send.bytes() as i64)?;
+    }
+    Ok(Plan::Scatter { send, recv, root })
+}
+
+/// MPI_Scatterv (section 6.6).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn scatterv(
+    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
+) -> Result<Plan> {
+    counters::SCATTER.add(1);
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    check_in_place(recvbuf, part)?;
+    let send = if part.root { Some(buffer_v(sendbuf, sendcounts, displs, sendtype, ranks(comm))?) } else { None };
+    let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
+    let call = blocks(|| Blocks { root: Some(root), gives: each_v(send.as_ref()), takes: with(root, recv.as_ref()), op: None });
+    Ok(Plan::Blocks(tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
+}
+
+/// MPI_Allgather (section 6.7).
+pub(crate) fn allgather(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    comm: &Comm,
+) -> Result<Plan> {
+    counters::ALLGATHER.add(1);
+    let send = input(sendbuf, sendcount, sendtype)?;
+    let recv = buffer(recvbuf, recvcount, recvtype)?;
+    if !comm.is_inter() {
+        check_apart(send.as_ref(), block(&recv, comm.rank), recv.bytes() as i64)?;
+    }
+    Ok(Plan::Allgather { send, recv })
+}
+
+/// MPI_Allgatherv (section 6.7).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn allgatherv(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: &Rc<Datatype>, comm: &Comm,
+) -> Result<Plan> {
+    counters::ALLGATHER.add(1);
+    let send = input(sendbuf, sendcount, sendtype)?;
+    let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?;
+    let call = blocks(|| Blocks { gives: for_all(send.as_ref()), takes: each_v(Some(&recv)), ..Blocks::default() });
+    Ok(Plan::Blocks(tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv), call))
+}
+
+/// MPI_Alltoall (section 6.8).
+pub(crate) fn alltoall(
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+) -> Result<Plan> {
+    counters::ALLTOALL.add(1);
+    let send = input(sendbuf, sendcount, sendtype)?;
+    let recv = buffer(recvbuf, recvcount, recvtype)?;
+    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    Ok(Plan::Alltoall { send, recv })
+}
+
+/// MPI_Alltoallv (section 6.8).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn alltoallv(
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtype: &Rc<Datatype>, comm: &Comm,
+) -> Result<Plan> {
+    counters::ALLTOALL.add(1);
+    let send = match is_in_place(sendbuf) {
+        true => None,
+        false => Some(buffer_v(sendbuf, sendcounts, sdispls, sendtype, ranks(comm))?),
+    };
+    let recv = buffer_v(recvbuf, recvcounts, rdispls, recvtype, ranks(comm))?;
+    let call = blocks(|| {
+        let gives = each_v(Some(send.as_ref().unwrap_or(&recv)));
+        Blocks { gives, takes: each_v(Some(&recv)), ..Blocks::default() }
+    });
+    Ok(Plan::Blocks(tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv), call))
+}
+
+/// MPI_Alltoallw (section 6.8).
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn alltoallw(
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: &Comm,
+) -> Result<Plan> {
+    counters::ALLTOALL.add(1);
+    let send = match is_in_place(sendbuf) {
+        true => None,
+        false => Some(buffer_w(sendbuf, sendcounts, sdispls, sendtypes, ranks(comm))?),
+    };
+    let recv = buffer_w(recvbuf, recvcounts, rdispls, recvtypes, ranks(comm))?;
+    let call = blocks(|| {
+        let gives = each_w(Some(send.as_ref().unwrap_or(&recv)));
+        Blocks { gives, takes: each_w(Some(&recv)), ..Blocks::default() }
+    });
+    Ok(Plan::Blocks(tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv), call))
+}
+
+/// MPI_Reduce (section 6.9.1).
+pub(crate) fn reduce(
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, root: i32, comm: &Comm,
+) -> Result<Plan> {
+    counters::REDUCE.add(1);
+    let root = self::root(root, comm)?;
+    let part = part(root, comm);
+    check_in_place(sendbuf, part)?;
+    let send = if part.leaf { input(sendbuf, count, datatype)? } else { None };
+    let recv = if part.root { Some(buffer(recvbuf, count, datatype)?) } else { None };
+    if let Some(recv) = &recv {
+        check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    }
+    if root == Root::None {
+        return Ok(Plan::Reduce { send: None, recv: None, op: unused_operator(), root });
+    }
+    Ok(Plan::Reduce { send, recv, op: op.on(datatype)?, root })
+}
+
+/// An operator where none is applied.
+fn unused_operator() -> tern_coll::Operator {
+    tern_coll::Operator::Predefined(tern_coll::ops::Op::Sum)
+}
+
+/// MPI_Allreduce (section 6.9.6).
+pub(crate) fn allreduce(
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation,
+) -> Result<Plan> {
+    counters::ALLREDUCE.add(1);
+    let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
+    Ok(Plan::Allreduce { send, recv, op: op.on(datatype)? })
+}
+
+/// The input, unless in place, and the output of a reduction to all.
+fn vectors(sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>) -> Result<(Option<Buffer>, Buffer)> {
+    let send = input(sendbuf, count, datatype)?;
+    let recv = buffer(recvbuf, count, datatype)?;
+    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    Ok((send, recv))
+}
+
+/// MPI_Reduce_scatter_block (section 6.10.1).
+pub(crate) fn reduce_scatter_block(
+    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Plan> {
+    counters::REDUCE_SCATTER.add(1);
+    let counts = vec![recvcount; comm.size() as usize];
+    scatter_blocks(sendbuf, recvbuf, &counts, datatype, op, comm)
+}
+
+/// MPI_Reduce_scatter (section 6.10.2).
+pub(crate) fn reduce_scatter(
+    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Plan> {
+    counters::REDUCE_SCATTER.add(1);
+    scatter_blocks(sendbuf, recvbuf, &block_counts(recvcounts, comm)?, datatype, op, comm)
+}
+
+fn scatter_blocks(
+    sendbuf: *const u8, recvbuf: *mut u8, counts: &[i64], datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Plan> {
+    let send = input(sendbuf, counts.iter().sum(), datatype)?;
+    let recv = buffer(recvbuf, counts[comm.rank as usize], datatype)?;
+    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    let op = op.on(datatype)?;
+    let call = blocks(|| Blocks {
+        op: Some(&op),
+        gives: each(counts, &datatype.layout),
+        takes: for_all(Some(&recv)),
+        root: None,
+    });
+    Ok(Plan::Blocks(tern_coll::reduce_scatter(&comm.peers, send.as_ref(), &recv, counts, &op), call))
+}
+
+/// MPI_Scan (section 6.11.1).
+pub(crate) fn scan(
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Plan> {
+    counters::SCAN.add(1);
+    check_intra(comm, "MPI_Scan")?;
+    let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
+    Ok(Plan::Scan { send, recv, op: op.on(datatype)?, exclusive: false })
+}
+
+/// MPI_Exscan (section 6.11.2). The result of rank 0 is not significant.
+pub(crate) fn exscan(
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+) -> Result<Plan> {
+    counters::SCAN.add(1);
+    check_intra(comm, "MPI_Exscan")?;
+    let (send, recv) = match comm.rank == 0 && !is_in_place(sendbuf) {
+        // Rank 0 gets nothing, so it need not give a place for it.
+        true => (input(sendbuf, count, datatype)?, Buffer { base: recvbuf, count, ty: datatype.layout.clone() }),
+        false => vectors(sendbuf, recvbuf, count, datatype)?,
+    };
+    Ok(Plan::Scan { send, recv, op: op.on(datatype)?, exclusive: true })
+}

@@ -1,0 +1,91 @@
+//! Requests of nonblocking and persistent collectives (MPI 5.0 sections 6.12 and 6.13).
+
+use crate::args::{Out, RawStatus};
+use crate::check;
+use crate::collective::failed;
+use crate::errhandler::Scope;
+use crate::error::Result;
+use crate::guarded::Guarded;
+use crate::objects::Comm;
+use crate::p2p::persistent::Persistent;
+use crate::request::{Outcome, Request, Work};
+use crate::runtime::adi;
+use crate::task;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use crate::collective::plan::Plan;
+use tern_coll::{Collectives, Operation};
+
+static COLLECTIVES: Guarded<OnceCell<Rc<Collectives>>> = Guarded::new(OnceCell::new());
+
+/// The collectives that are active in this process.
+fn collectives() -> &'static Collectives {
+    COLLECTIVES.get().get_or_init(|| Collectives::new(adi()))
+}
+
+/// Starts a collective and gives the program its request.
+pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
+    let agreement = agreement(comm, &plan);
+    let operation = Rc::new(Operation::new(&comm.peers, plan.schedule(&comm.peers)));
+    request.set(begin(comm, &operation, agreement).into_handle());
+    Ok(())
+}
+
+/// Gives the program a request that starts the collective each time.
+pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
+    let agreement = agreement(comm, &plan);
+    let operation = Rc::new(Operation::persistent(&comm.peers, plan.schedule(&comm.peers)));
+    let of = comm.clone();
+    let start = move || Ok(begin(&of, &operation, agreement.clone()));
+    request.set(Persistent::new(comm, start).into_handle());
+    Ok(())
+}
+
+/// What the members of a collective come to when they compare their calls (TERN_CHECK).
+type Agreement = Rc<OnceCell<Result<()>>>;
+
+/// Begins to compare, if the program is checked. The calls go on meanwhile: they must not wait for each
+/// other.
+fn agreement(comm: &Rc<Comm>, plan: &Plan) -> Option<Agreement> {
+    check::is_on().then(|| {
+        let outcome = Agreement::default();
+        let (set, comm, call) = (outcome.clone(), comm.clone(), check::describe(comm, plan));
+        task::start(async move {
+            // Nobody else sets it.
+            let _ = set.set(check::agree(comm, call).await);
+            Ok(())
+        });
+        outcome
+    })
+}
+
+/// Starts a round of the operation: at once, or when the members have agreed on it.
+fn begin(comm: &Rc<Comm>, operation: &Rc<Operation>, agreement: Option<Agreement>) -> Request {
+    let begun = Rc::new(Cell::new(agreement.is_none()));
+    match &agreement {
+        None => collectives().start(adi(), operation),
+        Some(agreement) => {
+            let (agreement, begun, operation) = (agreement.clone(), begun.clone(), operation.clone());
+            task::start(async move {
+                if task::until(|| agreement.get().map(Result::is_ok)).await {
+                    collectives().start(adi(), &operation);
+                    begun.set(true);
+                }
+                Ok(())
+            });
+        }
+    }
+    let (running, ended) = (operation.clone(), operation.clone());
+    let disagreed = move || agreement.as_ref().and_then(|agreement| agreement.get()?.clone().err());
+    let refused = disagreed.clone();
+    Request::Work(Rc::new(Work {
+        scope: Scope::Comm(comm.clone()),
+        done: Box::new(move || begun.get() && running.is_done() || refused().is_some()),
+        finish: Box::new(move || Outcome {
+            status: RawStatus::empty(),
+            error: disagreed().or_else(|| ended.failure().map(failed)),
+        }),
+        ended: RefCell::default(),
+        cancel: None,
+    }))
+}

@@ -1,0 +1,197 @@
+//! Making intercommunicators, and one communicator of both groups (MPI 5.0 section 7.6). How such functions work
+//! is told in [`crate::comm::create`].
+
+use crate::args::Out;
+use crate::check;
+use crate::comm;
+use crate::comm::create::{Made, bootstrap, check_intra, give, hash, inherited};
+use crate::constants::*;
+use crate::comm::context::{BOOTSTRAP, allocate, reserved_tag};
+use crate::error::Result;
+use crate::comm::exchange::Circle;
+use crate::comm::identity::{self, Identity, to_bytes, to_procs};
+use crate::info;
+use crate::objects::{Comm, Errhandler, ErrhandlerKind, Group, Info};
+use crate::runtime::runtime;
+use crate::task::run;
+use std::rc::Rc;
+use tern_adi::Proc;
+
+/// How one side of a new intercommunicator sees it before it exists.
+struct Side {
+    group: Rc<Group>,
+    /// Its processes.
+    circle: Circle,
+    /// Index of the leader in it.
+    leader: usize,
+    /// At the leader: itself and the other leader; or why it cannot reach that one.
+    leaders: Option<Result<Circle>>,
+    /// Tells this call from others between the same leaders.
+    tag: u32,
+}
+
+/// Joins two groups whose leaders can reach each other (section 7.6.2).
+fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
+    let failure = match &side.leaders {
+        Some(Err(error)) => Some(error.clone()),
+        _ => None,
+    };
+    // Leaders exchange groups; then each tells its own.
+    let (leaders, circle) = (side.leaders.and_then(Result::ok), side.circle.clone());
+    let between = leaders.clone();
+    let (told, failure) = run(async move {
+        let (told, failure) = match between {
+            Some(leaders) => match leaders.gather(&to_bytes(&circle.procs)).await {
+                Ok(groups) => (groups[1 - leaders.me].clone(), None),
+                Err(error) => (Vec::new(), Some(error)),
+            },
+            None => (Vec::new(), failure),
+        };
+        Ok((circle.share(side.leader, told).await?, failure))
+    })?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    if told.is_empty() {
+        return err!(MPI_ERR_OTHER, "the leader of the local group could not reach the remote group");
+    }
+    let local = side.group;
+    let job = identity::of(local.procs[0]).job;
+    let all = [to_bytes(&local.procs), told.clone()].concat();
+    if identity::list(&all).iter().any(|process| process.job != job) {
+        // Their leaders know each other, but perhaps not all of them do.
+        let line = leaders.map(|leaders| crate::process::port::line_between(&leaders));
+        return crate::process::introduce::introduce(local, &side.circle, side.leader, line, errhandler).map(Some);
+    }
+    let remote = Group::new(to_procs(&told).expect("all processes of a job are known"));
+    if !local.intersection(&remote).procs.is_empty() {
+        return err!(MPI_ERR_COMM, "the local and the remote group of an intercommunicator must not overlap");
+    }
+    let own_first = local.procs[0] < remote.procs[0];
+    let (first, second) = if own_first { (&local, &remote) } else { (&remote, &local) };
+    let both = first.union(second);
+    let tag = reserved_tag(hash([&to_bytes(&both.procs)[..], &side.tag.to_ne_bytes()]));
+    let me = side.circle.me + if own_first { 0 } else { first.procs.len() };
+    let circle = Circle { context: BOOTSTRAP, tag, me, procs: both.procs.clone() };
+    run(async move {
+        circle.meet().await?;
+        let id = allocate(&circle).await?;
+        Ok(Some(Comm::new(id, local, Some(remote), errhandler)))
+    })
+}
+
+/// Two leaders, in an order that both know.
+fn leaders(context: u32, tag: i32, own: Proc, other: Proc) -> Circle {
+    ordered(context, tag, (identity::of(own), own), (identity::of(other), other))
+}
+
+fn ordered(context: u32, tag: i32, own: (Identity, Proc), other: (Identity, Proc)) -> Circle {
+    let own_first = own.0 < other.0;
+    let procs = if own_first { [own.1, other.1] } else { [other.1, own.1] };
+    Circle { context, tag, me: !own_first as usize, procs: Rc::new(procs) }
+}
+
+fn check_rank(what: &str, rank: i32, group: &Group) -> Result<Proc> {
+    match usize::try_from(rank).ok().and_then(|r| group.procs.get(r)) {
+        Some(&proc) => Ok(proc),
+        None => err!(MPI_ERR_RANK, "the {what} leader has rank {rank}, and the group size {}", group.size()),
+    }
+}
+
+/// MPI_Intercomm_create. `peer_comm` (a handle) and `remote_leader` count at the leader only.
+pub fn intercomm_create(
+    local_comm: Rc<Comm>,
+    local_leader: i32,
+    peer_comm: usize,
+    remote_leader: i32,
+    tag: i32,
+    newintercomm: Out<usize>,
+) -> Result<()> {
+    check_intra(&local_comm)?;
+    check_rank("local", local_leader, &local_comm.local)?;
+    let reach = || {
+        let peer = comm::lookup(peer_comm)?;
+        let other = check_rank("remote", remote_leader, peer.target())?;
+        if other == runtime().me {
+            return err!(MPI_ERR_RANK, "the remote leader, rank {remote_leader}, is this process");
+        }
+        Ok(leaders(peer.peers.context, reserved_tag(tag as u32), runtime().me, other))
+    };
+    let leaders = (local_comm.rank == local_leader).then(reach);
+    let errhandler = inherited(&local_comm);
+    let circle = local_comm.circle();
+    let group = local_comm.local.clone();
+    let side = Side { group, circle, leader: local_leader as usize, leaders, tag: tag as u32 };
+    give(newintercomm, connect(side, errhandler))
+}
+
+/// MPI_Intercomm_create_from_groups. `remote_group` and `remote_leader` count at the leader only.
+#[allow(clippy::too_many_arguments)]
+pub fn intercomm_create_from_groups(
+    local_group: Rc<Group>,
+    local_leader: i32,
+    remote_group: Rc<Group>,
+    remote_leader: i32,
+    stringtag: &str,
+    info: Option<Rc<Info>>,
+    errhandler: Rc<Errhandler>,
+    newintercomm: Out<usize>,
+) -> Result<()> {
+    errhandler.check_kind(ErrhandlerKind::Comm)?;
+    let leader = check_rank("local", local_leader, &local_group)?;
+    let circle = bootstrap(&local_group, stringtag, "side")?;
+    let tag = hash([stringtag.as_bytes()]);
+    let me = runtime().me;
+    let reach = || {
+        let other = check_rank("remote", remote_leader, &remote_group)?;
+        if local_group.rank_of(other).is_some() {
+            return err!(MPI_ERR_GROUP, "the remote leader is in the local group too");
+        }
+        Ok(leaders(BOOTSTRAP, reserved_tag(tag ^ 1), me, other))
+    };
+    let leaders = (leader == me).then(reach);
+    let side = Side { group: local_group, circle, leader: local_leader as usize, leaders, tag };
+    let made = connect(side, errhandler)?;
+    if let Some(made) = &made {
+        *made.info.borrow_mut() = info::map_of(&info);
+    }
+    give(newintercomm, Ok(made))
+}
+
+/// One communicator of both groups: the one whose processes say `high` comes second.
+async fn merge(comm: Rc<Comm>, high: bool) -> Made {
+    let Some(remote) = comm.remote.clone() else {
+        return err!(MPI_ERR_COMM, "{} is an intracommunicator; only intercommunicators are merged", comm.label());
+    };
+    check::met(&comm).await?;
+    let circle = comm.circle();
+    let all = circle.gather(&[high as u8]).await?;
+    // A group's processes all say the same (section 7.6.2); its first one is asked.
+    let own_high = all[comm.own_offset()][0] != 0;
+    let remote_high = all[comm.remote_offset()][0] != 0;
+    let own_first = if own_high == remote_high { comm.own_offset() == 0 } else { remote_high };
+    let (first, second) = if own_first { (&comm.local, &remote) } else { (&remote, &comm.local) };
+    let both = first.union(second);
+    let id = allocate(&circle).await?;
+    Ok(Some(Comm::new(id, both, None, inherited(&comm))))
+}
+
+/// MPI_Intercomm_merge
+pub fn intercomm_merge(intercomm: Rc<Comm>, high: i32, newintracomm: Out<usize>) -> Result<()> {
+    give(newintracomm, run(merge(intercomm, high != 0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaders_agree_on_their_order() {
+        // Each has numbers of its own for the two.
+        let (one, two) = (Identity { job: 3, rank: 8 }, Identity { job: 4, rank: 0 });
+        let (a, b) = (ordered(3, -9, (one, 5), (two, 6)), ordered(3, -9, (two, 0), (one, 2)));
+        assert_eq!((*a.procs).to_vec(), [5, 6]);
+        assert_eq!((*b.procs).to_vec(), [2, 0]);
+        assert_eq!((a.me, b.me), (0, 1));
+    }
+}

@@ -1,0 +1,252 @@
+//! Buffered sends (MPI 5.0 section 3.6): attached buffers of the process, of a communicator, of a
+//! session, or automatic ones.
+//!
+//! The attached memory is an allowance: Tern keeps the bytes of messages that could not go at once
+//! in memory of its own, and takes no more of it than the program has attached.
+
+use crate::args::{Out, OutCount};
+use crate::constants::*;
+use crate::errhandler::Scope;
+use crate::error::Result;
+use crate::guarded::Guarded;
+use crate::objects::{Comm, Datatype, Session};
+use crate::p2p::send_bytes;
+use crate::p2p::persistent::Persistent;
+use crate::request::Request;
+use crate::runtime::adi;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// The address that stands for an automatic buffer (`MPI_BUFFER_AUTOMATIC`).
+const AUTOMATIC: usize = 2;
+
+/// An attached buffer.
+pub struct Pool {
+    address: *mut u8,
+    size: i64,
+    used: Cell<i64>,
+    pending: RefCell<Vec<(Request, Vec<u8>)>>,
+}
+
+/// The buffer of the process.
+static PROCESS: Guarded<RefCell<Option<Rc<Pool>>>> = Guarded::new(RefCell::new(None));
+
+impl Pool {
+    fn new(address: *mut u8, size: i64) -> Rc<Pool> {
+        Rc::new(Pool { address, size, used: Cell::new(0), pending: RefCell::default() })
+    }
+
+    fn is_automatic(&self) -> bool {
+        self.address as usize == AUTOMATIC
+    }
+
+    /// Frees what has been sent.
+    fn sweep(&self) {
+        self.pending.borrow_mut().retain(|(request, bytes)| {
+            if !request.is_done() {
+                return true;
+            }
+            request.finish();
+            self.used.set(self.used.get() - cost(bytes.len()));
+            false
+        });
+    }
+
+    fn is_empty(&self) -> bool {
+        self.sweep();
+        self.pending.borrow().is_empty()
+    }
+
+    /// Waits until all of it has been sent (MPI_Buffer_flush).
+    fn flush(&self) {
+        adi().wait_until(&mut || self.is_empty());
+    }
+
+    fn send(&self, mut bytes: Vec<u8>, dest: i32, tag: i32, comm: &Rc<Comm>) -> Result<()> {
+        let need = cost(bytes.len());
+        self.sweep();
+        if !self.is_automatic() && self.used.get() + need > self.size {
+            adi().progress();
+            self.sweep();
+        }
+        if !self.is_automatic() && self.used.get() + need > self.size {
+            return err!(
+                MPI_ERR_BUFFER,
+                "the attached buffer of {} bytes has {} in use, and a message of {} bytes takes \
+                 {need} with MPI_BSEND_OVERHEAD; attach a larger one, or MPI_BUFFER_AUTOMATIC",
+                self.size,
+                self.used.get(),
+                bytes.len()
+            );
+        }
+        let request = send_bytes(&mut bytes, dest, tag, comm);
+        if !request.is_done() {
+            self.used.set(self.used.get() + need);
+            self.pending.borrow_mut().push((request, bytes));
+        } else {
+            request.finish();
+        }
+        Ok(())
+    }
+}
+
+/// What a message takes of the allowance.
+fn cost(bytes: usize) -> i64 {
+    bytes as i64 + MPI_BSEND_OVERHEAD as i64
+}
+
+/// The buffer in charge of a communicator's buffered sends.
+fn pool_of(comm: &Comm) -> Option<Rc<Pool>> {
+    let own = comm.buffer.borrow().clone();
+    own.or_else(|| comm.local.session.as_ref()?.buffer.borrow().clone()).or_else(|| PROCESS.get().borrow().clone())
+}
+
+pub fn bsend(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+) -> Result<()> {
+    if dest == MPI_PROC_NULL {
+        return Ok(());
+    }
+    let layout = &datatype.layout;
+    let mut bytes = vec![0u8; layout.size() as usize * count as usize];
+    // SAFETY: the program's send buffer holds `count` elements of the datatype (MPI's own rule).
+    unsafe { layout.pack(buf, count, 0, &mut bytes) };
+    match pool_of(&comm) {
+        Some(pool) => pool.send(bytes, dest, tag, &comm),
+        None => err!(
+            MPI_ERR_BUFFER,
+            "no buffer is attached for buffered sends; call MPI_Buffer_attach first"
+        ),
+    }
+}
+
+pub fn ibsend(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    bsend(buf, count, datatype, dest, tag, comm)?;
+    request.set(crate::request::complete_handle());
+    Ok(())
+}
+
+pub fn bsend_init(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    let on = comm.clone();
+    let start = move || {
+        bsend(buf, count, datatype.clone(), dest, tag, on.clone()).map(|()| Request::Complete)
+    };
+    request.set(Persistent::new(&comm, start).into_handle());
+    Ok(())
+}
+
+pub type Place = RefCell<Option<Rc<Pool>>>;
+
+fn attach(place: &Place, address: *mut u8, size: i64) -> Result<()> {
+    if place.borrow().is_some() {
+        return err!(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
+    }
+    *place.borrow_mut() = Some(Pool::new(address, size));
+    Ok(())
+}
+
+/// Stores address and size of the buffer, once nothing of it is in use; it is attached no more.
+fn detach(place: &Place, address: Out<usize>, size: OutCount) -> Result<()> {
+    let pool = place.borrow_mut().take();
+    let Some(pool) = pool else {
+        // Nothing attached: an empty buffer (section 3.6).
+        address.set(0);
+        size.set(0);
+        return Ok(());
+    };
+    pool.flush();
+    address.set(pool.address as usize);
+    size.set(if pool.is_automatic() { 0 } else { pool.size });
+    Ok(())
+}
+
+/// Sends what is left in the process's buffer (MPI_Finalize).
+pub fn flush_all() {
+    let pool = PROCESS.get().borrow().clone();
+    if let Some(pool) = pool {
+        pool.flush();
+    }
+}
+
+/// Sends what is left in a communicator's or a session's buffer, and detaches it, as the object is
+/// freed (section 3.6).
+pub fn release(place: &Place) {
+    let pool = place.borrow_mut().take();
+    if let Some(pool) = pool {
+        pool.flush();
+    }
+}
+
+fn flush(place: &Place) -> Result<()> {
+    let pool = place.borrow().clone();
+    if let Some(pool) = pool {
+        pool.flush();
+    }
+    Ok(())
+}
+
+/// A request that is complete when what is in the buffer now has been sent.
+fn iflush(place: &Place, request: Out<usize>) -> Result<()> {
+    let pool = place.borrow().clone();
+    let done = move || pool.as_ref().is_none_or(|pool| pool.is_empty());
+    request.set(Request::work(Scope::None, done).into_handle());
+    Ok(())
+}
+
+pub fn buffer_attach(buffer: *mut u8, size: i64) -> Result<()> {
+    attach(PROCESS.get(), buffer, size)
+}
+pub fn buffer_detach(buffer: Out<usize>, size: OutCount) -> Result<()> {
+    detach(PROCESS.get(), buffer, size)
+}
+pub fn buffer_flush() -> Result<()> {
+    flush(PROCESS.get())
+}
+pub fn buffer_iflush(request: Out<usize>) -> Result<()> {
+    iflush(PROCESS.get(), request)
+}
+pub fn comm_attach_buffer(comm: Rc<Comm>, buffer: *mut u8, size: i64) -> Result<()> {
+    attach(&comm.buffer, buffer, size)
+}
+pub fn comm_detach_buffer(comm: Rc<Comm>, buffer: Out<usize>, size: OutCount) -> Result<()> {
+    detach(&comm.buffer, buffer, size)
+}
+pub fn comm_flush_buffer(comm: Rc<Comm>) -> Result<()> {
+    flush(&comm.buffer)
+}
+pub fn comm_iflush_buffer(comm: Rc<Comm>, request: Out<usize>) -> Result<()> {
+    iflush(&comm.buffer, request)
+}
+pub fn session_attach_buffer(session: Rc<Session>, buffer: *mut u8, size: i64) -> Result<()> {
+    attach(&session.buffer, buffer, size)
+}
+pub fn session_detach_buffer(session: Rc<Session>, buffer: Out<usize>, size: OutCount) -> Result<()> {
+    detach(&session.buffer, buffer, size)
+}
+pub fn session_flush_buffer(session: Rc<Session>) -> Result<()> {
+    flush(&session.buffer)
+}
+pub fn session_iflush_buffer(session: Rc<Session>, request: Out<usize>) -> Result<()> {
+    iflush(&session.buffer, request)
+}

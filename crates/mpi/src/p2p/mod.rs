@@ -1,0 +1,339 @@
+//! Point-to-point communication (MPI 5.0 chapter 3).
+
+pub mod buffered;
+pub mod partitioned;
+pub mod persistent;
+pub mod probe;
+
+use crate::args::{Out, RawStatus, StatusOut};
+use crate::check;
+use crate::constants::*;
+use crate::errhandler::Scope;
+use crate::error::Result;
+use crate::objects::{Comm, Datatype};
+use crate::request::{Request, complete_handle};
+use crate::runtime::adi;
+use std::cell::RefCell;
+use std::rc::Rc;
+use tern_adi::{Data, Pattern, SendMode, Sent, Tuple, UNKNOWN};
+
+/// The status of a receive from MPI_PROC_NULL (section 3.10).
+pub fn null_status() -> RawStatus {
+    RawStatus { source: MPI_PROC_NULL, tag: MPI_ANY_TAG, ..RawStatus::default() }
+}
+
+#[inline]
+pub(crate) fn data(buf: *const u8, count: i64, datatype: &Datatype) -> Data {
+    Data::new(buf, count, &datatype.layout)
+}
+
+#[inline]
+pub(crate) fn tuple(comm: &Comm, tag: i32) -> Tuple {
+    Tuple { context: comm.context, source: comm.rank, tag }
+}
+
+#[inline]
+pub(crate) fn pattern(comm: &Comm, source: i32, tag: i32) -> Pattern {
+    Pattern { context: comm.context, source, tag }
+}
+
+#[inline]
+pub(crate) fn target(comm: &Comm, rank: i32) -> tern_adi::Proc {
+    comm.target().procs[rank as usize]
+}
+
+/// The process that a receive names, if it names one.
+#[inline]
+pub(crate) fn origin(comm: &Comm, source: i32) -> tern_adi::Proc {
+    if source == MPI_ANY_SOURCE { UNKNOWN } else { target(comm, source) }
+}
+
+#[inline]
+fn blocking_send(
+    buf: *const u8,
+    count: i64,
+    datatype: &Datatype,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+    mode: SendMode,
+) -> Result<()> {
+    if dest != MPI_PROC_NULL {
+        let data = data(buf, count, datatype);
+        let to = target(comm, dest);
+        let sent = check::marked(count, datatype, || adi().send(to, tuple(comm, tag), data, check::mode(mode)));
+        if !sent {
+            return Err(crate::lost::error(to));
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+pub fn send(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+) -> Result<()> {
+    blocking_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard)
+}
+
+pub fn ssend(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+) -> Result<()> {
+    blocking_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous)
+}
+
+/// A ready send needs no less than a standard one.
+pub use send as rsend;
+
+/// Starts a send; the request is complete when nothing is left to do.
+pub(crate) fn start_send(
+    buf: *const u8,
+    count: i64,
+    datatype: &Datatype,
+    dest: i32,
+    tag: i32,
+    comm: &Rc<Comm>,
+    mode: SendMode,
+) -> Request {
+    if dest == MPI_PROC_NULL {
+        return Request::Complete;
+    }
+    let data = data(buf, count, datatype);
+    let start = || adi().isend(target(comm, dest), tuple(comm, tag), data, check::mode(mode));
+    match check::marked(count, datatype, start) {
+        Sent::Done => Request::Complete,
+        Sent::Pending(id) => Request::Transfer { id, receive: false, comm: comm.clone() },
+    }
+}
+
+/// Stores the handle of a request that was just made.
+#[inline]
+fn give(started: Request, request: Out<usize>) -> Result<()> {
+    request.set(match started {
+        Request::Complete => complete_handle(),
+        other => other.into_handle(),
+    });
+    Ok(())
+}
+
+pub fn isend(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard), request)
+}
+
+pub fn issend(
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous), request)
+}
+
+pub use isend as irsend;
+
+#[inline]
+pub fn recv(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    if source == MPI_PROC_NULL {
+        status.set(&null_status());
+        return Ok(());
+    }
+    let from = origin(&comm, source);
+    let received = adi().recv(from, pattern(&comm, source, tag), data(buf, count, &datatype));
+    let outcome = check::received(received, count, &datatype);
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+/// Starts a receive.
+pub(crate) fn start_receive(
+    buf: *mut u8,
+    count: i64,
+    datatype: &Rc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Rc<Comm>,
+) -> Request {
+    if source == MPI_PROC_NULL {
+        return null_receive();
+    }
+    let from = origin(comm, source);
+    let id = adi().irecv(from, pattern(comm, source, tag), data(buf, count, datatype));
+    check::receive(id, count, datatype, comm)
+}
+
+/// A receive from MPI_PROC_NULL: complete, with a status of its own.
+pub(crate) fn null_receive() -> Request {
+    Request::Work(Rc::new(crate::request::Work {
+        scope: Scope::None,
+        done: Box::new(|| true),
+        finish: Box::new(|| crate::request::Outcome::success(null_status())),
+        ended: RefCell::default(),
+        cancel: Some(Box::new(|| ())),
+    }))
+}
+
+pub fn irecv(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    give(start_receive(buf, count, &datatype, source, tag, &comm), request)
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv(
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    source: i32,
+    recvtag: i32,
+    comm: Rc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    adi().will_wait();
+    let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
+    let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
+    adi().wait_until(&mut || send.is_done() && receive.is_done());
+    send.finish();
+    let outcome = receive.finish();
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+/// The packed bytes of a message, so that its buffer may change.
+fn packed(buf: *const u8, count: i64, datatype: &Datatype) -> Vec<u8> {
+    let layout = &datatype.layout;
+    let mut bytes = vec![0u8; layout.size() as usize * count as usize];
+    // SAFETY: the program's send buffer holds `count` elements of the datatype (MPI's own rule).
+    unsafe { layout.pack(buf, count, 0, &mut bytes) };
+    bytes
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv_replace(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: Rc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    let mut copy = packed(buf, count, &datatype);
+    adi().will_wait();
+    let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
+    let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
+    adi().wait_until(&mut || send.is_done() && receive.is_done());
+    send.finish();
+    let outcome = receive.finish();
+    status.set(&outcome.status);
+    outcome.error.map_or(Ok(()), Err)
+}
+
+/// Sends bytes that the library holds until the request is complete.
+pub(crate) fn send_bytes(bytes: &mut [u8], dest: i32, tag: i32, comm: &Rc<Comm>) -> Request {
+    if dest == MPI_PROC_NULL {
+        return Request::Complete;
+    }
+    let data = Data::Bytes(bytes.as_mut_ptr(), bytes.len());
+    match adi().isend(target(comm, dest), tuple(comm, tag), data, check::mode(SendMode::Standard)) {
+        Sent::Done => Request::Complete,
+        Sent::Pending(id) => Request::Transfer { id, receive: false, comm: comm.clone() },
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv(
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    source: i32,
+    recvtag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
+    let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
+    request.set(both(send, receive, comm, Vec::new()).into_handle());
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv_replace(
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: Rc<Comm>,
+    request: Out<usize>,
+) -> Result<()> {
+    let mut copy = packed(buf, count, &datatype);
+    let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
+    let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
+    request.set(both(send, receive, comm, copy).into_handle());
+    Ok(())
+}
+
+/// One request for a send and a receive; `hold` lives until both are complete.
+fn both(send: Request, receive: Request, comm: Rc<Comm>, hold: Vec<u8>) -> Request {
+    let pair = Rc::new((send, receive, hold));
+    let (ends, takes) = (pair.clone(), pair);
+    Request::Work(Rc::new(crate::request::Work {
+        scope: Scope::Comm(comm),
+        done: Box::new(move || ends.0.is_done() && ends.1.is_done()),
+        finish: Box::new(move || {
+            takes.0.finish();
+            takes.1.finish()
+        }),
+        ended: RefCell::default(),
+        cancel: None,
+    }))
+}
