@@ -75,6 +75,7 @@ part() {
 cd "$root"
 # With the tests that both kinds of network card must pass.
 features=tern-hca/conformance
+part "format" cargo fmt --all -- --check
 part "lints" cargo clippy --workspace --features $features --all-targets -- -D warnings
 # The library that is tested is the one that is installed.
 part "tests of the crates" env TERN_TEST_LIBRARY="$prefix/lib/libmpi_abi.so.1" \

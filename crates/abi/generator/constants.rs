@@ -53,8 +53,7 @@ pub fn parse(text: &str) -> Vec<Group> {
         let (line, remark) = line.split_once('#').unwrap_or((line, ""));
         let words: Vec<&str> = line.split_whitespace().collect();
         let (&[name, value], Some(group)) = (&words[..], groups.last_mut()) else { bad() };
-        let constant =
-            Constant { name: name.into(), value: value.into(), remark: remark.trim().into() };
+        let constant = Constant { name: name.into(), value: value.into(), remark: remark.trim().into() };
         group.constants.push(constant);
     }
     groups

@@ -68,10 +68,8 @@ impl Entry<'_> {
     }
 
     fn signature(&self) -> String {
-        let params: Vec<String> = self
-            .params()
-            .map(|(p, kind)| format!("{}: {}", p.name, kind.ffi(self.large)))
-            .collect();
+        let params: Vec<String> =
+            self.params().map(|(p, kind)| format!("{}: {}", p.name, kind.ffi(self.large))).collect();
         let result = match self.function.returns.as_str() {
             "" => "c_int",
             "double" => "f64",
@@ -117,7 +115,8 @@ impl Entry<'_> {
         if self.function.any_time {
             out.push_str("    let _lock = enter_any_time();\n");
         } else {
-            let _ = writeln!(out, "    let Some(_lock) = enter(\"{name}\") else {{ return face::outside(\"{name}\") }};");
+            let _ =
+                writeln!(out, "    let Some(_lock) = enter(\"{name}\") else {{ return face::outside(\"{name}\") }};");
         }
         out.push_str("    let call = || -> Result<()> {\n");
         out.push_str("        // SAFETY: the caller gives what MPI asks for.\n        unsafe {\n");
@@ -127,7 +126,10 @@ impl Entry<'_> {
             true => "error.code".into(),
             false => format!("face::failed({}, \"{name}\", error)", self.scope()),
         };
-        let _ = writeln!(out, "    match call() {{\n        Ok(()) => MPI_SUCCESS,\n        Err(error) => {failed},\n    }}\n}}");
+        let _ = writeln!(
+            out,
+            "    match call() {{\n        Ok(()) => MPI_SUCCESS,\n        Err(error) => {failed},\n    }}\n}}"
+        );
     }
 
     /// The body of a function with the flag `fast`: the short way, and the general one behind it, which is a function of
@@ -168,7 +170,9 @@ impl Entry<'_> {
         let args = self.params().map(|(p, kind)| {
             let name = &p.name;
             match kind.name.as_str() {
-                "sendbuf" | "recvbuf" | "sendbuf-or-in-place" | "recvbuf-or-in-place" | "const-memory" => format!("face::buffer({name})"),
+                "sendbuf" | "recvbuf" | "sendbuf-or-in-place" | "recvbuf-or-in-place" | "const-memory" => {
+                    format!("face::buffer({name})")
+                }
                 "lock-type" | "assert" => format!("face::value({name})"),
                 "datatype-raw" => format!("face::datatype({name})"),
                 "count" | "count-raw" => format!("{name} as i64"),
@@ -186,8 +190,7 @@ impl Entry<'_> {
 
     /// The arguments of the core's function.
     fn passed(&self) -> String {
-        let mut args: Vec<String> =
-            self.params().map(|(p, kind)| kind.by.replace('%', &p.name)).collect();
+        let mut args: Vec<String> = self.params().map(|(p, kind)| kind.by.replace('%', &p.name)).collect();
         args.retain(|by| by != "-");
         args.join(", ")
     }

@@ -104,8 +104,7 @@ const TOOL_CALLBACKS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-const COPY: &str =
-    "void *extra_state, void *attribute_val_in, void *attribute_val_out, int *flag";
+const COPY: &str = "void *extra_state, void *attribute_val_in, void *attribute_val_out, int *flag";
 const DELETE: &str = "void *attribute_val, void *extra_state";
 
 pub fn header(tables: &Tables) -> String {
@@ -212,11 +211,8 @@ fn functions(out: &mut String, tables: &Tables, chapter: &Chapter, prefix: &str,
 
 /// The parameters of a C prototype, "void" without any.
 fn parameters(tables: &Tables, function: &Function, large: bool) -> String {
-    let params: Vec<String> = function
-        .params
-        .iter()
-        .map(|p| tables.kind(p).c[large as usize].replace('%', &p.name))
-        .collect();
+    let params: Vec<String> =
+        function.params.iter().map(|p| tables.kind(p).c[large as usize].replace('%', &p.name)).collect();
     if params.is_empty() { "void".into() } else { params.join(", ") }
 }
 

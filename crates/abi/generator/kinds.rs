@@ -28,7 +28,15 @@ impl Kind {
     /// Counts, displacements and datatypes, which belong to a buffer.
     pub fn belongs_to_buffer(&self) -> bool {
         let kinds = [
-            "count", "counts", "displs", "datatype", "types", "own-counts", "peer-counts", "peer-displs", "peer-types",
+            "count",
+            "counts",
+            "displs",
+            "datatype",
+            "types",
+            "own-counts",
+            "peer-counts",
+            "peer-displs",
+            "peer-types",
         ];
         kinds.contains(&self.name.as_str())
     }

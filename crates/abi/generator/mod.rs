@@ -44,8 +44,7 @@ impl Tables {
             std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
         };
         let kinds = kinds::parse(&text("kinds"));
-        let chapters =
-            CHAPTERS.iter().map(|name| table::parse(name, &text(name), &kinds)).collect();
+        let chapters = CHAPTERS.iter().map(|name| table::parse(name, &text(name), &kinds)).collect();
         Tables { kinds, chapters, constants: constants::parse(&text("constants")) }
     }
 

@@ -135,7 +135,6 @@ fn parse_param(word: &str, kinds: &[Kind]) -> Result<Param, String> {
     if !["", "root", "leaf", "taker"].contains(&at) {
         return Err(format!("@{at} in {word}"));
     }
-    let kind =
-        kinds.iter().position(|k| k.name == kind).ok_or(format!("unknown kind in {word}"))?;
+    let kind = kinds.iter().position(|k| k.name == kind).ok_or(format!("unknown kind in {word}"))?;
     Ok(Param { name: name.into(), kind, len: len.into(), at: at.into() })
 }

@@ -55,7 +55,10 @@ pub fn session(name: &str, handle: usize) -> Result<Rc<Session>> {
     match objects().sessions.borrow().get(handle) {
         Some(session) => Ok(session.clone()),
         None if handle == MPI_SESSION_NULL => refuse(MPI_ERR_SESSION, format!("argument {name} is MPI_SESSION_NULL")),
-        None => refuse(MPI_ERR_SESSION, format!("argument {name} is {handle:#x}, which is not a session, or one that was finalized")),
+        None => refuse(
+            MPI_ERR_SESSION,
+            format!("argument {name} is {handle:#x}, which is not a session, or one that was finalized"),
+        ),
     }
 }
 
@@ -70,7 +73,10 @@ pub fn committed(name: &str, handle: usize) -> Result<Rc<Datatype>> {
 fn not_committed<T>(name: &str, datatype: &Datatype) -> Result<T> {
     let label = datatype.name.borrow();
     if datatype.predefined {
-        return refuse(MPI_ERR_TYPE, format!("argument {name} is {label}, which the Fortran compiler of this program lacks"));
+        return refuse(
+            MPI_ERR_TYPE,
+            format!("argument {name} is {label}, which the Fortran compiler of this program lacks"),
+        );
     }
     refuse(MPI_ERR_TYPE, format!("argument {name} is a datatype that is not committed: call MPI_Type_commit first"))
 }

@@ -52,7 +52,10 @@ impl Calls {
             match word {
                 "begin_wrong" => wrong = true,
                 "end_wrong" => wrong = false,
-                _ if word.starts_with("MPI_") && rest.trim_start().starts_with('(') && !is_declaration(text, word, rest) => {
+                _ if word.starts_with("MPI_")
+                    && rest.trim_start().starts_with('(')
+                    && !is_declaration(text, word, rest) =>
+                {
                     let set = if wrong { &mut calls.wrongly } else { &mut calls.rightly };
                     set.insert(word.to_owned());
                 }
@@ -138,11 +141,16 @@ fn every_function_is_called_with_right_and_with_wrong_arguments() {
             // By hand: the functions on addresses, times and handles, which give no error code.
             let exempt = exempt.or(function.custom.then_some("gives no error"));
             let by = |calls: &BTreeMap<String, Vec<String>>| {
-                calls.get(&name).map_or(String::new(), |programs| programs.iter().take(3).cloned().collect::<Vec<_>>().join(", "))
+                calls
+                    .get(&name)
+                    .map_or(String::new(), |programs| programs.iter().take(3).cloned().collect::<Vec<_>>().join(", "))
             };
             let (right, wrong) = (by(&rightly), by(&wrongly));
             count += 1;
-            assert!(wrong.is_empty() || exempt.is_none() || function.custom, "{name} is said not to fail, but {wrong} says that it does");
+            assert!(
+                wrong.is_empty() || exempt.is_none() || function.custom,
+                "{name} is said not to fail, but {wrong} says that it does"
+            );
             let wrong = if wrong.is_empty() { exempt.map_or(wrong, |why| format!("({why})")) } else { wrong };
             let _ = writeln!(listing, "{name} | {right} | {wrong}");
             if right.is_empty() {

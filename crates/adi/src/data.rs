@@ -92,18 +92,11 @@ impl Data {
 
     /// Runs `send` with the payload of at most `len` bytes from byte `from` on.
     #[inline]
-    pub(crate) fn with_payload<R>(
-        &self,
-        from: usize,
-        len: usize,
-        send: impl FnOnce(Payload<'_>) -> R,
-    ) -> R {
+    pub(crate) fn with_payload<R>(&self, from: usize, len: usize, send: impl FnOnce(Payload<'_>) -> R) -> R {
         match self {
             Data::Bytes(..) if len == 0 => send(Payload::Bytes(&[])),
             // SAFETY: as in `gather`.
-            Data::Bytes(base, _) => send(Payload::Bytes(unsafe {
-                std::slice::from_raw_parts(base.add(from), len)
-            })),
+            Data::Bytes(base, _) => send(Payload::Bytes(unsafe { std::slice::from_raw_parts(base.add(from), len) })),
             Data::Typed { .. } => send(Payload::Gather(&mut Part { data: self, from, len })),
         }
     }

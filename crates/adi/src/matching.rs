@@ -194,14 +194,7 @@ impl Default for Matching {
 
 impl Matching {
     pub fn new() -> Matching {
-        Matching {
-            posted: Lists::new(),
-            unexpected: Lists::new(),
-            waiting: 0,
-            open: 0,
-            expected: None,
-            sequence: 0,
-        }
+        Matching { posted: Lists::new(), unexpected: Lists::new(), waiting: 0, open: 0, expected: None, sequence: 0 }
     }
 
     fn next(&mut self) -> u64 {
@@ -213,11 +206,7 @@ impl Matching {
     /// ([`Matching::find_unexpected`]).
     pub fn post(&mut self, pattern: Pattern, id: u32) -> Place {
         let sequence = self.next();
-        let list = if pattern.is_wild() {
-            OTHER
-        } else {
-            bucket(pattern.context, pattern.source, pattern.tag)
-        };
+        let list = if pattern.is_wild() { OTHER } else { bucket(pattern.context, pattern.source, pattern.tag) };
         self.open += 1;
         Place(self.posted.push(list, pattern, id, sequence))
     }
@@ -336,9 +325,7 @@ impl Matching {
     fn take_posted(&mut self, tuple: &Tuple, limit: u64) -> Option<u32> {
         let list = bucket(tuple.context, tuple.source, tuple.tag);
         let exact = self.posted.find(list, |pattern| {
-            pattern.context == tuple.context
-                && pattern.source == tuple.source
-                && pattern.tag == tuple.tag
+            pattern.context == tuple.context && pattern.source == tuple.source && pattern.tag == tuple.tag
         });
         let wild = self.posted.find(OTHER, |pattern| pattern.matches(tuple));
         let age = |at: Option<u32>| at.map_or(u64::MAX, |at| self.posted.entries[at as usize].sequence);
@@ -366,9 +353,7 @@ impl Matching {
             let list = bucket(pattern.context, pattern.source, pattern.tag);
             return self.unexpected.find(list, |tuple| pattern.matches(tuple)).map(Place);
         }
-        let candidates = (0..OTHER).filter_map(|list| {
-            self.unexpected.find(list, |tuple| pattern.matches(tuple))
-        });
+        let candidates = (0..OTHER).filter_map(|list| self.unexpected.find(list, |tuple| pattern.matches(tuple)));
         candidates.min_by_key(|&at| self.unexpected.entries[at as usize].sequence).map(Place)
     }
 

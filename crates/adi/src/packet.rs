@@ -119,11 +119,7 @@ impl Packet {
     #[inline]
     pub fn decode(header: &Header) -> Packet {
         let [first, who, size, ids] = *header;
-        let tuple = Tuple {
-            context: (first >> 32) as u32,
-            source: who as u32 as i32,
-            tag: (who >> 32) as u32 as i32,
-        };
+        let tuple = Tuple { context: (first >> 32) as u32, source: who as u32 as i32, tag: (who >> 32) as u32 as i32 };
         let low = ids as u32;
         match first & 0xff {
             EAGER => Packet::Eager { tuple, size, sync: (first & SYNC != 0).then_some(Synchronous::of(ids)) },

@@ -52,10 +52,12 @@ impl Adi {
         }
         // Packets for receives before this one would be in the way.
         for _ in 0..AT_ONCE {
-            if !state.is_receiving() || !self.mcm.take_next(from, 1, |header, payload| {
-                state.packet(from, header, payload);
-                true
-            }) {
+            if !state.is_receiving()
+                || !self.mcm.take_next(from, 1, |header, payload| {
+                    state.packet(from, header, payload);
+                    true
+                })
+            {
                 break;
             }
         }
@@ -132,14 +134,7 @@ impl Adi {
     /// Takes the next packet from `from`, looking `looks` times for it, if it is the message of a short
     /// receive and no other receive is in front.
     #[inline]
-    fn take_ready(
-        &self,
-        state: &mut State,
-        from: Proc,
-        pattern: &Pattern,
-        data: &Data,
-        looks: u32,
-    ) -> Option<Status> {
+    fn take_ready(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data, looks: u32) -> Option<Status> {
         let lies = state.may_take_next(data)?;
         if !self.is_peer(from) {
             return None;

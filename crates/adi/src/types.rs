@@ -205,7 +205,6 @@ impl Name {
 /// Says whether a process may send messages in a context.
 pub type Members = Rc<dyn Fn(u32, Proc) -> bool>;
 
-
 /// What a transfer keeps alive for the layer that named it.
 pub type Owner = Rc<dyn Any>;
 
@@ -215,7 +214,11 @@ pub enum Ended {
     Stale,
     /// It is under way.
     Pending,
-    Done { status: Status, receive: bool, owner: Option<Owner> },
+    Done {
+        status: Status,
+        receive: bool,
+        owner: Option<Owner>,
+    },
 }
 
 /// What became of a send at once.

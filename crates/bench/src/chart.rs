@@ -45,12 +45,8 @@ pub enum Scale {
 
 const LOWEST: f64 = -50.0;
 const OWN: RGBColor = RGBColor(200, 20, 30);
-const PEERS: [RGBColor; 4] = [
-    RGBColor(31, 100, 180),
-    RGBColor(40, 140, 50),
-    RGBColor(20, 170, 190),
-    RGBColor(240, 140, 20),
-];
+const PEERS: [RGBColor; 4] =
+    [RGBColor(31, 100, 180), RGBColor(40, 140, 50), RGBColor(20, 170, 190), RGBColor(240, 140, 20)];
 const OTHERS: [RGBColor; 6] = [
     RGBColor(120, 70, 60),
     RGBColor(220, 90, 180),
@@ -89,14 +85,9 @@ fn legend(panels: &[Panel]) -> Vec<(String, Style, RGBColor)> {
 
 /// Least and greatest of the points' coordinates, over all panels.
 fn extent(panels: &[Panel], of: impl Fn(&(f64, f64)) -> f64) -> Range<f64> {
-    let points = panels
-        .iter()
-        .flat_map(|p| &p.curves)
-        .flat_map(|c| &c.points);
+    let points = panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.points);
     let start = f64::INFINITY..f64::NEG_INFINITY;
-    points.map(of).fold(start, |range, value| {
-        range.start.min(value)..range.end.max(value)
-    })
+    points.map(of).fold(start, |range, value| range.start.min(value)..range.end.max(value))
 }
 
 /// Message sizes as people write them.
@@ -138,16 +129,10 @@ where
         let line = colour.stroke_width(width);
         let path = points.iter().copied();
         match curve.style {
-            Style::Dashed => chart
-                .draw_series(DashedLineSeries::new(path, 6, 4, line))
-                .map_err(told)?,
-            _ => chart
-                .draw_series(LineSeries::new(path, line))
-                .map_err(told)?,
+            Style::Dashed => chart.draw_series(DashedLineSeries::new(path, 6, 4, line)).map_err(told)?,
+            _ => chart.draw_series(LineSeries::new(path, line)).map_err(told)?,
         };
-        let dots = points
-            .into_iter()
-            .map(|at| Circle::new(at, 1 + width, colour.filled()));
+        let dots = points.into_iter().map(|at| Circle::new(at, 1 + width, colour.filled()));
         chart.draw_series(dots).map_err(told)?;
     }
     Ok(())
@@ -162,12 +147,7 @@ fn panel(
     entries: &[(String, Style, RGBColor)],
 ) -> Result<(), String> {
     let mut builder = ChartBuilder::on(area);
-    builder
-        .caption(&one.heading, text(15))
-        .margin(8)
-        .margin_right(20)
-        .x_label_area_size(34)
-        .y_label_area_size(54);
+    builder.caption(&one.heading, text(15)).margin(8).margin_right(20).x_label_area_size(34).y_label_area_size(54);
     let x = x.log_scale().base(4.0);
     match scale {
         Scale::Logarithmic => {
@@ -223,20 +203,13 @@ fn draw_legend(area: &Area, entries: &[(String, Style, RGBColor)]) -> Result<(),
         }
         let dot = Circle::new((17, y), 1 + width, colour.filled());
         area.draw(&dot).map_err(told)?;
-        area.draw_text(label, &text(13), (38, y - 7))
-            .map_err(told)?;
+        area.draw_text(label, &text(13), (38, y - 7)).map_err(told)?;
     }
     Ok(())
 }
 
 /// Draws panels side by side, with axes of the same range, into an SVG file.
-pub fn draw(
-    file: &Path,
-    title: &str,
-    unit: &str,
-    scale: Scale,
-    panels: &[Panel],
-) -> Result<(), String> {
+pub fn draw(file: &Path, title: &str, unit: &str, scale: Scale, panels: &[Panel]) -> Result<(), String> {
     let entries = legend(panels);
     let rows = PANEL.1.max(40 + 22 * entries.len() as u32);
     let width = PANEL.0 * panels.len() as u32 + LEGEND;
@@ -257,8 +230,7 @@ pub fn draw(
         panel(area, one, unit, scale, [x.clone(), y.clone()], &entries)?;
     }
     draw_legend(&side, &entries)?;
-    root.present()
-        .map_err(|error| format!("{}: {error}", file.display()))
+    root.present().map_err(|error| format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]
@@ -267,27 +239,16 @@ mod tests {
 
     #[test]
     fn sizes_are_written_as_people_do() {
-        assert_eq!(
-            [8.0, 1024.0, 4194304.0].map(|size| bytes(&size)),
-            ["8 B", "1 KiB", "4 MiB"]
-        );
+        assert_eq!([8.0, 1024.0, 4194304.0].map(|size| bytes(&size)), ["8 B", "1 KiB", "4 MiB"]);
     }
 
     #[test]
     fn a_legend_has_each_label_once_and_colours_apart() {
-        let curve = |label: &str, style| Curve {
-            label: label.into(),
-            style,
-            points: Vec::new(),
-        };
+        let curve = |label: &str, style| Curve { label: label.into(), style, points: Vec::new() };
         let panel = || Panel {
             heading: String::new(),
             peers: false,
-            curves: vec![
-                curve("a", Style::Dashed),
-                curve("b", Style::Dashed),
-                curve("t", Style::Own),
-            ],
+            curves: vec![curve("a", Style::Dashed), curve("b", Style::Dashed), curve("t", Style::Own)],
         };
         let entries = legend(&[panel(), panel()]);
         assert_eq!(entries.len(), 3);

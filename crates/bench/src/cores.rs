@@ -11,10 +11,7 @@ fn first(list: &str) -> Option<usize> {
 /// Whether `cpu` is the first hardware thread of its core; unknown counts as yes.
 fn leads_its_core(cpu: usize) -> bool {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    fs::read_to_string(path)
-        .ok()
-        .and_then(|list| first(&list))
-        .is_none_or(|lead| lead == cpu)
+    fs::read_to_string(path).ok().and_then(|list| first(&list)).is_none_or(|lead| lead == cpu)
 }
 
 /// Restricts this process, and so everything that it starts, to `wanted` cores, and returns
@@ -22,17 +19,11 @@ fn leads_its_core(cpu: usize) -> bool {
 /// are not enough cores. Errors when even these do not suffice.
 pub fn restrict(wanted: usize) -> Result<Vec<usize>, String> {
     let allowed = sched_getaffinity(None).map_err(|e| format!("sched_getaffinity: {e}"))?;
-    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)
-        .filter(|&cpu| allowed.is_set(cpu))
-        .collect();
-    let (leads, others): (Vec<usize>, Vec<usize>) =
-        allowed.into_iter().partition(|&cpu| leads_its_core(cpu));
+    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let (leads, others): (Vec<usize>, Vec<usize>) = allowed.into_iter().partition(|&cpu| leads_its_core(cpu));
     let chosen: Vec<usize> = leads.into_iter().chain(others).take(wanted).collect();
     if wanted == 0 || chosen.len() < wanted {
-        return Err(format!(
-            "--cores {wanted}: this process may use {} cores",
-            chosen.len()
-        ));
+        return Err(format!("--cores {wanted}: this process may use {} cores", chosen.len()));
     }
     let mut set = CpuSet::new();
     for &cpu in &chosen {
@@ -45,21 +36,14 @@ pub fn restrict(wanted: usize) -> Result<Vec<usize>, String> {
 /// Model name of the processor, as the kernel gives it.
 pub fn model() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"));
-    let name = line
-        .and_then(|rest| rest.split_once(':'))
-        .map(|(_, name)| name.trim());
+    let line = text.lines().find_map(|line| line.strip_prefix("model name"));
+    let name = line.and_then(|rest| rest.split_once(':')).map(|(_, name)| name.trim());
     name.unwrap_or("unknown processor").to_string()
 }
 
 /// Release of the running kernel.
 pub fn kernel() -> String {
-    fs::read_to_string("/proc/sys/kernel/osrelease")
-        .unwrap_or_default()
-        .trim()
-        .to_string()
+    fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
 }
 
 #[cfg(test)]

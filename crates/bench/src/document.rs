@@ -20,8 +20,9 @@ pub fn put<'a>(
     let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let old = fs::read_to_string(page).map_err(|error| told(page, &error))?;
     let [begin, end] = place(name);
-    let new = replace(&old, name, report)
-        .ok_or_else(|| told(page, &format!("there is no place for the report, between the lines `{begin}` and `{end}`")))?;
+    let new = replace(&old, name, report).ok_or_else(|| {
+        told(page, &format!("there is no place for the report, between the lines `{begin}` and `{end}`"))
+    })?;
     let folder = page.parent().unwrap_or(Path::new("")).join("plots");
     fs::create_dir_all(&folder).map_err(|error| told(&folder, &error))?;
     for (from, to) in plots {

@@ -64,12 +64,7 @@ pub fn parse(line: &str) -> Option<Line> {
     // Shares of time and what is left of it are differences, and noise may bring them below zero.
     let difference = unit == "%" || is_overhead(&benchmark);
     let known = UNITS.contains(&unit.as_str()) && value.is_finite() && (value > 0.0 || difference);
-    known.then_some(Line {
-        benchmark,
-        size,
-        value,
-        unit,
-    })
+    known.then_some(Line { benchmark, size, value, unit })
 }
 
 /// Median and half the interquartile range of the values of one row and library.
@@ -123,10 +118,7 @@ fn summarise_near(samples: &[Sample], near_ns: Option<f64>) -> Option<Summary> {
     summarise(&near).or_else(|| {
         let all: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
         let summary = summarise(&all)?;
-        Some(Summary {
-            far: true,
-            ..summary
-        })
+        Some(Summary { far: true, ..summary })
     })
 }
 
@@ -136,26 +128,12 @@ const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line
 fn sample(line: &str) -> Option<(Row, &str, Sample)> {
     let (title, rest) = line.strip_prefix('"')?.split_once("\",")?;
     let fields: Vec<&str> = rest.split(',').collect();
-    let &[
-        benchmark,
-        size,
-        unit,
-        ranks,
-        library,
-        _,
-        value,
-        line_ns,
-        shared,
-    ] = &fields[..]
-    else {
+    let &[benchmark, size, unit, ranks, library, _, value, line_ns, shared] = &fields[..] else {
         return None;
     };
     let placement = match line_ns {
         "" => None,
-        _ => Some(Placement {
-            line_ns: line_ns.parse().ok()?,
-            shared: shared.parse().ok()?,
-        }),
+        _ => Some(Placement { line_ns: line_ns.parse().ok()?, shared: shared.parse().ok()? }),
     };
     let row = Row {
         title: title.to_string(),
@@ -182,31 +160,19 @@ impl Figures {
             self.rows.push((row, BTreeMap::new()));
             self.rows.len() - 1
         });
-        self.rows[place]
-            .1
-            .entry(library.to_string())
-            .or_default()
-            .push(value);
+        self.rows[place].1.entry(library.to_string()).or_default().push(value);
     }
 
     /// The samples as text: a line of names, and one line for each.
     pub fn csv(&self) -> String {
         let mut text = format!("{CSV_HEAD}\n");
         for (row, library, samples) in self.values() {
-            let Row {
-                title,
-                benchmark,
-                size,
-                unit,
-                ranks,
-            } = row;
+            let Row { title, benchmark, size, unit, ranks } = row;
             for (round, Sample { value, placement }) in samples.iter().enumerate() {
                 let place = placement.map(|p| format!("{:.1},{}", p.line_ns, p.shared));
                 let place = place.as_deref().unwrap_or(",");
-                let _ = writeln!(
-                    text,
-                    "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place}"
-                );
+                let _ =
+                    writeln!(text, "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place}");
             }
         }
         text
@@ -255,9 +221,7 @@ impl Figures {
     /// The samples behind a summary.
     pub fn values(&self) -> impl Iterator<Item = (&Row, &str, &[Sample])> {
         self.rows.iter().flat_map(|(row, libraries)| {
-            libraries
-                .iter()
-                .map(move |(name, values)| (row, name.as_str(), values.as_slice()))
+            libraries.iter().map(move |(name, values)| (row, name.as_str(), values.as_slice()))
         })
     }
 }
@@ -269,25 +233,13 @@ mod tests {
     #[test]
     fn reads_figures_and_nothing_else() {
         let line = parse("pingpong 8 0.103 us low=0.1 high=0.2 ranks=2").unwrap();
-        assert_eq!(
-            (line.benchmark.as_str(), line.size, line.value),
-            ("pingpong", 8, 0.103)
-        );
+        assert_eq!((line.benchmark.as_str(), line.size, line.value), ("pingpong", 8, 0.103));
         assert_eq!(line.unit, "us");
         assert_eq!(parse("overlap_recv 8 -3.5 % low=-4").unwrap().value, -3.5);
-        assert_eq!(
-            parse("overlap_recv_overhead 8 -0.1 us").unwrap().value,
-            -0.1
-        );
-        for other in [
-            "",
-            "warning 8 is small",
-            "rank 0 started",
-            "x 8 nan us",
-            "x 8 1.0 parsec",
-            "x -1 1 us",
-            "x 8 -1 us",
-        ] {
+        assert_eq!(parse("overlap_recv_overhead 8 -0.1 us").unwrap().value, -0.1);
+        for other in
+            ["", "warning 8 is small", "rank 0 started", "x 8 nan us", "x 8 1.0 parsec", "x -1 1 us", "x 8 -1 us"]
+        {
             assert_eq!(parse(other), None, "{other}");
         }
     }
@@ -315,18 +267,9 @@ mod tests {
 
     #[test]
     fn rows_keep_their_order_and_their_values() {
-        let row = |size| Row {
-            title: "t".into(),
-            benchmark: "b".into(),
-            size,
-            unit: "us".into(),
-            ranks: 2,
-        };
+        let row = |size| Row { title: "t".into(), benchmark: "b".into(), size, unit: "us".into(), ranks: 2 };
         let mut figures = Figures::default();
-        let sample = |value| Sample {
-            value,
-            placement: None,
-        };
+        let sample = |value| Sample { value, placement: None };
         figures.add(row(64), "tern", sample(1.0));
         figures.add(row(8), "tern", sample(2.0));
         figures.add(row(64), "mpich", sample(3.0));
@@ -343,46 +286,22 @@ mod tests {
 
     #[test]
     fn samples_from_a_bad_placement_are_set_aside_while_there_are_others() {
-        let sample = |value, line_ns, shared| Sample {
-            value,
-            placement: Some(Placement { line_ns, shared }),
-        };
-        let all = [
-            sample(1.0, 50.0, false),
-            sample(9.0, 210.0, false),
-            sample(8.0, 20.0, true),
-            sample(2.0, 90.0, false),
-        ];
+        let sample = |value, line_ns, shared| Sample { value, placement: Some(Placement { line_ns, shared }) };
+        let all =
+            [sample(1.0, 50.0, false), sample(9.0, 210.0, false), sample(8.0, 20.0, true), sample(2.0, 90.0, false)];
         let summary = summarise_near(&all, Some(50.0)).unwrap();
-        assert_eq!(
-            (summary.median, summary.rounds, summary.far),
-            (1.5, 2, false)
-        );
+        assert_eq!((summary.median, summary.rounds, summary.far), (1.5, 2, false));
         let summary = summarise_near(&all[1..3], Some(50.0)).unwrap();
-        assert_eq!(
-            (summary.median, summary.rounds, summary.far),
-            (8.5, 2, true)
-        );
-        let unknown = [Sample {
-            value: 3.0,
-            placement: None,
-        }];
+        assert_eq!((summary.median, summary.rounds, summary.far), (8.5, 2, true));
+        let unknown = [Sample { value: 3.0, placement: None }];
         assert!(!summarise_near(&unknown, None).unwrap().far);
     }
 
     #[test]
     fn what_is_written_is_read_again() {
-        let row = Row {
-            title: "Sends, of \u{b5}s".into(),
-            benchmark: "b".into(),
-            size: 8,
-            unit: "us".into(),
-            ranks: 2,
-        };
-        let place = Placement {
-            line_ns: 30.5,
-            shared: false,
-        };
+        let row =
+            Row { title: "Sends, of \u{b5}s".into(), benchmark: "b".into(), size: 8, unit: "us".into(), ranks: 2 };
+        let place = Placement { line_ns: 30.5, shared: false };
         let mut figures = Figures::default();
         for placement in [Some(place), None] {
             let value = 0.25;
@@ -397,13 +316,8 @@ mod tests {
 
     #[test]
     fn bandwidth_is_better_when_higher() {
-        let row = |unit: &str| Row {
-            title: String::new(),
-            benchmark: String::new(),
-            size: 0,
-            unit: unit.into(),
-            ranks: 2,
-        };
+        let row =
+            |unit: &str| Row { title: String::new(), benchmark: String::new(), size: 0, unit: unit.into(), ranks: 2 };
         assert!(row("GB/s").higher_is_better() && row("M/s").higher_is_better());
         assert!(row("%").higher_is_better());
         assert!(!row("us").higher_is_better() && !row("MiB").higher_is_better());

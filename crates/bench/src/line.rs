@@ -26,28 +26,12 @@ pub enum Extra {
 /// Lines that have a name.
 pub const KNOWN: [(Extra, &str, &str); 6] = [
     (Extra::Mechanisms, "tern-pipe", "tern:TERN_MECHANISM=pipe"),
-    (
-        Extra::Mechanisms,
-        "tern-cma",
-        "tern:TERN_MECHANISM=cma:TERN_PROMOTE=off",
-    ),
-    (
-        Extra::Mechanisms,
-        "tern-mapped",
-        "tern:TERN_MECHANISM=mapped",
-    ),
-    (
-        Extra::Mechanisms,
-        "tern-promote",
-        "tern:TERN_PROMOTE=always",
-    ),
+    (Extra::Mechanisms, "tern-cma", "tern:TERN_MECHANISM=cma:TERN_PROMOTE=off"),
+    (Extra::Mechanisms, "tern-mapped", "tern:TERN_MECHANISM=mapped"),
+    (Extra::Mechanisms, "tern-promote", "tern:TERN_PROMOTE=always"),
     (Extra::Mechanisms, "tern-off", "tern:TERN_PROMOTE=off"),
     // Better than waiting (what plain `impi` does there) for point-to-point, worse for collectives.
-    (
-        Extra::Crowded,
-        "impi-yield",
-        "impi:I_MPI_WAIT_MODE=0:I_MPI_THREAD_YIELD=2:I_MPI_SPIN_COUNT=1",
-    ),
+    (Extra::Crowded, "impi-yield", "impi:I_MPI_WAIT_MODE=0:I_MPI_THREAD_YIELD=2:I_MPI_SPIN_COUNT=1"),
 ];
 
 impl Line {
@@ -72,15 +56,10 @@ impl Line {
         };
         let variables = parts.map(setting).collect::<Option<Vec<_>>>();
         match variables {
-            Some(variables) if !name.is_empty() && !library.is_empty() => Ok(Self {
-                name: name.to_string(),
-                library: library.to_string(),
-                prefix,
-                variables,
-            }),
-            _ => Err(format!(
-                "line `{text}`: expected NAME=LIBRARY[@PREFIX][:VARIABLE=VALUE]..."
-            )),
+            Some(variables) if !name.is_empty() && !library.is_empty() => {
+                Ok(Self { name: name.to_string(), library: library.to_string(), prefix, variables })
+            }
+            _ => Err(format!("line `{text}`: expected NAME=LIBRARY[@PREFIX][:VARIABLE=VALUE]...")),
         }
     }
 }
@@ -92,10 +71,7 @@ mod tests {
     #[test]
     fn a_library_is_a_line_of_its_own() {
         let line = Line::parse("mpich").unwrap();
-        assert_eq!(
-            (line.name.as_str(), line.library.as_str()),
-            ("mpich", "mpich")
-        );
+        assert_eq!((line.name.as_str(), line.library.as_str()), ("mpich", "mpich"));
         assert!(line.variables.is_empty() && line.prefix.is_none());
     }
 

@@ -82,19 +82,10 @@ struct Options {
     #[arg(long, global = true, value_delimiter = ',', value_name = "BYTES")]
     sizes: Vec<u64>,
     /// Libraries, and lines that Tern knows: tern-pipe, tern-cma, tern-mapped, tern-promote, tern-off
-    #[arg(
-        long,
-        global = true,
-        value_delimiter = ',',
-        default_value = "tern,mpich,openmpi,openmpi-ucx,impi"
-    )]
+    #[arg(long, global = true, value_delimiter = ',', default_value = "tern,mpich,openmpi,openmpi-ucx,impi")]
     libraries: Vec<String>,
     /// A further line: a library, another prefix of it, and settings; may be repeated
-    #[arg(
-        long = "line",
-        global = true,
-        value_name = "NAME=LIBRARY[@PREFIX][:VARIABLE=VALUE]..."
-    )]
+    #[arg(long = "line", global = true, value_name = "NAME=LIBRARY[@PREFIX][:VARIABLE=VALUE]...")]
     lines: Vec<String>,
     /// Tern also with each of its mechanisms forced, in ping-pong and overlap
     #[arg(long, global = true)]

@@ -13,14 +13,8 @@ const PEERS: [(&str, &[&str]); 3] = [
 
 fn run(command: &mut Command) -> Result<(), String> {
     let shown = crate::library::shown(command);
-    let status = command
-        .status()
-        .map_err(|error| format!("{shown}: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{shown}: {status}"))
-    }
+    let status = command.status().map_err(|error| format!("{shown}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown}: {status}")) }
 }
 
 fn install_one(folder: &Path, packages: &[&str]) -> Result<(), String> {
@@ -29,9 +23,7 @@ fn install_one(folder: &Path, packages: &[&str]) -> Result<(), String> {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
     }
     // pip itself sees what is there already, in the right version.
-    run(Command::new(pip)
-        .args(["install", "--quiet", "--disable-pip-version-check"])
-        .args(packages))
+    run(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check"]).args(packages))
 }
 
 /// Installs what is missing under `place`. All peers are tried; the error names those that
@@ -41,11 +33,7 @@ pub fn install(place: &Path) -> Result<(), String> {
     let mut failures = Vec::new();
     for (name, packages) in PEERS {
         match install_one(&place.join(name), packages) {
-            Ok(()) => eprintln!(
-                "{name}: {} in {}",
-                packages.join(", "),
-                place.join(name).display()
-            ),
+            Ok(()) => eprintln!("{name}: {} in {}", packages.join(", "), place.join(name).display()),
             Err(reason) => {
                 eprintln!("{name}: FAILED: {reason}");
                 failures.push(name);

@@ -1,7 +1,7 @@
 //! Plots of `figures.json`: which figures stand in which plot.
 
-use crate::document;
 use crate::chart::{Curve, Panel, Scale, Style, draw};
+use crate::document;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -35,26 +35,13 @@ const PING_PONG: &[(&str, &str)] = &[
 ];
 
 const PLOTS: [Plot; 6] = [
-    Plot {
-        file: "latency.svg",
-        title: "Ping-pong, half round trip",
-        quantity: Quantity::Time,
-        panels: PING_PONG,
-    },
-    Plot {
-        file: "bandwidth.svg",
-        title: "Ping-pong, bandwidth",
-        quantity: Quantity::Bandwidth,
-        panels: PING_PONG,
-    },
+    Plot { file: "latency.svg", title: "Ping-pong, half round trip", quantity: Quantity::Time, panels: PING_PONG },
+    Plot { file: "bandwidth.svg", title: "Ping-pong, bandwidth", quantity: Quantity::Bandwidth, panels: PING_PONG },
     Plot {
         file: "exchange.svg",
         title: "Both ways at once, bandwidth of both",
         quantity: Quantity::Rate,
-        panels: &[
-            ("sendrecv", "same buffers, in cache"),
-            ("sendrecv_off", "other buffers each time, off cache"),
-        ],
+        panels: &[("sendrecv", "same buffers, in cache"), ("sendrecv_off", "other buffers each time, off cache")],
     },
     Plot {
         file: "overlap_recv.svg",
@@ -70,36 +57,27 @@ const PLOTS: [Plot; 6] = [
         file: "overlap_send.svg",
         title: "Share of its time that the sender keeps for computing",
         quantity: Quantity::Share,
-        panels: &[
-            ("overlap_send", "same buffers, in cache"),
-            ("overlap_send_alloc", "memory from MPI_Alloc_mem"),
-        ],
+        panels: &[("overlap_send", "same buffers, in cache"), ("overlap_send_alloc", "memory from MPI_Alloc_mem")],
     },
     Plot {
         file: "overlap_both.svg",
         title: "Share of their time that both keep, when both send, receive and compute",
         quantity: Quantity::Share,
-        panels: &[
-            ("overlap_both", "same buffers, in cache"),
-            ("overlap_both_alloc", "memory from MPI_Alloc_mem"),
-        ],
+        panels: &[("overlap_both", "same buffers, in cache"), ("overlap_both_alloc", "memory from MPI_Alloc_mem")],
     },
 ];
 
 /// The libraries of a document, as (name, label), in their order.
 fn libraries(document: &Value) -> Vec<(&str, &str)> {
     let all = document["libraries"].as_array().into_iter().flatten();
-    all.filter_map(|library| Some((library["name"].as_str()?, library["label"].as_str()?)))
-        .collect()
+    all.filter_map(|library| Some((library["name"].as_str()?, library["label"].as_str()?))).collect()
 }
 
 /// The points of one benchmark and library at two ranks, by ascending size. Sizes of zero have no
 /// place on a logarithmic axis.
 fn points(document: &Value, benchmark: &str, library: &str, quantity: Quantity) -> Vec<(f64, f64)> {
     let point = |figure: &Value| {
-        let wanted = figure["benchmark"] == benchmark
-            && figure["library"] == library
-            && figure["ranks"] == 2;
+        let wanted = figure["benchmark"] == benchmark && figure["library"] == library && figure["ranks"] == 2;
         let (size, median) = (figure["size"].as_f64()?, figure["median"].as_f64()?);
         let value = match quantity {
             Quantity::Bandwidth => size / median / 1e3,
@@ -215,13 +193,7 @@ mod tests {
         let there = |name: &str| folder.join(name).exists();
         let (share, exchange) = (there("overlap_recv.svg"), there("exchange.svg"));
         fs::remove_dir_all(&folder).unwrap();
-        for word in [
-            "<svg",
-            "Tern",
-            "MPICH 5",
-            "64 KiB",
-            "Ping-pong, half round trip",
-        ] {
+        for word in ["<svg", "Tern", "MPICH 5", "64 KiB", "Ping-pong, half round trip"] {
             assert!(latency.contains(word), "{word}");
         }
         assert!(share && !exchange);
@@ -229,10 +201,6 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_told() {
-        assert!(
-            write(Path::new("/nonexistent"))
-                .unwrap_err()
-                .contains("figures.json")
-        );
+        assert!(write(Path::new("/nonexistent")).unwrap_err().contains("figures.json"));
     }
 }

@@ -37,10 +37,7 @@ impl Placement {
 
     /// The worse of two: of before and after a launch.
     fn worse(self, other: Self) -> Self {
-        Self {
-            line_ns: self.line_ns.max(other.line_ns),
-            shared: self.shared || other.shared,
-        }
+        Self { line_ns: self.line_ns.max(other.line_ns), shared: self.shared || other.shared }
     }
 }
 
@@ -165,20 +162,13 @@ pub struct Probe {
 impl Probe {
     /// Of the first two of `cores`; with fewer there is nothing to probe.
     pub fn new(cores: &[usize], patience: Duration) -> Self {
-        Self {
-            cores: cores.first_chunk().copied(),
-            patience,
-            seen: Vec::new(),
-        }
+        Self { cores: cores.first_chunk().copied(), patience, seen: Vec::new() }
     }
 
     /// Where the cores are now; `None` where there is only one.
     pub fn look(&mut self) -> Option<Placement> {
         let cores = self.cores?;
-        let placement = Placement {
-            line_ns: line_ns(cores),
-            shared: slowdown(cores) > SHARED,
-        };
+        let placement = Placement { line_ns: line_ns(cores), shared: slowdown(cores) > SHARED };
         self.seen.push(placement);
         Some(placement)
     }

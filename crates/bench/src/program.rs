@@ -18,12 +18,7 @@ fn include_folder(library: &Library, scratch: &Path) -> Result<PathBuf, String> 
     }
     let folder = scratch.join(format!("include-{}", library.name));
     fs::create_dir_all(&folder)
-        .and_then(|()| {
-            fs::write(
-                folder.join("mpi.h"),
-                format!("#include \"{}\"\n", header.display()),
-            )
-        })
+        .and_then(|()| fs::write(folder.join("mpi.h"), format!("#include \"{}\"\n", header.display())))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(folder)
 }
@@ -49,9 +44,7 @@ pub fn compile(library: &Library, source: &Path, output: &Path) -> Result<PathBu
     });
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
     let mut command = Command::new(&compiler);
-    command
-        .args(["-O2", "-g", "-std=gnu11", "-o"])
-        .arg(&program);
+    command.args(["-O2", "-g", "-std=gnu11", "-o"]).arg(&program);
     command.arg("-I").arg(include_folder(library, output)?);
     command.args(sources(source)?).arg(library.shared_object());
     if library.abi == Abi::OpenMpi {
@@ -61,19 +54,11 @@ pub fn compile(library: &Library, source: &Path, output: &Path) -> Result<PathBu
         // What the library itself needs is looked up at run time.
         command.arg("-Wl,--allow-shlib-undefined");
     }
-    let result = command
-        .output()
-        .map_err(|error| format!("cannot start {compiler}: {error}"))?;
+    let result = command.output().map_err(|error| format!("cannot start {compiler}: {error}"))?;
     if result.status.success() {
         return Ok(program);
     }
     let errors = String::from_utf8_lossy(&result.stderr);
-    let first = errors
-        .lines()
-        .find(|line| line.contains("error") || line.contains("undefined"));
-    Err(format!(
-        "{compiler} with {}: {}",
-        library.label,
-        first.unwrap_or(&errors).trim()
-    ))
+    let first = errors.lines().find(|line| line.contains("error") || line.contains("undefined"));
+    Err(format!("{compiler} with {}: {}", library.label, first.unwrap_or(&errors).trim()))
 }

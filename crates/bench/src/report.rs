@@ -77,30 +77,15 @@ pub fn tables(session: &Session, wanted: impl Fn(&Row) -> bool) -> String {
         let libraries: Vec<&Library> = session.libraries.iter().filter(has_figure).collect();
         let own = libraries.iter().position(|library| library.is_plain_tern());
         let labels: Vec<&str> = libraries.iter().map(|l| l.label.as_str()).collect();
-        let _ = write!(
-            text,
-            "\n**{}**\n\n| operation | size | unit | {} |",
-            table[0].0.title,
-            labels.join(" | ")
-        );
-        text += if own.is_some() {
-            " Tern's lead |\n"
-        } else {
-            "\n"
-        };
+        let _ = write!(text, "\n**{}**\n\n| operation | size | unit | {} |", table[0].0.title, labels.join(" | "));
+        text += if own.is_some() { " Tern's lead |\n" } else { "\n" };
         let columns = 3 + labels.len() + usize::from(own.is_some());
         let _ = writeln!(text, "|{}", "---|".repeat(columns));
         for (row, summary) in table {
             let all: Vec<Option<Summary>> = libraries.iter().map(|l| summary(&l.name)).collect();
             let cells: Vec<String> = all.iter().map(|one| cell(row, *one, &all)).collect();
             let name = &row.benchmark;
-            let _ = write!(
-                text,
-                "| {name} | {} | {} | {} |",
-                size(row),
-                row.unit,
-                cells.join(" | ")
-            );
+            let _ = write!(text, "| {name} | {} | {} | {} |", size(row), row.unit, cells.join(" | "));
             if let Some(own) = own {
                 let is_peer = |place: &usize| !libraries[*place].is_tern();
                 let peers: Vec<_> = (0..all.len()).filter(is_peer).map(|p| all[p]).collect();
@@ -138,31 +123,18 @@ pub fn markdown(session: &Session) -> String {
         text += "\nSkipped or failed:\n";
     }
     for problem in &session.problems {
-        let _ = writeln!(
-            text,
-            "- {}, {}: {}",
-            problem.library, problem.what, problem.reason
-        );
+        let _ = writeln!(text, "- {}, {}: {}", problem.library, problem.what, problem.reason);
     }
     text
 }
 
 fn document(session: &Session) -> Value {
-    let libraries: Vec<Value> = session
-        .libraries
-        .iter()
-        .map(|library| json!({"name": library.name, "label": library.label}))
-        .collect();
+    let libraries: Vec<Value> =
+        session.libraries.iter().map(|library| json!({"name": library.name, "label": library.label})).collect();
     let mut figures = Vec::new();
     for (row, summary) in session.figures.rows() {
         for library in &session.libraries {
-            if let Some(Summary {
-                median,
-                spread,
-                rounds,
-                far,
-            }) = summary(&library.name)
-            {
+            if let Some(Summary { median, spread, rounds, far }) = summary(&library.name) {
                 figures.push(json!({
                     "title": row.title, "benchmark": row.benchmark, "size": row.size,
                     "unit": row.unit, "ranks": row.ranks, "library": library.name,
@@ -172,11 +144,8 @@ fn document(session: &Session) -> Value {
             }
         }
     }
-    let problems: Vec<Value> = session
-        .problems
-        .iter()
-        .map(|p| json!({"library": p.library, "what": p.what, "reason": p.reason}))
-        .collect();
+    let problems: Vec<Value> =
+        session.problems.iter().map(|p| json!({"library": p.library, "what": p.what, "reason": p.reason})).collect();
     json!({
         "processor": cores::model(), "kernel": cores::kernel(), "cores": session.cores,
         "line_ns": session.figures.placement().map(|(median, _)| median),
@@ -188,11 +157,7 @@ fn document(session: &Session) -> Value {
 pub fn write(session: &Session, output: &Path) -> Result<(), String> {
     let text = markdown(session);
     let json = serde_json::to_string_pretty(&document(session)).map_err(|e| e.to_string())?;
-    for (name, content) in [
-        ("report.md", text),
-        ("figures.csv", session.figures.csv()),
-        ("figures.json", json),
-    ] {
+    for (name, content) in [("report.md", text), ("figures.csv", session.figures.csv()), ("figures.json", json)] {
         let path = output.join(name);
         fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
     }
@@ -204,32 +169,18 @@ mod tests {
     use super::*;
 
     fn row(unit: &str) -> Row {
-        Row {
-            title: "t".into(),
-            benchmark: "b".into(),
-            size: 65536,
-            unit: unit.into(),
-            ranks: 2,
-        }
+        Row { title: "t".into(), benchmark: "b".into(), size: 65536, unit: unit.into(), ranks: 2 }
     }
 
     fn summary(median: f64) -> Option<Summary> {
-        Some(Summary {
-            median,
-            spread: 0.0,
-            rounds: 3,
-            far: false,
-        })
+        Some(Summary { median, spread: 0.0, rounds: 3, far: false })
     }
 
     #[test]
     fn three_digits_whatever_the_magnitude() {
         let values = [0.1034, 1.2345, 12.345, 123.45, 1234.5, 0.0, 0.0161];
         let shown: Vec<String> = values.iter().map(|value| short(*value)).collect();
-        assert_eq!(
-            shown,
-            ["0.103", "1.23", "12.3", "123", "1234", "0", "0.0161"]
-        );
+        assert_eq!(shown, ["0.103", "1.23", "12.3", "123", "1234", "0", "0.0161"]);
     }
 
     #[test]
@@ -253,10 +204,7 @@ mod tests {
         assert_eq!(cell(&row("us"), None, &all), "-");
         let far = |median| {
             let summary = summary(median)?;
-            Some(Summary {
-                far: true,
-                ..summary
-            })
+            Some(Summary { far: true, ..summary })
         };
         let all = [far(1.0), all[1], None];
         assert_eq!(cell(&row("us"), all[0], &all), "(1.00)");
@@ -268,12 +216,6 @@ mod tests {
     fn sizes_are_bytes_or_ranks() {
         assert_eq!(size(&row("us")), "64 KiB");
         assert_eq!(size(&row("ms")), "65536 ranks");
-        assert_eq!(
-            size(&Row {
-                size: 1000,
-                ..row("us")
-            }),
-            "1000 B"
-        );
+        assert_eq!(size(&Row { size: 1000, ..row("us") }), "1000 B");
     }
 }

@@ -1,8 +1,6 @@
 //! One run of a command: bounded in time, with everything that it started ended afterwards.
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
 use std::fs;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -27,20 +25,14 @@ pub fn adopt_orphans() -> Result<(), String> {
 fn processes() -> Vec<(i32, i32)> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        else {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
             continue;
         };
         // The name stands in parentheses and may hold anything; state and parent follow it.
-        let parent = stat
-            .rsplit_once(')')
-            .and_then(|(_, rest)| rest.split_whitespace().nth(1));
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1));
         if let Some(parent) = parent.and_then(|text| text.parse().ok()) {
             found.push((pid, parent));
         }
@@ -54,12 +46,7 @@ fn descendants(root: i32, processes: &[(i32, i32)]) -> Vec<i32> {
     let mut next = 0;
     while next < found.len() {
         let parent = found[next];
-        found.extend(
-            processes
-                .iter()
-                .filter(|(_, p)| *p == parent)
-                .map(|(pid, _)| *pid),
-        );
+        found.extend(processes.iter().filter(|(_, p)| *p == parent).map(|(pid, _)| *pid));
         next += 1;
     }
     found.split_off(1)
@@ -121,35 +108,23 @@ fn last_words(output: &str, errors: &str) -> String {
         .lines()
         .chain(errors.lines())
         .map(str::trim)
-        .filter(|line| {
-            line.chars().any(char::is_alphanumeric) && crate::figures::parse(line).is_none()
-        })
+        .filter(|line| line.chars().any(char::is_alphanumeric) && crate::figures::parse(line).is_none())
         .collect();
     let told = lines.iter().find(|line| line.contains("tern_mpi_bench:"));
-    let words = told.map_or_else(
-        || lines[..lines.len().min(3)].join(" / "),
-        |line| line.to_string(),
-    );
+    let words = told.map_or_else(|| lines[..lines.len().min(3)].join(" / "), |line| line.to_string());
     words.chars().take(300).collect()
 }
 
 /// Runs a command to its end or to the timeout.
 pub fn run(command: &mut Command, timeout: Duration) -> Outcome {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             let program = command.get_program().to_string_lossy();
             let failure = Some(format!("cannot start {program}: {error}"));
-            return Outcome {
-                output: String::new(),
-                failure,
-                wall: Duration::ZERO,
-            };
+            return Outcome { output: String::new(), failure, wall: Duration::ZERO };
         }
     };
     let output = child.stdout.take().map(collect);
@@ -162,25 +137,16 @@ pub fn run(command: &mut Command, timeout: Duration) -> Outcome {
         // Collected already by the sweep; this only tidies up the handle.
         let _ = child.wait();
     }
-    let text = |reader: Option<thread::JoinHandle<String>>| {
-        reader
-            .and_then(|reader| reader.join().ok())
-            .unwrap_or_default()
-    };
+    let text =
+        |reader: Option<thread::JoinHandle<String>>| reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
     let (output, errors) = (text(output), text(errors));
     let failure = match status {
-        Some(status) if status.success() && left > 0 => {
-            Some(format!("left {left} processes behind"))
-        }
+        Some(status) if status.success() && left > 0 => Some(format!("left {left} processes behind")),
         Some(status) if status.success() => None,
         Some(status) => Some(format!("{status}: {}", last_words(&output, &errors))),
         None => Some(format!("stopped after {} s", timeout.as_secs())),
     };
-    Outcome {
-        output,
-        failure,
-        wall,
-    }
+    Outcome { output, failure, wall }
 }
 
 #[cfg(test)]
@@ -206,24 +172,15 @@ mod tests {
 
     #[test]
     fn says_why_a_run_failed() {
-        let outcome = shell(
-            "echo x 8 1.0 us; echo tern_mpi_bench: no memory >&2; exit 3",
-            Duration::from_secs(60),
-        );
+        let outcome = shell("echo x 8 1.0 us; echo tern_mpi_bench: no memory >&2; exit 3", Duration::from_secs(60));
         let failure = outcome.failure.unwrap();
-        assert!(
-            failure.contains('3') && failure.contains("no memory"),
-            "{failure}"
-        );
+        assert!(failure.contains('3') && failure.contains("no memory"), "{failure}");
         assert!(!failure.contains("x 8"), "{failure}");
     }
 
     #[test]
     fn a_program_that_is_not_there_is_a_failure() {
-        let outcome = run(
-            &mut Command::new("/nonexistent/mpiexec"),
-            Duration::from_secs(60),
-        );
+        let outcome = run(&mut Command::new("/nonexistent/mpiexec"), Duration::from_secs(60));
         assert!(outcome.failure.unwrap().contains("/nonexistent/mpiexec"));
     }
 
@@ -234,18 +191,12 @@ mod tests {
         let outcome = shell(script, Duration::from_millis(500));
         assert!(outcome.failure.unwrap().contains("stopped after"));
         let pid: i32 = outcome.output.trim().parse().unwrap();
-        assert!(
-            !processes().iter().any(|(p, _)| *p == pid),
-            "{pid} is alive"
-        );
+        assert!(!processes().iter().any(|(p, _)| *p == pid), "{pid} is alive");
     }
 
     #[test]
     fn what_is_left_behind_is_ended_and_told() {
-        let outcome = shell(
-            "setsid sleep 1000 >/dev/null 2>&1 & exit 0",
-            Duration::from_secs(60),
-        );
+        let outcome = shell("setsid sleep 1000 >/dev/null 2>&1 & exit 0", Duration::from_secs(60));
         assert_eq!(outcome.failure.unwrap(), "left 1 processes behind");
     }
 

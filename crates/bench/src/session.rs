@@ -115,9 +115,7 @@ impl Session {
             session.compile(abi, &places.source);
         }
         let programs: Vec<Abi> = session.programs.iter().map(|(abi, _)| *abi).collect();
-        session
-            .libraries
-            .retain(|library| programs.contains(&library.abi));
+        session.libraries.retain(|library| programs.contains(&library.abi));
         let earlier = output.join("figures.csv");
         if options.add && earlier.exists() {
             let told = |error: String| format!("{}: {error}", earlier.display());
@@ -133,11 +131,7 @@ impl Session {
     /// Notes a problem and says it aloud.
     pub fn problem(&mut self, library: &str, what: &str, reason: String) {
         eprintln!("SKIPPED {library}, {what}: {reason}");
-        let problem = Problem {
-            library: library.to_string(),
-            what: what.to_string(),
-            reason,
-        };
+        let problem = Problem { library: library.to_string(), what: what.to_string(), reason };
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
@@ -145,12 +139,7 @@ impl Session {
 
     /// One program serves all libraries of a binary interface; any of them will do to link it.
     fn compile(&mut self, abi: Abi, source: &Path) {
-        let candidates: Vec<Library> = self
-            .libraries
-            .iter()
-            .filter(|library| library.abi == abi)
-            .cloned()
-            .collect();
+        let candidates: Vec<Library> = self.libraries.iter().filter(|library| library.abi == abi).cloned().collect();
         let mut reasons = Vec::new();
         for library in &candidates {
             match program::compile(library, source, &self.output) {
@@ -159,36 +148,21 @@ impl Session {
             }
         }
         for library in candidates {
-            self.problem(
-                &library.name,
-                "all",
-                format!("cannot compile: {}", reasons.join("; ")),
-            );
+            self.problem(&library.name, "all", format!("cannot compile: {}", reasons.join("; ")));
         }
     }
 
     /// The benchmark program for a library.
     fn program(&self, library: &Library) -> String {
         let of_library = self.programs.iter().find(|(abi, _)| *abi == library.abi);
-        of_library
-            .map(|(_, path)| path.display().to_string())
-            .unwrap_or_default()
+        of_library.map(|(_, path)| path.display().to_string()).unwrap_or_default()
     }
 
     /// Starts groups of ranks, each `(ranks, words before the program, its arguments)`.
-    pub fn launch(
-        &self,
-        library: &Library,
-        binding: Binding,
-        groups: &[(usize, &[String], &[String])],
-    ) -> Outcome {
-        let line = |before: &[String], arguments: &[String]| {
-            [before, &[self.program(library)], arguments].concat()
-        };
-        let programs: Vec<(usize, Vec<String>)> = groups
-            .iter()
-            .map(|(ranks, before, arguments)| (*ranks, line(before, arguments)))
-            .collect();
+    pub fn launch(&self, library: &Library, binding: Binding, groups: &[(usize, &[String], &[String])]) -> Outcome {
+        let line = |before: &[String], arguments: &[String]| [before, &[self.program(library)], arguments].concat();
+        let programs: Vec<(usize, Vec<String>)> =
+            groups.iter().map(|(ranks, before, arguments)| (*ranks, line(before, arguments))).collect();
         let mut command = library.command(binding, &self.cores, &programs);
         if self.options.verbose {
             eprintln!("  {}", shown(&command));
@@ -200,8 +174,7 @@ impl Session {
         let only = &self.options.only;
         let mut jobs = jobs.to_vec();
         for job in &mut jobs {
-            job.benchmarks
-                .retain(|name| only.is_empty() || only.iter().any(|wanted| wanted == name));
+            job.benchmarks.retain(|name| only.is_empty() || only.iter().any(|wanted| wanted == name));
             if job.sized && !self.options.sizes.is_empty() {
                 job.sizes.clone_from(&self.options.sizes);
             }
@@ -214,10 +187,7 @@ impl Session {
     pub fn measure(&mut self, jobs: &[Job]) -> Result<(), String> {
         let measured = self.run(jobs, |session| report::write(session, &session.output));
         println!("{}", report::markdown(self));
-        eprintln!(
-            "written: report.md, figures.csv, figures.json in {}",
-            self.output.display()
-        );
+        eprintln!("written: report.md, figures.csv, figures.json in {}", self.output.display());
         measured
     }
 
@@ -229,20 +199,12 @@ impl Session {
         }
         for (place, job) in jobs.iter().enumerate() {
             let progress = format!("[{}/{}]", place + 1, jobs.len());
-            eprintln!(
-                "{progress} {} ranks: {}",
-                job.ranks,
-                job.benchmarks.join(", ")
-            );
+            eprintln!("{progress} {} ranks: {}", job.ranks, job.benchmarks.join(", "));
             self.run_job(job);
             // After each job, so that a run that is stopped leaves what it has.
             write(self)?;
         }
-        if self.figures.is_empty() {
-            Err("nothing was measured".to_string())
-        } else {
-            Ok(())
-        }
+        if self.figures.is_empty() { Err("nothing was measured".to_string()) } else { Ok(()) }
     }
 
     fn run_job(&mut self, job: &Job) {
@@ -280,10 +242,7 @@ impl Session {
             if failed.single.contains(&benchmark) {
                 continue;
             }
-            let single = Job {
-                benchmarks: vec![benchmark],
-                ..job.clone()
-            };
+            let single = Job { benchmarks: vec![benchmark], ..job.clone() };
             if let Some(reason) = self.run_once(&single, library) {
                 failed.single.push(benchmark);
                 self.failed(&single, library, reason);
@@ -329,34 +288,16 @@ impl Session {
         if job.wall && outcome.failure.is_none() {
             let value = outcome.wall.as_secs_f64() * 1e3;
             let size = job.ranks as u64;
-            lines.push(figures::Line {
-                benchmark: "launch".into(),
-                size,
-                value,
-                unit: "ms".into(),
-            });
+            lines.push(figures::Line { benchmark: "launch".into(), size, value, unit: "ms".into() });
         }
-        for figures::Line {
-            benchmark,
-            size,
-            value,
-            unit,
-        } in lines
-        {
+        for figures::Line { benchmark, size, value, unit } in lines {
             let mut title = job.title.clone();
             if figures::is_overhead(&benchmark) {
                 title += ": time that the message costs";
             }
-            let row = Row {
-                title,
-                benchmark,
-                size,
-                unit,
-                ranks: job.ranks,
-            };
+            let row = Row { title, benchmark, size, unit, ranks: job.ranks };
             let value = value * figures::quickened(&row.unit, job.slower);
-            self.figures
-                .add(row, &library.name, Sample { value, placement });
+            self.figures.add(row, &library.name, Sample { value, placement });
         }
         outcome.failure
     }

@@ -106,26 +106,14 @@ impl Job {
 pub fn point_to_point(quick: bool) -> Vec<Job> {
     let some: &[u64] = &[8, 4096, 65536, 1048576];
     let job = |title: &str, benchmark| Job::new(title, 2, Binding::Bound, &[benchmark]);
-    let mut column = job(
-        "Matrix column, by derived type and packed by hand, bytes of both ways counted",
-        "column",
-    )
-    .quick(quick, &[]);
+    let mut column = job("Matrix column, by derived type and packed by hand, bytes of both ways counted", "column")
+        .quick(quick, &[]);
     column.sized = false;
     vec![
-        job("Ping-pong, half round trip, same buffers", "pingpong")
-            .quick(quick, some)
-            .mechanisms(),
+        job("Ping-pong, half round trip, same buffers", "pingpong").quick(quick, some).mechanisms(),
         job("Ping-pong, by persistent requests", "pingpong_persistent").quick(quick, some),
-        job(
-            "Ping-pong, every message elsewhere in a 256 MiB pool",
-            "pingpong_off",
-        )
-        .quick(quick, some)
-        .mechanisms(),
-        job("Ping-pong, memory from MPI_Alloc_mem", "pingpong_alloc")
-            .quick(quick, some)
-            .mechanisms(),
+        job("Ping-pong, every message elsewhere in a 256 MiB pool", "pingpong_off").quick(quick, some).mechanisms(),
+        job("Ping-pong, memory from MPI_Alloc_mem", "pingpong_alloc").quick(quick, some).mechanisms(),
         job("Both ways at once, bytes of both counted", "sendrecv").quick(quick, &some[1..]),
         job("Both ways at once, off cache", "sendrecv_off").quick(quick, &some[1..]),
         job("Message rate, windows of 64", "rate").quick(quick, &[8]),
@@ -141,11 +129,7 @@ pub fn overlap(quick: bool) -> Vec<Job> {
     let both = "The same with both ranks sending, receiving and computing";
     let jobs = [
         (receiver, "", "overlap_recv"),
-        (
-            receiver,
-            ", memory from MPI_Alloc_mem",
-            "overlap_recv_alloc",
-        ),
+        (receiver, ", memory from MPI_Alloc_mem", "overlap_recv_alloc"),
         (receiver, ", off cache", "overlap_recv_off"),
         (sender, "", "overlap_send"),
         (sender, ", memory from MPI_Alloc_mem", "overlap_send_alloc"),
@@ -174,9 +158,8 @@ pub fn collectives(quick: bool) -> Vec<Job> {
         (persistent, &["barrier_persistent", "bcast_persistent"]),
         (persistent, &["allreduce_persistent", "alltoall_persistent"]),
     ];
-    let job = |(title, group): &(&str, &[&'static str])| {
-        Job::new(title, 2, Binding::Bound, group).quick(quick, &[8, 32768])
-    };
+    let job =
+        |(title, group): &(&str, &[&'static str])| Job::new(title, 2, Binding::Bound, group).quick(quick, &[8, 32768]);
     groups.iter().map(job).collect()
 }
 
@@ -201,26 +184,10 @@ pub fn files(quick: bool) -> Vec<Job> {
 /// Two ranks, each on its core: one works on the memory of the other.
 pub fn one_sided(quick: bool) -> Vec<Job> {
     let groups: [(&str, &[&'static str], &[u64]); 8] = [
-        (
-            "Put and flush, by kind of window",
-            &["put_allocate", "put_shared", "put_create", "put_dynamic"],
-            &[8, 65536],
-        ),
-        (
-            "Get and flush, by kind of window",
-            &["get_allocate", "get_shared", "get_create", "get_dynamic"],
-            &[8, 65536],
-        ),
-        (
-            "Windows of puts, then a flush",
-            &["put_stream", "put_stream_create"],
-            &[8, 65536],
-        ),
-        (
-            "Windows of gets, then a flush",
-            &["get_stream", "get_stream_create"],
-            &[8, 65536],
-        ),
+        ("Put and flush, by kind of window", &["put_allocate", "put_shared", "put_create", "put_dynamic"], &[8, 65536]),
+        ("Get and flush, by kind of window", &["get_allocate", "get_shared", "get_create", "get_dynamic"], &[8, 65536]),
+        ("Windows of puts, then a flush", &["put_stream", "put_stream_create"], &[8, 65536]),
+        ("Windows of gets, then a flush", &["get_stream", "get_stream_create"], &[8, 65536]),
         (
             "Get from a target that computes, and looks into the library every 0.1 ms",
             &["get_computing", "get_computing_create"],
@@ -228,24 +195,11 @@ pub fn one_sided(quick: bool) -> Vec<Job> {
         ),
         (
             "Atomic operations on one word",
-            &[
-                "fetch_allocate",
-                "fetch_create",
-                "fetch_computing",
-                "swap_allocate",
-            ],
+            &["fetch_allocate", "fetch_create", "fetch_computing", "swap_allocate"],
             &[8],
         ),
-        (
-            "Accumulate (sum of longs) and flush",
-            &["accumulate_allocate", "accumulate_create"],
-            &[8, 65536],
-        ),
-        (
-            "A put with its epoch: lock and unlock, fence, post and start",
-            &["put_lock", "put_fence", "put_post"],
-            &[8],
-        ),
+        ("Accumulate (sum of longs) and flush", &["accumulate_allocate", "accumulate_create"], &[8, 65536]),
+        ("A put with its epoch: lock and unlock, fence, post and start", &["put_lock", "put_fence", "put_post"], &[8]),
     ];
     let job = |(title, benchmarks, some): &(&str, &[&'static str], &[u64])| {
         let mut job = Job::new(title, 2, Binding::Bound, benchmarks).quick(quick, some);
@@ -283,11 +237,7 @@ pub fn startup(ranks: &[usize], cores: usize) -> Vec<Job> {
     let mut jobs = Vec::new();
     for &ranks in ranks {
         let enough = ranks <= cores;
-        let binding = if enough {
-            Binding::Bound
-        } else {
-            Binding::Shared
-        };
+        let binding = if enough { Binding::Bound } else { Binding::Shared };
         for (benchmark, wall) in [("hello", true), ("memory", false)] {
             let title = "Start and memory (size: ranks)";
             let mut job = Job::new(title, ranks, binding, &[benchmark]);

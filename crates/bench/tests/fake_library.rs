@@ -29,11 +29,7 @@ fn fake(folder: &Path, script: &str) {
         fs::create_dir_all(folder.join(part)).unwrap();
     }
     fs::write(folder.join("prefix/include/mpi.h"), "").unwrap();
-    fs::write(
-        folder.join("source/main.c"),
-        "#include <mpi.h>\nint main(void) { return 0; }\n",
-    )
-    .unwrap();
+    fs::write(folder.join("source/main.c"), "#include <mpi.h>\nint main(void) { return 0; }\n").unwrap();
     fs::write(folder.join("empty.c"), "int tern_fake;\n").unwrap();
     let library = folder.join("prefix/lib/libmpi_abi.so.1");
     let compiled = Command::new("cc")
@@ -69,22 +65,8 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn figures_come_into_the_table_and_the_files() {
     let scratch = Scratch::new("figures");
-    fake(
-        &scratch.0,
-        "echo 'a warning of the library'; echo 'rate 8 30.5 M/s low=1'",
-    );
-    let output = bench(
-        &scratch.0,
-        &[
-            "p2p",
-            "--only",
-            "rate",
-            "--rounds",
-            "3",
-            "--libraries",
-            "tern",
-        ],
-    );
+    fake(&scratch.0, "echo 'a warning of the library'; echo 'rate 8 30.5 M/s low=1'");
+    let output = bench(&scratch.0, &["p2p", "--only", "rate", "--rounds", "3", "--libraries", "tern"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("| rate | 8 B | M/s | **30.5** ±0 | - |"));
     let csv = fs::read_to_string(scratch.0.join("out/figures.csv")).unwrap();
@@ -102,14 +84,8 @@ fn a_missing_peer_is_told_and_does_not_stop_the_others() {
     let output = bench(&scratch.0, &["p2p", "--only", "rate", "--rounds", "1"]);
     assert!(output.status.success());
     for peer in ["mpich", "openmpi", "openmpi-ucx", "impi"] {
-        assert!(
-            text(&output.stderr).contains(&format!("SKIPPED {peer}")),
-            "{peer}"
-        );
-        assert!(
-            text(&output.stdout).contains(&format!("- {peer}, all: ")),
-            "{peer}"
-        );
+        assert!(text(&output.stderr).contains(&format!("SKIPPED {peer}")), "{peer}");
+        assert!(text(&output.stdout).contains(&format!("- {peer}, all: ")), "{peer}");
     }
 }
 
@@ -119,75 +95,30 @@ fn a_benchmark_that_fails_leaves_its_neighbours_their_figures() {
     let script = "case \"$*\" in *bcast*) echo tern_mpi_bench: no bcast >&2; exit 1;; esac\n\
                   echo 'barrier 0 0.1 us'";
     fake(&scratch.0, script);
-    let output = bench(
-        &scratch.0,
-        &[
-            "coll",
-            "--only",
-            "barrier,bcast",
-            "--rounds",
-            "2",
-            "--libraries",
-            "tern",
-        ],
-    );
+    let output = bench(&scratch.0, &["coll", "--only", "barrier,bcast", "--rounds", "2", "--libraries", "tern"]);
     let table = text(&output.stdout);
-    assert!(
-        table.contains("| barrier | 0 B | us | **0.100** ±0 | - |"),
-        "{table}"
-    );
-    assert!(
-        table.contains("- tern, bcast with 2 ranks: exit status: 1: tern_mpi_bench: no bcast"),
-        "{table}"
-    );
+    assert!(table.contains("| barrier | 0 B | us | **0.100** ±0 | - |"), "{table}");
+    assert!(table.contains("- tern, bcast with 2 ranks: exit status: 1: tern_mpi_bench: no bcast"), "{table}");
 }
 
 #[test]
 fn a_library_that_hangs_is_stopped_and_told() {
     let scratch = Scratch::new("hang");
     fake(&scratch.0, "sleep 1000");
-    let arguments = [
-        "p2p",
-        "--only",
-        "rate",
-        "--rounds",
-        "2",
-        "--libraries",
-        "tern",
-        "--timeout",
-        "1",
-    ];
+    let arguments = ["p2p", "--only", "rate", "--rounds", "2", "--libraries", "tern", "--timeout", "1"];
     let output = bench(&scratch.0, &arguments);
-    assert!(
-        !output.status.success(),
-        "nothing was measured, so this is a failure"
-    );
+    assert!(!output.status.success(), "nothing was measured, so this is a failure");
     assert!(text(&output.stdout).contains("stopped after 1 s"));
 }
 
 #[test]
 fn start_up_figures_include_the_wall_time() {
     let scratch = Scratch::new("startup");
-    fake(
-        &scratch.0,
-        "case \"$*\" in *hello*) echo 'hello 2 1.5 ms';; *) echo 'memory 2 3.5 MiB';; esac",
-    );
-    let arguments = [
-        "startup",
-        "--ranks",
-        "2",
-        "--rounds",
-        "1",
-        "--libraries",
-        "tern",
-    ];
+    fake(&scratch.0, "case \"$*\" in *hello*) echo 'hello 2 1.5 ms';; *) echo 'memory 2 3.5 MiB';; esac");
+    let arguments = ["startup", "--ranks", "2", "--rounds", "1", "--libraries", "tern"];
     let output = bench(&scratch.0, &arguments);
     let table = text(&output.stdout);
-    for row in [
-        "| hello | 2 ranks | ms |",
-        "| launch | 2 ranks | ms |",
-        "| memory | 2 ranks | MiB |",
-    ] {
+    for row in ["| hello | 2 ranks | ms |", "| launch | 2 ranks | ms |", "| memory | 2 ranks | MiB |"] {
         assert!(table.contains(row), "{table}");
     }
 }
@@ -196,25 +127,10 @@ fn start_up_figures_include_the_wall_time() {
 fn a_line_runs_a_library_with_settings() {
     let scratch = Scratch::new("line");
     fake(&scratch.0, "echo \"rate 8 ${TERN_SPIN:-5} M/s\"");
-    let arguments = [
-        "p2p",
-        "--only",
-        "rate",
-        "--rounds",
-        "1",
-        "--libraries",
-        "tern",
-        "--line",
-        "patient=tern:TERN_SPIN=7",
-    ];
+    let arguments =
+        ["p2p", "--only", "rate", "--rounds", "1", "--libraries", "tern", "--line", "patient=tern:TERN_SPIN=7"];
     let output = bench(&scratch.0, &arguments);
     let table = text(&output.stdout);
-    assert!(
-        table.contains("| Tern | patient | Tern's lead |"),
-        "{table}"
-    );
-    assert!(
-        table.contains("| rate | 8 B | M/s | 5.00 ±0 | **7.00** ±0 | - |"),
-        "{table}"
-    );
+    assert!(table.contains("| Tern | patient | Tern's lead |"), "{table}");
+    assert!(table.contains("| rate | 8 B | M/s | 5.00 ±0 | **7.00** ±0 | - |"), "{table}");
 }

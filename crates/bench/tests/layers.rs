@@ -37,13 +37,8 @@ fn edges(metadata: &Value) -> Vec<Edge> {
     let ours: Vec<String> = packages.iter().map(&name).collect();
     let mut edges = Vec::new();
     for package in packages {
-        let dependencies = package["dependencies"]
-            .as_array()
-            .expect("a list of dependencies");
-        for dependency in dependencies
-            .iter()
-            .filter(|dependency| ours.contains(&name(dependency)))
-        {
+        let dependencies = package["dependencies"].as_array().expect("a list of dependencies");
+        for dependency in dependencies.iter().filter(|dependency| ours.contains(&name(dependency))) {
             edges.push((name(package), name(dependency)));
         }
     }
@@ -60,40 +55,24 @@ fn fault((user, used): &Edge) -> Option<String> {
         return Some(format!("{user} depends on {used}, which is a program"));
     }
     let Some(below) = level(used) else {
-        return Some(format!(
-            "{used} has no place among the layers: give it one in {}",
-            file!()
-        ));
+        return Some(format!("{used} has no place among the layers: give it one in {}", file!()));
     };
     if PROGRAMS.contains(&user.as_str()) {
         return None;
     }
     let Some(above) = level(user) else {
-        return Some(format!(
-            "{user} has no place among the layers: give it one in {}",
-            file!()
-        ));
+        return Some(format!("{user} has no place among the layers: give it one in {}", file!()));
     };
     (above >= below).then(|| format!("{user} depends on {used}, which is not below it"))
 }
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "metadata",
-            "--no-deps",
-            "--offline",
-            "--format-version",
-            "1",
-        ])
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
@@ -102,15 +81,8 @@ fn crates_depend_only_on_what_is_below() {
     let metadata = metadata();
     let edges = edges(&metadata);
     // The way from the top to the bottom is there, so the list was read.
-    for (user, used) in [
-        ("tern-abi", "tern-mpi"),
-        ("tern-mpi", "tern-adi"),
-        ("tern-shm", "tern-device"),
-    ] {
-        assert!(
-            edges.contains(&(user.into(), used.into())),
-            "no dependency of {user} on {used}"
-        );
+    for (user, used) in [("tern-abi", "tern-mpi"), ("tern-mpi", "tern-adi"), ("tern-shm", "tern-device")] {
+        assert!(edges.contains(&(user.into(), used.into())), "no dependency of {user} on {used}");
     }
     let faults: Vec<String> = edges.iter().filter_map(fault).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -118,15 +90,9 @@ fn crates_depend_only_on_what_is_below() {
 
 #[test]
 fn every_crate_has_a_place() {
-    for package in metadata()["packages"]
-        .as_array()
-        .expect("a list of packages")
-    {
+    for package in metadata()["packages"].as_array().expect("a list of packages") {
         let name = package["name"].as_str().expect("a name");
-        assert!(
-            PROGRAMS.contains(&name) || level(name).is_some(),
-            "{name} is in no layer"
-        );
+        assert!(PROGRAMS.contains(&name) || level(name).is_some(), "{name} is in no layer");
     }
 }
 
@@ -134,17 +100,12 @@ fn every_crate_has_a_place() {
 fn a_wrong_dependency_is_found() {
     let crates = |list: &[(&str, &[&str])]| {
         let package = |(name, used): &(&str, &[&str])| {
-            let used: Vec<Value> = used
-                .iter()
-                .map(|used| serde_json::json!({ "name": used }))
-                .collect();
+            let used: Vec<Value> = used.iter().map(|used| serde_json::json!({ "name": used })).collect();
             serde_json::json!({ "name": name, "dependencies": used })
         };
         serde_json::json!({ "packages": list.iter().map(package).collect::<Vec<_>>() })
     };
-    let faults = |list: &[(&str, &[&str])]| -> usize {
-        edges(&crates(list)).iter().filter_map(fault).count()
-    };
+    let faults = |list: &[(&str, &[&str])]| -> usize { edges(&crates(list)).iter().filter_map(fault).count() };
     let device: (&str, &[&str]) = ("tern-device", &[]);
     let adi: (&str, &[&str]) = ("tern-adi", &[]);
     // Right ones, and crates of others.
@@ -152,15 +113,9 @@ fn a_wrong_dependency_is_found() {
     assert_eq!(faults(&[("tern-launch", &["tern-device"]), device]), 0);
     // Upwards, sideways, to itself, to a program, and to and from a crate without a place.
     assert_eq!(faults(&[("tern-device", &["tern-adi"]), adi]), 1);
-    assert_eq!(
-        faults(&[("tern-shm", &["tern-verbs"]), ("tern-verbs", &[])]),
-        1
-    );
+    assert_eq!(faults(&[("tern-shm", &["tern-verbs"]), ("tern-verbs", &[])]), 1);
     assert_eq!(faults(&[("tern-adi", &["tern-adi"])]), 1);
-    assert_eq!(
-        faults(&[("tern-mpi", &["tern-bench"]), ("tern-bench", &[])]),
-        1
-    );
+    assert_eq!(faults(&[("tern-mpi", &["tern-bench"]), ("tern-bench", &[])]), 1);
     assert_eq!(faults(&[("tern-mpi", &["tern-new"]), ("tern-new", &[])]), 1);
     assert_eq!(faults(&[("tern-new", &["tern-adi"]), adi]), 1);
 }

@@ -141,11 +141,7 @@ pub fn choose(collective: Collective, shape: Shape) -> Algorithm {
         Collective::Allgather if bytes > ALLGATHER_ROUNDS || processes <= 2 => Ring,
         Collective::Allgather if processes.is_power_of_two() => RecursiveDoubling,
         Collective::Allgather => Bruck,
-        Collective::Alltoall
-            if bytes <= ALLTOALL_BRUCK_BLOCK && processes >= ALLTOALL_BRUCK_PROCESSES =>
-        {
-            Bruck
-        }
+        Collective::Alltoall if bytes <= ALLTOALL_BRUCK_BLOCK && processes >= ALLTOALL_BRUCK_PROCESSES => Bruck,
         Collective::Alltoall if bytes <= ALLTOALL_AT_ONCE_BLOCK => Linear,
         Collective::Alltoall => Pairwise,
         // Members do not know each other's counts.
@@ -225,9 +221,8 @@ impl Policy {
         let mut policy = Policy::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let error = |expected: String| PolicyError { part: part.to_string(), expected };
-            let (collective, algorithm) = part
-                .split_once('=')
-                .ok_or_else(|| error("a pair collective=algorithm".to_string()))?;
+            let (collective, algorithm) =
+                part.split_once('=').ok_or_else(|| error("a pair collective=algorithm".to_string()))?;
             let collective = Collective::from_name(collective.trim())
                 .ok_or_else(|| error(format!("for one of: {}", names(Collective::ALL))))?;
             let able = able(collective);
@@ -316,10 +311,7 @@ mod tests {
         let shape = Shape { processes: 4, bytes: 8, commutative: true };
         assert_eq!(choose_with(&policy, Collective::Allreduce, shape), Algorithm::Ring);
         let ordered = Shape { commutative: false, ..shape };
-        assert_eq!(
-            choose_with(&policy, Collective::Allreduce, ordered),
-            choose(Collective::Allreduce, ordered)
-        );
+        assert_eq!(choose_with(&policy, Collective::Allreduce, ordered), choose(Collective::Allreduce, ordered));
         let odd = Shape { processes: 5, ..shape };
         assert_eq!(choose_with(&policy, Collective::Allgather, odd), Algorithm::Bruck);
     }

@@ -75,7 +75,11 @@ fn get_part(buffer: &Buffer, rank: usize, from: usize, out: &mut [u8]) {
 }
 
 /// Does `each` with the first byte and the length of every part of `len` bytes, until one fails. Of nothing there is one part.
-fn in_parts(len: usize, part: usize, mut each: impl FnMut(usize, usize) -> Result<(), Mismatch>) -> Result<(), Mismatch> {
+fn in_parts(
+    len: usize,
+    part: usize,
+    mut each: impl FnMut(usize, usize) -> Result<(), Mismatch>,
+) -> Result<(), Mismatch> {
     (0..len.max(1)).step_by(part.max(1)).try_for_each(|from| each(from, part.min(len - from)))
 }
 
@@ -219,7 +223,9 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
     let source = send.unwrap_or(recv);
     Some(in_parts(len, part, |from, some| {
         let give = |out: &mut [u8]| {
-            others(lines, me).zip(out.chunks_exact_mut(some.max(1))).for_each(|(rank, out)| get_part(source, rank, from, out));
+            others(lines, me)
+                .zip(out.chunks_exact_mut(some.max(1)))
+                .for_each(|(rank, out)| get_part(source, rank, from, out));
         };
         lines.alltoall(adi, len, some, give, |rank, bytes| put_part(recv, rank, from, bytes))
     }))
@@ -260,13 +266,7 @@ pub fn reduce(
 }
 
 /// `send` is null for MPI_IN_PLACE.
-pub fn allreduce(
-    adi: &Adi,
-    peers: &Peers,
-    send: *const u8,
-    recv: &Buffer,
-    op: &Operator,
-) -> Fast {
+pub fn allreduce(adi: &Adi, peers: &Peers, send: *const u8, recv: &Buffer, op: &Operator) -> Fast {
     let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.allreduce(adi, send, recv, op) };
     let Buffer { base: recv, count, ref ty } = *recv;
     let input = if send.is_null() { recv.cast_const() } else { send };

@@ -140,7 +140,14 @@ impl Levels {
     ///
     /// # Safety
     /// `input` and `out` hold the vector; they may be the same memory.
-    unsafe fn reduce_here(&self, adi: &Adi, vector: &Vector, long: bool, input: *const u8, out: *mut u8) -> Result<(), Mismatch> {
+    unsafe fn reduce_here(
+        &self,
+        adi: &Adi,
+        vector: &Vector,
+        long: bool,
+        input: *const u8,
+        out: *mut u8,
+    ) -> Result<(), Mismatch> {
         // SAFETY: the caller's promise.
         unsafe {
             match &self.local {

@@ -30,16 +30,13 @@ pub use alg::barrier::barrier;
 pub use alg::bcast::bcast;
 pub use alg::gather::{gather, gatherv};
 pub use alg::neighbor::{
-    neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv,
-    neighbor_alltoallw,
+    neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw,
 };
 pub use alg::reduce::reduce;
 pub use alg::reduce_scatter::{reduce_scatter, reduce_scatter_block};
 pub use alg::scan::{exscan, scan};
 pub use alg::scatter::{scatter, scatterv};
-pub use choose::{
-    Algorithm, Collective, Policy, PolicyError, Shape, able, choose, choose_with, fits, table,
-};
+pub use choose::{Algorithm, Collective, Policy, PolicyError, Shape, able, choose, choose_with, fits, table};
 pub use operation::{Collectives, Failure, Operation, Transport, Truncated, run};
 pub use peers::*;
 pub use reduction::reduce_local;

@@ -10,8 +10,8 @@ mod label;
 mod reduce;
 
 pub use label::{Kind, Mismatch};
-pub use reduce::Vector;
 use reduce::LastKernel;
+pub use reduce::Vector;
 
 use crate::peers::Peers;
 use label::{BLOCK, Done, History, agree_since, compare, ends_block, label, lost};
@@ -122,14 +122,7 @@ impl Lines {
     /// when a peer took an earlier turn for something else: two roots of a broadcast, say, which
     /// do not wait for anybody, find out here or in the next operation that waits for all.
     #[inline]
-    fn publish_with(
-        &self,
-        adi: &Adi,
-        turn: u64,
-        label: u64,
-        len: usize,
-        write: impl FnOnce(&mut [u8]),
-    ) -> Done {
+    fn publish_with(&self, adi: &Adi, turn: u64, label: u64, len: usize, write: impl FnOnce(&mut [u8])) -> Done {
         let mut agreed = Ok(());
         let free = self.occupied.occupy(&self.areas[self.me], turn, len);
         if free > self.reached.get() {

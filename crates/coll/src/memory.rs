@@ -73,8 +73,8 @@ pub(crate) struct Temp {
 impl Temp {
     /// Room for `bytes` bytes, aligned to a cache line.
     pub fn new(bytes: usize) -> Temp {
-        let layout = Layout::from_size_align(bytes.max(1), ALIGN)
-            .unwrap_or_else(|_| handle_alloc_error(Layout::new::<usize>()));
+        let layout =
+            Layout::from_size_align(bytes.max(1), ALIGN).unwrap_or_else(|_| handle_alloc_error(Layout::new::<usize>()));
         // SAFETY: the size is at least 1.
         let start = unsafe { alloc(layout) };
         if start.is_null() {
@@ -128,13 +128,8 @@ pub(crate) unsafe fn copy(from: &Data, to: &Data) {
         match (from, to) {
             (Data::Bytes(f, n), Data::Bytes(t, m)) => std::ptr::copy(*f, *t, *n.min(m)),
             (Data::Typed { base, count, ty }, Data::Bytes(t, m)) => pack(*base, *count, ty, *t, *m),
-            (Data::Bytes(f, n), Data::Typed { base, count, ty }) => {
-                unpack(*f, *n, *base, *count, ty)
-            }
-            (
-                Data::Typed { base: fb, count: fc, ty: ft },
-                Data::Typed { base: tb, count: tc, ty: tt },
-            ) => {
+            (Data::Bytes(f, n), Data::Typed { base, count, ty }) => unpack(*f, *n, *base, *count, ty),
+            (Data::Typed { base: fb, count: fc, ty: ft }, Data::Typed { base: tb, count: tc, ty: tt }) => {
                 Type::copy(ft, *fb, *fc, tt, *tb, *tc);
             }
         }

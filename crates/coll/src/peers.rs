@@ -44,13 +44,7 @@ impl Peers {
     /// A communicator on which no collective has run, with the algorithms that TERN_COLL asks
     /// for. The context must be one that only collectives use; both sides of an
     /// intercommunicator must have the same one.
-    pub fn new(
-        context: u32,
-        rank: u32,
-        procs: Rc<[Proc]>,
-        remote: Option<Rc<[Proc]>>,
-        epoch: u32,
-    ) -> Peers {
+    pub fn new(context: u32, rank: u32, procs: Rc<[Proc]>, remote: Option<Rc<[Proc]>>, epoch: u32) -> Peers {
         Peers {
             context,
             rank,

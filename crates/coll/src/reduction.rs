@@ -35,8 +35,7 @@ unsafe fn predefined(op: Op, ty: &Type, input: *const u8, inout: *mut u8, count:
     }
     let bytes = count as u64 * ty.size() as u64;
     for (at, len) in ty.segments(0, count, 0, bytes) {
-        let (input, inout) =
-            (input.wrapping_offset(at as isize), inout.wrapping_offset(at as isize));
+        let (input, inout) = (input.wrapping_offset(at as isize), inout.wrapping_offset(at as isize));
         // SAFETY: the run lies in both vectors.
         unsafe { kernel(input, inout, len as usize / basic.size() as usize) };
     }

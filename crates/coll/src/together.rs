@@ -38,8 +38,11 @@ impl Table {
     fn schedule(&mut self, peers: &Peers) -> Schedule {
         let mut b = Builder::new(peers);
         let (me, size) = (b.rank, b.size);
-        let children: Vec<usize> =
-            (0..usize::BITS).map(|bit| 1 << bit).take_while(|bit| *bit < size && me & bit == 0).filter(|bit| me + bit < size).collect();
+        let children: Vec<usize> = (0..usize::BITS)
+            .map(|bit| 1 << bit)
+            .take_while(|bit| *bit < size && me & bit == 0)
+            .filter(|bit| me + bit < size)
+            .collect();
         for bit in &children {
             b.recv(me + bit, self.part(me + bit, size.min(me + 2 * bit)));
         }

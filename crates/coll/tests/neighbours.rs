@@ -7,8 +7,8 @@ use common::memory::{Memory, any_shape, even, mixed, uneven};
 use common::network::{group, run};
 use std::rc::Rc;
 use tern_coll::{
-    Neighbours, Peers, Policy, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall,
-    neighbor_alltoallv, neighbor_alltoallw,
+    Neighbours, Peers, Policy, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv,
+    neighbor_alltoallw,
 };
 
 /// The neighbours of every rank, and for each source block the rank and the block it comes from.
@@ -25,11 +25,7 @@ impl Graph {
     }
 
     fn of(&self, rank: usize) -> Neighbours<'_> {
-        Neighbours {
-            sources: &self.sources[rank],
-            destinations: &self.destinations[rank],
-            cartesian: self.cartesian,
-        }
+        Neighbours { sources: &self.sources[rank], destinations: &self.destinations[rank], cartesian: self.cartesian }
     }
 }
 
@@ -114,12 +110,7 @@ fn each(case: impl Fn(&Graph, &[Rc<Peers>], &mut Random, u64)) {
 }
 
 /// `recv` of `rank` with the blocks that its sources send.
-fn expect(
-    graph: &Graph,
-    rank: usize,
-    recv: &Memory,
-    block: impl Fn(usize, usize) -> Vec<u8>,
-) -> Memory {
+fn expect(graph: &Graph, rank: usize, recv: &Memory, block: impl Fn(usize, usize) -> Vec<u8>) -> Memory {
     let mut expected = recv.clone();
     for (i, origin) in graph.origins[rank].iter().enumerate() {
         if let Some((from, index)) = origin {
@@ -171,9 +162,8 @@ fn allgatherv() {
             })
             .collect();
         let from = |rank: i32| usize::try_from(rank).map_or(2, |rank| units[rank]);
-        let recvs: Vec<_> = (0..g.size())
-            .map(|i| uneven(r, &g.sources[i].iter().map(|&s| from(s)).collect::<Vec<_>>()))
-            .collect();
+        let recvs: Vec<_> =
+            (0..g.size()).map(|i| uneven(r, &g.sources[i].iter().map(|&s| from(s)).collect::<Vec<_>>())).collect();
         let want: Vec<Memory> = (0..g.size())
             .map(|rank| expect(g, rank, &recvs[rank].memory, |from, _| sends[from].memory.read(0)))
             .collect();
@@ -210,13 +200,9 @@ fn alltoall() {
 
 /// Units of each block sent, and of each block received.
 fn amounts(g: &Graph, r: &mut Random) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
-    let sent: Vec<Vec<usize>> =
-        g.destinations.iter().map(|list| list.iter().map(|_| r.below(5)).collect()).collect();
-    let received = g
-        .origins
-        .iter()
-        .map(|list| list.iter().map(|o| o.map_or(3, |(from, i)| sent[from][i])).collect())
-        .collect();
+    let sent: Vec<Vec<usize>> = g.destinations.iter().map(|list| list.iter().map(|_| r.below(5)).collect()).collect();
+    let received =
+        g.origins.iter().map(|list| list.iter().map(|o| o.map_or(3, |(from, i)| sent[from][i])).collect()).collect();
     (sent, received)
 }
 

@@ -14,10 +14,7 @@ use tern_coll::*;
 use tern_layout::{Basic, Type};
 
 /// Members with their process numbers, as the network wants them.
-fn listed<'a>(
-    members: &[Rc<Peers>],
-    operations: &'a [Operation<usize>],
-) -> Vec<(usize, &'a Operation<usize>)> {
+fn listed<'a>(members: &[Rc<Peers>], operations: &'a [Operation<usize>]) -> Vec<(usize, &'a Operation<usize>)> {
     let proc = |p: &Rc<Peers>| p.procs[p.rank as usize] as usize;
     members.iter().map(proc).cycle().zip(operations).collect()
 }
@@ -141,11 +138,7 @@ fn allreduce_gives_the_same_bits_everywhere() {
                     .collect();
                 run(&members, schedules, size as u64);
                 for output in &outputs {
-                    assert_eq!(
-                        output.memory.read(0),
-                        outputs[0].memory.read(0),
-                        "{algorithm}, {size} processes"
-                    );
+                    assert_eq!(output.memory.read(0), outputs[0].memory.read(0), "{algorithm}, {size} processes");
                 }
             }
         }
@@ -169,27 +162,21 @@ fn predefined_operations() {
         for size in 1..=9 {
             let members = group(size, policy);
             let value = |rank: usize, i: usize| ((rank * 7 + i * 5) % 9) as f64;
-            let mut sums: Vec<Vec<f64>> =
-                (0..size).map(|rank| (0..30).map(|i| value(rank, i)).collect()).collect();
+            let mut sums: Vec<Vec<f64>> = (0..size).map(|rank| (0..30).map(|i| value(rank, i)).collect()).collect();
             let at = |rank, i| DoubleInt { value: value(rank, i), index: rank as i32 };
-            let mut least: Vec<Vec<DoubleInt>> =
-                (0..size).map(|rank| (0..30).map(|i| at(rank, i)).collect()).collect();
+            let mut least: Vec<Vec<DoubleInt>> = (0..size).map(|rank| (0..30).map(|i| at(rank, i)).collect()).collect();
             let op = Operator::Predefined(Op::Sum);
-            let schedules = (0..size)
-                .map(|i| allreduce(&members[i], None, &buffer_of(&mut sums[i], &double), &op))
-                .collect();
+            let schedules =
+                (0..size).map(|i| allreduce(&members[i], None, &buffer_of(&mut sums[i], &double), &op)).collect();
             run(&members, schedules, 1);
             let op = Operator::Predefined(Op::MinLoc);
-            let schedules = (0..size)
-                .map(|i| allreduce(&members[i], None, &buffer_of(&mut least[i], &pair), &op))
-                .collect();
+            let schedules =
+                (0..size).map(|i| allreduce(&members[i], None, &buffer_of(&mut least[i], &pair), &op)).collect();
             run(&members, schedules, 2);
             for i in 0..30 {
                 let sum: f64 = (0..size).map(|rank| value(rank, i)).sum();
-                let first = (0..size)
-                    .min_by(|&a, &b| value(a, i).total_cmp(&value(b, i)))
-                    .map(|rank| at(rank, i))
-                    .unwrap();
+                let first =
+                    (0..size).min_by(|&a, &b| value(a, i).total_cmp(&value(b, i))).map(|rank| at(rank, i)).unwrap();
                 for rank in 0..size {
                     assert_eq!(sums[rank][i], sum);
                     assert_eq!(least[rank][i], first);
@@ -239,8 +226,7 @@ fn a_user_function_may_come_back() {
 fn reduce_local_takes_the_first_as_the_left_operand() {
     let ty = Type::contiguous(2, &Type::basic(Basic::Int32)).unwrap();
     let (left, mut right) = ([7u32, 1, 5, 2], [3u32, 9, 4, 4]);
-    let expected: Vec<u32> =
-        [jumble([7, 1], [3, 9]), jumble([5, 2], [4, 4])].into_iter().flatten().collect();
+    let expected: Vec<u32> = [jumble([7, 1], [3, 9]), jumble([5, 2], [4, 4])].into_iter().flatten().collect();
     let inout = Buffer { base: right.as_mut_ptr().cast(), count: 2, ty };
     // SAFETY: both hold two elements.
     unsafe { reduce_local(left.as_ptr().cast(), &inout, &operator(jumble, false)) };
@@ -302,8 +288,7 @@ fn messages_that_are_too_long_are_told() {
     let members = group(3, Policy::default());
     let mut value = [0i32; 2];
     let buffer = buffer_of(&mut value, &Type::basic(Basic::Int32));
-    let operation: Operation<usize> =
-        Operation::new(&members[0], bcast(&members[0], &buffer, Root::Rank(1)));
+    let operation: Operation<usize> = Operation::new(&members[0], bcast(&members[0], &buffer, Root::Rank(1)));
     operation.start();
     assert!(operation.advance(&TooLong));
     let failure = Failure::Truncated(Truncated { source: 1, room: 8, sent: 12 });

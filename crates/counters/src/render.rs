@@ -19,7 +19,10 @@ pub fn markdown() -> String {
         if entries.peek().is_none() {
             continue;
         }
-        page.push_str(&format!("\n## {}\n\n{}\n\n| name | class | unit | meaning |\n|---|---|---|---|\n", category.name, category.meaning));
+        page.push_str(&format!(
+            "\n## {}\n\n{}\n\n| name | class | unit | meaning |\n|---|---|---|---|\n",
+            category.name, category.meaning
+        ));
         for entry in entries {
             let (class, meaning) = (entry.class.name(), entry.meaning());
             page.push_str(&format!("| `{}` | {class} | {} | {meaning} |\n", entry.name, entry.unit));

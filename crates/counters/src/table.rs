@@ -8,7 +8,10 @@ use crate::{Audience, Category, Class, Counter, Entry, Lengths, Level};
 /// The parts of Tern, in the order of the documentation.
 pub static CATEGORIES: &[Category] = &[
     Category { name: "general", meaning: "What concerns all of Tern." },
-    Category { name: "sending", meaning: "Messages sent, by the path that each takes. Those of collectives are among them." },
+    Category {
+        name: "sending",
+        meaning: "Messages sent, by the path that each takes. Those of collectives are among them.",
+    },
     Category { name: "receiving", meaning: "Messages received, and those that came before their receive." },
     Category { name: "publishing", meaning: "Receives that their sender can see and fill." },
     Category { name: "moving", meaning: "By which mechanism the bytes of long messages move." },
@@ -17,7 +20,10 @@ pub static CATEGORIES: &[Category] = &[
     Category { name: "files", meaning: "What goes to and from files. A process may do this for others too." },
     Category { name: "promotion", meaning: "Private memory that becomes shared memory in place." },
     Category { name: "waiting", meaning: "How processes wait." },
-    Category { name: "collectives", meaning: "Collective operations, by kind; in all their forms. A persistent one counts when it is made." },
+    Category {
+        name: "collectives",
+        meaning: "Collective operations, by kind; in all their forms. A persistent one counts when it is made.",
+    },
 ];
 
 /// Messages that went at once in a cell of a ring.

@@ -197,12 +197,7 @@ pub trait Device {
     /// Offers the next packet of `peer`, which is not this process, to `take`, as soon as there is one, and gives it up when `take`
     /// says that it has used it. For one who waits for nothing else: it looks at this peer alone,
     /// `looks` times. True when the packet was used; it may say false at any time.
-    fn take_next(
-        &self,
-        _peer: u32,
-        _looks: u32,
-        _take: &mut dyn FnMut(&Header, &[u8]) -> bool,
-    ) -> bool {
+    fn take_next(&self, _peer: u32, _looks: u32, _take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         false
     }
 

@@ -225,7 +225,9 @@ impl Posted {
 
     /// The program wants the receive no more.
     pub fn recall(&mut self, receiver: u32) -> Request {
-        let Some(place) = self.receives.iter().position(|receive| receive.0 == receiver) else { return Request::Claimed };
+        let Some(place) = self.receives.iter().position(|receive| receive.0 == receiver) else {
+            return Request::Claimed;
+        };
         match self.stage {
             Stage::Closed(used) if self.filled + (place as u32) < used => Request::Claimed,
             Stage::Closed(_) | Stage::Over => {

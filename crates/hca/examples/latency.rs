@@ -15,16 +15,11 @@ fn main() {
     let word = |at: usize, default: &str| arguments.get(at).cloned().unwrap_or(default.into());
     let (carrier, link) = (word(1, "near"), word(2, "none"));
     let options = Options {
-        faults: if carrier == "tcp" { "tcp" } else { "" }
-            .parse()
-            .expect("faults"),
+        faults: if carrier == "tcp" { "tcp" } else { "" }.parse().expect("faults"),
         link: link.parse().expect("a link"),
         ..Options::default()
     };
-    let side = Side::new(
-        Hca::open(&options).expect("an HCA"),
-        &SideOptions::default(),
-    );
+    let side = Side::new(Hca::open(&options).expect("an HCA"), &SideOptions::default());
     let first = arguments.get(3).is_none();
     let mine = side.pair.address();
     let mut second = None;
@@ -35,19 +30,9 @@ fn main() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("a second process");
-        child
-            .stdin
-            .take()
-            .expect("a pipe")
-            .write_all(&mine)
-            .expect("told");
+        child.stdin.take().expect("a pipe").write_all(&mine).expect("told");
         let mut peer = vec![0; mine.len()];
-        child
-            .stdout
-            .take()
-            .expect("a pipe")
-            .read_exact(&mut peer)
-            .expect("heard");
+        child.stdout.take().expect("a pipe").read_exact(&mut peer).expect("heard");
         second = Some(child);
         peer
     } else {
@@ -57,9 +42,7 @@ fn main() {
         std::io::stdout().flush().expect("told");
         peer
     };
-    side.pair
-        .connect(&peer, &Connection::default())
-        .expect("connected");
+    side.pair.connect(&peer, &Connection::default()).expect("connected");
     for size in SIZES {
         let count = if size < 65536 { 20_000 } else { 500 };
         let (out, into) = (side.buffer(size.max(1)), side.buffer(size.max(1)));
@@ -98,19 +81,9 @@ fn send(side: &Side, out: &tern_hca::conformance::Buffer, size: usize) {
     let bytes = [7; 64];
     let whole = [out.part(0, size)];
     let inline = [&bytes[..size.min(64)]];
-    let data = if size <= 64 {
-        Data::Inline(&inline)
-    } else {
-        Data::Segments(&whole)
-    };
+    let data = if size <= 64 { Data::Inline(&inline) } else { Data::Segments(&whole) };
     let flags = SendFlags::SIGNALED;
-    let request = SendRequest {
-        id: 1,
-        operation: Operation::Send,
-        data,
-        flags,
-        receive_queue: 0,
-    };
+    let request = SendRequest { id: 1, operation: Operation::Send, data, flags, receive_queue: 0 };
     let mut done = [Completion::default(); 8];
     while side.pair.post_send(&request) == Err(tern_hca::Error::QueueFull) {
         side.sends.poll(&mut done).expect("polled");
@@ -120,10 +93,5 @@ fn send(side: &Side, out: &tern_hca::conformance::Buffer, size: usize) {
 fn receive(side: &Side) {
     let mut done = [Completion::default(); 1];
     while side.receives.poll(&mut done).expect("polled") == 0 {}
-    assert_eq!(
-        done[0].status,
-        tern_hca::Status::Success,
-        "{:?}",
-        side.pair.reason()
-    );
+    assert_eq!(done[0].status, tern_hca::Status::Success, "{:?}", side.pair.reason());
 }

@@ -76,9 +76,7 @@ pub fn shortage() -> Option<String> {
         _ => {
             let limit = getrlimit(Resource::Nofile).maximum;
             let limit = limit.map_or("unlimited".into(), |limit| limit.to_string());
-            Some(format!(
-                "this process has no file descriptor left; it may have {limit}: raise the limit (ulimit -n)"
-            ))
+            Some(format!("this process has no file descriptor left; it may have {limit}: raise the limit (ulimit -n)"))
         }
     }
 }

@@ -46,13 +46,8 @@ impl FromStr for Faults {
 
     fn from_str(text: &str) -> Result<Faults, String> {
         let mut faults = Faults::default();
-        for part in text
-            .split(',')
-            .map(str::trim)
-            .filter(|part| !part.is_empty())
-        {
-            let wrong =
-                || format!("'{part}' is no fault; see the list in the documentation of faults");
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let wrong = || format!("'{part}' is no fault; see the list in the documentation of faults");
             if part == "tcp" {
                 faults.tcp = true;
                 continue;
@@ -87,20 +82,14 @@ fn port(text: &str) -> Option<(u8, u64)> {
 
 fn duration(text: &str) -> Option<Duration> {
     let units = [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
-    let (number, unit) = units
-        .iter()
-        .find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
-    Some(Duration::from_nanos(
-        number.parse::<u64>().ok()?.checked_mul(unit)?,
-    ))
+    let (number, unit) = units.iter().find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+    Some(Duration::from_nanos(number.parse::<u64>().ok()?.checked_mul(unit)?))
 }
 
 fn bytes(text: &str) -> Option<u64> {
     let units = [("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30)];
-    let (number, unit) = units
-        .iter()
-        .find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit)))
-        .unwrap_or((text, 1));
+    let (number, unit) =
+        units.iter().find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit))).unwrap_or((text, 1));
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
@@ -110,9 +99,7 @@ mod tests {
 
     #[test]
     fn text_says_what_goes_wrong() {
-        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp,cut-port=2/9"
-            .parse()
-            .unwrap();
+        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp,cut-port=2/9".parse().unwrap();
         assert!(faults.tcp);
         assert_eq!(faults.cut_after, Some(100));
         assert_eq!(faults.cut_port, Some((2, 9)));
@@ -124,16 +111,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_named() {
-        for text in [
-            "cut",
-            "cut-after=x",
-            "cut-port=1",
-            "rnr=1",
-            "rnr=1/0",
-            "slow=3",
-            "slow=99999999999999s",
-            "fire=1/2",
-        ] {
+        for text in
+            ["cut", "cut-after=x", "cut-port=1", "rnr=1", "rnr=1/0", "slow=3", "slow=99999999999999s", "fire=1/2"]
+        {
             assert!(text.parse::<Faults>().unwrap_err().contains(text), "{text}");
         }
     }

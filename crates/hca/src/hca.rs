@@ -1,9 +1,6 @@
 //! The HCA itself.
 
-use crate::{
-    CompletionChannel, CompletionQueue, Datagrams, Faults, Link, ProtectionDomain, Result,
-    XrcDomain,
-};
+use crate::{CompletionChannel, CompletionQueue, Datagrams, Faults, Link, ProtectionDomain, Result, XrcDomain};
 use crate::{Error, made_by, rdma_core, software};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -113,11 +110,7 @@ impl Hca {
     }
 
     /// A queue for `depth` completions. `channel` can be told of new ones.
-    pub fn completion_queue(
-        &self,
-        depth: u32,
-        channel: Option<&CompletionChannel>,
-    ) -> Result<CompletionQueue> {
+    pub fn completion_queue(&self, depth: u32, channel: Option<&CompletionChannel>) -> Result<CompletionQueue> {
         let made = match (&self.made, channel.map(|channel| &channel.made)) {
             (Made::Software(it), None) => Made::Software(it.completion_queue(depth, None)?),
             (Made::Software(it), Some(Made::Software(channel))) => {
@@ -155,13 +148,9 @@ impl Hca {
     pub fn datagrams(&self, channel: Option<&CompletionChannel>) -> Result<Datagrams> {
         let made = match (&self.made, channel.map(|channel| &channel.made)) {
             (Made::Software(it), None) => Made::Software(it.datagrams(None)?),
-            (Made::Software(it), Some(Made::Software(channel))) => {
-                Made::Software(it.datagrams(Some(channel))?)
-            }
+            (Made::Software(it), Some(Made::Software(channel))) => Made::Software(it.datagrams(Some(channel))?),
             (Made::RdmaCore(it), None) => Made::RdmaCore(it.datagrams(None)?),
-            (Made::RdmaCore(it), Some(Made::RdmaCore(channel))) => {
-                Made::RdmaCore(it.datagrams(Some(channel))?)
-            }
+            (Made::RdmaCore(it), Some(Made::RdmaCore(channel))) => Made::RdmaCore(it.datagrams(Some(channel))?),
             _ => return Err(crate::completion::mixed()),
         };
         Ok(Datagrams { made })
@@ -189,9 +178,7 @@ impl Hca {
     pub fn set_faults(&self, faults: Faults) -> Result<()> {
         match &self.made {
             Made::Software(it) => it.set_faults(faults),
-            Made::RdmaCore(_) => Err(Error::Unsupported(
-                "faults on demand, with a real card".into(),
-            )),
+            Made::RdmaCore(_) => Err(Error::Unsupported("faults on demand, with a real card".into())),
         }
     }
 }

@@ -62,14 +62,7 @@ impl Link {
     /// As fast as the sockets go.
     pub const NONE: Link = Link::new(0, 0.0, 0, 0, 0, 0);
 
-    const fn new(
-        latency: u64,
-        bandwidth: f64,
-        fetch: u64,
-        inline: u32,
-        registration: u64,
-        page: u64,
-    ) -> Link {
+    const fn new(latency: u64, bandwidth: f64, fetch: u64, inline: u32, registration: u64, page: u64) -> Link {
         Link {
             latency: Duration::from_nanos(latency),
             bandwidth,
@@ -112,11 +105,7 @@ impl Link {
 
     /// How long `bytes` keep the link busy, in nanoseconds.
     pub fn busy_ns(&self, bytes: u64) -> u64 {
-        if self.bandwidth > 0.0 {
-            (bytes as f64 / self.bandwidth) as u64
-        } else {
-            0
-        }
+        if self.bandwidth > 0.0 { (bytes as f64 / self.bandwidth) as u64 } else { 0 }
     }
 
     /// How long a processor needs to give the card so many inline bytes.
@@ -170,7 +159,8 @@ impl FromStr for Link {
         let link = PROFILES.iter().find(|(known, _)| *known == name).map(|&(_, link)| link);
         let names = Link::names().collect::<Vec<_>>().join(", ");
         let link = link.ok_or_else(|| format!("no link is called '{name}'; there are {names}"))?;
-        let times = times.ok_or_else(|| format!("'{text}': behind the stroke stands how many times slower, 1 to {MOST}"))?;
+        let times =
+            times.ok_or_else(|| format!("'{text}': behind the stroke stands how many times slower, 1 to {MOST}"))?;
         Ok(link.slower(times))
     }
 }

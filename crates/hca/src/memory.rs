@@ -19,26 +19,11 @@ pub struct Access {
 
 impl Access {
     /// Only for sends and as the source of writes.
-    pub const LOCAL_READ: Access = Access {
-        local_write: false,
-        remote_read: false,
-        remote_write: false,
-        remote_atomic: false,
-    };
-    pub const LOCAL: Access = Access {
-        local_write: true,
-        ..Access::LOCAL_READ
-    };
-    pub const REMOTE_READ: Access = Access {
-        remote_read: true,
-        ..Access::LOCAL_READ
-    };
-    pub const ALL: Access = Access {
-        local_write: true,
-        remote_read: true,
-        remote_write: true,
-        remote_atomic: true,
-    };
+    pub const LOCAL_READ: Access =
+        Access { local_write: false, remote_read: false, remote_write: false, remote_atomic: false };
+    pub const LOCAL: Access = Access { local_write: true, ..Access::LOCAL_READ };
+    pub const REMOTE_READ: Access = Access { remote_read: true, ..Access::LOCAL_READ };
+    pub const ALL: Access = Access { local_write: true, remote_read: true, remote_write: true, remote_atomic: true };
 }
 
 /// A piece of registered memory, as an entry of a gather or scatter list.
@@ -69,12 +54,7 @@ impl ProtectionDomain {
     /// here and at peers ask for. Nobody may count on its contents, by a Rust reference or otherwise, while such
     /// requests may be under way. The memory should stay mapped: where it does not, a card goes on with the
     /// pages as they were; the software HCA completes with an error.
-    pub unsafe fn register(
-        &self,
-        address: *mut u8,
-        len: usize,
-        access: Access,
-    ) -> Result<MemoryRegion> {
+    pub unsafe fn register(&self, address: *mut u8, len: usize, access: Access) -> Result<MemoryRegion> {
         let made = match &self.made {
             // SAFETY: handed on.
             Made::Software(it) => Made::Software(unsafe { it.register(address, len, access) }?),
@@ -94,28 +74,16 @@ impl ProtectionDomain {
     }
 
     /// The sending end of an XRC connection. It has no receive queue.
-    pub fn xrc_initiator(
-        &self,
-        completions: &CompletionQueue,
-        limits: &Limits,
-    ) -> Result<QueuePair> {
+    pub fn xrc_initiator(&self, completions: &CompletionQueue, limits: &Limits) -> Result<QueuePair> {
         let made = match &self.made {
-            Made::Software(it) => {
-                Made::Software(it.xrc_initiator(completions.software()?, limits)?)
-            }
-            Made::RdmaCore(it) => {
-                Made::RdmaCore(it.xrc_initiator(completions.rdma_core()?, limits)?)
-            }
+            Made::Software(it) => Made::Software(it.xrc_initiator(completions.software()?, limits)?),
+            Made::RdmaCore(it) => Made::RdmaCore(it.xrc_initiator(completions.rdma_core()?, limits)?),
         };
         Ok(QueuePair { made })
     }
 
     /// A shared receive queue. `token` names it in [`Event::ReceiveQueueLow`](crate::Event::ReceiveQueueLow).
-    pub fn shared_receive_queue(
-        &self,
-        limits: &ReceiveLimits,
-        token: u64,
-    ) -> Result<SharedReceiveQueue> {
+    pub fn shared_receive_queue(&self, limits: &ReceiveLimits, token: u64) -> Result<SharedReceiveQueue> {
         let made = match &self.made {
             Made::Software(it) => Made::Software(it.shared_receive_queue(limits, token)?),
             Made::RdmaCore(it) => Made::RdmaCore(it.shared_receive_queue(limits, token)?),
@@ -132,18 +100,12 @@ impl ProtectionDomain {
         token: u64,
     ) -> Result<SharedReceiveQueue> {
         let made = match &self.made {
-            Made::Software(it) => Made::Software(it.xrc_receive_queue(
-                domain.software()?,
-                completions.software()?,
-                limits,
-                token,
-            )?),
-            Made::RdmaCore(it) => Made::RdmaCore(it.xrc_receive_queue(
-                domain.rdma_core()?,
-                completions.rdma_core()?,
-                limits,
-                token,
-            )?),
+            Made::Software(it) => {
+                Made::Software(it.xrc_receive_queue(domain.software()?, completions.software()?, limits, token)?)
+            }
+            Made::RdmaCore(it) => {
+                Made::RdmaCore(it.xrc_receive_queue(domain.rdma_core()?, completions.rdma_core()?, limits, token)?)
+            }
         };
         Ok(SharedReceiveQueue { made })
     }
@@ -180,10 +142,6 @@ impl MemoryRegion {
 
     /// The segment of `len` bytes from byte `offset` of the region on. Not checked here: the HCA does.
     pub fn segment(&self, offset: usize, len: u32) -> Segment {
-        Segment {
-            address: self.address() + offset as u64,
-            len,
-            key: self.local_key(),
-        }
+        Segment { address: self.address() + offset as u64, len, key: self.local_key() }
     }
 }

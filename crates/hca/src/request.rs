@@ -59,10 +59,7 @@ pub enum Operation {
 impl Operation {
     /// True for those whose answer is written to memory of the requester.
     pub fn answers(&self) -> bool {
-        matches!(
-            self,
-            Operation::Read(_) | Operation::FetchAdd(..) | Operation::CompareSwap { .. }
-        )
+        matches!(self, Operation::Read(_) | Operation::FetchAdd(..) | Operation::CompareSwap { .. })
     }
 }
 
@@ -75,12 +72,6 @@ pub struct SendFlags {
 }
 
 impl SendFlags {
-    pub const SIGNALED: SendFlags = SendFlags {
-        signaled: true,
-        fence: false,
-    };
-    pub const NONE: SendFlags = SendFlags {
-        signaled: false,
-        fence: false,
-    };
+    pub const SIGNALED: SendFlags = SendFlags { signaled: true, fence: false };
+    pub const NONE: SendFlags = SendFlags { signaled: false, fence: false };
 }

@@ -1,8 +1,8 @@
 //! Faults on demand, and memory that vanishes: clear errors, and nothing worse.
 
+use std::time::Duration;
 use tern_hca::conformance::{PATIENCE, Side, SideOptions, connect, eventually, next, pair_with};
 use tern_hca::{Access, Connection, Error, Event, Hca, Operation, Options, State, Status};
-use std::time::Duration;
 
 fn open() -> Result<Hca, String> {
     Hca::open(&Options::default()).map_err(|error| error.to_string())
@@ -10,19 +10,12 @@ fn open() -> Result<Hca, String> {
 
 fn with(faults: &str) -> Hca {
     let faults = faults.parse().expect("faults");
-    Hca::open(&Options {
-        faults,
-        ..Options::default()
-    })
-    .expect("the software HCA is always there")
+    Hca::open(&Options { faults, ..Options::default() }).expect("the software HCA is always there")
 }
 
 /// Two connected ends; the first has faults.
 fn pair(faults: &str, options: &SideOptions) -> (Side, Side) {
-    let (one, other) = (
-        Side::new(with(faults), options),
-        Side::new(with(""), options),
-    );
+    let (one, other) = (Side::new(with(faults), options), Side::new(with(""), options));
     connect(&one.pair, &other.pair, &options.connection);
     (one, other)
 }
@@ -38,30 +31,17 @@ fn is_cut(faults: &str) {
     let (here, there) = (one.buffer(8), other.buffer(8));
     (0..8).for_each(|id| other.receive(id, &[there.whole()]));
     for _ in 0..3 {
-        assert_eq!(
-            one.execute(Operation::Send, &[here.whole()]).status,
-            Status::Success
-        );
+        assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::Success);
     }
-    assert_eq!(
-        one.execute(Operation::Send, &[here.whole()]).status,
-        Status::RetryExceeded
-    );
+    assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::RetryExceeded);
     assert_eq!(one.pair.state(), State::Error);
     let reason = one.pair.reason().expect("a reason");
     assert!(reason.contains("cut on demand"), "{reason}");
     // The other end learns of it, and its next request says so.
     (0..3).for_each(|id| assert_eq!(next(&other.receives).id, id));
-    let gone = Event::Disconnected {
-        queue_pair: other.pair.number(),
-    };
-    eventually("the other end is told", || {
-        other.hca.next_event() == Some(gone.clone())
-    });
-    assert_eq!(
-        other.execute(Operation::Send, &[there.whole()]).status,
-        Status::RetryExceeded
-    );
+    let gone = Event::Disconnected { queue_pair: other.pair.number() };
+    eventually("the other end is told", || other.hca.next_event() == Some(gone.clone()));
+    assert_eq!(other.execute(Operation::Send, &[there.whole()]).status, Status::RetryExceeded);
     for _ in 3..8 {
         assert_eq!(next(&other.receives).status, Status::Flushed);
     }
@@ -71,7 +51,8 @@ fn is_cut(faults: &str) {
 #[test]
 fn a_port_is_cut_and_the_peer_hears_nothing() {
     for (faults, fails) in [("cut-port=1/2", false), ("cut-port=1/2,tcp", false), ("cut-port=1/2", true)] {
-        let (one, other) = (Side::new(with(faults), &SideOptions::default()), Side::new(with(""), &SideOptions::default()));
+        let (one, other) =
+            (Side::new(with(faults), &SideOptions::default()), Side::new(with(""), &SideOptions::default()));
         one.pair.select_port(1).expect("a second port");
         connect(&one.pair, &other.pair, &Connection::default());
         let (mut here, mut there) = (one.buffer(8), other.buffer(8));
@@ -97,63 +78,31 @@ fn a_port_is_cut_and_the_peer_hears_nothing() {
 #[test]
 fn receivers_are_not_ready_now_and_then() {
     let (one, other) = pair("", &SideOptions::default());
-    other
-        .hca
-        .set_faults("rnr=2/3".parse().expect("faults"))
-        .expect("set");
+    other.hca.set_faults("rnr=2/3".parse().expect("faults")).expect("set");
     let (here, there) = (one.buffer(8), other.buffer(8));
     for id in 0..30 {
         other.receive(id, &[there.whole()]);
-        assert_eq!(
-            one.execute(Operation::Send, &[here.whole()]).status,
-            Status::Success
-        );
-        assert_eq!(
-            next(&other.receives).id,
-            id,
-            "none is lost, none comes twice"
-        );
+        assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::Success);
+        assert_eq!(next(&other.receives).id, id, "none is lost, none comes twice");
     }
 }
 
 #[test]
 fn a_storm_of_receivers_that_are_not_ready_ends() {
-    let connection = Connection {
-        receiver_not_ready_retries: 3,
-        ..Connection::default()
-    };
-    let (one, other) = pair(
-        "",
-        &SideOptions {
-            connection,
-            ..SideOptions::default()
-        },
-    );
-    other
-        .hca
-        .set_faults("rnr=1/1".parse().expect("faults"))
-        .expect("set");
+    let connection = Connection { receiver_not_ready_retries: 3, ..Connection::default() };
+    let (one, other) = pair("", &SideOptions { connection, ..SideOptions::default() });
+    other.hca.set_faults("rnr=1/1".parse().expect("faults")).expect("set");
     let (here, there) = (one.buffer(8), other.buffer(8));
     other.receive(1, &[there.whole()]);
-    assert_eq!(
-        one.execute(Operation::Send, &[here.whole()]).status,
-        Status::ReceiverNotReady
-    );
+    assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::ReceiverNotReady);
 }
 
 #[test]
 fn an_access_is_refused() {
     let (one, other) = pair("", &SideOptions::default());
-    other
-        .hca
-        .set_faults("access=1/1".parse().expect("faults"))
-        .expect("set");
+    other.hca.set_faults("access=1/1".parse().expect("faults")).expect("set");
     let (here, there) = (one.buffer(8), other.buffer(8));
-    assert_eq!(
-        one.execute(Operation::Write(there.remote(0)), &[here.whole()])
-            .status,
-        Status::RemoteAccess
-    );
+    assert_eq!(one.execute(Operation::Write(there.remote(0)), &[here.whole()]).status, Status::RemoteAccess);
     assert!(other.pair.reason().expect("a reason").contains("on demand"));
 }
 
@@ -163,31 +112,18 @@ fn a_queue_is_full_for_no_reason() {
     let (here, there) = (one.buffer(8), other.buffer(8));
     (0..4).for_each(|id| other.receive(id, &[there.whole()]));
     for _ in 0..4 {
-        assert_eq!(
-            one.post(1, Operation::Send, &[here.whole()]),
-            Err(Error::QueueFull)
-        );
-        assert_eq!(
-            one.execute(Operation::Send, &[here.whole()]).status,
-            Status::Success
-        );
+        assert_eq!(one.post(1, Operation::Send, &[here.whole()]), Err(Error::QueueFull));
+        assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::Success);
     }
 }
 
 #[test]
 fn a_slow_peer_takes_its_time() {
     let (one, other) = pair("", &SideOptions::default());
-    other
-        .hca
-        .set_faults("slow=30ms".parse().expect("faults"))
-        .expect("set");
+    other.hca.set_faults("slow=30ms".parse().expect("faults")).expect("set");
     let (here, there) = (one.buffer(8), other.buffer(8));
     let start = std::time::Instant::now();
-    assert_eq!(
-        one.execute(Operation::Write(there.remote(0)), &[here.whole()])
-            .status,
-        Status::Success
-    );
+    assert_eq!(one.execute(Operation::Write(there.remote(0)), &[here.whole()]).status, Status::Success);
     assert!(start.elapsed().as_millis() >= 30);
 }
 
@@ -224,12 +160,8 @@ impl Pages {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: new memory.
-        let address =
-            unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE) };
-        Pages {
-            address: address.expect("pages").cast(),
-            len,
-        }
+        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE) };
+        Pages { address: address.expect("pages").cast(), len }
     }
 
     fn vanish(&self) {
@@ -251,45 +183,28 @@ fn memory_that_vanishes_is_an_error_and_no_crash() {
 fn vanishes(faults: &str) {
     let options = SideOptions::default();
     const LEN: usize = 64 << 10;
-    for (operation, len) in [
-        ("write", 8),
-        ("write", LEN),
-        ("read", 8),
-        ("read", LEN),
-        ("add", 8),
-        ("send", 8),
-        ("send", LEN),
-    ] {
+    for (operation, len) in
+        [("write", 8), ("write", LEN), ("read", 8), ("read", LEN), ("add", 8), ("send", 8), ("send", LEN)]
+    {
         for there_vanishes in [true, false] {
             let (one, other) = pair(faults, &options);
             let pages = [Pages::new(LEN), Pages::new(LEN)];
             // SAFETY: nobody has references there.
             let region = |side: &Side, pages: &Pages| unsafe {
-                side.domain
-                    .register(pages.address, LEN, Access::ALL)
-                    .expect("registered")
+                side.domain.register(pages.address, LEN, Access::ALL).expect("registered")
             };
             let (here, there) = (region(&one, &pages[0]), region(&other, &pages[1]));
             other.receive(1, &[there.segment(0, LEN as u32)]);
             pages[usize::from(there_vanishes)].vanish();
-            let remote = tern_hca::Remote {
-                address: there.address(),
-                key: there.remote_key(),
-            };
+            let remote = tern_hca::Remote { address: there.address(), key: there.remote_key() };
             let operation_of = match operation {
                 "write" => Operation::Write(remote),
                 "read" => Operation::Read(remote),
                 "add" => Operation::FetchAdd(remote, 1),
                 _ => Operation::Send,
             };
-            let status = one
-                .execute(operation_of, &[here.segment(0, len as u32)])
-                .status;
-            assert_ne!(
-                status,
-                Status::Success,
-                "{operation} of {len}, there: {there_vanishes}"
-            );
+            let status = one.execute(operation_of, &[here.segment(0, len as u32)]).status;
+            assert_ne!(status, Status::Success, "{operation} of {len}, there: {there_vanishes}");
             assert_eq!(one.pair.state(), State::Error);
         }
     }
@@ -299,21 +214,14 @@ fn vanishes(faults: &str) {
 fn a_completion_queue_overflows_aloud() {
     let (one, other) = pair_with(open, &SideOptions::default()).expect("a pair");
     let narrow = one.hca.completion_queue(4, None).expect("a queue");
-    let limits = tern_hca::ReceiveLimits {
-        depth: 64,
-        scatter: 1,
-    };
+    let limits = tern_hca::ReceiveLimits { depth: 64, scatter: 1 };
     let pair = one
         .domain
         .queue_pair(&tern_hca::QueuePairOptions {
             send_completions: &narrow,
             receive_completions: &one.receives,
             shared_receive_queue: None,
-            send: tern_hca::Limits {
-                depth: 64,
-                gather: 1,
-                inline: 0,
-            },
+            send: tern_hca::Limits { depth: 64, gather: 1, inline: 0 },
             receive: limits,
         })
         .expect("a queue pair");

@@ -12,14 +12,8 @@ fn side() -> Side {
 }
 
 fn side_at(interface: Option<String>) -> Side {
-    let options = Options {
-        interface,
-        ..Options::default()
-    };
-    Side::new(
-        Hca::open(&options).expect("the software HCA is always there"),
-        &SideOptions::default(),
-    )
+    let options = Options { interface, ..Options::default() };
+    Side::new(Hca::open(&options).expect("the software HCA is always there"), &SideOptions::default())
 }
 
 /// The other end, in a process of its own, and what it has told.
@@ -49,31 +43,15 @@ impl Other {
             .spawn()
             .expect("a process");
         let mut said = vec![0; SAID];
-        child
-            .stderr
-            .as_mut()
-            .expect("piped")
-            .read_exact(&mut said)
-            .expect("what it says");
-        child
-            .stdin
-            .as_mut()
-            .expect("piped")
-            .write_all(&me.pair.address())
-            .expect("it listens");
-        me.pair
-            .connect(&said[..40], &Connection::default())
-            .expect("connected");
+        child.stderr.as_mut().expect("piped").read_exact(&mut said).expect("what it says");
+        child.stdin.as_mut().expect("piped").write_all(&me.pair.address()).expect("it listens");
+        me.pair.connect(&said[..40], &Connection::default()).expect("connected");
         Other { child, said }
     }
 
     fn memory(&self) -> Remote {
-        let word =
-            |at: usize| u64::from_le_bytes(self.said[at..at + 8].try_into().expect("eight bytes"));
-        Remote {
-            address: word(40),
-            key: word(48) as u32,
-        }
+        let word = |at: usize| u64::from_le_bytes(self.said[at..at + 8].try_into().expect("eight bytes"));
+        Remote { address: word(40), key: word(48) as u32 }
     }
 }
 
@@ -88,18 +66,11 @@ fn the_other_end() {
     let memory = me.buffer(LEN);
     me.receive(1, &[memory.whole()]);
     let key = u64::from(memory.region.remote_key());
-    let said = [
-        &me.pair.address()[..],
-        &memory.region.address().to_le_bytes(),
-        &key.to_le_bytes(),
-    ]
-    .concat();
+    let said = [&me.pair.address()[..], &memory.region.address().to_le_bytes(), &key.to_le_bytes()].concat();
     std::io::stderr().write_all(&said).expect("a parent");
     let mut peer = vec![0; 40];
     std::io::stdin().read_exact(&mut peer).expect("a parent");
-    me.pair
-        .connect(&peer, &Connection::default())
-        .expect("connected");
+    me.pair.connect(&peer, &Connection::default()).expect("connected");
     match role.as_str() {
         // Sends back what has come.
         "echo" => {
@@ -122,10 +93,7 @@ fn a_message_comes_back_from_another_process() {
     memory.fill(&pattern(1, LEN));
     me.receive(2, &[back.whole()]);
     let mut other = Other::start(&me, "echo");
-    assert_eq!(
-        me.execute(Operation::Send, &[memory.whole()]).status,
-        Status::Success
-    );
+    assert_eq!(me.execute(Operation::Send, &[memory.whole()]).status, Status::Success);
     assert_eq!(next(&me.receives).len as usize, LEN);
     assert!(back.bytes() == pattern(1, LEN));
     assert!(other.child.wait().expect("its end").success());
@@ -138,25 +106,13 @@ fn memory_of_a_process_that_sleeps_is_read_and_written() {
     memory.fill(&pattern(2, LEN));
     let mut other = Other::start(&me, "sleep");
     let remote = other.memory();
-    assert_eq!(
-        me.execute(Operation::Write(remote), &[memory.whole()])
-            .status,
-        Status::Success
-    );
+    assert_eq!(me.execute(Operation::Write(remote), &[memory.whole()]).status, Status::Success);
     memory.fill(&[0; LEN]);
-    assert_eq!(
-        me.execute(Operation::Read(remote), &[memory.whole()])
-            .status,
-        Status::Success
-    );
+    assert_eq!(me.execute(Operation::Read(remote), &[memory.whole()]).status, Status::Success);
     assert!(memory.bytes() == pattern(2, LEN));
     let before = memory.word(0);
     for count in 0..100 {
-        assert_eq!(
-            me.execute(Operation::FetchAdd(remote, 3), &[memory.part(0, 8)])
-                .status,
-            Status::Success
-        );
+        assert_eq!(me.execute(Operation::FetchAdd(remote, 3), &[memory.part(0, 8)]).status, Status::Success);
         assert_eq!(memory.word(0), before.wrapping_add(3 * count));
     }
     drop(other.child.stdin.take());
@@ -168,24 +124,15 @@ fn a_process_that_is_killed_is_noticed() {
     let me = side();
     let memory = me.buffer(LEN);
     let mut other = Other::start(&me, "sleep");
-    assert_eq!(
-        me.execute(Operation::Write(other.memory()), &[memory.whole()])
-            .status,
-        Status::Success
-    );
+    assert_eq!(me.execute(Operation::Write(other.memory()), &[memory.whole()]).status, Status::Success);
     other.child.kill().expect("killed");
     other.child.wait().expect("its end");
-    let gone = Event::Disconnected {
-        queue_pair: me.pair.number(),
-    };
+    let gone = Event::Disconnected { queue_pair: me.pair.number() };
     eventually("its end is told", || {
         let _ = me.sends.poll(&mut []);
         me.hca.next_event() == Some(gone.clone())
     });
-    assert_eq!(
-        me.execute(Operation::Send, &[memory.part(0, 8)]).status,
-        Status::RetryExceeded
-    );
+    assert_eq!(me.execute(Operation::Send, &[memory.part(0, 8)]).status, Status::RetryExceeded);
 }
 
 #[test]
@@ -195,8 +142,7 @@ fn a_process_that_is_killed_amidst_is_noticed() {
     let mut other = Other::start(&me, "sleep");
     // The first fills the only receive; the next waits for one for ever.
     for id in 0..3 {
-        me.post(id, Operation::Send, &[memory.whole()])
-            .expect("posted");
+        me.post(id, Operation::Send, &[memory.whole()]).expect("posted");
     }
     assert_eq!((next(&me.sends).status, 0), (Status::Success, 0));
     other.child.kill().expect("killed");
@@ -232,14 +178,8 @@ fn a_child_of_a_fork_leaves_its_parents_objects_alone() {
     let mut status = 0;
     // SAFETY: our child.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-    assert_eq!(
-        status, 0,
-        "the child's objects are refused, and it can make others"
-    );
-    assert_eq!(
-        me.execute(Operation::Send, &[memory.whole()]).status,
-        Status::Success
-    );
+    assert_eq!(status, 0, "the child's objects are refused, and it can make others");
+    assert_eq!(me.execute(Operation::Send, &[memory.whole()]).status, Status::Success);
     assert_eq!(next(&me.receives).len as usize, LEN);
     assert!(back.bytes() == pattern(3, LEN));
     assert!(other.child.wait().expect("its end").success());
@@ -255,10 +195,7 @@ impl Namespace {
     /// `None` where this process may not make one.
     fn new(here: &str, there: &str) -> Option<Namespace> {
         let name = format!("tern{}", std::process::id());
-        let made = Namespace {
-            link: format!("{name}a"),
-            name,
-        };
+        let made = Namespace { link: format!("{name}a"), name };
         let (name, link, far) = (&made.name, &made.link, format!("{}b", made.name));
         let commands = [
             format!("netns add {name}"),
@@ -281,10 +218,7 @@ impl Drop for Namespace {
 }
 
 fn ip(command: &str) -> bool {
-    let outcome = Command::new("ip")
-        .args(command.split(' '))
-        .stderr(Stdio::null())
-        .status();
+    let outcome = Command::new("ip").args(command.split(' ')).stderr(Stdio::null()).status();
     outcome.is_ok_and(|status| status.success())
 }
 
@@ -302,17 +236,9 @@ fn processes_of_two_network_namespaces_reach_each_other() {
     let enter = ["ip", "netns", "exec", &namespace.name, "env", &interface];
     let mut other = Other::start_by(&me, "sleep", &enter);
     let remote = other.memory();
-    assert_eq!(
-        me.execute(Operation::Write(remote), &[memory.whole()])
-            .status,
-        Status::Success
-    );
+    assert_eq!(me.execute(Operation::Write(remote), &[memory.whole()]).status, Status::Success);
     memory.fill(&[0; LEN]);
-    assert_eq!(
-        me.execute(Operation::Read(remote), &[memory.whole()])
-            .status,
-        Status::Success
-    );
+    assert_eq!(me.execute(Operation::Read(remote), &[memory.whole()]).status, Status::Success);
     assert!(memory.bytes() == pattern(4, LEN));
     drop(other.child.stdin.take());
     assert!(other.child.wait().expect("its end").success());

@@ -3,10 +3,7 @@
 use tern_hca::{Hca, Maker, Options};
 
 fn open() -> Result<Hca, String> {
-    let options = Options {
-        maker: Maker::RdmaCore,
-        ..Options::default()
-    };
+    let options = Options { maker: Maker::RdmaCore, ..Options::default() };
     Ok(Hca::open(&options).expect("a card"))
 }
 

@@ -15,15 +15,8 @@ mod far {
     use super::*;
 
     fn open() -> Result<Hca, String> {
-        let faults = Faults {
-            tcp: true,
-            ..Faults::default()
-        };
-        Ok(Hca::open(&Options {
-            faults,
-            ..Options::default()
-        })
-        .expect("the software HCA is always there"))
+        let faults = Faults { tcp: true, ..Faults::default() };
+        Ok(Hca::open(&Options { faults, ..Options::default() }).expect("the software HCA is always there"))
     }
 
     tern_hca::conformance_tests!(open);

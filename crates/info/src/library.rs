@@ -13,10 +13,7 @@ const LIBRARY: &CStr = c"libmpi_abi.so.1";
 pub fn report() -> String {
     let mut text = print::heading("Tern");
     text.push_str(&print::line("version", env!("CARGO_PKG_VERSION")));
-    text.push_str(&print::line(
-        "ABI",
-        "MPI 5.0 standard ABI, version 1.0 (libmpi_abi.so.1)",
-    ));
+    text.push_str(&print::line("ABI", "MPI 5.0 standard ABI, version 1.0 (libmpi_abi.so.1)"));
     let installed = beside();
     if let Some(path) = &installed {
         text.push_str(&print::line("installed", &path.display().to_string()));
@@ -43,32 +40,21 @@ pub const DESCRIBE: &str = "--describe-library";
 /// loads it.
 fn ask() -> Result<String, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let output = Command::new(own)
-        .arg(DESCRIBE)
-        .stdin(Stdio::null())
-        .output();
+    let output = Command::new(own).arg(DESCRIBE).stdin(Stdio::null()).output();
     let output = output.map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match output.status.code() {
         Some(0) => Ok(text(&output.stdout)),
         Some(1) => Err(text(&output.stdout)),
-        _ => Err(format!(
-            "{} was loaded, but {}",
-            LIBRARY.to_string_lossy(),
-            output.status
-        )),
+        _ => Err(format!("{} was loaded, but {}", LIBRARY.to_string_lossy(), output.status)),
     }
 }
 
 /// Loads the library that programs would load, and says which one it is, or why there is none.
 pub fn describe() -> Result<String, String> {
     let library = Library::load()?;
-    let path = library
-        .path()
-        .unwrap_or_else(|| "a path that it does not tell".into());
-    let version = library
-        .version()
-        .unwrap_or_else(|| "of an unknown version".into());
+    let path = library.path().unwrap_or_else(|| "a path that it does not tell".into());
+    let version = library.version().unwrap_or_else(|| "of an unknown version".into());
     Ok(format!("{path}: {version}"))
 }
 
@@ -78,9 +64,7 @@ fn beside() -> Option<PathBuf> {
     let dir = own.parent()?;
     let name = LIBRARY.to_str().ok()?;
     let candidates = [dir.join("../lib").join(name), dir.join(name)];
-    candidates
-        .iter()
-        .find_map(|path| path.canonicalize().ok().map(|_| tidy(path)))
+    candidates.iter().find_map(|path| path.canonicalize().ok().map(|_| tidy(path)))
 }
 
 /// The path without `..`, with the name as asked for.
@@ -119,11 +103,7 @@ impl Library {
         // SAFETY: dlerror gives a string that lives until the next call, or null.
         let why = unsafe {
             let text = libc::dlerror();
-            if text.is_null() {
-                None
-            } else {
-                Some(CStr::from_ptr(text))
-            }
+            if text.is_null() { None } else { Some(CStr::from_ptr(text)) }
         };
         Err(why.map_or("not found".into(), |why| why.to_string_lossy().into_owned()))
     }
@@ -143,11 +123,7 @@ impl Library {
             if libc::dladdr(symbol, &mut info) == 0 || info.dli_fname.is_null() {
                 return None;
             }
-            Some(
-                CStr::from_ptr(info.dli_fname)
-                    .to_string_lossy()
-                    .into_owned(),
-            )
+            Some(CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned())
         }
     }
 

@@ -10,13 +10,7 @@ pub fn report() -> String {
     let mut text = print::heading("Machine");
     let mut line = |name: &str, value: String| text.push_str(&print::line(name, &value));
     line("host", tern_node::hostname());
-    line(
-        "kernel",
-        rustix::system::uname()
-            .release()
-            .to_string_lossy()
-            .into_owned(),
-    );
+    line("kernel", rustix::system::uname().release().to_string_lossy().into_owned());
     if let Some(model) = &machine.model {
         line("processor", model.clone());
     }
@@ -31,11 +25,7 @@ pub fn report() -> String {
     );
     line("this process", usable());
     for (cache, count) in caches(&machine.caches) {
-        let kind = if cache.kind == "Unified" {
-            String::new()
-        } else {
-            format!(" {}", cache.kind.to_lowercase())
-        };
+        let kind = if cache.kind == "Unified" { String::new() } else { format!(" {}", cache.kind.to_lowercase()) };
         line(
             "cache",
             format!(
@@ -47,13 +37,8 @@ pub fn report() -> String {
         );
     }
     for node in &machine.nodes {
-        let memory = node
-            .memory
-            .map_or(String::new(), |memory| format!(", {}", size(memory)));
-        line(
-            "NUMA node",
-            format!("{}: threads {}{memory}", node.number, list(&node.cores)),
-        );
+        let memory = node.memory.map_or(String::new(), |memory| format!(", {}", size(memory)));
+        line("NUMA node", format!("{}: threads {}{memory}", node.number, list(&node.cores)));
     }
     line("memory", memory());
     line("page", size(tern_node::page_size() as u64));
@@ -66,20 +51,14 @@ fn usable() -> String {
         Some(cpus) => format!("; its control group allows {cpus} cores of time"),
         None => String::new(),
     };
-    format!(
-        "{} cores to use: its affinity mask is {}{quota}",
-        tern_node::usable_cores(),
-        list(&affinity)
-    )
+    format!("{} cores to use: its affinity mask is {}{quota}", tern_node::usable_cores(), list(&affinity))
 }
 
 fn memory() -> String {
     match tern_node::limits().memory {
-        Some(limit) => format!(
-            "{}; the control group of this process allows {}",
-            size(tern_node::memory_total()),
-            size(limit)
-        ),
+        Some(limit) => {
+            format!("{}; the control group of this process allows {}", size(tern_node::memory_total()), size(limit))
+        }
         None => size(tern_node::memory_total()),
     }
 }

@@ -39,23 +39,14 @@ const PARTS: [Part; 5] = [
 ];
 
 fn main() {
-    let args: Vec<String> = std::env::args_os()
-        .skip(1)
-        .map(|arg| arg.to_string_lossy().into_owned())
-        .collect();
+    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let text = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--version" | "-V"] => format!("tern-info (Tern) {}\n", env!("CARGO_PKG_VERSION")),
         ["--help" | "-h"] => HELP.to_owned(),
         [library::DESCRIBE] => describe_library(),
-        _ => match args
-            .iter()
-            .find(|arg| PARTS.iter().all(|(name, _)| name != arg))
-        {
+        _ => match args.iter().find(|arg| PARTS.iter().all(|(name, _)| name != arg)) {
             Some(unknown) => {
-                eprintln!(
-                    "tern-info: {unknown} is none of {}; tern-info --help",
-                    names()
-                );
+                eprintln!("tern-info: {unknown} is none of {}; tern-info --help", names());
                 std::process::exit(2);
             }
             None => report(&args),
@@ -81,10 +72,6 @@ fn names() -> String {
 /// The parts that were asked for.
 fn report(wanted: &[String]) -> String {
     let asked = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
-    let parts: Vec<String> = PARTS
-        .iter()
-        .filter(|(name, _)| asked(name))
-        .map(|(_, part)| part())
-        .collect();
+    let parts: Vec<String> = PARTS.iter().filter(|(name, _)| asked(name)).map(|(_, part)| part()).collect();
     parts.join("\n")
 }

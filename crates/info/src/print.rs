@@ -49,11 +49,7 @@ pub fn size(bytes: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if value.fract() == 0.0 {
-        format!("{value} {}", units[unit])
-    } else {
-        format!("{value:.1} {}", units[unit])
-    }
+    if value.fract() == 0.0 { format!("{value} {}", units[unit]) } else { format!("{value:.1} {}", units[unit]) }
 }
 
 #[cfg(test)]
@@ -65,11 +61,7 @@ mod tests {
         let text = line("name", &"word ".repeat(40));
         assert!(text.lines().count() > 1);
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
-        assert!(
-            text.lines()
-                .skip(1)
-                .all(|line| line.starts_with(&" ".repeat(NAME + 2)))
-        );
+        assert!(text.lines().skip(1).all(|line| line.starts_with(&" ".repeat(NAME + 2))));
         assert_eq!(line("a", ""), format!("{:NAME$}  \n", "a"));
     }
 

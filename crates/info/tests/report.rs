@@ -4,10 +4,7 @@ use std::process::{Command, Output};
 
 fn info(args: &[&str], env: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tern-info"));
-    command
-        .args(args)
-        .env_remove("TERN_LAUNCH")
-        .envs(env.iter().copied());
+    command.args(args).env_remove("TERN_LAUNCH").envs(env.iter().copied());
     command.output().unwrap()
 }
 
@@ -37,18 +34,12 @@ fn everything_has_its_line() {
         "verbs ",
         "TERN_SPIN = ",
     ] {
-        assert!(
-            all.lines().any(|line| line.starts_with(start)),
-            "no {start:?} in\n{all}"
-        );
+        assert!(all.lines().any(|line| line.starts_with(start)), "no {start:?} in\n{all}");
     }
     for mechanism in text(&info(&["mechanisms"], &[])).lines().skip(2) {
         if !mechanism.starts_with(' ') {
             let value = &mechanism[18..];
-            assert!(
-                value.starts_with("yes") || value.starts_with("no: "),
-                "{mechanism}"
-            );
+            assert!(value.starts_with("yes") || value.starts_with("no: "), "{mechanism}");
         }
     }
 }
@@ -59,11 +50,7 @@ fn every_setting_has_value_source_default_and_meaning() {
     assert!(text.contains("TERN_SPIN = 12k (environment)\n"), "{text}");
     assert!(text.contains("TERN_YIELD = auto (default)\n"), "{text}");
     for entry in tern_settings::ALL {
-        assert!(
-            text.contains(&format!("{} = ", entry.name())),
-            "{}",
-            entry.name()
-        );
+        assert!(text.contains(&format!("{} = ", entry.name())), "{}", entry.name());
         assert!(text.contains(&entry.allowed()), "{}", entry.name());
         assert!(text.contains(entry.meaning().split(' ').next().unwrap()));
     }
@@ -93,35 +80,22 @@ fn wrong_settings_are_told() {
 fn other_launchers_are_named() {
     let text = text(&info(&["version"], &[("PMI_SIZE", "4"), ("PMI_RANK", "2")]));
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        flat.contains("(Hydra) as one of several (PMI_SIZE=4)"),
-        "{text}"
-    );
+    assert!(flat.contains("(Hydra) as one of several (PMI_SIZE=4)"), "{text}");
 }
 
 #[test]
 fn a_missing_library_comes_with_the_remedy() {
     let all = text(&info(&["version"], &[("LD_LIBRARY_PATH", "/nonexistent")]));
     let flat = all.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        flat.contains("set LD_LIBRARY_PATH") || flat.contains("libmpi_abi.so.1: "),
-        "{all}"
-    );
+    assert!(flat.contains("set LD_LIBRARY_PATH") || flat.contains("libmpi_abi.so.1: "), "{all}");
 }
 
 #[test]
 fn parts_and_options() {
-    assert_eq!(
-        text(&info(&["--version"], &[])),
-        format!("tern-info (Tern) {}\n", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(text(&info(&["--version"], &[])), format!("tern-info (Tern) {}\n", env!("CARGO_PKG_VERSION")));
     assert!(text(&info(&["--help"], &[])).contains("mechanisms"));
     assert!(!text(&info(&["machine"], &[])).contains("TERN_SPIN"));
     let output = info(&["everything"], &[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("version, machine, mechanisms, settings")
-    );
+    assert!(String::from_utf8(output.stderr).unwrap().contains("version, machine, mechanisms, settings"));
 }

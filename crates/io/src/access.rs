@@ -72,13 +72,7 @@ struct Access<'a> {
 ///
 /// # Safety
 /// All data of `memory` is writable, and nobody else uses it meanwhile.
-pub unsafe fn read(
-    file: &File,
-    view: &View,
-    position: u64,
-    memory: &Memory<'_>,
-    hints: &Hints,
-) -> Result<u64, Error> {
+pub unsafe fn read(file: &File, view: &View, position: u64, memory: &Memory<'_>, hints: &Hints) -> Result<u64, Error> {
     let bytes = view.representation().file_bytes(memory.ty, memory.count)?;
     if bytes == 0 || view.is_empty() {
         return Ok(0);
@@ -111,13 +105,7 @@ pub unsafe fn read(
 ///
 /// # Safety
 /// All data of `memory` is readable, and nobody changes it meanwhile.
-pub unsafe fn write(
-    file: &File,
-    view: &View,
-    position: u64,
-    memory: &Memory<'_>,
-    hints: &Hints,
-) -> Result<u64, Error> {
+pub unsafe fn write(file: &File, view: &View, position: u64, memory: &Memory<'_>, hints: &Hints) -> Result<u64, Error> {
     let bytes = view.representation().file_bytes(memory.ty, memory.count)?;
     if bytes == 0 {
         return Ok(0);
@@ -190,7 +178,9 @@ impl Access<'_> {
             return self.read_run(range.start, walk, bytes);
         }
         let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
-        if self.view.is_ordered() && shape.sieve(self.hints.read_sieving, self.hints.read_buffer, Way::Read, self.file.calls.cost(Way::Read)) {
+        if self.view.is_ordered()
+            && shape.sieve(self.hints.read_sieving, self.hints.read_buffer, Way::Read, self.file.calls.cost(Way::Read))
+        {
             return self.read_windows(position, walk);
         }
         self.read_each(position, walk)
@@ -207,7 +197,12 @@ impl Access<'_> {
         let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
         if self.view.is_ordered()
             && self.file.readable()
-            && shape.sieve(self.hints.write_sieving, self.hints.write_buffer, Way::Write, self.file.calls.cost(Way::Write))
+            && shape.sieve(
+                self.hints.write_sieving,
+                self.hints.write_buffer,
+                Way::Write,
+                self.file.calls.cost(Way::Write),
+            )
             && self.file.may_have_windows()
         {
             return self.write_windows(position, walk);

@@ -143,11 +143,18 @@ mod tests {
     #[test]
     fn small_pieces_with_small_holes_are_sieved() {
         let near = Shape { bytes: 64 << 10, runs: 1 << 13, span: 128 << 10 };
-        assert!(near.sieve(Choice::Auto, 4 << 20, Way::Read, CALL) && near.sieve(Choice::Auto, 512 << 10, Way::Write, CALL));
+        assert!(
+            near.sieve(Choice::Auto, 4 << 20, Way::Read, CALL) && near.sieve(Choice::Auto, 512 << 10, Way::Write, CALL)
+        );
         let far = Shape { bytes: 64 << 10, runs: 1 << 13, span: 1 << 33 };
-        assert!(!far.sieve(Choice::Auto, 4 << 20, Way::Read, CALL) && !far.sieve(Choice::Auto, 512 << 10, Way::Write, CALL));
+        assert!(
+            !far.sieve(Choice::Auto, 4 << 20, Way::Read, CALL) && !far.sieve(Choice::Auto, 512 << 10, Way::Write, CALL)
+        );
         let large = Shape { bytes: 64 << 20, runs: 64, span: 128 << 20 };
-        assert!(!large.sieve(Choice::Auto, 4 << 20, Way::Read, CALL) && large.sieve(Choice::Always, 4 << 20, Way::Read, CALL));
+        assert!(
+            !large.sieve(Choice::Auto, 4 << 20, Way::Read, CALL)
+                && large.sieve(Choice::Always, 4 << 20, Way::Read, CALL)
+        );
         assert!(!near.sieve(Choice::Never, 4 << 20, Way::Read, CALL));
     }
 

@@ -102,7 +102,16 @@ impl File {
             return Err(Error::system(&what(), path, Errno::ISDIR));
         }
         let limited = limit().is_some();
-        Ok(File { fd, path: path.into(), readable, limited, locks: Cell::new(true), habit: Cell::default(), spare: RefCell::default(), calls: Calls::default() })
+        Ok(File {
+            fd,
+            path: path.into(),
+            readable,
+            limited,
+            locks: Cell::new(true),
+            habit: Cell::default(),
+            spare: RefCell::default(),
+            calls: Calls::default(),
+        })
     }
 
     /// Removes the file `path` from its directory.
@@ -269,7 +278,8 @@ impl File {
         match limit() {
             Some(limit) if end > limit => {
                 let path = self.path.display();
-                let text = format!("cannot {} ({path}): the limit of RLIMIT_FSIZE (ulimit -f) is {limit} bytes", what());
+                let text =
+                    format!("cannot {} ({path}): the limit of RLIMIT_FSIZE (ulimit -f) is {limit} bytes", what());
                 Err(Error { class: Class::Quota, errno: Some(libc::EFBIG), text })
             }
             _ => Ok(()),

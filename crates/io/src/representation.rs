@@ -116,9 +116,9 @@ impl Representation {
             }
         };
         let bytes = each.and_then(|each| each.checked_mul(count.max(0) as u64));
-        bytes.filter(|&bytes| i64::try_from(bytes).is_ok()).ok_or_else(|| {
-            Error::new(Class::Argument, format!("{count} elements of {} bytes are too many", ty.size()))
-        })
+        bytes
+            .filter(|&bytes| i64::try_from(bytes).is_ok())
+            .ok_or_else(|| Error::new(Class::Argument, format!("{count} elements of {} bytes are too many", ty.size())))
     }
 }
 

@@ -235,7 +235,8 @@ impl View {
             false if within + len <= size => (tile, within, blocks.stride),
             false => return None,
         };
-        let base = self.displacement.checked_add_signed(self.tile.extent().checked_mul(tile as i64)?.checked_add(at)?)?;
+        let base =
+            self.displacement.checked_add_signed(self.tile.extent().checked_mul(tile as i64)?.checked_add(at)?)?;
         let (block, stride) = (blocks.block, u64::try_from(stride).ok()?);
         if stride <= block {
             return None;
@@ -248,7 +249,12 @@ impl View {
         let whole = (len - head) / block;
         let tail = len - head - whole * block;
         let parts = [(within, head, 1), (within + head, block, whole), (within + len - tail, tail, 1)];
-        Some(parts.into_iter().filter(|&(_, len, count)| len > 0 && count > 0).map(move |(at, len, count)| grid(at, len, count)))
+        Some(
+            parts
+                .into_iter()
+                .filter(|&(_, len, count)| len > 0 && count > 0)
+                .map(move |(at, len, count)| grid(at, len, count)),
+        )
     }
 
     /// About how many runs `len` bytes of the stream are.

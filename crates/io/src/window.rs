@@ -147,7 +147,8 @@ pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hin
     let (range, runs) = (window.range(), window.runs());
     let shape = shape(&runs, &range);
     file.check_limit(range.end, shape.bytes, &|| format!("write {} bytes at offset {}", shape.bytes, range.start))?;
-    let sieve = file.readable() && shape.sieve(hints.write_sieving, buffer.len(), Way::Write, file.calls.cost(Way::Write));
+    let sieve =
+        file.readable() && shape.sieve(hints.write_sieving, buffer.len(), Way::Write, file.calls.cost(Way::Write));
     if sieve
         && file.may_have_windows()
         && let Some(_lock) = file.lock(Sharing::Exclusive, range.clone())?
@@ -173,8 +174,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn grids() -> impl Strategy<Value = Vec<Grid>> {
-        let grid = (0..60u64, 0..12u64, 0..8u64, 0..9u64)
-            .prop_map(|(offset, len, hole, count)| Grid { offset, len, stride: len + hole, count });
+        let grid = (0..60u64, 0..12u64, 0..8u64, 0..9u64).prop_map(|(offset, len, hole, count)| Grid {
+            offset,
+            len,
+            stride: len + hole,
+            count,
+        });
         prop::collection::vec(grid, 0..6)
     }
 

@@ -61,7 +61,9 @@ fn room(model: &Model, seed: u64) -> (Vec<u8>, usize) {
 /// The offsets in the file of bytes `from` to `from + len` of the stream.
 fn offsets(model: &Model, displacement: i64, from: usize, len: usize) -> Vec<usize> {
     let (tile, extent) = (model.bytes(), model.extent());
-    (from..from + len).map(|at| (displacement + (at / tile.len()) as i64 * extent + tile[at % tile.len()]) as usize).collect()
+    (from..from + len)
+        .map(|at| (displacement + (at / tile.len()) as i64 * extent + tile[at % tile.len()]) as usize)
+        .collect()
 }
 
 fn byte_view(displacement: i64, filetype: &Rc<Type>) -> View {

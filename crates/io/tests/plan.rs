@@ -186,10 +186,14 @@ fn turns(processes: i64, len: i64, times: i64) -> Vec<Request> {
 fn plans_are_made_where_they_pay() {
     let auto = Wishes::default();
     assert!(Plan::new(&turns(4, 512, 10_000), &auto).is_some(), "small pieces between each other");
-    assert!(Plan::new(&turns(2, 512, 10_000), &auto).is_none(), "two read each other's bytes as holes sooner than they send them");
+    assert!(
+        Plan::new(&turns(2, 512, 10_000), &auto).is_none(),
+        "two read each other's bytes as holes sooner than they send them"
+    );
     assert!(Plan::new(&turns(4, 1 << 20, 16), &auto).is_none(), "large pieces");
     assert!(Plan::new(&turns(4, 8, 2), &auto).is_none(), "little data");
-    let apart: Vec<Request> = (0..4).map(|own| view(own << 20, &Type::basic(Basic::Byte)).request(0, 1 << 20, 1000)).collect();
+    let apart: Vec<Request> =
+        (0..4).map(|own| view(own << 20, &Type::basic(Basic::Byte)).request(0, 1 << 20, 1000)).collect();
     assert!(Plan::new(&apart, &auto).is_none(), "each on its own part");
     assert!(Plan::new(&apart, &Wishes { buffering: Choice::Always, ..auto }).is_some());
     let never = Wishes { buffering: Choice::Never, ..auto };
@@ -201,7 +205,13 @@ fn plans_are_made_where_they_pay() {
 
 #[test]
 fn domains_are_aligned() {
-    let wishes = Wishes { way: Way::Write, buffering: Choice::Always, aggregators: Some(3), buffer: Some(1 << 20), align: 1 << 16 };
+    let wishes = Wishes {
+        way: Way::Write,
+        buffering: Choice::Always,
+        aggregators: Some(3),
+        buffer: Some(1 << 20),
+        align: 1 << 16,
+    };
     let plan = Plan::new(&turns(6, 1000, 3000), &wishes).unwrap();
     assert_eq!(plan.aggregators(), [0, 2, 4]);
     assert!((1..3).all(|index| plan.window(index, 0).start.is_multiple_of(1 << 16)));

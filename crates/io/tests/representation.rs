@@ -154,7 +154,10 @@ fn a_users_representation() {
     let used = |at: i32| at % 3 != 1;
     // SAFETY: the memory is ours.
     unsafe {
-        assert_eq!(write(&file, &view, 0, &memory(&mut values, count as i64, &ty), &hints).unwrap_err().class, Class::Conversion);
+        assert_eq!(
+            write(&file, &view, 0, &memory(&mut values, count as i64, &ty), &hints).unwrap_err().class,
+            Class::Conversion
+        );
         values.iter_mut().for_each(|value| *value -= 10_000_000);
         assert_eq!(write(&file, &view, 0, &memory(&mut values, count as i64, &ty), &hints), Ok(8 * count as u64));
         // The file ends within the last number.

@@ -111,7 +111,10 @@ fn far_away_is_as_near() {
     let position = 1 << 41;
     assert_eq!(view.offset(position), Some((1 << 40) + (1 << 61)));
     assert_eq!(view.bytes_before((1 << 40) + (1 << 61)), position);
-    assert_eq!(view.segments(position, 2).collect::<Vec<_>>(), [((1 << 40) + (1 << 61), 1), ((1 << 40) + (1 << 61) + (1 << 20), 1)]);
+    assert_eq!(
+        view.segments(position, 2).collect::<Vec<_>>(),
+        [((1 << 40) + (1 << 61), 1), ((1 << 40) + (1 << 61) + (1 << 20), 1)]
+    );
     assert_eq!(view.offset(1 << 43), None);
 }
 

@@ -154,15 +154,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String
             return Ok(command);
         }
     }
-    let total: u64 = options
-        .programs
-        .iter()
-        .map(|program| u64::from(program.count))
-        .sum();
+    let total: u64 = options.programs.iter().map(|program| u64::from(program.count)).sum();
     if total > u64::from(MAX_RANKS) {
-        return Err(format!(
-            "{total} processes are more than the {MAX_RANKS} that are possible"
-        ));
+        return Err(format!("{total} processes are more than the {MAX_RANKS} that are possible"));
     }
     if options.nodes.is_some() && !options.hosts.is_empty() {
         return Err("--nodes simulates nodes on one machine; leave it out, or --hosts".into());
@@ -180,10 +174,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String
 
 /// Parses one program with its options. Gives a command that ends parsing (help, version), if any.
 fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Command>, String> {
-    let mut program = Program {
-        count: 1,
-        ..Program::default()
-    };
+    let mut program = Program { count: 1, ..Program::default() };
     let mut rest = args.iter();
     while let Some(arg) = rest.as_slice().first() {
         let bytes = arg.as_bytes();
@@ -207,15 +198,11 @@ fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Comm
             Flag::Export => program.env.extend(export(&value("NAME or NAME=VALUE")?)?),
             Flag::Env => {
                 let name = value("NAME and VALUE")?;
-                program
-                    .env
-                    .push((checked_name(name)?, value("NAME and VALUE")?));
+                program.env.push((checked_name(name)?, value("NAME and VALUE")?));
             }
             Flag::GlobalEnv => {
                 let name = value("NAME and VALUE")?;
-                options
-                    .env
-                    .push((checked_name(name)?, value("NAME and VALUE")?));
+                options.env.push((checked_name(name)?, value("NAME and VALUE")?));
             }
             Flag::Wdir => program.wdir = Some(value("a directory")?),
             Flag::Timeout => options.timeout = Some(seconds(&value("a number of seconds")?)?),
@@ -247,24 +234,17 @@ fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Comm
 /// Splits `--name=value`. Dashes and value are removed from the name.
 fn split_value(arg: &OsStr) -> (String, Option<OsString>) {
     let text = arg.as_bytes();
-    let text = text
-        .strip_prefix(b"--")
-        .or_else(|| text.strip_prefix(b"-"))
-        .unwrap_or(text);
+    let text = text.strip_prefix(b"--").or_else(|| text.strip_prefix(b"-")).unwrap_or(text);
     match text.iter().position(|byte| *byte == b'=') {
-        Some(at) => (
-            String::from_utf8_lossy(&text[..at]).into_owned(),
-            Some(OsStr::from_bytes(&text[at + 1..]).to_owned()),
-        ),
+        Some(at) => {
+            (String::from_utf8_lossy(&text[..at]).into_owned(), Some(OsStr::from_bytes(&text[at + 1..]).to_owned()))
+        }
         None => (String::from_utf8_lossy(text).into_owned(), None),
     }
 }
 
 fn flag(name: &str) -> Option<Flag> {
-    NAMES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, flag)| *flag)
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, flag)| *flag)
 }
 
 fn unknown(arg: &OsStr, name: &str) -> String {
@@ -282,20 +262,14 @@ fn unknown(arg: &OsStr, name: &str) -> String {
         .filter(|(distance, known)| *distance <= 3 && *distance < known.len());
     match nearest {
         Some((_, known)) => format!("unknown option {}; did you mean --{known}?", shown(arg)),
-        None => format!(
-            "unknown option {}; mpiexec --help lists the options",
-            shown(arg)
-        ),
+        None => format!("unknown option {}; mpiexec --help lists the options", shown(arg)),
     }
 }
 
 fn count(value: &OsStr) -> Result<u32, String> {
     match value.to_str().and_then(|text| text.parse().ok()) {
         Some(count) if count > 0 => Ok(count),
-        _ => Err(format!(
-            "-n needs a number of processes, 1 or more, not {}",
-            shown(value)
-        )),
+        _ => Err(format!("-n needs a number of processes, 1 or more, not {}", shown(value))),
     }
 }
 
@@ -308,17 +282,10 @@ fn nodes(value: &OsStr) -> Result<u32, String> {
 
 fn seconds(value: &OsStr) -> Result<Duration, String> {
     let text = value.to_str().unwrap_or_default();
-    let plain = text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match text.parse::<f64>() {
-        Ok(seconds) if plain && seconds > 0.0 && seconds < 1e9 => {
-            Ok(Duration::from_secs_f64(seconds))
-        }
-        _ => Err(format!(
-            "--timeout needs a number of seconds above 0, not {}",
-            shown(value)
-        )),
+        Ok(seconds) if plain && seconds > 0.0 && seconds < 1e9 => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err(format!("--timeout needs a number of seconds above 0, not {}", shown(value))),
     }
 }
 
@@ -326,10 +293,7 @@ fn bind(value: &OsStr) -> Result<Bind, String> {
     match value.as_bytes() {
         b"core" => Ok(Bind::Core),
         b"none" => Ok(Bind::None),
-        _ => Err(format!(
-            "--bind-to needs core or none, not {}",
-            shown(value)
-        )),
+        _ => Err(format!("--bind-to needs core or none, not {}", shown(value))),
     }
 }
 
@@ -343,20 +307,14 @@ fn export(value: &OsStr) -> Result<Option<(OsString, OsString)>, String> {
 fn split_assignment(text: &OsStr) -> (OsString, Option<OsString>) {
     let bytes = text.as_bytes();
     match bytes.iter().position(|byte| *byte == b'=') {
-        Some(at) => (
-            OsStr::from_bytes(&bytes[..at]).to_owned(),
-            Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned()),
-        ),
+        Some(at) => (OsStr::from_bytes(&bytes[..at]).to_owned(), Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned())),
         None => (text.to_owned(), None),
     }
 }
 
 fn checked_name(name: OsString) -> Result<OsString, String> {
     if name.is_empty() || name.as_bytes().contains(&b'=') {
-        return Err(format!(
-            "{} is no name of an environment variable",
-            shown(&name)
-        ));
+        return Err(format!("{} is no name of an environment variable", shown(&name)));
     }
     Ok(name)
 }
@@ -364,11 +322,7 @@ fn checked_name(name: OsString) -> Result<OsString, String> {
 /// An argument for a message.
 fn shown(arg: &OsStr) -> String {
     let text = arg.to_string_lossy();
-    if text.is_empty() {
-        "an empty argument".into()
-    } else {
-        text.into_owned()
-    }
+    if text.is_empty() { "an empty argument".into() } else { text.into_owned() }
 }
 
 #[cfg(test)]

@@ -9,11 +9,7 @@ pub fn shares(bind: Bind, ranks: usize, cores: &[usize]) -> Option<Vec<Vec<usize
         return None;
     }
     let edge = |rank: usize| rank * cores.len() / ranks;
-    Some(
-        (0..ranks)
-            .map(|rank| cores[edge(rank)..edge(rank + 1)].to_vec())
-            .collect(),
-    )
+    Some((0..ranks).map(|rank| cores[edge(rank)..edge(rank + 1)].to_vec()).collect())
 }
 
 #[cfg(test)]
@@ -25,10 +21,7 @@ mod tests {
         let cores: Vec<usize> = (0..8).collect();
         let shares = |ranks| shares(Bind::Auto, ranks, &cores);
         assert_eq!(shares(1).unwrap(), [&cores[..]]);
-        assert_eq!(
-            shares(2).unwrap(),
-            [cores[..4].to_vec(), cores[4..].to_vec()]
-        );
+        assert_eq!(shares(2).unwrap(), [cores[..4].to_vec(), cores[4..].to_vec()]);
         assert_eq!(shares(8).unwrap().concat(), cores);
         assert_eq!(shares(9), None);
         // Where it cannot be equal, no share is empty, none is twice given, none is left out.

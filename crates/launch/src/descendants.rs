@@ -17,11 +17,7 @@ pub fn adopt() {
 pub fn all() -> Vec<libc::pid_t> {
     let mut parents: Vec<(libc::pid_t, libc::pid_t)> = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        else {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
         if let Some(parent) = parent(pid) {
@@ -78,11 +74,7 @@ pub fn end_all(grace: Duration) -> Vec<libc::pid_t> {
             signal(libc::SIGKILL);
         } else {
             // Those that were started since the last look come too.
-            for pid in all()
-                .into_iter()
-                .filter(|pid| !told.contains(pid))
-                .collect::<Vec<_>>()
-            {
+            for pid in all().into_iter().filter(|pid| !told.contains(pid)).collect::<Vec<_>>() {
                 crate::signals::send(pid, libc::SIGTERM);
                 // A stopped process takes SIGTERM only once it goes on.
                 crate::signals::send(pid, libc::SIGCONT);

@@ -145,9 +145,7 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: Option<OwnedFd>, uplink: Opt
     let mut job = match Job::new(plan, mask, keeper, uplink) {
         Ok(job) => job,
         Err(errno) => {
-            say(&format!(
-                "cannot set up the job: {errno}; see the limits of ulimit -a"
-            ));
+            say(&format!("cannot set up the job: {errno}; see the limits of ulimit -a"));
             return 1;
         }
     };
@@ -235,10 +233,7 @@ impl Job<'_> {
         if rustix::event::poll(&mut fds, timeout.as_ref()).is_err() {
             return Vec::new();
         }
-        let ready = fds
-            .iter()
-            .zip(what)
-            .filter(|(fd, _)| !fd.revents().is_empty());
+        let ready = fds.iter().zip(what).filter(|(fd, _)| !fd.revents().is_empty());
         ready.map(|(_, what)| what).collect()
     }
 
@@ -254,10 +249,7 @@ impl Job<'_> {
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.deadline = None;
             let seconds = self.plan.timeout.unwrap_or_default().as_secs_f64();
-            self.fail(
-                TIMED_OUT,
-                &format!("the job has not ended after {seconds} s (--timeout)"),
-            );
+            self.fail(TIMED_OUT, &format!("the job has not ended after {seconds} s (--timeout)"));
         }
         self.check_picture(now);
         if let Some(ending) = &mut self.ending
@@ -293,27 +285,16 @@ impl Job<'_> {
             let fellow = |rank: &&Rank| rank.world == world && waits(rank);
             if let Some(waiting) = self.ranks.iter().find(fellow) {
                 let waiting = self.called(waiting);
-                self.fail(
-                    1,
-                    &format!("{name} ended without calling MPI_Init, which {waiting} has called"),
-                );
+                self.fail(1, &format!("{name} ended without calling MPI_Init, which {waiting} has called"));
             } else if world > 0 {
-                self.fail(
-                    1,
-                    &format!(
-                        "{name} ended without calling MPI_Init, which those that spawned it wait for"
-                    ),
-                );
+                self.fail(1, &format!("{name} ended without calling MPI_Init, which those that spawned it wait for"));
             }
         }
     }
 
     fn set_ending(&mut self) {
         let now = Instant::now();
-        self.ending = Some(Ending {
-            since: now,
-            kill_at: now + self.grace,
-        });
+        self.ending = Some(Ending { since: now, kill_at: now + self.grace });
         self.deadline = None;
     }
 
@@ -389,10 +370,7 @@ impl Job<'_> {
     /// The rank of a process that has ended; none for the child of a rank.
     fn rank_ended(&mut self, pid: Pid, status: WaitStatus) -> Option<(usize, libc::pid_t, End)> {
         let pid = pid.as_raw_pid();
-        let rank = self
-            .ranks
-            .iter()
-            .position(|rank| rank.alive && !rank.attended && rank.pid == pid)?;
+        let rank = self.ranks.iter().position(|rank| rank.alive && !rank.attended && rank.pid == pid)?;
         let end = match status.terminating_signal() {
             Some(signal) => End::Signaled(signal),
             None => End::Exited(status.exit_status()?),
@@ -481,14 +459,11 @@ impl Job<'_> {
         };
         let left = descendants::end_all(grace);
         if !left.is_empty() {
-            self.say(&format!(
-                "these processes do not end, even after SIGKILL: {left:?}"
-            ));
+            self.say(&format!("these processes do not end, even after SIGKILL: {left:?}"));
         }
         // From here on there is nothing to clean up, and whoever reads the output may never do so:
         // signals may end this process.
-        let _ =
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         crate::signals::unblock();
         self.output.finish();
     }

@@ -20,10 +20,9 @@ pub fn run(serve: impl FnOnce(OwnedFd) -> i32) -> rustix::io::Result<i32> {
     let (alive, keep) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     // SAFETY: this process has one thread, so the child may do anything.
     match unsafe { libc::fork() } {
-        -1 => Err(
-            rustix::io::Errno::from_io_error(&std::io::Error::last_os_error())
-                .unwrap_or(rustix::io::Errno::NOMEM),
-        ),
+        -1 => {
+            Err(rustix::io::Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(rustix::io::Errno::NOMEM))
+        }
         0 => {
             drop(keep);
             let code = serve(alive);
@@ -65,9 +64,7 @@ fn reap(server: libc::pid_t) -> Option<i32> {
             continue;
         }
         if let Some(signal) = status.terminating_signal() {
-            crate::say(&format!(
-                "the process that serves the job was killed by signal {signal}; the job is ended"
-            ));
+            crate::say(&format!("the process that serves the job was killed by signal {signal}; the job is ended"));
             descendants::end_all(Duration::ZERO);
             return Some(128 + signal);
         }

@@ -22,10 +22,7 @@ struct Lines {
 
 impl Lines {
     fn new(tag: &str) -> Lines {
-        Lines {
-            tag: format!("[{tag}] ").into_bytes(),
-            partial: Vec::new(),
-        }
+        Lines { tag: format!("[{tag}] ").into_bytes(), partial: Vec::new() }
     }
 
     /// Adds text; whole lines go to `queue`.
@@ -84,17 +81,12 @@ pub enum Wish<'a> {
 impl Output {
     /// Without any rank.
     pub fn new() -> Output {
-        Output {
-            sources: Vec::new(),
-            sinks: [Sink::new(0), Sink::new(1)],
-        }
+        Output { sources: Vec::new(), sinks: [Sink::new(0), Sink::new(1)] }
     }
 
     /// Puts a line of the launcher's own among those of the standard error.
     pub fn say(&mut self, text: &str) {
-        self.sinks[1]
-            .queue
-            .extend_from_slice(format!("mpiexec: {text}\n").as_bytes());
+        self.sinks[1].queue.extend_from_slice(format!("mpiexec: {text}\n").as_bytes());
     }
 
     /// Makes the pipes of a rank; gives the ends for its standard output and error.
@@ -105,11 +97,7 @@ impl Output {
     fn pipe(&mut self, tag: &str, sink: usize) -> rustix::io::Result<OwnedFd> {
         let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&read, true)?;
-        self.sources.push(Source {
-            pipe: read,
-            lines: Lines::new(tag),
-            sink,
-        });
+        self.sources.push(Source { pipe: read, lines: Lines::new(tag), sink });
         Ok(write)
     }
 
@@ -194,12 +182,7 @@ impl Sink {
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
         // A pipe that is writable has room for PIPE_BUF bytes at least.
         let most = if file { 1 << 20 } else { 4096 };
-        Sink {
-            queue: Vec::new(),
-            written: 0,
-            most,
-            closed: false,
-        }
+        Sink { queue: Vec::new(), written: 0, most, closed: false }
     }
 
     fn waiting(&self) -> usize {
@@ -228,11 +211,7 @@ impl Sink {
 }
 
 fn stream(number: usize) -> BorrowedFd<'static> {
-    if number == 0 {
-        rustix::stdio::stdout()
-    } else {
-        rustix::stdio::stderr()
-    }
+    if number == 0 { rustix::stdio::stdout() } else { rustix::stdio::stderr() }
 }
 
 #[cfg(test)]

@@ -140,7 +140,9 @@ fn circle(ranks: &[Told]) -> Option<String> {
         let last = path[path.len() - 1];
         match next(last) {
             Some(peer) if gone(peer) => {
-                return Some(format!("deadlock: rank {last} waits for rank {peer}, which takes part in nothing any more"));
+                return Some(format!(
+                    "deadlock: rank {last} waits for rank {peer}, which takes part in nothing any more"
+                ));
             }
             Some(peer) => match path.iter().position(|&known| known == peer) {
                 Some(at) => return Some(format!("deadlock: {}", in_words(&path[at..]))),

@@ -90,21 +90,14 @@ impl Plan {
 
     /// Works out the job. Warnings about settings are printed; the error ends mpiexec.
     pub fn new(options: &Options) -> Result<Plan, Unusable> {
-        let programs: Vec<Planned> = options
-            .programs
-            .iter()
-            .map(|program| planned(program, &options.env))
-            .collect::<Result<_, _>>()?;
-        let ranks: Vec<usize> = programs
-            .iter()
-            .enumerate()
-            .flat_map(|(number, program)| (0..program.count).map(move |_| number))
-            .collect();
+        let programs: Vec<Planned> =
+            options.programs.iter().map(|program| planned(program, &options.env)).collect::<Result<_, _>>()?;
+        let ranks: Vec<usize> =
+            programs.iter().enumerate().flat_map(|(number, program)| (0..program.count).map(move |_| number)).collect();
         let size = ranks.len() as u32;
         let mut cores = tern_node::affinity();
         let costs = costs(&cores, ranks.len());
-        if options.bind != crate::args::Bind::None && ranks.len() <= cores.len() && ranks.len() > 1
-        {
+        if options.bind != crate::args::Bind::None && ranks.len() <= cores.len() && ranks.len() > 1 {
             cores = tern_node::topology::by_closeness(&cores);
         }
         Ok(Plan {
@@ -159,19 +152,12 @@ fn costs(cores: &[usize], ranks: usize) -> Option<CString> {
 fn planned(program: &Program, global: &[(OsString, OsString)]) -> Result<Planned, Unusable> {
     let name = &program.command[0];
     let env = environment(global, &program.env);
-    let path = env
-        .iter()
-        .rev()
-        .find(|(name, _)| name == "PATH")
-        .map(|(_, path)| path.as_os_str());
+    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
     let file = program::find(name, program.wdir.as_deref(), path)?;
     Ok(Planned {
         file: c_string(file),
         args: program.command.iter().cloned().map(c_string).collect(),
-        env: env
-            .into_iter()
-            .map(|(name, value)| entry(&name, &value))
-            .collect(),
+        env: env.into_iter().map(|(name, value)| entry(&name, &value)).collect(),
         wdir: program.wdir.clone().map(c_string),
         count: program.count,
         name: name.to_string_lossy().into_owned(),
@@ -179,15 +165,10 @@ fn planned(program: &Program, global: &[(OsString, OsString)]) -> Result<Planned
 }
 
 /// The environment of mpiexec with what the options add and replace.
-fn environment(
-    global: &[(OsString, OsString)],
-    own: &[(OsString, OsString)],
-) -> Vec<(OsString, OsString)> {
+fn environment(global: &[(OsString, OsString)], own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let set = || global.iter().chain(own);
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os()
-        .filter(|(name, _)| {
-            OWN.iter().all(|own| name != own) && set().all(|(replaced, _)| replaced != name)
-        })
+        .filter(|(name, _)| OWN.iter().all(|own| name != own) && set().all(|(replaced, _)| replaced != name))
         .collect();
     for (at, (name, value)) in set().enumerate() {
         // The last one counts.
@@ -203,15 +184,9 @@ fn environment(
 fn warn(options: &Options) -> Vec<String> {
     tern_settings::load();
     let text = |(name, value): (&OsString, &OsString)| {
-        (
-            name.to_string_lossy().into_owned(),
-            value.to_string_lossy().into_owned(),
-        )
+        (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
     };
-    let set = options
-        .env
-        .iter()
-        .chain(options.programs.iter().flat_map(|program| &program.env));
+    let set = options.env.iter().chain(options.programs.iter().flat_map(|program| &program.env));
     let mut warned = Vec::new();
     for (name, problem) in tern_settings::problems(set.map(|(name, value)| text((name, value)))) {
         if tern_settings::log::enabled(tern_settings::Level::Warn) {
@@ -220,11 +195,7 @@ fn warn(options: &Options) -> Vec<String> {
         warned.push(name);
     }
     let inherited = std::env::vars_os().map(|(name, value)| text((&name, &value)));
-    warned.extend(
-        tern_settings::problems(inherited)
-            .into_iter()
-            .map(|(name, _)| name),
-    );
+    warned.extend(tern_settings::problems(inherited).into_iter().map(|(name, _)| name));
     // The names travel in one variable, separated by commas and ended by a blank.
     warned.retain(|name| !name.contains([' ', ',']));
     warned
@@ -232,9 +203,7 @@ fn warn(options: &Options) -> Vec<String> {
 
 /// `NAME=VALUE`.
 pub fn entry(name: &OsStr, value: &OsStr) -> CString {
-    c_string(OsString::from_vec(
-        [name.as_bytes(), b"=", value.as_bytes()].concat(),
-    ))
+    c_string(OsString::from_vec([name.as_bytes(), b"=", value.as_bytes()].concat()))
 }
 
 /// Arguments and environment come from C strings, so they hold no zero byte.

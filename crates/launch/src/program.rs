@@ -23,11 +23,7 @@ pub struct Unusable {
 
 /// The path to execute for `name`, relative to the directory `wdir` where the program will run. A
 /// name without a slash is searched in `path`, then in that directory.
-pub fn find(
-    name: &OsStr,
-    wdir: Option<&OsStr>,
-    path: Option<&OsStr>,
-) -> Result<OsString, Unusable> {
+pub fn find(name: &OsStr, wdir: Option<&OsStr>, path: Option<&OsStr>) -> Result<OsString, Unusable> {
     if let Some(wdir) = wdir {
         check_directory(wdir)?;
     }
@@ -36,11 +32,7 @@ pub fn find(
     }
     let mut refused = None;
     for dir in std::env::split_paths(path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"))) {
-        let dir = if dir.as_os_str().is_empty() {
-            PathBuf::from(".")
-        } else {
-            dir
-        };
+        let dir = if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir };
         let file = dir.join(name);
         match check(&file, wdir) {
             Ok(()) => return Ok(file.into_os_string()),
@@ -53,10 +45,7 @@ pub fn find(
         Ok(()) => Ok(here.into_os_string()),
         Err(why) if why.code == NOT_EXECUTABLE => Err(refused.unwrap_or(why)),
         Err(_) => Err(refused.unwrap_or_else(|| Unusable {
-            text: format!(
-                "there is no program {} in PATH or in the working directory",
-                name.to_string_lossy()
-            ),
+            text: format!("there is no program {} in PATH or in the working directory", name.to_string_lossy()),
             code: NOT_FOUND,
         })),
     }
@@ -69,32 +58,22 @@ fn check(file: &Path, wdir: Option<&OsStr>) -> Result<(), Unusable> {
     let no = |text: String, code| Err(Unusable { text, code });
     match std::fs::metadata(&seen) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            return no(
-                format!("cannot reach {name}: permission denied"),
-                NOT_EXECUTABLE,
-            );
+            return no(format!("cannot reach {name}: permission denied"), NOT_EXECUTABLE);
         }
         Err(error) => {
             let why = Errno::from_io_error(&error).map_or(error.to_string(), |e| e.to_string());
-            return no(
-                format!("there is no program {name}: {}", reason(&why)),
-                NOT_FOUND,
-            );
+            return no(format!("there is no program {name}: {}", reason(&why)), NOT_FOUND);
         }
         Ok(data) if data.is_dir() => {
-            return no(
-                format!("{name} is a directory, not a program"),
-                NOT_EXECUTABLE,
-            );
+            return no(format!("{name} is a directory, not a program"), NOT_EXECUTABLE);
         }
         Ok(_) => {}
     }
     match rustix::fs::access(&seen, Access::EXEC_OK) {
         Ok(()) => Ok(()),
-        Err(_) => no(
-            format!("{name} is not executable; chmod +x {name} makes it so if it is a program"),
-            NOT_EXECUTABLE,
-        ),
+        Err(_) => {
+            no(format!("{name} is not executable; chmod +x {name} makes it so if it is a program"), NOT_EXECUTABLE)
+        }
     }
 }
 
@@ -104,14 +83,8 @@ fn check_directory(wdir: &OsStr) -> Result<(), Unusable> {
         Ok(_) => "it is no directory".to_string(),
         Err(error) => reason(&error.to_string()).to_string(),
     };
-    let text = format!(
-        "cannot work in the directory {}: {text}",
-        wdir.to_string_lossy()
-    );
-    Err(Unusable {
-        text,
-        code: NOT_FOUND,
-    })
+    let text = format!("cannot work in the directory {}: {text}", wdir.to_string_lossy());
+    Err(Unusable { text, code: NOT_FOUND })
 }
 
 /// The text of an error of the system without its number.
@@ -124,27 +97,15 @@ mod tests {
     use super::*;
 
     fn code(name: &str, wdir: Option<&str>) -> i32 {
-        find(name.as_ref(), wdir.map(OsStr::new), None)
-            .unwrap_err()
-            .code
+        find(name.as_ref(), wdir.map(OsStr::new), None).unwrap_err().code
     }
 
     #[test]
     fn names_are_found_in_path_and_here() {
-        let found = find(
-            "sh".as_ref(),
-            None,
-            Some("/nonexistent:/bin:/usr/bin".as_ref()),
-        );
+        let found = find("sh".as_ref(), None, Some("/nonexistent:/bin:/usr/bin".as_ref()));
         assert_eq!(found, Ok("/bin/sh".into()));
-        assert_eq!(
-            find("sh".as_ref(), Some("/bin".as_ref()), Some("".as_ref())),
-            Ok("./sh".into())
-        );
-        assert_eq!(
-            find("./sh".as_ref(), Some("/bin".as_ref()), None),
-            Ok("./sh".into())
-        );
+        assert_eq!(find("sh".as_ref(), Some("/bin".as_ref()), Some("".as_ref())), Ok("./sh".into()));
+        assert_eq!(find("./sh".as_ref(), Some("/bin".as_ref()), None), Ok("./sh".into()));
         assert_eq!(find("/bin/sh".as_ref(), None, None), Ok("/bin/sh".into()));
     }
 

@@ -61,9 +61,7 @@ pub fn judge(state: State, end: End) -> Verdict {
             Verdict::Fatal(if code == 0 { 1 } else { code }, text)
         }
         (State::Started | State::Finalized, End::Exited(0)) => Verdict::Fine,
-        (State::Finalized, end) => {
-            Verdict::Note(end.code(), format!("{} after MPI_Finalize", end.text()))
-        }
+        (State::Finalized, end) => Verdict::Note(end.code(), format!("{} after MPI_Finalize", end.text())),
         (_, end) => Verdict::Fatal(end.code(), end.text()),
     }
 }
@@ -84,43 +82,22 @@ mod tests {
     #[test]
     fn programs_without_mpi_are_judged_by_their_exit_code() {
         assert_eq!(judge(State::Started, End::Exited(0)), Verdict::Fine);
-        assert!(matches!(
-            judge(State::Started, End::Exited(3)),
-            Verdict::Fatal(3, _)
-        ));
-        assert!(matches!(
-            judge(State::Started, End::Signaled(11)),
-            Verdict::Fatal(139, _)
-        ));
+        assert!(matches!(judge(State::Started, End::Exited(3)), Verdict::Fatal(3, _)));
+        assert!(matches!(judge(State::Started, End::Signaled(11)), Verdict::Fatal(139, _)));
     }
 
     #[test]
     fn to_leave_without_finalize_is_fatal() {
-        assert!(matches!(
-            judge(State::Initialised, End::Exited(0)),
-            Verdict::Fatal(1, _)
-        ));
-        assert!(matches!(
-            judge(State::Initialised, End::Exited(5)),
-            Verdict::Fatal(5, _)
-        ));
-        assert!(matches!(
-            judge(State::Initialised, End::Signaled(9)),
-            Verdict::Fatal(137, _)
-        ));
+        assert!(matches!(judge(State::Initialised, End::Exited(0)), Verdict::Fatal(1, _)));
+        assert!(matches!(judge(State::Initialised, End::Exited(5)), Verdict::Fatal(5, _)));
+        assert!(matches!(judge(State::Initialised, End::Signaled(9)), Verdict::Fatal(137, _)));
     }
 
     #[test]
     fn after_finalize_the_others_go_on() {
         assert_eq!(judge(State::Finalized, End::Exited(0)), Verdict::Fine);
-        assert!(matches!(
-            judge(State::Finalized, End::Exited(4)),
-            Verdict::Note(4, _)
-        ));
-        assert!(matches!(
-            judge(State::Finalized, End::Signaled(6)),
-            Verdict::Note(134, _)
-        ));
+        assert!(matches!(judge(State::Finalized, End::Exited(4)), Verdict::Note(4, _)));
+        assert!(matches!(judge(State::Finalized, End::Signaled(6)), Verdict::Note(134, _)));
     }
 
     #[test]

@@ -82,10 +82,7 @@ pub fn wait() -> Signal {
             (libc::sigwaitinfo(&taken(), &mut info), info)
         };
         if number > 0 {
-            return Signal {
-                number,
-                from_kernel: info.si_code == libc::SI_KERNEL,
-            };
+            return Signal { number, from_kernel: info.si_code == libc::SI_KERNEL };
         }
     }
 }
@@ -99,11 +96,7 @@ impl Signals {
         // SAFETY: makes a new descriptor, which is owned from here on.
         unsafe {
             let fd = libc::signalfd(-1, &taken(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-            if fd < 0 {
-                Err(Errno::NFILE)
-            } else {
-                Ok(Signals(OwnedFd::from_raw_fd(fd)))
-            }
+            if fd < 0 { Err(Errno::NFILE) } else { Ok(Signals(OwnedFd::from_raw_fd(fd))) }
         }
     }
 
@@ -115,12 +108,8 @@ impl Signals {
             return None;
         }
         // SAFETY: plain data of just this size, filled by the kernel.
-        let info: libc::signalfd_siginfo =
-            unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
-        Some(Signal {
-            number: info.ssi_signo as libc::c_int,
-            from_kernel: info.ssi_code == libc::SI_KERNEL,
-        })
+        let info: libc::signalfd_siginfo = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+        Some(Signal { number: info.ssi_signo as libc::c_int, from_kernel: info.ssi_code == libc::SI_KERNEL })
     }
 }
 

@@ -97,10 +97,8 @@ pub fn spawn(process: &Process<'_>) -> Result<libc::pid_t, Errno> {
         0 => Ok(pid),
         errno => {
             // It has exited; it must not be counted among the ranks.
-            let _ = rustix::process::waitpid(
-                rustix::process::Pid::from_raw(pid),
-                rustix::process::WaitOptions::empty(),
-            );
+            let _ =
+                rustix::process::waitpid(rustix::process::Pid::from_raw(pid), rustix::process::WaitOptions::empty());
             Err(Errno::from_raw_os_error(errno))
         }
     }
@@ -145,11 +143,7 @@ unsafe fn obey(orders: &Orders) -> c_int {
         }
         for at in 0..orders.fd_count {
             let (from, to) = *orders.fds.add(at);
-            let done = if from == to {
-                libc::fcntl(to, libc::F_SETFD, 0)
-            } else {
-                libc::dup2(from, to)
-            };
+            let done = if from == to { libc::fcntl(to, libc::F_SETFD, 0) } else { libc::dup2(from, to) };
             if failed(done) {
                 return last_errno().raw_os_error();
             }

@@ -25,13 +25,9 @@ impl Drop for Scratch {
 
 /// Ranks print the name of the file and its first line.
 fn job(ranks: &str, cache: &Path, costs: &str) -> Run {
-    let script =
-        "echo \"$TERN_COSTS_FILE\"; [ -z \"$TERN_COSTS_FILE\" ] || head -n 1 \"$TERN_COSTS_FILE\"";
+    let script = "echo \"$TERN_COSTS_FILE\"; [ -z \"$TERN_COSTS_FILE\" ] || head -n 1 \"$TERN_COSTS_FILE\"";
     let job = Job::new(&["-n", ranks, "sh", "-c", script]).with(|command| {
-        command
-            .env("XDG_CACHE_HOME", cache)
-            .env("TERN_COSTS_FILE", "/from/outside")
-            .env("TERN_COSTS", costs);
+        command.env("XDG_CACHE_HOME", cache).env("TERN_COSTS_FILE", "/from/outside").env("TERN_COSTS", costs);
     });
     let run = job.run();
     assert_eq!(run.code, Some(0), "{run:?}");
@@ -56,14 +52,8 @@ fn measured_once_and_then_known() {
     let scratch = Scratch::new("once");
     let first = job("2", &scratch.0, "auto");
     let file = first.out.lines().next().unwrap().to_owned();
-    assert!(
-        file.starts_with(&format!("{}/tern/costs-", scratch.0.display())),
-        "{first:?}"
-    );
-    assert_eq!(
-        first.sorted(),
-        [&*file, &*file, "tern-costs 1", "tern-costs 1"]
-    );
+    assert!(file.starts_with(&format!("{}/tern/costs-", scratch.0.display())), "{first:?}");
+    assert_eq!(first.sorted(), [&*file, &*file, "tern-costs 1", "tern-costs 1"]);
     // It is read, and left as it is.
     std::fs::write(&file, "tern-costs 1\norigin a test\n").unwrap();
     assert_eq!(job("2", &scratch.0, "auto").sorted(), first.sorted());

@@ -7,10 +7,7 @@ use common::{Job, mpiexec};
 #[test]
 fn success_is_0_and_silent() {
     let run = mpiexec(&["-n", "4", "true"]);
-    assert_eq!(
-        (run.code, run.out.as_str(), run.err.as_str()),
-        (Some(0), "", "")
-    );
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", ""));
 }
 
 #[test]
@@ -26,11 +23,7 @@ fn a_failing_rank_is_named_and_ends_the_others() {
     let script = "if [ $TERN_RANK = 2 ]; then exit 5; fi; sleep 1000; echo late";
     let run = mpiexec(&["-n", "4", "sh", "-c", script]);
     assert_eq!(run.code, Some(5));
-    assert!(
-        run.err.starts_with("mpiexec: rank 2 (process "),
-        "{}",
-        run.err
-    );
+    assert!(run.err.starts_with("mpiexec: rank 2 (process "), "{}", run.err);
     assert_eq!(run.err.lines().count(), 1, "{}", run.err);
     assert_eq!(run.out, "");
 }
@@ -39,25 +32,16 @@ fn a_failing_rank_is_named_and_ends_the_others() {
 fn a_signal_is_128_more() {
     let run = mpiexec(&["-n", "2", "sh", "-c", "kill -SEGV $$"]);
     assert_eq!(run.code, Some(128 + 11));
-    assert!(
-        run.err.contains("was killed by signal 11 (SIGSEGV: "),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("was killed by signal 11 (SIGSEGV: "), "{}", run.err);
     let run = mpiexec(&["-n", "2", "sh", "-c", "kill -KILL $$"]);
     assert_eq!(run.code, Some(128 + 9));
-    assert!(
-        run.err.contains("was killed by signal 9 (SIGKILL: "),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("was killed by signal 9 (SIGKILL: "), "{}", run.err);
 }
 
 #[test]
 fn ranks_that_ignore_sigterm_are_killed() {
     // The trap makes the shell ignore it, and its children too.
-    let script =
-        "trap '' TERM; if [ $TERN_RANK = 0 ]; then sleep 0.2; exit 4; fi; sleep 1000; sleep 1000";
+    let script = "trap '' TERM; if [ $TERN_RANK = 0 ]; then sleep 0.2; exit 4; fi; sleep 1000; sleep 1000";
     let run = Job::new(&["-n", "3", "sh", "-c", script]).with(|c| {
         c.env("TERN_GRACE", "100ms");
     });
@@ -79,11 +63,7 @@ fn programs_that_cannot_run() {
     assert!(run.err.contains("tern-no-such-program"), "{}", run.err);
     let run = mpiexec(&["-n", "2", "/etc/passwd"]);
     assert_eq!(run.code, Some(126));
-    assert!(
-        run.err.contains("/etc/passwd is not executable"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("/etc/passwd is not executable"), "{}", run.err);
     let run = mpiexec(&["-n", "1", "true", ":", "-n", "1", "/"]);
     assert_eq!(run.code, Some(126));
     assert!(run.err.contains("is a directory"), "{}", run.err);
@@ -105,10 +85,7 @@ fn a_program_that_the_kernel_refuses() {
     // Without any interpreter it is a script for the shell.
     std::fs::write(&file, "echo rank $TERN_RANK $1\n").unwrap();
     let run = mpiexec(&["-n", "2", file.to_str().unwrap(), "x"]);
-    assert_eq!(
-        (run.code, run.sorted()),
-        (Some(0), vec!["rank 0 x", "rank 1 x"])
-    );
+    assert_eq!((run.code, run.sorted()), (Some(0), vec!["rank 0 x", "rank 1 x"]));
     std::fs::remove_file(file).unwrap();
 }
 
@@ -117,19 +94,13 @@ fn a_timeout_ends_the_job() {
     let run = mpiexec(&["--timeout", "0.3", "-n", "2", "sleep", "1000"]);
     assert_eq!(run.code, Some(124));
     assert!(run.err.contains("0.3 s (--timeout)"), "{}", run.err);
-    assert_eq!(
-        mpiexec(&["--timeout", "50", "-n", "2", "true"]).code,
-        Some(0)
-    );
+    assert_eq!(mpiexec(&["--timeout", "50", "-n", "2", "true"]).code, Some(0));
 }
 
 #[test]
 fn wrong_options_start_nothing() {
     for (args, says) in [
-        (
-            &["--tag-ouput", "-n", "2", "true"][..],
-            "did you mean --tag-output?",
-        ),
+        (&["--tag-ouput", "-n", "2", "true"][..], "did you mean --tag-output?"),
         (&["-n", "two", "true"], "-n needs a number"),
         (&["-n", "2"], "no program given"),
         (&[], "mpiexec --help"),
@@ -144,15 +115,7 @@ fn wrong_options_start_nothing() {
 
 #[test]
 fn many_more_ranks_than_cores_and_as_root() {
-    let run = mpiexec(&[
-        "--oversubscribe",
-        "--allow-run-as-root",
-        "-n",
-        "64",
-        "sh",
-        "-c",
-        "echo $TERN_RANK",
-    ]);
+    let run = mpiexec(&["--oversubscribe", "--allow-run-as-root", "-n", "64", "sh", "-c", "echo $TERN_RANK"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     let mut ranks: Vec<u32> = run.out.lines().map(|line| line.parse().unwrap()).collect();
     ranks.sort_unstable();
@@ -167,42 +130,23 @@ fn more_ranks_than_the_soft_limit_on_files_allows() {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", script]).arg(mpiexec);
         shell.stdin(std::process::Stdio::null());
-        shell
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped());
+        shell.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         *command = shell;
     });
     let run = run.run();
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     // The ranks have the limit of the user, not that of the launcher.
-    assert_eq!(
-        run.out
-            .lines()
-            .filter(|line| line.ends_with("] 100"))
-            .count(),
-        60
-    );
+    assert_eq!(run.out.lines().filter(|line| line.ends_with("] 100")).count(), 60);
 }
 
 #[test]
 fn help_and_version() {
     let run = mpiexec(&["--version"]);
     assert_eq!(run.code, Some(0));
-    assert_eq!(
-        run.out,
-        format!("mpiexec (Tern) {}\n", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(run.out, format!("mpiexec (Tern) {}\n", env!("CARGO_PKG_VERSION")));
     let run = mpiexec(&["--help"]);
     assert_eq!(run.code, Some(0));
-    for option in [
-        "-np",
-        "-env",
-        "-wdir",
-        "--tag-output",
-        "--timeout",
-        "--bind-to",
-        "--report-bindings",
-    ] {
+    for option in ["-np", "-env", "-wdir", "--tag-output", "--timeout", "--bind-to", "--report-bindings"] {
         assert!(run.out.contains(option), "{option}");
     }
 }

@@ -31,10 +31,7 @@ fn rank() {
     };
     assert_eq!(job.rank as usize, number);
     let inode = rustix::fs::fstat(&job.segment).unwrap().st_ino;
-    println!(
-        "@rank {} of {} program {:?} of {} inode {inode}",
-        job.rank, job.size, job.appnum, job.app_size
-    );
+    println!("@rank {} of {} program {:?} of {} inode {inode}", job.rank, job.size, job.appnum, job.app_size);
     let control = job.control.as_ref().unwrap();
     match act {
         "finalize" | "late" => control.finalized(),
@@ -91,19 +88,7 @@ fn job(ranks: usize, acts: &str) -> Job {
 fn wrapped(ranks: usize, acts: &str, script: &str) -> Run {
     let exe = std::env::current_exe().unwrap();
     let ranks = ranks.to_string();
-    let args = [
-        &[
-            "-n",
-            &ranks,
-            "sh",
-            "-c",
-            script,
-            "sh",
-            exe.to_str().unwrap(),
-        ],
-        &RANK[..],
-    ]
-    .concat();
+    let args = [&["-n", &ranks, "sh", "-c", script, "sh", exe.to_str().unwrap()], &RANK[..]].concat();
     let job = Job::new(&args).with(|command| {
         command.env("TERN_TEST_ACTS", acts);
     });
@@ -112,12 +97,8 @@ fn wrapped(ranks: usize, acts: &str, script: &str) -> Run {
 
 /// What the ranks printed after the mark.
 fn said(run: &Run) -> Vec<String> {
-    let mut lines: Vec<String> = run
-        .out
-        .split('@')
-        .skip(1)
-        .map(|part| part.lines().next().unwrap().to_owned())
-        .collect();
+    let mut lines: Vec<String> =
+        run.out.split('@').skip(1).map(|part| part.lines().next().unwrap().to_owned()).collect();
     lines.sort();
     lines
 }
@@ -130,10 +111,7 @@ fn all_ranks_join_the_same_job() {
     assert_eq!(said.len(), 4, "{said:?}");
     let inode = said[0].rsplit(' ').next().unwrap();
     for (rank, line) in said.iter().enumerate() {
-        assert_eq!(
-            *line,
-            format!("rank {rank} of 4 program Some(0) of 4 inode {inode}")
-        );
+        assert_eq!(*line, format!("rank {rank} of 4 program Some(0) of 4 inode {inode}"));
     }
 }
 
@@ -144,11 +122,7 @@ fn descriptors_closed_on_the_way_are_no_obstacle() {
         eprintln!("skipped: no bash here to close descriptors above 9");
         return;
     }
-    let run = wrapped(
-        3,
-        "finalize",
-        "exec bash -c 'exec 60>&- 61>&-; exec \"$@\"' bash \"$@\"",
-    );
+    let run = wrapped(3, "finalize", "exec bash -c 'exec 60>&- 61>&-; exec \"$@\"' bash \"$@\"");
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     assert_eq!(said(&run).len(), 3);
 }
@@ -157,17 +131,11 @@ fn descriptors_closed_on_the_way_are_no_obstacle() {
 fn a_rank_is_taken_once() {
     // A second program under the same rank, after the first one, and from inside it.
     let run = wrapped(2, "finalize", "\"$@\" && \"$@\"");
-    let refused = said(&run)
-        .into_iter()
-        .filter(|line| line.contains("already taken"))
-        .count();
+    let refused = said(&run).into_iter().filter(|line| line.contains("already taken")).count();
     assert_eq!((run.code, refused), (Some(0), 2), "{run:?}");
     let run = job(2, "inner").run();
     let said = said(&run);
-    let refused: Vec<&String> = said
-        .iter()
-        .filter(|line| line.contains("already taken"))
-        .collect();
+    let refused: Vec<&String> = said.iter().filter(|line| line.contains("already taken")).collect();
     assert_eq!((run.code, refused.len()), (Some(0), 2), "{run:?}");
     assert!(refused[0].contains("by process ") && refused[0].contains("env -u TERN_LAUNCH"));
 }
@@ -176,48 +144,25 @@ fn a_rank_is_taken_once() {
 fn abort_ends_the_job_with_its_code() {
     let run = job(3, "hang,abort,hang").run();
     assert_eq!(run.code, Some(42));
-    assert!(
-        run.err.starts_with("mpiexec: rank 1 (process "),
-        "{}",
-        run.err
-    );
+    assert!(run.err.starts_with("mpiexec: rank 1 (process "), "{}", run.err);
     assert!(run.err.trim_end().ends_with("): the reason"), "{}", run.err);
     assert_eq!(run.err.lines().count(), 1, "{}", run.err);
     let run = job(2, "abort-and-stay,hang").run();
     assert_eq!(run.code, Some(43));
-    assert!(
-        run.err
-            .trim_end()
-            .ends_with("called MPI_Abort with code 43"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.trim_end().ends_with("called MPI_Abort with code 43"), "{}", run.err);
 }
 
 #[test]
 fn to_leave_without_finalize_ends_the_job() {
     let run = job(3, "hang,hang,exit").run();
     assert_eq!(run.code, Some(1));
-    assert!(
-        run.err.contains("rank 2 (process ") && run.err.contains("without calling MPI_Finalize"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("rank 2 (process ") && run.err.contains("without calling MPI_Finalize"), "{}", run.err);
     let run = job(2, "hang,exit-6").run();
     assert_eq!(run.code, Some(6));
-    assert!(
-        run.err
-            .contains("exited with code 6 without calling MPI_Finalize"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("exited with code 6 without calling MPI_Finalize"), "{}", run.err);
     let run = job(2, "kill,hang").run();
     assert_eq!(run.code, Some(137));
-    assert!(
-        run.err.contains("rank 0 ") && run.err.contains("SIGKILL"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("rank 0 ") && run.err.contains("SIGKILL"), "{}", run.err);
 }
 
 #[test]
@@ -225,12 +170,7 @@ fn to_leave_without_init_ends_the_job() {
     for acts in ["hang,none", "none,hang"] {
         let run = job(2, acts).run();
         assert_eq!(run.code, Some(1));
-        assert!(
-            run.err
-                .contains("ended without calling MPI_Init, which rank "),
-            "{}",
-            run.err
-        );
+        assert!(run.err.contains("ended without calling MPI_Init, which rank "), "{}", run.err);
     }
     // All is well if nobody calls it.
     assert_eq!(job(2, "none").run().code, Some(0));
@@ -242,8 +182,7 @@ fn to_fail_after_finalize_lets_the_others_go_on() {
     let run = job(2, "finalize-3,finalize-slowly").run();
     assert_eq!(run.code, Some(3));
     assert!(
-        run.err.contains("rank 0 (process ")
-            && run.err.contains("exited with code 3 after MPI_Finalize"),
+        run.err.contains("rank 0 (process ") && run.err.contains("exited with code 3 after MPI_Finalize"),
         "{}",
         run.err
     );
@@ -257,8 +196,7 @@ fn a_rank_behind_a_wrapper_is_missed_too() {
     let run = wrapped(2, "hang,kill", "\"$@\"; sleep 1000");
     assert_eq!(run.code, Some(1));
     assert!(
-        run.err.contains("rank 1 (process ")
-            && run.err.contains("ended without calling MPI_Finalize"),
+        run.err.contains("rank 1 (process ") && run.err.contains("ended without calling MPI_Finalize"),
         "{}",
         run.err
     );

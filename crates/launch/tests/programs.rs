@@ -63,17 +63,7 @@ fn environment_is_inherited_added_and_replaced() {
 
 #[test]
 fn each_variable_is_there_once() {
-    let run = mpiexec(&[
-        "-env",
-        "A",
-        "1",
-        "-env",
-        "A",
-        "2",
-        "sh",
-        "-c",
-        "env | grep ^A=",
-    ]);
+    let run = mpiexec(&["-env", "A", "1", "-env", "A", "2", "sh", "-c", "env | grep ^A="]);
     assert_eq!(run.out, "A=2\n");
     // A job inside a job: the inner ranks are told their own places only.
     let mpiexec_path = env!("CARGO_BIN_EXE_mpiexec");
@@ -88,10 +78,7 @@ fn each_program_has_its_directory() {
     assert_eq!(run.sorted(), ["/etc", "/usr"]);
     // A relative program is meant in that directory.
     let run = mpiexec(&["-wdir", "/bin", "./sh", "-c", "pwd -P"]);
-    assert_eq!(
-        run.out.trim_end(),
-        std::fs::canonicalize("/bin").unwrap().to_str().unwrap()
-    );
+    assert_eq!(run.out.trim_end(), std::fs::canonicalize("/bin").unwrap().to_str().unwrap());
 }
 
 #[test]
@@ -101,11 +88,7 @@ fn a_wrong_setting_is_told_once() {
     });
     let run = run.run();
     assert_eq!(run.code, Some(0));
-    for says in [
-        "did you mean TERN_YIELD?",
-        "TERN_SPIN=lots: ",
-        "did you mean TERN_LOG?",
-    ] {
+    for says in ["did you mean TERN_YIELD?", "TERN_SPIN=lots: ", "did you mean TERN_LOG?"] {
         assert_eq!(run.err.matches(says).count(), 1, "{says}: {}", run.err);
     }
     assert_eq!(run.err.lines().count(), 3, "{}", run.err);
@@ -113,12 +96,7 @@ fn a_wrong_setting_is_told_once() {
         command.env("TERN_SPIN", "lots");
     });
     let run = run.run();
-    assert_eq!(
-        run.out.matches("warned=TERN_SPIN").count(),
-        2,
-        "{}",
-        run.out
-    );
+    assert_eq!(run.out.matches("warned=TERN_SPIN").count(), 2, "{}", run.out);
 }
 
 /// The cores that this test may use, as the launcher sees them.
@@ -145,11 +123,7 @@ fn ranks_get_equal_shares_of_the_cores() {
 fn ranks_are_not_bound_if_there_are_too_many_or_nobody_wants_it() {
     let cores = cores();
     let many = (cores.len() + 1).to_string();
-    for args in [
-        &["-n", &many][..],
-        &["-n", "1", "--bind-to", "none"],
-        &["-n", &many, "-bind-to", "core"],
-    ] {
+    for args in [&["-n", &many][..], &["-n", "1", "--bind-to", "none"], &["-n", &many, "-bind-to", "core"]] {
         let run = mpiexec(&[args, &["sh", "-c", MASK]].concat());
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
         for line in run.out.lines() {
@@ -161,19 +135,10 @@ fn ranks_are_not_bound_if_there_are_too_many_or_nobody_wants_it() {
 #[test]
 fn bindings_are_reported() {
     let run = mpiexec(&["--report-bindings", "-n", "1", "true"]);
-    assert!(
-        run.err.contains("rank 0 (process ") && run.err.contains(") is bound to cores "),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("rank 0 (process ") && run.err.contains(") is bound to cores "), "{}", run.err);
     let many = (cores().len() + 1).to_string();
     let run = mpiexec(&["--report-bindings", "-n", &many, "true"]);
-    assert_eq!(
-        run.err.matches("is not bound (cores ").count(),
-        cores().len() + 1,
-        "{}",
-        run.err
-    );
+    assert_eq!(run.err.matches("is not bound (cores ").count(), cores().len() + 1, "{}", run.err);
 }
 
 fn parse_list(text: &str) -> Vec<usize> {

@@ -70,11 +70,7 @@ fn a_job_can_be_stopped_and_go_on() {
     let running = sleepers();
     let shells = running.wait_for("sh", 3);
     let server = running.server();
-    let all: Vec<i32> = shells
-        .iter()
-        .copied()
-        .chain([running.pid(), server])
-        .collect();
+    let all: Vec<i32> = shells.iter().copied().chain([running.pid(), server]).collect();
     let stopped = |pid: &i32| stat(*pid).is_some_and(|(_, state, _)| state == 'T');
     send(running.pid(), libc::SIGTSTP);
     until("all are stopped", || all.iter().all(stopped).then_some(()));
@@ -118,13 +114,7 @@ fn nothing_survives_when_both_die() {
 fn talking(job: Job) -> (Running, Output) {
     let mut running = job.start();
     let reader = std::io::BufReader::new(running.child.stdout.take().unwrap());
-    (
-        running,
-        Output {
-            reader,
-            lines: Vec::new(),
-        },
-    )
+    (running, Output { reader, lines: Vec::new() })
 }
 
 /// Lines that a job prints while it runs.

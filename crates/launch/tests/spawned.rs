@@ -91,12 +91,7 @@ fn orders(act: &str, counts: &[u32]) -> Orders {
     let order = |&count| Order { count, command: command.clone(), wdir: None, path: None };
     let mut env: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "TERN_TEST_ACT").collect();
     env.push(("TERN_TEST_ACT".into(), act.into()));
-    Orders {
-        job_id: tern_pmi::new_job_id(),
-        commands: counts.iter().map(order).collect(),
-        env,
-        directory: "/".into(),
-    }
+    Orders { job_id: tern_pmi::new_job_id(), commands: counts.iter().map(order).collect(), env, directory: "/".into() }
 }
 
 const RANK: [&str; 4] = ["--exact", "rank", "--nocapture", "--test-threads=1"];

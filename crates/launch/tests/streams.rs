@@ -15,21 +15,13 @@ fn rank_0_reads_the_input_and_the_others_nothing() {
         command.stdin(Stdio::piped());
     });
     let mut running = job.start();
-    running
-        .child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(b"for rank 0")
-        .unwrap();
+    running.child.stdin.take().unwrap().write_all(b"for rank 0").unwrap();
     assert_eq!(running.end().sorted(), ["0:for rank 0", "1:", "2:"]);
 }
 
 #[test]
 fn the_input_is_passed_on_byte_by_byte() {
-    let bytes: Vec<u8> = (0..3_000_000u32)
-        .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
+    let bytes: Vec<u8> = (0..3_000_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let path = std::env::temp_dir().join(format!("tern-input-{}", std::process::id()));
     std::fs::write(&path, &bytes).unwrap();
     let file = File::open(&path).unwrap();
@@ -37,17 +29,10 @@ fn the_input_is_passed_on_byte_by_byte() {
         command.stdin(file);
     });
     let run = run.run();
-    let expected = std::process::Command::new("cksum")
-        .stdin(File::open(&path).unwrap())
-        .output()
-        .unwrap();
+    let expected = std::process::Command::new("cksum").stdin(File::open(&path).unwrap()).output().unwrap();
     std::fs::remove_file(path).unwrap();
     let expected = String::from_utf8(expected.stdout).unwrap();
-    assert!(
-        run.out.contains(expected.trim_end()),
-        "{} has no {expected}",
-        run.out
-    );
+    assert!(run.out.contains(expected.trim_end()), "{} has no {expected}", run.out);
 }
 
 #[test]
@@ -57,10 +42,7 @@ fn output_and_error_stay_apart() {
         let run = mpiexec(&args);
         assert_eq!(run.out.matches("out\n").count(), 2);
         assert_eq!(run.err.matches("err\n").count(), 2);
-        assert_eq!(
-            run.out.matches("err").count() + run.err.matches("out").count(),
-            0
-        );
+        assert_eq!(run.out.matches("err").count() + run.err.matches("out").count(), 0);
     }
 }
 
@@ -75,19 +57,11 @@ fn tagged_lines_never_mix() {
     assert_eq!((run.code, run.err.lines().count()), (Some(0), 300));
     for rank in 0..6 {
         let tag = format!("[{rank}] ");
-        let lines: Vec<&str> = run
-            .out
-            .lines()
-            .filter_map(|line| line.strip_prefix(&tag))
-            .collect();
+        let lines: Vec<&str> = run.out.lines().filter_map(|line| line.strip_prefix(&tag)).collect();
         let mut expected: Vec<String> = (0..50).map(|i| format!("{i}:{rank:06000}")).collect();
         expected.push("end".into());
         assert_eq!(lines, expected, "rank {rank}");
-        let errors: Vec<&str> = run
-            .err
-            .lines()
-            .filter_map(|line| line.strip_prefix(&tag))
-            .collect();
+        let errors: Vec<&str> = run.err.lines().filter_map(|line| line.strip_prefix(&tag)).collect();
         assert_eq!(errors, (0..50).map(|i| format!("e{i}")).collect::<Vec<_>>());
     }
 }
@@ -95,11 +69,7 @@ fn tagged_lines_never_mix() {
 #[test]
 fn a_reader_that_goes_away_ends_the_job() {
     for tagged in [&[][..], &["-l"]] {
-        let args = [
-            tagged,
-            &["-n", "2", "sh", "-c", "while echo line; do :; done; exit 9"],
-        ]
-        .concat();
+        let args = [tagged, &["-n", "2", "sh", "-c", "while echo line; do :; done; exit 9"]].concat();
         let mut running = Job::new(&args).start();
         // Reads a little, then closes.
         let mut out = running.child.stdout.take().unwrap();

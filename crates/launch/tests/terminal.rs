@@ -21,15 +21,7 @@ impl Terminal {
         let (mut ours, mut theirs) = (0, 0);
         let null = std::ptr::null_mut;
         // SAFETY: the numbers are written by the call; the rest keeps its default.
-        let result = unsafe {
-            libc::openpty(
-                &mut ours,
-                &mut theirs,
-                null(),
-                std::ptr::null(),
-                std::ptr::null(),
-            )
-        };
+        let result = unsafe { libc::openpty(&mut ours, &mut theirs, null(), std::ptr::null(), std::ptr::null()) };
         assert_eq!(result, 0);
         // SAFETY: both are new and owned from here on.
         let (screen, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
@@ -48,11 +40,7 @@ impl Terminal {
                 })
             };
         });
-        Terminal {
-            running: job.start(),
-            screen,
-            shown: String::new(),
-        }
+        Terminal { running: job.start(), screen, shown: String::new() }
     }
 
     /// Reads until the screen shows this.
@@ -62,8 +50,7 @@ impl Terminal {
             // EIO is how a terminal says that nobody writes to it any more.
             let length = self.screen.read(&mut bytes).unwrap_or(0);
             assert!(length > 0, "no {text:?} in {:?}", self.shown);
-            self.shown
-                .push_str(&String::from_utf8_lossy(&bytes[..length]));
+            self.shown.push_str(&String::from_utf8_lossy(&bytes[..length]));
         }
     }
 
@@ -90,11 +77,7 @@ fn control_c_ends_the_job_and_comes_once() {
     terminal.wait_for("ready0");
     terminal.wait_for("ready1");
     terminal.type_in("\x03");
-    let Terminal {
-        running,
-        mut screen,
-        mut shown,
-    } = terminal;
+    let Terminal { running, mut screen, mut shown } = terminal;
     // Ranks that go on are killed after the time of grace, and then the terminal closes.
     let mut bytes = Vec::new();
     let _ = screen.read_to_end(&mut bytes);
@@ -105,13 +88,7 @@ fn control_c_ends_the_job_and_comes_once() {
 
 #[test]
 fn control_backslash_is_sigquit() {
-    let mut terminal = Terminal::new(&[
-        "-n",
-        "2",
-        "sh",
-        "-c",
-        "echo ready$TERN_RANK; sleep 1000; echo late",
-    ]);
+    let mut terminal = Terminal::new(&["-n", "2", "sh", "-c", "echo ready$TERN_RANK; sleep 1000; echo late"]);
     terminal.wait_for("ready0");
     terminal.wait_for("ready1");
     terminal.type_in("\x1c");

@@ -88,21 +88,9 @@ fn main() {
         line("columns of 64 x 64 doubles", &column, bytes);
         let sizes = [66, 66, 66];
         let face = |subsizes| Type::subarray(&sizes, subsizes, &[1, 1, 1], Order::C, &double);
-        line(
-            "face 64 x 64 x 1",
-            &face(&[64, 64, 1]).expect("a face"),
-            bytes,
-        );
-        line(
-            "face 64 x 2 x 2",
-            &face(&[64, 2, 2]).expect("a face"),
-            bytes,
-        );
-        line(
-            "block 16 x 16 x 16",
-            &face(&[16, 16, 16]).expect("a block"),
-            bytes,
-        );
+        line("face 64 x 64 x 1", &face(&[64, 64, 1]).expect("a face"), bytes);
+        line("face 64 x 2 x 2", &face(&[64, 2, 2]).expect("a face"), bytes);
+        line("block 16 x 16 x 16", &face(&[16, 16, 16]).expect("a block"), bytes);
         let places: Vec<i64> = (0..1000).map(|i| i * 7 % 1000 * 2).collect();
         let spread = Type::indexed_block(1, &places, &double).expect("an indexed type");
         line("indexed_block of doubles", &spread, bytes);
@@ -114,11 +102,7 @@ fn main() {
         line("struct { int; double; }", &record.expect("a struct"), bytes);
         let parts = [int.clone(), double.clone(), byte.clone()];
         let record = Type::structure(&[1, 3, 2], &[0, 8, 34], &parts);
-        line(
-            "struct { int; double[3]; char[2]; }",
-            &record.expect("a struct"),
-            bytes,
-        );
+        line("struct { int; double[3]; char[2]; }", &record.expect("a struct"), bytes);
         println!();
     }
 }

@@ -45,13 +45,7 @@ struct Selection {
 
 impl Selection {
     fn interval(start: Count, len: Count) -> Selection {
-        Selection {
-            start,
-            len,
-            period: 0,
-            blocks: i64::from(len > 0),
-            rest: 0,
-        }
+        Selection { start, len, period: 0, blocks: i64::from(len > 0), rest: 0 }
     }
 
     fn count(&self) -> Count {
@@ -70,27 +64,17 @@ impl Selection {
     /// checked that the last index does not overflow.
     fn apply(&self, child: &Rc<Program>, stride: i64) -> Rc<Program> {
         let period = self.period.wrapping_mul(stride);
-        let full = Program::repeat(
-            &Program::repeat(child, self.len as u64, stride),
-            self.blocks as u64,
-            period,
-        );
+        let full = Program::repeat(&Program::repeat(child, self.len as u64, stride), self.blocks as u64, period);
         let mut list = ListBuilder::default();
         list.child(0, &full);
-        list.child(
-            self.blocks.wrapping_mul(period),
-            &Program::repeat(child, self.rest as u64, stride),
-        );
+        list.child(self.blocks.wrapping_mul(period), &Program::repeat(child, self.rest as u64, stride));
         list.build().shifted(self.start.wrapping_mul(stride))
     }
 }
 
 /// The children that the selections pick from an array; dimensions from the fastest to the
 /// slowest, each with its size.
-fn select(
-    child: &Type,
-    dimensions: impl Iterator<Item = (Count, Selection)>,
-) -> Result<Draft, Error> {
+fn select(child: &Type, dimensions: impl Iterator<Item = (Count, Selection)>) -> Result<Draft, Error> {
     let mut program = child.program().clone();
     let mut stride = child.extent();
     let mut elements: Count = 1;
@@ -110,26 +94,10 @@ fn select(
         stride = stride.checked_mul(size).ok_or(large)?;
     }
     let signature = Signature::repeat(child.sequence(), elements as u64)?;
-    let bounds = if elements == 0 {
-        Bounds::EMPTY
-    } else {
-        child.bounds().placed(low, high)?
-    };
-    let bounds = Bounds {
-        marks: Some((0, stride)),
-        ..bounds
-    };
-    let uniform = if elements == 0 {
-        None
-    } else {
-        child.uniform_basic()
-    };
-    Ok(Draft {
-        program,
-        signature,
-        bounds,
-        uniform,
-    })
+    let bounds = if elements == 0 { Bounds::EMPTY } else { child.bounds().placed(low, high)? };
+    let bounds = Bounds { marks: Some((0, stride)), ..bounds };
+    let uniform = if elements == 0 { None } else { child.uniform_basic() };
+    Ok(Draft { program, signature, bounds, uniform })
 }
 
 /// Dimension numbers from the fastest to the slowest.
@@ -201,11 +169,7 @@ impl Type {
         let coordinates = grid_coordinates(size, rank, psizes)?;
         let mut selections = Vec::with_capacity(ndims);
         for i in 0..ndims {
-            let share = Share {
-                gsize: gsizes[i],
-                processes: psizes[i],
-                coordinate: coordinates[i],
-            };
+            let share = Share { gsize: gsizes[i], processes: psizes[i], coordinate: coordinates[i] };
             selections.push(Some(share.select(distribs[i], dargs[i], i)?));
         }
         let dimension = |i: usize| selections[i].take().map(|selection| (gsizes[i], selection));
@@ -234,9 +198,7 @@ fn grid_coordinates(size: i32, rank: i32, psizes: &[Count]) -> Result<Vec<Count>
     if let Some(i) = psizes.iter().position(|&n| n < 1) {
         return Err(Error::entry(Argument::Psizes, i));
     }
-    let product = psizes
-        .iter()
-        .try_fold(1i64, |product, &n| product.checked_mul(n));
+    let product = psizes.iter().try_fold(1i64, |product, &n| product.checked_mul(n));
     if product != Some(i64::from(size)) {
         return Err(Error::scalar(Argument::Psizes));
     }
@@ -259,12 +221,7 @@ struct Share {
 
 impl Share {
     /// The indices of dimension `i` that the process has.
-    fn select(
-        &self,
-        distribution: Distribution,
-        darg: DistArg,
-        i: usize,
-    ) -> Result<Selection, Error> {
+    fn select(&self, distribution: Distribution, darg: DistArg, i: usize) -> Result<Selection, Error> {
         if self.gsize < 1 {
             return Err(Error::entry(Argument::Gsizes, i));
         }
@@ -298,12 +255,6 @@ impl Share {
         let whole = i64::from(tail == block);
         let blocks = left / period + whole;
         let len = if blocks > 0 { block } else { 0 };
-        Selection {
-            start,
-            len,
-            period,
-            blocks,
-            rest: if whole == 1 { 0 } else { tail },
-        }
+        Selection { start, len, period, blocks, rest: if whole == 1 { 0 } else { tail } }
     }
 }

@@ -181,9 +181,7 @@ impl Basic {
     /// whatever the language, since programs mix their names freely.
     pub const fn canonical(self) -> Basic {
         match self {
-            Basic::Long | Basic::Aint | Basic::Count | Basic::Offset | Basic::Integer8 => {
-                Basic::Int64
-            }
+            Basic::Long | Basic::Aint | Basic::Count | Basic::Offset | Basic::Integer8 => Basic::Int64,
             Basic::Ulong => Basic::Uint64,
             Basic::Integer1 => Basic::Int8,
             Basic::Integer2 => Basic::Int16,
@@ -219,10 +217,7 @@ mod tests {
             if let Some((value, offset, index)) = basic.pair() {
                 assert_eq!(basic.class(), Class::Pair);
                 assert_eq!(basic.size(), value.size() + index.size());
-                assert_eq!(
-                    basic.external_size(),
-                    value.external_size() + index.external_size()
-                );
+                assert_eq!(basic.external_size(), value.external_size() + index.external_size());
                 assert_eq!(basic.align(), value.align().max(index.align()));
                 assert!(offset >= value.size() && offset % index.align() == 0);
             } else {

@@ -40,14 +40,7 @@ impl Type {
 /// # Safety
 /// `skip + len` is at most the data of both; all of it can be read and written, and the two do not
 /// overlap.
-pub unsafe fn copy_blocks(
-    to: &Blocks,
-    target: *mut u8,
-    from: &Blocks,
-    source: *const u8,
-    skip: u64,
-    len: u64,
-) {
+pub unsafe fn copy_blocks(to: &Blocks, target: *mut u8, from: &Blocks, source: *const u8, skip: u64, len: u64) {
     if len == 0 {
         return;
     }
@@ -94,9 +87,7 @@ mod tests {
     fn pair() -> impl Strategy<Value = (Blocks, Blocks, u64, u64)> {
         (1..600u64, 1..600u64)
             .prop_flat_map(|(a, b)| (blocks(a), blocks(b), 0..a.min(b)))
-            .prop_flat_map(|(to, from, skip)| {
-                (Just(to), Just(from), Just(skip), 0..=to.len.min(from.len) - skip)
-            })
+            .prop_flat_map(|(to, from, skip)| (Just(to), Just(from), Just(skip), 0..=to.len.min(from.len) - skip))
     }
 
     proptest! {

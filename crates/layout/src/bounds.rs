@@ -15,11 +15,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub const EMPTY: Bounds = Bounds {
-        data: None,
-        marks: None,
-        align: 1,
-    };
+    pub const EMPTY: Bounds = Bounds { data: None, marks: None, align: 1 };
 
     /// The bounds of copies at displacements of which `low` is the least and `high` the
     /// greatest.
@@ -31,11 +27,7 @@ impl Bounds {
                 _ => Err(Error::TooLarge),
             },
         };
-        Ok(Bounds {
-            data: shift(self.data)?,
-            marks: shift(self.marks)?,
-            align: self.align,
-        })
+        Ok(Bounds { data: shift(self.data)?, marks: shift(self.marks)?, align: self.align })
     }
 
     /// The bounds of both together.
@@ -71,9 +63,6 @@ impl Bounds {
 /// The least and greatest displacement of `count` copies at `first`, `first + stride`, …
 /// `count` is at least 1.
 pub(crate) fn span(first: i64, count: i64, stride: i64) -> Result<(i64, i64), Error> {
-    let last = (count - 1)
-        .checked_mul(stride)
-        .and_then(|way| first.checked_add(way))
-        .ok_or(Error::TooLarge)?;
+    let last = (count - 1).checked_mul(stride).and_then(|way| first.checked_add(way)).ok_or(Error::TooLarge)?;
     Ok((first.min(last), first.max(last)))
 }

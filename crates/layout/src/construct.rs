@@ -19,12 +19,7 @@ fn times(a: i64, b: i64) -> Result<i64, Error> {
 
 /// A type without data.
 fn nothing() -> Draft {
-    Draft {
-        program: Program::empty(),
-        signature: Signature::empty(),
-        bounds: Bounds::EMPTY,
-        uniform: None,
-    }
+    Draft { program: Program::empty(), signature: Signature::empty(), bounds: Bounds::EMPTY, uniform: None }
 }
 
 /// `count` blocks, `stride` bytes apart, of `blocklength` children each.
@@ -41,23 +36,12 @@ fn blocks(count: Count, blocklength: Count, stride: i64, child: &Type) -> Result
     let signature = Signature::repeat(child.sequence(), elements)?;
     let block = Program::repeat(child.program(), cols, child.extent());
     let program = Program::repeat(&block, rows, stride);
-    Ok(Draft {
-        program,
-        signature,
-        bounds,
-        uniform: child.uniform_basic(),
-    })
+    Ok(Draft { program, signature, bounds, uniform: child.uniform_basic() })
 }
 
 /// Appends `count` children from displacement `at` on to a list. `block` remembers the last
 /// program that was made for more than one child, so that equal blocks share it.
-fn append(
-    list: &mut ListBuilder,
-    child: &Type,
-    count: u64,
-    at: i64,
-    block: &mut Option<(u64, Rc<Program>)>,
-) {
+fn append(list: &mut ListBuilder, child: &Type, count: u64, at: i64, block: &mut Option<(u64, Rc<Program>)>) {
     match child.program().as_dense() {
         Some((offset, len)) if count == 1 || child.extent() == child.size() => {
             list.run(at.wrapping_add(offset), len * count);
@@ -76,10 +60,7 @@ fn append(
 }
 
 /// Blocks of children at byte displacements: (blocklength, displacement) each.
-fn scattered(
-    child: &Type,
-    parts: impl Iterator<Item = Result<(u64, i64), Error>>,
-) -> Result<Draft, Error> {
+fn scattered(child: &Type, parts: impl Iterator<Item = Result<(u64, i64), Error>>) -> Result<Draft, Error> {
     let mut bounds = Bounds::EMPTY;
     let mut list = ListBuilder::default();
     let mut block = None;
@@ -93,22 +74,14 @@ fn scattered(
         bounds = bounds.join(child.bounds().placed(low, high)?);
         elements = elements.checked_add(count).ok_or(Error::TooLarge)?;
         // Before the list is built, so that its sizes cannot overflow.
-        elements
-            .checked_mul(child.size() as u64)
-            .filter(|&n| n <= i64::MAX as u64)
-            .ok_or(Error::TooLarge)?;
+        elements.checked_mul(child.size() as u64).filter(|&n| n <= i64::MAX as u64).ok_or(Error::TooLarge)?;
         append(&mut list, child, count, at, &mut block);
     }
     if elements == 0 {
         return Ok(nothing());
     }
     let signature = Signature::repeat(child.sequence(), elements)?;
-    Ok(Draft {
-        program: list.build(),
-        signature,
-        bounds,
-        uniform: child.uniform_basic(),
-    })
+    Ok(Draft { program: list.build(), signature, bounds, uniform: child.uniform_basic() })
 }
 
 /// Pairs block lengths with displacements, which are multiplied by `unit`.
@@ -121,12 +94,7 @@ fn zip<'a>(
         return Err(Error::Lengths);
     }
     let parts = blocklengths.iter().zip(displacements).enumerate();
-    Ok(parts.map(move |(index, (&length, &at))| {
-        Ok((
-            copies(length, Argument::Blocklength, index)?,
-            times(at, unit)?,
-        ))
-    }))
+    Ok(parts.map(move |(index, (&length, &at))| Ok((copies(length, Argument::Blocklength, index)?, times(at, unit)?))))
 }
 
 impl Type {
@@ -145,17 +113,8 @@ impl Type {
                 (list.build(), offset + index.size())
             }
         };
-        let bounds = Bounds {
-            data: Some((0, end)),
-            marks: None,
-            align: basic.align(),
-        };
-        let draft = Draft {
-            program,
-            signature: Signature::basic(basic),
-            bounds,
-            uniform: Some(basic),
-        };
+        let bounds = Bounds { data: Some((0, end)), marks: None, align: basic.align() };
+        let draft = Draft { program, signature: Signature::basic(basic), bounds, uniform: Some(basic) };
         draft.finish(kind).expect("a basic type is small")
     }
 
@@ -169,109 +128,51 @@ impl Type {
             19..=38 => Basic::Integer16,
             _ => return Err(Error::scalar(Argument::Precision)),
         };
-        Ok(Type::of_basic(
-            basic,
-            Constructor::F90Integer { range, basic },
-        ))
+        Ok(Type::of_basic(basic, Constructor::F90Integer { range, basic }))
     }
 
     /// MPI_TYPE_CREATE_F90_REAL: the smallest REAL with `precision` decimal digits and
     /// exponents up to `range`; None stands for MPI_UNDEFINED, at most one of them.
     pub fn f90_real(precision: Option<i32>, range: Option<i32>) -> Result<Rc<Type>, Error> {
-        let basic = f90_kind(
-            precision,
-            range,
-            [Basic::Float32, Basic::Float64, Basic::Float128],
-        )?;
-        Ok(Type::of_basic(
-            basic,
-            Constructor::F90Real {
-                precision,
-                range,
-                basic,
-            },
-        ))
+        let basic = f90_kind(precision, range, [Basic::Float32, Basic::Float64, Basic::Float128])?;
+        Ok(Type::of_basic(basic, Constructor::F90Real { precision, range, basic }))
     }
 
     /// MPI_TYPE_CREATE_F90_COMPLEX, as `f90_real`.
     pub fn f90_complex(precision: Option<i32>, range: Option<i32>) -> Result<Rc<Type>, Error> {
-        let kinds = [
-            Basic::ComplexFloat,
-            Basic::ComplexDouble,
-            Basic::ComplexQuad,
-        ];
+        let kinds = [Basic::ComplexFloat, Basic::ComplexDouble, Basic::ComplexQuad];
         let basic = f90_kind(precision, range, kinds)?;
-        Ok(Type::of_basic(
-            basic,
-            Constructor::F90Complex {
-                precision,
-                range,
-                basic,
-            },
-        ))
+        Ok(Type::of_basic(basic, Constructor::F90Complex { precision, range, basic }))
     }
 
     /// MPI_TYPE_DUP.
     pub fn dup(child: &Rc<Type>) -> Rc<Type> {
         let draft = child.draft(child.bounds());
-        draft
-            .finish(Constructor::Dup(child.clone()))
-            .expect("as good as the type it repeats")
+        draft.finish(Constructor::Dup(child.clone())).expect("as good as the type it repeats")
     }
 
     /// MPI_TYPE_CONTIGUOUS.
     pub fn contiguous(count: Count, child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let draft = blocks(count, 1, child.extent(), child)?;
-        draft.finish(Constructor::Contiguous {
-            count,
-            child: child.clone(),
-        })
+        draft.finish(Constructor::Contiguous { count, child: child.clone() })
     }
 
     /// MPI_TYPE_VECTOR: `stride` in extents of the child.
-    pub fn vector(
-        count: Count,
-        blocklength: Count,
-        stride: Count,
-        child: &Rc<Type>,
-    ) -> Result<Rc<Type>, Error> {
+    pub fn vector(count: Count, blocklength: Count, stride: Count, child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         // One block has no stride, which may then be anything.
-        let bytes = if count > 1 {
-            times(stride, child.extent())?
-        } else {
-            0
-        };
+        let bytes = if count > 1 { times(stride, child.extent())? } else { 0 };
         let draft = blocks(count, blocklength, bytes, child)?;
-        draft.finish(Constructor::Vector {
-            count,
-            blocklength,
-            stride,
-            child: child.clone(),
-        })
+        draft.finish(Constructor::Vector { count, blocklength, stride, child: child.clone() })
     }
 
     /// MPI_TYPE_CREATE_HVECTOR: `stride` in bytes.
-    pub fn hvector(
-        count: Count,
-        blocklength: Count,
-        stride: Count,
-        child: &Rc<Type>,
-    ) -> Result<Rc<Type>, Error> {
+    pub fn hvector(count: Count, blocklength: Count, stride: Count, child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let draft = blocks(count, blocklength, stride, child)?;
-        draft.finish(Constructor::Hvector {
-            count,
-            blocklength,
-            stride,
-            child: child.clone(),
-        })
+        draft.finish(Constructor::Hvector { count, blocklength, stride, child: child.clone() })
     }
 
     /// MPI_TYPE_INDEXED: displacements in extents of the child.
-    pub fn indexed(
-        blocklengths: &[Count],
-        displacements: &[Count],
-        child: &Rc<Type>,
-    ) -> Result<Rc<Type>, Error> {
+    pub fn indexed(blocklengths: &[Count], displacements: &[Count], child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let draft = scattered(child, zip(blocklengths, displacements, child.extent())?)?;
         draft.finish(Constructor::Indexed {
             blocklengths: blocklengths.into(),
@@ -281,11 +182,7 @@ impl Type {
     }
 
     /// MPI_TYPE_CREATE_HINDEXED: displacements in bytes.
-    pub fn hindexed(
-        blocklengths: &[Count],
-        displacements: &[Count],
-        child: &Rc<Type>,
-    ) -> Result<Rc<Type>, Error> {
+    pub fn hindexed(blocklengths: &[Count], displacements: &[Count], child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let draft = scattered(child, zip(blocklengths, displacements, 1)?)?;
         draft.finish(Constructor::Hindexed {
             blocklengths: blocklengths.into(),
@@ -295,41 +192,20 @@ impl Type {
     }
 
     /// MPI_TYPE_CREATE_INDEXED_BLOCK: displacements in extents of the child.
-    pub fn indexed_block(
-        blocklength: Count,
-        displacements: &[Count],
-        child: &Rc<Type>,
-    ) -> Result<Rc<Type>, Error> {
+    pub fn indexed_block(blocklength: Count, displacements: &[Count], child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let length = copies(blocklength, Argument::Blocklength, 0)?;
         let unit = child.extent();
-        let draft = scattered(
-            child,
-            displacements
-                .iter()
-                .map(|&at| Ok((length, times(at, unit)?))),
-        )?;
+        let draft = scattered(child, displacements.iter().map(|&at| Ok((length, times(at, unit)?))))?;
         let displacements = displacements.into();
-        draft.finish(Constructor::IndexedBlock {
-            blocklength,
-            displacements,
-            child: child.clone(),
-        })
+        draft.finish(Constructor::IndexedBlock { blocklength, displacements, child: child.clone() })
     }
 
     /// MPI_TYPE_CREATE_HINDEXED_BLOCK: displacements in bytes.
-    pub fn hindexed_block(
-        blocklength: Count,
-        displacements: &[Count],
-        child: &Rc<Type>,
-    ) -> Result<Rc<Type>, Error> {
+    pub fn hindexed_block(blocklength: Count, displacements: &[Count], child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let length = copies(blocklength, Argument::Blocklength, 0)?;
         let draft = scattered(child, displacements.iter().map(|&at| Ok((length, at))))?;
         let displacements = displacements.into();
-        draft.finish(Constructor::HindexedBlock {
-            blocklength,
-            displacements,
-            child: child.clone(),
-        })
+        draft.finish(Constructor::HindexedBlock { blocklength, displacements, child: child.clone() })
     }
 
     /// MPI_TYPE_CREATE_STRUCT: displacements in bytes.
@@ -368,12 +244,7 @@ impl Type {
             append(&mut list, child, count, at, &mut block);
         }
         let signature = Signature::list(parts.into_iter())?;
-        let draft = Draft {
-            program: list.build(),
-            signature,
-            bounds,
-            uniform: uniform.flatten(),
-        };
+        let draft = Draft { program: list.build(), signature, bounds, uniform: uniform.flatten() };
         draft.finish(Constructor::Struct {
             blocklengths: blocklengths.into(),
             displacements: displacements.into(),
@@ -384,15 +255,8 @@ impl Type {
     /// MPI_TYPE_CREATE_RESIZED.
     pub fn resized(lb: Count, extent: Count, child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let ub = lb.checked_add(extent).ok_or(Error::TooLarge)?;
-        let draft = child.draft(Bounds {
-            marks: Some((lb, ub)),
-            ..child.bounds()
-        });
-        draft.finish(Constructor::Resized {
-            lb,
-            extent,
-            child: child.clone(),
-        })
+        let draft = child.draft(Bounds { marks: Some((lb, ub)), ..child.bounds() });
+        draft.finish(Constructor::Resized { lb, extent, child: child.clone() })
     }
 
     /// The same data with other bounds.
@@ -412,12 +276,6 @@ fn f90_kind(precision: Option<i32>, range: Option<i32>, kinds: [Basic; 3]) -> Re
         return Err(Error::scalar(Argument::Precision));
     }
     let limits = [(6, 37), (15, 307), (33, 4931)];
-    let fits = |&(digits, exponent): &(i32, i32)| {
-        precision.unwrap_or(0) <= digits && range.unwrap_or(0) <= exponent
-    };
-    limits
-        .iter()
-        .position(fits)
-        .map(|kind| kinds[kind])
-        .ok_or(Error::scalar(Argument::Precision))
+    let fits = |&(digits, exponent): &(i32, i32)| precision.unwrap_or(0) <= digits && range.unwrap_or(0) <= exponent;
+    limits.iter().position(fits).map(|kind| kinds[kind]).ok_or(Error::scalar(Argument::Precision))
 }

@@ -92,15 +92,7 @@ impl Cursor {
         let count = u64::try_from(count).unwrap_or(0);
         let total = root.size.saturating_mul(count);
         let frames = Vec::new();
-        let mut cursor = Cursor {
-            root,
-            count,
-            extent: ty.extent(),
-            total,
-            left: 0,
-            frames,
-            leaf: Leaf::EMPTY,
-        };
+        let mut cursor = Cursor { root, count, extent: ty.extent(), total, left: 0, frames, leaf: Leaf::EMPTY };
         cursor.seek(from);
         cursor
     }
@@ -135,17 +127,9 @@ impl Cursor {
             return self.enter(root, 0, from);
         }
         let (index, rest) = (from / self.root.size, from % self.root.size);
-        let step = Step::Loop {
-            child: root,
-            stride: self.extent,
-        };
+        let step = Step::Loop { child: root, stride: self.extent };
         let next = index + u64::from(rest > 0);
-        self.frames.push(Frame {
-            step,
-            index: next,
-            count: self.count,
-            base: 0,
-        });
+        self.frames.push(Frame { step, index: next, count: self.count, base: 0 });
         if rest > 0 {
             self.enter(root, (index as i64).wrapping_mul(self.extent), rest);
         }
@@ -167,10 +151,7 @@ impl Cursor {
                 }
                 Node::Gather { at, block } => {
                     let index = skip / block;
-                    let step = Step::Gather {
-                        at: at.as_ptr(),
-                        block: *block,
-                    };
+                    let step = Step::Gather { at: at.as_ptr(), block: *block };
                     (step, at.len() as u64, index, index * block)
                 }
                 Node::Runs(runs) => {
@@ -178,18 +159,10 @@ impl Cursor {
                     let step = Step::Runs(runs.as_ptr());
                     (step, runs.len() as u64, index as u64, runs[index].start)
                 }
-                Node::Repeat {
-                    at,
-                    count,
-                    stride,
-                    child,
-                } => {
+                Node::Repeat { at, count, stride, child } => {
                     base = base.wrapping_add(*at);
                     let index = skip / child.size;
-                    let step = Step::Loop {
-                        child: &**child,
-                        stride: *stride,
-                    };
+                    let step = Step::Loop { child: &**child, stride: *stride };
                     (step, *count, index, index * child.size)
                 }
                 Node::List(items) => {
@@ -200,12 +173,7 @@ impl Cursor {
             };
             skip -= start;
             let next = index + u64::from(skip > 0);
-            self.frames.push(Frame {
-                step,
-                index: next,
-                count,
-                base,
-            });
+            self.frames.push(Frame { step, index: next, count, base });
             if skip == 0 {
                 return;
             }
@@ -245,30 +213,15 @@ impl Cursor {
             let base = frame.base;
             frame.index += 1;
             match frame.step {
-                Step::Loop {
-                    child: pointer,
-                    stride,
-                } => {
+                Step::Loop { child: pointer, stride } => {
                     let base = base.wrapping_add((index as i64).wrapping_mul(stride));
                     // SAFETY: root owns the child.
                     let child = unsafe { &*pointer };
-                    let flat = matches!(
-                        child.node,
-                        Node::Grid(_) | Node::Gather { .. } | Node::Runs(_)
-                    );
+                    let flat = matches!(child.node, Node::Grid(_) | Node::Gather { .. } | Node::Runs(_));
                     if flat && limit >= child.size {
-                        let times = if limit / left >= child.size {
-                            left
-                        } else {
-                            limit / child.size
-                        };
+                        let times = if limit / left >= child.size { left } else { limit / child.size };
                         frame.index = index + times;
-                        return Some(Chunk::Repeat {
-                            base,
-                            times,
-                            stride,
-                            child,
-                        });
+                        return Some(Chunk::Repeat { base, times, stride, child });
                     }
                     self.enter(pointer, base, 0);
                 }
@@ -279,31 +232,21 @@ impl Cursor {
                 }
                 Step::Runs(runs) => {
                     // SAFETY: `left` runs are there from index on, and root owns them.
-                    let runs =
-                        unsafe { slice::from_raw_parts(runs.add(index as usize), left as usize) };
-                    let whole =
-                        runs.partition_point(|run| run.start + run.len - runs[0].start <= limit);
+                    let runs = unsafe { slice::from_raw_parts(runs.add(index as usize), left as usize) };
+                    let whole = runs.partition_point(|run| run.start + run.len - runs[0].start <= limit);
                     if whole > 0 {
                         frame.index = index + whole as u64;
-                        return Some(Chunk::Runs {
-                            base,
-                            runs: &runs[..whole],
-                        });
+                        return Some(Chunk::Runs { base, runs: &runs[..whole] });
                     }
                     self.leaf = Leaf::new(&Grid::dense(runs[0].at, runs[0].len), base, 0);
                 }
                 Step::Gather { at, block } => {
                     // SAFETY: `left` offsets are there from index on, and root owns them.
-                    let at =
-                        unsafe { slice::from_raw_parts(at.add(index as usize), left as usize) };
+                    let at = unsafe { slice::from_raw_parts(at.add(index as usize), left as usize) };
                     if limit >= block {
                         let whole = (limit / block).min(left);
                         frame.index = index + whole;
-                        return Some(Chunk::Gather {
-                            base,
-                            at: &at[..whole as usize],
-                            block,
-                        });
+                        return Some(Chunk::Gather { base, at: &at[..whole as usize], block });
                     }
                     self.leaf = Leaf::new(&Grid::dense(at[0], block), base, 0);
                 }
@@ -393,12 +336,7 @@ impl Segments {
     /// The runs of the bytes `from` to `from + len` of the packed stream of `count` elements;
     /// `base` is added to every offset.
     pub fn new(ty: &Type, base: i64, count: Count, from: u64, len: u64) -> Segments {
-        Segments {
-            cursor: Cursor::at(ty, count, from),
-            base,
-            limit: len,
-            ahead: None,
-        }
+        Segments { cursor: Cursor::at(ty, count, from), base, limit: len, ahead: None }
     }
 
     fn pull(&mut self) -> Option<(i64, u64)> {

@@ -18,9 +18,7 @@ impl Type {
     /// Bytes that `count` elements take in external32, for MPI_PACK_EXTERNAL_SIZE. None if
     /// that does not fit 64 bits.
     pub fn external_size(&self, count: Count) -> Option<i64> {
-        i64::try_from(self.sequence().external)
-            .ok()?
-            .checked_mul(count.max(0))
+        i64::try_from(self.sequence().external).ok()?.checked_mul(count.max(0))
     }
 
     /// Converts `count` elements at `base` to external32 in `out`, as many whole basic
@@ -30,15 +28,7 @@ impl Type {
     /// All data of the elements is readable and does not lie in `out`.
     pub unsafe fn pack_external(&self, base: *const u8, count: Count, out: &mut [u8]) -> usize {
         // SAFETY: data is only read with Way::Out.
-        unsafe {
-            self.external(
-                base.cast_mut(),
-                count,
-                out.as_mut_ptr(),
-                out.len(),
-                Way::Out,
-            )
-        }
+        unsafe { self.external(base.cast_mut(), count, out.as_mut_ptr(), out.len(), Way::Out) }
     }
 
     /// Converts external32 data in `input` to `count` elements at `base`, as many whole basic
@@ -53,14 +43,7 @@ impl Type {
 
     /// # Safety
     /// As `pack_external` or `unpack_external`; `outside` has `room` bytes.
-    unsafe fn external(
-        &self,
-        base: *mut u8,
-        count: Count,
-        outside: *mut u8,
-        room: usize,
-        way: Way,
-    ) -> usize {
+    unsafe fn external(&self, base: *mut u8, count: Count, outside: *mut u8, room: usize, way: Way) -> usize {
         let mut cursor = Cursor::new(self, count);
         let mut done = 0;
         for (basic, repeat) in self.signature(count) {
@@ -109,37 +92,19 @@ unsafe fn convert(basic: Basic, native: *mut u8, external: *mut u8, n: usize, wa
             Coding::Swap(4) => swap::<4>(from, to, n * size / 4),
             Coding::Swap(8) => swap::<8>(from, to, n * size / 8),
             Coding::Swap(_) => swap::<16>(from, to, n * size / 16),
-            Coding::Narrow { signed } => {
-                each::<8, 4>(native, external, n, way, |bytes, way| match way {
-                    Way::Out => Unit {
-                        external: (u64::from_ne_bytes(bytes.native) as u32).to_be_bytes(),
-                        ..bytes
-                    },
-                    Way::In => {
-                        let value = u32::from_be_bytes(bytes.external);
-                        let wide = if signed {
-                            i64::from(value as i32) as u64
-                        } else {
-                            u64::from(value)
-                        };
-                        Unit {
-                            native: wide.to_ne_bytes(),
-                            ..bytes
-                        }
-                    }
-                })
-            }
+            Coding::Narrow { signed } => each::<8, 4>(native, external, n, way, |bytes, way| match way {
+                Way::Out => Unit { external: (u64::from_ne_bytes(bytes.native) as u32).to_be_bytes(), ..bytes },
+                Way::In => {
+                    let value = u32::from_be_bytes(bytes.external);
+                    let wide = if signed { i64::from(value as i32) as u64 } else { u64::from(value) };
+                    Unit { native: wide.to_ne_bytes(), ..bytes }
+                }
+            }),
             Coding::Wide => each::<4, 2>(native, external, n, way, |bytes, way| match way {
-                Way::Out => Unit {
-                    external: (u32::from_ne_bytes(bytes.native) as u16).to_be_bytes(),
-                    ..bytes
-                },
+                Way::Out => Unit { external: (u32::from_ne_bytes(bytes.native) as u16).to_be_bytes(), ..bytes },
                 Way::In => {
                     let value = u32::from(u16::from_be_bytes(bytes.external));
-                    Unit {
-                        native: value.to_ne_bytes(),
-                        ..bytes
-                    }
+                    Unit { native: value.to_ne_bytes(), ..bytes }
                 }
             }),
             Coding::Extended(parts) => each::<16, 16>(native, external, n * parts, way, extended),
@@ -182,10 +147,7 @@ unsafe fn each<const N: usize, const E: usize>(
     for i in 0..n {
         let inside = native.wrapping_add(i * N).cast::<[u8; N]>();
         let outside = external.wrapping_add(i * E).cast::<[u8; E]>();
-        let mut unit = Unit {
-            native: [0; N],
-            external: [0; E],
-        };
+        let mut unit = Unit { native: [0; N], external: [0; E] };
         // SAFETY: element i lies within both sides; byte arrays need no alignment.
         unsafe {
             match way {
@@ -208,18 +170,12 @@ fn extended(unit: Unit<16, 16>, way: Way) -> Unit<16, 16> {
         Way::Out => {
             let bits = u128::from_le_bytes(unit.native);
             let quad = quad::from_x87(bits as u64, (bits >> 64) as u16);
-            Unit {
-                external: quad.to_be_bytes(),
-                ..unit
-            }
+            Unit { external: quad.to_be_bytes(), ..unit }
         }
         Way::In => {
             let (mantissa, head) = quad::to_x87(u128::from_be_bytes(unit.external));
             let bits = u128::from(mantissa) | u128::from(head) << 64;
-            Unit {
-                native: bits.to_le_bytes(),
-                ..unit
-            }
+            Unit { native: bits.to_le_bytes(), ..unit }
         }
     }
 }

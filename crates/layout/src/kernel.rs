@@ -167,13 +167,7 @@ fn is_wide(block: u64) -> bool {
 /// Every source block is readable, every target block writable, and no target overlaps a
 /// source.
 #[inline]
-pub(crate) unsafe fn copy_grid(
-    shape: Shape,
-    to: *mut u8,
-    to_steps: Steps,
-    from: *const u8,
-    from_steps: Steps,
-) {
+pub(crate) unsafe fn copy_grid(shape: Shape, to: *mut u8, to_steps: Steps, from: *const u8, from_steps: Steps) {
     if shape.count == 1 && shape.rows == 1 {
         // SAFETY: one block, vouched for by the caller.
         unsafe { ptr::copy_nonoverlapping(from, to, shape.block as usize) };
@@ -197,24 +191,12 @@ pub(crate) unsafe fn copy_grid(
 #[inline(always)]
 unsafe fn one<const PACK: bool>(block: impl Block, far: *mut u8, near: *mut u8) {
     // SAFETY: the same contract.
-    unsafe {
-        if PACK {
-            block.copy(near, far)
-        } else {
-            block.copy(far, near)
-        }
-    }
+    unsafe { if PACK { block.copy(near, far) } else { block.copy(far, near) } }
 }
 
 /// # Safety
 /// As `copy_grid`, for the way of PACK.
-unsafe fn grid<const PACK: bool>(
-    shape: Shape,
-    far: *mut u8,
-    steps: Steps,
-    near: *mut u8,
-    near_steps: Steps,
-) {
+unsafe fn grid<const PACK: bool>(shape: Shape, far: *mut u8, steps: Steps, near: *mut u8, near_steps: Steps) {
     // SAFETY: the same contract.
     unsafe {
         if PACK {
@@ -239,12 +221,7 @@ pub(crate) unsafe fn transfer<const PACK: bool>(chunk: &Chunk<'_>, base: *mut u8
             Chunk::Piece(p) => piece::<PACK>(p, base, near),
             Chunk::Gather { base, at, block } => gather::<PACK>(at, *block, place(*base), near),
             Chunk::Runs { base, runs } => each_run::<PACK>(runs, place(*base), near),
-            Chunk::Repeat {
-                base,
-                times,
-                stride,
-                child,
-            } => {
+            Chunk::Repeat { base, times, stride, child } => {
                 repeat::<PACK>(child, *times, *stride as isize, place(*base), near);
             }
         }
@@ -255,33 +232,12 @@ pub(crate) unsafe fn transfer<const PACK: bool>(chunk: &Chunk<'_>, base: *mut u8
 /// As `transfer`.
 #[inline]
 unsafe fn piece<const PACK: bool>(piece: &Piece, base: *mut u8, near: *mut u8) {
-    let Piece {
-        at,
-        block,
-        count,
-        stride,
-        rows,
-        row_stride,
-    } = *piece;
+    let Piece { at, block, count, stride, rows, row_stride } = *piece;
     let shape = Shape { block, count, rows };
-    let steps = Steps {
-        stride: stride as isize,
-        row: row_stride as isize,
-    };
-    let near_steps = Steps {
-        stride: block as isize,
-        row: (block * count) as isize,
-    };
+    let steps = Steps { stride: stride as isize, row: row_stride as isize };
+    let near_steps = Steps { stride: block as isize, row: (block * count) as isize };
     // SAFETY: the same contract.
-    unsafe {
-        grid::<PACK>(
-            shape,
-            base.wrapping_offset(at as isize),
-            steps,
-            near,
-            near_steps,
-        )
-    };
+    unsafe { grid::<PACK>(shape, base.wrapping_offset(at as isize), steps, near, near_steps) };
 }
 
 /// # Safety
@@ -327,13 +283,7 @@ const TILE: u64 = 16 << 10;
 
 /// # Safety
 /// As `transfer`, for the child so many times, `stride` apart from `far` on.
-unsafe fn repeat<const PACK: bool>(
-    child: &Program,
-    times: u64,
-    stride: isize,
-    far: *mut u8,
-    near: *mut u8,
-) {
+unsafe fn repeat<const PACK: bool>(child: &Program, times: u64, stride: isize, far: *mut u8, near: *mut u8) {
     let size = child.size as usize;
     let tile = (TILE / stride.unsigned_abs().max(1) as u64).clamp(8, 1024);
     let step = match &child.node {
@@ -349,35 +299,16 @@ unsafe fn repeat<const PACK: bool>(
         // One block of each repetition, in a column.
         let column = |at: i64, start: u64, block: u64| {
             let steps = Steps { stride, row: 0 };
-            let near_steps = Steps {
-                stride: size as isize,
-                row: 0,
-            };
+            let near_steps = Steps { stride: size as isize, row: 0 };
             let far = far.wrapping_offset(at as isize);
             let near = near.wrapping_add(start as usize);
             // SAFETY: these blocks are within the repetitions.
-            unsafe {
-                grid::<PACK>(
-                    Shape {
-                        block,
-                        count: rows,
-                        rows: 1,
-                    },
-                    far,
-                    steps,
-                    near,
-                    near_steps,
-                )
-            };
+            unsafe { grid::<PACK>(Shape { block, count: rows, rows: 1 }, far, steps, near, near_steps) };
         };
         match &child.node {
-            Node::Runs(runs) if rows > 1 => runs
-                .iter()
-                .for_each(|run| column(run.at, run.start, run.len)),
+            Node::Runs(runs) if rows > 1 => runs.iter().for_each(|run| column(run.at, run.start, run.len)),
             Node::Gather { at, block } if rows > 1 => {
-                at.iter()
-                    .zip(0..)
-                    .for_each(|(&at, i)| column(at, i * block, *block));
+                at.iter().zip(0..).for_each(|(&at, i)| column(at, i * block, *block));
             }
             // SAFETY: one repetition.
             Node::Runs(runs) => unsafe { each_run::<PACK>(runs, far, near) },

@@ -17,22 +17,8 @@ pub(crate) struct Piece {
 impl Grid {
     /// All of it.
     pub fn piece(&self) -> Piece {
-        let Grid {
-            at,
-            block,
-            count,
-            stride,
-            rows,
-            row_stride,
-        } = *self;
-        Piece {
-            at,
-            block,
-            count,
-            stride,
-            rows,
-            row_stride,
-        }
+        let Grid { at, block, count, stride, rows, row_stride } = *self;
+        Piece { at, block, count, stride, rows, row_stride }
     }
 }
 
@@ -62,25 +48,12 @@ impl Leaf {
         col: 0,
         within: 0,
         rows: 0,
-        shape: Grid {
-            at: 0,
-            block: 0,
-            count: 1,
-            stride: 0,
-            rows: 1,
-            row_stride: 0,
-        },
+        shape: Grid { at: 0, block: 0, count: 1, stride: 0, rows: 1, row_stride: 0 },
     };
 
     /// All of `grid`, `base` bytes on, without its first `skip` bytes (fewer than it has).
     pub fn new(grid: &Grid, base: i64, skip: u64) -> Leaf {
-        let mut leaf = Leaf {
-            row_at: base.wrapping_add(grid.at),
-            col: 0,
-            within: 0,
-            rows: grid.rows,
-            shape: *grid,
-        };
+        let mut leaf = Leaf { row_at: base.wrapping_add(grid.at), col: 0, within: 0, rows: grid.rows, shape: *grid };
         if skip > 0 {
             leaf.skip(skip);
         }
@@ -93,9 +66,7 @@ impl Leaf {
         let rows = blocks / self.shape.count;
         self.col = blocks % self.shape.count;
         self.rows -= rows;
-        self.row_at = self
-            .row_at
-            .wrapping_add((rows as i64).wrapping_mul(self.shape.row_stride));
+        self.row_at = self.row_at.wrapping_add((rows as i64).wrapping_mul(self.shape.row_stride));
     }
 
     #[inline]
@@ -105,20 +76,12 @@ impl Leaf {
 
     #[inline]
     fn block_at(&self) -> i64 {
-        self.row_at
-            .wrapping_add((self.col as i64).wrapping_mul(self.shape.stride))
+        self.row_at.wrapping_add((self.col as i64).wrapping_mul(self.shape.stride))
     }
 
     #[inline]
     fn dense(&self, at: i64, block: u64) -> Piece {
-        Piece {
-            at,
-            block,
-            count: 1,
-            stride: 0,
-            rows: 1,
-            row_stride: 0,
-        }
+        Piece { at, block, count: 1, stride: 0, rows: 1, row_stride: 0 }
     }
 
     /// The largest regular part of at most `limit` bytes at the position, without moving.
@@ -133,41 +96,13 @@ impl Leaf {
         }
         let row = shape.block * shape.count;
         if self.col == 0 && self.rows > 1 && limit >= row {
-            let rows = if limit >= row * self.rows {
-                self.rows
-            } else {
-                limit / row
-            };
-            let Grid {
-                block,
-                count,
-                stride,
-                row_stride,
-                ..
-            } = *shape;
-            return Piece {
-                at,
-                block,
-                count,
-                stride,
-                rows,
-                row_stride,
-            };
+            let rows = if limit >= row * self.rows { self.rows } else { limit / row };
+            let Grid { block, count, stride, row_stride, .. } = *shape;
+            return Piece { at, block, count, stride, rows, row_stride };
         }
         let left = shape.count - self.col;
-        let count = if limit >= shape.block * left {
-            left
-        } else {
-            limit / shape.block
-        };
-        Piece {
-            at,
-            block: shape.block,
-            count,
-            stride: shape.stride,
-            rows: 1,
-            row_stride: 0,
-        }
+        let count = if limit >= shape.block * left { left } else { limit / shape.block };
+        Piece { at, block: shape.block, count, stride: shape.stride, rows: 1, row_stride: 0 }
     }
 
     /// Moves past a piece that `peek` gave.
@@ -175,9 +110,7 @@ impl Leaf {
     pub fn advance(&mut self, piece: &Piece) {
         if piece.rows > 1 {
             self.rows -= piece.rows;
-            self.row_at = self
-                .row_at
-                .wrapping_add((piece.rows as i64).wrapping_mul(self.shape.row_stride));
+            self.row_at = self.row_at.wrapping_add((piece.rows as i64).wrapping_mul(self.shape.row_stride));
         } else if self.within > 0 || piece.block < self.shape.block {
             self.advance_bytes(piece.block);
         } else {
@@ -211,11 +144,7 @@ impl Leaf {
     #[inline]
     pub fn front(&self) -> (i64, u64, u64) {
         let at = self.block_at().wrapping_add_unsigned(self.within);
-        let blocks = if self.within == 0 {
-            self.shape.count - self.col
-        } else {
-            0
-        };
+        let blocks = if self.within == 0 { self.shape.count - self.col } else { 0 };
         (at, self.shape.block - self.within, blocks)
     }
 

@@ -71,14 +71,7 @@ const SPLICE: u64 = 4;
 
 impl Grid {
     pub fn dense(at: i64, block: u64) -> Grid {
-        Grid {
-            at,
-            block,
-            count: 1,
-            stride: 0,
-            rows: 1,
-            row_stride: 0,
-        }
+        Grid { at, block, count: 1, stride: 0, rows: 1, row_stride: 0 }
     }
 
     pub fn is_dense(&self) -> bool {
@@ -95,45 +88,25 @@ impl Grid {
             return Some(self);
         }
         // The distance at which a repetition continues an existing loop.
-        let continues = |n: u64, step: i64| {
-            i64::try_from(n).ok().and_then(|n| n.checked_mul(step)) == Some(stride)
-        };
+        let continues = |n: u64, step: i64| i64::try_from(n).ok().and_then(|n| n.checked_mul(step)) == Some(stride);
         if self.count == 1 {
             if continues(self.block, 1) {
-                return Some(Grid {
-                    block: self.block.saturating_mul(times),
-                    ..self
-                });
+                return Some(Grid { block: self.block.saturating_mul(times), ..self });
             }
-            return Some(Grid {
-                count: times,
-                stride,
-                ..self
-            });
+            return Some(Grid { count: times, stride, ..self });
         }
         if self.rows == 1 {
             if continues(self.count, self.stride) {
-                return Some(Grid {
-                    count: self.count.saturating_mul(times),
-                    ..self
-                });
+                return Some(Grid { count: self.count.saturating_mul(times), ..self });
             }
-            return Some(Grid {
-                rows: times,
-                row_stride: stride,
-                ..self
-            });
+            return Some(Grid { rows: times, row_stride: stride, ..self });
         }
-        continues(self.rows, self.row_stride).then(|| Grid {
-            rows: self.rows.saturating_mul(times),
-            ..self
-        })
+        continues(self.rows, self.row_stride).then(|| Grid { rows: self.rows.saturating_mul(times), ..self })
     }
 
     fn offsets(self) -> impl Iterator<Item = i64> {
         (0..self.rows as i64).flat_map(move |row| {
-            (0..self.count as i64)
-                .map(move |col| self.at + row * self.row_stride + col * self.stride)
+            (0..self.count as i64).map(move |col| self.at + row * self.row_stride + col * self.stride)
         })
     }
 }
@@ -143,19 +116,12 @@ impl Program {
         let (size, depth, spread) = match &node {
             Node::Empty => (0, 0, Spread::EMPTY),
             Node::Grid(grid) => (grid.size(), 0, Spread::grid(grid)),
-            Node::Gather { at, block } => {
-                (at.len() as u64 * block, 1, Spread::gather(at, *block))
-            }
+            Node::Gather { at, block } => (at.len() as u64 * block, 1, Spread::gather(at, *block)),
             Node::Runs(runs) => {
                 let size = runs.last().map_or(0, |run| run.start + run.len);
                 (size, 1, Spread::list_of_runs(runs))
             }
-            Node::Repeat {
-                at,
-                count,
-                stride,
-                child,
-            } => {
+            Node::Repeat { at, count, stride, child } => {
                 let spread = Spread::repeat(*at, *count, *stride, child.spread);
                 (count * child.size, child.depth + 1, spread)
             }
@@ -165,12 +131,7 @@ impl Program {
                 Spread::list(items),
             ),
         };
-        Rc::new(Program {
-            node,
-            size,
-            depth,
-            spread,
-        })
+        Rc::new(Program { node, size, depth, spread })
     }
 
     pub fn empty() -> Rc<Program> {
@@ -178,11 +139,7 @@ impl Program {
     }
 
     pub fn dense(at: i64, len: u64) -> Rc<Program> {
-        if len == 0 {
-            Program::empty()
-        } else {
-            Program::new(Node::Grid(Grid::dense(at, len)))
-        }
+        if len == 0 { Program::empty() } else { Program::new(Node::Grid(Grid::dense(at, len))) }
     }
 
     /// `child` `count` times, the first at its own place, the next `stride` bytes on.
@@ -199,34 +156,16 @@ impl Program {
                     return Program::new(Node::Grid(grid));
                 }
             }
-            Node::Repeat {
-                at,
-                count: inner,
-                stride: step,
-                child: grandchild,
-            } if *inner == 1
-                || i64::try_from(*inner)
-                    .ok()
-                    .and_then(|n| n.checked_mul(*step))
-                    == Some(stride) =>
+            Node::Repeat { at, count: inner, stride: step, child: grandchild }
+                if *inner == 1 || i64::try_from(*inner).ok().and_then(|n| n.checked_mul(*step)) == Some(stride) =>
             {
                 let step = if *inner == 1 { stride } else { *step };
-                let node = Node::Repeat {
-                    at: *at,
-                    count: inner * count,
-                    stride: step,
-                    child: grandchild.clone(),
-                };
+                let node = Node::Repeat { at: *at, count: inner * count, stride: step, child: grandchild.clone() };
                 return Program::new(node);
             }
             _ => {}
         }
-        Program::new(Node::Repeat {
-            at: 0,
-            count,
-            stride,
-            child: child.clone(),
-        })
+        Program::new(Node::Repeat { at: 0, count, stride, child: child.clone() })
     }
 
     /// The same program `by` bytes further on.
@@ -236,27 +175,11 @@ impl Program {
         }
         Program::new(match &self.node {
             Node::Empty => Node::Empty,
-            Node::Grid(grid) => Node::Grid(Grid {
-                at: grid.at + by,
-                ..*grid
-            }),
-            Node::Repeat {
-                at,
-                count,
-                stride,
-                child,
-            } => Node::Repeat {
-                at: at + by,
-                count: *count,
-                stride: *stride,
-                child: child.clone(),
-            },
-            _ => Node::Repeat {
-                at: by,
-                count: 1,
-                stride: 0,
-                child: self.clone(),
-            },
+            Node::Grid(grid) => Node::Grid(Grid { at: grid.at + by, ..*grid }),
+            Node::Repeat { at, count, stride, child } => {
+                Node::Repeat { at: at + by, count: *count, stride: *stride, child: child.clone() }
+            }
+            _ => Node::Repeat { at: by, count: 1, stride: 0, child: self.clone() },
         })
     }
 
@@ -287,10 +210,7 @@ impl ListBuilder {
         if len == 0 {
             return;
         }
-        if let Some(Part::Run {
-            at: last,
-            len: before,
-        }) = self.parts.last_mut()
+        if let Some(Part::Run { at: last, len: before }) = self.parts.last_mut()
             && last.wrapping_add_unsigned(*before) == at
         {
             *before += len;
@@ -304,21 +224,15 @@ impl ListBuilder {
         match &child.node {
             Node::Empty => {}
             Node::Grid(grid) if grid.count * grid.rows <= SPLICE => {
-                grid.offsets()
-                    .for_each(|offset| self.run(at + offset, grid.block));
+                grid.offsets().for_each(|offset| self.run(at + offset, grid.block));
             }
             Node::Runs(runs) if runs.len() as u64 <= SPLICE => {
                 runs.iter().for_each(|run| self.run(at + run.at, run.len));
             }
             Node::Gather { at: offsets, block } if offsets.len() as u64 <= SPLICE => {
-                offsets
-                    .iter()
-                    .for_each(|offset| self.run(at + offset, *block));
+                offsets.iter().for_each(|offset| self.run(at + offset, *block));
             }
-            _ => self.parts.push(Part::Child {
-                at,
-                child: child.clone(),
-            }),
+            _ => self.parts.push(Part::Child { at, child: child.clone() }),
         }
     }
 
@@ -333,11 +247,7 @@ impl ListBuilder {
         if let Some(regular) = self.regular() {
             return regular;
         }
-        if self
-            .parts
-            .iter()
-            .all(|part| matches!(part, Part::Run { .. }))
-        {
+        if self.parts.iter().all(|part| matches!(part, Part::Run { .. })) {
             return self.runs();
         }
         let mut start = 0;
@@ -365,9 +275,10 @@ impl ListBuilder {
         };
         let first = &self.parts[0];
         let stride = place(&self.parts[1]).checked_sub(place(first))?;
-        let equal = self.parts.windows(2).all(|pair| {
-            same(&pair[0], &pair[1]) && place(&pair[1]).checked_sub(place(&pair[0])) == Some(stride)
-        });
+        let equal = self
+            .parts
+            .windows(2)
+            .all(|pair| same(&pair[0], &pair[1]) && place(&pair[1]).checked_sub(place(&pair[0])) == Some(stride));
         let one = match first {
             _ if !equal => return None,
             Part::Run { at, len } => Program::dense(*at, *len),
@@ -386,10 +297,7 @@ impl ListBuilder {
         };
         let block = runs().next().map_or(0, |(_, len)| len);
         if runs().all(|(_, len)| len == block) {
-            return Program::new(Node::Gather {
-                at: runs().map(|(at, _)| at).collect(),
-                block,
-            });
+            return Program::new(Node::Gather { at: runs().map(|(at, _)| at).collect(), block });
         }
         let mut start = 0;
         let runs = runs().map(|(at, len)| {
@@ -418,24 +326,11 @@ mod tests {
         let three = Program::repeat(&int, 3, 4);
         assert_eq!(three.as_dense(), Some((0, 12)));
         let vector = Program::repeat(&three, 5, 20);
-        assert_eq!(
-            grid(&vector),
-            Grid {
-                at: 0,
-                block: 12,
-                count: 5,
-                stride: 20,
-                rows: 1,
-                row_stride: 0
-            }
-        );
+        assert_eq!(grid(&vector), Grid { at: 0, block: 12, count: 5, stride: 20, rows: 1, row_stride: 0 });
         let longer = Program::repeat(&vector, 2, 100);
         assert_eq!(grid(&longer).count, 10);
         let rows = Program::repeat(&vector, 7, 1000);
-        assert_eq!(
-            (grid(&rows).rows, grid(&rows).row_stride, rows.size),
-            (7, 1000, 420)
-        );
+        assert_eq!((grid(&rows).rows, grid(&rows).row_stride, rows.size), (7, 1000, 420));
         let planes = Program::repeat(&rows, 2, 7000);
         assert_eq!((grid(&planes).rows, planes.depth), (14, 0));
         let cubes = Program::repeat(&rows, 2, 9000);
@@ -445,34 +340,16 @@ mod tests {
     #[test]
     fn lists_find_regular_and_adjacent_runs() {
         let mut list = ListBuilder::default();
-        [(0, 4), (4, 4), (16, 8), (32, 8)]
-            .into_iter()
-            .for_each(|(at, len)| list.run(at, len));
-        assert_eq!(
-            grid(&list.build()),
-            Grid {
-                at: 0,
-                block: 8,
-                count: 3,
-                stride: 16,
-                rows: 1,
-                row_stride: 0
-            }
-        );
+        [(0, 4), (4, 4), (16, 8), (32, 8)].into_iter().for_each(|(at, len)| list.run(at, len));
+        assert_eq!(grid(&list.build()), Grid { at: 0, block: 8, count: 3, stride: 16, rows: 1, row_stride: 0 });
 
         let mut list = ListBuilder::default();
-        [(0, 4), (8, 4), (20, 4)]
-            .into_iter()
-            .for_each(|(at, len)| list.run(at, len));
+        [(0, 4), (8, 4), (20, 4)].into_iter().for_each(|(at, len)| list.run(at, len));
         assert!(matches!(&list.build().node, Node::Gather { block: 4, at } if **at == [0, 8, 20]));
 
         let mut list = ListBuilder::default();
-        [(0, 4), (8, 8)]
-            .into_iter()
-            .for_each(|(at, len)| list.run(at, len));
-        assert!(
-            matches!(&list.build().node, Node::Runs(runs) if runs[1] == Run { at: 8, len: 8, start: 4 })
-        );
+        [(0, 4), (8, 8)].into_iter().for_each(|(at, len)| list.run(at, len));
+        assert!(matches!(&list.build().node, Node::Runs(runs) if runs[1] == Run { at: 8, len: 8, start: 4 }));
     }
 
     #[test]

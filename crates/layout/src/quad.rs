@@ -42,9 +42,7 @@ pub(crate) fn to_x87(quad: u128) -> (u64, u16) {
     let up = rest > half || (rest == half && kept & 1 == 1);
     match kept.checked_add(u64::from(up)) {
         // A denormal that rounds up to the integer bit has exponent 1.
-        Some(mantissa) if exponent == 0 => {
-            (mantissa, sign | u16::from(mantissa & INTEGER_BIT != 0))
-        }
+        Some(mantissa) if exponent == 0 => (mantissa, sign | u16::from(mantissa & INTEGER_BIT != 0)),
         Some(mantissa) => (mantissa, sign | exponent),
         // The carry leaves 1.0 of the next exponent, which may be infinity.
         None => (INTEGER_BIT, sign | (exponent + 1)),

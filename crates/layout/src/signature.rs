@@ -54,17 +54,11 @@ impl Hash {
 
     fn one(basic: Basic) -> Hash {
         let mixed = (basic.canonical() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Hash {
-            value: mixed % PRIME,
-            power: BASE,
-        }
+        Hash { value: mixed % PRIME, power: BASE }
     }
 
     fn then(self, next: Hash) -> Hash {
-        Hash {
-            value: (multiply(self.value, next.power) + next.value) % PRIME,
-            power: multiply(self.power, next.power),
-        }
+        Hash { value: (multiply(self.value, next.power) + next.value) % PRIME, power: multiply(self.power, next.power) }
     }
 
     fn times(self, mut count: u64) -> Hash {
@@ -82,9 +76,7 @@ impl Hash {
 
 /// A product that must fit a signed 64-bit count.
 fn product(a: u64, b: u64) -> Result<u64, Error> {
-    a.checked_mul(b)
-        .filter(|&n| n <= i64::MAX as u64)
-        .ok_or(Error::TooLarge)
+    a.checked_mul(b).filter(|&n| n <= i64::MAX as u64).ok_or(Error::TooLarge)
 }
 
 impl Signature {
@@ -115,13 +107,7 @@ impl Signature {
                 (bytes, elements, external, hash)
             }
         };
-        Ok(Rc::new(Signature {
-            node,
-            bytes,
-            elements,
-            external,
-            hash,
-        }))
+        Ok(Rc::new(Signature { node, bytes, elements, external, hash }))
     }
 
     pub fn empty() -> Rc<Signature> {
@@ -133,15 +119,8 @@ impl Signature {
             None => Node::Run(basic, 1),
             Some((value, _, index)) if value == index => Node::Run(value, 2),
             Some((value, _, index)) => {
-                let part = |basic, bytes, elements| Item {
-                    bytes,
-                    elements,
-                    child: Signature::basic(basic),
-                };
-                Node::List(Box::new([
-                    part(value, 0, 0),
-                    part(index, value.size() as u64, 1),
-                ]))
+                let part = |basic, bytes, elements| Item { bytes, elements, child: Signature::basic(basic) };
+                Node::List(Box::new([part(value, 0, 0), part(index, value.size() as u64, 1)]))
             }
         };
         Signature::new(node).expect("a basic type is small")
@@ -153,9 +132,7 @@ impl Signature {
             _ if count == 0 => Ok(Signature::empty()),
             Node::Empty => Ok(child.clone()),
             Node::Run(basic, n) => Signature::new(Node::Run(*basic, product(*n, count)?)),
-            Node::Repeat(n, inner) => {
-                Signature::new(Node::Repeat(product(*n, count)?, inner.clone()))
-            }
+            Node::Repeat(n, inner) => Signature::new(Node::Repeat(product(*n, count)?, inner.clone())),
             Node::List(_) => Signature::new(Node::Repeat(count, child.clone())),
         }
     }
@@ -165,9 +142,7 @@ impl Signature {
         let mut joined: Vec<(u64, Rc<Signature>)> = Vec::new();
         for (count, child) in parts.filter(|(count, child)| *count > 0 && child.elements > 0) {
             match joined.last_mut() {
-                Some((before, last)) if Rc::ptr_eq(last, &child) => {
-                    *before = product(*before + count, 1)?
-                }
+                Some((before, last)) if Rc::ptr_eq(last, &child) => *before = product(*before + count, 1)?,
                 Some((before, last)) => match (&last.node, &child.node) {
                     (Node::Run(a, n), Node::Run(b, m)) if a == b => {
                         let total = product(*n, *before)? + product(*m, count)?;
@@ -182,11 +157,7 @@ impl Signature {
         let mut items = Vec::with_capacity(joined.len());
         for (count, child) in joined {
             let child = Signature::repeat(&child, count)?;
-            let item = Item {
-                bytes,
-                elements,
-                child,
-            };
+            let item = Item { bytes, elements, child };
             bytes = product(bytes + item.child.bytes, 1)?;
             elements = product(elements + item.child.elements, 1)?;
             items.push(item);
@@ -207,8 +178,7 @@ impl Signature {
                 Node::Empty => return None,
                 Node::Run(basic, n) => {
                     let size = basic.size() as u64;
-                    return (bytes.is_multiple_of(size) && bytes / size <= *n)
-                        .then_some(before + bytes / size);
+                    return (bytes.is_multiple_of(size) && bytes / size <= *n).then_some(before + bytes / size);
                 }
                 Node::Repeat(_, child) => {
                     before += bytes / child.bytes * child.elements;
@@ -259,19 +229,14 @@ pub struct SignatureRuns<'a> {
 
 impl<'a> SignatureRuns<'a> {
     pub(crate) fn new(ty: &'a Type, count: Count) -> SignatureRuns<'a> {
-        let mut runs = SignatureRuns {
-            stack: Vec::new(),
-            ahead: None,
-        };
+        let mut runs = SignatureRuns { stack: Vec::new(), ahead: None };
         let signature: &Signature = ty.sequence();
         let count = u64::try_from(count).unwrap_or(0);
         match signature.node {
             _ if count == 0 => {}
             Node::Empty => {}
             Node::Run(basic, n) => runs.ahead = Some((basic, n.saturating_mul(count))),
-            _ => runs
-                .stack
-                .push((signature, 0, signature.children().saturating_mul(count))),
+            _ => runs.stack.push((signature, 0, signature.children().saturating_mul(count))),
         }
         runs
     }
@@ -334,10 +299,7 @@ impl Type {
     /// process, and for nothing else but by chance of 2^-60. Integers of one size count as
     /// equal whatever the language. MPI_PACKED is hashed as itself.
     pub fn signature_hash(&self, count: Count) -> u64 {
-        self.sequence()
-            .hash
-            .times(u64::try_from(count).unwrap_or(0))
-            .value
+        self.sequence().hash.times(u64::try_from(count).unwrap_or(0)).value
     }
 
     /// Whether a message of `count` elements of this type may be received as `other_count`
@@ -347,9 +309,7 @@ impl Type {
         let bytes = |ty: &Type, count: Count| i128::from(ty.size()) * i128::from(count.max(0));
         let packed = |ty: &Type| ty.uniform_basic() == Some(Basic::Packed);
         bytes(self, count) == bytes(other, other_count)
-            && (packed(self)
-                || packed(other)
-                || self.signature_hash(count) == other.signature_hash(other_count))
+            && (packed(self) || packed(other) || self.signature_hash(count) == other.signature_hash(other_count))
     }
 
     /// Whether the predefined reduction operations know all its elements as one class.

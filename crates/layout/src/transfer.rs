@@ -49,13 +49,7 @@ impl Cursor {
     /// # Safety
     /// The next `limit` bytes of both streams lie in memory that may be read (`from_base`)
     /// and written (`base`), and the two do not overlap.
-    pub unsafe fn copy_from(
-        &mut self,
-        base: *mut u8,
-        from: &mut Cursor,
-        from_base: *const u8,
-        limit: u64,
-    ) -> u64 {
+    pub unsafe fn copy_from(&mut self, base: *mut u8, from: &mut Cursor, from_base: *const u8, limit: u64) -> u64 {
         let mut tile = [MaybeUninit::<u8>::uninit(); TILE];
         let mut left = limit.min(self.remaining()).min(from.remaining());
         let all = left;
@@ -157,12 +151,7 @@ impl Step {
             let stride = if whole { leaf.stride() } else { block as i64 };
             Side { at, stride, whole }
         };
-        Some(Step {
-            block,
-            count,
-            to: side(to, to_at, to_whole),
-            from: side(from, from_at, from_whole),
-        })
+        Some(Step { block, count, to: side(to, to_at, to_whole), from: side(from, from_at, from_whole) })
     }
 }
 
@@ -176,9 +165,7 @@ impl Type {
     pub unsafe fn pack(&self, base: *const u8, count: Count, from: u64, out: &mut [u8]) -> usize {
         if let Some((at, len)) = self.dense_run(count) {
             let bytes = len.saturating_sub(from).min(out.len() as u64) as usize;
-            let data = base
-                .wrapping_offset(at as isize)
-                .wrapping_add(from as usize);
+            let data = base.wrapping_offset(at as isize).wrapping_add(from as usize);
             // SAFETY: `bytes` is at most the length of `out` and of the run from `from` on.
             unsafe { ptr::copy_nonoverlapping(data, out.as_mut_ptr(), bytes) };
             return bytes;
@@ -204,9 +191,7 @@ impl Type {
     pub unsafe fn unpack(&self, base: *mut u8, count: Count, from: u64, input: &[u8]) -> usize {
         if let Some((at, len)) = self.dense_run(count) {
             let bytes = len.saturating_sub(from).min(input.len() as u64) as usize;
-            let data = base
-                .wrapping_offset(at as isize)
-                .wrapping_add(from as usize);
+            let data = base.wrapping_offset(at as isize).wrapping_add(from as usize);
             // SAFETY: `bytes` is at most the length of `input` and of the run from `from` on.
             unsafe { ptr::copy_nonoverlapping(input.as_ptr(), data, bytes) };
             return bytes;
@@ -258,9 +243,7 @@ impl Type {
     #[inline]
     pub(crate) fn whole(&self, count: Count) -> Option<Piece> {
         match (&self.program().node, u64::try_from(count)) {
-            (Node::Grid(grid), Ok(count @ 1..)) => {
-                grid.repeated(count, self.extent()).map(|grid| grid.piece())
-            }
+            (Node::Grid(grid), Ok(count @ 1..)) => grid.repeated(count, self.extent()).map(|grid| grid.piece()),
             _ => None,
         }
     }

@@ -38,12 +38,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub fn finish(self, kind: Constructor) -> Result<Rc<Type>, Error> {
-        let Draft {
-            program,
-            signature,
-            bounds,
-            uniform,
-        } = self;
+        let Draft { program, signature, bounds, uniform } = self;
         if program.depth > DEEPEST {
             return Err(Error::TooDeep);
         }
@@ -51,18 +46,7 @@ impl Draft {
         let size = signature.bytes as i64;
         let dense = program.as_dense();
         let contiguous = lb == 0 && extent == size && dense == Some((0, size as u64));
-        Ok(Rc::new(Type {
-            contiguous,
-            size,
-            extent,
-            lb,
-            bounds,
-            dense,
-            program,
-            signature,
-            uniform,
-            kind,
-        }))
+        Ok(Rc::new(Type { contiguous, size, extent, lb, bounds, dense, program, signature, uniform, kind }))
     }
 }
 
@@ -84,9 +68,7 @@ impl Type {
         match self.dense {
             _ if count <= 0 => Some((0, 0)),
             Some((at, len)) if count == 1 => Some((at, len)),
-            Some((at, len)) if len > 0 && self.extent == self.size => {
-                Some((at, len.saturating_mul(count as u64)))
-            }
+            Some((at, len)) if len > 0 && self.extent == self.size => Some((at, len.saturating_mul(count as u64))),
             Some((_, 0)) => Some((0, 0)),
             _ => None,
         }
@@ -184,9 +166,7 @@ impl Type {
             return Some(0);
         }
         let signature = &self.signature;
-        let whole = bytes
-            .checked_div(signature.bytes)?
-            .checked_mul(signature.elements)?;
+        let whole = bytes.checked_div(signature.bytes)?.checked_mul(signature.elements)?;
         let rest = signature.elements_in(bytes % signature.bytes)?;
         i64::try_from(whole.checked_add(rest)?).ok()
     }
@@ -199,9 +179,7 @@ impl Type {
             return Some(0);
         }
         let signature = &self.signature;
-        let whole = elements
-            .checked_div(signature.elements)?
-            .checked_mul(signature.bytes)?;
+        let whole = elements.checked_div(signature.elements)?.checked_mul(signature.bytes)?;
         whole.checked_add(signature.bytes_of(elements % signature.elements))
     }
 

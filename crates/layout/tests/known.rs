@@ -33,20 +33,14 @@ fn vector_of_ints() {
     // The last block of one element and the first of the next are neighbours.
     assert_eq!(runs, [(100, 8), (116, 8), (132, 16), (156, 8), (172, 8)]);
     let bytes = packed(&ty, 1, 0, 40);
-    assert_eq!(
-        bytes[..16],
-        [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]
-    );
+    assert_eq!(bytes[..16], [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]);
 }
 
 #[test]
 fn negative_stride_starts_at_the_end() {
     let ty = Type::vector(3, 1, -2, &int()).unwrap();
     assert_eq!(shape(&ty), (-16, 20, -16, 4, 12));
-    assert_eq!(
-        packed(&ty, 1, 16, 20),
-        [16, 17, 18, 19, 8, 9, 10, 11, 0, 1, 2, 3]
-    );
+    assert_eq!(packed(&ty, 1, 16, 20), [16, 17, 18, 19, 8, 9, 10, 11, 0, 1, 2, 3]);
 }
 
 #[test]
@@ -124,11 +118,10 @@ fn subarray_in_both_orders() {
 #[test]
 fn darray_blocks_and_cycles() {
     let byte = Type::basic(Basic::Byte);
-    let part =
-        |rank, distribs: &[Distribution], dargs: &[DistArg], gsizes: &[i64], psizes: &[i64]| {
-            let size = psizes.iter().product::<i64>() as i32;
-            Type::darray(size, rank, gsizes, distribs, dargs, psizes, Order::C, &byte).unwrap()
-        };
+    let part = |rank, distribs: &[Distribution], dargs: &[DistArg], gsizes: &[i64], psizes: &[i64]| {
+        let size = psizes.iter().product::<i64>() as i32;
+        Type::darray(size, rank, gsizes, distribs, dargs, psizes, Order::C, &byte).unwrap()
+    };
     let indices = |ty: &Type| packed(ty, 1, 0, ty.extent() as usize);
     use DistArg::{Default, Size};
     use Distribution::{Block, Cyclic, None};
@@ -137,18 +130,9 @@ fn darray_blocks_and_cycles() {
     assert_eq!((indices(&ty), ty.extent(), ty.lb()), (vec![6, 7, 8], 10, 0));
     assert_eq!(indices(&part(3, &[Block], &[Default], &[10], &[4])), [9]);
     assert_eq!(part(3, &[Block], &[Size(4)], &[10], &[4]).size(), 0);
-    assert_eq!(
-        indices(&part(1, &[Cyclic], &[Default], &[10], &[3])),
-        [1, 4, 7]
-    );
-    assert_eq!(
-        indices(&part(0, &[Cyclic], &[Size(2)], &[11], &[2])),
-        [0, 1, 4, 5, 8, 9]
-    );
-    assert_eq!(
-        indices(&part(1, &[Cyclic], &[Size(2)], &[11], &[2])),
-        [2, 3, 6, 7, 10]
-    );
+    assert_eq!(indices(&part(1, &[Cyclic], &[Default], &[10], &[3])), [1, 4, 7]);
+    assert_eq!(indices(&part(0, &[Cyclic], &[Size(2)], &[11], &[2])), [0, 1, 4, 5, 8, 9]);
+    assert_eq!(indices(&part(1, &[Cyclic], &[Size(2)], &[11], &[2])), [2, 3, 6, 7, 10]);
     // Rank 3 of a 2 by 2 grid: second half of the rows, odd columns.
     let ty = part(3, &[Block, Cyclic], &[Default, Default], &[4, 5], &[2, 2]);
     assert_eq!(indices(&ty), [11, 13, 16, 18]);
@@ -159,22 +143,10 @@ fn darray_blocks_and_cycles() {
 #[test]
 fn wrong_arguments_are_named() {
     let wrong = |argument, index| Some(Error::Invalid { argument, index });
-    assert_eq!(
-        Type::contiguous(-1, &int()).err(),
-        wrong(Argument::Count, 0)
-    );
-    assert_eq!(
-        Type::vector(1, -1, 1, &int()).err(),
-        wrong(Argument::Blocklength, 0)
-    );
-    assert_eq!(
-        Type::indexed(&[1, -2], &[0, 0], &int()).err(),
-        wrong(Argument::Blocklength, 1)
-    );
-    assert_eq!(
-        Type::indexed(&[1], &[0, 0], &int()).err(),
-        Some(Error::Lengths)
-    );
+    assert_eq!(Type::contiguous(-1, &int()).err(), wrong(Argument::Count, 0));
+    assert_eq!(Type::vector(1, -1, 1, &int()).err(), wrong(Argument::Blocklength, 0));
+    assert_eq!(Type::indexed(&[1, -2], &[0, 0], &int()).err(), wrong(Argument::Blocklength, 1));
+    assert_eq!(Type::indexed(&[1], &[0, 0], &int()).err(), Some(Error::Lengths));
     let sub = |sizes: &[i64], subsizes: &[i64], starts: &[i64]| {
         Type::subarray(sizes, subsizes, starts, Order::C, &int()).err()
     };
@@ -183,46 +155,15 @@ fn wrong_arguments_are_named() {
     assert_eq!(sub(&[4, 4], &[5, 1], &[0, 0]), wrong(Argument::Subsizes, 0));
     assert_eq!(sub(&[4, 4], &[1, 2], &[0, 3]), wrong(Argument::Starts, 1));
     let array = |size, rank, distribution, darg, psize| {
-        Type::darray(
-            size,
-            rank,
-            &[8],
-            &[distribution],
-            &[darg],
-            &[psize],
-            Order::C,
-            &int(),
-        )
-        .err()
+        Type::darray(size, rank, &[8], &[distribution], &[darg], &[psize], Order::C, &int()).err()
     };
-    assert_eq!(
-        array(2, 2, Distribution::Block, DistArg::Default, 2),
-        wrong(Argument::Rank, 0)
-    );
-    assert_eq!(
-        array(2, 0, Distribution::Block, DistArg::Size(3), 2),
-        wrong(Argument::Dargs, 0)
-    );
-    assert_eq!(
-        array(2, 0, Distribution::None, DistArg::Default, 2),
-        wrong(Argument::Psizes, 0)
-    );
-    assert_eq!(
-        array(3, 0, Distribution::Block, DistArg::Default, 2),
-        wrong(Argument::Psizes, 0)
-    );
-    assert_eq!(
-        Type::contiguous(i64::MAX, &int()).err(),
-        Some(Error::TooLarge)
-    );
-    assert_eq!(
-        Type::hindexed(&[1], &[i64::MAX], &int()).err(),
-        Some(Error::TooLarge)
-    );
-    assert_eq!(
-        Type::f90_real(Some(40), None).err(),
-        wrong(Argument::Precision, 0)
-    );
+    assert_eq!(array(2, 2, Distribution::Block, DistArg::Default, 2), wrong(Argument::Rank, 0));
+    assert_eq!(array(2, 0, Distribution::Block, DistArg::Size(3), 2), wrong(Argument::Dargs, 0));
+    assert_eq!(array(2, 0, Distribution::None, DistArg::Default, 2), wrong(Argument::Psizes, 0));
+    assert_eq!(array(3, 0, Distribution::Block, DistArg::Default, 2), wrong(Argument::Psizes, 0));
+    assert_eq!(Type::contiguous(i64::MAX, &int()).err(), Some(Error::TooLarge));
+    assert_eq!(Type::hindexed(&[1], &[i64::MAX], &int()).err(), Some(Error::TooLarge));
+    assert_eq!(Type::f90_real(Some(40), None).err(), wrong(Argument::Precision, 0));
 }
 
 #[test]
@@ -231,38 +172,17 @@ fn huge_sparse_types_cost_nothing() {
     assert_eq!(column.size(), 8 << 33);
     assert_eq!(column.extent(), ((1 << 33) - 1) * (8 << 20) + 8);
     let far = column.segments(0, 1, (8 << 32) + 4, 12).collect::<Vec<_>>();
-    assert_eq!(
-        far,
-        [((8 << 20 << 32) + 4, 4), ((8 << 20 << 32) + (8 << 20), 8)]
-    );
+    assert_eq!(far, [((8 << 20 << 32) + 4, 4), ((8 << 20 << 32) + (8 << 20), 8)]);
     assert_eq!(column.elements(8 * 1000), Some(1000));
-    assert_eq!(
-        column.signature(1).collect::<Vec<_>>(),
-        [(Basic::Float64, 1 << 33)]
-    );
+    assert_eq!(column.signature(1).collect::<Vec<_>>(), [(Basic::Float64, 1 << 33)]);
 }
 
 #[test]
 fn elements_of_partial_data() {
-    let parts = [
-        int(),
-        Type::basic(Basic::Float64),
-        Type::basic(Basic::ShortInt),
-    ];
+    let parts = [int(), Type::basic(Basic::Float64), Type::basic(Basic::ShortInt)];
     let ty = Type::structure(&[2, 1, 2], &[0, 8, 16], &parts).unwrap();
     assert_eq!((ty.size(), ty.basic_elements()), (28, 7));
-    let at = [
-        (0, 0),
-        (4, 1),
-        (8, 2),
-        (16, 3),
-        (18, 4),
-        (22, 5),
-        (24, 6),
-        (28, 7),
-        (32, 8),
-        (56, 14),
-    ];
+    let at = [(0, 0), (4, 1), (8, 2), (16, 3), (18, 4), (22, 5), (24, 6), (28, 7), (32, 8), (56, 14)];
     for (bytes, elements) in at {
         assert_eq!(ty.elements(bytes), Some(elements), "{bytes}");
         assert_eq!(ty.bytes_of_elements(elements), Some(bytes), "{elements}");
@@ -273,15 +193,7 @@ fn elements_of_partial_data() {
     assert_eq!((ty.count(56), ty.count(30)), (Some(2), None));
     let runs = ty.signature(1).collect::<Vec<_>>();
     let short = [(Basic::Int16, 1), (Basic::Int32, 1)];
-    assert_eq!(
-        runs,
-        [
-            &[(Basic::Int32, 2), (Basic::Float64, 1)][..],
-            &short,
-            &short
-        ]
-        .concat()
-    );
+    assert_eq!(runs, [&[(Basic::Int32, 2), (Basic::Float64, 1)][..], &short, &short].concat());
 }
 
 #[test]
@@ -297,10 +209,7 @@ fn signatures_compare_across_constructors() {
         let parts = [Type::basic(first), Type::basic(second)];
         Type::structure(&[1, 1], &[0, 4], &parts).unwrap()
     };
-    let (ab, ba) = (
-        mixed(Basic::Int32, Basic::Float32),
-        mixed(Basic::Float32, Basic::Int32),
-    );
+    let (ab, ba) = (mixed(Basic::Int32, Basic::Float32), mixed(Basic::Float32, Basic::Int32));
     assert!(!ab.same_signature(1, &ba, 1));
     assert!(ba.same_signature(3, &Type::basic(Basic::FloatInt), 3));
 }
@@ -319,38 +228,17 @@ fn external32_bytes() {
         assert_eq!((read, &back[..]), (out.len(), native), "{basic:?}");
         out
     };
-    assert_eq!(
-        put(Basic::Int32, &0x01020304i32.to_ne_bytes()),
-        [1, 2, 3, 4]
-    );
-    assert_eq!(
-        put(Basic::Long, &(-2i64).to_ne_bytes()),
-        [0xff, 0xff, 0xff, 0xfe]
-    );
-    assert_eq!(
-        put(Basic::Ulong, &0xfffffffeu64.to_ne_bytes()),
-        [0xff, 0xff, 0xff, 0xfe]
-    );
-    assert_eq!(
-        put(Basic::Int64, &(-2i64).to_ne_bytes()),
-        [255, 255, 255, 255, 255, 255, 255, 254]
-    );
+    assert_eq!(put(Basic::Int32, &0x01020304i32.to_ne_bytes()), [1, 2, 3, 4]);
+    assert_eq!(put(Basic::Long, &(-2i64).to_ne_bytes()), [0xff, 0xff, 0xff, 0xfe]);
+    assert_eq!(put(Basic::Ulong, &0xfffffffeu64.to_ne_bytes()), [0xff, 0xff, 0xff, 0xfe]);
+    assert_eq!(put(Basic::Int64, &(-2i64).to_ne_bytes()), [255, 255, 255, 255, 255, 255, 255, 254]);
     assert_eq!(put(Basic::WChar, &0x20acu32.to_ne_bytes()), [0x20, 0xac]);
-    assert_eq!(
-        put(Basic::Float64, &1.5f64.to_ne_bytes()),
-        [0x3f, 0xf8, 0, 0, 0, 0, 0, 0]
-    );
+    assert_eq!(put(Basic::Float64, &1.5f64.to_ne_bytes()), [0x3f, 0xf8, 0, 0, 0, 0, 0, 0]);
     let complex = [1f32.to_ne_bytes(), 2f32.to_ne_bytes()].concat();
-    assert_eq!(
-        put(Basic::ComplexFloat, &complex),
-        [0x3f, 0x80, 0, 0, 0x40, 0, 0, 0]
-    );
+    assert_eq!(put(Basic::ComplexFloat, &complex), [0x3f, 0x80, 0, 0, 0x40, 0, 0, 0]);
     // -2.5 in x87: sign and exponent c000, mantissa 1010…
     let extended = [0, 0, 0, 0, 0, 0, 0, 0xa0, 0, 0xc0, 0, 0, 0, 0, 0, 0];
-    assert_eq!(
-        put(Basic::LongDouble, &extended),
-        [0xc0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-    );
+    assert_eq!(put(Basic::LongDouble, &extended), [0xc0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     let pair = [&7i16.to_ne_bytes()[..], &[0, 0], &9i32.to_ne_bytes()].concat();
     assert_eq!(put(Basic::ShortInt, &pair), [0, 7, 0, 0, 0, 9]);
 }
@@ -386,11 +274,7 @@ fn deep_chains_are_freed_without_deep_recursion() {
 
 /// A record that holds the one before it, twice and out of line, so that nothing collapses.
 fn wrapped(ty: &Rc<Type>, at: i64) -> Result<Rc<Type>, Error> {
-    let parts = [
-        ty.clone(),
-        Type::vector(5, 1, 2, &int()).unwrap(),
-        Type::basic(Basic::Char),
-    ];
+    let parts = [ty.clone(), Type::vector(5, 1, 2, &int()).unwrap(), Type::basic(Basic::Char)];
     Type::structure(&[1, 1, 1], &[0, at, at + 100], &parts)
 }
 
@@ -410,14 +294,8 @@ fn deep_records_are_walked_or_refused() {
     assert_eq!(ty.size(), 4 + 21 * levels);
     // The cursor is the last owner of the program.
     let cursor = Cursor::new(&ty, 2);
-    assert_eq!(
-        ty.elements(2 * ty.size() as u64),
-        Some(2 * (1 + 6 * levels))
-    );
-    let runs: i64 = ty
-        .segments(0, 2, 0, u64::MAX)
-        .map(|(_, len)| len as i64)
-        .sum();
+    assert_eq!(ty.elements(2 * ty.size() as u64), Some(2 * (1 + 6 * levels)));
+    let runs: i64 = ty.segments(0, 2, 0, u64::MAX).map(|(_, len)| len as i64).sum();
     assert_eq!(runs, 2 * ty.size());
     drop(ty);
     assert_eq!(cursor.remaining(), 2 * (4 + 21 * levels) as u64);
@@ -428,11 +306,7 @@ fn deep_records_are_walked_or_refused() {
 fn deep_dense_records_are_one_run() {
     let mut ty = Type::basic(Basic::Float32);
     for level in 0..100_000 {
-        let basic = if level % 2 == 0 {
-            Basic::Int32
-        } else {
-            Basic::Float32
-        };
+        let basic = if level % 2 == 0 { Basic::Int32 } else { Basic::Float32 };
         let parts = [ty.clone(), Type::basic(basic)];
         ty = Type::structure(&[1, 1], &[0, 4 + 4 * level], &parts).unwrap();
     }

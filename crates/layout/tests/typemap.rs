@@ -16,13 +16,8 @@ impl Memory {
     /// Room for the data of `model`; None if that is too much.
     fn new(model: &Model, fill: impl Fn(usize) -> u8) -> Option<Memory> {
         let (low, high) = (model.true_lb().min(0), model.true_ub().max(0));
-        let room = usize::try_from(high - low)
-            .ok()
-            .filter(|&room| room < 1 << 22)?;
-        Some(Memory {
-            bytes: (0..room).map(fill).collect(),
-            origin: -low,
-        })
+        let room = usize::try_from(high - low).ok().filter(|&room| room < 1 << 22)?;
+        Some(Memory { bytes: (0..room).map(fill).collect(), origin: -low })
     }
 
     fn base(&self) -> *const u8 {
@@ -30,9 +25,7 @@ impl Memory {
     }
 
     fn base_mut(&mut self) -> *mut u8 {
-        self.bytes
-            .as_mut_ptr()
-            .wrapping_offset(self.origin as isize)
+        self.bytes.as_mut_ptr().wrapping_offset(self.origin as isize)
     }
 
     fn at(&mut self, offset: i64) -> &mut u8 {

@@ -6,7 +6,8 @@ fn map() -> (OwnedFd, usize) {
     fs::ftruncate(&file, 16 * 4096).unwrap();
     let protection = rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice.
-    let at = unsafe { rustix::mm::mmap(std::ptr::null_mut(), 8192, protection, rustix::mm::MapFlags::SHARED, &file, 4096) };
+    let at =
+        unsafe { rustix::mm::mmap(std::ptr::null_mut(), 8192, protection, rustix::mm::MapFlags::SHARED, &file, 4096) };
     (file, at.unwrap().addr())
 }
 

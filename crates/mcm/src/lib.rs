@@ -5,11 +5,11 @@ mod network;
 mod several;
 mod wait;
 
-pub use tern_device::{
-    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, LineArea, Lost, Memory, Occupied, Outgoing, Payload, Pull,
-    Recall, Remote, Run, Sink, Word, copy_short,
-};
 pub use several::Several;
+pub use tern_device::{
+    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, LineArea, Lost, Memory, Occupied, Outgoing,
+    Payload, Pull, Recall, Remote, Run, Sink, Word, copy_short,
+};
 pub use wait::{Patience, Step};
 
 use std::cell::Cell;
@@ -257,12 +257,7 @@ impl Mcm {
 
     /// See [`Device::take_next`].
     #[inline]
-    pub fn take_next(
-        &self,
-        peer: u32,
-        looks: u32,
-        mut take: impl FnMut(&Header, &[u8]) -> bool,
-    ) -> bool {
+    pub fn take_next(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
         match &self.device {
             Carrier::Shm(shm) => shm.take_from(peer, looks, take),
             Carrier::Several(several) => several.take_from(peer, looks, take),

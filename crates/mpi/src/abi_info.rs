@@ -3,11 +3,11 @@
 
 use crate::args::Out;
 use crate::constants::*;
+use crate::datatype::predefined::{FortranInfo, SIZED_FORTRAN, fortran_info, set_fortran_info};
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::info;
 use crate::objects::{Info, InfoMap};
-use crate::datatype::predefined::{FortranInfo, SIZED_FORTRAN, fortran_info, set_fortran_info};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -136,7 +136,10 @@ pub fn abi_set_fortran_booleans(size: i32, logical_true: *mut u8, logical_false:
 
 /// MPI_Abi_get_fortran_booleans
 pub fn abi_get_fortran_booleans(
-    size: i32, logical_true: *mut u8, logical_false: *mut u8, is_set: Out<i32>,
+    size: i32,
+    logical_true: *mut u8,
+    logical_false: *mut u8,
+    is_set: Out<i32>,
 ) -> Result<()> {
     let size = logical_size(size)?;
     let told = TOLD.get().booleans.borrow();

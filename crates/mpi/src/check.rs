@@ -13,8 +13,8 @@ pub mod leaks;
 
 use crate::collective::plan::Plan;
 use crate::constants::*;
-use crate::error::{Error, Result};
 use crate::errhandler::Scope;
+use crate::error::{Error, Result};
 use crate::objects::{Comm, Datatype};
 use crate::observe;
 use crate::request::{Outcome, Request, Work, transfer_outcome};
@@ -191,7 +191,9 @@ pub(crate) fn describe(comm: &Comm, plan: &Plan) -> Call {
             let gives = one(Some(ALL), if send.is_some() { send } else { &recv });
             Call { gives, takes: one(Some(ALL), &recv), ..Call::default() }
         }
-        Plan::Reduce { send, recv, op, root } => Call { root: rank(*root), ..reduction(send.as_ref().or(recv.as_ref()), op) },
+        Plan::Reduce { send, recv, op, root } => {
+            Call { root: rank(*root), ..reduction(send.as_ref().or(recv.as_ref()), op) }
+        }
         Plan::Allreduce { recv, op, .. } | Plan::Scan { recv, op, .. } => reduction(Some(recv), op),
     };
     call.function = function();

@@ -40,9 +40,7 @@ pub fn lookup(handle: usize) -> Result<Rc<Errhandler>> {
 /// The handler named MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT or MPI_ERRORS_RETURN.
 pub fn predefined(handle: usize) -> Rc<Errhandler> {
     static ALL: Guarded<OnceCell<[Rc<Errhandler>; 3]>> = Guarded::new(OnceCell::new());
-    let new = |handle, action| {
-        Rc::new(Errhandler { handle: Cell::new(handle), references: Cell::new(1), action })
-    };
+    let new = |handle, action| Rc::new(Errhandler { handle: Cell::new(handle), references: Cell::new(1), action });
     let all = ALL.get().get_or_init(|| {
         [
             new(MPI_ERRORS_ARE_FATAL, OnError::Fatal),
@@ -185,28 +183,44 @@ fn place(scope: &Scope) -> String {
 /// What a person can do about errors of a class.
 fn advice(class: i32) -> Option<&'static str> {
     Some(match class {
-        MPI_ERR_RANK | MPI_ERR_ROOT => "check the rank against MPI_Comm_size of this communicator, and how many processes mpiexec -n started",
+        MPI_ERR_RANK | MPI_ERR_ROOT => {
+            "check the rank against MPI_Comm_size of this communicator, and how many processes mpiexec -n started"
+        }
         MPI_ERR_TAG => "use a tag from 0 to the attribute MPI_TAG_UB; receives may also use MPI_ANY_TAG",
-        MPI_ERR_COUNT => "check the count: it must be 0 or more (overflow of an int is a common cause; see the _c functions)",
+        MPI_ERR_COUNT => {
+            "check the count: it must be 0 or more (overflow of an int is a common cause; see the _c functions)"
+        }
         MPI_ERR_TYPE => "commit derived datatypes (MPI_Type_commit) before, and free them after, the last use",
-        MPI_ERR_COMM => "check that the communicator is not MPI_COMM_NULL, not freed, and of the right sort (intra or inter)",
-        MPI_ERR_TRUNCATE => "make the receive buffer at least as long as the message (MPI_Probe tells its length), or check that tags and ranks match the intended send",
-        MPI_ERR_BUFFER => "check the buffer's address, that buffers of one call do not overlap, and that enough buffer is attached for buffered sends",
+        MPI_ERR_COMM => {
+            "check that the communicator is not MPI_COMM_NULL, not freed, and of the right sort (intra or inter)"
+        }
+        MPI_ERR_TRUNCATE => {
+            "make the receive buffer at least as long as the message (MPI_Probe tells its length), or check that tags and ranks match the intended send"
+        }
+        MPI_ERR_BUFFER => {
+            "check the buffer's address, that buffers of one call do not overlap, and that enough buffer is attached for buffered sends"
+        }
         MPI_ERR_REQUEST => "check that the request was initialised and was not freed or completed before",
         MPI_ERR_OP => "use an operation that is defined for the datatype (MPI 5.0 section 6.9.2)",
         MPI_ERR_TOPOLOGY => "check that the communicator was made with that topology (MPI_Topo_test)",
         MPI_ERR_DIMS => "check that the product of the dimensions fits the number of processes",
         MPI_ERR_WIN => "check that the window is not MPI_WIN_NULL and was not freed",
         MPI_ERR_RMA_SYNC => "check which epochs are open: MPI 5.0 section 12.5 says which calls may come between which",
-        MPI_ERR_RMA_RANGE => "check displacement, displacement unit and count against the size of the target's window; memory of dynamic windows must be attached",
+        MPI_ERR_RMA_RANGE => {
+            "check displacement, displacement unit and count against the size of the target's window; memory of dynamic windows must be attached"
+        }
         MPI_ERR_DISP => "displacements count in the displacement unit of the target; they must not be negative",
-        MPI_ERR_UNSUPPORTED_OPERATION => "the message says what is missing: a file system with locks, a file that can be positioned, or all processes in one job",
+        MPI_ERR_UNSUPPORTED_OPERATION => {
+            "the message says what is missing: a file system with locks, a file that can be positioned, or all processes in one job"
+        }
         MPI_ERR_NO_SUCH_FILE => "check the name and the directory, or add MPI_MODE_CREATE to amode",
         MPI_ERR_FILE_EXISTS => "choose another name, delete the file, or open it without MPI_MODE_EXCL",
         MPI_ERR_ACCESS => "check the permissions of the file and its directory, and the amode that it was opened with",
         MPI_ERR_READ_ONLY => "open the file with MPI_MODE_RDWR or MPI_MODE_WRONLY",
         MPI_ERR_NOT_SAME => "give the same arguments at all processes of the file",
-        MPI_ERR_UNSUPPORTED_DATAREP => "use native, internal or external32, or register it with MPI_Register_datarep first",
+        MPI_ERR_UNSUPPORTED_DATAREP => {
+            "use native, internal or external32, or register it with MPI_Register_datarep first"
+        }
         MPI_ERR_NO_MEM => "free memory, or use fewer processes on this machine",
         MPI_ERR_PROC_ABORTED => "look for the first message of the process that ended",
         MPI_ERR_INTERN => "this is a defect of the library: please report it with this message",
@@ -221,9 +235,7 @@ fn create(kind: ErrhandlerKind, function: usize, errhandler: Out<usize>) -> Resu
     // SAFETY: the program gives the address of a function of this type.
     let function = unsafe { std::mem::transmute::<usize, UserErrhandler>(function) };
     let action = OnError::User(kind, function);
-    let new = |handle| {
-        Rc::new(Errhandler { handle: Cell::new(handle), references: Cell::new(1), action })
-    };
+    let new = |handle| Rc::new(Errhandler { handle: Cell::new(handle), references: Cell::new(1), action });
     errhandler.set(objects().errhandlers.borrow_mut().insert_with(new));
     Ok(())
 }

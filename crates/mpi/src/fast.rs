@@ -11,16 +11,14 @@
 
 use crate::args::{Out, RawStatus, StatusOut};
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_REQUEST_NULL};
+use crate::datatype::predefined::dense_size;
 use crate::enter::is_single;
 use crate::error::Result;
-use crate::request::finished;
 use crate::objects::Comm;
-use crate::datatype::predefined::dense_size;
-use crate::request::completion::report_one;
 use crate::p2p::persistent::{end_message, start_message, test_message};
-use crate::request::{
-    Tested, complete_handle, end_transfer, test_transfer, transfer_handle, transfer_outcome,
-};
+use crate::request::completion::report_one;
+use crate::request::finished;
+use crate::request::{Tested, complete_handle, end_transfer, test_transfer, transfer_handle, transfer_outcome};
 use crate::runtime::adi;
 use crate::{comm, p2p};
 use std::rc::Rc;
@@ -28,8 +26,8 @@ use tern_adi::{Adi, Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple
 
 pub use crate::collective::fast::{allreduce, barrier, bcast, gather, reduce, scatter};
 pub use crate::win::fast::{
-    accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, get_later, put, put_later, win_flush, win_flush_all, win_flush_local,
-    win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,
+    accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, get_later, put, put_later, win_flush,
+    win_flush_all, win_flush_local, win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,
 };
 
 /// What became of a call: `None` when it was declined.
@@ -90,15 +88,7 @@ fn send_waiting(adi: &Adi, to: Proc, tuple: Tuple, data: Data) -> Result<()> {
 }
 
 #[inline(always)]
-pub fn recv(
-    buf: *mut u8,
-    count: i64,
-    datatype: usize,
-    source: i32,
-    tag: i32,
-    comm: usize,
-    status: StatusOut,
-) -> Fast {
+pub fn recv(buf: *mut u8, count: i64, datatype: usize, source: i32, tag: i32, comm: usize, status: StatusOut) -> Fast {
     let adi = engine()?;
     let data = dense(buf, count, datatype)?;
     let (from, pattern) = comm::find(comm, |comm| origin(comm, source, tag))?;
@@ -181,15 +171,7 @@ fn out<T: Copy>(at: *mut u8) -> Option<Out<T>> {
 }
 
 #[inline(always)]
-pub fn isend(
-    buf: *mut u8,
-    count: i64,
-    datatype: usize,
-    dest: i32,
-    tag: i32,
-    comm: usize,
-    request: *mut u8,
-) -> Fast {
+pub fn isend(buf: *mut u8, count: i64, datatype: usize, dest: i32, tag: i32, comm: usize, request: *mut u8) -> Fast {
     let adi = engine()?;
     let request = place(request)?;
     let data = dense(buf, count, datatype)?;
@@ -212,15 +194,7 @@ fn pending(id: tern_adi::Request, comm: usize) -> usize {
 }
 
 #[inline(always)]
-pub fn irecv(
-    buf: *mut u8,
-    count: i64,
-    datatype: usize,
-    source: i32,
-    tag: i32,
-    comm: usize,
-    request: *mut u8,
-) -> Fast {
+pub fn irecv(buf: *mut u8, count: i64, datatype: usize, source: i32, tag: i32, comm: usize, request: *mut u8) -> Fast {
     let adi = engine()?;
     let request = place(request)?;
     let data = dense(buf, count, datatype)?;

@@ -194,13 +194,7 @@ pub fn info_get_valuelen(info: Rc<Info>, key: &str, valuelen: Out<i32>, flag: Ou
 
 /// MPI_Info_get_string: `buflen` is the room for the value with its final 0, and becomes what it
 /// needs; 0 asks for that only.
-pub fn info_get_string(
-    info: Rc<Info>,
-    key: &str,
-    buflen: Out<i32>,
-    value: TextOut,
-    flag: Out<i32>,
-) -> Result<()> {
+pub fn info_get_string(info: Rc<Info>, key: &str, buflen: Out<i32>, value: TextOut, flag: Out<i32>) -> Result<()> {
     let key = check_key(key)?;
     let room = buflen.get();
     if room < 0 {

@@ -1,8 +1,8 @@
 //! What this process knows while MPI is up: the engine and its place in the job.
 
-use crate::guarded::Guarded;
 use crate::constants::MPI_ERR_SPAWN;
 use crate::error::{Error, Result};
+use crate::guarded::Guarded;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};

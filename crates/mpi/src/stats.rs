@@ -115,8 +115,10 @@ fn table(ranks: &[&[u64]]) -> String {
         }
         lines.push(line);
     }
-    let mut text = format!("tern: counted by {} processes until MPI_Finalize; of a peak, `all` is the highest\n", ranks.len());
-    let widths: Vec<usize> = (0..lines[0].len()).map(|column| lines.iter().map(|line| line[column].len()).max().unwrap_or(0)).collect();
+    let mut text =
+        format!("tern: counted by {} processes until MPI_Finalize; of a peak, `all` is the highest\n", ranks.len());
+    let widths: Vec<usize> =
+        (0..lines[0].len()).map(|column| lines.iter().map(|line| line[column].len()).max().unwrap_or(0)).collect();
     for line in lines {
         text.push_str(&format!("{:<1$}", line[0], widths[0]));
         line.iter().zip(&widths).skip(1).for_each(|(value, width)| text.push_str(&format!("  {value:>width$}")));

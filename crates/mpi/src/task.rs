@@ -11,8 +11,8 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use tern_adi::Background;
 use std::task::{Context, Poll, Waker};
+use tern_adi::Background;
 
 /// The result of work that was started.
 pub struct Task<T> {

@@ -25,9 +25,7 @@ impl Limits {
         for line in groups.lines() {
             // hierarchy number : controllers : path
             let mut parts = line.splitn(3, ':');
-            let (Some(_), Some(controllers), Some(path)) =
-                (parts.next(), parts.next(), parts.next())
-            else {
+            let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
                 continue;
             };
             let has = |name: &str| controllers.split(',').any(|controller| controller == name);
@@ -67,11 +65,7 @@ impl Limits {
 /// be that of the host and not exist here; then the mount point is the container's own group.
 fn upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
     let group = Path::new(path.trim_start_matches('/'));
-    group
-        .ancestors()
-        .map(|part| mount.join(part))
-        .filter(|dir| dir.is_dir())
-        .collect()
+    group.ancestors().map(|part| mount.join(part)).filter(|dir| dir.is_dir()).collect()
 }
 
 /// `cpu.max`: quota and period in microseconds, or `max` for no quota.
@@ -104,8 +98,7 @@ mod tests {
 
     impl Tree {
         fn new(name: &str, files: &[(&str, &str)]) -> Tree {
-            let root =
-                std::env::temp_dir().join(format!("tern-cgroup-{}-{name}", std::process::id()));
+            let root = std::env::temp_dir().join(format!("tern-cgroup-{}-{name}", std::process::id()));
             for (path, text) in files {
                 let file = root.join(path);
                 std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -133,13 +126,7 @@ mod tests {
             ],
         );
         let limits = Limits::read("0::/a/b\n", &tree.0);
-        assert_eq!(
-            limits,
-            Limits {
-                cpus: Some(1.5),
-                memory: Some(1048576)
-            }
-        );
+        assert_eq!(limits, Limits { cpus: Some(1.5), memory: Some(1048576) });
     }
 
     #[test]
@@ -154,17 +141,8 @@ mod tests {
                 ("memory/x/memory.limit_in_bytes", "9223372036854771712\n"),
             ],
         );
-        let limits = Limits::read(
-            "4:cpu,cpuacct:/x\n3:memory:/x\n1:name=systemd:/init\n",
-            &tree.0,
-        );
-        assert_eq!(
-            limits,
-            Limits {
-                cpus: Some(0.5),
-                memory: None
-            }
-        );
+        let limits = Limits::read("4:cpu,cpuacct:/x\n3:memory:/x\n1:name=systemd:/init\n", &tree.0);
+        assert_eq!(limits, Limits { cpus: Some(0.5), memory: None });
     }
 
     #[test]
@@ -176,13 +154,7 @@ mod tests {
 
     #[test]
     fn nothing_to_read_is_no_limit() {
-        assert_eq!(
-            Limits::read("", Path::new("/nonexistent")),
-            Limits::default()
-        );
-        assert_eq!(
-            Limits::read("0::/\nnonsense\n", Path::new("/nonexistent")),
-            Limits::default()
-        );
+        assert_eq!(Limits::read("", Path::new("/nonexistent")), Limits::default());
+        assert_eq!(Limits::read("0::/\nnonsense\n", Path::new("/nonexistent")), Limits::default());
     }
 }

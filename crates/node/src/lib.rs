@@ -65,17 +65,12 @@ pub fn memory_total() -> u64 {
 
 /// Bytes of memory that this process can have: the machine's, or less if its cgroup says so.
 pub fn memory_limit() -> u64 {
-    limits()
-        .memory
-        .map_or(memory_total(), |limit| limit.min(memory_total()))
+    limits().memory.map_or(memory_total(), |limit| limit.min(memory_total()))
 }
 
 /// The name that the kernel has for this machine. Nothing is looked up.
 pub fn hostname() -> String {
-    rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned()
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// A list of cores as Linux writes it: `0-3,8`.
@@ -129,12 +124,7 @@ mod tests {
         assert!(page_size().is_power_of_two());
         assert!(memory_total() > 1 << 20);
         assert!(memory_limit() <= memory_total());
-        assert_eq!(
-            hostname(),
-            std::fs::read_to_string("/proc/sys/kernel/hostname")
-                .unwrap()
-                .trim_end()
-        );
+        assert_eq!(hostname(), std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim_end());
     }
 
     #[test]

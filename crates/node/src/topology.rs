@@ -24,10 +24,7 @@ fn closeness(system: &Path, cores: &[usize]) -> Vec<usize> {
         true => siblings(system, core).first().copied().unwrap_or(core),
         false => core,
     };
-    let mut keyed: Vec<_> = cores
-        .iter()
-        .map(|core| (node_of(*core), first_sibling(*core), *core))
-        .collect();
+    let mut keyed: Vec<_> = cores.iter().map(|core| (node_of(*core), first_sibling(*core), *core)).collect();
     keyed.sort_unstable();
     keyed.into_iter().map(|(_, _, core)| core).collect()
 }
@@ -118,11 +115,7 @@ impl Machine {
 
     fn read_from(system: &Path) -> Machine {
         let threads = read(&system.join("cpu/online")).map_or(Vec::new(), |text| parse_list(&text));
-        let mut machine = Machine {
-            threads,
-            nodes: numa_nodes(system),
-            ..Machine::default()
-        };
+        let mut machine = Machine { threads, nodes: numa_nodes(system), ..Machine::default() };
         let mut packages = Vec::new();
         for &thread in &machine.threads {
             let topology = cpu(system, thread).join("topology");
@@ -154,8 +147,7 @@ fn cpu(system: &Path, thread: usize) -> PathBuf {
 
 /// The hardware threads of the same processor core, this one included.
 fn siblings(system: &Path, thread: usize) -> Vec<usize> {
-    read(&cpu(system, thread).join("topology/thread_siblings_list"))
-        .map_or(Vec::new(), |text| parse_list(&text))
+    read(&cpu(system, thread).join("topology/thread_siblings_list")).map_or(Vec::new(), |text| parse_list(&text))
 }
 
 fn caches(system: &Path, thread: usize) -> Vec<Cache> {
@@ -192,9 +184,7 @@ fn node_memory(meminfo: &str) -> Option<u64> {
 }
 
 fn model(cpuinfo: &str) -> Option<String> {
-    let line = cpuinfo
-        .lines()
-        .find(|line| line.starts_with("model name"))?;
+    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
@@ -241,33 +231,18 @@ mod tests {
         write("node/online", "0-1");
         for node in 0..2 {
             let (a, b) = (node, node + 2);
-            write(
-                &format!("node/node{node}/cpulist"),
-                &format!("{a},{b},{},{}", a + 4, b + 4),
-            );
-            write(
-                &format!("node/node{node}/meminfo"),
-                &format!("Node {node} MemTotal:    1024 kB"),
-            );
+            write(&format!("node/node{node}/cpulist"), &format!("{a},{b},{},{}", a + 4, b + 4));
+            write(&format!("node/node{node}/meminfo"), &format!("Node {node} MemTotal:    1024 kB"));
         }
         for thread in 0..8 {
             let core = thread % 4;
             let dir = format!("cpu/cpu{thread}");
-            write(
-                &format!("{dir}/topology/thread_siblings_list"),
-                &format!("{core},{}", core + 4),
-            );
-            write(
-                &format!("{dir}/topology/physical_package_id"),
-                &format!("{}", core % 2),
-            );
+            write(&format!("{dir}/topology/thread_siblings_list"), &format!("{core},{}", core + 4));
+            write(&format!("{dir}/topology/physical_package_id"), &format!("{}", core % 2));
             write(&format!("{dir}/cache/index0/level"), "1");
             write(&format!("{dir}/cache/index0/type"), "Data");
             write(&format!("{dir}/cache/index0/size"), "32K");
-            write(
-                &format!("{dir}/cache/index0/shared_cpu_list"),
-                &format!("{core},{}", core + 4),
-            );
+            write(&format!("{dir}/cache/index0/shared_cpu_list"), &format!("{core},{}", core + 4));
         }
         root
     }
@@ -327,10 +302,6 @@ mod tests {
             eprintln!("skipped: no /sys/devices/system/cpu here");
             return;
         }
-        assert!(
-            crate::affinity()
-                .iter()
-                .all(|core| machine.threads.contains(core))
-        );
+        assert!(crate::affinity().iter().all(|core| machine.threads.contains(core)));
     }
 }

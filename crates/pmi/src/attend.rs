@@ -21,12 +21,7 @@ pub const ATTEND: &str = "--attend";
 /// Errors: mpiexec is not found, or cannot be started.
 pub fn attend() -> io::Result<Control> {
     let program = program();
-    let (ours, theirs) = socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     // A copy without close-on-exec, for the time of the start.
     let inherited: OwnedFd = rustix::io::dup(&theirs)?;
     rustix::io::fcntl_setfd(&inherited, FdFlags::empty())?;

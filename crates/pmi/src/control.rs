@@ -76,18 +76,10 @@ pub struct Control {
 impl Control {
     /// Claims the rank over the inherited socket.
     pub(crate) fn claim(socket: OwnedFd, ticket: &Ticket) -> Result<Control, Error> {
-        let reach = |errno| Error::Launcher {
-            pid: ticket.launcher,
-            errno,
-        };
+        let reach = |errno| Error::Launcher { pid: ticket.launcher, errno };
         match receive(&socket, false).map_err(reach)? {
-            Received::Message(Message::Welcome { rank }, _) if rank == ticket.rank => {
-                Ok(Control { socket })
-            }
-            Received::Nothing => Err(Error::Taken {
-                rank: ticket.rank,
-                by: None,
-            }),
+            Received::Message(Message::Welcome { rank }, _) if rank == ticket.rank => Ok(Control { socket }),
+            Received::Nothing => Err(Error::Taken { rank: ticket.rank, by: None }),
             Received::Closed => Err(reach(Errno::CONNRESET)),
             _ => Err(reach(Errno::PROTO)),
         }
@@ -96,21 +88,14 @@ impl Control {
     /// Claims the rank over a new connection; gives the job's memfd too, and behind it that which
     /// the job shares with its parents.
     pub(crate) fn connect(ticket: &Ticket) -> Result<(Control, Vec<OwnedFd>), Error> {
-        let reach = |errno| Error::Launcher {
-            pid: ticket.launcher,
-            errno,
-        };
+        let reach = |errno| Error::Launcher { pid: ticket.launcher, errno };
         let flags = SocketFlags::CLOEXEC;
         let socket =
-            rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
-                .map_err(reach)?;
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).map_err(reach)?;
         rustix::net::connect(&socket, &address(ticket.job_id)).map_err(reach)?;
         let timeout = sockopt::Timeout::Recv;
         sockopt::set_socket_timeout(&socket, timeout, Some(ANSWER)).map_err(reach)?;
-        let join = Message::Join {
-            rank: ticket.rank,
-            job_id: ticket.job_id,
-        };
+        let join = Message::Join { rank: ticket.rank, job_id: ticket.job_id };
         send(&socket, &join).map_err(reach)?;
         let answer = receive(&socket, true).map_err(reach)?;
         sockopt::set_socket_timeout(&socket, timeout, None).map_err(reach)?;
@@ -118,10 +103,9 @@ impl Control {
             Received::Message(Message::Welcome { .. }, Attached { fds, .. }) if !fds.is_empty() => {
                 Ok((Control { socket }, fds))
             }
-            Received::Message(Message::Refused { by }, _) => Err(Error::Taken {
-                rank: ticket.rank,
-                by: (by != 0).then_some(by),
-            }),
+            Received::Message(Message::Refused { by }, _) => {
+                Err(Error::Taken { rank: ticket.rank, by: (by != 0).then_some(by) })
+            }
             Received::Nothing => Err(reach(Errno::TIMEDOUT)),
             _ => Err(reach(Errno::PROTO)),
         }
@@ -135,21 +119,13 @@ impl Control {
     /// Sends a request and waits for its answer: value and text.
     ///
     /// Errors: the launcher cannot be reached.
-    pub fn ask(
-        &self,
-        message: &Message,
-        fds: &[BorrowedFd<'_>],
-    ) -> rustix::io::Result<(i32, String)> {
+    pub fn ask(&self, message: &Message, fds: &[BorrowedFd<'_>]) -> rustix::io::Result<(i32, String)> {
         let (value, text, _) = self.request(message, fds)?;
         Ok((value, text))
     }
 
     /// The same, with what is attached to the answer.
-    fn request(
-        &self,
-        message: &Message,
-        fds: &[BorrowedFd<'_>],
-    ) -> rustix::io::Result<(i32, String, Vec<OwnedFd>)> {
+    fn request(&self, message: &Message, fds: &[BorrowedFd<'_>]) -> rustix::io::Result<(i32, String, Vec<OwnedFd>)> {
         match fds {
             [] => send(&self.socket, message)?,
             _ => send_with(&self.socket, message, fds)?,
@@ -177,11 +153,7 @@ impl Control {
     /// table above.
     ///
     /// Errors: no memory, or the launcher cannot be reached.
-    pub fn spawn(
-        &self,
-        orders: &crate::Orders,
-        memory: BorrowedFd<'_>,
-    ) -> rustix::io::Result<(i32, String)> {
+    pub fn spawn(&self, orders: &crate::Orders, memory: BorrowedFd<'_>) -> rustix::io::Result<(i32, String)> {
         let count = orders.commands.iter().map(|order| order.count).sum();
         let orders = crate::parcel::pack(&orders.encode())?;
         self.ask(&Message::Spawn { count }, &[orders.as_fd(), memory])
@@ -217,8 +189,8 @@ impl Control {
     pub fn is_asked(&self) -> bool {
         let mut kind = [0u8; 4];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        let asked = matches!(rustix::net::recv(&self.socket, &mut kind, flags), Ok((4, _)))
-            && u32::from_le_bytes(kind) == ASK;
+        let asked =
+            matches!(rustix::net::recv(&self.socket, &mut kind, flags), Ok((4, _))) && u32::from_le_bytes(kind) == ASK;
         asked && matches!(receive(&self.socket, false), Ok(Received::Message(Message::Ask, _)))
     }
 
@@ -226,13 +198,7 @@ impl Control {
     /// rank, a colon and the text; if that is empty, that MPI_Abort was called. The caller should
     /// exit right after.
     pub fn abort(&self, code: i32, text: &str) {
-        let _ = send(
-            &self.socket,
-            &Message::Abort {
-                code,
-                text: text.to_owned(),
-            },
-        );
+        let _ = send(&self.socket, &Message::Abort { code, text: text.to_owned() });
     }
 }
 

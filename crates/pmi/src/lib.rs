@@ -211,8 +211,7 @@ pub fn new_segment() -> rustix::io::Result<OwnedFd> {
 pub fn new_job_id() -> u64 {
     let mut bytes = [0u8; 8];
     // SAFETY: writes at most 8 bytes into the array.
-    let got =
-        unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
     if got == bytes.len() as isize {
         return u64::from_ne_bytes(bytes);
     }
@@ -224,9 +223,6 @@ pub fn new_job_id() -> u64 {
 impl Descriptor {
     /// The number under which a child of this process will find `fd`, with the identity of its file.
     pub fn of(fd: impl AsFd, number: RawFd) -> rustix::io::Result<Descriptor> {
-        Ok(Descriptor {
-            fd: number,
-            inode: rustix::fs::fstat(fd)?.st_ino,
-        })
+        Ok(Descriptor { fd: number, inode: rustix::fs::fstat(fd)?.st_ino })
     }
 }

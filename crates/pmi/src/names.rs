@@ -107,9 +107,9 @@ fn socket() -> rustix::io::Result<OwnedFd> {
 
 fn address(service: &str) -> rustix::io::Result<SocketAddrUnix> {
     // FNV-1a.
-    let hash = service.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = service
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let user = rustix::process::geteuid().as_raw();
     SocketAddrUnix::new_abstract_name(format!("tern-name-{user}-{hash:016x}").as_bytes())
 }

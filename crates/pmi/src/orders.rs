@@ -63,24 +63,19 @@ impl Orders {
     /// The reverse; `None` for bytes that are something else.
     pub fn decode(bytes: &[u8]) -> Option<Orders> {
         let input = &mut Reader(bytes);
-        let text =
-            |input: &mut Reader<'_>| input.bytes().map(|text| OsString::from_vec(text.to_vec()));
+        let text = |input: &mut Reader<'_>| input.bytes().map(|text| OsString::from_vec(text.to_vec()));
         let optional = |input: &mut Reader<'_>| {
             let given = input.number()? != 0;
             text(input).map(|value| given.then_some(value))
         };
         let job_id = input.number()?;
         let directory = text(input)?;
-        let env = (0..input.number()?)
-            .map(|_| Some((text(input)?, text(input)?)))
-            .collect::<Option<_>>()?;
+        let env = (0..input.number()?).map(|_| Some((text(input)?, text(input)?))).collect::<Option<_>>()?;
         let commands = (0..input.number()?)
             .map(|_| {
                 let count = u32::try_from(input.number()?).ok()?;
                 let (wdir, path) = (optional(input)?, optional(input)?);
-                let command: Vec<OsString> = (0..input.number()?)
-                    .map(|_| text(input))
-                    .collect::<Option<_>>()?;
+                let command: Vec<OsString> = (0..input.number()?).map(|_| text(input)).collect::<Option<_>>()?;
                 let order = Order { count, command, wdir, path };
                 (count > 0 && !order.command.is_empty()).then_some(order)
             })

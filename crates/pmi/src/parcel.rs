@@ -13,8 +13,8 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketAddrUnix, sockopt,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    SocketAddrUnix, sockopt,
 };
 
 /// Most descriptors in one message, the one for the bytes included.
@@ -68,9 +68,7 @@ pub fn send(
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     let data = &[IoSlice::new(b"p")];
     match address {
-        Some(address) => {
-            rustix::net::sendmsg_addr(socket.as_fd(), address, data, &mut ancillary, flags)
-        }
+        Some(address) => rustix::net::sendmsg_addr(socket.as_fd(), address, data, &mut ancillary, flags),
         None => rustix::net::sendmsg(socket.as_fd(), data, &mut ancillary, flags),
     }
     .map(|_| ())
@@ -160,13 +158,7 @@ mod tests {
 
     #[test]
     fn long_bytes_and_descriptors_arrive() {
-        let (a, b) = socketpair(
-            AddressFamily::UNIX,
-            SocketType::SEQPACKET,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .unwrap();
+        let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
         assert!(receive(&b).unwrap().is_none());
         let bytes = vec![7u8; 1 << 20];
         let other = pack(b"other").unwrap();

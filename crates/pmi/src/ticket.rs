@@ -99,29 +99,17 @@ impl FromStr for Ticket {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Ticket, Error> {
-        let wrong = |key: &'static str| Error::Ticket {
-            key,
-            text: text.to_owned(),
-        };
+        let wrong = |key: &'static str| Error::Ticket { key, text: text.to_owned() };
         let field = |key: &'static str| {
             let part = text.split(' ').filter_map(|part| part.split_once('='));
-            part.into_iter()
-                .find(|(name, _)| *name == key)
-                .map(|(_, value)| value)
+            part.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value)
         };
         let number = |key: &'static str| -> Result<u32, Error> {
-            field(key)
-                .and_then(|value| value.parse().ok())
-                .ok_or_else(|| wrong(key))
+            field(key).and_then(|value| value.parse().ok()).ok_or_else(|| wrong(key))
         };
         let descriptor = |key: &'static str| -> Result<Descriptor, Error> {
-            let (fd, inode) = field(key)
-                .and_then(|value| value.split_once(':'))
-                .ok_or_else(|| wrong(key))?;
-            Ok(Descriptor {
-                fd: fd.parse().map_err(|_| wrong(key))?,
-                inode: inode.parse().map_err(|_| wrong(key))?,
-            })
+            let (fd, inode) = field(key).and_then(|value| value.split_once(':')).ok_or_else(|| wrong(key))?;
+            Ok(Descriptor { fd: fd.parse().map_err(|_| wrong(key))?, inode: inode.parse().map_err(|_| wrong(key))? })
         };
         let size = number("size")?;
         let nodes = match field("nodes") {
@@ -137,9 +125,7 @@ impl FromStr for Ticket {
                 Some(text) => Some(text.parse().map_err(|_| wrong("address"))?),
                 None => None,
             },
-            job_id: field("job")
-                .and_then(|id| u64::from_str_radix(id, 16).ok())
-                .ok_or_else(|| wrong("job"))?,
+            job_id: field("job").and_then(|id| u64::from_str_radix(id, 16).ok()).ok_or_else(|| wrong("job"))?,
             launcher: number("launcher")?,
             segment: descriptor("segment")?,
             control: descriptor("control")?,
@@ -151,15 +137,9 @@ impl FromStr for Ticket {
                 Some(_) => Some(descriptor("parents")?),
                 None => None,
             },
-            warned: field("warned").map_or(Vec::new(), |names| {
-                names.split(',').map(str::to_owned).collect()
-            }),
+            warned: field("warned").map_or(Vec::new(), |names| names.split(',').map(str::to_owned).collect()),
         };
-        if ticket.rank < ticket.size {
-            Ok(ticket)
-        } else {
-            Err(wrong("rank"))
-        }
+        if ticket.rank < ticket.size { Ok(ticket) } else { Err(wrong("rank")) }
     }
 }
 
@@ -176,14 +156,8 @@ mod tests {
             nodes: Nodes::even(4, 3),
             simulated: true,
             address: Some("10.0.0.2".parse().unwrap()),
-            segment: Descriptor {
-                fd: 40,
-                inode: 12345,
-            },
-            control: Descriptor {
-                fd: 41,
-                inode: 54321,
-            },
+            segment: Descriptor { fd: 40, inode: 12345 },
+            control: Descriptor { fd: 41, inode: 54321 },
             cores: 8,
             appnum: 1,
             app_size: 3,
@@ -196,14 +170,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         assert_eq!(ticket().to_string().parse::<Ticket>().unwrap(), ticket());
-        let plain = Ticket {
-            parents: None,
-            warned: vec![],
-            nodes: Nodes::one(4),
-            simulated: false,
-            address: None,
-            ..ticket()
-        };
+        let plain =
+            Ticket { parents: None, warned: vec![], nodes: Nodes::one(4), simulated: false, address: None, ..ticket() };
         assert_eq!(plain.to_string().parse::<Ticket>().unwrap(), plain);
     }
 
@@ -219,10 +187,7 @@ mod tests {
             ("size=4", ""),
         ] {
             assert!(text.contains(from));
-            assert!(
-                text.replacen(from, to, 1).parse::<Ticket>().is_err(),
-                "{from} -> {to:?} was taken"
-            );
+            assert!(text.replacen(from, to, 1).parse::<Ticket>().is_err(), "{from} -> {to:?} was taken");
         }
         assert!("".parse::<Ticket>().is_err());
     }

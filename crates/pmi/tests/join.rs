@@ -22,10 +22,7 @@ fn process() {
         }
     };
     let inode = rustix::fs::fstat(&job.segment).unwrap().st_ino;
-    println!(
-        "@@rank {} of {} app {:?} inode {inode}",
-        job.rank, job.size, job.appnum
-    );
+    println!("@@rank {} of {} app {:?} inode {inode}", job.rank, job.size, job.appnum);
     match act.as_str() {
         "finalize" => job.control.unwrap().finalized(),
         "abort" => job.control.unwrap().abort(7, "because"),
@@ -51,11 +48,7 @@ fn said(child: Child) -> String {
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     // Its own lines carry a mark; the rest is the test runner's.
-    let lines: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.split_once("@@"))
-        .map(|(_, line)| line)
-        .collect();
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.split_once("@@")).map(|(_, line)| line).collect();
     lines.join("\n")
 }
 
@@ -69,13 +62,8 @@ struct Launcher {
 
 impl Launcher {
     fn new() -> Launcher {
-        let (socket, theirs) = rustix::net::socketpair(
-            AddressFamily::UNIX,
-            SocketType::SEQPACKET,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .unwrap();
+        let (socket, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
         control::ask_for_sender(&socket).unwrap();
         let segment = tern_pmi::new_segment().unwrap();
         for inherited in [&theirs, &segment] {
@@ -99,12 +87,7 @@ impl Launcher {
             parents: None,
             warned: vec![],
         };
-        Launcher {
-            socket,
-            theirs,
-            segment,
-            ticket,
-        }
+        Launcher { socket, theirs, segment, ticket }
     }
 
     fn start(&self, act: &str) -> Child {
@@ -114,10 +97,7 @@ impl Launcher {
     }
 
     fn expected(&self) -> String {
-        format!(
-            "rank 1 of 3 app Some(0) inode {}",
-            self.ticket.segment.inode
-        )
+        format!("rank 1 of 3 app Some(0) inode {}", self.ticket.segment.inode)
     }
 
     fn next(&self) -> (Message, Option<u32>) {
@@ -130,21 +110,16 @@ impl Launcher {
     /// Answers one process that asks for its rank over the launcher's address.
     fn serve(&self, answer: Message) -> std::thread::JoinHandle<Message> {
         let flags = SocketFlags::CLOEXEC;
-        let listener =
-            rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
-                .unwrap();
+        let listener = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
         rustix::net::bind(&listener, &control::address(self.ticket.job_id)).unwrap();
         rustix::net::listen(&listener, 4).unwrap();
         let segment = self.segment.try_clone().unwrap();
         std::thread::spawn(move || {
             let socket = rustix::net::accept_with(&listener, flags).unwrap();
-            let Received::Message(asked, _) = control::receive(&socket, true).unwrap() else {
-                panic!("no join")
-            };
+            let Received::Message(asked, _) = control::receive(&socket, true).unwrap() else { panic!("no join") };
             match answer {
                 Message::Welcome { .. } => {
-                    control::send_with(&socket, &answer, &[std::os::fd::AsFd::as_fd(&segment)])
-                        .unwrap()
+                    control::send_with(&socket, &answer, &[std::os::fd::AsFd::as_fd(&segment)]).unwrap()
                 }
                 _ => control::send(&socket, &answer).unwrap(),
             }
@@ -170,13 +145,7 @@ fn abort_carries_code_and_text() {
     let launcher = Launcher::new();
     assert_eq!(said(launcher.start("abort")), launcher.expected());
     assert_eq!(launcher.next().0, Message::Hello);
-    assert_eq!(
-        launcher.next().0,
-        Message::Abort {
-            code: 7,
-            text: "because".into()
-        }
-    );
+    assert_eq!(launcher.next().0, Message::Abort { code: 7, text: "because".into() });
 }
 
 #[test]
@@ -184,10 +153,7 @@ fn a_rank_is_given_once() {
     let launcher = Launcher::new();
     assert_eq!(said(launcher.start("finalize")), launcher.expected());
     let text = said(launcher.start("finalize"));
-    assert!(
-        text.starts_with("error: rank 1 of this job is already taken"),
-        "{text}"
-    );
+    assert!(text.starts_with("error: rank 1 of this job is already taken"), "{text}");
     assert!(text.contains("env -u TERN_LAUNCH"), "{text}");
 }
 
@@ -197,18 +163,9 @@ fn a_program_started_by_a_rank_is_refused() {
     let server = launcher.serve(Message::Refused { by: 4711 });
     let text = said(launcher.start("system"));
     assert!(text.starts_with(&launcher.expected()), "{text}");
-    assert!(
-        text.contains("rank 1 of this job is already taken by process 4711"),
-        "{text}"
-    );
+    assert!(text.contains("rank 1 of this job is already taken by process 4711"), "{text}");
     let asked = server.join().unwrap();
-    assert_eq!(
-        asked,
-        Message::Join {
-            rank: 1,
-            job_id: launcher.ticket.job_id
-        }
-    );
+    assert_eq!(asked, Message::Join { rank: 1, job_id: launcher.ticket.job_id });
 }
 
 #[test]
@@ -228,29 +185,15 @@ fn a_launcher_that_is_gone_is_an_error() {
     launcher.ticket.control.fd = 1000;
     launcher.ticket.launcher = 4242;
     let text = said(launcher.start("nothing"));
-    assert!(
-        text.starts_with("error: cannot reach the launcher, process 4242: "),
-        "{text}"
-    );
+    assert!(text.starts_with("error: cannot reach the launcher, process 4242: "), "{text}");
     // The launcher's end of the socket is closed.
-    let Launcher {
-        socket,
-        theirs: _theirs,
-        segment: _segment,
-        ticket,
-    } = Launcher::new();
-    assert!(matches!(
-        control::receive(&_theirs, false).unwrap(),
-        Received::Message(..)
-    ));
+    let Launcher { socket, theirs: _theirs, segment: _segment, ticket } = Launcher::new();
+    assert!(matches!(control::receive(&_theirs, false).unwrap(), Received::Message(..)));
     drop(socket);
     let mut command = myself("nothing");
     command.env(TICKET, ticket.to_string());
     let text = said(command.stdout(Stdio::piped()).spawn().unwrap());
-    assert!(
-        text.starts_with("error: cannot reach the launcher"),
-        "{text}"
-    );
+    assert!(text.starts_with("error: cannot reach the launcher"), "{text}");
 }
 
 #[test]
@@ -261,10 +204,7 @@ fn nobody_started_it() {
     assert!(text.starts_with("rank 0 of 1 app None inode "), "{text}");
     command.env("PMI_SIZE", "2").env("PMI_RANK", "1");
     let text = said(command.stdout(Stdio::piped()).spawn().unwrap());
-    assert!(
-        text.starts_with("error: this process was started by the mpiexec of MPICH"),
-        "{text}"
-    );
+    assert!(text.starts_with("error: this process was started by the mpiexec of MPICH"), "{text}");
 }
 
 #[test]
@@ -272,8 +212,5 @@ fn a_damaged_ticket_is_an_error() {
     let mut command = myself("nothing");
     command.env(TICKET, "rank=1 size=");
     let text = said(command.stdout(Stdio::piped()).spawn().unwrap());
-    assert!(
-        text.starts_with("error: the variable TERN_LAUNCH is damaged at \"size\""),
-        "{text}"
-    );
+    assert!(text.starts_with("error: the variable TERN_LAUNCH is damaged at \"size\""), "{text}");
 }

@@ -190,10 +190,7 @@ impl Side {
         let pipe = &self.control.pipes[self.me];
         for at in (0..len).step_by(v.chunk) {
             let cell = self.cells_sent as usize % v.cells;
-            wait_for(
-                &pipe.taken,
-                (self.cells_sent + 1).saturating_sub(v.cells as u32),
-            );
+            wait_for(&pipe.taken, (self.cells_sent + 1).saturating_sub(v.cells as u32));
             let to = self.cells[self.me].wrapping_add(cell * (v.chunk + v.gap));
             // SAFETY: the cell is ours until it is told, and holds a chunk.
             unsafe { (v.first.run)(to, from.add(at), v.chunk.min(len - at)) };
@@ -217,15 +214,7 @@ impl Side {
     }
 
     /// Copies chunks until none is left: from the front, or from the back.
-    fn claim(
-        &self,
-        v: &Variant,
-        claims: &AtomicU64,
-        to: *mut u8,
-        from: *const u8,
-        len: usize,
-        front: bool,
-    ) {
+    fn claim(&self, v: &Variant, claims: &AtomicU64, to: *mut u8, from: *const u8, len: usize, front: bool) {
         let chunks = len.div_ceil(v.chunk) as u64;
         loop {
             // Both: pairs with itself, though the data needs only the words of the message.
@@ -234,11 +223,7 @@ impl Side {
             if from_front + from_back >= chunks {
                 return;
             }
-            let chunk = if front {
-                from_front
-            } else {
-                chunks - 1 - from_back
-            };
+            let chunk = if front { from_front } else { chunks - 1 - from_back };
             let at = chunk as usize * v.chunk;
             let run = if front { v.first.run } else { v.second.run };
             // SAFETY: a part of the message, claimed by nobody else.
@@ -247,14 +232,8 @@ impl Side {
     }
 
     fn readv(&self, to: *mut u8, from: *const u8, len: usize) {
-        let local = libc::iovec {
-            iov_base: to.cast(),
-            iov_len: len,
-        };
-        let remote = libc::iovec {
-            iov_base: from.cast_mut().cast(),
-            iov_len: len,
-        };
+        let local = libc::iovec { iov_base: to.cast(), iov_len: len };
+        let remote = libc::iovec { iov_base: from.cast_mut().cast(), iov_len: len };
         // SAFETY: the local buffer holds the message; the kernel checks the rest.
         let read = unsafe { libc::process_vm_readv(self.other, &local, 1, &remote, 1, 0) };
         if read != len as isize {
@@ -270,10 +249,7 @@ impl Side {
         (self.cells_sent, self.cells_taken) = (0, 0);
         self.meet();
         tell(&self.control.pipes[1 - self.me].taken, 0);
-        self.control.pipes[self.me]
-            .full
-            .iter()
-            .for_each(|word| tell(word, 0));
+        self.control.pipes[self.me].full.iter().for_each(|word| tell(word, 0));
         self.meet();
         let start = Instant::now();
         for _ in 0..messages {
@@ -334,10 +310,7 @@ fn bytes(text: &str) -> usize {
         Some(digits) => (digits, 1 << 10),
         None => (text, 1),
     };
-    digits
-        .parse::<usize>()
-        .expect("a number of bytes, or of KiB with k")
-        * unit
+    digits.parse::<usize>().expect("a number of bytes, or of KiB with k") * unit
 }
 
 fn variant(text: &str) -> Variant {
@@ -353,32 +326,16 @@ fn variant(text: &str) -> Variant {
     let all = kernels();
     let named = |name: &str| {
         let known = || all.iter().map(|k| k.name).collect::<Vec<_>>().join(" ");
-        *all.iter()
-            .find(|k| k.name == name)
-            .unwrap_or_else(|| panic!("loops: {}", known()))
+        *all.iter().find(|k| k.name == name).unwrap_or_else(|| panic!("loops: {}", known()))
     };
     let first = fields.next().map_or(all[0], named);
     let second = fields.next().map_or(first, named);
     let chunk = fields.next().map_or(8 << 10, bytes);
-    let cells = fields
-        .next()
-        .map_or(8, |n| n.parse().expect("a number of cells"));
+    let cells = fields.next().map_or(8, |n| n.parse().expect("a number of cells"));
     let expected = fields.next().map_or(0, bytes);
     let gap = fields.next().map_or(0, bytes);
-    assert!(
-        cells <= CELLS && cells * (chunk + gap) <= AREA,
-        "cells of at most 8 MiB"
-    );
-    Variant {
-        name: text.to_owned(),
-        way,
-        first,
-        second,
-        chunk,
-        cells,
-        expected,
-        gap,
-    }
+    assert!(cells <= CELLS && cells * (chunk + gap) <= AREA, "cells of at most 8 MiB");
+    Variant { name: text.to_owned(), way, first, second, chunk, cells, expected, gap }
 }
 
 fn main() {
@@ -477,32 +434,16 @@ fn run(side: &mut Side, variants: &[Variant], sizes: &[usize], rounds: usize) {
 }
 
 /// Medians of what was measured while a line took so long.
-fn print(
-    side: &Side,
-    variants: &[Variant],
-    sizes: &[usize],
-    samples: &Samples,
-    distance: std::ops::Range<f64>,
-) {
-    let cached = if side.off_cache {
-        "off cache"
-    } else {
-        "in cache"
-    };
+fn print(side: &Side, variants: &[Variant], sizes: &[usize], samples: &Samples, distance: std::ops::Range<f64>) {
+    let cached = if side.off_cache { "off cache" } else { "in cache" };
     println!("{cached}, GB/s; a line from core to core takes {distance:.0?} ns");
     print!("{:<28}", "");
-    sizes
-        .iter()
-        .for_each(|size| print!("{:>9}", format!("{} KiB", size >> 10)));
+    sizes.iter().for_each(|size| print!("{:>9}", format!("{} KiB", size >> 10)));
     println!();
     for (variant, samples) in variants.iter().zip(samples) {
         print!("{:<28}", variant.name);
         for samples in samples {
-            let mut rates: Vec<f64> = samples
-                .iter()
-                .filter(|s| distance.contains(&s.0))
-                .map(|s| s.1)
-                .collect();
+            let mut rates: Vec<f64> = samples.iter().filter(|s| distance.contains(&s.0)).map(|s| s.1).collect();
             rates.sort_by(f64::total_cmp);
             match rates.get(rates.len() / 2) {
                 Some(rate) => print!("{rate:>9.2}"),

@@ -22,20 +22,11 @@ pub struct Fixture {
 #[unsafe(no_mangle)]
 pub extern "C" fn promote_start(policy: c_int, uses: c_int) -> *mut Fixture {
     let policy = [Policy::Off, Policy::Auto, Policy::Always][policy as usize];
-    let file =
-        rustix::fs::memfd_create("tern", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd_create");
+    let file = rustix::fs::memfd_create("tern", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd_create");
     let heap = Rc::new(Heap::new(file.try_clone().expect("dup"), 1 << 21, 1 << 52));
-    let costs = Costs {
-        promote: Box::new(move |_| f64::from(uses) - 1.0),
-        saved: Box::new(|_| 2.0),
-        look_up: 1.0,
-    };
+    let costs = Costs { promote: Box::new(move |_| f64::from(uses) - 1.0), saved: Box::new(|_| 2.0), look_up: 1.0 };
     let promoter = Promoter::new(heap, policy, costs);
-    Box::into_raw(Box::new(Fixture {
-        promoter: Some(promoter),
-        file: File::from(file),
-        why: CString::default(),
-    }))
+    Box::into_raw(Box::new(Fixture { promoter: Some(promoter), file: File::from(file), why: CString::default() }))
 }
 
 /// The promoter, until `promote_end`.
@@ -57,11 +48,7 @@ fn offset(place: Option<Place>) -> i64 {
 /// # Safety
 /// `fixture` is of `promote_start`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_used(
-    fixture: *mut Fixture,
-    address: *const u8,
-    len: usize,
-) -> i64 {
+pub unsafe extern "C" fn promote_used(fixture: *mut Fixture, address: *const u8, len: usize) -> i64 {
     // SAFETY: the caller's promise.
     let place = unsafe { promoter(fixture) }.and_then(|promoter| promoter.used(address, len));
     offset(place)
@@ -72,11 +59,7 @@ pub unsafe extern "C" fn promote_used(
 /// # Safety
 /// `fixture` is of `promote_start`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_presumed(
-    fixture: *mut Fixture,
-    address: *const u8,
-    len: usize,
-) -> i64 {
+pub unsafe extern "C" fn promote_presumed(fixture: *mut Fixture, address: *const u8, len: usize) -> i64 {
     // SAFETY: the caller's promise.
     let place = unsafe { promoter(fixture) }.and_then(|promoter| promoter.presumed(address, len));
     offset(place)
@@ -87,12 +70,7 @@ pub unsafe extern "C" fn promote_presumed(
 /// # Safety
 /// `fixture` is of `promote_start`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_verify(
-    fixture: *mut Fixture,
-    address: *const u8,
-    len: usize,
-    offset: i64,
-) -> bool {
+pub unsafe extern "C" fn promote_verify(fixture: *mut Fixture, address: *const u8, len: usize, offset: i64) -> bool {
     // SAFETY: the caller's promise.
     unsafe { promoter(fixture) }.is_some_and(|promoter| promoter.verify(address, len, Place(offset as u64)))
 }
@@ -193,11 +171,7 @@ pub unsafe extern "C" fn promote_quiesce(fixture: *mut Fixture, quiesce: extern 
 pub unsafe extern "C" fn promote_why(fixture: *mut Fixture) -> *const c_char {
     // SAFETY: the caller's promise.
     let fixture = unsafe { &mut *fixture };
-    let refusal = fixture
-        .promoter
-        .as_ref()
-        .and_then(Promoter::refusal)
-        .map(promote::Refusal::to_string);
+    let refusal = fixture.promoter.as_ref().and_then(Promoter::refusal).map(promote::Refusal::to_string);
     fixture.why = CString::new(refusal.unwrap_or_default()).unwrap_or_default();
     fixture.why.as_ptr()
 }
@@ -209,9 +183,7 @@ pub unsafe extern "C" fn promote_why(fixture: *mut Fixture) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_count(fixture: *mut Fixture, which: c_int) -> u64 {
     // SAFETY: the caller's promise.
-    let counts = unsafe { (*fixture).promoter.as_ref() }
-        .map(Promoter::counts)
-        .unwrap_or_default();
+    let counts = unsafe { (*fixture).promoter.as_ref() }.map(Promoter::counts).unwrap_or_default();
     [counts.promoted, counts.bytes, counts.refused, counts.gone][which as usize]
 }
 
@@ -232,10 +204,5 @@ pub unsafe extern "C" fn promote_file(fixture: *mut Fixture) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_file_bytes(fixture: *mut Fixture) -> u64 {
     // SAFETY: the caller's promise.
-    unsafe {
-        (*fixture)
-            .file
-            .metadata()
-            .map_or(0, |data| data.blocks() * 512)
-    }
+    unsafe { (*fixture).file.metadata().map_or(0, |data| data.blocks() * 512) }
 }

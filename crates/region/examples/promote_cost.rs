@@ -7,23 +7,15 @@ use tern_region::Heap;
 use tern_region::promote::{Costs, Policy, Promoter};
 
 fn main() {
-    let file =
-        rustix::fs::memfd_create("tern", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd_create");
+    let file = rustix::fs::memfd_create("tern", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd_create");
     let heap = Rc::new(Heap::new(file, 1 << 21, 1 << 52));
     // As if it paid at once.
-    let costs = Costs {
-        promote: Box::new(|_| 0.0),
-        saved: Box::new(|_| 2.0),
-        look_up: 1.0,
-    };
+    let costs = Costs { promote: Box::new(|_| 0.0), saved: Box::new(|_| 2.0), look_up: 1.0 };
     let mut promoter = Promoter::new(heap, Policy::Auto, costs);
     // What is found out once.
     let first = Instant::now();
     promoter.used([0u8; 64].as_ptr(), 64);
-    println!(
-        "once          {:9.1} us",
-        first.elapsed().as_secs_f64() * 1e6
-    );
+    println!("once          {:9.1} us", first.elapsed().as_secs_f64() * 1e6);
     println!("     bytes    promote us   private again us   touch again us   per use ns");
     for shift in 12..=24 {
         measure(&mut promoter, 1 << shift);
@@ -47,12 +39,7 @@ fn measure(promoter: &mut Promoter, len: usize) {
                 println!("{len:10}    refused: {:?}", promoter.refusal());
             }
         });
-        time(&mut touch, &mut || {
-            buffer
-                .iter_mut()
-                .step_by(4096)
-                .for_each(|byte| *black_box(byte) += 1)
-        });
+        time(&mut touch, &mut || buffer.iter_mut().step_by(4096).for_each(|byte| *black_box(byte) += 1));
         let place = promoter.presumed(address, len);
         time(&mut look, &mut || {
             for _ in 0..1000 {
@@ -65,7 +52,6 @@ fn measure(promoter: &mut Promoter, len: usize) {
         samples.sort_by(f64::total_cmp);
         samples[samples.len() / 2] * 1e6
     };
-    let (promote, demote, touch, look) =
-        (median(promote), median(demote), median(touch), median(look));
+    let (promote, demote, touch, look) = (median(promote), median(demote), median(touch), median(look));
     println!("{len:10} {promote:13.1} {demote:18.1} {touch:16.1} {look:12.0}");
 }

@@ -16,26 +16,19 @@ fn board(file: &OwnedFd) -> &'static [AtomicU64; 3] {
     let (protection, flags) =
         (rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE, rustix::mm::MapFlags::SHARED);
     // SAFETY: a new mapping, which stays.
-    unsafe {
-        &*rustix::mm::mmap(std::ptr::null_mut(), 4096, protection, flags, file, 0)
-            .expect("mmap")
-            .cast()
-    }
+    unsafe { &*rustix::mm::mmap(std::ptr::null_mut(), 4096, protection, flags, file, 0).expect("mmap").cast() }
 }
 
 fn owner(file: OwnedFd) {
     let board = board(&file);
-    let space = Space::join(file, BASE, SHAPE, 1, Options { server: true, ..Options::default() })
-        .expect("a place");
+    let space = Space::join(file, BASE, SHAPE, 1, Options { server: true, ..Options::default() }).expect("a place");
     let mut private = vec![1u8; LONGEST];
     let shared = space.allocate(LONGEST).expect("memory");
     // SAFETY: fresh memory.
     unsafe { shared.write_bytes(1, LONGEST) };
     for (index, at) in [private.as_mut_ptr(), shared].into_iter().enumerate() {
         // SAFETY: it stays until the end.
-        let cookie = unsafe {
-            space.create_region(&[Run::new(at, LONGEST)], Protection::ReadWrite, Flags::NONE)
-        };
+        let cookie = unsafe { space.create_region(&[Run::new(at, LONGEST)], Protection::ReadWrite, Flags::NONE) };
         board[index].store(cookie.expect("a region").to_bits(), Ordering::Release);
     }
     while board[2].load(Ordering::Acquire) == 0 {
@@ -68,34 +61,22 @@ fn measure(space: &Space, cookie: Cookie, name: &str) {
         let copy = |direction| {
             time(|| {
                 // SAFETY: a buffer of our own.
-                unsafe {
-                    space.inline_copy(&run, cookie.at(0), len as u64, direction).expect("a copy")
-                }
+                unsafe { space.inline_copy(&run, cookie.at(0), len as u64, direction).expect("a copy") }
             })
         };
         let (read, write) = (copy(Direction::Read), copy(Direction::Write));
         let offloaded = time(|| {
             // SAFETY: as above.
-            let status = unsafe {
-                space.start_inline_copy(
-                    &run,
-                    cookie.at(0),
-                    len as u64,
-                    Direction::Read,
-                    Offload::Always,
-                )
-            };
+            let status =
+                unsafe { space.start_inline_copy(&run, cookie.at(0), len as u64, Direction::Read, Offload::Always) };
             space.wait(&status.expect("a copy")).expect("a copy");
         });
-        println!(
-            "{name:8} {len:8} B   read {read:9.2}   write {write:9.2}   read by the copy thread {offloaded:9.2}"
-        );
+        println!("{name:8} {len:8} B   read {read:9.2}   write {write:9.2}   read by the copy thread {offloaded:9.2}");
     }
 }
 
 fn main() {
-    let file = rustix::fs::memfd_create("space-speed", rustix::fs::MemfdFlags::CLOEXEC)
-        .expect("memfd_create");
+    let file = rustix::fs::memfd_create("space-speed", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd_create");
     tern_region::extend(std::os::fd::AsFd::as_fd(&file), BASE, BASE).expect("extend");
     // SAFETY: this program has one thread.
     let child = unsafe { libc::fork() };
@@ -114,8 +95,7 @@ fn main() {
     let ways = [("mapped", true, false), ("CMA", false, true), ("pipe", false, false)];
     for ((name, mapped, cma), cookie) in ways.into_iter().zip(cookies) {
         let options = Options { mapped, cma, server: false };
-        let space =
-            Space::join(file.try_clone().expect("dup"), BASE, SHAPE, 0, options).expect("a place");
+        let space = Space::join(file.try_clone().expect("dup"), BASE, SHAPE, 0, options).expect("a place");
         measure(&space, cookie, name);
     }
     board[2].store(1, Ordering::Release);

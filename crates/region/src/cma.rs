@@ -76,9 +76,7 @@ impl Failed {
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.why {
-            Why::Refused => {
-                "reading another process's memory is refused, as containers and ptrace rules do"
-            }
+            Why::Refused => "reading another process's memory is refused, as containers and ptrace rules do",
             Why::Gone => "the process has ended",
             Why::BadAddress => "its memory is not there, or not for this access",
             Why::Stranger => {
@@ -124,12 +122,7 @@ pub unsafe fn write(pid: Pid, local: &[Run], remote: &[Run]) -> Result<usize, Fa
 
 /// # Safety
 /// As for [`read`] or [`write`], by the direction.
-unsafe fn transfer(
-    pid: Pid,
-    local: &[Run],
-    remote: &[Run],
-    direction: Direction,
-) -> Result<usize, Failed> {
+unsafe fn transfer(pid: Pid, local: &[Run], remote: &[Run], direction: Direction) -> Result<usize, Failed> {
     if let ([local], [remote]) = (local, remote) {
         // SAFETY: contract of this function.
         return unsafe { dense(pid, *local, *remote, direction) };
@@ -171,12 +164,7 @@ unsafe fn dense(pid: Pid, local: Run, remote: Run, direction: Direction) -> Resu
 ///
 /// # Safety
 /// As for [`transfer`].
-unsafe fn call(
-    pid: Pid,
-    local: &[Run],
-    remote: &[Run],
-    direction: Direction,
-) -> Result<usize, c_int> {
+unsafe fn call(pid: Pid, local: &[Run], remote: &[Run], direction: Direction) -> Result<usize, c_int> {
     let (local_runs, remote_runs) = (local.as_ptr().cast(), remote.as_ptr().cast());
     let (locals, remotes) = (local.len() as libc::c_ulong, remote.len() as libc::c_ulong);
     loop {
@@ -184,12 +172,8 @@ unsafe fn call(
         // kernel checks.
         let got = unsafe {
             match direction {
-                Direction::Read => {
-                    libc::process_vm_readv(pid, local_runs, locals, remote_runs, remotes, 0)
-                }
-                Direction::Write => {
-                    libc::process_vm_writev(pid, local_runs, locals, remote_runs, remotes, 0)
-                }
+                Direction::Read => libc::process_vm_readv(pid, local_runs, locals, remote_runs, remotes, 0),
+                Direction::Write => libc::process_vm_writev(pid, local_runs, locals, remote_runs, remotes, 0),
             }
         };
         if got > 0 {

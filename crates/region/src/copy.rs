@@ -24,9 +24,9 @@ mod x86;
 
 pub use kernel::{Kernel, kernels};
 
+use crate::trial::Trials;
 use std::ptr;
 use std::sync::LazyLock;
-use crate::trial::Trials;
 
 /// What is known of the memory that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,12 +121,7 @@ struct Loops {
 static LOOPS: LazyLock<Loops> = LazyLock::new(Loops::choose);
 
 impl Loops {
-    const PORTABLE: Loops = Loops {
-        stream: ptr_copy,
-        take: ptr_copy,
-        take_and_stream: ptr_copy,
-        give_back: |_, _| {},
-    };
+    const PORTABLE: Loops = Loops { stream: ptr_copy, take: ptr_copy, take_and_stream: ptr_copy, give_back: |_, _| {} };
 
     fn choose() -> Loops {
         #[cfg(target_arch = "x86_64")]

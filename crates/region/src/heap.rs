@@ -53,8 +53,7 @@ impl Mapped {
     #[inline]
     fn place(&self, address: usize, len: usize) -> Option<Place> {
         let skipped = address.wrapping_sub(self.address);
-        (skipped < self.len && len <= self.len - skipped)
-            .then(|| Place(self.offset + skipped as u64))
+        (skipped < self.len && len <= self.len - skipped).then(|| Place(self.offset + skipped as u64))
     }
 }
 
@@ -108,8 +107,7 @@ impl Heap {
     fn take(&self, len: u64, room: u64, align: u64) -> io::Result<u64> {
         let mut offsets = self.offsets.borrow_mut();
         let page = rustix::param::page_size() as u64;
-        let offset =
-            offsets.take(room, align).or_else(|| offsets.take(room, page)).ok_or(Errno::NOMEM)?;
+        let offset = offsets.take(room, align).or_else(|| offsets.take(room, page)).ok_or(Errno::NOMEM)?;
         drop(offsets);
         self.back(offset, len, room).inspect_err(|_| self.give(offset))?;
         Ok(offset)
@@ -143,9 +141,7 @@ impl Heap {
     fn map(&self, offset: u64, len: usize) -> io::Result<*mut u8> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
-        let address = unsafe {
-            mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &self.file, offset)?
-        };
+        let address = unsafe { mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &self.file, offset)? };
         if len as u64 >= HUGE {
             // SAFETY: the mapping just made; advice changes no contents. Where the kernel has no
             // huge pages for shared memory it does not matter.
@@ -164,10 +160,7 @@ impl Heap {
 
     fn set_bounds(&self, mapped: &[Mapped]) {
         let bounds = mapped.first().zip(mapped.last());
-        self.bounds.set(
-            bounds
-                .map_or((usize::MAX, 0), |(first, last)| (first.address, last.address + last.len)),
-        );
+        self.bounds.set(bounds.map_or((usize::MAX, 0), |(first, last)| (first.address, last.address + last.len)));
     }
 
     /// Unmaps what [`Heap::allocate`] has returned as `at`, gives its memory back and uses its

@@ -93,9 +93,8 @@ mod tests {
 
     /// The lowest place by a map of bytes.
     fn naive(map: &[bool], len: u64, align: u64) -> Option<u64> {
-        (BASE..BASE + SPAN).find(|at| {
-            at % align == 0 && map.get(range(*at, len)).is_some_and(|range| !range.contains(&true))
-        })
+        (BASE..BASE + SPAN)
+            .find(|at| at % align == 0 && map.get(range(*at, len)).is_some_and(|range| !range.contains(&true)))
     }
 
     proptest! {

@@ -312,16 +312,11 @@ impl Promoter {
     }
 
     pub fn counts(&self) -> Counts {
-        Counts {
-            bytes: self.records.bytes(),
-            ..self.counts
-        }
+        Counts { bytes: self.records.bytes(), ..self.counts }
     }
 
     fn is_over(&self) -> bool {
-        self.ready
-            .as_ref()
-            .is_some_and(|ready| ready.ground.is_over())
+        self.ready.as_ref().is_some_and(|ready| ready.ground.is_over())
             || self.refusal.as_ref().is_some_and(Refusal::is_final)
     }
 
@@ -334,15 +329,9 @@ impl Promoter {
         }
         let ready = self.ready.as_ref().ok_or(Refusal::Kernel)?;
         let wanted = whole_pages(start, len).ok_or(Refusal::NotMallocs)?;
-        let owned = ready
-            .malloc
-            .find(&ready.ground.maps, &wanted, ready.ground.id)?;
+        let owned = ready.malloc.find(&ready.ground.maps, &wanted, ready.ground.id)?;
         let range = extent(&owned, wanted);
-        if self
-            .in_use
-            .as_ref()
-            .is_some_and(|in_use| in_use(range.clone()))
-        {
+        if self.in_use.as_ref().is_some_and(|in_use| in_use(range.clone())) {
             return Err(Refusal::InUse);
         }
         let (slot, base) = ready.slot_for(&owned).ok_or(Refusal::File)?;
@@ -357,14 +346,7 @@ impl Promoter {
             // (`in_use`). Between copy and mapping only the stack is written to. The slot's
             // offsets for these addresses are mapped nowhere, for else `private_pieces` had found
             // the pages to be shared, or the slot had not been free.
-            unsafe {
-                pages::share(
-                    &ready.ground.maps,
-                    piece,
-                    self.heap.file(),
-                    offset(piece.start),
-                )?
-            };
+            unsafe { pages::share(&ready.ground.maps, piece, self.heap.file(), offset(piece.start))? };
         }
         let ready = self.ready.as_mut().ok_or(Refusal::Kernel)?;
         ready.slots[slot] = Some(base);
@@ -372,14 +354,7 @@ impl Promoter {
         for piece in private {
             counters::PROMOTED_BYTES.add(piece.len() as u64);
             let offset = offset + (piece.start - base) as u64;
-            self.records.insert(Record {
-                pages: piece,
-                offset,
-                address: start,
-                len,
-                needed,
-                uses: 0,
-            });
+            self.records.insert(Record { pages: piece, offset, address: start, len, needed, uses: 0 });
         }
         self.counts.promoted += 1;
         counters::PROMOTED.add(1);
@@ -387,21 +362,13 @@ impl Promoter {
         events::raise(events::Kind::Promoted, [start as u64, len as u64, 0]);
         let place = Place(offset + (start - base) as u64);
         let address = std::ptr::with_exposed_provenance(start);
-        if self.verify(address, len, place) {
-            Ok(place)
-        } else {
-            Err(Refusal::File)
-        }
+        if self.verify(address, len, place) { Ok(place) } else { Err(Refusal::File) }
     }
 
     /// What has to be found out once in a process.
     fn get_ready(&mut self) -> Result<(), Refusal> {
         if let Some(ready) = &self.ready {
-            return if ready.ground.is_over() {
-                Err(Refusal::Over)
-            } else {
-                Ok(())
-            };
+            return if ready.ground.is_over() { Err(Refusal::Over) } else { Ok(()) };
         }
         let maps = Maps::open_exact().map_err(|_| Refusal::Kernel)?;
         let huge = HugePages::open().map_err(|_| Refusal::Kernel)?;
@@ -414,14 +381,7 @@ impl Promoter {
         let reserve = |bits: u32| Some((self.heap.reserve(page, 1 << bits)?, 1u64 << bits));
         let (start, len) = AREAS.into_iter().find_map(reserve).ok_or(Refusal::File)?;
         let (slots, slot_len) = divide(len);
-        let ground = Ground::new(
-            maps,
-            huge,
-            file,
-            id,
-            start..start + slots * slot_len,
-            self.quiesce,
-        );
+        let ground = Ground::new(maps, huge, file, id, start..start + slots * slot_len, self.quiesce);
         let ground = ground.install().ok_or(Refusal::Kernel)?;
         self.ready = Some(Ready::new(ground, malloc, slots as usize, slot_len));
         Ok(())
@@ -497,11 +457,7 @@ mod tests {
     #[test]
     fn extents() {
         let chunk = Owned::Chunk(0..40960);
-        assert_eq!(
-            extent(&chunk, 4096..24576),
-            0..40960,
-            "half of a chunk: all of it"
-        );
+        assert_eq!(extent(&chunk, 4096..24576), 0..40960, "half of a chunk: all of it");
         assert_eq!(extent(&chunk, 4096..20480), 4096..20480, "less: that alone");
         assert_eq!(extent(&Owned::Heap { start: 0 }, 4096..8192), 4096..8192);
     }

@@ -154,12 +154,8 @@ impl Views {
 
     #[cold]
     fn find(&self, start: u64, len: usize, call: u64) -> io::Result<*mut u8> {
-        let end = start
-            .checked_add(len as u64)
-            .filter(|end| *end <= i64::MAX as u64 / 2)
-            .ok_or(Errno::OVERFLOW)?;
-        let known =
-            self.views.borrow().iter().position(|view| view.address(start, end, call).is_some());
+        let end = start.checked_add(len as u64).filter(|end| *end <= i64::MAX as u64 / 2).ok_or(Errno::OVERFLOW)?;
+        let known = self.views.borrow().iter().position(|view| view.address(start, end, call).is_some());
         let index = match known {
             Some(index) => index,
             None => self.open(start, end, call)?,
@@ -185,9 +181,7 @@ impl Views {
         let len = usize::try_from(end - start).map_err(|_| Errno::NOMEM)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
-        let address = unsafe {
-            mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &self.file, start)?
-        };
+        let address = unsafe { mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &self.file, start)? };
         Ok(View { start, end, address: address.cast(), used: Cell::new(call) })
     }
 

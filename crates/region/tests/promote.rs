@@ -20,10 +20,7 @@ enum Outcome {
 }
 
 fn main() -> ExitCode {
-    let wanted: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|arg| !arg.starts_with('-'))
-        .collect();
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let directory = std::env::temp_dir().join(format!("tern-promote-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory for the programs");
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
@@ -52,44 +49,22 @@ fn main() -> ExitCode {
     let _ = std::fs::remove_dir_all(&directory);
     let result = if failed == 0 { "ok" } else { "FAILED" };
     println!("\ntest result: {result}. {passed} passed; {failed} failed; {skipped} ignored");
-    if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Builds the library for the programs, in the profile that this test has, and gives its directory.
 fn build_library() -> PathBuf {
     let own = std::env::current_exe().expect("own path");
-    let target = own
-        .parent()
-        .and_then(Path::parent)
-        .expect("target directory");
-    let profile = target
-        .file_name()
-        .and_then(|name| name.to_str())
-        .expect("profile");
+    let target = own.parent().and_then(Path::parent).expect("target directory");
+    let profile = target.file_name().and_then(|name| name.to_str()).expect("profile");
     let profile = if profile == "debug" { "dev" } else { profile };
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args([
-            "build",
-            "-q",
-            "-p",
-            "tern-region",
-            "--example",
-            "promote_c",
-            "--profile",
-            profile,
-        ])
+        .args(["build", "-q", "-p", "tern-region", "--example", "promote_c", "--profile", profile])
         .arg("--target-dir")
         .arg(target.parent().expect("target directory"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
-    assert!(
-        status.expect("cargo").success(),
-        "the example promote_c does not build"
-    );
+    assert!(status.expect("cargo").success(), "the example promote_c does not build");
     target.join("examples")
 }
 
@@ -100,15 +75,7 @@ fn build(name: &str, directory: &Path, examples: &Path) -> PathBuf {
     let program = directory.join(name);
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let status = Command::new(compiler)
-        .args([
-            "-O1",
-            "-g",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Wno-unknown-warning-option",
-            "-Wno-use-after-free",
-        ])
+        .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-warning-option", "-Wno-use-after-free"])
         .arg(source)
         .arg("-o")
         .arg(&program)
@@ -116,22 +83,13 @@ fn build(name: &str, directory: &Path, examples: &Path) -> PathBuf {
         .arg(format!("-Wl,-rpath,{}", examples.display()))
         .arg("-pthread")
         .status();
-    assert!(
-        status.expect("a C compiler").success(),
-        "{name}.c does not compile"
-    );
+    assert!(status.expect("a C compiler").success(), "{name}.c does not compile");
     program
 }
 
 fn cases(program: &Path) -> Vec<String> {
-    let output = Command::new(program)
-        .arg("--list")
-        .output()
-        .expect("the program starts");
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(str::to_owned)
-        .collect()
+    let output = Command::new(program).arg("--list").output().expect("the program starts");
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
 /// Runs one case, in as many variants as it has, in the surroundings that it needs.
@@ -140,18 +98,13 @@ fn run(program: &Path, case: &str, directory: &Path) -> Vec<(String, Outcome)> {
     command.arg(case).current_dir(directory);
     let one = |outcome| vec![(String::new(), outcome)];
     match case {
-        "another_allocator" => [
-            ["libjemalloc.so.2"].as_slice(),
-            &["libmimalloc.so.2", "libmimalloc.so.2.0", "libmimalloc.so.3"],
-        ]
-        .map(|names| (format!(" {}", names[0]), preloaded(program, case, names)))
-        .into(),
-        "advised_huge_pages" => one(finish(
-            command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
-        )),
-        "reserved_huge_pages" => one(finish(
-            command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=2"),
-        )),
+        "another_allocator" => {
+            [["libjemalloc.so.2"].as_slice(), &["libmimalloc.so.2", "libmimalloc.so.2.0", "libmimalloc.so.3"]]
+                .map(|names| (format!(" {}", names[0]), preloaded(program, case, names)))
+                .into()
+        }
+        "advised_huge_pages" => one(finish(command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"))),
+        "reserved_huge_pages" => one(finish(command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=2"))),
         "little_memory" => one(in_a_small_group(program, case)),
         "dumps_core" => ["shared", "private", "frozen"]
             .map(|kind| (format!(" {kind}"), dumps_core(program, kind, directory)))
@@ -165,8 +118,7 @@ fn finish(command: &mut Command) -> Outcome {
     match output(command) {
         Err(why) => Outcome::Failed(why),
         Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stdout).into_owned()
-                + &String::from_utf8_lossy(&output.stderr);
+            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
             match output.status.code() {
                 Some(0) => Outcome::Passed,
                 Some(77) => Outcome::Skipped(text.trim().to_owned()),
@@ -179,18 +131,10 @@ fn finish(command: &mut Command) -> Outcome {
 fn output(command: &mut Command) -> Result<Output, String> {
     use std::process::Stdio;
     // A group of its own, so that its children end with it.
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let start = Instant::now();
-    while child
-        .try_wait()
-        .map_err(|error| error.to_string())?
-        .is_none()
-    {
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         if start.elapsed() > LIMIT {
             // SAFETY: signals the group that was made for the child, which has not been waited for.
             unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
@@ -203,16 +147,9 @@ fn output(command: &mut Command) -> Result<Output, String> {
 }
 
 fn preloaded(program: &Path, case: &str, names: &[&str]) -> Outcome {
-    let directories = [
-        "/usr/lib/x86_64-linux-gnu",
-        "/usr/lib/aarch64-linux-gnu",
-        "/usr/lib64",
-        "/usr/lib",
-        "/usr/local/lib",
-    ];
-    let paths = directories
-        .iter()
-        .flat_map(|directory| names.iter().map(move |name| format!("{directory}/{name}")));
+    let directories =
+        ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"];
+    let paths = directories.iter().flat_map(|directory| names.iter().map(move |name| format!("{directory}/{name}")));
     match paths.into_iter().find(|path| Path::new(path).exists()) {
         Some(path) => finish(Command::new(program).arg(case).env("LD_PRELOAD", path)),
         None => Outcome::Skipped(format!("{} is not installed", names[0])),
@@ -222,10 +159,7 @@ fn preloaded(program: &Path, case: &str, names: &[&str]) -> Outcome {
 /// Runs a case in a cgroup with 128 MiB of memory.
 fn in_a_small_group(program: &Path, case: &str) -> Outcome {
     let name = format!("tern-promote-{}", std::process::id());
-    let kinds = [
-        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
-        ("/sys/fs/cgroup", "memory.max"),
-    ];
+    let kinds = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
     for (root, limit) in kinds {
         let group = Path::new(root).join(&name);
         if std::fs::create_dir(&group).is_err() {
@@ -233,16 +167,8 @@ fn in_a_small_group(program: &Path, case: &str) -> Outcome {
         }
         let limited = std::fs::write(group.join(limit), (128 << 20).to_string());
         let outcome = limited.ok().map(|()| {
-            let enter = format!(
-                "echo $$ > {}/cgroup.procs && exec \"$0\" \"$1\"",
-                group.display()
-            );
-            finish(
-                Command::new("sh")
-                    .args(["-c", &enter])
-                    .arg(program)
-                    .arg(case),
-            )
+            let enter = format!("echo $$ > {}/cgroup.procs && exec \"$0\" \"$1\"", group.display());
+            finish(Command::new("sh").args(["-c", &enter]).arg(program).arg(case))
         });
         let _ = std::fs::remove_dir(&group);
         if let Some(outcome) = outcome {
@@ -265,18 +191,14 @@ fn dumps_core(program: &Path, kind: &str, directory: &Path) -> Outcome {
     // In two parts, so that they are together in the buffers only.
     let words = format!("what {kind} memory");
     let mut command = Command::new(program);
-    command
-        .args(["dumps_core", kind, &words])
-        .current_dir(&directory);
+    command.args(["dumps_core", kind, &words]).current_dir(&directory);
     match output(&mut command) {
         Err(why) => Outcome::Failed(why),
         Ok(output) if output.status.code() == Some(77) => {
             Outcome::Skipped(String::from_utf8_lossy(&output.stdout).trim().to_owned())
         }
         Ok(output) => {
-            let core = std::fs::read_dir(&directory)
-                .ok()
-                .and_then(|mut files| files.next()?.ok());
+            let core = std::fs::read_dir(&directory).ok().and_then(|mut files| files.next()?.ok());
             let Some(core) = core.and_then(|file| std::fs::read(file.path()).ok()) else {
                 return Outcome::Failed(format!(
                     "no core: {}{}",
@@ -286,18 +208,14 @@ fn dumps_core(program: &Path, kind: &str, directory: &Path) -> Outcome {
             };
             let found = |buffer: u32| {
                 let text = format!("{words} in buffer {buffer}");
-                core.windows(text.len())
-                    .filter(|window| *window == text.as_bytes())
-                    .count()
+                core.windows(text.len()).filter(|window| *window == text.as_bytes()).count()
             };
             // Every 64 bytes of 1 MiB and of 90 KiB.
             let (mapped, heaped) = (found(0), found(1));
             if mapped >= 16384 && heaped >= 1440 {
                 Outcome::Passed
             } else {
-                Outcome::Failed(format!(
-                    "the core has {mapped} and {heaped} pieces of the buffers"
-                ))
+                Outcome::Failed(format!("the core has {mapped} and {heaped} pieces of the buffers"))
             }
         }
     }

@@ -66,8 +66,7 @@ fn there_is_an_end_to_regions_and_segments() {
     let many = declare(&space, &runs, Flags::NONE).expect("40,000 segments");
     assert_eq!(declare(&space, &runs, Flags::NONE), Err(Error::Full));
     assert_eq!(space.destroy_region(many), Ok(()));
-    let all: Vec<Cookie> =
-        std::iter::from_fn(|| declare(&space, &runs[..1], Flags::NONE).ok()).collect();
+    let all: Vec<Cookie> = std::iter::from_fn(|| declare(&space, &runs[..1], Flags::NONE).ok()).collect();
     assert_eq!(all.len(), 4096);
     assert_eq!(space.destroy_region(all[7]), Ok(()));
     let once = declare(&space, &runs[..1], Flags::SINGLE_USE).expect("a place is free");
@@ -81,9 +80,7 @@ fn there_is_an_end_to_regions_and_segments() {
 fn a_single_use_is_spared_when_the_other_side_is_used_up() {
     let space = join(&file(), 0, Options::default());
     let bytes = [1u8, 2];
-    let make = |index: usize| {
-        declare(&space, &[Run::new(&bytes[index], 1)], Flags::SINGLE_USE).expect("a region")
-    };
+    let make = |index: usize| declare(&space, &[Run::new(&bytes[index], 1)], Flags::SINGLE_USE).expect("a region");
     let (from, gone, to) = (make(0), make(1), make(1));
     assert_eq!(space.copy(gone.at(0), gone.at(0), 1), Ok(()));
     assert_eq!(space.copy(from.at(0), gone.at(0), 1), Err(Error::NoRegion));
@@ -94,14 +91,7 @@ fn a_single_use_is_spared_when_the_other_side_is_used_up() {
 #[test]
 fn a_space_has_sound_sizes() {
     let wrong = |members, span, base, me| {
-        Space::join(
-            file(),
-            base,
-            tern_region::space::Shape { members, span },
-            me,
-            Options::default(),
-        )
-        .map(|_| ())
+        Space::join(file(), base, tern_region::space::Shape { members, span }, me, Options::default()).map(|_| ())
     };
     assert_eq!(wrong(0, 1 << 20, BASE, 0), Err(Error::Shape));
     assert_eq!(wrong(1 << 20, 1 << 20, BASE, 0), Err(Error::Shape));
@@ -116,8 +106,7 @@ fn threads_copy_at_once() {
     let file = file();
     let owner = join(&file, 0, Options { server: true, ..Options::default() });
     let private = pattern(ROOM, 1);
-    let region =
-        declare(&owner, &[Run::new(private.as_ptr(), ROOM)], Flags::NONE).expect("a region");
+    let region = declare(&owner, &[Run::new(private.as_ptr(), ROOM)], Flags::NONE).expect("a region");
     // Copies by CMA and through cells, of which there are fewer than threads.
     for cma in [true, false] {
         let user = join(&file, 1, Options { cma, ..Options::default() });
@@ -132,13 +121,8 @@ fn threads_copy_at_once() {
                         let run = [Run::new(bytes.as_mut_ptr(), len)];
                         // SAFETY: the thread's own buffer.
                         unsafe {
-                            user.inline_copy(
-                                &run,
-                                region.at(start as u64),
-                                len as u64,
-                                Direction::Read,
-                            )
-                            .expect("a copy");
+                            user.inline_copy(&run, region.at(start as u64), len as u64, Direction::Read)
+                                .expect("a copy");
                         }
                         assert!(bytes[..len] == private[start..start + len]);
                     }

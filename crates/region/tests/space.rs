@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use support::{Process, pattern, processes, processes_with_other_pids, skip};
 use tern_region::Run;
 use tern_region::space::{
-    Cookie, DONE, Direction, Error, Flags, Mechanism, Offload, Options, PENDING, Protection, Space,
-    Spot, Standing,
+    Cookie, DONE, Direction, Error, Flags, Mechanism, Offload, Options, PENDING, Protection, Space, Spot, Standing,
 };
 
 const LEN: usize = 300_000;
@@ -67,9 +66,7 @@ fn protection_and_bounds() {
     fn owner(process: &mut Process) {
         let space = process.join(Options::default());
         let all: Vec<(&mut [u8], Protection)> =
-            [Protection::Read, Protection::Write, Protection::ReadWrite]
-                .map(|kind| (shared(&space, LEN), kind))
-                .into();
+            [Protection::Read, Protection::Write, Protection::ReadWrite].map(|kind| (shared(&space, LEN), kind)).into();
         for (index, (memory, kind)) in all.iter().enumerate() {
             process.post(index + 1, declare(&space, memory, *kind, Flags::NONE).to_bits());
         }
@@ -172,10 +169,7 @@ fn a_third_process_copies_between_two() {
             process.serve_until_post(&space, 20 + turn);
             let bytes = &*memory[turn % 2];
             // SAFETY: they change between the turns, by others.
-            let bytes: Vec<u8> = bytes
-                .iter()
-                .map(|byte| unsafe { std::ptr::from_ref(byte).read_volatile() })
-                .collect();
+            let bytes: Vec<u8> = bytes.iter().map(|byte| unsafe { std::ptr::from_ref(byte).read_volatile() }).collect();
             let expected = &pattern(LEN, 1)[1000..LEN - 1000];
             assert!(bytes[2000..] == *expected, "turn {turn}");
             assert!(bytes[..2000].iter().all(|byte| *byte == 0));
@@ -224,13 +218,7 @@ fn asynchronous_copies_have_a_status() {
             let start = |bytes: &mut [u8], offload| {
                 // SAFETY: the buffer stays until the copy is over.
                 unsafe {
-                    space.start_inline_copy(
-                        &run_mut(bytes),
-                        cookie.at(0),
-                        bytes.len() as u64,
-                        Direction::Read,
-                        offload,
-                    )
+                    space.start_inline_copy(&run_mut(bytes), cookie.at(0), bytes.len() as u64, Direction::Read, offload)
                 }
             };
             // By this process: nothing happens before it polls.
@@ -263,8 +251,7 @@ fn asynchronous_copies_have_a_status() {
                 .iter_mut()
                 .enumerate()
                 .map(|(index, bytes)| {
-                    start(bytes, if index % 2 == 0 { Offload::Never } else { Offload::Always })
-                        .expect("a copy")
+                    start(bytes, if index % 2 == 0 { Offload::Never } else { Offload::Always }).expect("a copy")
                 })
                 .collect();
             for (index, status) in all.into_iter().enumerate() {
@@ -277,8 +264,7 @@ fn asynchronous_copies_have_a_status() {
             }
             // Every hold is free again: one is taken by each.
             let mut one = [0];
-            let all: Vec<_> =
-                (0..64).map(|_| start(&mut one, Offload::Never).expect("a copy")).collect();
+            let all: Vec<_> = (0..64).map(|_| start(&mut one, Offload::Never).expect("a copy")).collect();
             assert_eq!(start(&mut one, Offload::Never).map(|_| ()), Err(Error::Busy));
             drop(all);
             assert_eq!(read(&space, cookie.at(1), &mut one), Ok(()));
@@ -309,13 +295,7 @@ fn a_killed_user_does_not_keep_a_region() {
         let mut bytes = vec![0; LEN];
         // SAFETY: the buffer stays.
         let status = unsafe {
-            space.start_inline_copy(
-                &run_mut(&mut bytes),
-                cookie.at(0),
-                LEN as u64,
-                Direction::Read,
-                Offload::Never,
-            )
+            space.start_inline_copy(&run_mut(&mut bytes), cookie.at(0), LEN as u64, Direction::Read, Offload::Never)
         };
         let status = status.expect("a copy");
         assert_eq!(space.poll(&status), None);
@@ -387,10 +367,7 @@ fn a_killed_owner_is_noticed() {
         drop(space);
         let direct = process.join(Options::default());
         if direct_works {
-            assert_eq!(
-                read(&direct, private.at(0), &mut bytes),
-                Err(Error::PeerGone { member: 1 })
-            );
+            assert_eq!(read(&direct, private.at(0), &mut bytes), Err(Error::PeerGone { member: 1 }));
         }
         // Shared memory outlives its process.
         bytes.fill(0);
@@ -399,10 +376,7 @@ fn a_killed_owner_is_noticed() {
         drop(direct);
         // Somebody else may take the place; the regions of the one that has ended are gone.
         let heir = process.join_as(1, Options::default()).expect("the place is free");
-        assert_eq!(
-            process.join_as(1, Options::default()).map(|_| ()),
-            Err(Error::Taken { member: 1 })
-        );
+        assert_eq!(process.join_as(1, Options::default()).map(|_| ()), Err(Error::Taken { member: 1 }));
         assert_eq!(read(&heir, common.at(0), &mut bytes), Err(Error::NoRegion));
         let fresh = declare(&heir, &[1, 2, 3], Protection::Read, Flags::NONE);
         assert!(![private, common, more].contains(&fresh));
@@ -441,11 +415,7 @@ fn refuse_cma() {
     // SAFETY: the filter is a whole program, which the kernel checks and copies.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        assert_eq!(
-            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter),
-            0,
-            "no seccomp here"
-        );
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter), 0, "no seccomp here");
     }
 }
 
@@ -498,13 +468,7 @@ fn cma_that_stops_loses_nothing() {
         let mut bytes = vec![0; LONG];
         // SAFETY: the buffer stays.
         let status = unsafe {
-            space.start_inline_copy(
-                &run_mut(&mut bytes),
-                cookie.at(0),
-                LONG as u64,
-                Direction::Read,
-                Offload::Never,
-            )
+            space.start_inline_copy(&run_mut(&mut bytes), cookie.at(0), LONG as u64, Direction::Read, Offload::Never)
         };
         let status = status.expect("a copy");
         for _ in 0..10 {
@@ -536,9 +500,7 @@ fn a_destroyed_region_is_left_alone() {
             // SAFETY: our own memory, in no region now.
             unsafe { memory.write_bytes(1, LEN) };
             // SAFETY: as `declare`.
-            let cookie = unsafe {
-                space.create_region(&[Run::new(memory, LEN)], Protection::Read, Flags::NONE)
-            };
+            let cookie = unsafe { space.create_region(&[Run::new(memory, LEN)], Protection::Read, Flags::NONE) };
             let cookie = cookie.expect("a region");
             process.post(1 + turn, cookie.to_bits());
             // Both have copied at least once.
@@ -576,13 +538,8 @@ fn memory_that_is_not_there_is_a_fault() {
     fn owner(process: &mut Process) {
         let space = process.join(Options::default());
         // SAFETY: none; the test wants to know what becomes of a program that declares nonsense.
-        let cookie = unsafe {
-            space.create_region(
-                &[Run::new(64 as *const u8, 4096)],
-                Protection::ReadWrite,
-                Flags::NONE,
-            )
-        };
+        let cookie =
+            unsafe { space.create_region(&[Run::new(64 as *const u8, 4096)], Protection::ReadWrite, Flags::NONE) };
         process.post(1, cookie.expect("a region").to_bits());
         process.post(2, declare(&space, &[1; 8], Protection::Read, Flags::NONE).to_bits());
         process.serve_until_post(&space, 10);

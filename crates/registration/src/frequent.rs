@@ -87,7 +87,11 @@ impl Counts {
 impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "frequently used buffers, registered at {} % of the break-even count R / (C - V):", self.share)?;
-        write!(f, "{:>9} {:>12} {:>10} {:>10} {:>10} {:>10}", "bytes", "register ns", "copy ns", "look ns", "even", "at use")?;
+        write!(
+            f,
+            "{:>9} {:>12} {:>10} {:>10} {:>10} {:>10}",
+            "bytes", "register ns", "copy ns", "look ns", "even", "at use"
+        )?;
         let show = |count: Option<u32>| count.map_or("never".to_string(), |count| count.to_string());
         for (class, (costs, needed)) in self.costs.iter().zip(self.needed).enumerate() {
             let Costs { register, copy, look_up } = *costs;

@@ -298,7 +298,8 @@ fn refused_registrations_make_room() {
         let it = registrations.acquire(place(number), PAGE as u64, register).unwrap();
         registrations.release(it);
     }
-    let held: Vec<_> = (0..3).map(|number| registrations.acquire(place(number), PAGE as u64, register).unwrap()).collect();
+    let held: Vec<_> =
+        (0..3).map(|number| registrations.acquire(place(number), PAGE as u64, register).unwrap()).collect();
     assert_eq!(registrations.acquire(place(5), PAGE as u64, register), Err("no room"));
     assert_eq!(registrations.totals().refused, 1);
     held.into_iter().for_each(|it| registrations.release(it));

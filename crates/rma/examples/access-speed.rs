@@ -68,6 +68,8 @@ fn main() {
         let target = Target { rank: 0, displacement: 0, ty: &double, count: size as i64 / 8 };
         let rounds = 2;
         time(&format!("put {} KiB", size >> 10), rounds, || drop(black_box(window.put(&data, &target))));
-        time(&format!("accumulate sum {} KiB double", size >> 10), rounds, || drop(black_box(window.accumulate(&data, &target, Op::Sum))));
+        time(&format!("accumulate sum {} KiB double", size >> 10), rounds, || {
+            drop(black_box(window.accumulate(&data, &target, Op::Sum)))
+        });
     }
 }

@@ -7,11 +7,11 @@ use crate::messages::{Kind, PART, Question, RUNS};
 use crate::owner::ROOM;
 use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target, Ticket};
+use std::ops::Range;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_counters as counters;
 use tern_layout::Basic;
-use std::ops::Range;
 use tern_mcm::{Direction, Run};
 
 /// Bytes that go to the kernel at once where one side has gaps: each run takes 16 bytes in a list.
@@ -128,7 +128,9 @@ impl Window {
         let Some((piece, here)) = self.attached_piece(rank, first, end) else { return Err(self.out_of_range(target)) };
         let way = match here.is_null() {
             false => Way::Mapped,
-            true if piece.place == 0 && self.kernel && self.direct().copies(self.peers.procs[rank as usize]) => Way::Kernel,
+            true if piece.place == 0 && self.kernel && self.direct().copies(self.peers.procs[rank as usize]) => {
+                Way::Kernel
+            }
             true => Way::Messages,
         };
         let here = here.wrapping_offset(address.wrapping_sub(piece.start) as isize);
@@ -235,7 +237,14 @@ impl Window {
 
     /// Put and get where the target is not mapped.
     #[inline(never)]
-    fn move_far(&self, origin: &Data, target: &Target<'_>, spot: &Spot, len: usize, way: Direction) -> Result<Started, Error> {
+    fn move_far(
+        &self,
+        origin: &Data,
+        target: &Target<'_>,
+        spot: &Spot,
+        len: usize,
+        way: Direction,
+    ) -> Result<Started, Error> {
         let own = Side::of(origin);
         if spot.way == Way::Kernel {
             if way == Direction::Get && self.get_by_owner(&own, target, spot)? {
@@ -275,7 +284,8 @@ impl Window {
         let edges = [(0, from), (to, len)];
         let runs = |start: u64| edges.map(|(from, to)| Run { address: start + from as u64, len: (to - from) as u64 });
         // SAFETY: own memory is the program's; that of the peer lies in the window.
-        if !unsafe { self.direct().copy(self.peers.procs[rank as usize], &runs(own as u64), &runs(spot.address), way) } {
+        if !unsafe { self.direct().copy(self.peers.procs[rank as usize], &runs(own as u64), &runs(spot.address), way) }
+        {
             return Err(unreachable_memory(rank));
         }
         let (own, here) = (own.wrapping_add(from), spot.here.wrapping_add(from));

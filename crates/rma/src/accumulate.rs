@@ -51,13 +51,7 @@ impl Window {
     /// [`Op::NoOp`] `origin` is not looked at.
     ///
     /// Errors: as for [`Window::accumulate`]; `result` is too short.
-    pub fn get_accumulate(
-        &self,
-        origin: &Data,
-        result: &Data,
-        target: &Target<'_>,
-        op: Op,
-    ) -> Result<Started, Error> {
+    pub fn get_accumulate(&self, origin: &Data, result: &Data, target: &Target<'_>, op: Op) -> Result<Started, Error> {
         self.combine(origin, Some(result), target, op)
     }
 
@@ -121,7 +115,8 @@ impl Window {
         combination: &Combination,
         count: usize,
     ) -> bool {
-        let simple = spot.way == Way::Mapped && spot.instructions == Instructions::Possible && target.ty.is_contiguous();
+        let simple =
+            spot.way == Way::Mapped && spot.instructions == Instructions::Possible && target.ty.is_contiguous();
         if !simple || !combination.is_atomic(spot.here) {
             return false;
         }
@@ -138,7 +133,15 @@ impl Window {
     }
 
     /// In mapped memory. `into` may be null.
-    fn combine_here(&self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination, count: usize) {
+    fn combine_here(
+        &self,
+        operand: *const u8,
+        into: *mut u8,
+        target: &Target<'_>,
+        spot: &Spot,
+        combination: &Combination,
+        count: usize,
+    ) {
         let extent = combination.basic.extent() as usize;
         let mut done = 0;
         let _ = runs(target.ty, target.count, combination.basic, count, |at, count| {
@@ -212,8 +215,9 @@ impl Window {
             if shares {
                 self.keep_from_instructions(&inside);
             }
+            let target = spot.address + before as u64;
             // SAFETY: the target lies in the window; operand and result have `count` elements.
-            if asks && unsafe { self.ask_owner(&inside, combination, operand, into, spot.address + before as u64, count)? } {
+            if asks && unsafe { self.ask_owner(&inside, combination, operand, into, target, count)? } {
                 continue;
             }
             if op == Op::Replace && into.is_null() {

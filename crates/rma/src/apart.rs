@@ -142,7 +142,8 @@ impl Window {
                 self.shared.member(self.rank()).signals.completed.fetch_add(1, Ordering::Release);
             }
             _ => {
-                let holds = |piece: &Piece| asked.runs().all(|(at, len)| piece.holds(at as u64, at as u64 + len as u64));
+                let holds =
+                    |piece: &Piece| asked.runs().all(|(at, len)| piece.holds(at as u64, at as u64 + len as u64));
                 // Its owner is this process: it does not change meanwhile.
                 let found = self.shared.table(self.rank()).find(holds);
                 answer.push(u8::from(matches!(found, Some((Some(_), _)))));

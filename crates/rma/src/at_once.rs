@@ -3,9 +3,9 @@
 //! anything has happened, what is not of that kind; [`Window::put`] and its kin serve everything.
 
 use crate::accumulate::count;
-use crate::guarded::Part;
 use crate::combine::{Combination, is_swapped_by_instruction};
 use crate::elements::copy;
+use crate::guarded::Part;
 use crate::window::{Held, Window};
 use crate::words::Try;
 use tern_coll::ops::Op;

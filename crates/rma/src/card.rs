@@ -77,7 +77,14 @@ pub(crate) struct Card {
 pub(crate) type Offer = [u64; 4];
 
 /// What the card of this process can do for a window: all zeros if nothing. All members have to agree.
-pub(crate) fn offer(adi: &'static Adi, procs: &[Proc], rank: u32, shared: &Shared, len: usize, memory: (*mut u8, usize)) -> Offer {
+pub(crate) fn offer(
+    adi: &'static Adi,
+    procs: &[Proc],
+    rank: u32,
+    shared: &Shared,
+    len: usize,
+    memory: (*mut u8, usize),
+) -> Offer {
     let Some(remote) = adi.mcm().remote().filter(|remote| procs.iter().all(|&proc| remote.reaches(proc))) else {
         return [0; 4];
     };

@@ -299,7 +299,13 @@ pub fn is_swapped_by_instruction(size: usize, target: *const u8) -> bool {
 /// All are valid for an element, for which there is an instruction; `target` is accessed by atomic
 /// instructions alone meanwhile.
 #[inline]
-pub unsafe fn swap_by_instruction(size: usize, origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8) {
+pub unsafe fn swap_by_instruction(
+    size: usize,
+    origin: *const u8,
+    compare: *const u8,
+    result: *mut u8,
+    target: *mut u8,
+) {
     #[inline(always)]
     unsafe fn swap<W: Word>(origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8) {
         // SAFETY: contract of the outer function.

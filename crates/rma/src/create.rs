@@ -1,7 +1,7 @@
 //! Making and ending windows: what the members tell each other.
 
-use crate::attached::Table;
 use crate::apart::needs_shared_memory;
+use crate::attached::Table;
 use crate::card::{self, Card};
 use crate::messages::Messages;
 use crate::owner::Patience;
@@ -141,7 +141,13 @@ struct Common {
 }
 
 /// The first member allocates, all map.
-fn allocate(adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, memory: usize) -> Result<Option<Common>, Error> {
+fn allocate(
+    adi: &Adi,
+    peers: &Rc<Peers>,
+    direct: &dyn Direct,
+    words: usize,
+    memory: usize,
+) -> Result<Option<Common>, Error> {
     let first = peers.rank == 0;
     let whole = words.checked_add(memory);
     let take = |len: usize| direct.allocate(len).map(|at| (at, len));
@@ -226,8 +232,8 @@ impl Window {
             return Err(needs_shared_memory());
         }
         let kernel = !apart && matches!(mechanism, Mechanism::Auto | Mechanism::Cma);
-        let map = matches!(mechanism, Mechanism::Auto | Mechanism::Mapped)
-            || matches!(exposure, Exposure::Shared { .. });
+        let map =
+            matches!(mechanism, Mechanism::Auto | Mechanism::Mapped) || matches!(exposure, Exposure::Shared { .. });
         let map = map && !apart;
         let facts = tell(adi, &peers, [exposure.bytes() as u64, disp_unit as u64, u64::from(map)])?;
         // A setting may differ from process to process; what memory is must not.
@@ -252,12 +258,21 @@ impl Window {
             _ => {}
         }
         if apart && tell(adi, &peers, [u64::from(words.is_some())])?.iter().any(|[well]| *well == 0) {
-            let what = format!("{} bytes for the words of a window of {} processes could not be allocated", plan.memory(), bytes.len());
+            let what = format!(
+                "{} bytes for the words of a window of {} processes could not be allocated",
+                plan.memory(),
+                bytes.len()
+            );
             return Err(Error::new(Class::NoMemory, what));
         }
-        let common = common.filter(|common| apart || common.holds_memory || matches!(exposure, Exposure::Allocate { .. }));
+        let common =
+            common.filter(|common| apart || common.holds_memory || matches!(exposure, Exposure::Allocate { .. }));
         let Some(common) = common else {
-            let what = format!("{} bytes of shared memory for a window of {} processes could not be allocated", plan.memory() + memory, bytes.len());
+            let what = format!(
+                "{} bytes of shared memory for a window of {} processes could not be allocated",
+                plan.memory() + memory,
+                bytes.len()
+            );
             return Err(Error::new(Class::NoMemory, what));
         };
         let in_common = ours && map && common.holds_memory;
@@ -278,7 +293,8 @@ impl Window {
         unfinished.belongings.pinned = pinned;
         let lacks = ours && base.is_null();
         // Memory that is mapped in part needs the kernel for the rest, and guards that all turn to.
-        let mixes = kernel && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]));
+        let mixes =
+            kernel && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]));
         let mixes = mixes && direct.fence_all();
         let mine = [base as u64, place, u64::from(lacks), within.start as u64, within.end as u64, u64::from(mixes)];
         let told = tell(adi, &peers, mine)?;
@@ -290,14 +306,17 @@ impl Window {
             if place != 0 && (mixes || range == (0..bytes[index])) { range } else { 0..0 }
         };
         let own = within(peers.rank as usize);
-        if own.is_empty() && let Some(range) = unfinished.belongings.pinned.take() {
+        if own.is_empty()
+            && let Some(range) = unfinished.belongings.pinned.take()
+        {
             direct.unpin(&range);
         }
         // SAFETY: allocated for this, and unmapped when the window is over.
         let shared = unsafe { Shared::new(common.start, plan) };
         if !in_common && !dynamic && !base.is_null() {
             let private = [0..own.start, own.end..exposure.bytes()].into_iter().filter(|range| !range.is_empty());
-            unfinished.belongings.exposed = private.map(|range| (base.wrapping_add(range.start).cast_const(), range.len())).collect();
+            unfinished.belongings.exposed =
+                private.map(|range| (base.wrapping_add(range.start).cast_const(), range.len())).collect();
             unfinished.belongings.exposed.iter().for_each(|&(at, len)| direct.expose(at, len));
         }
         let serves_itself = dynamic || !unfinished.belongings.exposed.is_empty();
@@ -355,7 +374,9 @@ impl Window {
         });
         let remotes: Box<[Remote]> = remotes.collect();
         let needs = remotes.iter().any(|remote| remote.way == Way::Messages)
-            || (dynamic && !(kernel && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]))));
+            || (dynamic
+                && !(kernel
+                    && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]))));
         let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())])?;
         let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
         let fences = facts.iter().all(|[_, fences]| *fences == 1);
@@ -451,7 +472,13 @@ fn attend(window: &Weak<Window>) -> Background {
 /// What a call does that waits: it does what an origin asks of this process.
 fn help(window: &Weak<Window>) -> Background {
     match window.upgrade() {
-        Some(window) if !window.over.get() => if window.answer_origin() { Background::Moved } else { Background::Waiting },
+        Some(window) if !window.over.get() => {
+            if window.answer_origin() {
+                Background::Moved
+            } else {
+                Background::Waiting
+            }
+        }
         _ => Background::Over,
     }
 }

@@ -1,10 +1,10 @@
 //! Synchronisation: flushes, locks, post and start, fences (MPI 5.0, section 12.5). The words lie in
 //! shared memory, so that none of it needs another process to be in the library. Where the members share none, see `apart`.
 
+use crate::Error;
 use crate::create::barrier;
 use crate::window::{Held, Window};
 use crate::words::Try;
-use crate::Error;
 use std::sync::atomic::{Ordering, fence};
 use tern_adi::{Proc, UNKNOWN};
 

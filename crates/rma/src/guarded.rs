@@ -55,7 +55,13 @@ impl Window {
     /// # Safety
     /// The part is valid for as many elements of the combination.
     #[inline]
-    pub(crate) unsafe fn combine_part(&self, rank: u32, combination: &Combination, instructions: Instructions, part: &Part) {
+    pub(crate) unsafe fn combine_part(
+        &self,
+        rank: u32,
+        combination: &Combination,
+        instructions: Instructions,
+        part: &Part,
+    ) {
         // SAFETY: contract of this function.
         if instructions == Instructions::Possible && unsafe { self.combine_by_instructions(rank, combination, part) } {
             return;
@@ -95,7 +101,13 @@ impl Window {
     ///
     /// # Safety
     /// As for [`Window::combine_part`].
-    pub(crate) unsafe fn combine_inside(&self, inside: &Entered<'_>, combination: &Combination, instructions: bool, part: &Part) {
+    pub(crate) unsafe fn combine_inside(
+        &self,
+        inside: &Entered<'_>,
+        combination: &Combination,
+        instructions: bool,
+        part: &Part,
+    ) {
         let Part { operand, target, result, count } = *part;
         let (rank, row) = (inside.1, count >= ROW);
         let guard = &self.shared.member(rank).guard;
@@ -174,7 +186,6 @@ impl Window {
         inside.expect("what was waited for")
     }
 
-
     /// Compares and swaps an element of `rank` by an instruction, if the guard's mode allows it; else nothing has
     /// happened.
     ///
@@ -231,7 +242,6 @@ impl Window {
             }
         }
     }
-
 }
 
 #[cfg(all(test, not(loom)))]

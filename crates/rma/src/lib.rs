@@ -14,9 +14,9 @@
 // Addresses are those of the program, which MPI trusts as C does.
 #![allow(clippy::not_unsafe_ptr_arg_deref, clippy::too_many_arguments)]
 
-mod atomics;
 #[cfg(not(loom))]
 mod apart;
+mod atomics;
 mod guard;
 mod owner;
 mod words;
@@ -47,13 +47,13 @@ mod guarded;
 #[cfg(not(loom))]
 mod messages;
 #[cfg(not(loom))]
+mod serve;
+#[cfg(not(loom))]
 mod shared;
 #[cfg(not(loom))]
 mod swap;
 #[cfg(not(loom))]
 mod target;
-#[cfg(not(loom))]
-mod serve;
 #[cfg(not(loom))]
 mod turns;
 #[cfg(not(loom))]

@@ -222,7 +222,17 @@ impl Messages {
 
     /// Sends a part: bytes `from` to `from + len` of the access, for these runs of target memory, with
     /// `data` that is gathered. Waits while too much is under way.
-    pub fn ask(&self, ticket: Ticket, target: u32, question: Question, from: usize, len: usize, runs: &[(u64, u64)], data: usize, gather: impl FnOnce(&mut [u8])) {
+    pub fn ask(
+        &self,
+        ticket: Ticket,
+        target: u32,
+        question: Question,
+        from: usize,
+        len: usize,
+        runs: &[(u64, u64)],
+        data: usize,
+        gather: impl FnOnce(&mut [u8]),
+    ) {
         if self.under_way.get() >= UNDER_WAY {
             // A lost member answers no more.
             let lost = || self.adi.lost_for(UNKNOWN, self.context).is_some();

@@ -1,9 +1,9 @@
 //! The target's side of accesses by messages: what others ask is done here, in the progress of the
 //! target.
 
-use crate::guarded::Part;
 use crate::combine::{Combination, is_swapped_by_instruction};
 use crate::elements::{Row, Side};
+use crate::guarded::Part;
 use crate::messages::{Asked, Kind, Served};
 use crate::window::Window;
 use tern_adi::Data;

@@ -27,7 +27,10 @@ impl Window {
         let spot = self.locate(target)?;
         let size = spot.len;
         count(size);
-        if spot.way == Way::Mapped && spot.instructions == Instructions::Possible && is_swapped_by_instruction(size, spot.here) {
+        if spot.way == Way::Mapped
+            && spot.instructions == Instructions::Possible
+            && is_swapped_by_instruction(size, spot.here)
+        {
             // SAFETY: all are one element, for which there is an instruction.
             if unsafe { self.swap_by_instruction(target.rank, size, origin, compare, result, spot.here) } {
                 return Ok(Started::Done);
@@ -69,7 +72,8 @@ impl Window {
                 }
                 self.kernel_copy(rank, (&Side::Dense(result, size), 0), (&theirs, 0), size, Direction::Get)?;
                 // SAFETY: both are one element.
-                let equal = unsafe { std::slice::from_raw_parts(result, size) == std::slice::from_raw_parts(compare, size) };
+                let equal =
+                    unsafe { std::slice::from_raw_parts(result, size) == std::slice::from_raw_parts(compare, size) };
                 if equal {
                     let own = Side::Dense(origin.cast_mut(), size);
                     self.kernel_copy(rank, (&own, 0), (&theirs, 0), size, Direction::Put)?;

@@ -194,7 +194,12 @@ fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, access
             let room = (BYTES as i64 - (high - low)) / 16;
             let displacement = (i64::from(access.displacement) % room) * 16 - low.div_euclid(16) * 16;
             let displacement = displacement + i64::from(access.odd && displacement + high < BYTES as i64);
-            let target = Target { rank: access.target, displacement: made.origins[access.target as usize] + displacement, ty: &ty, count };
+            let target = Target {
+                rank: access.target,
+                displacement: made.origins[access.target as usize] + displacement,
+                ty: &ty,
+                count,
+            };
             let there: Vec<usize> = places(&ty, count).iter().map(|at| (at + displacement) as usize).collect();
 
             let mut origin = Buffer::random(access.seed);
@@ -235,20 +240,27 @@ fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, access
                 let dense = |ty: &Rc<Type>| ty.named() == Some(basic) && basic.size() == basic.extent();
                 let (rank, at, none) = (access.target, target.displacement, std::ptr::null_mut());
                 let (given, wanted) = (origin.middle(), result.middle());
-                let served = access.seed.is_multiple_of(3) && dense(&ty) && match access.kind {
-                    Kind::Put => {
-                        let later = || window.put_later(given, from.len(), &target).expect("a put");
-                        dense(&own) && (window.put_now(given, rank, at, from.len()) || later())
-                    }
-                    Kind::Get => dense(&own) && window.get_now(wanted, rank, at, own_result.len()),
-                    Kind::Accumulate => dense(&own) && window.combine_now(given, none, rank, at, count as usize, (op, basic)),
-                    Kind::GetAccumulate | Kind::FetchAndOp => {
-                        dense(&own) && dense(&into) && window.combine_now(given, wanted, rank, at, count as usize, (op, basic))
-                    }
-                    Kind::CompareAndSwap => {
-                        basic.pair().is_none() && window.swap_now(given, compare.middle(), wanted, rank, at, from.len())
-                    }
-                };
+                let served = access.seed.is_multiple_of(3)
+                    && dense(&ty)
+                    && match access.kind {
+                        Kind::Put => {
+                            let later = || window.put_later(given, from.len(), &target).expect("a put");
+                            dense(&own) && (window.put_now(given, rank, at, from.len()) || later())
+                        }
+                        Kind::Get => dense(&own) && window.get_now(wanted, rank, at, own_result.len()),
+                        Kind::Accumulate => {
+                            dense(&own) && window.combine_now(given, none, rank, at, count as usize, (op, basic))
+                        }
+                        Kind::GetAccumulate | Kind::FetchAndOp => {
+                            dense(&own)
+                                && dense(&into)
+                                && window.combine_now(given, wanted, rank, at, count as usize, (op, basic))
+                        }
+                        Kind::CompareAndSwap => {
+                            basic.pair().is_none()
+                                && window.swap_now(given, compare.middle(), wanted, rank, at, from.len())
+                        }
+                    };
                 let started = match access.kind {
                     _ if served => Ok(tern_rma::Started::Done),
                     Kind::Put => window.put(&from, &target),
@@ -260,7 +272,8 @@ fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, access
                         // Not for pairs: the same by other means.
                         window.get(&to, &target).expect("a get");
                         window.flush(access.target).expect("a flush");
-                        let same = result.packed(&places(&into, into_count)) == compare.packed(&places(&own, own_count));
+                        let same =
+                            result.packed(&places(&into, into_count)) == compare.packed(&places(&own, own_count));
                         if same { window.put(&from, &target) } else { Ok(tern_rma::Started::Done) }
                     }
                     Kind::CompareAndSwap => {

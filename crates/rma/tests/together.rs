@@ -46,7 +46,8 @@ fn no_accumulate_is_lost() {
     everywhere(3, |process, memory, mechanism| {
         let made = process.window(memory, 16 << 10, mechanism);
         let (window, origins) = (&made.window, &made.origins);
-        let at = |rank: u32, ty, count, byte: i64| Target { rank, displacement: origins[rank as usize] + byte, ty, count };
+        let at =
+            |rank: u32, ty, count, byte: i64| Target { rank, displacement: origins[rank as usize] + byte, ty, count };
         let (int, double) = (Type::basic(Basic::Int32), Type::basic(Basic::Float64));
         let (complex, short) = (Type::basic(Basic::ComplexDouble), Type::basic(Basic::Int16));
         for round in 0..ROUNDS {
@@ -55,7 +56,8 @@ fn no_accumulate_is_lost() {
             fine(window.accumulate(&row(&ones, &int), &at(rank, &int, MANY as i64, 0), Op::Sum));
             let one = 1i32;
             let mut old = 0i32;
-            let started = window.fetch_and_op((&raw const one).cast(), (&raw mut old).cast(), &at(rank, &int, 1, 40), Op::Sum);
+            let started =
+                window.fetch_and_op((&raw const one).cast(), (&raw mut old).cast(), &at(rank, &int, 1, 40), Op::Sum);
             process.complete(window, started);
             let halves = vec![0.5f64; 9];
             fine(window.accumulate(&row(&halves, &double), &at(rank, &double, 9, 4096), Op::Sum));
@@ -75,7 +77,8 @@ fn no_accumulate_is_lost() {
         assert_eq!(words::<i32>(made.base, MANY), ints, "{memory:?}, {mechanism:?}");
         assert_eq!(words::<f64>(made.base.wrapping_add(4096), 9), [f64::from(all) / 2.0; 9]);
         // SAFETY: in the window, unaligned.
-        let odd: Vec<f64> = (0..9).map(|i| unsafe { made.base.add(5001).cast::<f64>().add(i).read_unaligned() }).collect();
+        let odd: Vec<f64> =
+            (0..9).map(|i| unsafe { made.base.add(5001).cast::<f64>().add(i).read_unaligned() }).collect();
         assert_eq!(odd, [f64::from(all) / 2.0; 9], "{memory:?}, {mechanism:?}");
         assert_eq!(words::<[f64; 2]>(made.base.wrapping_add(6000), 5), [[f64::from(all), 2.0 * f64::from(all)]; 5]);
         assert_eq!(words::<i16>(made.base.wrapping_add(7000), 7), [3 * all as i16; 7]);
@@ -113,7 +116,8 @@ fn tickets_are_drawn_once() {
         // Each marks its tickets where all see them.
         let bytes = Type::basic(Basic::Uint8);
         for ticket in &mine {
-            let target = Target { rank: 1, displacement: made.origins[1] + 1000 + *ticket as i64, ty: &bytes, count: 1 };
+            let target =
+                Target { rank: 1, displacement: made.origins[1] + 1000 + *ticket as i64, ty: &bytes, count: 1 };
             fine(window.accumulate(&row(&[1u8], &bytes), &target, Op::Sum));
         }
         window.flush_all().expect("a flush");
@@ -122,7 +126,10 @@ fn tickets_are_drawn_once() {
             let drawn = DRAWS * 3;
             let marks = words::<u8>(made.base.wrapping_add(1000), 2000);
             for first in [0, 1000] {
-                assert!(marks[first..first + drawn].iter().all(|mark| *mark == 1), "{memory:?}, {mechanism:?}: {marks:?}");
+                assert!(
+                    marks[first..first + drawn].iter().all(|mark| *mark == 1),
+                    "{memory:?}, {mechanism:?}: {marks:?}"
+                );
             }
         }
         process.free(made);
@@ -144,7 +151,8 @@ fn locks_exclude() {
     everywhere(4, |process, memory, mechanism| {
         let made = process.window(memory, 4096, mechanism);
         let (window, ty) = (&made.window, Type::basic(Basic::Uint64));
-        let at = |rank: u32, byte: i64| Target { rank, displacement: made.origins[rank as usize] + byte, ty: &ty, count: 1 };
+        let at =
+            |rank: u32, byte: i64| Target { rank, displacement: made.origins[rank as usize] + byte, ty: &ty, count: 1 };
         for round in 0..ROUNDS {
             let rank = (round % 2) as u32;
             if process.rank < 2 {
@@ -158,7 +166,11 @@ fn locks_exclude() {
                 window.unlock(rank).expect("unlock");
             } else {
                 let all = process.rank == 3;
-                if all { window.lock_all().expect("a lock") } else { window.lock(rank, false).expect("a lock") }
+                if all {
+                    window.lock_all().expect("a lock")
+                } else {
+                    window.lock(rank, false).expect("a lock")
+                }
                 for rank in if all { 0..2 } else { rank..rank + 1 } {
                     let (first, second) = (get(window, process, &at(rank, 0)), get(window, process, &at(rank, 2048)));
                     assert_eq!(first, second, "{memory:?}, {mechanism:?}");
@@ -192,7 +204,8 @@ fn epochs_of_groups() {
             window.start(&neighbours).expect("a start");
             let value = round * 10 + u64::from(me);
             for rank in neighbours {
-                let target = Target { rank, displacement: made.origins[rank as usize] + 8 * i64::from(me), ty: &ty, count: 1 };
+                let target =
+                    Target { rank, displacement: made.origins[rank as usize] + 8 * i64::from(me), ty: &ty, count: 1 };
                 fine(window.put(&Data::Bytes((&raw const value).cast_mut().cast(), 8), &target));
             }
             window.complete().expect("complete");
@@ -242,7 +255,9 @@ fn targets_need_not_take_part() {
         for mechanism in [Mechanism::Auto, Mechanism::Cma] {
             world_of(memory, 2, |process| {
                 let made = process.window(memory, 4096, mechanism);
-                let needs = !memory.is_card() && made.window.peers().size() > 1 && !process.adi.mcm().direct().expect("it").copies(1 - process.rank);
+                let needs = !memory.is_card()
+                    && made.window.peers().size() > 1
+                    && !process.adi.mcm().direct().expect("it").copies(1 - process.rank);
                 if process.rank == 0 && !needs {
                     let ty = Type::basic(Basic::Uint64);
                     let target = Target { rank: 1, displacement: made.origins[1], ty: &ty, count: 1 };
@@ -353,7 +368,9 @@ fn memory_is_attached_and_detached() {
                 result.map(drop)
             };
             let [theirs, common] = addresses[1 - process.rank as usize];
-            for (value, address) in [(1, theirs), (2, theirs + 1000), (3, common), (4, common + 8184), (5, theirs + 1992)] {
+            for (value, address) in
+                [(1, theirs), (2, theirs + 1000), (3, common), (4, common + 8184), (5, theirs + 1992)]
+            {
                 put(value, address).expect("it is attached");
             }
             assert_eq!(put(6, theirs + 996).expect_err("across two").class, Class::Range);
@@ -462,7 +479,8 @@ fn rows_and_single_elements_mix() {
     everywhere(3, |process, memory, mechanism| {
         let made = process.window(memory, 16 << 10, mechanism);
         let (window, ty) = (&made.window, Type::basic(Basic::Int64));
-        let place = |element: i64, count| Target { rank: 2, displacement: made.origins[2] + 8 * element, ty: &ty, count };
+        let place =
+            |element: i64, count| Target { rank: 2, displacement: made.origins[2] + 8 * element, ty: &ty, count };
         let (ones, mut before) = (vec![1i64; MANY], vec![0i64; MANY]);
         let mut swaps = 0;
         for round in 0..ROUNDS {
@@ -476,7 +494,8 @@ fn rows_and_single_elements_mix() {
             }
             for element in [7, 8, 1499] {
                 let (one, mut old) = (1i64, 0i64);
-                let started = window.fetch_and_op((&raw const one).cast(), (&raw mut old).cast(), &place(element, 1), Op::Sum);
+                let started =
+                    window.fetch_and_op((&raw const one).cast(), (&raw mut old).cast(), &place(element, 1), Op::Sum);
                 process.complete(window, started);
                 let (next, compare, mut found) = (old + 2, old + 1, 0i64);
                 let [origin, compare] = [&raw const next, &raw const compare].map(|at| at.cast());
@@ -488,7 +507,9 @@ fn rows_and_single_elements_mix() {
         window.flush_all().expect("a flush");
         let swaps: u64 = process.tell([swaps]).iter().map(|[swaps]| swaps).sum();
         if process.rank == 2 {
-            let rows: i64 = (0..3).map(|rank| (0..ROUNDS).filter(|round| (round + rank) % 3 == 0 || *round > ROUNDS - 10).count() as i64).sum();
+            let rows: i64 = (0..3)
+                .map(|rank| (0..ROUNDS).filter(|round| (round + rank) % 3 == 0 || *round > ROUNDS - 10).count() as i64)
+                .sum();
             let mut expected = vec![rows; MANY];
             let now = words::<i64>(made.base, MANY);
             expected[8] += 3 * ROUNDS + swaps as i64;

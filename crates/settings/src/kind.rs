@@ -34,11 +34,7 @@ impl Kind for u64 {
     fn parse(text: &str, range: (u64, u64)) -> Result<u64, String> {
         let value = integer(text)?;
         if value < range.0 || value > range.1 {
-            return Err(format!(
-                "must lie between {} and {}",
-                short(range.0),
-                short(range.1)
-            ));
+            return Err(format!("must lie between {} and {}", short(range.0), short(range.1)));
         }
         Ok(value)
     }
@@ -48,11 +44,7 @@ impl Kind for u64 {
     }
 
     fn allowed(range: (u64, u64)) -> String {
-        format!(
-            "{} to {}, with the suffixes k, m, g",
-            short(range.0),
-            short(range.1)
-        )
+        format!("{} to {}, with the suffixes k, m, g", short(range.0), short(range.1))
     }
 }
 
@@ -86,11 +78,7 @@ impl Kind for Duration {
     fn parse(text: &str, range: (u64, u64)) -> Result<u64, String> {
         let value = nanoseconds(text)?;
         if value < range.0 || value > range.1 {
-            return Err(format!(
-                "must lie between {} and {}",
-                time(range.0),
-                time(range.1)
-            ));
+            return Err(format!("must lie between {} and {}", time(range.0), time(range.1)));
         }
         Ok(value)
     }
@@ -100,11 +88,7 @@ impl Kind for Duration {
     }
 
     fn allowed(range: (u64, u64)) -> String {
-        format!(
-            "{} to {}, with the unit ns, us, ms, s, min or h",
-            time(range.0),
-            time(range.1)
-        )
+        format!("{} to {}, with the unit ns, us, ms, s, min or h", time(range.0), time(range.1))
     }
 }
 
@@ -192,16 +176,12 @@ fn integer(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     let value: u64 = digits.parse().map_err(|_| "is too large".to_string())?;
-    value
-        .checked_mul(1 << shift)
-        .ok_or_else(|| "is too large".to_string())
+    value.checked_mul(1 << shift).ok_or_else(|| "is too large".to_string())
 }
 
 /// Reads `30s`, `5ms`, `0.5us`; a number without a unit is refused, except 0.
 fn nanoseconds(text: &str) -> Result<u64, String> {
-    let at = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..at].trim(), &text[at..]);
     let scale = match unit.to_ascii_lowercase().as_str() {
         "ns" => 1.0,
@@ -213,9 +193,7 @@ fn nanoseconds(text: &str) -> Result<u64, String> {
         "" if number == "0" => 0.0,
         _ => return Err("must be a time with its unit, such as 30s or 5ms".into()),
     };
-    let plain = number
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match number.parse::<f64>() {
         Ok(value) if plain => Ok((value * scale) as u64),
         _ => Err("must be a time with its unit, such as 30s or 5ms".into()),
@@ -245,11 +223,7 @@ pub(crate) fn time(nanoseconds: u64) -> String {
             return format!("{}{unit}", nanoseconds / scale);
         }
     }
-    if nanoseconds == 0 {
-        "0".into()
-    } else {
-        format!("{nanoseconds}ns")
-    }
+    if nanoseconds == 0 { "0".into() } else { format!("{nanoseconds}ns") }
 }
 
 #[cfg(test)]
@@ -264,17 +238,7 @@ mod tests {
         assert_eq!(u64::parse("64k", ANY), Ok(65536));
         assert_eq!(u64::parse("2M", ANY), Ok(2 << 20));
         assert_eq!(u64::parse("1g", ANY), Ok(1 << 30));
-        for wrong in [
-            "",
-            "k",
-            "-1",
-            "+1",
-            "1.5k",
-            "4kb",
-            " 4",
-            "99999999999999999999",
-            "9999999999999g",
-        ] {
+        for wrong in ["", "k", "-1", "+1", "1.5k", "4kb", " 4", "99999999999999999999", "9999999999999g"] {
             assert!(u64::parse(wrong, ANY).is_err(), "{wrong:?} was taken");
         }
         assert!(u64::parse("9", (10, 20)).is_err());

@@ -174,11 +174,7 @@ impl<T: Kind> Entry for Setting<T> {
     }
 
     fn meaning(&self) -> String {
-        self.meaning
-            .iter()
-            .map(|line| line.trim())
-            .collect::<Vec<_>>()
-            .join(" ")
+        self.meaning.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
     }
 
     fn allowed(&self) -> String {

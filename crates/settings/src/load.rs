@@ -62,10 +62,7 @@ pub fn check(name: &str, value: &str) -> Result<(), String> {
 fn variables() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| {
-            let name = name
-                .into_string()
-                .ok()
-                .filter(|name| name.starts_with("TERN_"))?;
+            let name = name.into_string().ok().filter(|name| name.starts_with("TERN_"))?;
             Some((name, value.to_string_lossy().into_owned()))
         })
         .collect();
@@ -76,12 +73,8 @@ fn variables() -> Vec<(String, String)> {
 /// Which problems this process need not report: `None` is all of them (another rank does it),
 /// else the names that the launcher has reported. `launch` is the value of TERN_LAUNCH.
 fn told(launch: &str) -> Option<Vec<&str>> {
-    let field = |key: &str| {
-        launch.split(' ').find_map(|part| {
-            part.strip_prefix(key)
-                .and_then(|rest| rest.strip_prefix('='))
-        })
-    };
+    let field =
+        |key: &str| launch.split(' ').find_map(|part| part.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')));
     if field("rank").is_some_and(|rank| rank != "0") {
         return None;
     }
@@ -120,10 +113,7 @@ mod tests {
     #[test]
     fn unknown_names_are_told_the_nearest() {
         let line = check("TERN_SPINN", "1").unwrap_err();
-        assert_eq!(
-            line,
-            "TERN_SPINN is not a setting of Tern; did you mean TERN_SPIN?"
-        );
+        assert_eq!(line, "TERN_SPINN is not a setting of Tern; did you mean TERN_SPIN?");
         let line = check("TERN_SOMETHING_ELSE", "1").unwrap_err();
         assert!(line.contains("tern-info"), "{line}");
         assert_eq!(check("TERN_LAUNCH", "anything"), Ok(()));
@@ -133,15 +123,9 @@ mod tests {
     #[test]
     fn wrong_values_name_the_default() {
         let line = check("TERN_LOG", "loud").unwrap_err();
-        assert_eq!(
-            line,
-            "TERN_LOG=loud: the value must be one of error, warn, info, debug; using warn"
-        );
+        assert_eq!(line, "TERN_LOG=loud: the value must be one of error, warn, info, debug; using warn");
         let line = check("TERN_SPIN", "-1").unwrap_err();
-        assert!(
-            line.starts_with("TERN_SPIN=-1: ") && line.ends_with("using auto"),
-            "{line}"
-        );
+        assert!(line.starts_with("TERN_SPIN=-1: ") && line.ends_with("using auto"), "{line}");
         assert_eq!(check("TERN_SPIN", "10k"), Ok(()));
     }
 
@@ -149,10 +133,7 @@ mod tests {
     fn one_rank_speaks_and_does_not_repeat_the_launcher() {
         assert_eq!(told(""), Some(vec![""]));
         assert_eq!(told("rank=3 size=4"), None);
-        assert_eq!(
-            told("rank=0 size=4 warned=TERN_A,TERN_B"),
-            Some(vec!["TERN_A", "TERN_B"])
-        );
+        assert_eq!(told("rank=0 size=4 warned=TERN_A,TERN_B"), Some(vec!["TERN_A", "TERN_B"]));
     }
 
     #[test]

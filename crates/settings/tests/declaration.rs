@@ -7,19 +7,9 @@ fn every_entry_is_whole() {
     for (at, entry) in ALL.iter().enumerate() {
         let name = entry.name();
         assert!(name.starts_with("TERN_"), "{name}");
-        assert_eq!(
-            entry.check(entry.default()),
-            Ok(()),
-            "{name}: its default is not allowed"
-        );
-        assert!(
-            entry.meaning().ends_with('.'),
-            "{name}: the meaning is no sentence"
-        );
-        assert!(
-            ALL[..at].iter().all(|other| other.name() != name),
-            "{name} is declared twice"
-        );
+        assert_eq!(entry.check(entry.default()), Ok(()), "{name}: its default is not allowed");
+        assert!(entry.meaning().ends_with('.'), "{name}: the meaning is no sentence");
+        assert!(ALL[..at].iter().all(|other| other.name() != name), "{name} is declared twice");
     }
 }
 

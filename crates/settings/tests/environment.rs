@@ -11,10 +11,7 @@ fn run(variables: &[(&str, &str)]) -> (String, String) {
         .output()
         .unwrap();
     assert!(output.status.success());
-    (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    )
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
 /// Not a test by itself: what the other tests run.
@@ -34,12 +31,8 @@ fn child() {
 
 #[test]
 fn values_come_from_the_environment() {
-    let (out, err) = run(&[
-        ("TERN_SPIN", "2k"),
-        ("TERN_COLL", "bcast=ring"),
-        ("TERN_COLL_LINES", "off"),
-        ("TERN_LOG", "info"),
-    ]);
+    let (out, err) =
+        run(&[("TERN_SPIN", "2k"), ("TERN_COLL", "bcast=ring"), ("TERN_COLL_LINES", "off"), ("TERN_LOG", "info")]);
     assert!(out.contains("spin Some(2048)\n"), "{out}");
     assert!(out.contains("coll \"bcast=ring\"\n"), "{out}");
     assert!(out.contains("lines false\n"), "{out}");
@@ -54,14 +47,8 @@ fn wrong_ones_get_one_line_and_the_default() {
     assert!(out.contains("spin None\n"), "{out}");
     assert!(out.contains("TERN_SPIN \"auto\" default\n"), "{out}");
     assert_eq!(err.lines().count(), 2, "{err}");
-    assert!(
-        err.contains("tern: warning: TERN_SPIN=much: the value must be a whole number"),
-        "{err}"
-    );
-    assert!(
-        err.contains("TERN_YEILD is not a setting of Tern; did you mean TERN_YIELD?"),
-        "{err}"
-    );
+    assert!(err.contains("tern: warning: TERN_SPIN=much: the value must be a whole number"), "{err}");
+    assert!(err.contains("TERN_YEILD is not a setting of Tern; did you mean TERN_YIELD?"), "{err}");
 }
 
 #[test]
@@ -70,10 +57,7 @@ fn only_rank_0_speaks() {
     assert_eq!(err, "");
     let (_, err) = run(&[("TERN_SPIN", "much"), ("TERN_LAUNCH", "rank=0 size=2")]);
     assert_eq!(err.lines().count(), 1, "{err}");
-    let (_, err) = run(&[
-        ("TERN_SPIN", "much"),
-        ("TERN_LAUNCH", "rank=0 size=2 warned=TERN_SPIN"),
-    ]);
+    let (_, err) = run(&[("TERN_SPIN", "much"), ("TERN_LAUNCH", "rank=0 size=2 warned=TERN_SPIN")]);
     assert_eq!(err, "");
 }
 

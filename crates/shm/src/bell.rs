@@ -99,10 +99,7 @@ impl Bell {
     pub fn sleep(&self, token: u32, barrier: Barrier, timeout: Duration) {
         use rustix::thread::futex;
         let timeout = if barrier == Barrier::Naps { timeout.min(NAP) } else { timeout };
-        let timeout = futex::Timespec {
-            tv_sec: timeout.as_secs() as i64,
-            tv_nsec: timeout.subsec_nanos() as i64,
-        };
+        let timeout = futex::Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos() as i64 };
         // A ring since `token`, a signal and the timeout all mean: look for work again.
         let _ = futex::wait(&self.rings, futex::Flags::empty(), token, Some(&timeout));
     }

@@ -368,9 +368,7 @@ impl Board {
         for index in 0..self.used() {
             let word = self.word(index);
             if word.stage() == Stage::Open && word.mark() == mark && self.is_for(index, key) {
-                let is_older = |(_, other): (u32, Word)| {
-                    (word.order().wrapping_sub(other.order()) as i32) < 0
-                };
+                let is_older = |(_, other): (u32, Word)| (word.order().wrapping_sub(other.order()) as i32) < 0;
                 if oldest.is_none_or(is_older) {
                     oldest = Some((index, word));
                 }

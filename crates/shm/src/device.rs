@@ -7,9 +7,9 @@ use crate::reach::Reach;
 use crate::ring::blocks::{Blocks, Division};
 use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::{AREA, AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
+use crate::slots::Slots;
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
-use crate::slots::Slots;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -369,12 +369,7 @@ impl Device for Shm {
         self.poll_into(&mut sink)
     }
 
-    fn take_next(
-        &self,
-        peer: u32,
-        looks: u32,
-        take: &mut dyn FnMut(&Header, &[u8]) -> bool,
-    ) -> bool {
+    fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         self.take_from(peer, looks, take)
     }
 
@@ -391,8 +386,7 @@ impl Device for Shm {
 
     fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
         // SAFETY: a part of the segment set aside for this; the device lives as long as the process.
-        (self.is_home(peer) && index < AREAS)
-            .then(|| unsafe { LineArea::new(self.segment.area(peer, index), AREA) })
+        (self.is_home(peer) && index < AREAS).then(|| unsafe { LineArea::new(self.segment.area(peer, index), AREA) })
     }
 
     fn direct(&self) -> Option<&dyn Direct> {

@@ -41,8 +41,7 @@ impl Exposed {
             return !self.quiet.get();
         }
         let meets = |other: &Range<usize>| other.start < range.end && range.start < other.end;
-        self.receives.borrow().iter().any(|(_, _, receive)| meets(receive))
-            || self.windows.borrow().iter().any(meets)
+        self.receives.borrow().iter().any(|(_, _, receive)| meets(receive)) || self.windows.borrow().iter().any(meets)
     }
 }
 
@@ -187,7 +186,9 @@ impl Reach {
     /// False when `peer`, whose memory the kernel was seen to copy, has ended: its memory is gone, or another process has
     /// its number.
     pub fn is_there(&self, peer: u32, process: &Process) -> bool {
-        let (Kernel::Works(pid), Some((_, address, nonce))) = (self.kernel[peer as usize].get(), process.introduction()) else {
+        let (Kernel::Works(pid), Some((_, address, nonce))) =
+            (self.kernel[peer as usize].get(), process.introduction())
+        else {
             return true;
         };
         cma::probe(pid, address, nonce).is_ok()

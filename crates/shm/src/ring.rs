@@ -84,12 +84,7 @@ impl Sender {
     /// # Safety
     /// `ring` is a mapped [`Ring`] with `data_len` bytes for short payloads at `data`; both stay
     /// mapped while the sender lives, and this is the ring's only sender.
-    pub unsafe fn new(
-        ring: *const Ring,
-        data: *mut u8,
-        data_len: usize,
-        blocks: Rc<Blocks>,
-    ) -> Sender {
+    pub unsafe fn new(ring: *const Ring, data: *mut u8, data_len: usize, blocks: Rc<Blocks>) -> Sender {
         Sender {
             ring,
             data,
@@ -296,12 +291,7 @@ pub struct Receiver {
 impl Receiver {
     /// # Safety
     /// As for [`Sender::new`]; this is the ring's only receiver.
-    pub unsafe fn new(
-        ring: *const Ring,
-        data: *const u8,
-        data_len: usize,
-        blocks: Rc<Blocks>,
-    ) -> Receiver {
+    pub unsafe fn new(ring: *const Ring, data: *const u8, data_len: usize, blocks: Rc<Blocks>) -> Receiver {
         Receiver { ring, data, data_len, blocks, next: Var::new(0) }
     }
 

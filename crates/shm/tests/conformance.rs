@@ -16,11 +16,7 @@ struct Segment {
 impl Segment {
     fn new(processes: u32, ring_data: Option<usize>) -> Segment {
         let memory = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::CLOEXEC);
-        Segment {
-            memory: memory.expect("a memfd"),
-            processes,
-            ring_data,
-        }
+        Segment { memory: memory.expect("a memfd"), processes, ring_data }
     }
 }
 
@@ -84,9 +80,7 @@ impl Sink for Inbox {
 fn a_packet_waits_for_a_process_that_starts_late() {
     let group = Segment::new(2, None);
     let early = group.join(0);
-    early
-        .copy_and_send(1, &[0; 4], Payload::Bytes(b"early"))
-        .expect("room");
+    early.copy_and_send(1, &[0; 4], Payload::Bytes(b"early")).expect("room");
     let mut inbox = Inbox::default();
     assert_eq!(group.join(1).poll(&mut inbox), 1);
     assert_eq!(inbox.0, [(0, b"early".to_vec())]);
@@ -147,8 +141,7 @@ fn the_last_of_many_processes_is_reached() {
     let payload = vec![7; first.abilities().packet];
     let taken = first.copy_and_send(511, &[0; 4], Payload::Bytes(&payload));
     assert_eq!(taken, Some(payload.len()));
-    last.copy_and_send(0, &[0; 4], Payload::Bytes(b"back"))
-        .expect("room");
+    last.copy_and_send(0, &[0; 4], Payload::Bytes(b"back")).expect("room");
     let mut inbox = Inbox::default();
     assert_eq!(last.poll(&mut inbox) + first.poll(&mut inbox), 2);
     assert_eq!(inbox.0, [(0, payload), (511, b"back".to_vec())]);
@@ -159,8 +152,5 @@ fn too_many_processes_are_refused_with_the_limit() {
     let group = Segment::new(5000, None);
     let refused = Shm::new(group.memory.as_fd(), 0, 5000, 2, None);
     let message = refused.err().expect("an error").to_string();
-    assert!(
-        message.contains("5000") && message.contains("4096"),
-        "{message}"
-    );
+    assert!(message.contains("5000") && message.contains("4096"), "{message}");
 }

@@ -22,16 +22,7 @@ use arena::{Arena, Found};
 use promotion::PROMOTED;
 
 /// Sizes that are measured. Larger ones cost as much per byte as the last.
-const SIZES: [usize; 8] = [
-    256,
-    1 << 10,
-    4 << 10,
-    16 << 10,
-    64 << 10,
-    256 << 10,
-    1 << 20,
-    4 << 20,
-];
+const SIZES: [usize; 8] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 /// The largest of them.
 const LARGEST: usize = SIZES[SIZES.len() - 1];
 /// The movers that are measured, by number of the mover; eager messages move as piped ones do.
@@ -70,18 +61,13 @@ pub fn calibrate(cores: &[usize], budget: Duration, rounds: u32) -> Result<Calib
         return Err("there is only one core".into());
     }
     let share = budget / pairs.len() as u32;
-    let mut found: Vec<(Placement, Vec<Found>)> = pairs
-        .iter()
-        .map(|(placement, _)| (*placement, Vec::new()))
-        .collect();
+    let mut found: Vec<(Placement, Vec<Found>)> = pairs.iter().map(|(placement, _)| (*placement, Vec::new())).collect();
     for _ in 0..rounds.max(1) {
         for ((_, pair), (_, rounds)) in pairs.iter().zip(&mut found) {
             rounds.push(measure(*pair, share)?);
         }
     }
-    let medians = found
-        .into_iter()
-        .map(|(placement, rounds)| (placement, Found::median(&rounds)));
+    let medians = found.into_iter().map(|(placement, rounds)| (placement, Found::median(&rounds)));
     Ok(conclude(medians.collect()))
 }
 
@@ -106,10 +92,7 @@ fn conclude(found: Vec<(Placement, Found)>) -> Calibration {
         // A placement that these cores do not have stands in the same ratio as by default to the
         // nearest that they have.
         let default = Costs::default();
-        let nearest = found
-            .iter()
-            .rev()
-            .find(|(measured, _)| *measured <= placement);
+        let nearest = found.iter().rev().find(|(measured, _)| *measured <= placement);
         let Some((measured, found)) = nearest.or(found.first()) else {
             continue;
         };
@@ -129,9 +112,7 @@ fn conclude(found: Vec<(Placement, Found)>) -> Calibration {
         single(found.switch, &mut costs.switch);
         single(found.lookup, &mut costs.lookup);
         let sizes = PROMOTED.iter().zip(found.promote);
-        let points: Vec<_> = sizes
-            .filter_map(|(size, ns)| Some((*size as u64, ns?)))
-            .collect();
+        let points: Vec<_> = sizes.filter_map(|(size, ns)| Some((*size as u64, ns?))).collect();
         if points.len() == PROMOTED.len()
             && let Ok(curve) = Curve::new(points)
         {
@@ -151,9 +132,7 @@ fn pace(found: &Found, default: &Pace, mut gaps: Option<&mut Vec<String>>) -> Pa
     for (number, mover) in MOVERS.into_iter().enumerate() {
         // What is measured ends with the sender's word that it has done, which counts as a packet.
         let word = match mover {
-            Mover::CmaPush | Mover::CmaBoth | Mover::MappedPush | Mover::MappedBoth => {
-                found.packet.unwrap_or(0.0)
-            }
+            Mover::CmaPush | Mover::CmaBoth | Mover::MappedPush | Mover::MappedBoth => found.packet.unwrap_or(0.0),
             _ => 0.0,
         };
         for warmth in Warmth::ALL {

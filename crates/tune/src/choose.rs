@@ -168,9 +168,7 @@ impl Situation {
             Transfer::Pipe => true,
             Transfer::Mapped { by: By::Sender } => sees && self.target_shared,
             Transfer::Mapped { by: By::Receiver } => self.source_shared,
-            Transfer::Mapped { by: By::Both } => {
-                self.other_waits && self.source_shared && self.target_shared
-            }
+            Transfer::Mapped { by: By::Both } => self.other_waits && self.source_shared && self.target_shared,
             Transfer::Cma { by: By::Sender } => sees && self.push,
             Transfer::Cma { by: By::Receiver } => self.pull,
             // Whoever begins has seen that it works; if the other one cannot, it leaves all to the first.
@@ -295,17 +293,8 @@ impl Choice {
 /// - a mechanism that the user has asked for goes before all others where it is possible, and
 ///   where it is not, the message goes through the ring.
 pub fn choose(costs: &Costs, asked: Mechanism, situation: &Situation) -> Choice {
-    let all = Transfer::ALL.map(|transfer| {
-        situation
-            .allows(transfer)
-            .then(|| situation.predict(costs, transfer))
-    });
-    let possible = || {
-        Transfer::ALL
-            .into_iter()
-            .zip(all)
-            .filter_map(|(transfer, ns)| Some((transfer, ns?)))
-    };
+    let all = Transfer::ALL.map(|transfer| situation.allows(transfer).then(|| situation.predict(costs, transfer)));
+    let possible = || Transfer::ALL.into_iter().zip(all).filter_map(|(transfer, ns)| Some((transfer, ns?)));
     let is_asked = |transfer: Transfer| transfer.is(asked);
     let is_ring = |transfer: Transfer| transfer.is(Mechanism::Pipe);
     let asked_is_possible = possible().any(|(transfer, _)| is_asked(transfer));

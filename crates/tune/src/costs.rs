@@ -161,9 +161,7 @@ impl Costs {
             true => at(Mover::Pipe).min(at(Mover::Cma)).min(at(Mover::CmaPush)).min(at(Mover::CmaBoth)),
             false => at(Mover::Pipe),
         };
-        let shared = at(Mover::Mapped)
-            .min(at(Mover::MappedPush))
-            .min(at(Mover::MappedBoth));
+        let shared = at(Mover::Mapped).min(at(Mover::MappedPush)).min(at(Mover::MappedBoth));
         private - shared
     }
 }
@@ -175,11 +173,7 @@ mod tests {
     #[test]
     fn promotion_pays_after_r_over_c_minus_v_uses() {
         let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
-        let mut costs = Costs {
-            promote: flat(1000.0),
-            lookup: 10.0,
-            ..Costs::default()
-        };
+        let mut costs = Costs { promote: flat(1000.0), lookup: 10.0, ..Costs::default() };
         let pace = &mut costs.paces[Placement::Cache as usize];
         for (mover, ns) in [
             (Mover::Pipe, 150.0),

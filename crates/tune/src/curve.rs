@@ -35,9 +35,7 @@ impl Curve {
             }
             if ns * NOISE < highest.1 {
                 let (earlier, above) = highest;
-                return Err(format!(
-                    "falls from {above} ns at {earlier} bytes to {ns} ns at {size}"
-                ));
+                return Err(format!("falls from {above} ns at {earlier} bytes to {ns} ns at {size}"));
             }
             if ns > highest.1 {
                 highest = (size, ns);
@@ -74,9 +72,7 @@ impl Curve {
     /// The curve with every cost multiplied.
     pub(crate) fn scaled(&self, factor: f64) -> Curve {
         let scale = |&(size, ns): &(u64, f64)| (size, ns * factor);
-        Curve {
-            points: self.points.iter().map(scale).collect(),
-        }
+        Curve { points: self.points.iter().map(scale).collect() }
     }
 }
 

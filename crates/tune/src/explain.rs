@@ -26,37 +26,14 @@ pub struct Facts {
 }
 
 /// Sizes that are shown.
-const SIZES: [u64; 10] = [
-    64,
-    1 << 10,
-    4 << 10,
-    8 << 10,
-    16 << 10,
-    64 << 10,
-    256 << 10,
-    1 << 20,
-    4 << 20,
-    16 << 20,
-];
+const SIZES: [u64; 10] = [64, 1 << 10, 4 << 10, 8 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
 
 /// What a message may meet: stage, whether the other process waits, and how to say it.
 const CASES: [(Stage, bool, &str); 4] = [
     (Stage::Unseen, true, "no receive is there yet"),
-    (
-        Stage::Published,
-        true,
-        "the receive is published, its owner waits",
-    ),
-    (
-        Stage::Published,
-        false,
-        "the receive is published, its owner computes",
-    ),
-    (
-        Stage::Requested,
-        false,
-        "the receive came late, the sender computes",
-    ),
+    (Stage::Published, true, "the receive is published, its owner waits"),
+    (Stage::Published, false, "the receive is published, its owner computes"),
+    (Stage::Requested, false, "the receive came late, the sender computes"),
 ];
 
 /// For each size and case: which way is chosen, and what all ways would cost, in microseconds.
@@ -116,9 +93,7 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
 /// Width of a column.
 const WIDTH: usize = 10;
 /// Heads of the columns, in the order of [`Transfer::ALL`].
-const HEADS: [&str; 8] = [
-    "eager", "map send", "map recv", "map both", "pipe", "cma send", "cma recv", "cma both",
-];
+const HEADS: [&str; 8] = ["eager", "map send", "map recv", "map both", "pipe", "cma send", "cma recv", "cma both"];
 
 fn header(text: &mut String) {
     let _ = write!(text, "{:>8}", "size");
@@ -173,14 +148,10 @@ mod tests {
         let lines = text.lines().skip_while(|line| !line.starts_with(heading));
         let rows = lines.skip(2).take_while(|line| !line.is_empty());
         rows.map(|line| {
-            let columns: Vec<&str> = line.as_bytes()[8..]
-                .chunks(WIDTH)
-                .map(|column| str::from_utf8(column).unwrap().trim())
-                .collect();
+            let columns: Vec<&str> =
+                line.as_bytes()[8..].chunks(WIDTH).map(|column| str::from_utf8(column).unwrap().trim()).collect();
             assert_eq!(columns.len(), Transfer::ALL.len());
-            let marked: Vec<usize> = (0..columns.len())
-                .filter(|at| columns[*at].starts_with('*'))
-                .collect();
+            let marked: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].starts_with('*')).collect();
             assert_eq!(marked.len(), 1, "{line}");
             let name = Transfer::ALL[marked[0]].name().to_owned();
             (line[..8].trim().to_owned(), name)
@@ -191,40 +162,19 @@ mod tests {
     #[test]
     fn every_row_marks_what_choose_chooses() {
         let text = explain(&Costs::default(), &FACTS);
-        assert!(
-            text.starts_with("How messages move between cores that share a cache.\n"),
-            "{text}"
-        );
-        assert!(
-            text.contains("\nCosts: figures of another machine\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("How messages move between cores that share a cache.\n"), "{text}");
+        assert!(text.contains("\nCosts: figures of another machine\n"), "{text}");
         let computes = "Buffers private; the receive is published, its owner computes";
         let rows = marks(&text, computes);
         assert_eq!(rows.len(), 8);
-        assert!(
-            rows.iter().all(|(_, name)| name == "cma, sender"),
-            "{rows:?}"
-        );
-        let late = marks(
-            &text,
-            "Buffers shared; the receive came late, the sender computes",
-        );
+        assert!(rows.iter().all(|(_, name)| name == "cma, sender"), "{rows:?}");
+        let late = marks(&text, "Buffers shared; the receive came late, the sender computes");
         assert_eq!(late.len(), SIZES.len());
-        assert!(
-            late.iter().all(|(_, name)| name == "mapped, receiver"),
-            "{late:?}"
-        );
+        assert!(late.iter().all(|(_, name)| name == "mapped, receiver"), "{late:?}");
         let unseen = marks(&text, "Buffers private; no receive is there yet");
         assert_eq!(unseen[0], ("64 B".into(), "eager".into()));
-        let waits = marks(
-            &text,
-            "Buffers shared; the receive is published, its owner waits",
-        );
-        assert_eq!(
-            waits.last(),
-            Some(&("16 MiB".into(), "mapped, both".into()))
-        );
+        let waits = marks(&text, "Buffers shared; the receive is published, its owner waits");
+        assert_eq!(waits.last(), Some(&("16 MiB".into(), "mapped, both".into())));
     }
 
     #[test]
@@ -239,22 +189,14 @@ mod tests {
         };
         let text = explain(&Costs::default(), &facts);
         assert!(
-            text.starts_with(
-                "How messages move between cores that are on different NUMA nodes, with more ranks"
-            ),
+            text.starts_with("How messages move between cores that are on different NUMA nodes, with more ranks"),
             "{text}"
         );
-        assert!(
-            text.contains("\nTERN_MECHANISM allows Pipe only.\n"),
-            "{text}"
-        );
+        assert!(text.contains("\nTERN_MECHANISM allows Pipe only.\n"), "{text}");
         for (_, name) in marks(&text, "Buffers shared; no receive") {
             assert!(["eager", "pipe"].contains(&&*name), "{name}");
         }
-        let row = text
-            .lines()
-            .find(|line| line.starts_with(" 256 KiB"))
-            .unwrap();
+        let row = text.lines().find(|line| line.starts_with(" 256 KiB")).unwrap();
         let shown = row.split_whitespace().filter(|word| *word == "-").count();
         // All but the pipe.
         assert_eq!(shown, Transfer::ALL.len() - 1, "{row}");

@@ -13,9 +13,7 @@ impl Machine {
     /// cores.
     pub fn new(cores: &[usize]) -> Machine {
         let system = rustix::system::uname();
-        let around = cores
-            .first()
-            .map_or_else(Neighbours::default, |first| Neighbours::of(*first));
+        let around = cores.first().map_or_else(Neighbours::default, |first| Neighbours::of(*first));
         let first_line = |file: &str| {
             let text = std::fs::read_to_string(file).unwrap_or_default();
             text.lines().next().unwrap_or("unknown").to_owned()
@@ -74,9 +72,7 @@ fn processor() -> String {
 
 /// FNV-1a: the same in every build of Tern.
 fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -53,21 +53,13 @@ fn print(text: &str) -> i32 {
 
 /// `None` if the question was answered already.
 fn options(mut args: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
-    let mut options = Options {
-        rounds: 20,
-        output: None,
-        show: false,
-        explain: false,
-    };
+    let mut options = Options { rounds: 20, output: None, show: false, explain: false };
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
         match arg.as_str() {
             "--rounds" => {
                 let text = value()?;
-                let rounds = text
-                    .parse()
-                    .ok()
-                    .filter(|rounds| (1..=10_000).contains(rounds));
+                let rounds = text.parse().ok().filter(|rounds| (1..=10_000).contains(rounds));
                 options.rounds = rounds.ok_or(format!("{text} is not between 1 and 10000"))?;
             }
             "--output" => options.output = Some(value()?.into()),
@@ -133,8 +125,8 @@ fn measure(
 ) -> Result<Costs, String> {
     // Time enough for all that there is to measure.
     let budget = Duration::from_secs(3);
-    let found = store::measure(machine, cores, budget, rounds)
-        .map_err(|why| format!("nothing can be measured here: {why}"))?;
+    let found =
+        store::measure(machine, cores, budget, rounds).map_err(|why| format!("nothing can be measured here: {why}"))?;
     if found.busy {
         text.push_str("the machine was busy; measure again when it is quiet\n");
     }
@@ -164,9 +156,7 @@ fn table(text: &mut String, costs: &Costs, placement: Placement) {
             pace.packet / 1e3,
             "size"
         );
-        let movers = Mover::ALL
-            .into_iter()
-            .filter(|mover| *mover != Mover::Eager);
+        let movers = Mover::ALL.into_iter().filter(|mover| *mover != Mover::Eager);
         for mover in movers.clone() {
             let _ = write!(text, "{:>16}", mover.name());
         }

@@ -16,10 +16,7 @@ pub struct Places {
 impl Places {
     /// For so many peers.
     pub fn new(peers: usize) -> Places {
-        Places {
-            own: OnceCell::new(),
-            peers: vec![Cell::new(None); peers],
-        }
+        Places { own: OnceCell::new(), peers: vec![Cell::new(None); peers] }
     }
 
     /// Where `peer` is: the widest that its affinity and that of this process allow. `pid` is its
@@ -57,10 +54,7 @@ pub fn placements(cores: &[usize]) -> Vec<Placement> {
     pairs.map(|(placement, _)| placement).collect()
 }
 
-fn widest<'a>(
-    around: &Neighbours,
-    mut cores: impl Iterator<Item = &'a usize> + Clone,
-) -> Placement {
+fn widest<'a>(around: &Neighbours, mut cores: impl Iterator<Item = &'a usize> + Clone) -> Placement {
     let within = |set: &[usize]| set.is_empty() || cores.clone().all(|core| set.contains(core));
     if within(&around.cache) {
         Placement::Cache
@@ -80,14 +74,9 @@ pub(crate) fn pairs(cores: &[usize]) -> Vec<(Placement, [usize; 2])> {
     }
 }
 
-fn pairs_around(
-    first: usize,
-    around: &Neighbours,
-    cores: &[usize],
-) -> Vec<(Placement, [usize; 2])> {
+fn pairs_around(first: usize, around: &Neighbours, cores: &[usize]) -> Vec<(Placement, [usize; 2])> {
     let partner = |placement: Placement| {
-        let fits =
-            |core: &&usize| **core != first && widest(around, [first, **core].iter()) == placement;
+        let fits = |core: &&usize| **core != first && widest(around, [first, **core].iter()) == placement;
         let fitting = || cores.iter().filter(fits);
         fitting()
             .find(|core| !around.siblings.contains(core))
@@ -104,11 +93,7 @@ mod tests {
     /// Core 0 of a machine with two nodes of eight threads, two caches in each, and threads 8 to
     /// 15 the second ones of cores 0 to 7.
     fn around() -> Neighbours {
-        Neighbours {
-            siblings: vec![0, 8],
-            cache: vec![0, 1, 8, 9],
-            node: vec![0, 1, 2, 3, 8, 9, 10, 11],
-        }
+        Neighbours { siblings: vec![0, 8], cache: vec![0, 1, 8, 9], node: vec![0, 1, 2, 3, 8, 9, 10, 11] }
     }
 
     #[test]
@@ -125,19 +110,9 @@ mod tests {
     fn a_pair_for_each_placement_there_is() {
         let all: Vec<usize> = (0..16).collect();
         let pairs = |cores: &[usize]| pairs_around(0, &around(), cores);
-        assert_eq!(
-            pairs(&all),
-            [
-                (Placement::Cache, [0, 1]),
-                (Placement::Node, [0, 2]),
-                (Placement::Machine, [0, 4])
-            ]
-        );
+        assert_eq!(pairs(&all), [(Placement::Cache, [0, 1]), (Placement::Node, [0, 2]), (Placement::Machine, [0, 4])]);
         assert_eq!(pairs(&[0, 8, 9]), [(Placement::Cache, [0, 9])]);
-        assert_eq!(
-            pairs(&[0, 8, 12]),
-            [(Placement::Cache, [0, 8]), (Placement::Machine, [0, 12])]
-        );
+        assert_eq!(pairs(&[0, 8, 12]), [(Placement::Cache, [0, 8]), (Placement::Machine, [0, 12])]);
         assert_eq!(pairs(&[0]), []);
     }
 

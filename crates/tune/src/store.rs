@@ -47,8 +47,7 @@ pub fn write(file: &Path, costs: &Costs) -> io::Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = PathBuf::from(name);
-    let written =
-        std::fs::write(&new, costs.to_string()).and_then(|()| std::fs::rename(&new, file));
+    let written = std::fs::write(&new, costs.to_string()).and_then(|()| std::fs::rename(&new, file));
     if written.is_err() {
         let _ = std::fs::remove_file(&new);
     }
@@ -66,25 +65,17 @@ fn is_good(file: &Path) -> bool {
 }
 
 /// Measures as [`calibrate`] does, and says in the result what was measured.
-pub fn measure(
-    machine: &Machine,
-    cores: &[usize],
-    budget: Duration,
-    rounds: u32,
-) -> Result<Calibration, String> {
+pub fn measure(machine: &Machine, cores: &[usize], budget: Duration, rounds: u32) -> Result<Calibration, String> {
     let mut calibration = calibrate(cores, budget, rounds)?;
     let doubt = match calibration.busy {
         true => Some("the machine was busy"),
-        false if !is_plausible(&calibration.costs) => {
-            Some("the cores were further apart than it says")
-        }
+        false if !is_plausible(&calibration.costs) => Some("the cores were further apart than it says"),
         false => None,
     };
     calibration.costs.origin = format!("measured: {machine}");
     if let Some(doubt) = doubt {
         calibration.costs = Costs::default();
-        calibration.costs.origin =
-            format!("{DOUBTFUL}, since {doubt} when it was measured: {machine}");
+        calibration.costs.origin = format!("{DOUBTFUL}, since {doubt} when it was measured: {machine}");
     }
     Ok(calibration)
 }
@@ -92,11 +83,7 @@ pub fn measure(
 /// Whether two cores that are said to share a cache did. The cores of a virtual machine move; while
 /// they are far apart, two that pass on lines take many times as long as one that only reads.
 fn is_plausible(costs: &Costs) -> bool {
-    let at = |mover| {
-        costs
-            .pace(Placement::Cache)
-            .at(mover, Warmth::Warm, 256 << 10)
-    };
+    let at = |mover| costs.pace(Placement::Cache).at(mover, Warmth::Warm, 256 << 10);
     at(Mover::Pipe) < 5.0 * at(Mover::Mapped)
 }
 

@@ -50,13 +50,7 @@ impl Chooser {
         let cells = vec![EMPTY; CLASSES << BITS].into_boxed_slice();
         // SAFETY: a Cell<u8> is laid out as its u8, and the box is the only owner.
         let cells = unsafe { Box::from_raw(Box::into_raw(cells) as *mut [Cell<u8>]) };
-        Chooser {
-            costs: OnceCell::new(),
-            load,
-            asked,
-            cells,
-            contests: RefCell::default(),
-        }
+        Chooser { costs: OnceCell::new(), load, asked, cells, contests: RefCell::default() }
     }
 
     /// The costs in use.
@@ -198,9 +192,7 @@ pub(crate) mod tests {
         for bits in 0..1usize << BITS {
             let bit = |number: u32| bits >> number & 1 == 1;
             let stages = [Stage::Unseen, Stage::Published, Stage::Requested];
-            let (Some(stage), Some(placement)) =
-                (stages.get(bits & 3), crate::Placement::ALL.get(bits >> 12))
-            else {
+            let (Some(stage), Some(placement)) = (stages.get(bits & 3), crate::Placement::ALL.get(bits >> 12)) else {
                 continue;
             };
             all.push(Situation {

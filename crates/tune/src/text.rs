@@ -69,13 +69,10 @@ impl fmt::Display for Costs {
 }
 
 fn points(curve: &Curve) -> String {
-    curve
-        .points()
-        .iter()
-        .fold(String::new(), |mut text, (size, ns)| {
-            let _ = write!(text, " {size}:{ns:.1}");
-            text
-        })
+    curve.points().iter().fold(String::new(), |mut text, (size, ns)| {
+        let _ = write!(text, " {size}:{ns:.1}");
+        text
+    })
 }
 
 impl FromStr for Costs {
@@ -89,9 +86,7 @@ impl FromStr for Costs {
         }
         let mut costs = Costs::default();
         for (number, line) in lines.enumerate() {
-            costs
-                .take(line)
-                .map_err(|why| format!("line {}: {why}", number + 2))?;
+            costs.take(line).map_err(|why| format!("line {}: {why}", number + 2))?;
         }
         Ok(costs)
     }
@@ -159,11 +154,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut costs = Costs {
-            lookup: 1.5,
-            origin: "a machine of glass".into(),
-            ..Costs::default()
-        };
+        let mut costs = Costs { lookup: 1.5, origin: "a machine of glass".into(), ..Costs::default() };
         costs.paces[1].packet = 77.0;
         costs.paces[2].movers[3][1] = Curve::new(vec![(7, 9.5)]).unwrap();
         // What is scaled has more digits than are written.
@@ -179,57 +170,27 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_as_by_default() {
-        let costs: Costs = "tern-costs 1\n\n# nothing\nwake 5 # five\n"
-            .parse()
-            .unwrap();
-        assert_eq!(
-            costs,
-            Costs {
-                wake: 5.0,
-                ..Costs::default()
-            }
-        );
+        let costs: Costs = "tern-costs 1\n\n# nothing\nwake 5 # five\n".parse().unwrap();
+        assert_eq!(costs, Costs { wake: 5.0, ..Costs::default() });
     }
 
     #[test]
     fn nonsense_is_named() {
-        let wrong = |line: &str| {
-            format!("tern-costs 1\nwake 1\n{line}\n")
-                .parse::<Costs>()
-                .unwrap_err()
-        };
+        let wrong = |line: &str| format!("tern-costs 1\nwake 1\n{line}\n").parse::<Costs>().unwrap_err();
         for (line, why) in [
             ("wake", "line 3: \"wake\" has no value"),
             ("wake -1", "line 3: \"-1\" is not a time in nanoseconds"),
             ("wake NaN", "line 3: \"NaN\" is not a time in nanoseconds"),
             ("wake inf", "line 3: \"inf\" is not a time in nanoseconds"),
             ("wakes 1", "line 3: \"wakes\" is not known"),
-            (
-                "cache ring warm 1:1",
-                "line 3: \"ring\" \"warm\" is no mover, warm or cold",
-            ),
-            (
-                "cache pipe hot 1:1",
-                "line 3: \"pipe\" \"hot\" is no mover, warm or cold",
-            ),
+            ("cache ring warm 1:1", "line 3: \"ring\" \"warm\" is no mover, warm or cold"),
+            ("cache pipe hot 1:1", "line 3: \"pipe\" \"hot\" is no mover, warm or cold"),
             ("cache pipe warm", "line 3: the curve has no points"),
-            (
-                "cache pipe warm 1",
-                "line 3: a point is not written bytes:nanoseconds",
-            ),
-            (
-                "cache pipe warm 1:2 x:3",
-                "line 3: a point is not written bytes:nanoseconds",
-            ),
+            ("cache pipe warm 1", "line 3: a point is not written bytes:nanoseconds"),
+            ("cache pipe warm 1:2 x:3", "line 3: a point is not written bytes:nanoseconds"),
             ("promote 1:NaN", "line 3: the curve has NaN ns at 1 bytes"),
-            (
-                "promote 8:1 4:2",
-                "line 3: the curve has its sizes out of order at 4",
-            ),
-            (
-                "promote 1:1000 2:1",
-                "line 3: the curve falls from 1000 ns at 1 bytes to 1 ns at 2",
-            ),
+            ("promote 8:1 4:2", "line 3: the curve has its sizes out of order at 4"),
+            ("promote 1:1000 2:1", "line 3: the curve falls from 1000 ns at 1 bytes to 1 ns at 2"),
         ] {
             assert_eq!(wrong(line), why);
         }

@@ -10,6 +10,7 @@ mod words;
 
 use crate::fabric::Fabric;
 use crate::handshake::{Answer, Event, State};
+use crate::transport::{End, Sending};
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;
@@ -20,9 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use crate::transport::{End, Sending};
-use tern_hca::descriptors::{self, Reserve};
 use tern_hca::Connection;
+use tern_hca::descriptors::{self, Reserve};
 use words::{Hello, Word};
 
 pub use words::{Address, Terms};
@@ -193,7 +193,8 @@ impl Connections {
                 let why = descriptors::shortage().unwrap_or_default();
                 // The peer may wait for this process.
                 if let Ok(mut socket) = shared.reserve.give_way(call) {
-                    let _ = socket.write_all(&[Word::Hello(hello).encode(), Word::Refused(why.clone()).encode()].concat());
+                    let _ =
+                        socket.write_all(&[Word::Hello(hello).encode(), Word::Refused(why.clone()).encode()].concat());
                 }
                 shared.reserve.refill();
                 return Err(why);

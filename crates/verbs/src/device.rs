@@ -1,20 +1,20 @@
 //! The device of one process.
 
-use crate::channel::Channel;
-use crate::send_queue::SendQueue;
-use crate::direct::Registered;
-use crate::frequent::Frequent;
-use crate::connect::{Address, Connected, Connections, Terms, quiet, ring};
-use crate::fabric::{Fabric, own_address};
-use crate::header;
 use crate::arrive::Incoming;
+use crate::channel::Channel;
+use crate::connect::{Address, Connected, Connections, Terms, quiet, ring};
+use crate::direct::Registered;
+use crate::fabric::{Fabric, own_address};
+use crate::frequent::Frequent;
+use crate::header;
 use crate::pool::Pool;
 use crate::ports::Ports;
 use crate::queues::Queues;
 use crate::remote::Remotes;
 use crate::rendezvous::Moves;
-use crate::tuple::Tuples;
+use crate::send_queue::SendQueue;
 use crate::transport::Transport;
+use crate::tuple::Tuples;
 use crate::wire::PREFIX;
 use crate::{Settings, credits};
 use rustix::event::{EventfdFlags, epoll, eventfd};
@@ -55,10 +55,7 @@ impl Endpoint {
     pub fn open(me: u32, world: u32, settings: &Settings) -> io::Result<Endpoint> {
         let fabric = Fabric::open(settings, world).map_err(io::Error::other)?;
         let alarm = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let terms = Terms {
-            credits: settings.credits.max(credits::FEWEST),
-            buffer: (FRONT + settings.packet) as u32,
-        };
+        let terms = Terms { credits: settings.credits.max(credits::FEWEST), buffer: (FRONT + settings.packet) as u32 };
         let host = own_address(settings);
         let place = (host, settings.node);
         let connections = Connections::listen(me, place, fabric.clone(), terms, settings.patience, alarm.clone())?;

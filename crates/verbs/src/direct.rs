@@ -57,7 +57,9 @@ impl Registered {
     #[cold]
     fn refused(&self, error: &Error) {
         if matches!(error, Error::Resources(_)) && !self.told.replace(true) {
-            tern_settings::warn!("messages are copied and go in packets where no more memory can be registered: {error}");
+            tern_settings::warn!(
+                "messages are copied and go in packets where no more memory can be registered: {error}"
+            );
         }
     }
 

@@ -5,8 +5,8 @@ use crate::transport::{Transport, Ways};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use tern_hca::{
-    CompletionChannel, CompletionQueue, Hca, Limits, Maker, Options, ProtectionDomain, QueuePair,
-    QueuePairOptions, ReceiveLimits, Result, SharedReceiveQueue,
+    CompletionChannel, CompletionQueue, Hca, Limits, Maker, Options, ProtectionDomain, QueuePair, QueuePairOptions,
+    ReceiveLimits, Result, SharedReceiveQueue,
 };
 
 /// The most requests that a queue pair holds.

@@ -159,7 +159,8 @@ impl Verbs {
         if !may_go() {
             self.pump();
         }
-        let taken = fronts[..parts].iter_mut().all(|front| self.take_bounce().inspect(|&buffer| *front = buffer).is_some());
+        let taken =
+            fronts[..parts].iter_mut().all(|front| self.take_bounce().inspect(|&buffer| *front = buffer).is_some());
         if taken && may_go() {
             return Some(fronts);
         }

@@ -100,7 +100,15 @@ impl Queues {
     // ---- the receiver
 
     /// See [`tern_device::Direct::publish`].
-    pub fn publish(&self, verbs: &Verbs, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+    pub fn publish(
+        &self,
+        verbs: &Verbs,
+        peer: u32,
+        key: &Key,
+        memory: &Memory,
+        receiver: u32,
+        seen: u32,
+    ) -> Option<u32> {
         let local = verbs.registered.local_key(memory).filter(|_| memory.is_dense() && memory.len > 0)?;
         let segment = Segment { address: memory.address, len: memory.len.try_into().ok()?, key: local };
         let pair = self.make_pair(verbs, peer)?;
@@ -208,7 +216,11 @@ impl Queues {
         let copy = if source.is_opaque() { None } else { unsafe { verbs.tuples.copy(source, source.len) } };
         let from = match &copy {
             Some((memory, key, place)) => Some((memory, *key, Purpose::Copy(*place))),
-            None => verbs.registered.local_key(source).filter(|_| fits).map(|key| (source, key, Purpose::Sender(message.sender))),
+            None => verbs
+                .registered
+                .local_key(source)
+                .filter(|_| fits)
+                .map(|key| (source, key, Purpose::Sender(message.sender))),
         };
         let own = from.is_some() && !channel.lost.get() && {
             let claim = GRANT + target.index as usize * WORDS;
@@ -316,7 +328,11 @@ impl Queues {
     fn flush(&self, verbs: &Verbs, peer: u32, pair: &Pair) {
         let receiving = &mut *pair.receiving.borrow_mut();
         // In order: a queue is known before something is granted in it.
-        let told = receiving.untold.iter().take_while(|message| verbs.send_message(peer, Kind::Queue, &message.encode())).count();
+        let told = receiving
+            .untold
+            .iter()
+            .take_while(|message| verbs.send_message(peer, Kind::Queue, &message.encode()))
+            .count();
         receiving.untold.drain(..told);
         if receiving.untold.is_empty()
             && let Some(table) = receiving.table

@@ -73,7 +73,11 @@ struct Loop {
 
 impl Remotes {
     pub fn new(world: u32) -> Remotes {
-        Remotes { peers: (0..world).map(|_| Peer::default()).collect(), revealed: RefCell::default(), own: OnceCell::new() }
+        Remotes {
+            peers: (0..world).map(|_| Peer::default()).collect(),
+            revealed: RefCell::default(),
+            own: OnceCell::new(),
+        }
     }
 
     /// Whether requests to that peer are under way.
@@ -202,7 +206,14 @@ impl Verbs {
     }
 
     /// Through registered own memory; `None`: it cannot be registered.
-    fn transfer_registered(&self, peer: u32, own: &[Run], theirs: &[Run], key: u32, way: Direction) -> Option<Result<u64, Lost>> {
+    fn transfer_registered(
+        &self,
+        peer: u32,
+        own: &[Run],
+        theirs: &[Run],
+        key: u32,
+        way: Direction,
+    ) -> Option<Result<u64, Lost>> {
         let (low, len) = span(own);
         let memory = self.registered.locate(Memory::dense(low as *const u8, len as usize));
         let local = self.registered.local_key(&memory)?;
@@ -314,7 +325,9 @@ impl Remote for Verbs {
             let bytes = [unsafe { std::slice::from_raw_parts(from.address as *const u8, total as usize) }];
             return self.request(peer, towards(way, to.address, key), Data::Inline(&bytes), Held::Nothing, true);
         }
-        if total >= REGISTERED && total / own.len() as u64 >= LONG_RUN && span(own).1 / 4 <= total
+        if total >= REGISTERED
+            && total / own.len() as u64 >= LONG_RUN
+            && span(own).1 / 4 <= total
             && let Some(moved) = self.transfer_registered(peer, own, theirs, key, way)
         {
             return moved;

@@ -177,12 +177,32 @@ impl Verbs {
         let stripe = self.stripe(peer, all.len);
         let rest = fetched.then_some(all);
         let (flying, failed, broken, parts) = (0, false, 0, [0; MOST]);
-        self.moves.insert(Move { peer, request, fetched, flying, failed, rest, all, stripe, broken, parts, filled: None })
+        self.moves.insert(Move {
+            peer,
+            request,
+            fetched,
+            flying,
+            failed,
+            rest,
+            all,
+            stripe,
+            broken,
+            parts,
+            filled: None,
+        })
     }
 
     /// Writes a message in stripes into a published receive that it has claimed; `filled` tells the receiver that all is there.
     /// The memories suit each other, and `own` is the key of the source.
-    pub(crate) fn put_for_receive(&self, peer: u32, source: &Memory, target: &Memory, own: u32, sender: u32, filled: Message) {
+    pub(crate) fn put_for_receive(
+        &self,
+        peer: u32,
+        source: &Memory,
+        target: &Memory,
+        own: u32,
+        sender: u32,
+        filled: Message,
+    ) {
         let all = Rest { own: *source, key: own, theirs: *target, len: source.len.min(target.len), done: 0 };
         let at = self.begin_move(peer, sender, false, all);
         self.moves.with(at, |it| it.filled = Some(filled));

@@ -372,7 +372,10 @@ impl Verbs {
             let credits = channel.credits.borrow_mut().spend();
             self.post_built(channel, buffer, Kind::Ring, credits, None, word.len(), |out| out.copy_from_slice(&word));
         }
-        if channel.bell.get() && channel.may_send() && let Some(buffer) = self.bounces.take() {
+        if channel.bell.get()
+            && channel.may_send()
+            && let Some(buffer) = self.bounces.take()
+        {
             channel.bell.set(false);
             let credits = channel.credits.borrow_mut().spend();
             self.post_built(channel, buffer, Kind::Bell, credits, None, 0, |_| ());

@@ -169,7 +169,15 @@ impl Tuples {
     // ---- the receiver
 
     /// See [`tern_device::Direct::publish`].
-    pub fn publish(&self, verbs: &Verbs, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+    pub fn publish(
+        &self,
+        verbs: &Verbs,
+        peer: u32,
+        key: &Key,
+        memory: &Memory,
+        receiver: u32,
+        seen: u32,
+    ) -> Option<u32> {
         let pair = self.make_pair(peer)?;
         let slot = {
             let Published { publications, accesses, wanted, .. } = &mut *pair.published.borrow_mut();
@@ -250,7 +258,9 @@ impl Tuples {
     /// The memory of the message can be read.
     pub unsafe fn deliver(&self, verbs: &Verbs, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
         let pairs = self.pairs.borrow();
-        let Some(Some(pair)) = pairs.get(peer as usize).filter(|pair| pair.as_ref().is_some_and(|pair| pair.given.get())) else {
+        let Some(Some(pair)) =
+            pairs.get(peer as usize).filter(|pair| pair.as_ref().is_some_and(|pair| pair.given.get()))
+        else {
             return Delivery::Stream;
         };
         let Some(found) = table::find(self.layout, key, last, |at| pair.page.load(at)) else { return Delivery::Stream };
@@ -270,7 +280,11 @@ impl Tuples {
         let copy = if fits { unsafe { self.copy(source, len) } } else { None };
         let from = match &copy {
             Some((memory, key, place)) => Some((memory, *key, Purpose::Copy(*place))),
-            None => verbs.registered.local_key(source).filter(|_| fits).map(|key| (source, key, Purpose::Sender(message.sender))),
+            None => verbs
+                .registered
+                .local_key(source)
+                .filter(|_| fits)
+                .map(|key| (source, key, Purpose::Sender(message.sender))),
         };
         // Long messages at least need not ask, where they cannot be written.
         let room = if from.is_some() || source.len > verbs.settings.eager as u64 { verbs.reserve(peer) } else { None };
@@ -473,7 +487,8 @@ mod tests {
 
     #[test]
     fn purposes_survive_their_numbers() {
-        for purpose in [Purpose::Sender(0), Purpose::Sender(REST), Purpose::Copy(15), Purpose::Claim(31), Purpose::Word] {
+        for purpose in [Purpose::Sender(0), Purpose::Sender(REST), Purpose::Copy(15), Purpose::Claim(31), Purpose::Word]
+        {
             assert_eq!(Purpose::decode(purpose.encode()), purpose);
         }
     }

@@ -69,7 +69,8 @@ mod with_a_full_send_queue {
     use tern_device::conformance::a_full_peer_says_so_and_recovers;
 
     fn granted_much(processes: u32, transport: Transport, rings: u32) -> Box<dyn Group> {
-        let settings = Settings { transport, credits: 200, rings, ring_after: 1, ring_cells: 200, ..Settings::default() };
+        let settings =
+            Settings { transport, credits: 200, rings, ring_after: 1, ring_cells: 200, ..Settings::default() };
         Box::new(Processes::new(processes, &settings))
     }
 
@@ -96,14 +97,17 @@ mod with_a_full_send_queue {
 
 /// Each tuple has a queue of the card from its first receive on.
 fn over_queues(processes: u32) -> Box<dyn Group> {
-    let settings = Settings { transport: Transport::Xrc, queues: 3, queue_after: 1, ring_after: 8, ..Settings::default() };
+    let settings =
+        Settings { transport: Transport::Xrc, queues: 3, queue_after: 1, ring_after: 8, ..Settings::default() };
     Box::new(Processes::new(processes, &settings))
 }
 
 /// What a queue takes: memory in one run, and no message that is longer than its receive.
 mod over_queues {
     use super::over_queues as group;
-    use tern_device::conformance::{published_receives_are_filled, receives_are_asked_back, the_rules_of_publication_hold};
+    use tern_device::conformance::{
+        published_receives_are_filled, receives_are_asked_back, the_rules_of_publication_hold,
+    };
 
     #[test]
     fn receives_in_queues_are_filled() {

@@ -144,13 +144,8 @@ impl State {
         let transfer = self.transfers.get_mut(request);
         transfer.status = transfer.data.received(tuple.source, tuple.tag, size);
         counters::received(size as usize);
-        transfer.side = Side::Receive {
-            place: None,
-            from,
-            published: Published::NOT,
-            received: 0,
-            expected: size as usize,
-        };
+        transfer.side =
+            Side::Receive { place: None, from, published: Published::NOT, received: 0, expected: size as usize };
         if size == 0 {
             self.complete(request);
         }
@@ -163,9 +158,7 @@ impl State {
             return;
         }
         let transfer = self.transfers.get_mut(request);
-        let Side::Receive { received, expected, .. } = &mut transfer.side else {
-            unreachable!("bytes for a send")
-        };
+        let Side::Receive { received, expected, .. } = &mut transfer.side else { unreachable!("bytes for a send") };
         let from = *received;
         *received += bytes.len();
         let last = *received >= *expected;

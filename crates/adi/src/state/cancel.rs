@@ -34,9 +34,8 @@ impl State {
         if to != self.mcm.me() {
             return self.control(to, Packet::Cancel { tuple, sender: request });
         }
-        let own = |arrival: u32| {
-            matches!(self.arrivals.get(arrival).body, Body::Own { request: own, .. } if own == request)
-        };
+        let own =
+            |arrival: u32| matches!(self.arrivals.get(arrival).body, Body::Own { request: own, .. } if own == request);
         if let Some(place) = self.matching.find_message(&tuple, own) {
             let arrival = self.matching.take_unexpected(place);
             self.drop_arrival(arrival);

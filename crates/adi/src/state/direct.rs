@@ -138,7 +138,13 @@ impl State {
     }
 
     /// Publishes a receive into `memory` that nothing hinders; `None` when there is no room.
-    pub(super) fn announce(&mut self, request: u32, from: Proc, pattern: &Pattern, memory: &Memory) -> Option<Published> {
+    pub(super) fn announce(
+        &mut self,
+        request: u32,
+        from: Proc,
+        pattern: &Pattern,
+        memory: &Memory,
+    ) -> Option<Published> {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
         let slot = self.direct().publish(from, &key, memory, request, seen)?;
@@ -196,7 +202,9 @@ impl State {
 
     /// The receive `request`, which was to be cancelled, is its own again.
     pub(super) fn recalled(&mut self, request: u32) {
-        let Side::Receive { place, .. } = self.transfers.get(request).side else { unreachable!("a send was published") };
+        let Side::Receive { place, .. } = self.transfers.get(request).side else {
+            unreachable!("a send was published")
+        };
         self.end_publication(request, true);
         self.matching.withdraw(place.expect("what is published is posted"));
         self.cancelled(request);

@@ -55,7 +55,17 @@ struct Trial {
 
 impl Default for Trial {
     fn default() -> Trial {
-        Trial { lends: false, calls: 0, wanted: false, began: None, vain: false, window: 0, copied: NONE, lent: NONE, saves: 0 }
+        Trial {
+            lends: false,
+            calls: 0,
+            wanted: false,
+            began: None,
+            vain: false,
+            window: 0,
+            copied: NONE,
+            lent: NONE,
+            saves: 0,
+        }
     }
 }
 
@@ -166,7 +176,12 @@ mod tests {
 
     #[test]
     fn a_small_gain_is_enough_where_nothing_disturbs() {
-        let lent = run(&mut Trial::default(), 10_000, 20, |number, lends| if lends { 985 } else { 990 } + u64::from(number % 8));
+        let lent = run(
+            &mut Trial::default(),
+            10_000,
+            20,
+            |number, lends| if lends { 985 } else { 990 } + u64::from(number % 8),
+        );
         assert_eq!(lent, ALL);
     }
 
@@ -193,9 +208,12 @@ mod tests {
     fn disturbances_do_not_decide() {
         let chance = |number: u32| u64::from(number.wrapping_mul(0x9e37_79b9) >> 16);
         let disturbed = |number| if chance(number).is_multiple_of(30) { 5000 } else { chance(number) % 20 };
-        let lent = run(&mut Trial::default(), 10_000, 100, |number, lends| disturbed(number) + if lends { 1100 } else { 1000 });
+        let lent = run(&mut Trial::default(), 10_000, 100, |number, lends| {
+            disturbed(number) + if lends { 1100 } else { 1000 }
+        });
         assert!(lent <= TRIED, "{lent}");
-        let lent = run(&mut Trial::default(), 10_000, 100, |number, lends| disturbed(number) + if lends { 900 } else { 1000 });
+        let lent =
+            run(&mut Trial::default(), 10_000, 100, |number, lends| disturbed(number) + if lends { 900 } else { 1000 });
         assert!(lent > 7000, "{lent}");
     }
 

@@ -14,7 +14,11 @@ pub enum Outgoing {
     /// A request to send, or to put, with where the data lies or belongs.
     Located(Header, Memory),
     /// The rest of an eager message; nothing of it has gone when `first` is there.
-    Eager { request: u32, first: Option<Header>, sent: usize },
+    Eager {
+        request: u32,
+        first: Option<Header>,
+        sent: usize,
+    },
 }
 
 /// Bytes that the receiver has asked for.
@@ -156,9 +160,7 @@ impl State {
                 while first.is_some() || sent < size {
                     let header = first.unwrap_or_else(|| Packet::More.encode());
                     let len = (size - sent).min(chunk(size));
-                    let Some(taken) =
-                        data.with_payload(sent, len, |p| self.mcm.copy_and_send(to, &header, p))
-                    else {
+                    let Some(taken) = data.with_payload(sent, len, |p| self.mcm.copy_and_send(to, &header, p)) else {
                         return Some(Outgoing::Eager { request, first, sent });
                     };
                     first = None;

@@ -110,7 +110,8 @@ impl State {
     /// process that it names and what it asks for: the next message of the stream can only be for it, or for a later one.
     #[inline]
     pub fn only_one(&self, request: u32) -> Option<(Proc, Pattern)> {
-        let Transfer { side: Side::Receive { place: Some(place), from, .. }, data, .. } = self.transfers.get(request) else {
+        let Transfer { side: Side::Receive { place: Some(place), from, .. }, data, .. } = self.transfers.get(request)
+        else {
             return None;
         };
         let only = self.matching.is_only_one() && self.is_short(data) && self.is_flushed();

@@ -119,7 +119,11 @@ impl State {
             let len = size.min(chunk(size));
             let taken = data.with_payload(0, len, |p| self.mcm.copy_and_send(to, &header, p));
             if taken == Some(size) {
-                if size < self.short { counters::SHORT.count(size) } else { count_eager(size) }
+                if size < self.short {
+                    counters::SHORT.count(size)
+                } else {
+                    count_eager(size)
+                }
                 return Sent::Done;
             }
             if let Some(taken) = taken {

@@ -66,16 +66,8 @@ impl<'a> World<'a> {
             seen: 0,
             behind: false,
         };
-        World {
-            programs,
-            steps,
-            at: 0,
-            sides: vec![side; programs.len()],
-            receives: Receives::new(),
-            fault: false,
-        }
+        World { programs, steps, at: 0, sides: vec![side; programs.len()], receives: Receives::new(), fault: false }
     }
-
 
     fn tuple(&self, message: Message) -> Tuple {
         let tag = self.programs[message.sender][message.number];
@@ -119,7 +111,6 @@ impl<'a> World<'a> {
     }
 
     // ---- the receiver
-
 
     fn receive(&mut self, source: i32, tag: i32) {
         self.at += 1;
@@ -214,7 +205,6 @@ impl<'a> World<'a> {
             self.receives.cancel(number);
         }
     }
-
 }
 
 impl super::world::World for World<'_> {
@@ -259,7 +249,8 @@ impl super::world::World for World<'_> {
     }
 
     fn judge(&self) -> bool {
-        let numbers = |(sender, program): (usize, &Vec<i32>)| (0..program.len()).map(move |number| Message { sender, number });
+        let numbers =
+            |(sender, program): (usize, &Vec<i32>)| (0..program.len()).map(move |number| Message { sender, number });
         let all: Vec<Message> = self.programs.iter().enumerate().flat_map(numbers).collect();
         self.receives.judge(&all, |message| self.tuple(message));
         let on_stream: u32 = self.sides.iter().map(|side| side.counts.taken).sum();
@@ -310,7 +301,8 @@ fn two_senders_and_a_wildcard() {
 #[test]
 fn cancelled_receives() {
     for cancelled in 0..3 {
-        let steps = [Receive(0, A), Receive(0, A), Receive(0, ANY_TAG), Cancel(cancelled), Receive(0, A), Receive(0, B)];
+        let steps =
+            [Receive(0, A), Receive(0, A), Receive(0, ANY_TAG), Cancel(cancelled), Receive(0, A), Receive(0, B)];
         explore(&[vec![A, B, A]], &steps);
         let steps = [Receive(0, A), Receive(0, A), Receive(0, A), Cancel(cancelled), Receive(0, A)];
         let (_, direct) = explore(&[vec![A, A, A]], &steps);

@@ -72,7 +72,8 @@ impl Receives {
     }
 
     pub fn key(&self, hasher: &RandomState) -> u64 {
-        let all: Vec<_> = self.all.iter().map(|receive| (receive.place.is_some(), receive.got, receive.cancelled)).collect();
+        let all: Vec<_> =
+            self.all.iter().map(|receive| (receive.place.is_some(), receive.got, receive.cancelled)).collect();
         hasher.hash_one((all, &self.unexpected))
     }
 
@@ -171,8 +172,7 @@ fn judge(all: &[Message], tuple: impl Fn(Message) -> Tuple, receives: &[Receive]
     // An order must exist.
     let mut left = all.to_vec();
     while !left.is_empty() {
-        let free =
-            |message: &Message| !before.iter().any(|(first, second)| second == message && left.contains(first));
+        let free = |message: &Message| !before.iter().any(|(first, second)| second == message && left.contains(first));
         let at = left.iter().position(free).unwrap_or_else(|| panic!("{left:?} overtook each other"));
         left.remove(at);
     }

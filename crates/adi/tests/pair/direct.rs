@@ -272,7 +272,9 @@ impl Direct for Port {
         }
         let now = self.chance(2);
         self.board(peer, self.me(), |board| {
-            let Some(fetch) = board.pulls.iter_mut().find(|fetch| fetch.number == Some(number)) else { return Pull::Done };
+            let Some(fetch) = board.pulls.iter_mut().find(|fetch| fetch.number == Some(number)) else {
+                return Pull::Done;
+            };
             if now {
                 copy(source, &fetch.target);
                 fetch.copied = true;

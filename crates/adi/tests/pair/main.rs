@@ -35,17 +35,8 @@ fn wanted() -> impl Strategy<Value = Wanted> {
 fn send(limit: usize) -> impl Strategy<Value = Action> {
     let mode = prop_oneof![3 => Just(SendMode::Standard), 2 => Just(SendMode::Synchronous)];
     let gaps = any::<bool>();
-    (0..3u32, 0..3u32, 0..CONTEXTS, 0..3i32, len(limit), gaps, mode).prop_map(
-        |(from, to, context, tag, len, gaps, mode)| Action::Send {
-            from,
-            to,
-            context,
-            tag,
-            len,
-            gaps,
-            mode,
-        },
-    )
+    (0..3u32, 0..3u32, 0..CONTEXTS, 0..3i32, len(limit), gaps, mode)
+        .prop_map(|(from, to, context, tag, len, gaps, mode)| Action::Send { from, to, context, tag, len, gaps, mode })
 }
 
 fn action(limit: usize) -> impl Strategy<Value = Action> {
@@ -65,8 +56,7 @@ fn action(limit: usize) -> impl Strategy<Value = Action> {
 }
 
 fn manners(packet: std::ops::Range<usize>) -> impl Strategy<Value = Manners> {
-    (any::<u64>(), packet, 1..5usize)
-        .prop_map(|(seed, packet, queue)| Manners { seed, packet, queue })
+    (any::<u64>(), packet, 1..5usize).prop_map(|(seed, packet, queue)| Manners { seed, packet, queue })
 }
 
 fn run(processes: u32, manners: Manners, eager_limit: usize, actions: &[Action]) {
@@ -83,38 +73,38 @@ const LARGE: usize = 5000;
 const LONG: usize = 40_000;
 
 proptest! {
-    #[test]
-    fn two_processes_with_a_tiny_eager_limit(
-        manners in manners(1..64),
-        actions in prop::collection::vec(action(TINY), 1..120),
-    ) {
-        run(2, manners, TINY, &actions);
-    }
+#[test]
+fn two_processes_with_a_tiny_eager_limit(
+    manners in manners(1..64),
+    actions in prop::collection::vec(action(TINY), 1..120),
+) {
+    run(2, manners, TINY, &actions);
+}
 
-    #[test]
-    fn three_processes_with_a_tiny_eager_limit(
-        manners in manners(1..64),
-        actions in prop::collection::vec(action(TINY), 1..120),
-    ) {
-        run(3, manners, TINY, &actions);
-    }
+#[test]
+fn three_processes_with_a_tiny_eager_limit(
+    manners in manners(1..64),
+    actions in prop::collection::vec(action(TINY), 1..120),
+) {
+    run(3, manners, TINY, &actions);
+}
 
-    #[test]
-    fn three_processes_with_a_large_eager_limit(
-        manners in manners(100..2000),
-        actions in prop::collection::vec(action(LARGE), 1..60),
-    ) {
-        run(3, manners, LARGE, &actions);
-    }
+#[test]
+fn three_processes_with_a_large_eager_limit(
+    manners in manners(100..2000),
+    actions in prop::collection::vec(action(LARGE), 1..60),
+) {
+    run(3, manners, LARGE, &actions);
+}
 
-    /// Every message but an empty one asks first.
-    #[test]
-    fn two_processes_without_eager_messages(
-        manners in manners(1..64),
-        actions in prop::collection::vec(action(TINY), 1..120),
-    ) {
-        run(2, manners, 0, &actions);
-    }}
+/// Every message but an empty one asks first.
+#[test]
+fn two_processes_without_eager_messages(
+    manners in manners(1..64),
+    actions in prop::collection::vec(action(TINY), 1..120),
+) {
+    run(2, manners, 0, &actions);
+}}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
@@ -185,13 +175,15 @@ fn whoever_waits_for_a_lost_process_is_told() {
 #[test]
 fn a_word_in_place_of_a_message() {
     for seed in 0..200u64 {
-        let chance = |at: usize, of: u64| (seed + 7).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(at as u32 * 5) % of;
+        let chance =
+            |at: usize, of: u64| (seed + 7).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(at as u32 * 5) % of;
         let engines = world::engines(2, Manners { seed, packet: 16, queue: 2 }, if seed % 3 == 0 { 0 } else { 100 });
         let progress = || (0..1000).for_each(|at| _ = engines[at % 2].progress());
         let tuple = Tuple { context: 0, source: 0, tag: 5 };
         let pattern = Pattern { context: 0, source: 0, tag: if seed % 5 == 0 { -2 } else { 5 } };
         let mut into: Vec<_> = (0..8).map(|_| buffer::Buffer::new(60, false)).collect();
-        let mut out: Vec<_> = (0..8u8).map(|at| buffer::Buffer::holding(&[at; 60][..7 + at as usize * 7], false)).collect();
+        let mut out: Vec<_> =
+            (0..8u8).map(|at| buffer::Buffer::holding(&[at; 60][..7 + at as usize * 7], false)).collect();
         let early = chance(0, 9) as usize;
         let receive = |into: &mut buffer::Buffer| engines[1].irecv(0, pattern, into.data());
         let mut receives: Vec<_> = into[..early].iter_mut().map(receive).collect();
@@ -262,9 +254,7 @@ fn a_cancelled_transfer_may_be_given_up() {
 #[test]
 fn a_receive_that_is_waited_for_at_once() {
     let manners = Manners { seed: 3, packet: 16, queue: 2 };
-    for (eager_limit, mode) in
-        [(100, SendMode::Standard), (100, SendMode::Synchronous), (0, SendMode::Standard)]
-    {
+    for (eager_limit, mode) in [(100, SendMode::Standard), (100, SendMode::Synchronous), (0, SendMode::Standard)] {
         let mut engines = world::engines(2, manners, eager_limit).into_iter().map(Rc::new);
         let (sender, receiver) = (engines.next().unwrap(), engines.next().unwrap());
         let pattern = |tag| Pattern { context: 0, source: tag % 2 - 1, tag };

@@ -36,7 +36,11 @@ type Packets = VecDeque<(Header, Bytes)>;
 enum Bytes {
     Copied(Vec<u8>),
     /// Who is told, if it is the last of a message.
-    Lent { at: *const u8, len: usize, sender: Option<u32> },
+    Lent {
+        at: *const u8,
+        len: usize,
+        sender: Option<u32>,
+    },
 }
 
 struct Network {
@@ -257,12 +261,7 @@ impl Device for Port {
         packets + direct::look(self, sink)
     }
 
-    fn take_next(
-        &self,
-        peer: u32,
-        _looks: u32,
-        take: &mut dyn FnMut(&Header, &[u8]) -> bool,
-    ) -> bool {
+    fn take_next(&self, peer: u32, _looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         assert_ne!(peer, self.me, "what a process sends to itself passes no device");
         // Whoever takes a packet may send one: nothing is borrowed then. What is lent comes by the other way.
         let next = match self.network.borrow().queues[peer as usize][self.me as usize].front() {

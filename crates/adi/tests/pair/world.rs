@@ -11,14 +11,37 @@ use tern_mcm::{Mcm, Patience};
 /// One operation. Processes and numbers of earlier operations are taken modulo what there is.
 #[derive(Clone, Debug)]
 pub enum Action {
-    Send { from: u32, to: u32, context: u32, tag: i32, len: usize, gaps: bool, mode: SendMode },
-    Receive { at: u32, wanted: Wanted, len: usize, gaps: bool },
+    Send {
+        from: u32,
+        to: u32,
+        context: u32,
+        tag: i32,
+        len: usize,
+        gaps: bool,
+        mode: SendMode,
+    },
+    Receive {
+        at: u32,
+        wanted: Wanted,
+        len: usize,
+        gaps: bool,
+    },
     /// Probes, and receives exactly what the probe told.
-    Probe { at: u32, wanted: Wanted },
+    Probe {
+        at: u32,
+        wanted: Wanted,
+    },
     /// Takes a message out of matching.
-    Claim { at: u32, wanted: Wanted },
+    Claim {
+        at: u32,
+        wanted: Wanted,
+    },
     /// Receives the oldest message that was taken out so.
-    Fetch { at: u32, len: usize, gaps: bool },
+    Fetch {
+        at: u32,
+        len: usize,
+        gaps: bool,
+    },
     CancelSend(usize),
     CancelReceive(usize),
     /// Gives the request of a send up.
@@ -183,9 +206,7 @@ impl World {
 
     fn send(&mut self, from: u32, to: u32, tuple: Tuple, len: usize, gaps: bool, mode: SendMode) {
         let number = self.messages.len();
-        let bytes: Vec<u8> = (0..whole(len, gaps))
-            .map(|at| (number * 31 + at * 7 + (at >> 8)) as u8 & 0x7f)
-            .collect();
+        let bytes: Vec<u8> = (0..whole(len, gaps)).map(|at| (number * 31 + at * 7 + (at >> 8)) as u8 & 0x7f).collect();
         let mut buffer = Buffer::holding(&bytes, gaps);
         let sent = self.engines[from as usize].isend(to, tuple, buffer.data(), mode);
         self.outgoing.push(buffer);
@@ -262,9 +283,7 @@ impl World {
     }
 
     fn cancel_send(&mut self, number: usize) {
-        let open: Vec<usize> = (0..self.messages.len())
-            .filter(|&at| self.messages[at].request.is_some())
-            .collect();
+        let open: Vec<usize> = (0..self.messages.len()).filter(|&at| self.messages[at].request.is_some()).collect();
         if open.is_empty() {
             return;
         }
@@ -274,9 +293,7 @@ impl World {
     }
 
     fn cancel_receive(&mut self, number: usize) {
-        let open: Vec<usize> = (0..self.receives.len())
-            .filter(|&at| self.receives[at].request.is_some())
-            .collect();
+        let open: Vec<usize> = (0..self.receives.len()).filter(|&at| self.receives[at].request.is_some()).collect();
         if open.is_empty() {
             return;
         }

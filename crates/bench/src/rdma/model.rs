@@ -54,7 +54,8 @@ fn measured(session: &Session, line: &str) -> Vec<(f64, f64)> {
 pub fn text(session: &Session) -> String {
     let mut text = String::new();
     if let (Some(rc), Some(xrc)) = (slope(&measured(session, "RC")), slope(&measured(session, "XRC"))) {
-        let _ = writeln!(text, "\nMeasured, every rank a node: {rc:.1} KiB for each peer with RC, {xrc:.1} KiB with XRC.");
+        let _ =
+            writeln!(text, "\nMeasured, every rank a node: {rc:.1} KiB for each peer with RC, {xrc:.1} KiB with XRC.");
     }
     let _ = write!(
         text,
@@ -66,7 +67,8 @@ pub fn text(session: &Session) -> String {
     );
     for peers in PEERS {
         let (rc, xrc) = (reliable(peers), extended(peers));
-        let _ = writeln!(text, "| {peers} | {} | {:.1} | {} | {:.1} |", rc.queue_pairs, rc.mib, xrc.queue_pairs, xrc.mib);
+        let _ =
+            writeln!(text, "| {peers} | {} | {:.1} | {} | {:.1} |", rc.queue_pairs, rc.mib, xrc.queue_pairs, xrc.mib);
     }
     text
 }

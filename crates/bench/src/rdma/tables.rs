@@ -31,7 +31,8 @@ pub fn text(session: &Session, experiment: &Experiment) -> String {
         for (row, summary) in table {
             let all: Vec<Option<Summary>> = names.iter().map(|name| summary(name)).collect();
             let cells: Vec<String> = all.iter().map(|one| report::cell(row, *one, &all)).collect();
-            let _ = write!(text, "| {} | {} | {} | {} |", row.benchmark, report::size(row), row.unit, cells.join(" | "));
+            let _ =
+                write!(text, "| {} | {} | {} | {} |", row.benchmark, report::size(row), row.unit, cells.join(" | "));
             if experiment.gain {
                 let saved = saved(experiment, names[0], row, summary).map(|percent| format!("{percent:+.1} %"));
                 let _ = write!(text, " {} |", saved.unwrap_or_default());

@@ -139,8 +139,7 @@ fn bruck(b: &mut Builder, send: Blocks, recv: Blocks, bytes: usize) {
     let (rank, size) = (b.rank, b.size);
     let blocks = b.temp(size * bytes);
     let (out, into) = (b.temp(size.div_ceil(2) * bytes), b.temp(size.div_ceil(2) * bytes));
-    let piece =
-        |base: *mut u8, j: usize, n: usize| Data::Bytes(base.wrapping_add(j * bytes), n * bytes);
+    let piece = |base: *mut u8, j: usize, n: usize| Data::Bytes(base.wrapping_add(j * bytes), n * bytes);
     for j in 0..size {
         b.copy(send.data((rank + j) % size), piece(blocks, j, 1));
     }

@@ -70,12 +70,7 @@ pub(crate) fn binomial(b: &mut Builder, root: usize, data: Data) {
 
 /// Runs an algorithm that cuts the data at any byte: on the buffer itself if it is dense, else
 /// on a packed copy. Members may describe the same data by different types.
-fn through_bytes(
-    b: &mut Builder,
-    root: usize,
-    buffer: &Buffer,
-    algorithm: fn(&mut Builder, usize, *mut u8, usize),
-) {
+fn through_bytes(b: &mut Builder, root: usize, buffer: &Buffer, algorithm: fn(&mut Builder, usize, *mut u8, usize)) {
     let bytes = buffer.bytes();
     if buffer.ty.is_contiguous() {
         return algorithm(b, root, buffer.base, bytes);
@@ -126,8 +121,7 @@ fn chain(b: &mut Builder, root: usize, base: *mut u8, bytes: usize) {
     let size = b.size;
     let v = (b.rank + size - root) % size;
     let segments = bytes.div_ceil(SEGMENT);
-    let segment =
-        |k: usize| Data::Bytes(base.wrapping_add(k * SEGMENT), SEGMENT.min(bytes - k * SEGMENT));
+    let segment = |k: usize| Data::Bytes(base.wrapping_add(k * SEGMENT), SEGMENT.min(bytes - k * SEGMENT));
     for k in 0..=segments {
         if v > 0 && k < segments {
             b.recv((v - 1 + root) % size, segment(k));

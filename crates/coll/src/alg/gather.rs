@@ -30,12 +30,7 @@ pub fn gather(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root:
 
 /// As [`gather`], with blocks of different sizes. Only the root knows them all, so it takes each
 /// from its sender.
-pub fn gatherv(
-    peers: &Peers,
-    send: Option<&Buffer>,
-    recv: Option<&BufferV>,
-    root: Root,
-) -> Schedule {
+pub fn gatherv(peers: &Peers, send: Option<&Buffer>, recv: Option<&BufferV>, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     let blocks = recv.map(Blocks::V);
     match (b.remote_size(), root) {
@@ -73,13 +68,7 @@ fn across(b: &mut Builder, send: Option<&Buffer>, recv: Option<Blocks>, root: Ro
 }
 
 /// Each process passes the blocks of its subtree to its parent, packed one after another.
-fn binomial(
-    b: &mut Builder,
-    send: Option<&Buffer>,
-    recv: Option<&Buffer>,
-    bytes: usize,
-    root: usize,
-) {
+fn binomial(b: &mut Builder, send: Option<&Buffer>, recv: Option<&Buffer>, bytes: usize, root: usize) {
     let size = b.size;
     let v = (b.rank + size - root) % size;
     let span = if v == 0 { size } else { (1 << v.trailing_zeros()).min(size - v) };

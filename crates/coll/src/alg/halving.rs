@@ -33,11 +33,7 @@ impl Fold {
 
     /// The process that takes part under `number`.
     pub fn rank(&self, number: usize) -> usize {
-        if number >= self.pairs {
-            number + self.pairs
-        } else {
-            2 * number + usize::from(self.odd == Some(number))
-        }
+        if number >= self.pairs { number + self.pairs } else { 2 * number + usize::from(self.odd == Some(number)) }
     }
 
     pub fn part(&self, rank: usize) -> Part {
@@ -168,12 +164,7 @@ pub(crate) fn halves(range: Range, left: bool) -> (Range, Range) {
 }
 
 /// Takes in the vector of the process that is folded into this one.
-pub(crate) fn take_folded(
-    b: &mut Builder,
-    folded: Option<usize>,
-    vector: &mut Vector,
-    exact: bool,
-) {
+pub(crate) fn take_folded(b: &mut Builder, folded: Option<usize>, vector: &mut Vector, exact: bool) {
     let Some(other) = folded else { return };
     let count = vector.count;
     b.recv(other, b.elements(vector.room, 0, count));

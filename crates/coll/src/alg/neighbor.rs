@@ -13,12 +13,7 @@ pub fn neighbor_allgather(peers: &Peers, n: Neighbours, send: &Buffer, recv: &Bu
     build(peers, n, |_| send.data(), Blocks::Even(recv))
 }
 
-pub fn neighbor_allgatherv(
-    peers: &Peers,
-    n: Neighbours,
-    send: &Buffer,
-    recv: &BufferV,
-) -> Schedule {
+pub fn neighbor_allgatherv(peers: &Peers, n: Neighbours, send: &Buffer, recv: &BufferV) -> Schedule {
     build(peers, n, |_| send.data(), Blocks::V(recv))
 }
 
@@ -27,21 +22,11 @@ pub fn neighbor_alltoall(peers: &Peers, n: Neighbours, send: &Buffer, recv: &Buf
     build(peers, n, |i| Blocks::Even(send).data(i), Blocks::Even(recv))
 }
 
-pub fn neighbor_alltoallv(
-    peers: &Peers,
-    n: Neighbours,
-    send: &BufferV,
-    recv: &BufferV,
-) -> Schedule {
+pub fn neighbor_alltoallv(peers: &Peers, n: Neighbours, send: &BufferV, recv: &BufferV) -> Schedule {
     build(peers, n, |i| Blocks::V(send).data(i), Blocks::V(recv))
 }
 
-pub fn neighbor_alltoallw(
-    peers: &Peers,
-    n: Neighbours,
-    send: &BufferW,
-    recv: &BufferW,
-) -> Schedule {
+pub fn neighbor_alltoallw(peers: &Peers, n: Neighbours, send: &BufferW, recv: &BufferW) -> Schedule {
     build(peers, n, |i| Blocks::W(send).data(i), Blocks::W(recv))
 }
 

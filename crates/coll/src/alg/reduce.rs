@@ -8,13 +8,7 @@ use crate::schedule::{Builder, Schedule};
 
 /// The reduction of all vectors, on the root. `input` is None for MPI_IN_PLACE at the root and
 /// where this process gives nothing; `output` is needed at the root only.
-pub fn reduce(
-    peers: &Peers,
-    input: Option<&Buffer>,
-    output: Option<&Buffer>,
-    op: &Operator,
-    root: Root,
-) -> Schedule {
+pub fn reduce(peers: &Peers, input: Option<&Buffer>, output: Option<&Buffer>, op: &Operator, root: Root) -> Schedule {
     let Some(buffer) = output.or(input) else {
         return Builder::new(peers).finish();
     };
@@ -46,13 +40,7 @@ pub fn reduce(
 }
 
 /// Inside the local group. `output` is given at the root and nowhere else.
-pub(crate) fn group(
-    b: &mut Builder,
-    root: usize,
-    input: Option<*mut u8>,
-    output: Option<*mut u8>,
-    count: i64,
-) {
+pub(crate) fn group(b: &mut Builder, root: usize, input: Option<*mut u8>, output: Option<*mut u8>, count: i64) {
     if count == 0 {
         return;
     }
@@ -71,13 +59,7 @@ pub(crate) fn group(
 
 /// Each process adds the results of its children, which stand to its right, and gives the sum
 /// to its parent. Where the order matters the tree starts at rank 0, whoever the root is.
-fn binomial(
-    b: &mut Builder,
-    root: usize,
-    input: Option<*mut u8>,
-    output: Option<*mut u8>,
-    count: i64,
-) {
+fn binomial(b: &mut Builder, root: usize, input: Option<*mut u8>, output: Option<*mut u8>, count: i64) {
     let size = b.size;
     let head = if b.commutative() { root } else { 0 };
     let v = (b.rank + size - head) % size;
@@ -110,13 +92,7 @@ fn binomial(
 }
 
 /// Pieces are reduced by halving, then collected on the root by a tree.
-fn rabenseifner(
-    b: &mut Builder,
-    root: usize,
-    input: Option<*mut u8>,
-    output: Option<*mut u8>,
-    count: i64,
-) {
+fn rabenseifner(b: &mut Builder, root: usize, input: Option<*mut u8>, output: Option<*mut u8>, count: i64) {
     let Some(mine) = input.or(output) else { return };
     let fold = Fold::new(b.size, Some(root));
     let (number, folded) = match fold.part(b.rank) {

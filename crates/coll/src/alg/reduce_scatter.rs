@@ -69,12 +69,7 @@ pub fn reduce_scatter(
 }
 
 /// As [`reduce_scatter`] with `output.count` elements for each process.
-pub fn reduce_scatter_block(
-    peers: &Peers,
-    input: Option<&Buffer>,
-    output: &Buffer,
-    op: &Operator,
-) -> Schedule {
+pub fn reduce_scatter_block(peers: &Peers, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
     let counts = vec![output.count; peers.procs.len()];
     reduce_scatter(peers, input, output, &counts, op)
 }

@@ -9,12 +9,7 @@ use tern_adi::Data;
 
 /// A block from the root to every process. `recv` is None for MPI_IN_PLACE at the root and where
 /// this process receives nothing; `send` is needed at the root only.
-pub fn scatter(
-    peers: &Peers,
-    send: Option<&Buffer>,
-    recv: Option<&Buffer>,
-    root: Root,
-) -> Schedule {
+pub fn scatter(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     let blocks = send.map(Blocks::Even);
     match (b.remote_size(), root) {
@@ -34,12 +29,7 @@ pub fn scatter(
 }
 
 /// As [`scatter`], with blocks of different sizes, which only the root knows.
-pub fn scatterv(
-    peers: &Peers,
-    send: Option<&BufferV>,
-    recv: Option<&Buffer>,
-    root: Root,
-) -> Schedule {
+pub fn scatterv(peers: &Peers, send: Option<&BufferV>, recv: Option<&Buffer>, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     let blocks = send.map(Blocks::V);
     match (b.remote_size(), root) {
@@ -77,13 +67,7 @@ fn across(b: &mut Builder, send: Option<Blocks>, recv: Option<&Buffer>, root: Ro
 }
 
 /// Each process gets the blocks of its subtree from its parent, packed one after another.
-fn binomial(
-    b: &mut Builder,
-    send: Option<&Buffer>,
-    recv: Option<&Buffer>,
-    bytes: usize,
-    root: usize,
-) {
+fn binomial(b: &mut Builder, send: Option<&Buffer>, recv: Option<&Buffer>, bytes: usize, root: usize) {
     let size = b.size;
     let v = (b.rank + size - root) % size;
     let span = if v == 0 { size } else { (1 << v.trailing_zeros()).min(size - v) };

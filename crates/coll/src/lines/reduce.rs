@@ -44,7 +44,14 @@ impl Lines {
     ///
     /// # Safety
     /// `input` and `out` hold the vector; they may be the same memory.
-    pub unsafe fn reduce(&self, adi: &Adi, root: Option<usize>, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
+    pub unsafe fn reduce(
+        &self,
+        adi: &Adi,
+        root: Option<usize>,
+        vector: &Vector,
+        input: *const u8,
+        out: *mut u8,
+    ) -> Done {
         let kind = if root.is_some() { Kind::Reduce } else { Kind::Allreduce };
         let (turn, label) = (self.next(), label(kind, root.unwrap_or(0) as u32, vector.bytes));
         if root == Some(self.me) && (self.me < 2 || !std::ptr::eq(input, out)) {

@@ -49,9 +49,7 @@ impl Convert for Portable {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{BLOCK, Convert};
-    use std::arch::x86_64::{
-        __m128i, __m256, _MM_FROUND_TO_NEAREST_INT, _mm256_cvtph_ps, _mm256_cvtps_ph,
-    };
+    use std::arch::x86_64::{__m128i, __m256, _MM_FROUND_TO_NEAREST_INT, _mm256_cvtph_ps, _mm256_cvtps_ph};
     use std::mem::transmute;
 
     /// The conversions of F16C, which each level above the base has.
@@ -61,20 +59,14 @@ mod x86 {
         #[inline(always)]
         unsafe fn widen(narrow: [u16; BLOCK]) -> [f32; BLOCK] {
             // SAFETY: the caller vouches for F16C; a vector is the array of its lanes.
-            unsafe {
-                transmute::<__m256, [f32; BLOCK]>(_mm256_cvtph_ps(
-                    transmute::<[u16; BLOCK], __m128i>(narrow),
-                ))
-            }
+            unsafe { transmute::<__m256, [f32; BLOCK]>(_mm256_cvtph_ps(transmute::<[u16; BLOCK], __m128i>(narrow))) }
         }
         #[inline(always)]
         unsafe fn narrow(wide: [f32; BLOCK]) -> [u16; BLOCK] {
             // SAFETY: as for `widen`.
             unsafe {
                 let wide = transmute::<[f32; BLOCK], __m256>(wide);
-                transmute::<__m128i, [u16; BLOCK]>(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(
-                    wide,
-                ))
+                transmute::<__m128i, [u16; BLOCK]>(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide))
             }
         }
     }

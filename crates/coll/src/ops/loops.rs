@@ -40,8 +40,7 @@ pub(super) enum Level {
 impl Level {
     /// The best level of this processor.
     pub fn best() -> Level {
-        static BEST: LazyLock<Level> =
-            LazyLock::new(|| Level::here().last().copied().unwrap_or(Level::Base));
+        static BEST: LazyLock<Level> = LazyLock::new(|| Level::here().last().copied().unwrap_or(Level::Base));
         *BEST
     }
 

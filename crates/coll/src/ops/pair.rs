@@ -44,14 +44,8 @@ impl<P: Pick, V: Copy + PartialOrd, I: Copy + PartialOrd> Step for Locate<P, V, 
         let out = out.cast::<Pair<V, I>>();
         // SAFETY: the caller vouches for a pair at each address, aligned or not.
         unsafe {
-            let (va, ia) = (
-                (&raw const (*a).value).read_unaligned(),
-                (&raw const (*a).index).read_unaligned(),
-            );
-            let (vb, ib) = (
-                (&raw const (*b).value).read_unaligned(),
-                (&raw const (*b).index).read_unaligned(),
-            );
+            let (va, ia) = ((&raw const (*a).value).read_unaligned(), (&raw const (*a).index).read_unaligned());
+            let (vb, ib) = ((&raw const (*b).value).read_unaligned(), (&raw const (*b).index).read_unaligned());
             let wins = if P::LARGER { va > vb } else { va < vb };
             let take_a = wins | ((va == vb) & (ia < ib));
             (&raw mut (*out).value).write_unaligned(if take_a { va } else { vb });

@@ -114,10 +114,7 @@ impl<T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> Number for C
     }
     #[inline(always)]
     fn times(self, other: Self) -> Self {
-        Complex {
-            re: self.re * other.re - self.im * other.im,
-            im: self.re * other.im + self.im * other.re,
-        }
+        Complex { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
     }
 }
 

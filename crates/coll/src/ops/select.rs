@@ -3,9 +3,7 @@
 use super::half_float;
 use super::loops::{Each, Kernels, Level, Run, plain, vectorised};
 use super::pair::{CopyPair, Locate, MaxLoc, MinLoc};
-use super::scalar::{
-    Band, Bor, Bxor, Combine, Complex, First, Land, Lor, Lxor, Max, Min, Prod, Scalar, Second, Sum,
-};
+use super::scalar::{Band, Bor, Bxor, Combine, Complex, First, Land, Lor, Lxor, Max, Min, Prod, Scalar, Second, Sum};
 #[cfg(target_arch = "x86_64")]
 use super::x87;
 use super::{Op, allowed};
@@ -55,12 +53,9 @@ macro_rules! order {
             Basic::Int8 | Basic::Integer1 => scalar::<$op, i8>($level),
             Basic::Int16 | Basic::Integer2 => scalar::<$op, i16>($level),
             Basic::Int32 | Basic::Integer4 => scalar::<$op, i32>($level),
-            Basic::Int64
-            | Basic::Integer8
-            | Basic::Long
-            | Basic::Aint
-            | Basic::Count
-            | Basic::Offset => scalar::<$op, i64>($level),
+            Basic::Int64 | Basic::Integer8 | Basic::Long | Basic::Aint | Basic::Count | Basic::Offset => {
+                scalar::<$op, i64>($level)
+            }
             Basic::Integer16 => scalar::<$op, i128>($level),
             Basic::Uint8 => scalar::<$op, u8>($level),
             Basic::Uint16 => scalar::<$op, u16>($level),

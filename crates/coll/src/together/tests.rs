@@ -94,11 +94,8 @@ impl Transport for At<'_> {
 fn exchange(net: &Net, members: &[Rc<Peers>], take_part: &[bool], round: u32) -> Vec<Outcome> {
     let mut tables: Vec<Table> =
         members.iter().map(|peers| Table::new(peers, &[u64::from(peers.rank), u64::from(round)])).collect();
-    let operations: Vec<Operation<usize>> = members
-        .iter()
-        .zip(&mut tables)
-        .map(|(peers, table)| Operation::new(peers, table.schedule(peers)))
-        .collect();
+    let operations: Vec<Operation<usize>> =
+        members.iter().zip(&mut tables).map(|(peers, table)| Operation::new(peers, table.schedule(peers))).collect();
     operations.iter().for_each(Operation::start);
     // As often as there can be steps.
     for _ in 0..8 * members.len() {

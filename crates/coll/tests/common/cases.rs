@@ -84,12 +84,7 @@ fn any_even(random: &mut Random, units: usize, blocks: usize) -> Even {
     even(random, &shape, units, blocks)
 }
 
-fn evens(
-    random: &mut Random,
-    n: usize,
-    units: usize,
-    blocks: impl Fn(usize) -> usize,
-) -> Vec<Even> {
+fn evens(random: &mut Random, n: usize, units: usize, blocks: impl Fn(usize) -> usize) -> Vec<Even> {
     (0..n).map(|i| any_even(random, units, blocks(i))).collect()
 }
 
@@ -119,8 +114,7 @@ pub fn bcast(c: &Case) {
     for i in c.leaves() {
         expected[i].write(0, &data);
     }
-    let schedules =
-        (0..c.all()).map(|i| tern_coll::bcast(&members[i], &buffers[i].buffer, roots[i])).collect();
+    let schedules = (0..c.all()).map(|i| tern_coll::bcast(&members[i], &buffers[i].buffer, roots[i])).collect();
     c.run(&members, schedules);
     check(c, "bcast", 0, &buffers.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
 }
@@ -145,8 +139,8 @@ pub fn gather(c: &Case) {
     }
     let roots = c.roots(root);
     let schedule = |i: usize| {
-        let send = (!(in_place && i == root) && roots[i] != Root::Root && roots[i] != Root::None)
-            .then_some(&sends[i].buffer);
+        let send =
+            (!(in_place && i == root) && roots[i] != Root::Root && roots[i] != Root::None).then_some(&sends[i].buffer);
         let recv = (i == root).then_some(&recv.buffer);
         tern_coll::gather(&members[i], send, recv, roots[i])
     };
@@ -171,8 +165,7 @@ pub fn gatherv(c: &Case) {
     }
     let roots = c.roots(root);
     let schedule = |i: usize| {
-        let send =
-            (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &sends[i - first].buffer);
+        let send = (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &sends[i - first].buffer);
         let recv = (i == root).then_some(&recv.buffer);
         tern_coll::gatherv(&members[i], send, recv, roots[i])
     };
@@ -197,8 +190,7 @@ pub fn scatter(c: &Case) {
     let roots = c.roots(root);
     let before = send.memory.clone();
     let schedule = |i: usize| {
-        let recv =
-            (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &recvs[i - first].buffer);
+        let recv = (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &recvs[i - first].buffer);
         let send = (i == root).then_some(&send.buffer);
         tern_coll::scatter(&members[i], send, recv, roots[i])
     };
@@ -224,8 +216,7 @@ pub fn scatterv(c: &Case) {
     }
     let roots = c.roots(root);
     let schedule = |i: usize| {
-        let recv =
-            (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &recvs[i - first].buffer);
+        let recv = (c.leaves().contains(&i) && !(in_place && i == root)).then(|| &recvs[i - first].buffer);
         let send = (i == root).then_some(&send.buffer);
         tern_coll::scatterv(&members[i], send, recv, roots[i])
     };
@@ -241,9 +232,8 @@ pub fn allgather(c: &Case) {
     let other = if c.remote == 0 { c.units } else { r.below(c.units + 1) };
     let units = |i: usize| if i < c.size { c.units } else { other };
     let sends: Vec<Even> = (0..c.all()).map(|i| any_even(&mut r, units(i), 1)).collect();
-    let recvs: Vec<Even> = (0..c.all())
-        .map(|i| any_even(&mut r, units(c.sources(i).start), c.sources(i).len()))
-        .collect();
+    let recvs: Vec<Even> =
+        (0..c.all()).map(|i| any_even(&mut r, units(c.sources(i).start), c.sources(i).len())).collect();
     let mut recvs = recvs;
     let mut expected = Vec::new();
     for (i, recv) in recvs.iter_mut().enumerate() {
@@ -325,8 +315,7 @@ fn exchanged(c: &Case, sends: &[&Memory], recvs: &[&Memory]) -> Vec<Memory> {
 
 /// Units from each member (first index) to each rank it sends to; the same both ways in place.
 fn any_matrix(c: &Case, r: &mut Random, symmetric: bool) -> Vec<Vec<usize>> {
-    let mut units: Vec<Vec<usize>> =
-        (0..c.all()).map(|i| any_units(r, c.sources(i).len(), c.units)).collect();
+    let mut units: Vec<Vec<usize>> = (0..c.all()).map(|i| any_units(r, c.sources(i).len(), c.units)).collect();
     if symmetric {
         for i in 0..c.size {
             let (above, below) = units.split_at_mut(i);
@@ -351,12 +340,9 @@ pub fn alltoallv(c: &Case) {
     let sends: Vec<_> = units.iter().map(|u| uneven(&mut r, u)).collect();
     let recvs: Vec<_> = (0..c.all()).map(|i| uneven(&mut r, &column(c, &units, i))).collect();
     let from = if in_place { &recvs } else { &sends };
-    let memories = |list: &[super::memory::Uneven]| -> Vec<Memory> {
-        list.iter().map(|b| b.memory.clone()).collect()
-    };
+    let memories = |list: &[super::memory::Uneven]| -> Vec<Memory> { list.iter().map(|b| b.memory.clone()).collect() };
     let (before, after) = (memories(from), memories(&recvs));
-    let expected =
-        exchanged(c, &before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
+    let expected = exchanged(c, &before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
     let schedule = |i: usize| {
         let send = (!in_place).then_some(&sends[i].buffer);
         tern_coll::alltoallv(&members[i], send, &recvs[i].buffer)
@@ -375,8 +361,7 @@ pub fn alltoallw(c: &Case) {
     let from = if in_place { &recvs } else { &sends };
     let before: Vec<Memory> = from.iter().map(|b| b.memory.clone()).collect();
     let after: Vec<Memory> = recvs.iter().map(|b| b.memory.clone()).collect();
-    let expected =
-        exchanged(c, &before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
+    let expected = exchanged(c, &before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
     let schedule = |i: usize| {
         let send = (!in_place).then_some(&sends[i].buffer);
         tern_coll::alltoallw(&members[i], send, &recvs[i].buffer)
@@ -404,11 +389,9 @@ impl Vectors {
                 break shape;
             }
         };
-        let (function, commutative): (Combine, bool) =
-            if r.one_in(2) { (add, true) } else { (compose, false) };
+        let (function, commutative): (Combine, bool) = if r.one_in(2) { (add, true) } else { (compose, false) };
         let inputs: Vec<Even> = (0..c.all()).map(|_| even(r, &shape, units, 1)).collect();
-        let outputs =
-            (0..c.all()).map(|i| even(r, &shape, if in_place { units } else { out(i) }, 1));
+        let outputs = (0..c.all()).map(|i| even(r, &shape, if in_place { units } else { out(i) }, 1));
         let mut outputs: Vec<Even> = outputs.collect();
         if in_place {
             for (input, output) in inputs.iter().zip(&mut outputs) {
@@ -479,8 +462,7 @@ pub fn allreduce(c: &Case) {
     let v = Vectors::new(c, &mut r, c.units, |_| c.units);
     let expected = v.expected(|i| Some(v.fold(c.sources(i))));
     let before = v.before();
-    let schedule =
-        |i: usize| tern_coll::allreduce(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
+    let schedule = |i: usize| tern_coll::allreduce(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
     c.run(&members, (0..c.all()).map(schedule).collect());
     v.check(c, "allreduce", &before, &expected);
 }
@@ -544,8 +526,7 @@ pub fn scan(c: &Case) {
     let v = Vectors::new(c, &mut r, c.units, |_| c.units);
     let expected = v.expected(|i| Some(v.fold(0..i + 1)));
     let before = v.before();
-    let schedule =
-        |i: usize| tern_coll::scan(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
+    let schedule = |i: usize| tern_coll::scan(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
     c.run(&members, (0..c.all()).map(schedule).collect());
     v.check(c, "scan", &before, &expected);
 }
@@ -556,8 +537,7 @@ pub fn exscan(c: &Case) {
     let v = Vectors::new(c, &mut r, c.units, |_| c.units);
     let expected = v.expected(|i| (i > 0).then(|| v.fold(0..i)));
     let before = v.before();
-    let schedule =
-        |i: usize| tern_coll::exscan(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
+    let schedule = |i: usize| tern_coll::exscan(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
     c.run(&members, (0..c.all()).map(schedule).collect());
     v.check(c, "exscan", &before, &expected);
 }

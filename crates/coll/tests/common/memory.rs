@@ -113,10 +113,7 @@ impl Memory {
         }
         let at = have.iter().zip(want).position(|(a, b)| a != b).unwrap() as i64;
         let data = (0..self.blocks.len()).find(|&i| self.read(i) != expected.read(i));
-        panic!(
-            "{what}: memory differs at byte {}, block with wrong data: {data:?}",
-            at - self.origin
-        );
+        panic!("{what}: memory differs at byte {}, block with wrong data: {data:?}", at - self.origin);
     }
 }
 
@@ -128,9 +125,8 @@ pub struct Even {
 
 pub fn even(random: &mut Random, shape: &Shape, units: usize, blocks: usize) -> Even {
     let count = units as i64 * shape.per_unit;
-    let list = (0..blocks as i64)
-        .map(|i| Block { ty: shape.ty.clone(), count, at: i * count * shape.ty.extent() })
-        .collect();
+    let list =
+        (0..blocks as i64).map(|i| Block { ty: shape.ty.clone(), count, at: i * count * shape.ty.extent() }).collect();
     let mut memory = Memory::new(random, list);
     let buffer = Buffer { base: memory.base(), count, ty: shape.ty.clone() };
     Even { memory, buffer }
@@ -172,13 +168,8 @@ pub fn uneven(random: &mut Random, units: &[usize]) -> Uneven {
         next += units[r] as i64 * shape.per_unit + gap;
     }
     let counts: Vec<i64> = units.iter().map(|u| *u as i64 * shape.per_unit).collect();
-    let blocks = (0..n)
-        .map(|r| Block {
-            ty: shape.ty.clone(),
-            count: counts[r],
-            at: displs[r] * shape.ty.extent(),
-        })
-        .collect();
+    let blocks =
+        (0..n).map(|r| Block { ty: shape.ty.clone(), count: counts[r], at: displs[r] * shape.ty.extent() }).collect();
     let mut memory = Memory::new(random, blocks);
     let base = memory.base();
     let buffer = BufferV { base, counts: counts.into(), displs: displs.into(), ty: shape.ty };
@@ -209,7 +200,6 @@ pub fn mixed(random: &mut Random, units: &[usize]) -> Mixed {
     let types: Vec<Rc<Type>> = blocks.iter().map(|b| b.ty.clone()).collect();
     let mut memory = Memory::new(random, blocks);
     let base = memory.base();
-    let buffer =
-        BufferW { base, counts: counts.into(), displs: displs.into(), types: types.into() };
+    let buffer = BufferW { base, counts: counts.into(), displs: displs.into(), types: types.into() };
     Mixed { memory, buffer }
 }

@@ -499,16 +499,11 @@ pub fn run_with_losses(
     losses: Losses,
 ) -> (Vec<Outcome>, usize) {
     let network = Network::with_losses(members.len(), seed, losses);
-    let operations: Vec<Operation<usize>> =
-        members.iter().zip(schedules).map(|(p, s)| Operation::new(p, s)).collect();
+    let operations: Vec<Operation<usize>> = members.iter().zip(schedules).map(|(p, s)| Operation::new(p, s)).collect();
     for operation in &operations {
         operation.start();
     }
-    let list: Vec<_> = members
-        .iter()
-        .zip(&operations)
-        .map(|(p, o)| (p.procs[p.rank as usize] as usize, o))
-        .collect();
+    let list: Vec<_> = members.iter().zip(&operations).map(|(p, o)| (p.procs[p.rank as usize] as usize, o)).collect();
     network.run(&list);
     let outcome = |(proc, operation): &(usize, &Operation<usize>)| {
         (!network.is_dead(*proc)).then(|| operation.failure().map_or(Ok(()), Err))

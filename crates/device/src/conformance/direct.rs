@@ -330,7 +330,11 @@ pub fn a_late_receiver_fetches(factory: Factory) {
             }
         }
         sender.set_waiting(false);
-        assert_eq!(direct(receiver).pull(0, &Memory::opaque(100_000), &target, 6), Pull::No, "nobody knows where it is");
+        assert_eq!(
+            direct(receiver).pull(0, &Memory::opaque(100_000), &target, 6),
+            Pull::No,
+            "nobody knows where it is"
+        );
     });
 }
 

@@ -19,10 +19,7 @@ fn fill(device: &dyn Device, to: u32, size: usize) -> VecDeque<(u64, usize)> {
         };
         sent.push_back((number, taken));
         total += size_of::<Header>() + taken;
-        assert!(
-            total < TOO_MUCH,
-            "a device must say when its peer does not take packets"
-        );
+        assert!(total < TOO_MUCH, "a device must say when its peer does not take packets");
     }
     assert!(!sent.is_empty());
     sent
@@ -45,11 +42,7 @@ pub fn a_full_peer_says_so_and_recovers(factory: Factory) {
             while !sent.is_empty() {
                 take_one(&*devices[1], &mut inbox, &mut sent);
             }
-            assert_eq!(
-                devices[1].poll(&mut inbox),
-                0,
-                "what was refused has not been sent"
-            );
+            assert_eq!(devices[1].poll(&mut inbox), 0, "what was refused has not been sent");
         }
     }
 }
@@ -59,10 +52,7 @@ pub fn a_full_peer_does_not_stop_others(factory: Factory) {
     let mut inbox = Inbox::default();
     let mut sent = fill(&*devices[0], 1, 64);
     send(&*devices[0], 2, &[7; 4], b"past it");
-    assert_eq!(
-        receive(&*devices[2], &mut inbox),
-        (0, [7; 4], b"past it".to_vec())
-    );
+    assert_eq!(receive(&*devices[2], &mut inbox), (0, [7; 4], b"past it".to_vec()));
     send(&*devices[2], 1, &[8; 4], b"from elsewhere");
     let mut elsewhere = 0;
     while !sent.is_empty() || elsewhere == 0 {
@@ -130,10 +120,7 @@ pub fn threads_at_both_ends(factory: Factory) {
             let packet = device.abilities().packet;
             for number in 0..PACKETS {
                 let payload = bytes(number, size(number, packet));
-                while device
-                    .copy_and_send(1, &[number; 4], Payload::Bytes(&payload))
-                    .is_none()
-                {
+                while device.copy_and_send(1, &[number; 4], Payload::Bytes(&payload)).is_none() {
                     std::thread::yield_now();
                 }
             }

@@ -6,10 +6,7 @@ use crate::{LineArea, Occupied};
 /// The area `index` of `owner`, as `device` sees it; `None` when the device has no lines.
 fn area(device: &dyn Device, owner: u32, index: u32) -> Option<LineArea> {
     let area = device.lines(owner, index);
-    assert!(
-        area.is_some() || !device.abilities().lines || index > 0,
-        "lines were promised"
-    );
+    assert!(area.is_some() || !device.abilities().lines || index > 0, "lines were promised");
     area
 }
 
@@ -39,9 +36,7 @@ pub fn lines_show_what_their_owner_publishes(factory: Factory) {
     let lengths = [0, 1, 48, 49, 112, 113, 4096, longest];
     for (turn, len) in (1..).zip(lengths.into_iter().flat_map(|len| [len, len])) {
         assert!(!seen.reached(turn));
-        mine.publish_with(turn, turn * 10, len, |out| {
-            out.copy_from_slice(&bytes(turn, len))
-        });
+        mine.publish_with(turn, turn * 10, len, |out| out.copy_from_slice(&bytes(turn, len)));
         assert!(seen.reached(turn));
         assert!(!seen.reached(turn + 1));
         assert_eq!(seen.label(turn), turn * 10);
@@ -66,7 +61,8 @@ pub fn lines_run_ahead(factory: Factory) {
     let longest = mine.capacity();
     let kinds = [1024, 8, 2000, longest, 1024, 113, longest / 2 + 1, 4096, 0, longest, longest];
     // Runs of one length, from one turn to a hundred.
-    let runs = (0..60).flat_map(|run: usize| std::iter::repeat_n(kinds[run * 7 % kinds.len()], [1, 2, 100, 3, 5][run % 5]));
+    let runs =
+        (0..60).flat_map(|run: usize| std::iter::repeat_n(kinds[run * 7 % kinds.len()], [1, 2, 100, 3, 5][run % 5]));
     let lengths: Vec<usize> = runs.collect();
     let read = |turn: u64| {
         assert!(seen.reached(turn));
@@ -126,9 +122,7 @@ pub fn lines_between_threads(factory: Factory) {
         for turn in 1..=TURNS {
             let len = (turn as usize * 37) % 300;
             let seed = |process: u32| turn * 3 + process as u64;
-            mine.publish_with(turn, turn, len, |out| {
-                out.copy_from_slice(&bytes(seed(me), len))
-            });
+            mine.publish_with(turn, turn, len, |out| out.copy_from_slice(&bytes(seed(me), len)));
             for peer in (0..3).filter(|&peer| peer != me) {
                 let theirs = area(&*device, peer, 0).expect("lines of a peer");
                 while !theirs.reached(turn) {

@@ -33,10 +33,7 @@ pub fn nothing_has_arrived_at_first(factory: Factory) {
 /// Sizes at which a device may change its ways.
 fn sizes(device: &dyn Device) -> Vec<usize> {
     let able = device.abilities();
-    assert!(
-        able.inline <= able.packet,
-        "what travels inline fits into a packet"
-    );
+    assert!(able.inline <= able.packet, "what travels inline fits into a packet");
     assert!(able.packet > 0);
     let mut sizes = vec![0, 1, 2, 63, 64, 65];
     for limit in [able.inline, able.packet] {
@@ -89,32 +86,17 @@ pub fn packets_of_a_pair_stay_in_order(factory: Factory) {
 }
 
 /// Receives one packet, which must be the oldest of `expected` (number, length).
-pub(super) fn take_one(
-    device: &dyn Device,
-    inbox: &mut Inbox,
-    expected: &mut VecDeque<(u64, usize)>,
-) {
-    let (number, size) = expected
-        .pop_front()
-        .expect("no packet refused while none is under way");
+pub(super) fn take_one(device: &dyn Device, inbox: &mut Inbox, expected: &mut VecDeque<(u64, usize)>) {
+    let (number, size) = expected.pop_front().expect("no packet refused while none is under way");
     let (_, header, payload) = receive(device, inbox);
-    assert_eq!(
-        (header, payload.len()),
-        ([number; 4], size),
-        "packets in the order of sending"
-    );
+    assert_eq!((header, payload.len()), ([number; 4], size), "packets in the order of sending");
     check(number, &payload);
 }
 
 pub fn headers_are_not_touched(factory: Factory) {
     let devices = everybody(factory, 2);
     let mut inbox = Inbox::default();
-    for header in [
-        [0; 4],
-        [u64::MAX; 4],
-        [1, 2, 3, 4],
-        [0, u64::MAX, 0, 1 << 63],
-    ] {
+    for header in [[0; 4], [u64::MAX; 4], [1, 2, 3, 4], [0, u64::MAX, 0, 1 << 63]] {
         send(&*devices[1], 0, &header, &[]);
         assert_eq!(receive(&*devices[0], &mut inbox), (1, header, vec![]));
     }
@@ -157,10 +139,7 @@ pub fn long_payloads_go_in_parts(factory: Factory) {
         if sent < whole.len() {
             let payload = Payload::Bytes(&whole[sent..]);
             if let Some(taken) = devices[0].copy_and_send(1, &[sent as u64; 4], payload) {
-                assert!(
-                    taken <= packet,
-                    "{taken} bytes in a packet of at most {packet}"
-                );
+                assert!(taken <= packet, "{taken} bytes in a packet of at most {packet}");
                 sent += taken;
             }
         }
@@ -203,11 +182,7 @@ pub fn everybody_sends_to_everybody(factory: Factory) {
                 seen[from as usize] += 1;
             }
             assert_eq!(device.poll(&mut inbox), 0);
-            assert!(
-                seen.iter()
-                    .enumerate()
-                    .all(|(from, &n)| n == (from as u32 != to) as u32)
-            );
+            assert!(seen.iter().enumerate().all(|(from, &n)| n == (from as u32 != to) as u32));
         }
     }
 }

@@ -18,11 +18,6 @@ pub fn bytes(seed: u64, len: usize) -> Vec<u8> {
 pub fn check(seed: u64, got: &[u8]) {
     let expected = bytes(seed, got.len());
     if let Some(at) = (0..got.len()).find(|&at| got[at] != expected[at]) {
-        panic!(
-            "byte {at} of {} is {}, expected {}",
-            got.len(),
-            got[at],
-            expected[at]
-        );
+        panic!("byte {at} of {} is {}, expected {}", got.len(), got[at], expected[at]);
     }
 }

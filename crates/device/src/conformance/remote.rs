@@ -105,7 +105,8 @@ pub fn words_are_changed_in_one_step(factory: Factory) {
         for (who, (compare, expected)) in [(0, 0), (0, 10), (10, 10)].into_iter().enumerate() {
             let mut was = u64::MAX;
             // SAFETY: it is looked at after the flush.
-            unsafe { remote(&*all[who]).compare_swap(at(1), compare, 10 * (who as u64 + 1), &mut was) }.expect("compared");
+            unsafe { remote(&*all[who]).compare_swap(at(1), compare, 10 * (who as u64 + 1), &mut was) }
+                .expect("compared");
             flush(&*all[who], 2);
             assert_eq!(was, expected);
         }

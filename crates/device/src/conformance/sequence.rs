@@ -5,10 +5,20 @@ use super::*;
 /// One step of a sequence. Processes and sizes are taken modulo what there is.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    Send { from: u32, to: u32, size: usize },
-    Poll { who: u32 },
+    Send {
+        from: u32,
+        to: u32,
+        size: usize,
+    },
+    Poll {
+        who: u32,
+    },
     /// Offers what comes next from one peer, which is used or declined.
-    Take { who: u32, from: u32, used: bool },
+    Take {
+        who: u32,
+        from: u32,
+        used: bool,
+    },
 }
 
 /// Checks at each poll that what comes is the oldest that its sender has sent.
@@ -22,12 +32,7 @@ impl Sink for Expect<'_> {
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
         let oldest = self.sent[from as usize][self.me as usize].pop_front();
         let (number, size) = oldest.expect("no more packets than were sent");
-        assert_eq!(
-            (*header, payload.len()),
-            ([number; 4], size),
-            "from {from} to {}",
-            self.me
-        );
+        assert_eq!((*header, payload.len()), ([number; 4], size), "from {from} to {}", self.me);
         check(number, payload);
     }
 }
@@ -79,20 +84,14 @@ pub fn follow(factory: Factory, processes: u32, actions: &[Action]) {
             }
             Action::Poll { who } => {
                 let me = who % processes;
-                devices[me as usize].poll(&mut Expect {
-                    me,
-                    sent: &mut sent,
-                });
+                devices[me as usize].poll(&mut Expect { me, sent: &mut sent });
             }
         }
     }
     for me in 0..processes {
         let mut polls = 0;
         while sent.iter().any(|to| !to[me as usize].is_empty()) {
-            devices[me as usize].poll(&mut Expect {
-                me,
-                sent: &mut sent,
-            });
+            devices[me as usize].poll(&mut Expect { me, sent: &mut sent });
             polls += 1;
             assert!(polls < MANY_POLLS, "a packet was sent and never came");
         }

@@ -122,10 +122,7 @@ pub fn work_before_sleeping_is_seen(factory: Factory) {
         send(&*devices[1], 0, &[number; 4], &[]);
         let start = Instant::now();
         devices[0].sleep(token, LONG);
-        assert!(
-            start.elapsed() < LONG,
-            "a packet after the token did not wake its receiver"
-        );
+        assert!(start.elapsed() < LONG, "a packet after the token did not wake its receiver");
         devices[0].end_sleep();
         assert_eq!(receive(&*devices[0], &mut inbox), (1, [number; 4], vec![]));
     }
@@ -143,10 +140,7 @@ unsafe impl Sync for Shared {}
 pub fn a_process_wakes_its_own_threads(factory: Factory) {
     const SLEEPERS: usize = 3;
     let device = everybody(factory, 2).remove(0);
-    let shared = Shared {
-        device,
-        lock: Mutex::new(()),
-    };
+    let shared = Shared { device, lock: Mutex::new(()) };
     // Not just its fields: the whole of it is what may be shared.
     let shared = &shared;
     for _ in 0..50 {

@@ -38,11 +38,7 @@ impl Memory {
         // SAFETY: the layout is not empty.
         let base = unsafe { alloc_zeroed(layout()) };
         for index in 0..DEPTH as usize {
-            let cell = Cell {
-                turn: AtomicU64::new(0),
-                label: AtomicU64::new(0),
-                inline: [0; INLINE],
-            };
+            let cell = Cell { turn: AtomicU64::new(0), label: AtomicU64::new(0), inline: [0; INLINE] };
             // SAFETY: the cells fit into the first page.
             unsafe { base.cast::<Cell>().add(index).write(cell) };
         }
@@ -128,14 +124,11 @@ fn exchange(processes: usize, lengths: &'static [usize], runs: Option<usize>) {
     let finished = Arc::new(AtomicUsize::new(0));
     let count = finished.clone();
     model.check(move || {
-        let group: loom::sync::Arc<Vec<Memory>> =
-            loom::sync::Arc::new((0..processes).map(|_| Memory::new()).collect());
+        let group: loom::sync::Arc<Vec<Memory>> = loom::sync::Arc::new((0..processes).map(|_| Memory::new()).collect());
         let run = move |group: &[Memory], me: usize| {
             (1..).zip(lengths).all(|(turn, &len)| {
                 group[me].publish(turn, len);
-                (0..processes)
-                    .filter(|&peer| peer != me)
-                    .all(|peer| group[peer].read(turn, len))
+                (0..processes).filter(|&peer| peer != me).all(|peer| group[peer].read(turn, len))
             })
         };
         let threads: Vec<_> = (1..processes)
@@ -150,10 +143,7 @@ fn exchange(processes: usize, lengths: &'static [usize], runs: Option<usize>) {
         }
         count.fetch_add(all as usize, Relaxed);
     });
-    assert!(
-        finished.load(Relaxed) > 0,
-        "no run of the model came to its end"
-    );
+    assert!(finished.load(Relaxed) > 0, "no run of the model came to its end");
 }
 
 #[test]

@@ -25,7 +25,8 @@ fn pair(low: u32, high: u32) -> u64 {
 
 /// Never 0, which is what a slot holds that was never written.
 fn check(words: &[u64]) -> u64 {
-    words.iter().fold(0x7ea2_9b31, |mix: u64, word| (mix ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)) | 1
+    words.iter().fold(0x7ea2_9b31, |mix: u64, word| (mix ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
+        | 1
 }
 
 /// The words by which most slots can be told to be of another key.

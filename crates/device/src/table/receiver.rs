@@ -72,8 +72,13 @@ impl Publications {
     pub fn publish(&mut self, key: &Key, target: &Memory, receiver: u32, seen: u32) -> Option<(u32, [u64; ENTRY])> {
         let index = self.free()?;
         self.order = self.order.wrapping_add(1);
-        let slot = Slot { stage: Stage::Open, asked: false, key: *key, receiver, order: self.order, seen, stale: false };
-        if index == self.slots.len() { self.slots.push(slot) } else { self.slots[index] = slot }
+        let slot =
+            Slot { stage: Stage::Open, asked: false, key: *key, receiver, order: self.order, seen, stale: false };
+        if index == self.slots.len() {
+            self.slots.push(slot)
+        } else {
+            self.slots[index] = slot
+        }
         let entry = Entry { key: *key, receiver, target: *target, order: self.order, seen };
         Some((index as u32, entry.encode()))
     }
@@ -136,7 +141,11 @@ impl Publications {
     pub fn passed_over(&mut self, slot: u32) -> Option<u32> {
         let Slot { key, order, .. } = self.slots[slot as usize];
         let older = |slot: &&mut Slot| {
-            slot.stage == Stage::Open && slot.asked && slot.key == key && slot.order != order && reaches(order, slot.order)
+            slot.stage == Stage::Open
+                && slot.asked
+                && slot.key == key
+                && slot.order != order
+                && reaches(order, slot.order)
         };
         let passed = self.slots.iter_mut().find(older)?;
         passed.stage = Stage::Free;
@@ -174,7 +183,8 @@ impl Publications {
     /// What to write to the head before a receive is published, when the stream has been taken up to `seen`: if there is
     /// something to tell; if an older receive that is gone would be in the way of this one; and once in 2^30 messages.
     pub fn overdue(&mut self, seen: u32) -> Option<u64> {
-        let due = self.untold.is_some() || seen.wrapping_sub(self.told) >= FAR || self.slots.iter().any(|slot| slot.stale);
+        let due =
+            self.untold.is_some() || seen.wrapping_sub(self.told) >= FAR || self.slots.iter().any(|slot| slot.stale);
         due.then(|| self.tell(seen))
     }
 

@@ -9,10 +9,7 @@ pub fn a_fetch_add_yields_what_was_there(factory: Factory) -> Result<(), String>
     there.fill(&[[0; 8], 100u64.to_le_bytes()].concat());
     for (add, before) in [(5, 100), (u64::MAX, 105), (0, 104)] {
         let done = one.execute(Operation::FetchAdd(there.remote(8), add), &[here.whole()]);
-        assert_eq!(
-            (done.status, done.opcode, done.len),
-            (Status::Success, Opcode::FetchAdd, 8)
-        );
+        assert_eq!((done.status, done.opcode, done.len), (Status::Success, Opcode::FetchAdd, 8));
         assert_eq!(here.word(0), before);
     }
     assert_eq!((there.word(0), there.word(8)), (0, 104));
@@ -24,18 +21,8 @@ pub fn a_compare_swap_swaps_if_equal(factory: Factory) -> Result<(), String> {
     let (here, there) = (one.buffer(8), other.buffer(8));
     for (compare, swap, before, after) in [(0, 7, 0, 7), (0, 8, 7, 7), (7, u64::MAX, 7, u64::MAX)] {
         let remote = there.remote(0);
-        let done = one.execute(
-            Operation::CompareSwap {
-                remote,
-                compare,
-                swap,
-            },
-            &[here.whole()],
-        );
-        assert_eq!(
-            (done.status, done.opcode),
-            (Status::Success, Opcode::CompareSwap)
-        );
+        let done = one.execute(Operation::CompareSwap { remote, compare, swap }, &[here.whole()]);
+        assert_eq!((done.status, done.opcode), (Status::Success, Opcode::CompareSwap));
         assert_eq!((here.word(0), there.word(0)), (before, after));
     }
     Ok(())
@@ -50,15 +37,9 @@ pub fn atomics_of_many_peers_add_up(factory: Factory) -> Result<(), String> {
     let mut ends = Vec::new();
     let mut peers = Vec::new();
     for _ in 0..PEERS {
-        let (peer, end) = (
-            Side::new(factory()?, &options),
-            Side::new(target.hca.clone(), &options),
-        );
+        let (peer, end) = (Side::new(factory()?, &options), Side::new(target.hca.clone(), &options));
         // Its own protection domain does not reach the counter: one of the target's does.
-        let end = Side {
-            pair: target.pair_like(&options),
-            ..end
-        };
+        let end = Side { pair: target.pair_like(&options), ..end };
         connect(&peer.pair, &end.pair, &options.connection);
         ends.push(end);
         peers.push(peer);
@@ -77,22 +58,12 @@ pub fn atomics_of_many_peers_add_up(factory: Factory) -> Result<(), String> {
             assert!(found.is_sorted());
             found
         };
-        let threads: Vec<_> = peers
-            .drain(..)
-            .map(|peer| scope.spawn(move || add(peer)))
-            .collect();
-        threads
-            .into_iter()
-            .flat_map(|thread| thread.join().expect("a peer"))
-            .collect::<Vec<u64>>()
+        let threads: Vec<_> = peers.drain(..).map(|peer| scope.spawn(move || add(peer))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a peer")).collect::<Vec<u64>>()
     });
     let mut found = found;
     found.sort_unstable();
-    assert_eq!(
-        found,
-        (0..PEERS as u64 * EACH).collect::<Vec<u64>>(),
-        "each value is found once"
-    );
+    assert_eq!(found, (0..PEERS as u64 * EACH).collect::<Vec<u64>>(), "each value is found once");
     assert_eq!(counter.word(0), PEERS as u64 * EACH);
     Ok(())
 }
@@ -106,10 +77,7 @@ pub fn a_misaligned_atomic_is_refused(factory: Factory) -> Result<(), String> {
         posted => {
             posted.expect("posted, or invalid");
             let status = next(&one.sends).status;
-            assert!(
-                matches!(status, Status::RemoteInvalidRequest | Status::RemoteAccess),
-                "{status:?}"
-            );
+            assert!(matches!(status, Status::RemoteInvalidRequest | Status::RemoteAccess), "{status:?}");
         }
     }
     assert_eq!(there.bytes(), [0; 16]);

@@ -12,14 +12,8 @@ pub fn a_send_fills_a_receive(factory: Factory) -> Result<(), String> {
     let sent = one.execute(Operation::Send, &[from.whole()]);
     assert_eq!((sent.status, sent.opcode), (Status::Success, Opcode::Send));
     let came = next(&other.receives);
-    assert_eq!(
-        (came.id, came.status, came.opcode, came.len),
-        (5, Status::Success, Opcode::Receive, 100)
-    );
-    assert_eq!(
-        (came.immediate, came.queue_pair),
-        (None, other.pair.number())
-    );
+    assert_eq!((came.id, came.status, came.opcode, came.len), (5, Status::Success, Opcode::Receive, 100));
+    assert_eq!((came.immediate, came.queue_pair), (None, other.pair.number()));
     assert_eq!(to.bytes()[..100], pattern(1, 100));
     assert_eq!(to.bytes()[100..], [0; 100]);
     Ok(())
@@ -29,39 +23,16 @@ pub fn messages_of_all_sizes_arrive_whole(factory: Factory) -> Result<(), String
     let (one, other) = pair(factory)?;
     let most = 5 << 20;
     let (mut from, to) = (one.buffer(most), other.buffer(most));
-    for (seed, len) in [
-        0,
-        1,
-        63,
-        64,
-        65,
-        4095,
-        4096,
-        16383,
-        16384,
-        16385,
-        65537,
-        1 << 20,
-        (1 << 20) + 1,
-        most,
-    ]
-    .into_iter()
-    .enumerate()
+    for (seed, len) in
+        [0, 1, 63, 64, 65, 4095, 4096, 16383, 16384, 16385, 65537, 1 << 20, (1 << 20) + 1, most].into_iter().enumerate()
     {
         from.fill(&pattern(seed, len));
         other.receive(seed as u64, &[to.whole()]);
-        one.post(1, Operation::Send, &[from.part(0, len)])
-            .expect("posted");
+        one.post(1, Operation::Send, &[from.part(0, len)]).expect("posted");
         let came = next(&other.receives);
-        assert_eq!(
-            (came.id, came.len as usize, came.status),
-            (seed as u64, len, Status::Success)
-        );
+        assert_eq!((came.id, came.len as usize, came.status), (seed as u64, len, Status::Success));
         assert_eq!(next(&one.sends).status, Status::Success);
-        assert!(
-            to.bytes()[..len] == pattern(seed, len),
-            "{len} bytes differ"
-        );
+        assert!(to.bytes()[..len] == pattern(seed, len), "{len} bytes differ");
     }
     Ok(())
 }
@@ -77,8 +48,7 @@ pub fn messages_stay_in_order(factory: Factory) -> Result<(), String> {
         }
         for number in 0..64 {
             let part = from.part(number as usize * EACH, EACH - number as usize);
-            one.post(round * 64 + number, Operation::Send, &[part])
-                .expect("posted");
+            one.post(round * 64 + number, Operation::Send, &[part]).expect("posted");
         }
         for number in 0..64 {
             let came = next(&other.receives);
@@ -86,10 +56,7 @@ pub fn messages_stay_in_order(factory: Factory) -> Result<(), String> {
             assert_eq!(next(&one.sends).id, round * 64 + number);
         }
     }
-    assert_eq!(
-        to.bytes()[5 * EACH..6 * EACH - 5],
-        pattern(3, 64 * EACH)[5 * EACH..6 * EACH - 5]
-    );
+    assert_eq!(to.bytes()[5 * EACH..6 * EACH - 5], pattern(3, 64 * EACH)[5 * EACH..6 * EACH - 5]);
     Ok(())
 }
 
@@ -98,19 +65,8 @@ pub fn gathered_and_scattered(factory: Factory) -> Result<(), String> {
     let (mut from, to) = (one.buffer(40_000), other.buffer(40_000));
     let bytes = pattern(4, 40_000);
     from.fill(&bytes);
-    other.receive(
-        1,
-        &[
-            to.part(30_000, 7),
-            to.part(0, 0),
-            to.part(100, 20_000),
-            to.part(25_000, 10),
-        ],
-    );
-    let sent = one.execute(
-        Operation::Send,
-        &[from.part(10, 3), from.part(20_000, 15_000), from.part(0, 5)],
-    );
+    other.receive(1, &[to.part(30_000, 7), to.part(0, 0), to.part(100, 20_000), to.part(25_000, 10)]);
+    let sent = one.execute(Operation::Send, &[from.part(10, 3), from.part(20_000, 15_000), from.part(0, 5)]);
     assert_eq!(sent.status, Status::Success);
     let came = next(&other.receives);
     assert_eq!(came.len, 15_008);
@@ -149,10 +105,7 @@ pub fn immediates_come_with_receives(factory: Factory) -> Result<(), String> {
     let (from, to) = (one.buffer(8), other.buffer(8));
     for (immediate, len) in [(0, 8), (u32::MAX, 0), (0x0102_0304, 3)] {
         other.receive(1, &[to.whole()]);
-        one.execute(
-            Operation::SendWithImmediate(immediate),
-            &[from.part(0, len)],
-        );
+        one.execute(Operation::SendWithImmediate(immediate), &[from.part(0, len)]);
         let came = next(&other.receives);
         assert_eq!((came.immediate, came.len as usize), (Some(immediate), len));
     }
@@ -170,8 +123,7 @@ pub fn both_ways_at_once(factory: Factory) -> Result<(), String> {
     }
     for number in 0..20 {
         sides.iter().zip(&from).for_each(|(side, from)| {
-            side.post(number, Operation::Send, &[from.whole()])
-                .expect("posted");
+            side.post(number, Operation::Send, &[from.whole()]).expect("posted");
         });
     }
     for number in 0..20 {
@@ -192,22 +144,10 @@ pub fn unsignaled_requests_are_silent(factory: Factory) -> Result<(), String> {
             other.receive(number, &[to.whole()]);
         }
         for number in 0..64 {
-            let flags = if number == 63 {
-                SendFlags::SIGNALED
-            } else {
-                SendFlags::NONE
-            };
+            let flags = if number == 63 { SendFlags::SIGNALED } else { SendFlags::NONE };
             let data = Data::Inline(&[b"x"]);
-            let request = SendRequest {
-                id: number,
-                operation: Operation::Send,
-                data,
-                flags,
-                receive_queue: 0,
-            };
-            one.pair
-                .post_send(&request)
-                .unwrap_or_else(|error| panic!("round {round}, {number}: {error}"));
+            let request = SendRequest { id: number, operation: Operation::Send, data, flags, receive_queue: 0 };
+            one.pair.post_send(&request).unwrap_or_else(|error| panic!("round {round}, {number}: {error}"));
         }
         for number in 0..64 {
             assert_eq!(next(&other.receives).id, number);

@@ -9,12 +9,8 @@ use std::time::Duration;
 
 /// Sleeps until the channel has a notice; false if there is none for so long.
 fn sleep(channel: &CompletionChannel, limit: Duration) -> bool {
-    let timeout = Timespec {
-        tv_sec: limit.as_secs() as i64,
-        tv_nsec: limit.subsec_nanos() as _,
-    };
-    let woken =
-        poll(&mut [PollFd::new(channel, PollFlags::IN)], Some(&timeout)).expect("poll") == 1;
+    let timeout = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos() as _ };
+    let woken = poll(&mut [PollFd::new(channel, PollFlags::IN)], Some(&timeout)).expect("poll") == 1;
     assert_eq!(channel.drain(), woken);
     woken
 }
@@ -30,16 +26,10 @@ pub fn a_channel_wakes_a_sleeper(factory: Factory) -> Result<(), String> {
                     other.receives.arm().expect("armed");
                     let mut completion = [crate::Completion::default()];
                     if other.receives.poll(&mut completion).expect("poll") == 1 {
-                        assert_eq!(
-                            (completion[0].id, completion[0].status),
-                            (id, Status::Success)
-                        );
+                        assert_eq!((completion[0].id, completion[0].status), (id, Status::Success));
                         break;
                     }
-                    assert!(
-                        sleep(&other.channel, PATIENCE),
-                        "message {id} wakes the sleeper"
-                    );
+                    assert!(sleep(&other.channel, PATIENCE), "message {id} wakes the sleeper");
                 }
             }
         });
@@ -48,10 +38,7 @@ pub fn a_channel_wakes_a_sleeper(factory: Factory) -> Result<(), String> {
             if id % 2 == 0 {
                 std::thread::sleep(Duration::from_millis(2));
             }
-            assert_eq!(
-                one.execute(Operation::Send, &[here.whole()]).status,
-                Status::Success
-            );
+            assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::Success);
         }
     });
     Ok(())
@@ -128,15 +115,11 @@ pub fn a_target_is_served_while_it_computes(factory: Factory) -> Result<(), Stri
     let (there, word) = (other.buffer(1 << 20), other.buffer(8));
     here.fill(&pattern(3, 1 << 20));
     let answer = one.buffer(8);
-    one.post(1, Operation::Write(there.remote(0)), &[here.whole()])
-        .expect("posted");
-    one.post(2, Operation::FetchAdd(word.remote(0), 1), &[answer.whole()])
-        .expect("posted");
+    one.post(1, Operation::Write(there.remote(0)), &[here.whole()]).expect("posted");
+    one.post(2, Operation::FetchAdd(word.remote(0), 1), &[answer.whole()]).expect("posted");
     // SAFETY: mapped and aligned, and used atomically from now on.
     let cell = unsafe { AtomicU64::from_ptr(word.region.address() as *mut u64) };
-    eventually("the word is raised, though nobody polls", || {
-        cell.load(Ordering::SeqCst) == 1
-    });
+    eventually("the word is raised, though nobody polls", || cell.load(Ordering::SeqCst) == 1);
     assert!(there.bytes() == pattern(3, 1 << 20));
     assert_eq!((next(&one.sends).id, next(&one.sends).id), (1, 2));
     Ok(())

@@ -6,17 +6,13 @@ use crate::{Data, Error, Event, Operation, SendFlags, SendRequest, Status};
 pub fn full_queues_say_so(factory: Factory) -> Result<(), String> {
     let (one, other) = pair(factory)?;
     let (here, there) = (one.buffer(8), other.buffer(8));
-    let posted = (0..)
-        .take_while(|&id| other.pair.post_receive(id, &[there.whole()]).is_ok())
-        .count();
+    let posted = (0..).take_while(|&id| other.pair.post_receive(id, &[there.whole()]).is_ok()).count();
     assert!((64..4096).contains(&posted), "{posted}");
     assert_eq!(other.pair.post_receive(0, &[]), Err(Error::QueueFull));
 
     // More than there are receives for: some cards free a slot when its request is done, others when its
     // completion was polled, and give more slots than they say.
-    let sent = (0..)
-        .take_while(|&id| one.post(id, Operation::Send, &[here.whole()]).is_ok())
-        .count();
+    let sent = (0..).take_while(|&id| one.post(id, Operation::Send, &[here.whole()]).is_ok()).count();
     assert!((64..8192).contains(&sent), "{sent}");
     assert_eq!(one.post(0, Operation::Send, &[]), Err(Error::QueueFull));
     // One completion, one slot, at the latest when the peer has receives again.
@@ -33,19 +29,13 @@ pub fn full_queues_say_so(factory: Factory) -> Result<(), String> {
 }
 
 pub fn a_shared_queue_serves_many(factory: Factory) -> Result<(), String> {
-    let options = SideOptions {
-        shared: true,
-        ..SideOptions::default()
-    };
+    let options = SideOptions { shared: true, ..SideOptions::default() };
     let target = Side::new(factory()?, &options);
     let memory = target.buffer(64 * 100);
     (0..64).for_each(|id| target.receive(id, &[memory.part(id as usize * 100, 100)]));
     let mut peers = Vec::new();
     for _ in 0..4 {
-        let (peer, end) = (
-            Side::new(factory()?, &SideOptions::default()),
-            target.pair_like(&options),
-        );
+        let (peer, end) = (Side::new(factory()?, &SideOptions::default()), target.pair_like(&options));
         connect(&peer.pair, &end, &options.connection);
         peers.push((peer, end));
     }
@@ -54,13 +44,7 @@ pub fn a_shared_queue_serves_many(factory: Factory) -> Result<(), String> {
             let bytes = pattern(round * 4 + number, 60);
             let data = Data::Inline(&[&bytes]);
             let flags = SendFlags::SIGNALED;
-            let request = SendRequest {
-                id: 0,
-                operation: Operation::Send,
-                data,
-                flags,
-                receive_queue: 0,
-            };
+            let request = SendRequest { id: 0, operation: Operation::Send, data, flags, receive_queue: 0 };
             peer.pair.post_send(&request).expect("posted");
         }
     }
@@ -69,57 +53,35 @@ pub fn a_shared_queue_serves_many(factory: Factory) -> Result<(), String> {
     for _ in 0..64 {
         let came = next(&target.receives);
         assert_eq!((came.status, came.len), (Status::Success, 60));
-        let number = peers
-            .iter()
-            .position(|(_, end)| end.number() == came.queue_pair)
-            .expect("a peer");
+        let number = peers.iter().position(|(_, end)| end.number() == came.queue_pair).expect("a peer");
         let at = came.id as usize * 100;
-        assert_eq!(
-            memory.bytes()[at..at + 60],
-            pattern(rounds[number] * 4 + number, 60),
-            "peer {number}"
-        );
+        assert_eq!(memory.bytes()[at..at + 60], pattern(rounds[number] * 4 + number, 60), "peer {number}");
         rounds[number] += 1;
-        assert!(
-            !std::mem::replace(&mut receives[came.id as usize], true),
-            "each receive is used once"
-        );
+        assert!(!std::mem::replace(&mut receives[came.id as usize], true), "each receive is used once");
     }
     Ok(())
 }
 
 pub fn a_shared_queue_tells_when_it_is_low(factory: Factory) -> Result<(), String> {
-    let options = SideOptions {
-        shared: true,
-        ..SideOptions::default()
-    };
+    let options = SideOptions { shared: true, ..SideOptions::default() };
     let (one, other) = pair_with(factory, &options)?;
     let (here, there) = (one.buffer(8), other.buffer(8));
     let shared = other.shared.as_ref().expect("a shared receive queue");
     (0..8).for_each(|id| other.receive(id, &[there.whole()]));
     shared.arm_limit(6).expect("armed");
     for sent in 1..=2 {
-        assert_eq!(
-            one.execute(Operation::Send, &[here.whole()]).status,
-            Status::Success
-        );
+        assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::Success);
         assert_eq!(next(&other.receives).id, sent - 1);
         assert_eq!(other.hca.next_event(), None, "{} are left", 8 - sent);
     }
-    assert_eq!(
-        one.execute(Operation::Send, &[here.whole()]).status,
-        Status::Success
-    );
+    assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::Success);
     let mut event = None;
     eventually("an event, for 5 are left", || {
         event = other.hca.next_event();
         event.is_some()
     });
     assert_eq!(event, Some(Event::ReceiveQueueLow { token: 7 }));
-    assert_eq!(
-        one.execute(Operation::Send, &[here.whole()]).status,
-        Status::Success
-    );
+    assert_eq!(one.execute(Operation::Send, &[here.whole()]).status, Status::Success);
     assert_eq!(other.hca.next_event(), None, "told once");
     Ok(())
 }
@@ -127,20 +89,13 @@ pub fn a_shared_queue_tells_when_it_is_low(factory: Factory) -> Result<(), Strin
 impl Side {
     /// A further queue pair of this side's domain, queues and shared receive queue.
     pub fn pair_like(&self, options: &SideOptions) -> crate::QueuePair {
-        let limits = crate::ReceiveLimits {
-            depth: options.depth,
-            scatter: 4,
-        };
+        let limits = crate::ReceiveLimits { depth: options.depth, scatter: 4 };
         self.domain
             .queue_pair(&crate::QueuePairOptions {
                 send_completions: &self.sends,
                 receive_completions: &self.receives,
                 shared_receive_queue: self.shared.as_ref(),
-                send: crate::Limits {
-                    depth: options.depth,
-                    gather: 4,
-                    inline: 64,
-                },
+                send: crate::Limits { depth: options.depth, gather: 4, inline: 64 },
                 receive: limits,
             })
             .expect("a queue pair")

@@ -1,11 +1,11 @@
 //! XRC: one connection, many receive queues.
 
 use super::world::*;
-use std::os::fd::AsFd;
 use crate::{
-    CompletionQueue, Connection, Data, Hca, Limits, Operation, ProtectionDomain, QueuePair,
-    ReceiveLimits, SendFlags, SendRequest, SharedReceiveQueue, State, Status,
+    CompletionQueue, Connection, Data, Hca, Limits, Operation, ProtectionDomain, QueuePair, ReceiveLimits, SendFlags,
+    SendRequest, SharedReceiveQueue, State, Status,
 };
+use std::os::fd::AsFd;
 
 /// An initiator at one side, a target with receive queues at the other.
 struct Xrc {
@@ -24,47 +24,20 @@ impl Xrc {
         if !one.capabilities().xrc {
             return Err(format!("{} has no XRC", one.capabilities().name));
         }
-        let (from, to) = (
-            one.protection_domain().expect("a domain"),
-            other.protection_domain().expect("a domain"),
-        );
+        let (from, to) = (one.protection_domain().expect("a domain"), other.protection_domain().expect("a domain"));
         let sends = one.completion_queue(256, None).expect("a completion queue");
-        let initiator = from
-            .xrc_initiator(
-                &sends,
-                &Limits {
-                    depth: 64,
-                    gather: 4,
-                    inline: 64,
-                },
-            )
-            .expect("an initiator");
+        let initiator = from.xrc_initiator(&sends, &Limits { depth: 64, gather: 4, inline: 64 }).expect("an initiator");
         let domain = other.xrc_domain(None).expect("an XRC domain");
         let target = domain.target().expect("a target");
         let queue = |token| {
-            let completions = other
-                .completion_queue(256, None)
-                .expect("a completion queue");
-            let limits = ReceiveLimits {
-                depth: 16,
-                scatter: 2,
-            };
-            let queue = to
-                .xrc_receive_queue(&domain, &completions, &limits, token)
-                .expect("a receive queue");
+            let completions = other.completion_queue(256, None).expect("a completion queue");
+            let limits = ReceiveLimits { depth: 16, scatter: 2 };
+            let queue = to.xrc_receive_queue(&domain, &completions, &limits, token).expect("a receive queue");
             (queue, completions)
         };
         let queues = (0..count as u64).map(queue).collect();
         connect(&initiator, &target, &Connection::default());
-        Ok(Xrc {
-            initiator,
-            sends,
-            from,
-            target,
-            to,
-            queues,
-            _hcas: (one, other),
-        })
+        Ok(Xrc { initiator, sends, from, target, to, queues, _hcas: (one, other) })
     }
 
     fn send(&self, receive_queue: u32, bytes: &[u8]) {
@@ -82,16 +55,11 @@ impl Xrc {
 pub fn an_xrc_send_names_its_queue(factory: Factory) -> Result<(), String> {
     let xrc = Xrc::new(factory, 5)?;
     let memory = Buffer::new(&xrc.to, 5 * 64, crate::Access::ALL);
-    let numbers: Vec<u32> = xrc
-        .queues
-        .iter()
-        .map(|(queue, _)| queue.number().expect("an XRC queue has a number"))
-        .collect();
+    let numbers: Vec<u32> =
+        xrc.queues.iter().map(|(queue, _)| queue.number().expect("an XRC queue has a number")).collect();
     for round in 0..10 {
         for (at, (queue, _)) in xrc.queues.iter().enumerate() {
-            queue
-                .post_receive(round, &[memory.part(at * 64, 64)])
-                .expect("posted");
+            queue.post_receive(round, &[memory.part(at * 64, 64)]).expect("posted");
         }
         // In another order than that of the receives.
         for &at in &[3, 0, 4, 1, 2] {
@@ -100,15 +68,9 @@ pub fn an_xrc_send_names_its_queue(factory: Factory) -> Result<(), String> {
         }
         for (at, (_, completions)) in xrc.queues.iter().enumerate() {
             let came = next(completions);
-            assert_eq!(
-                (came.id, came.len, came.status),
-                (round, 40, Status::Success)
-            );
+            assert_eq!((came.id, came.len, came.status), (round, 40, Status::Success));
             assert_eq!(came.queue_pair, xrc.target.number());
-            assert_eq!(
-                memory.bytes()[at * 64..at * 64 + 40],
-                pattern(round as usize * 5 + at, 40)
-            );
+            assert_eq!(memory.bytes()[at * 64..at * 64 + 40], pattern(round as usize * 5 + at, 40));
             none(completions);
         }
     }
@@ -119,13 +81,7 @@ pub fn an_xrc_send_to_no_queue_is_refused(factory: Factory) -> Result<(), String
     let xrc = Xrc::new(factory, 1)?;
     xrc.send(xrc.queues[0].0.number().expect("a number") + 1000, b"lost");
     let status = next(&xrc.sends).status;
-    assert!(
-        matches!(
-            status,
-            Status::RemoteInvalidRequest | Status::RemoteOperation
-        ),
-        "{status:?}"
-    );
+    assert!(matches!(status, Status::RemoteInvalidRequest | Status::RemoteOperation), "{status:?}");
     assert_eq!(xrc.initiator.state(), State::Error);
     Ok(())
 }
@@ -138,13 +94,7 @@ pub fn xrc_writes_and_reads(factory: Factory) -> Result<(), String> {
     let post = |operation, data: &[crate::Segment]| {
         let data = Data::Segments(data);
         let receive_queue = xrc.queues[0].0.number().expect("a number");
-        let request = SendRequest {
-            id: 1,
-            operation,
-            data,
-            flags: SendFlags::SIGNALED,
-            receive_queue,
-        };
+        let request = SendRequest { id: 1, operation, data, flags: SendFlags::SIGNALED, receive_queue };
         xrc.initiator.post_send(&request).expect("posted");
         assert_eq!(next(&xrc.sends).status, Status::Success);
     };
@@ -153,10 +103,7 @@ pub fn xrc_writes_and_reads(factory: Factory) -> Result<(), String> {
     post(Operation::Read(there.remote(50)), &[here.part(0, 50)]);
     assert_eq!(here.bytes()[..50], pattern(1, 100)[50..]);
     xrc.queues[0].0.post_receive(3, &[]).expect("posted");
-    post(
-        Operation::WriteWithImmediate(there.remote(0), 5),
-        &[here.part(0, 10)],
-    );
+    post(Operation::WriteWithImmediate(there.remote(0), 5), &[here.part(0, 10)]);
     let came = next(&xrc.queues[0].1);
     assert_eq!((came.id, came.immediate), (3, Some(5)));
     Ok(())
@@ -255,7 +202,8 @@ pub fn xrc_accesses_reach_the_memory_of_the_queue_that_they_name(factory: Factor
             post(0, Operation::Write(there.remote(40)), 100, 60, silent);
             post(1 + at, Operation::Read(there.remote(200)), 40 * at, 40, SendFlags::SIGNALED);
             post(3 + at, Operation::FetchAdd(there.remote(800), 5), 80 + 8 * at, 8, SendFlags::SIGNALED);
-            let swap = Operation::CompareSwap { remote: there.remote(808), compare: there.word(808), swap: round as u64 };
+            let swap =
+                Operation::CompareSwap { remote: there.remote(808), compare: there.word(808), swap: round as u64 };
             post(5 + at, swap, 160 + 8 * at, 8, SendFlags::SIGNALED);
         }
         for id in [1, 3, 5, 2, 4, 6] {

@@ -23,14 +23,7 @@ pub struct Address {
 
 impl Address {
     pub fn of(port: &Port, queue_pair: u32, number: u32) -> Address {
-        Address {
-            gid: port.gid,
-            lid: port.lid,
-            mtu: port.mtu,
-            ethernet: port.ethernet,
-            queue_pair,
-            number,
-        }
+        Address { gid: port.gid, lid: port.lid, mtu: port.mtu, ethernet: port.ethernet, queue_pair, number }
     }
 
     pub fn to_bytes(self) -> [u8; LEN] {
@@ -46,14 +39,9 @@ impl Address {
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Address> {
-        let word = |at: usize| {
-            u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-        };
+        let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         if bytes.len() != LEN || bytes[0] != MARK {
-            return Err(Error::Invalid(format!(
-                "{} bytes that are no address of a card",
-                bytes.len()
-            )));
+            return Err(Error::Invalid(format!("{} bytes that are no address of a card", bytes.len())));
         }
         let mut gid = [0; 16];
         gid.copy_from_slice(&bytes[16..]);
@@ -73,9 +61,7 @@ impl Address {
     /// [`Invalid`](Error::Invalid) when one of them is Ethernet and the other InfiniBand.
     pub fn path_from(&self, port: &Port) -> Result<ibv_ah_attr> {
         if self.ethernet != port.ethernet {
-            return Err(Error::Invalid(
-                "one end is on Ethernet, the other on InfiniBand".into(),
-            ));
+            return Err(Error::Invalid("one end is on Ethernet, the other on InfiniBand".into()));
         }
         // Inside a subnet of InfiniBand the LID is enough; Ethernet has none.
         let global = self.ethernet || self.lid == 0;
@@ -101,14 +87,8 @@ impl Address {
 mod tests {
     use super::*;
 
-    const HERE: Address = Address {
-        gid: [7; 16],
-        lid: 513,
-        mtu: 3,
-        ethernet: true,
-        queue_pair: 0xabcdef,
-        number: 0x123456,
-    };
+    const HERE: Address =
+        Address { gid: [7; 16], lid: 513, mtu: 3, ethernet: true, queue_pair: 0xabcdef, number: 0x123456 };
 
     #[test]
     fn bytes_say_everything() {
@@ -124,27 +104,13 @@ mod tests {
 
     #[test]
     fn a_lid_is_enough_on_infiniband() {
-        let mut port = Port {
-            number: 1,
-            gid: [1; 16],
-            gid_index: 3,
-            lid: 4,
-            mtu: 5,
-            ethernet: false,
-            message: 0,
-            bandwidth: 1.0,
-        };
-        let there = Address {
-            ethernet: false,
-            ..HERE
-        };
+        let mut port =
+            Port { number: 1, gid: [1; 16], gid_index: 3, lid: 4, mtu: 5, ethernet: false, message: 0, bandwidth: 1.0 };
+        let there = Address { ethernet: false, ..HERE };
         assert_eq!(there.path_from(&port).unwrap().is_global, 0);
         assert!(HERE.path_from(&port).is_err());
         port.ethernet = true;
         let path = HERE.path_from(&port).unwrap();
-        assert_eq!(
-            (path.is_global, path.grh.sgid_index, path.grh.dgid.raw),
-            (1, 3, [7; 16])
-        );
+        assert_eq!((path.is_global, path.grh.sgid_index, path.grh.dgid.raw), (1, 3, [7; 16]));
     }
 }

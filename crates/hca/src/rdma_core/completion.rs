@@ -53,12 +53,7 @@ impl CompletionQueue {
         // SAFETY: context and channel are open; the mark lives as long as the queue.
         let raw = unsafe { (context.functions.ibv_create_cq)(context.raw, size, mark, notices, 0) };
         let raw = made(raw, || format!("a completion queue for {depth}"))?;
-        Ok(CompletionQueue(Arc::new(Queue {
-            raw,
-            context: context.clone(),
-            channel: channel.cloned(),
-            overrun,
-        })))
+        Ok(CompletionQueue(Arc::new(Queue { raw, context: context.clone(), channel: channel.cloned(), overrun })))
     }
 
     /// # Safety
@@ -81,17 +76,10 @@ impl CompletionQueue {
             let mut entries = [const { MaybeUninit::<ibv_wc>::uninit() }; AT_ONCE];
             let room = (into.len() - taken).min(AT_ONCE);
             // SAFETY: the queue lives, and `room` entries may be written.
-            let count = unsafe {
-                ((*context.raw).ops.poll_cq)(
-                    self.0.raw,
-                    room as i32,
-                    entries.as_mut_ptr().cast::<ibv_wc>(),
-                )
-            };
+            let count =
+                unsafe { ((*context.raw).ops.poll_cq)(self.0.raw, room as i32, entries.as_mut_ptr().cast::<ibv_wc>()) };
             let Ok(count) = usize::try_from(count) else {
-                return Err(Error::System(
-                    "the card's completion queue is broken".into(),
-                ));
+                return Err(Error::System("the card's completion queue is broken".into()));
             };
             for entry in &entries[..count] {
                 // SAFETY: the call has filled so many.
@@ -108,9 +96,7 @@ impl CompletionQueue {
     pub fn arm(&self) -> Result<()> {
         self.0.context.check_own()?;
         if self.0.channel.is_none() {
-            return Err(Error::Invalid(
-                "a completion queue without a channel cannot be armed".into(),
-            ));
+            return Err(Error::Invalid("a completion queue without a channel cannot be armed".into()));
         }
         // SAFETY: the queue lives.
         let code = unsafe { ((*self.0.context.raw).ops.req_notify_cq)(self.0.raw, 0) };
@@ -120,22 +106,15 @@ impl CompletionQueue {
 
 #[inline]
 fn completion(context: &Context, entry: &ibv_wc) -> Completion {
-    let mut completion = Completion {
-        id: entry.wr_id,
-        queue_pair: entry.qp_num,
-        ..Completion::default()
-    };
+    let mut completion = Completion { id: entry.wr_id, queue_pair: entry.qp_num, ..Completion::default() };
     if entry.status == ffi::IBV_WC_SUCCESS {
         completion.opcode = opcode(entry.opcode);
         completion.len = entry.byte_len;
-        completion.immediate =
-            (entry.wc_flags & ffi::IBV_WC_WITH_IMM != 0).then(|| u32::from_be(entry.imm_data));
+        completion.immediate = (entry.wc_flags & ffi::IBV_WC_WITH_IMM != 0).then(|| u32::from_be(entry.imm_data));
     } else {
         completion.status = status(entry.status);
         if completion.status != Status::Flushed {
-            context.failed(entry.qp_num, || {
-                ffi::status_text(context.functions, entry.status)
-            });
+            context.failed(entry.qp_num, || ffi::status_text(context.functions, entry.status));
         }
     }
     completion
@@ -202,11 +181,7 @@ impl CompletionChannel {
         // SAFETY: the context is open.
         let raw = unsafe { (context.functions.ibv_create_comp_channel)(context.raw) };
         let raw = made(raw, || "a completion channel".into())?;
-        let channel = Channel {
-            raw,
-            context: context.clone(),
-            waker: Mutex::default(),
-        };
+        let channel = Channel { raw, context: context.clone(), waker: Mutex::default() };
         // SAFETY: the channel was made above.
         set_nonblocking(unsafe { (*raw).fd })?;
         Ok(CompletionChannel(Arc::new(channel)))
@@ -233,10 +208,7 @@ impl CompletionChannel {
         if waker.is_some() {
             return Err(Error::Invalid("the channel has a waker".into()));
         }
-        *waker = Some(
-            Waker::start(self.as_fd(), wake)
-                .map_err(|why| Error::Resources(format!("a thread: {why}")))?,
-        );
+        *waker = Some(Waker::start(self.as_fd(), wake).map_err(|why| Error::Resources(format!("a thread: {why}")))?);
         Ok(())
     }
 
@@ -260,29 +232,19 @@ impl Waker {
         // By edges: told of each notice once, though nobody takes it here.
         let edges = epoll::EventFlags::IN | epoll::EventFlags::ET;
         epoll::add(&set, notices, epoll::EventData::new_u64(0), edges)?;
-        epoll::add(
-            &set,
-            &stop,
-            epoll::EventData::new_u64(STOP),
-            epoll::EventFlags::IN,
-        )?;
-        let thread = std::thread::Builder::new()
-            .name("tern-verbs".into())
-            .spawn(move || {
-                loop {
-                    let mut events = Vec::with_capacity(2);
-                    match epoll::wait(&set, rustix::buffer::spare_capacity(&mut events), None) {
-                        Err(rustix::io::Errno::INTR) => continue,
-                        Err(_) => return,
-                        Ok(_) if events.iter().any(|event| event.data.u64() == STOP) => return,
-                        Ok(_) => wake(),
-                    }
+        epoll::add(&set, &stop, epoll::EventData::new_u64(STOP), epoll::EventFlags::IN)?;
+        let thread = std::thread::Builder::new().name("tern-verbs".into()).spawn(move || {
+            loop {
+                let mut events = Vec::with_capacity(2);
+                match epoll::wait(&set, rustix::buffer::spare_capacity(&mut events), None) {
+                    Err(rustix::io::Errno::INTR) => continue,
+                    Err(_) => return,
+                    Ok(_) if events.iter().any(|event| event.data.u64() == STOP) => return,
+                    Ok(_) => wake(),
                 }
-            })?;
-        Ok(Waker {
-            stop,
-            thread: Some(thread),
-        })
+            }
+        })?;
+        Ok(Waker { stop, thread: Some(thread) })
     }
 }
 

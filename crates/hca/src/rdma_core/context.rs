@@ -39,9 +39,7 @@ fn functions() -> Result<&'static Functions> {
         Ok(functions)
     });
     library.as_ref().map_err(|why| {
-        Error::NoHca(format!(
-            "libibverbs cannot be loaded ({why}); install rdma-core, or take the software HCA"
-        ))
+        Error::NoHca(format!("libibverbs cannot be loaded ({why}); install rdma-core, or take the software HCA"))
     })
 }
 
@@ -71,11 +69,7 @@ impl Context {
 
     #[inline]
     pub fn check_own(&self) -> Result<()> {
-        if self.is_own() {
-            Ok(())
-        } else {
-            Err(Error::Forked)
-        }
+        if self.is_own() { Ok(()) } else { Err(Error::Forked) }
     }
 
     /// Keeps the first reason only: those that come later follow from it.
@@ -110,17 +104,11 @@ pub struct Hca {
 impl Hca {
     pub fn open(options: &Options) -> Result<Hca> {
         let functions = functions()?;
-        let (name, number) = match options
-            .interface
-            .as_deref()
-            .map(|name| name.split_once(':'))
-        {
+        let (name, number) = match options.interface.as_deref().map(|name| name.split_once(':')) {
             None => (None, None),
             Some(None) => (options.interface.as_deref(), None),
             Some(Some((name, port))) => {
-                let port = port
-                    .parse()
-                    .map_err(|_| Error::Invalid(format!("'{port}' is no number of a port")))?;
+                let port = port.parse().map_err(|_| Error::Invalid(format!("'{port}' is no number of a port")))?;
                 (Some(name), Some(port))
             }
         };
@@ -129,9 +117,7 @@ impl Hca {
         let list = unsafe { (functions.ibv_get_device_list)(&mut count) };
         if list.is_null() {
             let why = std::io::Error::last_os_error();
-            return Err(Error::NoHca(format!(
-                "the devices cannot be listed: {why}; is the module ib_uverbs loaded?"
-            )));
+            return Err(Error::NoHca(format!("the devices cannot be listed: {why}; is the module ib_uverbs loaded?")));
         }
         // SAFETY: so many devices are in the list.
         let devices = unsafe { std::slice::from_raw_parts(list, count as usize) };
@@ -149,14 +135,8 @@ impl Hca {
         // SAFETY: the list came from the library; an open device does not need it.
         unsafe { (functions.ibv_free_device_list)(list) };
         opened.ok_or_else(|| {
-            let wanted = options
-                .interface
-                .as_deref()
-                .map_or(String::new(), |name| format!(" is '{name}'"));
-            Error::NoHca(format!(
-                "of {count} devices none{wanted} with an active port ({})",
-                seen.join("; ")
-            ))
+            let wanted = options.interface.as_deref().map_or(String::new(), |name| format!(" is '{name}'"));
+            Error::NoHca(format!("of {count} devices none{wanted} with an active port ({})", seen.join("; ")))
         })
     }
 
@@ -168,11 +148,7 @@ impl Hca {
         ProtectionDomain::new(&self.context)
     }
 
-    pub fn completion_queue(
-        &self,
-        depth: u32,
-        channel: Option<&CompletionChannel>,
-    ) -> Result<CompletionQueue> {
+    pub fn completion_queue(&self, depth: u32, channel: Option<&CompletionChannel>) -> Result<CompletionQueue> {
         CompletionQueue::new(&self.context, depth, channel)
     }
 
@@ -191,10 +167,7 @@ impl Hca {
     pub fn next_event(&self) -> Option<Event> {
         let functions = self.context.functions;
         while self.context.is_own() {
-            let mut event = ffi::ibv_async_event {
-                element: ptr::null_mut(),
-                event_type: 0,
-            };
+            let mut event = ffi::ibv_async_event { element: ptr::null_mut(), event_type: 0 };
             // SAFETY: the context is open, and its descriptor does not block.
             if unsafe { (functions.ibv_get_async_event)(self.context.raw, &mut event) } != 0 {
                 return None;
@@ -233,23 +206,15 @@ impl Hca {
                     _ => "the peer accessed memory that it may not",
                 };
                 self.context.failed(queue_pair, || why.into());
-                Some(Event::QueuePairError {
-                    queue_pair,
-                    why: why.into(),
-                })
+                Some(Event::QueuePairError { queue_pair, why: why.into() })
             }
             ffi::IBV_EVENT_CQ_ERR => {
                 // SAFETY: it is about a completion queue; ours hold their mark there, which lives as long.
-                unsafe {
-                    CompletionQueue::overrun((*event.element.cast::<ffi::ibv_cq>()).cq_context)
-                };
+                unsafe { CompletionQueue::overrun((*event.element.cast::<ffi::ibv_cq>()).cq_context) };
                 None
             }
             ffi::IBV_EVENT_SRQ_ERR => Some(Event::Fatal("a shared receive queue is broken".into())),
-            ffi::IBV_EVENT_DEVICE_FATAL => Some(Event::Fatal(format!(
-                "{} is broken",
-                self.capabilities.name
-            ))),
+            ffi::IBV_EVENT_DEVICE_FATAL => Some(Event::Fatal(format!("{} is broken", self.capabilities.name))),
             _ => None,
         }
     }
@@ -263,9 +228,7 @@ fn open_device(
     number: Option<u8>,
 ) -> std::result::Result<Hca, String> {
     // SAFETY: the device is one of the list, whose name is a string.
-    let name = unsafe { CStr::from_ptr((functions.ibv_get_device_name)(device)) }
-        .to_string_lossy()
-        .into_owned();
+    let name = unsafe { CStr::from_ptr((functions.ibv_get_device_name)(device)) }.to_string_lossy().into_owned();
     if wanted.is_some_and(|wanted| wanted != name) {
         return Err(name);
     }
@@ -274,10 +237,7 @@ fn open_device(
         return Err(format!("{name} is neither InfiniBand nor RoCE"));
     }
     // SAFETY: as above.
-    let raw = made(unsafe { (functions.ibv_open_device)(device) }, || {
-        name.clone()
-    })
-    .map_err(|why| why.to_string())?;
+    let raw = made(unsafe { (functions.ibv_open_device)(device) }, || name.clone()).map_err(|why| why.to_string())?;
     let close = |why: String| {
         // SAFETY: opened above, and nothing was made from it.
         unsafe { (functions.ibv_close_device)(raw) };
@@ -304,12 +264,8 @@ fn open_device(
         any_failed: AtomicBool::new(false),
         forks: FORKS.load(Ordering::Relaxed),
     });
-    let capabilities =
-        Arc::new(capabilities(&context, name, &attributes).map_err(|why| why.to_string())?);
-    Ok(Hca {
-        context,
-        capabilities,
-    })
+    let capabilities = Arc::new(capabilities(&context, name, &attributes).map_err(|why| why.to_string())?);
+    Ok(Hca { context, capabilities })
 }
 
 /// Reading from the descriptor no longer waits.
@@ -321,11 +277,7 @@ pub fn set_nonblocking(descriptor: c_int) -> Result<()> {
         .map_err(|why| Error::System(format!("a descriptor that shall not block: {why}")))
 }
 
-fn capabilities(
-    context: &Arc<Context>,
-    name: String,
-    attributes: &ffi::ibv_device_attr,
-) -> Result<Capabilities> {
+fn capabilities(context: &Arc<Context>, name: String, attributes: &ffi::ibv_device_attr) -> Result<Capabilities> {
     let number = |value: c_int| u32::try_from(value).unwrap_or(0);
     let depth = number(attributes.max_qp_wr);
     Ok(Capabilities {
@@ -338,17 +290,9 @@ fn capabilities(
         xrc: attributes.device_cap_flags & ffi::IBV_DEVICE_XRC != 0,
         ports: 1,
         shared_receive_queues: attributes.max_srq > 0,
-        send: Limits {
-            depth,
-            gather: number(attributes.max_sge),
-            inline: largest_inline(context)?,
-        },
+        send: Limits { depth, gather: number(attributes.max_sge), inline: largest_inline(context)? },
         receive: ReceiveLimits {
-            depth: if attributes.max_srq > 0 {
-                depth.min(number(attributes.max_srq_wr))
-            } else {
-                depth
-            },
+            depth: if attributes.max_srq > 0 { depth.min(number(attributes.max_srq_wr)) } else { depth },
             scatter: number(attributes.max_sge).min(number(attributes.max_srq_sge).max(1)),
         },
         completions: number(attributes.max_cqe),
@@ -364,11 +308,7 @@ fn largest_inline(context: &Arc<Context>) -> Result<u32> {
     let domain = ProtectionDomain::new(context)?;
     let completions = CompletionQueue::new(context, 16, None)?;
     for inline in [1024, 512, 256, 128, 64] {
-        let send = Limits {
-            depth: 16,
-            gather: 1,
-            inline,
-        };
+        let send = Limits { depth: 16, gather: 1, inline };
         if domain.plain_queue_pair(&completions, send).is_ok() {
             return Ok(inline);
         }

@@ -3,9 +3,7 @@
 use super::address::Address;
 use super::completion::{CompletionChannel, CompletionQueue};
 use super::context::Context;
-use super::ffi::{
-    self, ibv_ah, ibv_qp, ibv_qp_attr, ibv_qp_cap, ibv_qp_init_attr, ibv_recv_wr, ibv_send_wr,
-};
+use super::ffi::{self, ibv_ah, ibv_qp, ibv_qp_attr, ibv_qp_cap, ibv_qp_init_attr, ibv_recv_wr, ibv_send_wr};
 use super::memory::{MemoryRegion, ProtectionDomain};
 use super::{check, made};
 use crate::datagrams::DATAGRAM;
@@ -65,21 +63,14 @@ impl Drop for Datagrams {
 }
 
 impl Datagrams {
-    pub(super) fn new(
-        context: &Arc<Context>,
-        channel: Option<&CompletionChannel>,
-    ) -> Result<Datagrams> {
+    pub(super) fn new(context: &Arc<Context>, channel: Option<&CompletionChannel>) -> Result<Datagrams> {
         let functions = context.functions;
         let domain = ProtectionDomain::new(context)?;
         let send_completions = CompletionQueue::new(context, SENDS as u32, None)?;
         let receive_completions = CompletionQueue::new(context, RECEIVES as u32, channel)?;
-        let slots: Box<[UnsafeCell<u8>]> = (0..(SENDS + RECEIVES) * SLOT)
-            .map(|_| UnsafeCell::new(0))
-            .collect();
+        let slots: Box<[UnsafeCell<u8>]> = (0..(SENDS + RECEIVES) * SLOT).map(|_| UnsafeCell::new(0)).collect();
         // SAFETY: the memory is cells, lives as long as the region, and is looked at only between requests.
-        let memory = unsafe {
-            domain.register(slots.as_ptr().cast_mut().cast(), slots.len(), Access::LOCAL)?
-        };
+        let memory = unsafe { domain.register(slots.as_ptr().cast_mut().cast(), slots.len(), Access::LOCAL)? };
         let mut initial = ibv_qp_init_attr {
             qp_context: ptr::null_mut(),
             send_cq: send_completions.0.raw,
@@ -96,20 +87,14 @@ impl Datagrams {
             sq_sig_all: 1,
         };
         // SAFETY: everything that is named is open.
-        let raw = made(
-            unsafe { (functions.ibv_create_qp)(domain.0.raw, &mut initial) },
-            || "datagrams".into(),
-        )?;
+        let raw = made(unsafe { (functions.ibv_create_qp)(domain.0.raw, &mut initial) }, || "datagrams".into())?;
         // SAFETY: made above.
         let number = unsafe { (*raw).qp_num };
         let datagrams = Datagrams {
             raw,
             context: context.clone(),
             address: Address::of(&context.port, number, KEY).to_bytes(),
-            outgoing: Mutex::new(Outgoing {
-                free: (0..SENDS).collect(),
-                ways: HashMap::new(),
-            }),
+            outgoing: Mutex::new(Outgoing { free: (0..SENDS).collect(), ways: HashMap::new() }),
             incoming: Mutex::new(()),
             send_completions,
             receive_completions,
@@ -124,11 +109,8 @@ impl Datagrams {
 
     fn start(&self) -> Result<()> {
         let keyed = ffi::IBV_QP_PKEY_INDEX | ffi::IBV_QP_PORT | ffi::IBV_QP_QKEY;
-        for (state, mask) in [
-            (ffi::IBV_QPS_INIT, keyed),
-            (ffi::IBV_QPS_RTR, 0),
-            (ffi::IBV_QPS_RTS, ffi::IBV_QP_SQ_PSN),
-        ] {
+        for (state, mask) in [(ffi::IBV_QPS_INIT, keyed), (ffi::IBV_QPS_RTR, 0), (ffi::IBV_QPS_RTS, ffi::IBV_QP_SQ_PSN)]
+        {
             let mut attributes = ibv_qp_attr {
                 qp_state: state,
                 port_num: self.context.port.number,
@@ -136,13 +118,8 @@ impl Datagrams {
                 ..ibv_qp_attr::default()
             };
             // SAFETY: the queue pair lives.
-            let code = unsafe {
-                (self.context.functions.ibv_modify_qp)(
-                    self.raw,
-                    &mut attributes,
-                    mask | ffi::IBV_QP_STATE,
-                )
-            };
+            let code =
+                unsafe { (self.context.functions.ibv_modify_qp)(self.raw, &mut attributes, mask | ffi::IBV_QP_STATE) };
             check(code, || "datagrams".into())?;
         }
         for slot in SENDS..SENDS + RECEIVES {
@@ -157,17 +134,10 @@ impl Datagrams {
     fn post_receive(&self, slot: usize) -> Result<()> {
         let mut segment = self.memory.segment(slot * SLOT, SLOT as u32);
         let sg_list = ptr::from_mut(&mut segment).cast();
-        let mut request = ibv_recv_wr {
-            wr_id: slot as u64,
-            next: ptr::null_mut(),
-            sg_list,
-            num_sge: 1,
-        };
+        let mut request = ibv_recv_wr { wr_id: slot as u64, next: ptr::null_mut(), sg_list, num_sge: 1 };
         let mut bad = ptr::null_mut();
         // SAFETY: the queue pair lives; request and list are read during the call only; nobody looks at the slot.
-        super::queue_pair::posted(unsafe {
-            ((*self.context.raw).ops.post_recv)(self.raw, &mut request, &mut bad)
-        })
+        super::queue_pair::posted(unsafe { ((*self.context.raw).ops.post_recv)(self.raw, &mut request, &mut bad) })
     }
 
     pub fn address(&self) -> &[u8] {
@@ -177,36 +147,23 @@ impl Datagrams {
     pub fn send(&self, to: &[u8], bytes: &[u8]) -> Result<()> {
         self.context.check_own()?;
         if bytes.len() > DATAGRAM {
-            return Err(Error::Invalid(format!(
-                "{} bytes in a datagram, which has {DATAGRAM}",
-                bytes.len()
-            )));
+            return Err(Error::Invalid(format!("{} bytes in a datagram, which has {DATAGRAM}", bytes.len())));
         }
         let mut outgoing = self.outgoing.lock();
         let (way, queue_pair) = self.way(&mut outgoing, to)?;
         let mut done = [Completion::default(); SENDS];
         let count = self.send_completions.poll(&mut done)?;
-        outgoing.free.extend(
-            done[..count]
-                .iter()
-                .map(|completion| completion.id as usize),
-        );
+        outgoing.free.extend(done[..count].iter().map(|completion| completion.id as usize));
         // Where the card is behind by so many, one more is lost.
         let Some(slot) = outgoing.free.pop() else {
             return Ok(());
         };
         let start = self.slots[slot * SLOT..(slot + 1) * SLOT].as_ptr();
         // SAFETY: the slot has room for it, and is free: nothing else reads or writes it.
-        unsafe {
-            ptr::copy_nonoverlapping(bytes.as_ptr(), UnsafeCell::raw_get(start), bytes.len())
-        };
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), UnsafeCell::raw_get(start), bytes.len()) };
         let mut segment = self.memory.segment(slot * SLOT, bytes.len() as u32);
         let mut request = ibv_send_wr::new(slot as u64, ptr::from_mut(&mut segment).cast(), 1);
-        request.wr.ud = ffi::ibv_send_wr_ud {
-            ah: way,
-            remote_qpn: queue_pair,
-            remote_qkey: KEY,
-        };
+        request.wr.ud = ffi::ibv_send_wr_ud { ah: way, remote_qpn: queue_pair, remote_qkey: KEY };
         request.send_flags = ffi::IBV_SEND_SIGNALED;
         let mut bad = ptr::null_mut();
         // SAFETY: the queue pair lives; request and list are read during the call only.
@@ -215,11 +172,7 @@ impl Datagrams {
             Ok(()) => Ok(()),
             Err(why) => {
                 outgoing.free.push(slot);
-                if why == Error::QueueFull {
-                    Ok(())
-                } else {
-                    Err(why)
-                }
+                if why == Error::QueueFull { Ok(()) } else { Err(why) }
             }
         }
     }
@@ -233,10 +186,7 @@ impl Datagrams {
         let mut path = address.path_from(&self.context.port)?;
         // SAFETY: the domain is open.
         let raw = unsafe { (self.context.functions.ibv_create_ah)(self.domain.0.raw, &mut path) };
-        let way = (
-            made(raw, || "the way of a datagram".into())?,
-            address.queue_pair,
-        );
+        let way = (made(raw, || "the way of a datagram".into())?, address.queue_pair);
         outgoing.ways.insert(to.to_vec(), way);
         Ok(way)
     }
@@ -260,9 +210,7 @@ impl Datagrams {
             if done[0].status == Status::Success {
                 let start = self.slots[slot * SLOT + ROUTE..].as_ptr();
                 // SAFETY: the card has written it and no longer uses the slot, which is posted again below.
-                into.extend_from_slice(unsafe {
-                    std::slice::from_raw_parts(start.cast::<u8>(), len)
-                });
+                into.extend_from_slice(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) });
             }
             self.post_receive(slot)?;
             if done[0].status == Status::Success {

@@ -38,24 +38,13 @@ impl ProtectionDomain {
     pub(super) fn new(context: &Arc<Context>) -> Result<ProtectionDomain> {
         context.check_own()?;
         // SAFETY: the context is open.
-        let raw = made(
-            unsafe { (context.functions.ibv_alloc_pd)(context.raw) },
-            || "a protection domain".into(),
-        )?;
-        Ok(ProtectionDomain(Arc::new(Domain {
-            raw,
-            context: context.clone(),
-        })))
+        let raw = made(unsafe { (context.functions.ibv_alloc_pd)(context.raw) }, || "a protection domain".into())?;
+        Ok(ProtectionDomain(Arc::new(Domain { raw, context: context.clone() })))
     }
 
     /// # Safety
     /// As [`crate::ProtectionDomain::register`].
-    pub unsafe fn register(
-        &self,
-        address: *mut u8,
-        len: usize,
-        access: Access,
-    ) -> Result<MemoryRegion> {
+    pub unsafe fn register(&self, address: *mut u8, len: usize, access: Access) -> Result<MemoryRegion> {
         let context = &self.0.context;
         context.check_own()?;
         if len == 0 {
@@ -75,10 +64,7 @@ impl ProtectionDomain {
         if raw.is_null() {
             return Err(refusal(address, len, io::Error::last_os_error()));
         }
-        Ok(MemoryRegion {
-            raw,
-            domain: self.0.clone(),
-        })
+        Ok(MemoryRegion { raw, domain: self.0.clone() })
     }
 
     pub fn queue_pair(&self, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
@@ -86,27 +72,15 @@ impl ProtectionDomain {
     }
 
     /// One with a receive queue of its own that is hardly of use.
-    pub(super) fn plain_queue_pair(
-        &self,
-        completions: &CompletionQueue,
-        send: Limits,
-    ) -> Result<QueuePair> {
+    pub(super) fn plain_queue_pair(&self, completions: &CompletionQueue, send: Limits) -> Result<QueuePair> {
         queue_pair::plain(&self.0, completions, send)
     }
 
-    pub fn xrc_initiator(
-        &self,
-        completions: &CompletionQueue,
-        limits: &Limits,
-    ) -> Result<QueuePair> {
+    pub fn xrc_initiator(&self, completions: &CompletionQueue, limits: &Limits) -> Result<QueuePair> {
         queue_pair::xrc_initiator(&self.0, completions, limits)
     }
 
-    pub fn shared_receive_queue(
-        &self,
-        limits: &ReceiveLimits,
-        token: u64,
-    ) -> Result<SharedReceiveQueue> {
+    pub fn shared_receive_queue(&self, limits: &ReceiveLimits, token: u64) -> Result<SharedReceiveQueue> {
         SharedReceiveQueue::new(&self.0, limits, token)
     }
 
@@ -124,12 +98,10 @@ impl ProtectionDomain {
 fn refusal(address: *mut u8, len: usize, why: io::Error) -> Error {
     let what = format!("{len} bytes from {address:p} on: {why}");
     match why.raw_os_error() {
-        Some(libc::ENOMEM | libc::EAGAIN) => Error::Resources(format!(
-            "{what}; the limit of locked memory may be too low (ulimit -l)"
-        )),
-        Some(libc::EFAULT) => Error::Registration(format!(
-            "{what}; not all of it is mapped, or may be written to"
-        )),
+        Some(libc::ENOMEM | libc::EAGAIN) => {
+            Error::Resources(format!("{what}; the limit of locked memory may be too low (ulimit -l)"))
+        }
+        Some(libc::EFAULT) => Error::Registration(format!("{what}; not all of it is mapped, or may be written to")),
         _ => Error::Registration(what),
     }
 }
@@ -147,11 +119,7 @@ unsafe impl Sync for MemoryRegion {}
 
 impl MemoryRegion {
     pub(super) fn segment(&self, offset: usize, len: u32) -> Segment {
-        Segment {
-            address: self.address() + offset as u64,
-            len,
-            key: self.local_key(),
-        }
+        Segment { address: self.address() + offset as u64, len, key: self.local_key() }
     }
     fn fields(&self) -> &ibv_mr {
         // SAFETY: the region lives as long as this.

@@ -36,19 +36,13 @@ fn check(number: i32, what: impl FnOnce() -> String) -> Result<()> {
 
 /// What a call that makes something has given.
 fn made<T>(pointer: *mut T, what: impl FnOnce() -> String) -> Result<*mut T> {
-    if pointer.is_null() {
-        Err(refused(what, io::Error::last_os_error()))
-    } else {
-        Ok(pointer)
-    }
+    if pointer.is_null() { Err(refused(what, io::Error::last_os_error())) } else { Ok(pointer) }
 }
 
 fn refused(what: impl FnOnce() -> String, why: io::Error) -> Error {
     let text = format!("{}: {why}", what());
     match why.raw_os_error() {
-        Some(libc::ENOMEM | libc::ENOSPC | libc::EAGAIN | libc::EMFILE | libc::ENFILE) => {
-            Error::Resources(text)
-        }
+        Some(libc::ENOMEM | libc::ENOSPC | libc::EAGAIN | libc::EMFILE | libc::ENFILE) => Error::Resources(text),
         Some(libc::EINVAL) => Error::Invalid(text),
         Some(libc::EOPNOTSUPP | libc::ENOSYS) => Error::Unsupported(text),
         _ => Error::System(text),

@@ -85,10 +85,7 @@ impl QueuePair {
                 gather: capacity.max_send_sge,
                 inline: capacity.max_inline_data,
             },
-            receive: ReceiveLimits {
-                depth: capacity.max_recv_wr,
-                scatter: capacity.max_recv_sge,
-            },
+            receive: ReceiveLimits { depth: capacity.max_recv_wr, scatter: capacity.max_recv_sge },
             first_packet: packet_number(),
             connected: AtomicBool::new(false),
             context: context.clone(),
@@ -101,16 +98,11 @@ impl QueuePair {
             qp_access_flags: if kind == Kind::XrcInitiator {
                 0
             } else {
-                ffi::IBV_ACCESS_REMOTE_READ
-                    | ffi::IBV_ACCESS_REMOTE_WRITE
-                    | ffi::IBV_ACCESS_REMOTE_ATOMIC
+                ffi::IBV_ACCESS_REMOTE_READ | ffi::IBV_ACCESS_REMOTE_WRITE | ffi::IBV_ACCESS_REMOTE_ATOMIC
             },
             ..ibv_qp_attr::default()
         };
-        let mask = ffi::IBV_QP_STATE
-            | ffi::IBV_QP_PKEY_INDEX
-            | ffi::IBV_QP_PORT
-            | ffi::IBV_QP_ACCESS_FLAGS;
+        let mask = ffi::IBV_QP_STATE | ffi::IBV_QP_PKEY_INDEX | ffi::IBV_QP_PORT | ffi::IBV_QP_ACCESS_FLAGS;
         pair.modify(&mut attributes, mask, "the first state of a queue pair")?;
         Ok(pair)
     }
@@ -128,9 +120,7 @@ impl QueuePair {
     }
 
     pub fn address(&self) -> Vec<u8> {
-        Address::of(&self.context.port, self.number, self.first_packet)
-            .to_bytes()
-            .to_vec()
+        Address::of(&self.context.port, self.number, self.first_packet).to_bytes().to_vec()
     }
 
     pub fn limits(&self) -> Limits {
@@ -152,11 +142,8 @@ impl QueuePair {
             min_rnr_timer: not_ready_delay(connection.receiver_not_ready_delay),
             ..ibv_qp_attr::default()
         };
-        let mut mask = ffi::IBV_QP_STATE
-            | ffi::IBV_QP_PATH_MTU
-            | ffi::IBV_QP_DEST_QPN
-            | ffi::IBV_QP_RQ_PSN
-            | ffi::IBV_QP_AV;
+        let mut mask =
+            ffi::IBV_QP_STATE | ffi::IBV_QP_PATH_MTU | ffi::IBV_QP_DEST_QPN | ffi::IBV_QP_RQ_PSN | ffi::IBV_QP_AV;
         if self.kind != Kind::XrcInitiator {
             mask |= ffi::IBV_QP_MAX_DEST_RD_ATOMIC | ffi::IBV_QP_MIN_RNR_TIMER;
         }
@@ -198,12 +185,7 @@ impl QueuePair {
         let mut initial = MaybeUninit::<ibv_qp_init_attr>::zeroed();
         // SAFETY: the queue pair lives, and both structures are written to.
         let code = unsafe {
-            (self.context.functions.ibv_query_qp)(
-                self.raw,
-                &mut attributes,
-                ffi::IBV_QP_STATE,
-                initial.as_mut_ptr(),
-            )
+            (self.context.functions.ibv_query_qp)(self.raw, &mut attributes, ffi::IBV_QP_STATE, initial.as_mut_ptr())
         };
         match attributes.qp_state {
             _ if code != 0 => State::Error,
@@ -218,50 +200,36 @@ impl QueuePair {
     }
 
     pub fn fail(&self) -> Result<()> {
-        self.context
-            .failed(self.number, || "taken to error here".into());
+        self.context.failed(self.number, || "taken to error here".into());
         self.flush()
     }
 
     fn flush(&self) -> Result<()> {
-        let mut attributes = ibv_qp_attr {
-            qp_state: ffi::IBV_QPS_ERR,
-            ..ibv_qp_attr::default()
-        };
-        self.modify(
-            &mut attributes,
-            ffi::IBV_QP_STATE,
-            "a queue pair that is to fail",
-        )
+        let mut attributes = ibv_qp_attr { qp_state: ffi::IBV_QPS_ERR, ..ibv_qp_attr::default() };
+        self.modify(&mut attributes, ffi::IBV_QP_STATE, "a queue pair that is to fail")
     }
 }
 
 /// 24 random bits, so that packets of an earlier queue pair with this number are not taken for its own.
 fn packet_number() -> u32 {
-    let random = std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish();
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
     random as u32 & 0xff_ffff
 }
 
 /// 4.096 us times the power of two that is not less.
 fn timeout(wanted: Duration) -> u8 {
-    (1..31)
-        .find(|&power| 4096_u128 << power >= wanted.as_nanos())
-        .unwrap_or(31)
+    (1..31).find(|&power| 4096_u128 << power >= wanted.as_nanos()).unwrap_or(31)
 }
 
 /// The delays that a receiver may ask for, in units of 10 us, by their number in verbs. Number 0 is the longest.
 const DELAYS: [u32; 32] = [
-    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
-    2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096,
+    6144, 8192, 12288, 16384, 24576, 32768, 49152,
 ];
 
 fn not_ready_delay(wanted: Duration) -> u8 {
     let units = wanted.as_micros().div_ceil(10);
-    (1..32)
-        .find(|&number: &usize| u128::from(DELAYS[number]) >= units)
-        .unwrap_or(0) as u8
+    (1..32).find(|&number: &usize| u128::from(DELAYS[number]) >= units).unwrap_or(0) as u8
 }
 
 #[cfg(test)]

@@ -38,35 +38,18 @@ impl Drop for Shared {
 }
 
 fn attributes(limits: &ReceiveLimits) -> ffi::ibv_srq_attr {
-    ffi::ibv_srq_attr {
-        max_wr: limits.depth.max(1),
-        max_sge: limits.scatter.max(1),
-        srq_limit: 0,
-    }
+    ffi::ibv_srq_attr { max_wr: limits.depth.max(1), max_sge: limits.scatter.max(1), srq_limit: 0 }
 }
 
 impl SharedReceiveQueue {
-    pub(super) fn new(
-        domain: &Arc<Domain>,
-        limits: &ReceiveLimits,
-        token: u64,
-    ) -> Result<SharedReceiveQueue> {
+    pub(super) fn new(domain: &Arc<Domain>, limits: &ReceiveLimits, token: u64) -> Result<SharedReceiveQueue> {
         domain.context.check_own()?;
-        let mut initial = ffi::ibv_srq_init_attr {
-            srq_context: token as *mut _,
-            attr: attributes(limits),
-        };
+        let mut initial = ffi::ibv_srq_init_attr { srq_context: token as *mut _, attr: attributes(limits) };
         // SAFETY: the domain is open.
         let raw = unsafe { (domain.context.functions.ibv_create_srq)(domain.raw, &mut initial) };
         let raw = made(raw, || format!("a shared receive queue of {limits:?}"))?;
         let scatter = limits.scatter.max(1);
-        Ok(SharedReceiveQueue(Arc::new(Shared {
-            raw,
-            domain: domain.clone(),
-            scatter,
-            number: None,
-            _xrc: None,
-        })))
+        Ok(SharedReceiveQueue(Arc::new(Shared { raw, domain: domain.clone(), scatter, number: None, _xrc: None })))
     }
 
     pub(super) fn of_xrc(
@@ -80,23 +63,15 @@ impl SharedReceiveQueue {
         context.check_own()?;
         // SAFETY: the context is open.
         let functions = unsafe { ffi::extended(context.raw) };
-        let (Some(create), Some(number_of)) = (
-            functions.and_then(|it| it.create_srq_ex),
-            functions.and_then(|it| it.get_srq_num),
-        ) else {
+        let (Some(create), Some(number_of)) =
+            (functions.and_then(|it| it.create_srq_ex), functions.and_then(|it| it.get_srq_num))
+        else {
             return Err(no_xrc());
         };
-        let mut initial = ffi::ibv_srq_init_attr_ex::xrc(
-            attributes(limits),
-            domain.raw,
-            xrc.0.raw,
-            completions.0.raw,
-        );
+        let mut initial = ffi::ibv_srq_init_attr_ex::xrc(attributes(limits), domain.raw, xrc.0.raw, completions.0.raw);
         initial.srq_context = token as *mut _;
         // SAFETY: everything that is named is open.
-        let raw = made(unsafe { create(context.raw, &mut initial) }, || {
-            format!("a receive queue of XRC, {limits:?}")
-        })?;
+        let raw = made(unsafe { create(context.raw, &mut initial) }, || format!("a receive queue of XRC, {limits:?}"))?;
         let mut shared = Shared {
             raw,
             domain: domain.clone(),
@@ -106,9 +81,7 @@ impl SharedReceiveQueue {
         };
         let mut number = 0;
         // SAFETY: the queue was made above.
-        check(unsafe { number_of(raw, &mut number) }, || {
-            "the number of a receive queue".into()
-        })?;
+        check(unsafe { number_of(raw, &mut number) }, || "the number of a receive queue".into())?;
         shared.number = Some(number);
         Ok(SharedReceiveQueue(Arc::new(shared)))
     }
@@ -118,38 +91,21 @@ impl SharedReceiveQueue {
         let shared = &*self.0;
         shared.domain.context.check_own()?;
         let (sg_list, num_sge) = segments(list, shared.scatter)?;
-        let mut request = ibv_recv_wr {
-            wr_id: id,
-            next: ptr::null_mut(),
-            sg_list,
-            num_sge,
-        };
+        let mut request = ibv_recv_wr { wr_id: id, next: ptr::null_mut(), sg_list, num_sge };
         let mut bad = ptr::null_mut();
         // SAFETY: the queue lives; the request is read during the call only.
-        let code = unsafe {
-            ((*shared.domain.context.raw).ops.post_srq_recv)(shared.raw, &mut request, &mut bad)
-        };
+        let code = unsafe { ((*shared.domain.context.raw).ops.post_srq_recv)(shared.raw, &mut request, &mut bad) };
         queue_pair::posted(code)
     }
 
     pub fn arm_limit(&self, low: u32) -> Result<()> {
         self.0.domain.context.check_own()?;
-        let mut attributes = ffi::ibv_srq_attr {
-            max_wr: 0,
-            max_sge: 0,
-            srq_limit: low,
-        };
+        let mut attributes = ffi::ibv_srq_attr { max_wr: 0, max_sge: 0, srq_limit: low };
         // SAFETY: the queue lives.
         let code = unsafe {
-            (self.0.domain.context.functions.ibv_modify_srq)(
-                self.0.raw,
-                &mut attributes,
-                ffi::IBV_SRQ_LIMIT,
-            )
+            (self.0.domain.context.functions.ibv_modify_srq)(self.0.raw, &mut attributes, ffi::IBV_SRQ_LIMIT)
         };
-        check(code, || {
-            format!("a limit of {low} for a shared receive queue")
-        })
+        check(code, || format!("a limit of {low} for a shared receive queue"))
     }
 
     pub fn number(&self) -> Option<u32> {
@@ -193,22 +149,16 @@ impl XrcDomain {
     pub(super) fn new(context: &Arc<Context>, file: Option<BorrowedFd<'_>>) -> Result<XrcDomain> {
         context.check_own()?;
         // SAFETY: the context is open.
-        let open = unsafe { ffi::extended(context.raw) }
-            .and_then(|functions| functions.open_xrcd)
-            .ok_or_else(no_xrc)?;
+        let open =
+            unsafe { ffi::extended(context.raw) }.and_then(|functions| functions.open_xrcd).ok_or_else(no_xrc)?;
         let mut initial = ffi::ibv_xrcd_init_attr {
             comp_mask: ffi::IBV_XRCD_INIT_ATTR_FD_AND_OFLAGS,
             fd: file.map_or(-1, |file| file.as_raw_fd()),
             oflags: libc::O_CREAT,
         };
         // SAFETY: the context is open.
-        let raw = made(unsafe { open(context.raw, &mut initial) }, || {
-            "a domain of XRC".into()
-        })?;
-        Ok(XrcDomain(Arc::new(Xrc {
-            raw,
-            context: context.clone(),
-        })))
+        let raw = made(unsafe { open(context.raw, &mut initial) }, || "a domain of XRC".into())?;
+        Ok(XrcDomain(Arc::new(Xrc { raw, context: context.clone() })))
     }
 
     pub fn target(&self) -> Result<QueuePair> {

@@ -40,15 +40,9 @@ impl Address {
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Address> {
-        let wrong = || {
-            Error::Invalid(format!(
-                "{} bytes that are no address of a software HCA",
-                bytes.len()
-            ))
-        };
+        let wrong = || Error::Invalid(format!("{} bytes that are no address of a software HCA", bytes.len()));
         let bytes: &[u8; LEN] = bytes.try_into().map_err(|_| wrong())?;
-        let word =
-            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let ip = match (bytes[0], bytes[1]) {
             (VERSION, 4) => IpAddr::from(Ipv4Addr::new(bytes[2], bytes[3], bytes[4], bytes[5])),
             (VERSION, 6) => {
@@ -72,9 +66,7 @@ pub fn machine() -> u64 {
     *MACHINE.get_or_init(|| {
         let id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         // FNV-1a: the same in every program.
-        id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        })
+        id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
     })
 }
 
@@ -95,12 +87,8 @@ mod tests {
     #[test]
     fn addresses_survive_their_encoding() {
         for socket in ["10.1.2.3:456", "[fe80::1]:7"] {
-            let address = Address {
-                socket: socket.parse().unwrap(),
-                token: 5,
-                machine: machine(),
-                number: 0x00ab_cdef,
-            };
+            let address =
+                Address { socket: socket.parse().unwrap(), token: 5, machine: machine(), number: 0x00ab_cdef };
             assert_eq!(Address::decode(&address.encode()).unwrap(), address);
         }
     }

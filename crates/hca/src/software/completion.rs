@@ -79,16 +79,9 @@ impl Drop for Queue {
 pub struct CompletionQueue(pub(super) Arc<Queue>);
 
 impl CompletionQueue {
-    pub fn new(
-        hca: &Arc<Shared>,
-        depth: u32,
-        channel: Option<&CompletionChannel>,
-    ) -> CompletionQueue {
+    pub fn new(hca: &Arc<Shared>, depth: u32, channel: Option<&CompletionChannel>) -> CompletionQueue {
         CompletionQueue(Arc::new(Queue {
-            ring: Mutex::new(Ring {
-                entries: VecDeque::new(),
-                armed: false,
-            }),
+            ring: Mutex::new(Ring { entries: VecDeque::new(), armed: false }),
             count: AtomicUsize::new(0),
             overrun: AtomicBool::new(false),
             depth: depth.max(1) as usize,
@@ -115,9 +108,7 @@ impl CompletionQueue {
         let queue = &*self.0;
         queue.hca.alive()?;
         if queue.channel.is_none() {
-            return Err(Error::Invalid(
-                "a completion queue without a channel is armed".into(),
-            ));
+            return Err(Error::Invalid("a completion queue without a channel is armed".into()));
         }
         let armed = std::mem::replace(&mut queue.ring.lock().armed, true);
         if !armed {
@@ -147,14 +138,9 @@ pub struct CompletionChannel(pub(super) Arc<Channel>);
 
 impl CompletionChannel {
     pub fn new() -> Result<CompletionChannel> {
-        let event =
-            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|error| {
-                Error::Resources(format!("no descriptor for a completion channel: {error}"))
-            })?;
-        Ok(CompletionChannel(Arc::new(Channel {
-            event,
-            waker: OnceLock::new(),
-        })))
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|error| Error::Resources(format!("no descriptor for a completion channel: {error}")))?;
+        Ok(CompletionChannel(Arc::new(Channel { event, waker: OnceLock::new() })))
     }
 
     pub fn drain(&self) -> bool {
@@ -163,10 +149,7 @@ impl CompletionChannel {
     }
 
     pub fn set_waker(&self, wake: Box<dyn Fn() + Send + Sync>) -> Result<()> {
-        self.0
-            .waker
-            .set(wake)
-            .map_err(|_| Error::Invalid("the channel has a waker already".into()))
+        self.0.waker.set(wake).map_err(|_| Error::Invalid("the channel has a waker already".into()))
     }
 
     pub fn as_fd(&self) -> BorrowedFd<'_> {

@@ -28,10 +28,7 @@ pub struct Boxes {
 
 impl Boxes {
     pub fn new(socket: OwnedFd) -> Boxes {
-        Boxes {
-            socket,
-            boxes: RwLock::default(),
-        }
+        Boxes { socket, boxes: RwLock::default() }
     }
 
     /// Puts what has come into its boxes.
@@ -69,18 +66,10 @@ pub struct Datagrams {
 impl Datagrams {
     pub fn new(hca: &Arc<Shared>, channel: Option<&CompletionChannel>) -> Datagrams {
         let number = hca.engine().number();
-        let inbox = Arc::new(Inbox {
-            waiting: Mutex::default(),
-            channel: channel.map(|channel| channel.0.clone()),
-        });
+        let inbox = Arc::new(Inbox { waiting: Mutex::default(), channel: channel.map(|channel| channel.0.clone()) });
         hca.boxes.boxes.write().insert(number, inbox.clone());
         let address = hca.address(hca.datagram_port, number).encode();
-        Datagrams {
-            number,
-            address,
-            inbox,
-            hca: hca.clone(),
-        }
+        Datagrams { number, address, inbox, hca: hca.clone() }
     }
 
     pub fn address(&self) -> &[u8] {
@@ -90,33 +79,19 @@ impl Datagrams {
     pub fn send(&self, to: &[u8], bytes: &[u8]) -> Result<()> {
         self.hca.alive()?;
         if bytes.len() > DATAGRAM {
-            return Err(Error::Invalid(format!(
-                "a datagram of {} bytes; at most {DATAGRAM}",
-                bytes.len()
-            )));
+            return Err(Error::Invalid(format!("a datagram of {} bytes; at most {DATAGRAM}", bytes.len())));
         }
         let to = Address::decode(to)?;
         let mut packet = Vec::with_capacity(LABEL + bytes.len());
         packet.extend_from_slice(&to.token.to_le_bytes());
         packet.extend_from_slice(&to.number.to_le_bytes());
         packet.extend_from_slice(bytes);
-        match sendto(
-            &self.hca.boxes.socket,
-            &packet,
-            SendFlags::DONTWAIT,
-            &to.socket,
-        ) {
+        match sendto(&self.hca.boxes.socket, &packet, SendFlags::DONTWAIT, &to.socket) {
             // Lost, as datagrams may be.
-            Ok(_)
-            | Err(
-                rustix::io::Errno::AGAIN
-                | rustix::io::Errno::CONNREFUSED
-                | rustix::io::Errno::NOBUFS,
-            ) => Ok(()),
-            Err(error) => Err(Error::System(format!(
-                "no datagram goes to {}: {error}",
-                to.socket
-            ))),
+            Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::CONNREFUSED | rustix::io::Errno::NOBUFS) => {
+                Ok(())
+            }
+            Err(error) => Err(Error::System(format!("no datagram goes to {}: {error}", to.socket))),
         }
     }
 

@@ -20,19 +20,10 @@ pub struct ProtectionDomain {
 impl ProtectionDomain {
     /// # Safety
     /// As [`crate::ProtectionDomain::register`].
-    pub unsafe fn register(
-        &self,
-        address: *mut u8,
-        len: usize,
-        access: Access,
-    ) -> Result<MemoryRegion> {
+    pub unsafe fn register(&self, address: *mut u8, len: usize, access: Access) -> Result<MemoryRegion> {
         self.hca.alive()?;
         let address = address as u64;
-        let refused = |why: &str| {
-            Err(Error::Registration(format!(
-                "{len} bytes at {address:#x}: {why}"
-            )))
-        };
+        let refused = |why: &str| Err(Error::Registration(format!("{len} bytes at {address:#x}: {why}")));
         if (access.remote_write || access.remote_atomic) && !access.local_write {
             return refused("access for remote writing or atomics needs that for local writing");
         }
@@ -43,38 +34,19 @@ impl ProtectionDomain {
         let last = address + len as u64 - 1;
         let there = mapped(address, len as u64);
         if !there || access.local_write && !(writable(address) && writable(last)) {
-            self.hca
-                .counts
-                .registered
-                .fetch_sub(len as u64, Ordering::Relaxed);
-            return refused(if there {
-                "it may not be written to"
-            } else {
-                "nothing is mapped there"
-            });
+            self.hca.counts.registered.fetch_sub(len as u64, Ordering::Relaxed);
+            return refused(if there { "it may not be written to" } else { "nothing is mapped there" });
         }
         self.pay(len);
-        let key = self
-            .hca
-            .engine()
-            .regions
-            .add(address, len as u64, access, self.number);
-        Ok(MemoryRegion {
-            key,
-            address,
-            len,
-            hca: self.hca.clone(),
-        })
+        let key = self.hca.engine().regions.add(address, len as u64, access, self.number);
+        Ok(MemoryRegion { key, address, len, hca: self.hca.clone() })
     }
 
     /// Counts the memory, if faults do not forbid it.
     fn refuse_on_demand(&self, address: u64, len: usize) -> Result<()> {
         let (faults, counts) = (self.hca.faults(), &self.hca.counts);
         let total = counts.registered.fetch_add(len as u64, Ordering::Relaxed) + len as u64;
-        let refused = if faults
-            .registration
-            .meets(counts.registrations.fetch_add(1, Ordering::Relaxed))
-        {
+        let refused = if faults.registration.meets(counts.registrations.fetch_add(1, Ordering::Relaxed)) {
             "refused on demand".to_string()
         } else if let Some(limit) = faults.locked.filter(|&limit| total > limit) {
             counts.registered.fetch_sub(len as u64, Ordering::Relaxed);
@@ -85,9 +57,7 @@ impl ProtectionDomain {
             return Ok(());
         };
         counts.registered.fetch_sub(len as u64, Ordering::Relaxed);
-        Err(Error::Registration(format!(
-            "{len} bytes at {address:#x}: {refused}"
-        )))
+        Err(Error::Registration(format!("{len} bytes at {address:#x}: {refused}")))
     }
 
     /// Takes the time that the link model's card would; like a card, at the caller's cost.
@@ -100,43 +70,16 @@ impl ProtectionDomain {
         let receive = options.receive_completions.software()?.0.clone();
         let source = match options.shared_receive_queue {
             Some(shared) => Source::Shared(shared.software()?.0.clone()),
-            None => Source::Own(Arc::new(Receives::new(
-                &self.hca,
-                &options.receive,
-                self.number,
-                0,
-            )?)),
+            None => Source::Own(Arc::new(Receives::new(&self.hca, &options.receive, self.number, 0)?)),
         };
-        QueuePair::new(
-            &self.hca,
-            self.number,
-            Some(send),
-            Some(receive),
-            source,
-            &options.send,
-        )
+        QueuePair::new(&self.hca, self.number, Some(send), Some(receive), source, &options.send)
     }
 
-    pub fn xrc_initiator(
-        &self,
-        completions: &CompletionQueue,
-        limits: &Limits,
-    ) -> Result<QueuePair> {
-        QueuePair::new(
-            &self.hca,
-            self.number,
-            Some(completions.0.clone()),
-            None,
-            Source::Initiator,
-            limits,
-        )
+    pub fn xrc_initiator(&self, completions: &CompletionQueue, limits: &Limits) -> Result<QueuePair> {
+        QueuePair::new(&self.hca, self.number, Some(completions.0.clone()), None, Source::Initiator, limits)
     }
 
-    pub fn shared_receive_queue(
-        &self,
-        limits: &ReceiveLimits,
-        token: u64,
-    ) -> Result<SharedReceiveQueue> {
+    pub fn shared_receive_queue(&self, limits: &ReceiveLimits, token: u64) -> Result<SharedReceiveQueue> {
         self.hca.alive()?;
         let receives = Receives::new(&self.hca, limits, self.number, token)?;
         Ok(SharedReceiveQueue(Arc::new(receives), None))
@@ -185,10 +128,7 @@ impl Drop for MemoryRegion {
     fn drop(&mut self) {
         if !self.hca.forked() {
             self.hca.engine().regions.remove(self.key);
-            self.hca
-                .counts
-                .registered
-                .fetch_sub(self.len as u64, Ordering::Relaxed);
+            self.hca.counts.registered.fetch_sub(self.len as u64, Ordering::Relaxed);
         }
     }
 }
@@ -203,19 +143,8 @@ pub struct Xrc {
 
 impl Xrc {
     pub fn target(&self, hca: &Arc<Shared>) -> Result<QueuePair> {
-        let none = Limits {
-            depth: 0,
-            gather: 0,
-            inline: 0,
-        };
-        QueuePair::new(
-            hca,
-            ANY_DOMAIN,
-            None,
-            None,
-            Source::Xrc(self.shared.clone()),
-            &none,
-        )
+        let none = Limits { depth: 0, gather: 0, inline: 0 };
+        QueuePair::new(hca, ANY_DOMAIN, None, None, Source::Xrc(self.shared.clone()), &none)
     }
 }
 

@@ -190,8 +190,7 @@ impl Engine {
         };
         let engine = Arc::new(Engine {
             generation: fork::generation(),
-            epoll: epoll::create(CreateFlags::CLOEXEC)
-                .map_err(|error| failed("epoll instance", &error))?,
+            epoll: epoll::create(CreateFlags::CLOEXEC).map_err(|error| failed("epoll instance", &error))?,
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
                 .map_err(|error| failed("eventfd", &error))?,
             stopping: AtomicBool::new(false),
@@ -216,19 +215,11 @@ impl Engine {
             nap: Mutex::new(()),
             nap_ends: Condvar::new(),
         });
-        epoll::add(
-            &engine.epoll,
-            &engine.wake,
-            Tag::Wake.to_data(),
-            EventFlags::IN,
-        )
-        .map_err(|error| failed("place in epoll", &error))?;
+        epoll::add(&engine.epoll, &engine.wake, Tag::Wake.to_data(), EventFlags::IN)
+            .map_err(|error| failed("place in epoll", &error))?;
         let it = engine.clone();
         let thread = without_signals(|| {
-            std::thread::Builder::new()
-                .name("tern-hca".into())
-                .stack_size(512 << 10)
-                .spawn(move || it.run())
+            std::thread::Builder::new().name("tern-hca".into()).stack_size(512 << 10).spawn(move || it.run())
         });
         *engine.thread.lock() = Some(thread.map_err(|error| failed("thread", &error))?);
         Ok(engine)
@@ -304,9 +295,8 @@ impl Engine {
             Tag::Listener(_) | Tag::NearListener(_) => EventFlags::IN | EventFlags::ET,
             _ => EventFlags::IN,
         };
-        epoll::add(&self.epoll, descriptor, tag.to_data(), flags).map_err(|error| {
-            Error::Resources(format!("epoll takes no further descriptor: {error}"))
-        })
+        epoll::add(&self.epoll, descriptor, tag.to_data(), flags)
+            .map_err(|error| Error::Resources(format!("epoll takes no further descriptor: {error}")))
     }
 
     /// Gives a stranger's socket, which is watched already, to a queue pair.
@@ -388,11 +378,7 @@ impl Engine {
         self.watch.settle();
         let work = !self.ready.is_empty()
             || !self.owing.is_empty()
-            || self
-                .near
-                .read()
-                .iter()
-                .any(|pair| pair.near_news().is_some())
+            || self.near.read().iter().any(|pair| pair.near_news().is_some())
             || self.stopping.load(Ordering::SeqCst);
         let timer = timer.min(self.next_timer.load(Ordering::SeqCst));
         let until = match timer {

@@ -15,14 +15,12 @@ use crate::queue_pair::Limits;
 use crate::{Error, Faults, Link, ReceiveLimits, Result};
 use parking_lot::{Mutex, RwLock};
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::net::{
-    AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt,
-};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// Inline bytes unless the link model says otherwise.
@@ -88,11 +86,7 @@ impl Shared {
 
     #[inline]
     pub fn alive(&self) -> Result<()> {
-        if self.forked() {
-            Err(Error::Forked)
-        } else {
-            Ok(())
-        }
+        if self.forked() { Err(Error::Forked) } else { Ok(()) }
     }
 
     pub fn faults(&self) -> Faults {
@@ -101,12 +95,7 @@ impl Shared {
 
     /// The address of a queue pair, or with another port that of a box.
     pub fn address(&self, port: u16, number: u32) -> Address {
-        Address {
-            socket: SocketAddr::new(self.ip, port),
-            token: self.token,
-            machine: machine(),
-            number,
-        }
+        Address { socket: SocketAddr::new(self.ip, port), token: self.token, machine: machine(), number }
     }
 
     pub fn pair_address(&self, number: u32) -> Address {
@@ -147,15 +136,9 @@ impl Shared {
         let time = now();
         let busy = self.link.busy_ns(bytes);
         let end = self.busy[usize::from(port)]
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| {
-                Some(before.max(time) + busy)
-            })
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| Some(before.max(time) + busy))
             .map_or(time, |before| before.max(time) + busy);
-        let fetch = if fetched {
-            self.link.fetch
-        } else {
-            Duration::ZERO
-        };
+        let fetch = if fetched { self.link.fetch } else { Duration::ZERO };
         end + (self.link.latency + fetch).as_nanos() as u64
     }
 }
@@ -192,14 +175,11 @@ impl Hca {
         let ip = match &options.interface {
             None => IpAddr::from(Ipv4Addr::LOCALHOST),
             Some(text) => text.parse().map_err(|_| {
-                Error::NoHca(format!(
-                    "the software HCA wants the address of an interface, not '{text}'"
-                ))
+                Error::NoHca(format!("the software HCA wants the address of an interface, not '{text}'"))
             })?,
         };
         let (listener, port) = bound(ip, SocketType::STREAM)?;
-        listen(&listener, 4096)
-            .map_err(|error| Error::System(format!("nobody can listen at {ip}: {error}")))?;
+        listen(&listener, 4096).map_err(|error| Error::System(format!("nobody can listen at {ip}: {error}")))?;
         let (datagrams, datagram_port) = bound(ip, SocketType::DGRAM)?;
         // Everybody may call at once when a job begins; the kernel gives what it allows.
         let _ = sockopt::set_socket_recv_buffer_size(&datagrams, 4 << 20);
@@ -207,11 +187,7 @@ impl Hca {
             .map_err(|error| Error::Resources(format!("no descriptor for events: {error}")))?;
         let number = engine.number();
         let token = random();
-        let near = if options.faults.tcp {
-            None
-        } else {
-            near::listener(token).ok()
-        };
+        let near = if options.faults.tcp { None } else { near::listener(token).ok() };
         let shared = Arc::new(Shared {
             engine: engine.clone(),
             number,
@@ -256,19 +232,11 @@ impl Hca {
 
     pub fn protection_domain(&self) -> Result<ProtectionDomain> {
         self.0.alive()?;
-        let number =
-            self.0.engine.number() ^ self.0.next_domain.fetch_add(1, Ordering::Relaxed) << 24;
-        Ok(ProtectionDomain {
-            number,
-            hca: self.0.clone(),
-        })
+        let number = self.0.engine.number() ^ self.0.next_domain.fetch_add(1, Ordering::Relaxed) << 24;
+        Ok(ProtectionDomain { number, hca: self.0.clone() })
     }
 
-    pub fn completion_queue(
-        &self,
-        depth: u32,
-        channel: Option<&CompletionChannel>,
-    ) -> Result<CompletionQueue> {
+    pub fn completion_queue(&self, depth: u32, channel: Option<&CompletionChannel>) -> Result<CompletionQueue> {
         self.0.alive()?;
         Ok(CompletionQueue::new(&self.0, depth, channel))
     }
@@ -282,10 +250,7 @@ impl Hca {
         self.0.alive()?;
         let domain = Arc::new(Xrc::default());
         self.0.xrc.lock().push(Arc::downgrade(&domain));
-        Ok(XrcDomain {
-            domain,
-            hca: self.0.clone(),
-        })
+        Ok(XrcDomain { domain, hca: self.0.clone() })
     }
 
     pub fn datagrams(&self, channel: Option<&CompletionChannel>) -> Result<Datagrams> {
@@ -322,23 +287,9 @@ impl Hca {
 
 /// A socket at any free port of that address.
 fn bound(ip: IpAddr, kind: SocketType) -> Result<(OwnedFd, u16)> {
-    let family = if ip.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
-    let failed = |error| {
-        Error::NoHca(format!(
-            "no socket at address {ip} for the software HCA: {error}"
-        ))
-    };
-    let socket = socket_with(
-        family,
-        kind,
-        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-        None,
-    )
-    .map_err(failed)?;
+    let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let failed = |error| Error::NoHca(format!("no socket at address {ip} for the software HCA: {error}"));
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None).map_err(failed)?;
     bind(&socket, &SocketAddr::new(ip, 0)).map_err(failed)?;
     let name = SocketAddr::try_from(getsockname(&socket).map_err(failed)?).map_err(failed)?;
     Ok((socket, name.port()))
@@ -357,21 +308,10 @@ fn capabilities(link: &Link) -> Capabilities {
             gather: SEGMENTS as u32,
             inline: if link.inline > 0 { link.inline } else { INLINE },
         },
-        receive: ReceiveLimits {
-            depth: DEPTH,
-            scatter: SEGMENTS as u32,
-        },
+        receive: ReceiveLimits { depth: DEPTH, scatter: SEGMENTS as u32 },
         completions: 1 << 20,
         message: MESSAGE,
-        latency_ns: if modelled {
-            link.latency.as_nanos() as f64
-        } else {
-            8_000.0
-        },
-        bandwidth: if link.bandwidth > 0.0 {
-            link.bandwidth
-        } else {
-            3.0
-        },
+        latency_ns: if modelled { link.latency.as_nanos() as f64 } else { 8_000.0 },
+        bandwidth: if link.bandwidth > 0.0 { link.bandwidth } else { 3.0 },
     }
 }

@@ -7,9 +7,8 @@ use super::rings::Rings;
 use crate::descriptors;
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect,
-    listen, recvmsg, send, sendmsg, socket_with,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, recvmsg, send, sendmsg, socket_with,
 };
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -44,17 +43,8 @@ pub fn call(token: u64, hello: &[u8]) -> Result<(OwnedFd, Rings), Errno> {
     let mut attached = SendAncillaryBuffer::new(&mut space);
     let files = [rings.file().as_fd()];
     attached.push(SendAncillaryMessage::ScmRights(&files));
-    let sent = sendmsg(
-        &socket,
-        &[IoSlice::new(hello)],
-        &mut attached,
-        SendFlags::NOSIGNAL,
-    )?;
-    if sent == hello.len() {
-        Ok((socket, rings))
-    } else {
-        Err(Errno::AGAIN)
-    }
+    let sent = sendmsg(&socket, &[IoSlice::new(hello)], &mut attached, SendFlags::NOSIGNAL)?;
+    if sent == hello.len() { Ok((socket, rings)) } else { Err(Errno::AGAIN) }
 }
 
 /// Receives what a caller says, with the file of its rings.

@@ -20,15 +20,13 @@ use super::receives::{Receive, Receives, XrcShared};
 use super::rings::Rings;
 use super::window::{self, Window};
 use crate::queue_pair::{Connection, Limits, State};
-use crate::{
-    Completion, Data, Error, Event, Opcode, Operation, Result, Segment, SendRequest, Status,
-};
-use incoming::Incoming;
+use crate::{Completion, Data, Error, Event, Opcode, Operation, Result, Segment, SendRequest, Status};
 pub use handle::QueuePair;
+use incoming::Incoming;
 pub use near::{Caller, Reach};
 use outgoing::Outgoing;
-use reach::Group;
 use parking_lot::Mutex;
+use reach::Group;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -66,8 +64,7 @@ pub struct Work {
 
 impl Work {
     fn operation(&self) -> Operation {
-        self.operation
-            .expect("work that was posted has an operation")
+        self.operation.expect("work that was posted has an operation")
     }
 
     fn fill(&mut self, request: &SendRequest<'_>) {
@@ -223,24 +220,14 @@ impl Pair {
     /// Which connection, and whose, for messages.
     fn name(&self, inner: &Inner) -> String {
         match &inner.peer {
-            Some(peer) => format!(
-                "queue pair {} to {} at {}",
-                self.number, peer.number, peer.socket
-            ),
+            Some(peer) => format!("queue pair {} to {} at {}", self.number, peer.number, peer.socket),
             None => format!("queue pair {}", self.number),
         }
     }
 
     /// Goes to error: completes the request with that number, or the first that is not done, with `status`, and
     /// all others as flushed. `linger` leaves the connection until what is queued for the peer has gone.
-    fn fail(
-        &self,
-        inner: &mut Inner,
-        number: Option<u64>,
-        status: Status,
-        why: &str,
-        linger: bool,
-    ) {
+    fn fail(&self, inner: &mut Inner, number: Option<u64>, status: Status, why: &str, linger: bool) {
         if self.phase() == FAILED {
             return;
         }
@@ -260,14 +247,7 @@ impl Pair {
             self.complete(inner, work, status);
         }
         if let Some(receive) = inner.target.interrupted() {
-            self.complete_receive(
-                &receive.source,
-                receive.receive,
-                Status::Flushed,
-                0,
-                None,
-                false,
-            );
+            self.complete_receive(&receive.source, receive.receive, Status::Flushed, 0, None, false);
         }
         if let Source::Own(receives) = &self.source {
             while let Some(receive) = receives.take() {
@@ -275,10 +255,7 @@ impl Pair {
             }
         }
         if !told && number != Some(u64::MAX) {
-            self.hca.tell(Event::QueuePairError {
-                queue_pair: self.number,
-                why: why.clone(),
-            });
+            self.hca.tell(Event::QueuePairError { queue_pair: self.number, why: why.clone() });
         }
         if let Some(group) = &self.group {
             group.fail(self.hca.engine(), &why);
@@ -344,20 +321,9 @@ impl Pair {
         write: bool,
     ) {
         if let Some(queue) = source.completions().or(self.receive.as_ref()) {
-            let opcode = if write {
-                Opcode::ReceiveWrite
-            } else {
-                Opcode::Receive
-            };
+            let opcode = if write { Opcode::ReceiveWrite } else { Opcode::Receive };
             let id = receive.id;
-            let completion = Completion {
-                id,
-                status,
-                opcode,
-                len,
-                immediate,
-                queue_pair: self.number,
-            };
+            let completion = Completion { id, status, opcode, len, immediate, queue_pair: self.number };
             queue.push(completion, None);
         }
         source.recycle(receive);

@@ -18,10 +18,7 @@ pub struct Receive {
 
 impl Receive {
     pub fn len(&self) -> u64 {
-        self.segments
-            .iter()
-            .map(|segment| u64::from(segment.len))
-            .sum()
+        self.segments.iter().map(|segment| u64::from(segment.len)).sum()
     }
 }
 
@@ -45,31 +42,15 @@ pub struct Receives {
 }
 
 impl Receives {
-    pub fn new(
-        hca: &Arc<Shared>,
-        limits: &ReceiveLimits,
-        domain: u32,
-        token: u64,
-    ) -> Result<Receives> {
+    pub fn new(hca: &Arc<Shared>, limits: &ReceiveLimits, domain: u32, token: u64) -> Result<Receives> {
         if limits.scatter as usize > SEGMENTS {
             return Err(Error::Invalid(format!(
                 "receives of {} segments; the software HCA takes {SEGMENTS}",
                 limits.scatter
             )));
         }
-        let line = Mutex::new(Line {
-            receives: VecDeque::new(),
-            spare: Vec::new(),
-            low: 0,
-        });
-        Ok(Receives {
-            line,
-            limits: *limits,
-            domain,
-            token,
-            xrc: None,
-            hca: hca.clone(),
-        })
+        let line = Mutex::new(Line { receives: VecDeque::new(), spare: Vec::new(), low: 0 });
+        Ok(Receives { line, limits: *limits, domain, token, xrc: None, hca: hca.clone() })
     }
 
     pub fn post(&self, id: u64, segments: &[Segment]) -> Result<()> {
@@ -158,18 +139,12 @@ impl XrcShared {
     }
 
     /// Adds a queue, whose receives complete in `completions`.
-    pub fn add(
-        self: &Arc<XrcShared>,
-        mut receives: Receives,
-        completions: Arc<Queue>,
-    ) -> Arc<Receives> {
+    pub fn add(self: &Arc<XrcShared>, mut receives: Receives, completions: Arc<Queue>) -> Arc<Receives> {
         // One of the process: initiators of others know nothing of domains.
         let number = receives.hca.engine().number();
         receives.xrc = Some((number, self.clone(), completions));
         let receives = Arc::new(receives);
-        self.queues
-            .write()
-            .insert(number, Arc::downgrade(&receives));
+        self.queues.write().insert(number, Arc::downgrade(&receives));
         receives
     }
 }

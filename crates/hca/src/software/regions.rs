@@ -44,8 +44,7 @@ impl Region {
             Need::RemoteWrite => self.access.remote_write,
             Need::RemoteAtomic => self.access.remote_atomic,
         };
-        let inside =
-            address >= self.address && len <= self.len && address - self.address <= self.len - len;
+        let inside = address >= self.address && len <= self.len && address - self.address <= self.len - len;
         access && (self.domain == domain || domain == ANY_DOMAIN) && inside
     }
 }
@@ -74,12 +73,7 @@ impl Regions {
         let slot = &mut slots.slots[index as usize];
         // Never 0, so that no key is 0.
         slot.0 = slot.0.wrapping_add(1).max(1);
-        slot.1 = Some(Region {
-            address,
-            len,
-            access,
-            domain,
-        });
+        slot.1 = Some(Region { address, len, access, domain });
         index << 8 | u32::from(slot.0)
     }
 
@@ -101,18 +95,10 @@ impl Regions {
 pub struct Fault;
 
 impl Held<'_> {
-    pub fn check(
-        &self,
-        key: u32,
-        domain: u32,
-        address: u64,
-        len: u64,
-        need: Need,
-    ) -> Result<(), Fault> {
+    pub fn check(&self, key: u32, domain: u32, address: u64, len: u64, need: Need) -> Result<(), Fault> {
         match self.0.slots.get((key >> 8) as usize) {
             Some((generation, Some(region)))
-                if u32::from(*generation) == key & 0xff
-                    && region.allows(domain, address, len, need) =>
+                if u32::from(*generation) == key & 0xff && region.allows(domain, address, len, need) =>
             {
                 Ok(())
             }
@@ -157,22 +143,13 @@ pub struct Runs {
 
 impl Runs {
     pub fn new() -> Runs {
-        let none = iovec {
-            iov_base: std::ptr::null_mut(),
-            iov_len: 0,
-        };
-        Runs {
-            list: [none; SEGMENTS + 2],
-            count: 0,
-        }
+        let none = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        Runs { list: [none; SEGMENTS + 2], count: 0 }
     }
 
     /// There is room for a header, [`SEGMENTS`] segments and one more.
     pub fn push(&mut self, address: u64, len: usize) {
-        self.list[self.count] = iovec {
-            iov_base: address as *mut c_void,
-            iov_len: len,
-        };
+        self.list[self.count] = iovec { iov_base: address as *mut c_void, iov_len: len };
         self.count += 1;
     }
 
@@ -201,22 +178,11 @@ pub fn store(bytes: &[u8], to: &Runs) -> Result<(), Fault> {
         return Ok(());
     }
     if !NO_VM_COPY.load(Ordering::Relaxed) {
-        let local = iovec {
-            iov_base: bytes.as_ptr() as *mut c_void,
-            iov_len: bytes.len(),
-        };
+        let local = iovec { iov_base: bytes.as_ptr() as *mut c_void, iov_len: bytes.len() };
         let runs = to.as_slice();
         // SAFETY: the kernel reads `bytes`, which are ours, and checks the program's addresses itself.
-        let wrote = unsafe {
-            libc::process_vm_writev(
-                super::fork::process(),
-                &local,
-                1,
-                runs.as_ptr(),
-                runs.len() as u64,
-                0,
-            )
-        };
+        let wrote =
+            unsafe { libc::process_vm_writev(super::fork::process(), &local, 1, runs.as_ptr(), runs.len() as u64, 0) };
         if wrote == bytes.len() as isize {
             return Ok(());
         }
@@ -238,10 +204,7 @@ fn store_by_pipe(bytes: &[u8], to: &Runs) -> Result<(), Fault> {
         Some((super::fork::generation(), reader, writer))
     };
     let mut ends = PIPE.lock();
-    if ends
-        .as_ref()
-        .is_none_or(|(owner, ..)| *owner != super::fork::generation())
-    {
+    if ends.as_ref().is_none_or(|(owner, ..)| *owner != super::fork::generation()) {
         *ends = new();
     }
     let (_, reader, writer) = ends.as_ref().ok_or(Fault)?;

@@ -11,9 +11,7 @@
 
 use super::regions::{Fault, Runs};
 use crate::descriptors;
-use rustix::fs::{
-    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
-};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -70,23 +68,9 @@ impl Rings {
     fn map(file: OwnedFd, side: usize) -> Result<Rings, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: new pages.
-        let memory = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                BYTES,
-                protection,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )?
-        };
+        let memory = unsafe { mmap(std::ptr::null_mut(), BYTES, protection, MapFlags::SHARED, &file, 0)? };
         let memory = NonNull::new(memory.cast()).ok_or(Errno::NOMEM)?;
-        Ok(Rings {
-            memory,
-            file,
-            side,
-            front: AtomicU64::new(0),
-        })
+        Ok(Rings { memory, file, side, front: AtomicU64::new(0) })
     }
 
     fn words(&self, side: usize) -> &Words {
@@ -95,10 +79,7 @@ impl Rings {
     }
 
     fn ends(&self) -> Ends<'_> {
-        Ends {
-            mine: self.words(self.side),
-            other: self.words(1 - self.side),
-        }
+        Ends { mine: self.words(self.side), other: self.words(1 - self.side) }
     }
 
     /// Where the byte of a side's ring at that position lies in the file, and how many there are from there to its end.
@@ -155,14 +136,7 @@ impl Rings {
         let (place, len) = (self.room().0, runs.len());
         let list = runs.as_slice();
         // SAFETY: the kernel checks the program's memory itself.
-        let wrote = unsafe {
-            libc::pwritev(
-                self.file.as_raw_fd(),
-                list.as_ptr(),
-                list.len() as i32,
-                place as i64,
-            )
-        };
+        let wrote = unsafe { libc::pwritev(self.file.as_raw_fd(), list.as_ptr(), list.len() as i32, place as i64) };
         if wrote != len as isize {
             return Err(Fault);
         }
@@ -197,19 +171,9 @@ impl Rings {
     pub fn read_program(&self, runs: &Runs) -> Result<(), Fault> {
         let list = runs.as_slice();
         // SAFETY: the kernel checks the program's memory itself.
-        let read = unsafe {
-            libc::preadv(
-                self.file.as_raw_fd(),
-                list.as_ptr(),
-                list.len() as i32,
-                self.ready().0 as i64,
-            )
-        };
-        if read == runs.len() as isize {
-            Ok(())
-        } else {
-            Err(Fault)
-        }
+        let read =
+            unsafe { libc::preadv(self.file.as_raw_fd(), list.as_ptr(), list.len() as i32, self.ready().0 as i64) };
+        if read == runs.len() as isize { Ok(()) } else { Err(Fault) }
     }
 
     fn waiting(&self, taken: u64) -> usize {

@@ -54,17 +54,8 @@ impl Strangers {
             let number = hca.engine().number();
             let mut waiting = self.waiting.lock();
             if hca.engine().watch(&socket, Tag::Stranger(number)).is_ok() {
-                waiting.insert(
-                    number,
-                    Stranger {
-                        socket,
-                        token: hca.token,
-                        said: [0; HELLO],
-                        len: 0,
-                        near,
-                        rings: None,
-                    },
-                );
+                waiting
+                    .insert(number, Stranger { socket, token: hca.token, said: [0; HELLO], len: 0, near, rings: None });
             }
         }
     }
@@ -115,11 +106,7 @@ fn introduce(engine: &Engine, stranger: Stranger) {
     if stranger.near && rings.is_none() {
         return;
     }
-    let caller = Caller {
-        from,
-        socket: stranger.socket,
-        rings,
-    };
+    let caller = Caller { from, socket: stranger.socket, rings };
     if frame.receive_queue != 0 {
         if let Some(hca) = engine.hca_with(stranger.token) {
             hca.guest(frame.receive_queue, caller);

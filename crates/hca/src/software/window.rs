@@ -27,13 +27,7 @@ pub struct Window<R> {
 
 impl<R: Request> Window<R> {
     pub fn new() -> Window<R> {
-        Window {
-            requests: VecDeque::new(),
-            base: 0,
-            next: 0,
-            reads: 0,
-            reads_allowed: 1,
-        }
+        Window { requests: VecDeque::new(), base: 0, next: 0, reads: 0, reads_allowed: 1 }
     }
 
     pub fn allow_reads(&mut self, reads: u32) {
@@ -51,8 +45,7 @@ impl<R: Request> Window<R> {
     /// The request that may be sent now, with its number.
     pub fn sendable(&self) -> Option<(u64, &R)> {
         let (request, _) = self.requests.get((self.next - self.base) as usize)?;
-        let waits = request.answers() && self.reads >= self.reads_allowed
-            || request.fence() && self.reads > 0;
+        let waits = request.answers() && self.reads >= self.reads_allowed || request.fence() && self.reads > 0;
         (!waits).then_some((self.next, request))
     }
 
@@ -72,9 +65,7 @@ impl<R: Request> Window<R> {
 
     pub fn request_mut(&mut self, number: u64) -> Option<&mut R> {
         let at = number.checked_sub(self.base)?;
-        self.requests
-            .get_mut(at as usize)
-            .map(|(request, _)| request)
+        self.requests.get_mut(at as usize).map(|(request, _)| request)
     }
 
     /// The peer has executed all requests before `number`.
@@ -92,9 +83,7 @@ impl<R: Request> Window<R> {
     /// The answer of a read or an atomic is here. False when there is no such request under way.
     pub fn answered(&mut self, number: u64) -> bool {
         let under_way = number >= self.base && number < self.next;
-        let Some((request, done)) =
-            under_way.then(|| &mut self.requests[(number - self.base) as usize])
-        else {
+        let Some((request, done)) = under_way.then(|| &mut self.requests[(number - self.base) as usize]) else {
             return false;
         };
         if *done || !request.answers() {
@@ -114,10 +103,7 @@ impl<R: Request> Window<R> {
         self.executed(number);
         let from = (number - self.base) as usize;
         let until = (self.next - self.base) as usize;
-        let again = self
-            .requests
-            .range(from..until)
-            .filter(|(request, done)| request.answers() && !done);
+        let again = self.requests.range(from..until).filter(|(request, done)| request.answers() && !done);
         self.reads -= again.count() as u32;
         self.next = number;
         true

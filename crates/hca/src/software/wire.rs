@@ -46,10 +46,7 @@ const KINDS: [Kind; 11] = [
 impl Kind {
     /// True for requests, which are counted and executed in order.
     pub fn is_request(self) -> bool {
-        matches!(
-            self,
-            Kind::Send | Kind::Write | Kind::Read | Kind::FetchAdd | Kind::CompareSwap
-        )
+        matches!(self, Kind::Send | Kind::Write | Kind::Read | Kind::FetchAdd | Kind::CompareSwap)
     }
 }
 
@@ -120,10 +117,8 @@ impl Frame {
 
     /// `None` for what is no frame.
     pub fn decode(bytes: &[u8; HEADER]) -> Option<Frame> {
-        let long =
-            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-        let short =
-            |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let frame = Frame {
             kind: *KINDS.get(usize::from(bytes[0]))?,
             has_immediate: bytes[1] != 0,
@@ -144,10 +139,7 @@ impl Frame {
             Kind::Read => frame.len == 0,
             Kind::FetchAdd => frame.len == 8,
             Kind::CompareSwap => frame.len == 16,
-            _ => {
-                frame.offset.checked_add(frame.len)? <= frame.total
-                    || frame.total == 0 && frame.offset == 0
-            }
+            _ => frame.offset.checked_add(frame.len)? <= frame.total || frame.total == 0 && frame.offset == 0,
         };
         fits.then_some(frame)
     }

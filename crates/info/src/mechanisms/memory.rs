@@ -37,28 +37,15 @@ fn try_memfd() -> Result<(), (&'static str, Errno)> {
         // SAFETY: mapped above, not used after this.
         let _ = unsafe { rustix::mm::munmap(address.cast(), page) };
     }
-    if same {
-        Ok(())
-    } else {
-        Err(("mmap", Errno::IO))
-    }
+    if same { Ok(()) } else { Err(("mmap", Errno::IO)) }
 }
 
 fn map(fd: &OwnedFd, length: usize) -> Result<*mut u8, (&'static str, Errno)> {
     // SAFETY: a new mapping at an address of the kernel's choice.
     let mapped = unsafe {
-        rustix::mm::mmap(
-            ptr::null_mut(),
-            length,
-            ProtFlags::READ | ProtFlags::WRITE,
-            MapFlags::SHARED,
-            fd,
-            0,
-        )
+        rustix::mm::mmap(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)
     };
-    mapped
-        .map(|address| address.cast())
-        .map_err(|errno| ("mmap", errno))
+    mapped.map(|address| address.cast()).map_err(|errno| ("mmap", errno))
 }
 
 /// Cross memory attach: process_vm_readv. Ranks are no descendants of each other, so a child tries
@@ -74,9 +61,9 @@ fn cma_remedy(errno: Errno) -> String {
     let scope = read("/proc/sys/kernel/yama/ptrace_scope");
     match (errno, scope.as_deref()) {
         (Errno::NOSYS, _) => "the kernel was built without CONFIG_CROSS_MEMORY_ATTACH".into(),
-        (_, Some(scope @ ("1" | "2" | "3"))) => format!(
-            "kernel.yama.ptrace_scope is {scope}; as root: sysctl kernel.yama.ptrace_scope=0"
-        ),
+        (_, Some(scope @ ("1" | "2" | "3"))) => {
+            format!("kernel.yama.ptrace_scope is {scope}; as root: sysctl kernel.yama.ptrace_scope=0")
+        }
         _ => "a container or a seccomp filter forbids it; for a container of Docker: \
               --cap-add=SYS_PTRACE. Tern works without it"
             .into(),
@@ -94,14 +81,8 @@ fn child_reads_parent() -> Option<Errno> {
     if child == 0 {
         let mut copy = 0u64;
         let length = size_of::<u64>();
-        let local = libc::iovec {
-            iov_base: ptr::from_mut(&mut copy).cast(),
-            iov_len: length,
-        };
-        let remote = libc::iovec {
-            iov_base: address as *mut _,
-            iov_len: length,
-        };
+        let local = libc::iovec { iov_base: ptr::from_mut(&mut copy).cast(), iov_len: length };
+        let remote = libc::iovec { iov_base: address as *mut _, iov_len: length };
         // SAFETY: the local vector is the word above; the remote one is memory of the parent,
         // which waits for this process.
         let code = unsafe {
@@ -116,11 +97,7 @@ fn child_reads_parent() -> Option<Errno> {
     }
     let child = rustix::process::Pid::from_raw(child)?;
     let status = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
-    match status
-        .ok()
-        .flatten()
-        .and_then(|(_, status)| status.exit_status())
-    {
+    match status.ok().flatten().and_then(|(_, status)| status.exit_status()) {
         Some(0) => None,
         Some(errno) => Some(Errno::from_raw_os_error(errno)),
         // A seccomp filter may kill instead of refusing.
@@ -161,20 +138,14 @@ struct ProcmapQuery {
 
 /// Turning private buffers into shared memory: needs PROCMAP_QUERY.
 pub fn promotion() -> Found {
-    const NUMBER: libc::c_ulong = (3 << 30)
-        | ((size_of::<ProcmapQuery>() as libc::c_ulong) << 16)
-        | ((b'f' as libc::c_ulong) << 8)
-        | 17;
+    const NUMBER: libc::c_ulong =
+        (3 << 30) | ((size_of::<ProcmapQuery>() as libc::c_ulong) << 16) | ((b'f' as libc::c_ulong) << 8) | 17;
     let Ok(maps) = File::open("/proc/self/maps") else {
         return Found::No("/proc/self/maps cannot be read".into());
     };
     let word = 0u8;
     let address = ptr::from_ref(&word) as u64;
-    let mut query = ProcmapQuery {
-        size: size_of::<ProcmapQuery>() as u64,
-        address,
-        ..ProcmapQuery::default()
-    };
+    let mut query = ProcmapQuery { size: size_of::<ProcmapQuery>() as u64, address, ..ProcmapQuery::default() };
     // SAFETY: the struct is laid out as the kernel expects and says its own size.
     let result = unsafe { libc::ioctl(maps.as_raw_fd(), NUMBER, &mut query) };
     if result == 0 && query.start <= address && address < query.end {
@@ -188,8 +159,7 @@ pub fn huge_pages() -> Found {
     let meminfo = read("/proc/meminfo").unwrap_or_default();
     let number = |name: &str| -> u64 {
         let line = meminfo.lines().find(|line| line.starts_with(name));
-        line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
-            .unwrap_or(0)
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
     };
     let page = size(number("Hugepagesize:") << 10);
     let chosen = |path: &str| {
@@ -207,9 +177,5 @@ pub fn huge_pages() -> Found {
         say(&shared)
     );
     let off = |mode: &Option<String>| matches!(mode.as_deref(), None | Some("never" | "deny"));
-    if reserved == 0 && off(&private) && off(&shared) {
-        Found::No(text)
-    } else {
-        Found::Yes(text)
-    }
+    if reserved == 0 && off(&private) && off(&shared) { Found::No(text) } else { Found::Yes(text) }
 }

@@ -30,9 +30,7 @@ pub fn locked_memory() -> Found {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
     match limit {
         None => Found::Yes("no limit".into()),
-        Some(bytes) if bytes >= 64 << 20 => {
-            Found::Yes(format!("up to {} for network cards", size(bytes)))
-        }
+        Some(bytes) if bytes >= 64 << 20 => Found::Yes(format!("up to {} for network cards", size(bytes))),
         Some(bytes) => Found::No(format!(
             "at most {}; only network cards need it. To raise it: ulimit -l, \
              /etc/security/limits.conf, or LimitMEMLOCK of the service",

@@ -48,8 +48,6 @@ pub fn pidfd() -> Found {
     let own = rustix::process::getpid();
     match rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty()) {
         Ok(_) => Found::Yes("the end of a rank is noticed at once".into()),
-        Err(errno) => Found::No(format!(
-            "pidfd_open: {errno}; only mpiexec notices the end of a rank"
-        )),
+        Err(errno) => Found::No(format!("pidfd_open: {errno}; only mpiexec notices the end of a rank")),
     }
 }

@@ -74,7 +74,9 @@ impl File {
         let asked = list.iter().map(|part| part.len()).sum();
         let mut done = 0;
         while done < asked {
-            match self.transfer(Way::Read, offset + done as u64, asked - done, |fd, at| rustix::io::preadv(fd, list, at))? {
+            match self
+                .transfer(Way::Read, offset + done as u64, asked - done, |fd, at| rustix::io::preadv(fd, list, at))?
+            {
                 0 => break,
                 some => {
                     done += some;
@@ -90,8 +92,8 @@ impl File {
         let all: usize = list.iter().map(|part| part.len()).sum();
         let mut done = 0;
         while done < all {
-            let some =
-                self.transfer(Way::Write, offset + done as u64, all - done, |fd, at| rustix::io::pwritev(fd, list, at))?;
+            let some = self
+                .transfer(Way::Write, offset + done as u64, all - done, |fd, at| rustix::io::pwritev(fd, list, at))?;
             done += some;
             IoSlice::advance_slices(&mut list, some);
         }

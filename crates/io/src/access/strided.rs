@@ -56,7 +56,13 @@ impl Access<'_> {
             done += there - from.start;
             // SAFETY: what lies before the end of the file is in `bytes`, and is not the program's memory, for which
             // the maker of the walk vouches.
-            unsafe { walk.copy_in(&mut self.view.cursor(&from), self.view.origin(bytes.as_mut_ptr(), start), there - from.start) };
+            unsafe {
+                walk.copy_in(
+                    &mut self.view.cursor(&from),
+                    self.view.origin(bytes.as_mut_ptr(), start),
+                    there - from.start,
+                )
+            };
             if got < bytes.len() {
                 break;
             }
@@ -88,7 +94,13 @@ impl Access<'_> {
             let got = self.file.read_at(start, bytes)?;
             bytes[got..].fill(0);
             // SAFETY: the part of the stream lies in `bytes`, which is not the program's memory.
-            unsafe { walk.copy_out(&mut self.view.cursor(&window.stream), self.view.origin(bytes.as_mut_ptr(), start), window.bytes()) };
+            unsafe {
+                walk.copy_out(
+                    &mut self.view.cursor(&window.stream),
+                    self.view.origin(bytes.as_mut_ptr(), start),
+                    window.bytes(),
+                )
+            };
             self.file.put(start, bytes)?;
         }
         Ok(())

@@ -26,7 +26,8 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn make(&mut self, ty: &Rc<Type>, depth: u32) -> Result<Rc<Type>, Error> {
         if depth > DEEPEST {
-            let text = format!("the datatype is nested more than {DEEPEST} deep, too much for files that are not native");
+            let text =
+                format!("the datatype is nested more than {DEEPEST} deep, too much for files that are not native");
             return Err(Error::new(Class::Type, text));
         }
         if let Some(done) = self.made.get(&Rc::as_ptr(ty)) {
@@ -46,7 +47,8 @@ impl Maker<'_> {
                 rebuild(kind, &children)
             }
         };
-        let made = made.map_err(|error| Error::new(Class::Type, format!("the datatype has no form in the file: {error}")))?;
+        let made =
+            made.map_err(|error| Error::new(Class::Type, format!("the datatype has no form in the file: {error}")))?;
         self.made.insert(Rc::as_ptr(ty), made.clone());
         Ok(made)
     }

@@ -21,29 +21,19 @@ fn options_end_at_the_program() {
     assert_eq!(options.programs.len(), 1);
     assert_eq!(options.programs[0].count, 3);
     assert_eq!(options.programs[0].command, words("prog -n 7 --bind-to x"));
-    assert_eq!(
-        run("-n 2 -- -odd name").programs[0].command,
-        words("-odd name")
-    );
+    assert_eq!(run("-n 2 -- -odd name").programs[0].command, words("-odd name"));
     assert_eq!(run("prog").programs[0].count, 1);
 }
 
 #[test]
 fn one_dash_or_two_or_an_equals_sign() {
-    for line in [
-        "-np 4 p", "--np 4 p", "-n 4 p", "--n 4 p", "--np=4 p", "-n=4 p",
-    ] {
+    for line in ["-np 4 p", "--np 4 p", "-n 4 p", "--n 4 p", "--np=4 p", "-n=4 p"] {
         assert_eq!(run(line).programs[0].count, 4, "{line}");
     }
     for line in ["-bind-to none p", "--bind-to none p", "--bind-to=none p"] {
         assert_eq!(run(line).bind, Bind::None, "{line}");
     }
-    for line in [
-        "-wdir /tmp p",
-        "--wdir /tmp p",
-        "-wd /tmp p",
-        "--wdir=/tmp p",
-    ] {
+    for line in ["-wdir /tmp p", "--wdir /tmp p", "-wd /tmp p", "--wdir=/tmp p"] {
         assert_eq!(run(line).programs[0].wdir, Some("/tmp".into()), "{line}");
     }
 }
@@ -51,11 +41,7 @@ fn one_dash_or_two_or_an_equals_sign() {
 #[test]
 fn each_program_has_its_own_options() {
     let options = run("-n 2 -env A 1 a x : -n 1 -x B=2=3 -genv C 4 b : c");
-    let counts: Vec<u32> = options
-        .programs
-        .iter()
-        .map(|program| program.count)
-        .collect();
+    let counts: Vec<u32> = options.programs.iter().map(|program| program.count).collect();
     assert_eq!(counts, [2, 1, 1]);
     assert_eq!(options.programs[0].env, [("A".into(), "1".into())]);
     assert_eq!(options.programs[1].env, [("B".into(), "2=3".into())]);
@@ -86,34 +72,16 @@ fn habits_from_other_launchers() {
 
 #[test]
 fn errors_say_what_to_do() {
-    assert_eq!(
-        error("--tag-ouput p"),
-        "unknown option --tag-ouput; did you mean --tag-output?"
-    );
+    assert_eq!(error("--tag-ouput p"), "unknown option --tag-ouput; did you mean --tag-output?");
     assert_eq!(error("-n4 p"), "unknown option -n4; did you mean -n 4?");
-    assert_eq!(
-        error("--zzzzzzzz p"),
-        "unknown option --zzzzzzzz; mpiexec --help lists the options"
-    );
+    assert_eq!(error("--zzzzzzzz p"), "unknown option --zzzzzzzz; mpiexec --help lists the options");
     assert_eq!(error("-n"), "-n needs a number after it");
-    assert_eq!(
-        error("-n 0 p"),
-        "-n needs a number of processes, 1 or more, not 0"
-    );
-    assert_eq!(
-        error("-n -1 p"),
-        "-n needs a number of processes, 1 or more, not -1"
-    );
+    assert_eq!(error("-n 0 p"), "-n needs a number of processes, 1 or more, not 0");
+    assert_eq!(error("-n -1 p"), "-n needs a number of processes, 1 or more, not -1");
     assert_eq!(error("-n 2"), "no program given after 2");
     assert_eq!(error("-n 2 p :"), "no program given on one side of ':'");
-    assert_eq!(
-        error("--timeout soon p"),
-        "--timeout needs a number of seconds above 0, not soon"
-    );
-    assert_eq!(
-        error("--bind-to socket p"),
-        "--bind-to needs core or none, not socket"
-    );
+    assert_eq!(error("--timeout soon p"), "--timeout needs a number of seconds above 0, not soon");
+    assert_eq!(error("--bind-to socket p"), "--bind-to needs core or none, not socket");
     assert_eq!(error("-n 99999999 p").split(' ').next(), Some("99999999"));
     assert_eq!(error("--nodes 0 p"), "--nodes needs a number of nodes, 1 or more, not 0");
     assert_eq!(

@@ -91,7 +91,9 @@ pub fn run(args: &[OsString]) -> i32 {
         Ok(socket) => socket,
         Err(error) => {
             let host = tern_node::hostname();
-            crate::say(&format!("the agent on {host} cannot reach mpiexec at {callers}: {error}; is there a firewall?"));
+            crate::say(&format!(
+                "the agent on {host} cannot reach mpiexec at {callers}: {error}; is there a firewall?"
+            ));
             return 1;
         }
     };

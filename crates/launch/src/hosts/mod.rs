@@ -119,7 +119,9 @@ fn command(shell: &str, host: &str) -> Vec<OsString> {
 /// Variables that belong to one host, or to one login, and are not passed on.
 fn is_own(name: &OsStr) -> bool {
     let name = name.as_bytes();
-    name.starts_with(b"SSH_") || [&b"HOSTNAME"[..], b"DISPLAY", b"XAUTHORITY", b"XDG_RUNTIME_DIR", b"PWD", b"OLDPWD", b"_", b"SHLVL"].contains(&name)
+    name.starts_with(b"SSH_")
+        || [&b"HOSTNAME"[..], b"DISPLAY", b"XAUTHORITY", b"XDG_RUNTIME_DIR", b"PWD", b"OLDPWD", b"_", b"SHLVL"]
+            .contains(&name)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use tern_pmi::parcel::{Reader, Writer};
 use tern_pmi::Nodes;
+use tern_pmi::parcel::{Reader, Writer};
 
 use crate::args::{Bind, Options, Program};
 
@@ -98,8 +98,14 @@ impl Part {
         }
         let here: u32 = programs.iter().map(|program| program.count).sum();
         let options = Options { programs, env, tag_output, bind, report_bindings, verbose, ..Options::default() };
-        (node < nodes.count() && nodes.ranks(node).len() == here as usize)
-            .then_some(Part { job_id, host, node, nodes, options, counts })
+        (node < nodes.count() && nodes.ranks(node).len() == here as usize).then_some(Part {
+            job_id,
+            host,
+            node,
+            nodes,
+            options,
+            counts,
+        })
     }
 }
 

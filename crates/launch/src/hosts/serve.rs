@@ -79,7 +79,18 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
     let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
     let job_id = tern_pmi::new_job_id();
     let agents = Vec::new();
-    let mut server = Server { options, job_id, shares, nodes, agents, code: None, kill_at: None, deadline, relays: Vec::new(), stall: None };
+    let mut server = Server {
+        options,
+        job_id,
+        shares,
+        nodes,
+        agents,
+        code: None,
+        kill_at: None,
+        deadline,
+        relays: Vec::new(),
+        stall: None,
+    };
     let (tell, events) = channel();
     match server.begin(&tell, mask) {
         Ok(()) => {

@@ -48,7 +48,8 @@ impl Server<'_> {
 
     /// Prints the picture when all have answered, or the time is up.
     pub(super) fn check_picture(&mut self, now: Instant) {
-        let complete = |gathering: &mut Gathering| now >= gathering.until || gathering.hosts.iter().all(Option::is_some);
+        let complete =
+            |gathering: &mut Gathering| now >= gathering.until || gathering.hosts.iter().all(Option::is_some);
         let Some(Gathering { hosts, first, .. }) = self.stall.take_if(complete) else { return };
         if self.is_ending() {
             return;

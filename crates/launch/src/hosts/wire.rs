@@ -92,7 +92,9 @@ impl Up {
             Up::Failed(code, text) => out.number(3).number(*code as u64).bytes(text.as_bytes()),
             Up::Standing { waits, gone } => out.number(4).bytes(waits.as_bytes()).bytes(gone.as_bytes()),
             Up::Done(code) => out.number(5).number(*code as u64),
-            Up::Waits { first, ranks } => out.number(6).number(first.map_or(0, |rank| 1 + u64::from(rank))).bytes(ranks),
+            Up::Waits { first, ranks } => {
+                out.number(6).number(first.map_or(0, |rank| 1 + u64::from(rank))).bytes(ranks)
+            }
         };
         out.0
     }

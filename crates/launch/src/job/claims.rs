@@ -29,15 +29,14 @@ impl Job<'_> {
         let Some(socket) = self.joining[at].take() else {
             return;
         };
-        let Ok(Received::Message(Message::Join { rank, job_id }, _)) =
-            control::receive(&socket, false)
-        else {
+        let Ok(Received::Message(Message::Join { rank, job_id }, _)) = control::receive(&socket, false) else {
             return;
         };
         let world = |world: usize| self.worlds[world].as_ref();
-        let asked = self.ranks.iter().position(|of| {
-            of.number == rank && world(of.world).is_some_and(|world| world.job_id == job_id)
-        });
+        let asked = self
+            .ranks
+            .iter()
+            .position(|of| of.number == rank && world(of.world).is_some_and(|world| world.job_id == job_id));
         if let Some(rank) = asked {
             self.give(rank, socket);
         }
@@ -46,10 +45,7 @@ impl Job<'_> {
     /// Gives a rank to the process behind `socket`, if nobody has it.
     fn give(&mut self, rank: usize, socket: OwnedFd) {
         let free = self.ranks[rank].theirs.take_if(|theirs| {
-            matches!(
-                control::receive(theirs, false),
-                Ok(Received::Message(Message::Welcome { .. }, _))
-            )
+            matches!(control::receive(theirs, false), Ok(Received::Message(Message::Welcome { .. }, _)))
         });
         if free.is_some() {
             let Rank { world, number, .. } = self.ranks[rank];
@@ -90,10 +86,7 @@ impl Job<'_> {
             return;
         };
         if self.ranks[number].state == State::Initialised {
-            let text = format!(
-                "{} ended without calling MPI_Finalize",
-                self.named(number, pid)
-            );
+            let text = format!("{} ended without calling MPI_Finalize", self.named(number, pid));
             self.fail(1, &text);
         }
     }

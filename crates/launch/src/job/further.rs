@@ -60,9 +60,7 @@ impl Job<'_> {
         let world = self.worlds.len() - 1;
         let first = self.ranks.len();
         let each = programs.iter().enumerate();
-        let ranks = each.flat_map(|(appnum, program)| {
-            (0..program.count).map(move |_| (appnum, program))
-        });
+        let ranks = each.flat_map(|(appnum, program)| (0..program.count).map(move |_| (appnum, program)));
         for (number, (appnum, program)) in (0..).zip(ranks) {
             let start = Start { world, number, program, appnum, cores: None };
             if let Err((errno, step)) = self.start_rank(&start) {

@@ -34,12 +34,7 @@ impl Job<'_> {
 
     /// Passes a signal on to the processes that were started.
     fn forward(&self, signal: libc::c_int) {
-        for pid in self
-            .ranks
-            .iter()
-            .filter(|rank| rank.alive)
-            .map(|rank| rank.pid)
-        {
+        for pid in self.ranks.iter().filter(|rank| rank.alive).map(|rank| rank.pid) {
             signals::send(pid, signal);
         }
     }

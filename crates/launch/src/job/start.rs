@@ -79,10 +79,7 @@ impl<'a> Job<'a> {
                     Errno::ACCESS | Errno::NOEXEC => NOT_EXECUTABLE,
                     _ => 1,
                 };
-                return self.fail(
-                    code,
-                    &format!("cannot start rank {} ({name}): {step}{errno}", start.number),
-                );
+                return self.fail(code, &format!("cannot start rank {} ({name}): {step}{errno}", start.number));
             }
             self.report(rank);
         }
@@ -96,22 +93,14 @@ impl<'a> Job<'a> {
     fn start_quietly(&mut self, start: &Start<'_>) -> Result<(), (Errno, &'static str)> {
         let program = start.program;
         let (control, theirs) = sockets(start.number).map_err(|errno| (errno, "socket: "))?;
-        let own = self
-            .own_variables(start, &theirs)
-            .map_err(|errno| (errno, "fstat: "))?;
+        let own = self.own_variables(start, &theirs).map_err(|errno| (errno, "fstat: "))?;
         let null = rustix::fs::open(
             "/dev/null",
             rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
             rustix::fs::Mode::empty(),
         )
         .map_err(|errno| (errno, "/dev/null: "))?;
-        let env: Vec<&CStr> = program
-            .env
-            .iter()
-            .chain(&own)
-            .chain(&self.plan.costs)
-            .map(CString::as_c_str)
-            .collect();
+        let env: Vec<&CStr> = program.env.iter().chain(&own).chain(&self.plan.costs).map(CString::as_c_str).collect();
         let mut fds: Vec<(RawFd, RawFd)> = Vec::with_capacity(5);
         if (start.world, start.number) != (0, 0) {
             fds.push((null.as_raw_fd(), 0));
@@ -130,10 +119,7 @@ impl<'a> Job<'a> {
             fds.extend([(out.as_raw_fd(), 1), (err.as_raw_fd(), 2)]);
         }
         let world = self.world(start.world);
-        fds.extend([
-            (theirs.as_raw_fd(), CONTROL),
-            (world.segment(start.number).as_raw_fd(), SEGMENT),
-        ]);
+        fds.extend([(theirs.as_raw_fd(), CONTROL), (world.segment(start.number).as_raw_fd(), SEGMENT)]);
         if let Some(parents) = &world.parents {
             fds.push((parents.as_raw_fd(), PARENTS));
         }
@@ -172,11 +158,7 @@ impl<'a> Job<'a> {
     }
 
     /// The variables that differ by rank.
-    fn own_variables(
-        &self,
-        start: &Start<'_>,
-        theirs: &OwnedFd,
-    ) -> rustix::io::Result<[CString; 3]> {
+    fn own_variables(&self, start: &Start<'_>, theirs: &OwnedFd) -> rustix::io::Result<[CString; 3]> {
         let world = self.world(start.world);
         let (rank, size) = (start.number, world.nodes.size());
         let parents = world.parents.as_ref();
@@ -216,7 +198,9 @@ impl<'a> Job<'a> {
         }
         if self.plan.report_bindings {
             let where_ = match &self.plan.bound {
-                Some(bound) if self.ranks[rank].world == 0 => format!("is bound to cores {}", tern_node::list(&bound[rank])),
+                Some(bound) if self.ranks[rank].world == 0 => {
+                    format!("is bound to cores {}", tern_node::list(&bound[rank]))
+                }
                 _ => format!("is not bound (cores {})", tern_node::list(&self.plan.cores)),
             };
             self.say(&format!("{name} {where_}"));
@@ -226,12 +210,8 @@ impl<'a> Job<'a> {
 
 /// The two ends of a rank's socket, with its welcome waiting in the second.
 fn sockets(rank: u32) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
-    let (ours, theirs) = rustix::net::socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let (ours, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     control::ask_for_sender(&ours)?;
     control::send(&ours, &Message::Welcome { rank })?;
     Ok((ours, theirs))
@@ -239,11 +219,7 @@ fn sockets(rank: u32) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 
 impl World {
     /// Processes that will be started; `parents` is what they share with those that spawned them.
-    pub(super) fn new(
-        job_id: u64,
-        nodes: Nodes,
-        parents: Option<OwnedFd>,
-    ) -> rustix::io::Result<World> {
+    pub(super) fn new(job_id: u64, nodes: Nodes, parents: Option<OwnedFd>) -> rustix::io::Result<World> {
         // Not below the numbers above, so that no step of a start overwrites what a later one needs.
         let above = |fd: OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, PARENTS + 1);
         let segments = (0..nodes.count()).map(|_| above(tern_pmi::new_segment()?));
@@ -286,10 +262,7 @@ pub(super) fn raise_file_limit(ranks: usize) -> Option<libc::rlimit> {
     if before.rlim_cur >= needed {
         return None;
     }
-    let raised = libc::rlimit {
-        rlim_cur: needed.min(before.rlim_max),
-        ..before
-    };
+    let raised = libc::rlimit { rlim_cur: needed.min(before.rlim_max), ..before };
     // SAFETY: reads the struct. If it fails, the start of some rank does, with a message.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) };
     Some(before)

@@ -34,11 +34,7 @@ impl Job {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mark = format!("TERN_TEST_MARK={}-{number}", std::process::id());
         let mut command = Command::new(env!("CARGO_BIN_EXE_mpiexec"));
-        command
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (name, value) = mark.split_once('=').unwrap();
         command.env(name, value).env_remove("TERN_LAUNCH");
         // Measuring costs would start processes of its own.
@@ -55,10 +51,7 @@ impl Job {
     /// Starts it.
     pub fn start(mut self) -> Running {
         let child = self.command.spawn().unwrap();
-        Running {
-            mark: self.mark,
-            child,
-        }
+        Running { mark: self.mark, child }
     }
 
     /// Starts it, waits, and checks that nothing is left.
@@ -83,9 +76,7 @@ impl Running {
     pub fn server(&self) -> i32 {
         let own = self.pid();
         until("the server is there", || {
-            pids()
-                .into_iter()
-                .find(|pid| stat(*pid).is_some_and(|(_, _, parent)| parent == own))
+            pids().into_iter().find(|pid| stat(*pid).is_some_and(|(_, _, parent)| parent == own))
         })
     }
 
@@ -108,16 +99,12 @@ impl Running {
 
     /// Waits until that many processes of this name run.
     pub fn wait_for(&self, name: &str, count: usize) -> Vec<i32> {
-        until(&format!("{count} processes {name} run"), || {
-            Some(self.named(name)).filter(|found| found.len() == count)
-        })
+        until(&format!("{count} processes {name} run"), || Some(self.named(name)).filter(|found| found.len() == count))
     }
 
     /// Waits until no process of the job is left.
     pub fn wait_for_nobody(&self) {
-        until("no process is left", || {
-            self.alive().is_empty().then_some(())
-        });
+        until("no process is left", || self.alive().is_empty().then_some(()));
     }
 
     /// Waits for the end, and checks that at that moment no process is left.
@@ -128,11 +115,7 @@ impl Running {
         let status = until("mpiexec ends", || self.child.try_wait().unwrap());
         let left = self.alive();
         assert!(left.is_empty(), "left behind: {left:?}");
-        Run {
-            code: status.code(),
-            out: out.join().unwrap(),
-            err: err.join().unwrap(),
-        }
+        Run { code: status.code(), out: out.join().unwrap(), err: err.join().unwrap() }
     }
 }
 
@@ -176,9 +159,7 @@ pub fn until<T>(what: &str, mut answer: impl FnMut() -> Option<T>) -> T {
 
 fn pids() -> Vec<i32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect()
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// Name, state and parent of a process.
@@ -187,11 +168,7 @@ pub fn stat(pid: i32) -> Option<(String, char, i32)> {
     let (before, after) = text.rsplit_once(')')?;
     let mut words = after.split_whitespace();
     let state = words.next()?.chars().next()?;
-    Some((
-        before.split_once('(')?.1.to_owned(),
-        state,
-        words.next()?.parse().ok()?,
-    ))
+    Some((before.split_once('(')?.1.to_owned(), state, words.next()?.parse().ok()?))
 }
 
 /// Sends a signal.

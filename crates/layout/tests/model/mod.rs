@@ -36,10 +36,7 @@ impl Model {
     }
 
     fn marks(&self, mark: Entry) -> impl Iterator<Item = i64> {
-        self.0
-            .iter()
-            .filter(move |(_, entry)| *entry == mark)
-            .map(|(at, _)| *at)
+        self.0.iter().filter(move |(_, entry)| *entry == mark).map(|(at, _)| *at)
     }
 
     pub fn size(&self) -> i64 {
@@ -63,11 +60,7 @@ impl Model {
         if let Some(ub) = self.marks(Entry::Ub).max() {
             return ub - self.lb();
         }
-        let align = self
-            .data()
-            .map(|(_, basic)| basic.align())
-            .max()
-            .unwrap_or(1);
+        let align = self.data().map(|(_, basic)| basic.align()).max().unwrap_or(1);
         let span = self.true_ub() - self.lb();
         span + (align - span % align) % align
     }
@@ -95,9 +88,7 @@ impl Model {
 
     /// The offset of each byte of the packed stream.
     pub fn bytes(&self) -> Vec<i64> {
-        self.data()
-            .flat_map(|(at, basic)| at..at + basic.size())
-            .collect()
+        self.data().flat_map(|(at, basic)| at..at + basic.size()).collect()
     }
 
     /// Whether some byte is named twice.
@@ -186,10 +177,7 @@ impl Spec {
             Spec::Hvector(count, length, stride, child) => {
                 let (ty, model) = child.build()?;
                 let made = Type::hvector(*count, *length, *stride, &ty).unwrap();
-                (
-                    made,
-                    model.times(*length).at((0..*count).map(|i| i * stride)),
-                )
+                (made, model.times(*length).at((0..*count).map(|i| i * stride)))
             }
             Spec::Resized(lb, extent, child) => {
                 let (ty, model) = child.build()?;
@@ -197,20 +185,15 @@ impl Spec {
                 (made, model.bounded(*lb, lb + extent))
             }
             Spec::Struct(parts) => build_struct(parts)?,
-            Spec::Subarray(dimensions, fortran, child) => {
-                build_subarray(dimensions, *fortran, child)?
-            }
-            Spec::Darray(shares, rank, fortran, child) => {
-                build_darray(shares, *rank, *fortran, child)?
-            }
+            Spec::Subarray(dimensions, fortran, child) => build_subarray(dimensions, *fortran, child)?,
+            Spec::Darray(shares, rank, fortran, child) => build_darray(shares, *rank, *fortran, child)?,
             _ => self.build_indexed()?,
         };
         (model.0.len() < 3000).then_some((ty, model))
     }
 
     fn build_indexed(&self) -> Option<(Rc<Type>, Model)> {
-        let split =
-            |parts: &[(i64, i64)]| -> (Vec<i64>, Vec<i64>) { parts.iter().copied().unzip() };
+        let split = |parts: &[(i64, i64)]| -> (Vec<i64>, Vec<i64>) { parts.iter().copied().unzip() };
         let (ty, parts, unit, model) = match self {
             Spec::Indexed(parts, child) => {
                 let (ty, model) = child.build()?;
@@ -259,11 +242,7 @@ fn build_struct(parts: &[(i64, i64, Spec)]) -> Option<(Rc<Type>, Model)> {
     Some((Type::structure(&lengths, &places, &types).unwrap(), all))
 }
 
-fn build_subarray(
-    dimensions: &[(i64, i64, i64)],
-    fortran: bool,
-    child: &Spec,
-) -> Option<(Rc<Type>, Model)> {
+fn build_subarray(dimensions: &[(i64, i64, i64)], fortran: bool, child: &Spec) -> Option<(Rc<Type>, Model)> {
     let (ty, model) = child.build()?;
     let sizes: Vec<i64> = dimensions.iter().map(|d| d.0).collect();
     let subsizes: Vec<i64> = dimensions.iter().map(|d| d.1).collect();
@@ -275,48 +254,21 @@ fn build_subarray(
         indices.iter().zip(dimensions).all(within)
     };
     let places = storage(&sizes, fortran);
-    let picked = places
-        .iter()
-        .enumerate()
-        .filter(|(_, indices)| inside(indices));
+    let picked = places.iter().enumerate().filter(|(_, indices)| inside(indices));
     let all = model.at(picked.map(|(linear, _)| linear as i64 * extent));
     Some((made, all.bounded(0, places.len() as i64 * extent)))
 }
 
-fn build_darray(
-    shares: &[Share],
-    rank: i64,
-    fortran: bool,
-    child: &Spec,
-) -> Option<(Rc<Type>, Model)> {
+fn build_darray(shares: &[Share], rank: i64, fortran: bool, child: &Spec) -> Option<(Rc<Type>, Model)> {
     let (ty, model) = child.build()?;
-    if shares
-        .iter()
-        .any(|share| share.1 == 0 && block_of(share) * share.3 < share.0)
-    {
+    if shares.iter().any(|share| share.1 == 0 && block_of(share) * share.3 < share.0) {
         return None;
     }
     let gsizes: Vec<i64> = shares.iter().map(|s| s.0).collect();
-    let psizes: Vec<i64> = shares
-        .iter()
-        .map(|s| if s.1 == 2 { 1 } else { s.3 })
-        .collect();
-    let kinds = [
-        Distribution::Block,
-        Distribution::Cyclic,
-        Distribution::None,
-    ];
+    let psizes: Vec<i64> = shares.iter().map(|s| if s.1 == 2 { 1 } else { s.3 }).collect();
+    let kinds = [Distribution::Block, Distribution::Cyclic, Distribution::None];
     let distribs: Vec<_> = shares.iter().map(|s| kinds[s.1 as usize]).collect();
-    let dargs: Vec<_> = shares
-        .iter()
-        .map(|s| {
-            if s.2 == 0 {
-                DistArg::Default
-            } else {
-                DistArg::Size(s.2)
-            }
-        })
-        .collect();
+    let dargs: Vec<_> = shares.iter().map(|s| if s.2 == 0 { DistArg::Default } else { DistArg::Size(s.2) }).collect();
     let size: i64 = psizes.iter().product();
     let rank = rank % size;
     let mut coordinates = vec![0; psizes.len()];
@@ -325,25 +277,12 @@ fn build_darray(
         coordinates[i] = rest % psizes[i];
         rest /= psizes[i];
     }
-    let made = Type::darray(
-        size as i32,
-        rank as i32,
-        &gsizes,
-        &distribs,
-        &dargs,
-        &psizes,
-        order(fortran),
-        &ty,
-    );
+    let made = Type::darray(size as i32, rank as i32, &gsizes, &distribs, &dargs, &psizes, order(fortran), &ty);
     let extent = model.extent();
-    let mine = |indices: &Vec<i64>| {
-        (0..shares.len()).all(|i| indices[i] / block_of(&shares[i]) % psizes[i] == coordinates[i])
-    };
+    let mine =
+        |indices: &Vec<i64>| (0..shares.len()).all(|i| indices[i] / block_of(&shares[i]) % psizes[i] == coordinates[i]);
     let places = storage(&gsizes, fortran);
-    let picked = places
-        .iter()
-        .enumerate()
-        .filter(|(_, indices)| mine(indices));
+    let picked = places.iter().enumerate().filter(|(_, indices)| mine(indices));
     let all = model.at(picked.map(|(linear, _)| linear as i64 * extent));
     Some((made.unwrap(), all.bounded(0, places.len() as i64 * extent)))
 }
@@ -360,9 +299,7 @@ fn basics() -> impl Strategy<Value = Spec> {
         Basic::DoubleInt,
         Basic::LongDoubleInt,
     ];
-    prop::sample::select(list.to_vec())
-        .prop_map(Spec::Basic)
-        .boxed()
+    prop::sample::select(list.to_vec()).prop_map(Spec::Basic).boxed()
 }
 
 /// A count below `end`, seldom 0.
@@ -376,37 +313,23 @@ pub fn specs() -> impl Strategy<Value = Spec> {
         let boxed = child.clone().prop_map(Box::new).boxed();
         let parts = |way: std::ops::Range<i64>| prop::collection::vec((few(4), way), 0..9);
         let places = |way: std::ops::Range<i64>| prop::collection::vec(way, 0..9);
-        let dimension = (1..5i64).prop_flat_map(|size| {
-            (1..=size).prop_flat_map(move |sub| (Just(size), Just(sub), 0..=size - sub))
-        });
+        let dimension = (1..5i64)
+            .prop_flat_map(|size| (1..=size).prop_flat_map(move |sub| (Just(size), Just(sub), 0..=size - sub)));
         let share = (1..9i64, 0..3u8, 0..4i64, 1..4i64);
         prop_oneof![
             boxed.clone().prop_map(Spec::Dup),
             (few(6), boxed.clone()).prop_map(|(n, c)| Spec::Contiguous(n, c)),
-            (few(6), few(4), -4..6i64, boxed.clone())
-                .prop_map(|(n, l, s, c)| Spec::Vector(n, l, s, c)),
-            (few(6), few(4), -100..200i64, boxed.clone())
-                .prop_map(|(n, l, s, c)| Spec::Hvector(n, l, s, c)),
+            (few(6), few(4), -4..6i64, boxed.clone()).prop_map(|(n, l, s, c)| Spec::Vector(n, l, s, c)),
+            (few(6), few(4), -100..200i64, boxed.clone()).prop_map(|(n, l, s, c)| Spec::Hvector(n, l, s, c)),
             (parts(-5..12), boxed.clone()).prop_map(|(p, c)| Spec::Indexed(p, c)),
             (parts(-100..200), boxed.clone()).prop_map(|(p, c)| Spec::Hindexed(p, c)),
-            (few(4), places(-5..12), boxed.clone())
-                .prop_map(|(l, p, c)| Spec::IndexedBlock(l, p, c)),
-            (few(4), places(-100..200), boxed.clone())
-                .prop_map(|(l, p, c)| Spec::HindexedBlock(l, p, c)),
+            (few(4), places(-5..12), boxed.clone()).prop_map(|(l, p, c)| Spec::IndexedBlock(l, p, c)),
+            (few(4), places(-100..200), boxed.clone()).prop_map(|(l, p, c)| Spec::HindexedBlock(l, p, c)),
             prop::collection::vec((few(4), -100..200i64, child), 1..5).prop_map(Spec::Struct),
             (-40..40i64, -20..120i64, boxed.clone()).prop_map(|(l, e, c)| Spec::Resized(l, e, c)),
-            (
-                prop::collection::vec(dimension, 1..4),
-                any::<bool>(),
-                boxed.clone()
-            )
+            (prop::collection::vec(dimension, 1..4), any::<bool>(), boxed.clone())
                 .prop_map(|(d, f, c)| Spec::Subarray(d, f, c)),
-            (
-                prop::collection::vec(share, 1..4),
-                0..27i64,
-                any::<bool>(),
-                boxed
-            )
+            (prop::collection::vec(share, 1..4), 0..27i64, any::<bool>(), boxed)
                 .prop_map(|(s, r, f, c)| Spec::Darray(s, r, f, c)),
         ]
     })

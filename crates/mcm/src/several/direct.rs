@@ -1,8 +1,8 @@
 //! Tuple queues and single copies over two devices: whoever reaches the peer does it, and memory that processes
 //! share is shared memory's alone.
 
-use super::numbers::Way;
 use super::Several;
+use super::numbers::Way;
 use std::ops::Range;
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
 

@@ -63,7 +63,8 @@ pub fn lines() -> Vec<String> {
     });
     let transfers = adi().names().into_iter().map(name_handle);
     transfers.chain(finished::handles()).for_each(|handle| note(&mut left, "request", handle, String::new()));
-    let mut lines: Vec<String> = left.into_iter().map(|((kind, maker, name), count)| sentence(kind, maker, &name, count)).collect();
+    let mut lines: Vec<String> =
+        left.into_iter().map(|((kind, maker, name), count)| sentence(kind, maker, &name, count)).collect();
     let kept = adi().pending().into_iter().filter(|entry| entry.what == PendingKind::Message);
     for entry in kept {
         // Those of collectives are the library's.

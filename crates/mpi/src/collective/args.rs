@@ -32,7 +32,13 @@ pub(crate) fn input(base: *const u8, count: i64, datatype: &Datatype) -> Result<
 }
 
 /// Buffers of `counts[r]` elements at `displs[r]` extents, for each rank of the other side.
-pub(crate) fn buffer_v(base: *const u8, counts: Counts, displs: Counts, datatype: &Datatype, ranks: usize) -> Result<BufferV> {
+pub(crate) fn buffer_v(
+    base: *const u8,
+    counts: Counts,
+    displs: Counts,
+    datatype: &Datatype,
+    ranks: usize,
+) -> Result<BufferV> {
     let (counts, displs) = (read("counts", counts, ranks)?, read("displs", displs, ranks)?);
     let extent = datatype.layout.extent();
     for (&count, &displ) in counts.iter().zip(&displs) {
@@ -43,7 +49,13 @@ pub(crate) fn buffer_v(base: *const u8, counts: Counts, displs: Counts, datatype
 
 /// Buffers of `counts[r]` elements of `types[r]` at byte `displs[r]`, for each rank of the other
 /// side.
-pub(crate) fn buffer_w(base: *const u8, counts: Counts, displs: Counts, types: Handles, ranks: usize) -> Result<BufferW> {
+pub(crate) fn buffer_w(
+    base: *const u8,
+    counts: Counts,
+    displs: Counts,
+    types: Handles,
+    ranks: usize,
+) -> Result<BufferW> {
     let (counts, displs) = (read("counts", counts, ranks)?, read("displs", displs, ranks)?);
     if ranks > 0 && types.is_null() {
         return err!(MPI_ERR_ARG, "the array of datatypes is a null pointer");

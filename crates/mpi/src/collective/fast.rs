@@ -4,13 +4,13 @@
 // The functions have the parameters of the standard.
 #![allow(clippy::too_many_arguments)]
 
-use crate::collective::mismatched;
 use crate::collective::args::is_in_place;
+use crate::collective::mismatched;
 use crate::comm;
+use crate::datatype::predefined::{dense_basic, dense_size};
 use crate::enter::is_single;
 use crate::fast::Fast;
 use crate::op;
-use crate::datatype::predefined::{dense_basic, dense_size};
 use crate::runtime::adi;
 use std::ptr::null_mut;
 use std::rc::Rc;
@@ -147,15 +147,7 @@ fn reduction(
 }
 
 #[inline(always)]
-pub fn reduce(
-    send: *mut u8,
-    recv: *mut u8,
-    count: i64,
-    datatype: usize,
-    op: usize,
-    root: i32,
-    comm: usize,
-) -> Fast {
+pub fn reduce(send: *mut u8, recv: *mut u8, count: i64, datatype: usize, op: usize, root: i32, comm: usize) -> Fast {
     reduction(send, recv, count, datatype, op, Some(root), comm, &counters::REDUCE)
 }
 

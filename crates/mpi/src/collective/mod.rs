@@ -11,16 +11,16 @@ pub(crate) mod request;
 
 use crate::args::{Counts, Handles};
 use crate::check;
-use plan::Plan;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::lost;
 use crate::objects::{Comm, Datatype, Operation};
 use crate::runtime::adi;
 use crate::task;
+use plan::Plan;
 use std::rc::Rc;
-use tern_coll::{Failure, Truncated};
 use tern_coll::lines::Mismatch;
+use tern_coll::{Failure, Truncated};
 
 /// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
 #[inline]
@@ -46,10 +46,9 @@ pub(crate) fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
             MPI_ERR_OTHER,
             format!("{here}: rank {rank} calls another collective; all must call the same ones in the same order"),
         ),
-        Mismatch::Root { rank, own, theirs } => Error::new(
-            MPI_ERR_ROOT,
-            format!("{here}: the root is {own} here, but {theirs} at rank {rank}"),
-        ),
+        Mismatch::Root { rank, own, theirs } => {
+            Error::new(MPI_ERR_ROOT, format!("{here}: the root is {own} here, but {theirs} at rank {rank}"))
+        }
         Mismatch::Bytes { rank, own, theirs } => Error::new(
             MPI_ERR_TRUNCATE,
             format!("{here}: {own} bytes here, but {theirs} at rank {rank}; counts and types must agree"),
@@ -66,7 +65,9 @@ pub(crate) fn failed(failure: Failure) -> Box<Error> {
     };
     Error::new(
         MPI_ERR_TRUNCATE,
-        format!("rank {source} sent {sent} bytes where this process expects {room}: do all give the same counts and types?"),
+        format!(
+            "rank {source} sent {sent} bytes where this process expects {room}: do all give the same counts and types?"
+        ),
     )
 }
 
@@ -83,8 +84,14 @@ pub fn bcast(buffer: *mut u8, count: i64, datatype: Rc<Datatype>, root: i32, com
 /// MPI_Gather (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub fn gather(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    root: i32,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::gather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
 }
@@ -92,8 +99,15 @@ pub fn gather(
 /// MPI_Gatherv (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub fn gatherv(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts,
-    displs: Counts, recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    displs: Counts,
+    recvtype: Rc<Datatype>,
+    root: i32,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::gatherv(sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, root, &comm)?)
 }
@@ -101,8 +115,14 @@ pub fn gatherv(
 /// MPI_Scatter (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub fn scatter(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    root: i32,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::scatter(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
 }
@@ -110,16 +130,28 @@ pub fn scatter(
 /// MPI_Scatterv (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub fn scatterv(
-    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
-    recvcount: i64, recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcounts: Counts,
+    displs: Counts,
+    sendtype: Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    root: i32,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::scatterv(sendbuf, sendcounts, displs, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
 }
 
 /// MPI_Allgather (section 6.7).
 pub fn allgather(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::allgather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?)
 }
@@ -127,16 +159,27 @@ pub fn allgather(
 /// MPI_Allgatherv (section 6.7).
 #[allow(clippy::too_many_arguments)]
 pub fn allgatherv(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts,
-    displs: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    displs: Counts,
+    recvtype: Rc<Datatype>,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::allgatherv(sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)?)
 }
 
 /// MPI_Alltoall (section 6.8).
 pub fn alltoall(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: Rc<Datatype>,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype)?)
 }
@@ -144,24 +187,49 @@ pub fn alltoall(
 /// MPI_Alltoallv (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn alltoallv(
-    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
-    recvcounts: Counts, rdispls: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcounts: Counts,
+    sdispls: Counts,
+    sendtype: Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    rdispls: Counts,
+    recvtype: Rc<Datatype>,
+    comm: Rc<Comm>,
 ) -> Result<()> {
-    run(&comm, plan::alltoallv(sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)?)
+    run(
+        &comm,
+        plan::alltoallv(sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)?,
+    )
 }
 
 /// MPI_Alltoallw (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn alltoallw(
-    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8,
-    recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    sendcounts: Counts,
+    sdispls: Counts,
+    sendtypes: Handles,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    rdispls: Counts,
+    recvtypes: Handles,
+    comm: Rc<Comm>,
 ) -> Result<()> {
-    run(&comm, plan::alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)?)
+    run(
+        &comm,
+        plan::alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)?,
+    )
 }
 
 /// MPI_Reduce (section 6.9.1).
 pub fn reduce(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, root: i32,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    op: Rc<Operation>,
+    root: i32,
     comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::reduce(sendbuf, recvbuf, count, &datatype, &op, root, &comm)?)
@@ -169,21 +237,35 @@ pub fn reduce(
 
 /// MPI_Allreduce (section 6.9.6).
 pub fn allreduce(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    op: Rc<Operation>,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op)?)
 }
 
 /// MPI_Reduce_scatter_block (section 6.10.1).
 pub fn reduce_scatter_block(
-    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    datatype: Rc<Datatype>,
+    op: Rc<Operation>,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::reduce_scatter_block(sendbuf, recvbuf, recvcount, &datatype, &op, &comm)?)
 }
 
 /// MPI_Reduce_scatter (section 6.10.2).
 pub fn reduce_scatter(
-    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: Rc<Datatype>, op: Rc<Operation>,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    datatype: Rc<Datatype>,
+    op: Rc<Operation>,
     comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::reduce_scatter(sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)?)
@@ -191,14 +273,24 @@ pub fn reduce_scatter(
 
 /// MPI_Scan (section 6.11.1).
 pub fn scan(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    op: Rc<Operation>,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::scan(sendbuf, recvbuf, count, &datatype, &op, &comm)?)
 }
 
 /// MPI_Exscan (section 6.11.2).
 pub fn exscan(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    op: Rc<Operation>,
+    comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::exscan(sendbuf, recvbuf, count, &datatype, &op, &comm)?)
 }

@@ -9,21 +9,52 @@ use crate::error::Result;
 use crate::objects::{Comm, Datatype, Operation};
 use std::rc::Rc;
 use tern_adi::Adi;
-use tern_counters as counters;
 use tern_coll::fast::{self, Fast};
 use tern_coll::{Buffer, Operator, Peers, Root, Schedule};
+use tern_counters as counters;
 
 /// A collective with its arguments at this process, checked.
 pub(crate) enum Plan {
     Barrier,
-    Bcast { buffer: Buffer, root: Root },
-    Gather { send: Option<Buffer>, recv: Option<Buffer>, root: Root },
-    Scatter { send: Option<Buffer>, recv: Option<Buffer>, root: Root },
-    Allgather { send: Option<Buffer>, recv: Buffer },
-    Alltoall { send: Option<Buffer>, recv: Buffer },
-    Reduce { send: Option<Buffer>, recv: Option<Buffer>, op: Operator, root: Root },
-    Allreduce { send: Option<Buffer>, recv: Buffer, op: Operator },
-    Scan { send: Option<Buffer>, recv: Buffer, op: Operator, exclusive: bool },
+    Bcast {
+        buffer: Buffer,
+        root: Root,
+    },
+    Gather {
+        send: Option<Buffer>,
+        recv: Option<Buffer>,
+        root: Root,
+    },
+    Scatter {
+        send: Option<Buffer>,
+        recv: Option<Buffer>,
+        root: Root,
+    },
+    Allgather {
+        send: Option<Buffer>,
+        recv: Buffer,
+    },
+    Alltoall {
+        send: Option<Buffer>,
+        recv: Buffer,
+    },
+    Reduce {
+        send: Option<Buffer>,
+        recv: Option<Buffer>,
+        op: Operator,
+        root: Root,
+    },
+    Allreduce {
+        send: Option<Buffer>,
+        recv: Buffer,
+        op: Operator,
+    },
+    Scan {
+        send: Option<Buffer>,
+        recv: Buffer,
+        op: Operator,
+        exclusive: bool,
+    },
     /// What no fast path knows.
     Other(Schedule),
     /// The same, with what the members compare if the program is checked.
@@ -45,9 +76,7 @@ impl Plan {
             Plan::Scatter { send, recv, root } => tern_coll::scatter(peers, send.as_ref(), recv.as_ref(), root),
             Plan::Allgather { send, recv } => tern_coll::allgather(peers, send.as_ref(), &recv),
             Plan::Alltoall { send, recv } => tern_coll::alltoall(peers, send.as_ref(), &recv),
-            Plan::Reduce { send, recv, op, root } => {
-                tern_coll::reduce(peers, send.as_ref(), recv.as_ref(), &op, root)
-            }
+            Plan::Reduce { send, recv, op, root } => tern_coll::reduce(peers, send.as_ref(), recv.as_ref(), &op, root),
             Plan::Allreduce { send, recv, op } => tern_coll::allreduce(peers, send.as_ref(), &recv, &op),
             Plan::Scan { send, recv, op, exclusive: false } => tern_coll::scan(peers, send.as_ref(), &recv, &op),
             Plan::Scan { send, recv, op, exclusive: true } => tern_coll::exscan(peers, send.as_ref(), &recv, &op),
@@ -73,9 +102,7 @@ impl Plan {
                 let Buffer { count, ty, .. } = send.as_ref().or(recv.as_ref())?;
                 fast::reduce(adi, peers, base(send), base(recv), *count, ty, op, *root)
             }
-            Plan::Allreduce { send, recv, op } => {
-                fast::allreduce(adi, peers, base(send), recv, op)
-            }
+            Plan::Allreduce { send, recv, op } => fast::allreduce(adi, peers, base(send), recv, op),
             Plan::Scan { send, recv, op, exclusive } => {
                 fast::scan(adi, peers, *exclusive, base(send), recv.base, recv.count, &recv.ty, op)
             }
@@ -104,8 +131,14 @@ pub(crate) fn bcast(base: *mut u8, count: i64, datatype: &Rc<Datatype>, root: i3
 /// MPI_Gather (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn gather(
-    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
-    root: i32, comm: &Comm,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: &Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: &Rc<Datatype>,
+    root: i32,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::GATHER.add(1);
     let root = self::root(root, comm)?;
@@ -127,8 +160,15 @@ fn block(buffer: &Buffer, rank: i32) -> *const u8 {
 /// MPI_Gatherv (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn gatherv(
-    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
-    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: &Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    displs: Counts,
+    recvtype: &Rc<Datatype>,
+    root: i32,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::GATHER.add(1);
     let root = self::root(root, comm)?;
@@ -136,15 +176,26 @@ pub(crate) fn gatherv(
     check_in_place(sendbuf, part)?;
     let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
     let recv = if part.root { Some(buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?) } else { None };
-    let call = blocks(|| Blocks { root: Some(root), gives: with(root, send.as_ref()), takes: each_v(recv.as_ref()), op: None });
+    let call = blocks(|| Blocks {
+        root: Some(root),
+        gives: with(root, send.as_ref()),
+        takes: each_v(recv.as_ref()),
+        op: None,
+    });
     Ok(Plan::Blocks(tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
 }
 
 /// MPI_Scatter (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn scatter(
-    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
-    root: i32, comm: &Comm,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: &Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: &Rc<Datatype>,
+    root: i32,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::SCATTER.add(1);
     let root = self::root(root, comm)?;
@@ -161,8 +212,15 @@ pub(crate) fn scatter(
 /// MPI_Scatterv (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn scatterv(
-    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
+    sendbuf: *const u8,
+    sendcounts: Counts,
+    displs: Counts,
+    sendtype: &Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: &Rc<Datatype>,
+    root: i32,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::SCATTER.add(1);
     let root = self::root(root, comm)?;
@@ -170,13 +228,23 @@ pub(crate) fn scatterv(
     check_in_place(recvbuf, part)?;
     let send = if part.root { Some(buffer_v(sendbuf, sendcounts, displs, sendtype, ranks(comm))?) } else { None };
     let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
-    let call = blocks(|| Blocks { root: Some(root), gives: each_v(send.as_ref()), takes: with(root, recv.as_ref()), op: None });
+    let call = blocks(|| Blocks {
+        root: Some(root),
+        gives: each_v(send.as_ref()),
+        takes: with(root, recv.as_ref()),
+        op: None,
+    });
     Ok(Plan::Blocks(tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
 }
 
 /// MPI_Allgather (section 6.7).
 pub(crate) fn allgather(
-    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: &Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: &Rc<Datatype>,
     comm: &Comm,
 ) -> Result<Plan> {
     counters::ALLGATHER.add(1);
@@ -191,8 +259,14 @@ pub(crate) fn allgather(
 /// MPI_Allgatherv (section 6.7).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn allgatherv(
-    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
-    recvtype: &Rc<Datatype>, comm: &Comm,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: &Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    displs: Counts,
+    recvtype: &Rc<Datatype>,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::ALLGATHER.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
@@ -203,7 +277,12 @@ pub(crate) fn allgatherv(
 
 /// MPI_Alltoall (section 6.8).
 pub(crate) fn alltoall(
-    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64, recvtype: &Rc<Datatype>,
+    sendbuf: *const u8,
+    sendcount: i64,
+    sendtype: &Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    recvtype: &Rc<Datatype>,
 ) -> Result<Plan> {
     counters::ALLTOALL.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
@@ -215,8 +294,15 @@ pub(crate) fn alltoall(
 /// MPI_Alltoallv (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn alltoallv(
-    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts,
-    rdispls: Counts, recvtype: &Rc<Datatype>, comm: &Comm,
+    sendbuf: *const u8,
+    sendcounts: Counts,
+    sdispls: Counts,
+    sendtype: &Rc<Datatype>,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    rdispls: Counts,
+    recvtype: &Rc<Datatype>,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::ALLTOALL.add(1);
     let send = match is_in_place(sendbuf) {
@@ -234,8 +320,15 @@ pub(crate) fn alltoallv(
 /// MPI_Alltoallw (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn alltoallw(
-    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
-    rdispls: Counts, recvtypes: Handles, comm: &Comm,
+    sendbuf: *const u8,
+    sendcounts: Counts,
+    sdispls: Counts,
+    sendtypes: Handles,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    rdispls: Counts,
+    recvtypes: Handles,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::ALLTOALL.add(1);
     let send = match is_in_place(sendbuf) {
@@ -252,7 +345,13 @@ pub(crate) fn alltoallw(
 
 /// MPI_Reduce (section 6.9.1).
 pub(crate) fn reduce(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, root: i32, comm: &Comm,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: &Rc<Datatype>,
+    op: &Operation,
+    root: i32,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::REDUCE.add(1);
     let root = self::root(root, comm)?;
@@ -276,7 +375,11 @@ fn unused_operator() -> tern_coll::Operator {
 
 /// MPI_Allreduce (section 6.9.6).
 pub(crate) fn allreduce(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: &Rc<Datatype>,
+    op: &Operation,
 ) -> Result<Plan> {
     counters::ALLREDUCE.add(1);
     let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
@@ -284,7 +387,12 @@ pub(crate) fn allreduce(
 }
 
 /// The input, unless in place, and the output of a reduction to all.
-fn vectors(sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>) -> Result<(Option<Buffer>, Buffer)> {
+fn vectors(
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: &Rc<Datatype>,
+) -> Result<(Option<Buffer>, Buffer)> {
     let send = input(sendbuf, count, datatype)?;
     let recv = buffer(recvbuf, count, datatype)?;
     check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
@@ -293,7 +401,12 @@ fn vectors(sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datat
 
 /// MPI_Reduce_scatter_block (section 6.10.1).
 pub(crate) fn reduce_scatter_block(
-    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    recvcount: i64,
+    datatype: &Rc<Datatype>,
+    op: &Operation,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::REDUCE_SCATTER.add(1);
     let counts = vec![recvcount; comm.size() as usize];
@@ -302,14 +415,24 @@ pub(crate) fn reduce_scatter_block(
 
 /// MPI_Reduce_scatter (section 6.10.2).
 pub(crate) fn reduce_scatter(
-    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    recvcounts: Counts,
+    datatype: &Rc<Datatype>,
+    op: &Operation,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::REDUCE_SCATTER.add(1);
     scatter_blocks(sendbuf, recvbuf, &block_counts(recvcounts, comm)?, datatype, op, comm)
 }
 
 fn scatter_blocks(
-    sendbuf: *const u8, recvbuf: *mut u8, counts: &[i64], datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    counts: &[i64],
+    datatype: &Rc<Datatype>,
+    op: &Operation,
+    comm: &Comm,
 ) -> Result<Plan> {
     let send = input(sendbuf, counts.iter().sum(), datatype)?;
     let recv = buffer(recvbuf, counts[comm.rank as usize], datatype)?;
@@ -326,7 +449,12 @@ fn scatter_blocks(
 
 /// MPI_Scan (section 6.11.1).
 pub(crate) fn scan(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: &Rc<Datatype>,
+    op: &Operation,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::SCAN.add(1);
     check_intra(comm, "MPI_Scan")?;
@@ -336,7 +464,12 @@ pub(crate) fn scan(
 
 /// MPI_Exscan (section 6.11.2). The result of rank 0 is not significant.
 pub(crate) fn exscan(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
+    sendbuf: *const u8,
+    recvbuf: *mut u8,
+    count: i64,
+    datatype: &Rc<Datatype>,
+    op: &Operation,
+    comm: &Comm,
 ) -> Result<Plan> {
     counters::SCAN.add(1);
     check_intra(comm, "MPI_Exscan")?;

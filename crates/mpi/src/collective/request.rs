@@ -3,6 +3,7 @@
 use crate::args::{Out, RawStatus};
 use crate::check;
 use crate::collective::failed;
+use crate::collective::plan::Plan;
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::guarded::Guarded;
@@ -13,7 +14,6 @@ use crate::runtime::adi;
 use crate::task;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use crate::collective::plan::Plan;
 use tern_coll::{Collectives, Operation};
 
 static COLLECTIVES: Guarded<OnceCell<Rc<Collectives>>> = Guarded::new(OnceCell::new());

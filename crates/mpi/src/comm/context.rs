@@ -12,10 +12,10 @@
 //! enters before all its processes have arrived, so a round never waits for one that is not
 //! there yet.
 
-use crate::error::Result;
 use crate::comm::exchange::Circle;
-use crate::guarded::Guarded;
 use crate::comm::identity::{self, Identity};
+use crate::error::Result;
+use crate::guarded::Guarded;
 use crate::task::{stepped, until};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

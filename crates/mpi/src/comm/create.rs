@@ -5,16 +5,16 @@
 //! processes exchange what they must know of each other, and with that have all arrived; then
 //! they agree on a context id.
 
-use crate::check;
 use crate::args::{Out, RawStatus};
 use crate::attribute;
-use crate::comm::hand_out;
-use crate::constants::*;
+use crate::check;
 use crate::comm::context::{BOOTSTRAP, allocate, reserved_tag};
+use crate::comm::exchange::{Circle, pack, unpack};
+use crate::comm::hand_out;
+use crate::comm::identity::{to_bytes, to_procs};
+use crate::constants::*;
 use crate::errhandler::Scope;
 use crate::error::Result;
-use crate::comm::exchange::{Circle, pack, unpack};
-use crate::comm::identity::{to_bytes, to_procs};
 use crate::info;
 use crate::objects::{Attributes, Comm, Errhandler, ErrhandlerKind, Group, Info, InfoMap, objects};
 use crate::request::{Outcome, Request, Work};
@@ -88,10 +88,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
     }
     newcomm.set(handle);
     let done = task.clone();
-    let finish = move || Outcome {
-        status: RawStatus::empty(),
-        error: task.take().and_then(Result::err),
-    };
+    let finish = move || Outcome { status: RawStatus::empty(), error: task.take().and_then(Result::err) };
     let work = Work {
         scope: Scope::Comm(comm),
         done: Box::new(move || done.is_done()),
@@ -225,8 +222,12 @@ pub fn comm_create_from_group(
 /// The processes of a group that has no communicator, for the call that `stringtag` names.
 pub fn bootstrap(group: &Group, stringtag: &str, step: &str) -> Result<Circle> {
     if stringtag.len() >= MPI_MAX_STRINGTAG_LEN as usize {
-        return err!(MPI_ERR_ARG, "the string tag has {} characters; at most {} are allowed",
-            stringtag.len(), MPI_MAX_STRINGTAG_LEN - 1);
+        return err!(
+            MPI_ERR_ARG,
+            "the string tag has {} characters; at most {} are allowed",
+            stringtag.len(),
+            MPI_MAX_STRINGTAG_LEN - 1
+        );
     }
     let Some(me) = group.rank_of(runtime().me) else {
         return err!(MPI_ERR_GROUP, "this process is not in the group");
@@ -237,9 +238,10 @@ pub fn bootstrap(group: &Group, stringtag: &str, step: &str) -> Result<Circle> {
 
 /// The same number at all processes for the same parts (FNV-1a).
 pub fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u32 {
-    parts.into_iter().flat_map(|part| part.iter().chain(&[0xff])).fold(0x811c_9dc5, |hash, &byte| {
-        (hash ^ byte as u32).wrapping_mul(0x0100_0193)
-    })
+    parts
+        .into_iter()
+        .flat_map(|part| part.iter().chain(&[0xff]))
+        .fold(0x811c_9dc5, |hash, &byte| (hash ^ byte as u32).wrapping_mul(0x0100_0193))
 }
 
 // --- Split -----------------------------------------------------------------------------------

@@ -5,9 +5,9 @@
 //! contribution says so in place of the result. Every member sends and receives all that belongs to a call that fails,
 //! so nothing of it is left for a later one.
 
+use crate::comm::identity;
 use crate::constants::{MPI_ERR_INTERN, MPI_SUCCESS};
 use crate::error::{Error, Result};
-use crate::comm::identity;
 use crate::lost;
 use crate::runtime::adi;
 use crate::task::until;
@@ -121,7 +121,8 @@ impl Circle {
     /// Errors: it is lost (MPI_ERR_PROC_ABORTED).
     pub async fn receive(&self, from: usize) -> Result<Vec<u8>> {
         let proc = self.procs[from];
-        let pattern = Pattern { context: self.context, source: identity::source(proc, self.procs[self.me]), tag: self.tag };
+        let pattern =
+            Pattern { context: self.context, source: identity::source(proc, self.procs[self.me]), tag: self.tag };
         let message = until(|| match adi().matched_probe(pattern) {
             Some(message) => Some(Ok(message)),
             None => adi().lost_for(proc, self.context).map(|_| Err(lost::error(proc))),

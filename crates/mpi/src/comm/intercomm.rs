@@ -4,12 +4,12 @@
 use crate::args::Out;
 use crate::check;
 use crate::comm;
-use crate::comm::create::{Made, bootstrap, check_intra, give, hash, inherited};
-use crate::constants::*;
 use crate::comm::context::{BOOTSTRAP, allocate, reserved_tag};
-use crate::error::Result;
+use crate::comm::create::{Made, bootstrap, check_intra, give, hash, inherited};
 use crate::comm::exchange::Circle;
 use crate::comm::identity::{self, Identity, to_bytes, to_procs};
+use crate::constants::*;
+use crate::error::Result;
 use crate::info;
 use crate::objects::{Comm, Errhandler, ErrhandlerKind, Group, Info};
 use crate::runtime::runtime;

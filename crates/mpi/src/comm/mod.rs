@@ -9,13 +9,13 @@ pub mod intercomm;
 
 use crate::args::{Out, TextOut};
 use crate::attribute;
-use crate::constants::*;
-use context::ContextId;
-use crate::error::Result;
 use crate::comm::exchange::Circle;
+use crate::constants::*;
+use crate::error::Result;
 use crate::info;
 use crate::objects::{Attributes, Comm, Errhandler, Group, Info, objects};
 use crate::runtime::{adi, runtime};
+use context::ContextId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_coll::Peers;
@@ -136,7 +136,9 @@ impl Comm {
     fn sides(&self) -> (&Group, Option<&Group>) {
         match &self.remote {
             None => (&self.local, None),
-            Some(remote) if identity::of(self.local.procs[0]) < identity::of(remote.procs[0]) => (&self.local, Some(remote)),
+            Some(remote) if identity::of(self.local.procs[0]) < identity::of(remote.procs[0]) => {
+                (&self.local, Some(remote))
+            }
             Some(remote) => (remote, Some(&self.local)),
         }
     }

@@ -4,10 +4,10 @@
 use crate::args::Out;
 use crate::constants::*;
 use crate::datatype::new_datatype;
+use crate::datatype::predefined::sized_fortran;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Contents, Datatype, objects};
-use crate::datatype::predefined::sized_fortran;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tern_layout::{Basic, Type};
@@ -63,9 +63,9 @@ fn select_real(p: i32, r: i32) -> Result<(i32, i32, Basic, Basic)> {
         return err!(MPI_ERR_ARG, "p and r are both MPI_UNDEFINED");
     }
     let fits = |wanted: i32, has: i32| wanted == MPI_UNDEFINED || wanted <= has;
-    let found = REALS.iter().find(|&&(digits, range, basic, _)| {
-        fits(p, digits) && fits(r, range) && sized_fortran(basic).is_some()
-    });
+    let found = REALS
+        .iter()
+        .find(|&&(digits, range, basic, _)| fits(p, digits) && fits(r, range) && sized_fortran(basic).is_some());
     match found {
         Some(&row) => Ok(row),
         None => err!(MPI_ERR_ARG, "no Fortran REAL has {p} decimal digits and an exponent range of {r}"),

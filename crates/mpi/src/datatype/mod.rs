@@ -7,9 +7,9 @@ pub mod predefined;
 pub mod query;
 
 use crate::constants::*;
+use crate::datatype::predefined::predefined;
 use crate::error::{Error, Result};
 use crate::objects::{Attributes, Contents, Datatype, objects};
-use crate::datatype::predefined::predefined;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_layout::Type;

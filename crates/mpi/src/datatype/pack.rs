@@ -11,7 +11,13 @@ use std::rc::Rc;
 
 /// MPI_Pack (section 5.2).
 pub fn pack(
-    inbuf: *const u8, incount: i64, datatype: Rc<Datatype>, outbuf: *mut u8, outsize: i64, position: OutCount, _comm: Rc<Comm>,
+    inbuf: *const u8,
+    incount: i64,
+    datatype: Rc<Datatype>,
+    outbuf: *mut u8,
+    outsize: i64,
+    position: OutCount,
+    _comm: Rc<Comm>,
 ) -> Result<()> {
     check(inbuf, incount, &datatype)?;
     let room = Room::new(outbuf, outsize, position.get())?;
@@ -24,7 +30,13 @@ pub fn pack(
 
 /// MPI_Unpack (section 5.2).
 pub fn unpack(
-    inbuf: *const u8, insize: i64, position: OutCount, outbuf: *mut u8, outcount: i64, datatype: Rc<Datatype>, _comm: Rc<Comm>,
+    inbuf: *const u8,
+    insize: i64,
+    position: OutCount,
+    outbuf: *mut u8,
+    outcount: i64,
+    datatype: Rc<Datatype>,
+    _comm: Rc<Comm>,
 ) -> Result<()> {
     check(outbuf, outcount, &datatype)?;
     let room = Room::new(inbuf.cast_mut(), insize, position.get())?;
@@ -45,7 +57,13 @@ pub fn pack_size(incount: i64, datatype: Rc<Datatype>, _comm: Rc<Comm>, size: Ou
 
 /// MPI_Pack_external (section 5.2).
 pub fn pack_external(
-    datarep: &str, inbuf: *const u8, incount: i64, datatype: Rc<Datatype>, outbuf: *mut u8, outsize: i64, position: OutCount,
+    datarep: &str,
+    inbuf: *const u8,
+    incount: i64,
+    datatype: Rc<Datatype>,
+    outbuf: *mut u8,
+    outsize: i64,
+    position: OutCount,
 ) -> Result<()> {
     check_datarep(datarep)?;
     check(inbuf, incount, &datatype)?;
@@ -59,7 +77,13 @@ pub fn pack_external(
 
 /// MPI_Unpack_external (section 5.2).
 pub fn unpack_external(
-    datarep: &str, inbuf: *const u8, insize: i64, position: OutCount, outbuf: *mut u8, outcount: i64, datatype: Rc<Datatype>,
+    datarep: &str,
+    inbuf: *const u8,
+    insize: i64,
+    position: OutCount,
+    outbuf: *mut u8,
+    outcount: i64,
+    datatype: Rc<Datatype>,
 ) -> Result<()> {
     check_datarep(datarep)?;
     check(outbuf, outcount, &datatype)?;

@@ -50,8 +50,7 @@ pub struct FortranInfo {
 }
 
 impl FortranInfo {
-    const DEFAULT: FortranInfo =
-        FortranInfo { logical: 4, integer: 4, real: 4, double_precision: 8, supported: !0 };
+    const DEFAULT: FortranInfo = FortranInfo { logical: 4, integer: 4, real: 4, double_precision: 8, supported: !0 };
 }
 
 /// The Fortran types of fixed sizes, in the order of their bits in [`FortranInfo::supported`].

@@ -7,8 +7,8 @@ use super::runs::{decode_request, encode_request};
 use super::two_phase::TwoPhase;
 use super::{File, Way};
 use crate::args::{Out, StatusOut};
-use crate::error::Result;
 use crate::comm::exchange::Circle;
+use crate::error::Result;
 use crate::objects::Datatype;
 use crate::task;
 use std::rc::Rc;
@@ -38,11 +38,14 @@ pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Re
         }
         Err(_) => Request::default(),
     };
-    let requests: Vec<Request> = circle.gather(&encode_request(&own)).await?.iter().map(|part| decode_request(part)).collect();
+    let requests: Vec<Request> =
+        circle.gather(&encode_request(&own)).await?.iter().map(|part| decode_request(part)).collect();
     match Plan::new(&requests, &wishes) {
         Some(plan) => {
             counters::FILE_TWO_PHASE.add(1);
-            TwoPhase { file: &file, lists: &circle, data: &data, plan: &plan, requests: &requests }.run(way, access).await
+            TwoPhase { file: &file, lists: &circle, data: &data, plan: &plan, requests: &requests }
+                .run(way, access)
+                .await
         }
         None => {
             counters::FILE_APART.add(1);
@@ -73,14 +76,25 @@ pub fn file_read_all(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Dataty
 }
 
 /// MPI_File_write_all
-pub fn file_write_all(fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut) -> Result<()> {
+pub fn file_write_all(
+    fh: Rc<File>,
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    status: StatusOut,
+) -> Result<()> {
     let access = fh.access_next(Way::Write, buf, count, &datatype);
     run(fh, Way::Write, access, status)
 }
 
 /// MPI_File_read_at_all
 pub fn file_read_at_all(
-    fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
+    fh: Rc<File>,
+    offset: i64,
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_at(Way::Read, offset, buf, count, &datatype);
     run(fh, Way::Read, access, status)
@@ -88,21 +102,36 @@ pub fn file_read_at_all(
 
 /// MPI_File_write_at_all
 pub fn file_write_at_all(
-    fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
+    fh: Rc<File>,
+    offset: i64,
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_at(Way::Write, offset, buf, count, &datatype);
     run(fh, Way::Write, access, status)
 }
 
 /// MPI_File_iread_all
-pub fn file_iread_all(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>) -> Result<()> {
+pub fn file_iread_all(
+    fh: Rc<File>,
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    request: Out<usize>,
+) -> Result<()> {
     let access = fh.access_next(Way::Read, buf, count, &datatype);
     start(fh, Way::Read, access, request)
 }
 
 /// MPI_File_iwrite_all
 pub fn file_iwrite_all(
-    fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
+    fh: Rc<File>,
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_next(Way::Write, buf, count, &datatype);
     start(fh, Way::Write, access, request)
@@ -110,7 +139,12 @@ pub fn file_iwrite_all(
 
 /// MPI_File_iread_at_all
 pub fn file_iread_at_all(
-    fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
+    fh: Rc<File>,
+    offset: i64,
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_at(Way::Read, offset, buf, count, &datatype);
     start(fh, Way::Read, access, request)
@@ -118,7 +152,12 @@ pub fn file_iread_at_all(
 
 /// MPI_File_iwrite_at_all
 pub fn file_iwrite_at_all(
-    fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
+    fh: Rc<File>,
+    offset: i64,
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_at(Way::Write, offset, buf, count, &datatype);
     start(fh, Way::Write, access, request)

@@ -2,11 +2,11 @@
 
 use crate::constants::*;
 use crate::datatype;
+use crate::datatype::predefined::predefined_of;
 use crate::error::Result;
 use crate::errorcode::{name_of, text_of};
 use crate::guarded::Guarded;
 use crate::objects::{Datatype, objects};
-use crate::datatype::predefined::predefined_of;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -93,7 +93,13 @@ impl Registered {
     /// Calls the program's function for `items` items from `position` on; an `int` form gets at most
     /// as many at a time as an `int` counts.
     fn call(
-        &self, function: Function, what: &str, memory: &Memory<'_>, items: u64, file: *mut u8, position: u64,
+        &self,
+        function: Function,
+        what: &str,
+        memory: &Memory<'_>,
+        items: u64,
+        file: *mut u8,
+        position: u64,
     ) -> std::result::Result<(), String> {
         let named = Named::new(memory.ty);
         let (user, handle, state) = (memory.base.cast::<c_void>(), named.handle, self.extra_state);
@@ -103,7 +109,9 @@ impl Registered {
                 (Function::Large(call), _) => call(user, handle, items as i64, file.cast(), position as i64, state),
                 (Function::Int(call), Ok(items)) => call(user, handle, items, file.cast(), position as i64, state),
                 (Function::Int(_), Err(_)) => {
-                    return Err(format!("{items} items are more than the {what} function can count; register one with MPI_Register_datarep_c"));
+                    return Err(format!(
+                        "{items} items are more than the {what} function can count; register one with MPI_Register_datarep_c"
+                    ));
                 }
             }
         };
@@ -132,16 +140,26 @@ impl Conversion for Registered {
     }
 
     unsafe fn read(
-        &self, memory: &Memory<'_>, items: u64, file: &[u8], position: u64,
+        &self,
+        memory: &Memory<'_>,
+        items: u64,
+        file: &[u8],
+        position: u64,
     ) -> std::result::Result<(), String> {
         let Some(function) = self.read else { return Err("there is no function that converts what is read".into()) };
         self.call(function, "read conversion", memory, items, file.as_ptr().cast_mut(), position)
     }
 
     unsafe fn write(
-        &self, memory: &Memory<'_>, items: u64, file: &mut [u8], position: u64,
+        &self,
+        memory: &Memory<'_>,
+        items: u64,
+        file: &mut [u8],
+        position: u64,
     ) -> std::result::Result<(), String> {
-        let Some(function) = self.write else { return Err("there is no function that converts what is written".into()) };
+        let Some(function) = self.write else {
+            return Err("there is no function that converts what is written".into());
+        };
         self.call(function, "write conversion", memory, items, file.as_mut_ptr(), position)
     }
 }
@@ -171,6 +189,7 @@ pub fn register_datarep(datarep: &str, read: usize, write: usize, extent: usize,
 /// MPI_Register_datarep_c
 pub fn register_datarep_c(datarep: &str, read: usize, write: usize, extent: usize, extra_state: *mut u8) -> Result<()> {
     // SAFETY: as above.
-    let function = |address| unsafe { std::mem::transmute::<usize, Option<LargeFunction>>(address) }.map(Function::Large);
+    let function =
+        |address| unsafe { std::mem::transmute::<usize, Option<LargeFunction>>(address) }.map(Function::Large);
     register(datarep, function(read), function(write), extent, extra_state)
 }

@@ -9,8 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// The file systems that ROMIO knows by a prefix of the name.
-const PREFIXES: [&str; 10] =
-    ["ufs", "nfs", "xfs", "panfs", "lustre", "gpfs", "pvfs2", "daos", "testfs", "unify"];
+const PREFIXES: [&str; 10] = ["ufs", "nfs", "xfs", "panfs", "lustre", "gpfs", "pvfs2", "daos", "testfs", "unify"];
 
 /// The name without a prefix that tells ROMIO a file system ("ufs:name"). MPI_ERR_BAD_FILE if
 /// there is nothing else.

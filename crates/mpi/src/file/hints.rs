@@ -3,8 +3,8 @@
 use super::File;
 use super::agree::consent;
 use crate::args::Out;
-use crate::error::Result;
 use crate::comm::exchange::Circle;
+use crate::error::Result;
 use crate::info;
 use crate::objects::{Info, InfoMap};
 use crate::task;

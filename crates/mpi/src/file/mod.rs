@@ -12,8 +12,8 @@ mod buffer;
 mod collective;
 mod datarep;
 mod delete;
-mod error;
 mod errhandler;
+mod error;
 mod hints;
 mod nonblocking;
 mod open;
@@ -36,9 +36,7 @@ pub use datarep::{register_datarep, register_datarep_c};
 pub use delete::file_delete;
 pub use errhandler::{default_errhandler, file_call_errhandler, file_get_errhandler, file_set_errhandler};
 pub use hints::{file_get_info, file_set_info};
-pub use nonblocking::{
-    file_iread, file_iread_at, file_iread_shared, file_iwrite, file_iwrite_at, file_iwrite_shared,
-};
+pub use nonblocking::{file_iread, file_iread_at, file_iread_shared, file_iwrite, file_iwrite_at, file_iwrite_shared};
 pub use open::{file_close, file_open};
 pub use ordered::{file_read_ordered, file_write_ordered};
 pub use pointer::{file_get_byte_offset, file_get_position, file_seek};
@@ -46,9 +44,7 @@ pub use query::{
     file_get_amode, file_get_atomicity, file_get_group, file_get_size, file_get_type_extent, file_preallocate,
     file_set_atomicity, file_set_size, file_sync,
 };
-pub use shared::{
-    file_get_position_shared, file_read_shared, file_seek_shared, file_write_shared,
-};
+pub use shared::{file_get_position_shared, file_read_shared, file_seek_shared, file_write_shared};
 pub use split::{
     file_read_all_begin, file_read_all_end, file_read_at_all_begin, file_read_at_all_end, file_read_ordered_begin,
     file_read_ordered_end, file_write_all_begin, file_write_all_end, file_write_at_all_begin, file_write_at_all_end,
@@ -56,7 +52,6 @@ pub use split::{
 };
 pub use view::{file_get_view, file_set_view};
 
-use tern_io::Way;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Errhandler, Group, objects};
@@ -66,6 +61,7 @@ use split::Split;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
+use tern_io::Way;
 use view::View;
 use word::Word;
 

@@ -7,10 +7,10 @@ use super::word::Word;
 use super::{File, default_errhandler, delete, lookup};
 use crate::args::Out;
 use crate::comm;
-use crate::constants::*;
 use crate::comm::context::allocate;
-use crate::error::Result;
 use crate::comm::exchange::Circle;
+use crate::constants::*;
+use crate::error::Result;
 use crate::info;
 use crate::objects::{Comm, Group, Info, InfoMap, objects};
 use crate::task;
@@ -38,7 +38,10 @@ fn check_amode(amode: i32) -> Result<()> {
         return err!(MPI_ERR_AMODE, "amode {amode:#x} has bits that are no MPI_MODE of files");
     }
     if ways != 1 {
-        return err!(MPI_ERR_AMODE, "amode needs exactly one of MPI_MODE_RDONLY, MPI_MODE_RDWR and MPI_MODE_WRONLY; it has {ways}");
+        return err!(
+            MPI_ERR_AMODE,
+            "amode needs exactly one of MPI_MODE_RDONLY, MPI_MODE_RDWR and MPI_MODE_WRONLY; it has {ways}"
+        );
     }
     if has(MPI_MODE_RDONLY) && has(MPI_MODE_CREATE | MPI_MODE_EXCL) {
         return err!(MPI_ERR_AMODE, "MPI_MODE_RDONLY does not go with MPI_MODE_CREATE or MPI_MODE_EXCL");
@@ -79,7 +82,8 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
         0 => Ok(0),
         _ => engine.size().map_err(Into::into).map(|size| size as i64),
     };
-    let begun = start.and_then(|start| if circle.me == 0 && start > 0 { shared.set(start).map(|()| start) } else { Ok(start) });
+    let begun =
+        start.and_then(|start| if circle.me == 0 && start > 0 { shared.set(start).map(|()| start) } else { Ok(start) });
     let starts = consent(&circle, begun.map(|start| start.to_ne_bytes().to_vec())).await?;
     let position = i64::from_ne_bytes(starts[0][..8].try_into().expect("eight bytes"));
     let file = File {
@@ -108,12 +112,15 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
 async fn engine(circle: &Circle, path: &Path, amode: i32, asked: &InfoMap) -> Result<(tern_io::File, Vec<u8>)> {
     let open = |first: bool| -> Result<(tern_io::File, Vec<u8>)> {
         let has = |bit: i32| amode & bit != 0;
-        let file = tern_io::File::open(path, Mode {
-            read: !has(MPI_MODE_WRONLY),
-            write: !has(MPI_MODE_RDONLY),
-            create: first && has(MPI_MODE_CREATE),
-            exclusive: first && has(MPI_MODE_EXCL),
-        })?;
+        let file = tern_io::File::open(
+            path,
+            Mode {
+                read: !has(MPI_MODE_WRONLY),
+                write: !has(MPI_MODE_RDONLY),
+                create: first && has(MPI_MODE_CREATE),
+                exclusive: first && has(MPI_MODE_EXCL),
+            },
+        )?;
         let (device, number) = file.identity()?;
         Ok((file, [device.to_ne_bytes(), number.to_ne_bytes()].concat()))
     };

@@ -5,8 +5,8 @@ use super::access::{Transfer, report};
 use super::agree::first_says;
 use super::{File, Way};
 use crate::args::StatusOut;
-use crate::error::Result;
 use crate::comm::exchange::Circle;
+use crate::error::Result;
 use crate::objects::Datatype;
 use crate::task;
 use std::rc::Rc;
@@ -15,7 +15,8 @@ use std::rc::Rc;
 pub async fn ordered(file: Rc<File>, circle: Circle, transfer: Result<Transfer>) -> Result<u64> {
     let own = transfer.as_ref().map_or(0, Transfer::etypes);
     let all = circle.gather(&own.to_ne_bytes()).await?;
-    let sizes: Vec<i64> = all.iter().map(|part| i64::from_ne_bytes(part[..8].try_into().expect("eight bytes"))).collect();
+    let sizes: Vec<i64> =
+        all.iter().map(|part| i64::from_ne_bytes(part[..8].try_into().expect("eight bytes"))).collect();
     let begun = match circle.me {
         0 => file.shared.fetch_add(sizes.iter().sum()).map(|from| from.to_ne_bytes().to_vec()),
         _ => Ok(Vec::new()),
@@ -26,14 +27,24 @@ pub async fn ordered(file: Rc<File>, circle: Circle, transfer: Result<Transfer>)
 }
 
 /// MPI_File_read_ordered: collective.
-pub fn file_read_ordered(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut) -> Result<()> {
+pub fn file_read_ordered(
+    fh: Rc<File>,
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    status: StatusOut,
+) -> Result<()> {
     let (circle, transfer) = (fh.comm.circle(), fh.transfer(Way::Read, buf, count, &datatype));
     report(task::run(ordered(fh, circle, transfer)), status)
 }
 
 /// MPI_File_write_ordered: collective.
 pub fn file_write_ordered(
-    fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
+    fh: Rc<File>,
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
+    status: StatusOut,
 ) -> Result<()> {
     let (circle, transfer) = (fh.comm.circle(), fh.transfer(Way::Write, buf, count, &datatype));
     report(task::run(ordered(fh, circle, transfer)), status)

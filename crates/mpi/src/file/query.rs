@@ -3,9 +3,9 @@
 use super::agree::{consent, first_says, same};
 use super::{File, Way};
 use crate::args::{Out, OutCount};
+use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::Result;
-use crate::comm::exchange::Circle;
 use crate::group::hand_out;
 use crate::objects::Datatype;
 use crate::task;
@@ -63,7 +63,11 @@ pub fn file_set_atomicity(fh: Rc<File>, flag: i32) -> Result<()> {
     let atomic = flag != 0;
     task::run(async move {
         let locks = fh.engine().and_then(|engine| match atomic && !engine.has_locks() {
-            true => err!(MPI_ERR_UNSUPPORTED_OPERATION, "the file system of {} has no locks, which atomic mode needs", fh.label()),
+            true => err!(
+                MPI_ERR_UNSUPPORTED_OPERATION,
+                "the file system of {} has no locks, which atomic mode needs",
+                fh.label()
+            ),
             false => Ok(vec![atomic as u8]),
         });
         same(&circle, locks, "flag").await?;

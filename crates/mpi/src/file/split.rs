@@ -63,10 +63,20 @@ impl File {
     fn end(&self, way: Way, kind: Kind, buffer: *const u8, status: StatusOut) -> Result<()> {
         let task = match &*self.split.borrow() {
             Some(split) if (split.way, split.kind) != (way, kind) => {
-                return err!(MPI_ERR_IO, "{} is under way, which {} does not end", split.name(), name(way, kind, "end"));
+                return err!(
+                    MPI_ERR_IO,
+                    "{} is under way, which {} does not end",
+                    split.name(),
+                    name(way, kind, "end")
+                );
             }
             Some(split) if split.buffer != buffer => {
-                return err!(MPI_ERR_BUFFER, "the buffer is at {buffer:p}, but at {:p} in {}", split.buffer, split.name());
+                return err!(
+                    MPI_ERR_BUFFER,
+                    "the buffer is at {buffer:p}, but at {:p} in {}",
+                    split.buffer,
+                    split.name()
+                );
             }
             Some(split) => split.task.clone(),
             None => return err!(MPI_ERR_IO, "{} has not been called", name(way, kind, "begin")),
@@ -97,7 +107,12 @@ fn begin_all(file: Rc<File>, way: Way, buffer: *const u8, count: i64, datatype: 
 }
 
 fn begin_at_all(
-    file: Rc<File>, way: Way, offset: i64, buffer: *const u8, count: i64, datatype: &Rc<Datatype>,
+    file: Rc<File>,
+    way: Way,
+    offset: i64,
+    buffer: *const u8,
+    count: i64,
+    datatype: &Rc<Datatype>,
 ) -> Result<()> {
     file.check_no_split()?;
     let access = file.access_at(way, offset, buffer, count, datatype);
@@ -137,7 +152,11 @@ pub fn file_write_all_end(fh: Rc<File>, buf: *const u8, status: StatusOut) -> Re
 
 /// MPI_File_read_at_all_begin
 pub fn file_read_at_all_begin(
-    fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>,
+    fh: Rc<File>,
+    offset: i64,
+    buf: *mut u8,
+    count: i64,
+    datatype: Rc<Datatype>,
 ) -> Result<()> {
     begin_at_all(fh, Way::Read, offset, buf, count, &datatype)
 }
@@ -149,7 +168,11 @@ pub fn file_read_at_all_end(fh: Rc<File>, buf: *mut u8, status: StatusOut) -> Re
 
 /// MPI_File_write_at_all_begin
 pub fn file_write_at_all_begin(
-    fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>,
+    fh: Rc<File>,
+    offset: i64,
+    buf: *const u8,
+    count: i64,
+    datatype: Rc<Datatype>,
 ) -> Result<()> {
     begin_at_all(fh, Way::Write, offset, buf, count, &datatype)
 }

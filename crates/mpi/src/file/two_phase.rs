@@ -12,8 +12,8 @@ use super::agree::consent;
 use super::buffer::Buffer;
 use super::runs::{Runs, decode, encode};
 use super::{File, Way};
-use crate::error::Result;
 use crate::comm::exchange::Circle;
+use crate::error::Result;
 use crate::runtime::adi;
 use crate::task::until;
 use std::ops::Range;
@@ -195,7 +195,13 @@ impl TwoPhase<'_> {
     }
 
     /// Begins to receive what the others have for the window of a round.
-    async fn collect(&self, told: Told, source: Option<&Source<'_>>, round: u64, buffer: &mut Buffer) -> Result<Collected> {
+    async fn collect(
+        &self,
+        told: Told,
+        source: Option<&Source<'_>>,
+        round: u64,
+        buffer: &mut Buffer,
+    ) -> Result<Collected> {
         let me = self.lists.me;
         let Told { shares, mut pending } = told;
         let lists = self.lists(&shares, round).await;
@@ -233,7 +239,11 @@ impl TwoPhase<'_> {
     }
 
     async fn read_round(
-        &self, access: Option<&Access>, mut target: Option<&mut Target<'_>>, round: u64, buffer: &mut Buffer,
+        &self,
+        access: Option<&Access>,
+        mut target: Option<&mut Target<'_>>,
+        round: u64,
+        buffer: &mut Buffer,
     ) -> Result<()> {
         let me = self.lists.me;
         let shares = self.shares(access, round);

@@ -3,9 +3,9 @@
 //! Processes of several jobs have a small file of their own for it, which has no name any more, and
 //! take turns by locking it.
 
+use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::Result;
-use crate::comm::exchange::Circle;
 use crate::runtime::adi;
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -165,7 +165,11 @@ async fn keep(circle: &Circle) -> Result<Option<tern_io::File>> {
     };
     let name = path.into_os_string().into_encoded_bytes();
     let told = circle.share(0, if made.is_some() { name.clone() } else { Vec::new() }).await;
-    let told = told.inspect_err(|_| if made.is_some() { _ = tern_io::File::delete(Path::new(OsStr::from_bytes(&name))) })?;
+    let told = told.inspect_err(|_| {
+        if made.is_some() {
+            _ = tern_io::File::delete(Path::new(OsStr::from_bytes(&name)))
+        }
+    })?;
     let path = Path::new(OsStr::from_bytes(&told));
     let first = circle.me == 0;
     (mode.create, mode.exclusive) = (false, false);

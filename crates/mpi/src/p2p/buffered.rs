@@ -10,8 +10,8 @@ use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Datatype, Session};
-use crate::p2p::send_bytes;
 use crate::p2p::persistent::Persistent;
+use crate::p2p::send_bytes;
 use crate::request::Request;
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
@@ -101,14 +101,7 @@ fn pool_of(comm: &Comm) -> Option<Rc<Pool>> {
     own.or_else(|| comm.local.session.as_ref()?.buffer.borrow().clone()).or_else(|| PROCESS.get().borrow().clone())
 }
 
-pub fn bsend(
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-) -> Result<()> {
+pub fn bsend(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>) -> Result<()> {
     if dest == MPI_PROC_NULL {
         return Ok(());
     }
@@ -118,10 +111,7 @@ pub fn bsend(
     unsafe { layout.pack(buf, count, 0, &mut bytes) };
     match pool_of(&comm) {
         Some(pool) => pool.send(bytes, dest, tag, &comm),
-        None => err!(
-            MPI_ERR_BUFFER,
-            "no buffer is attached for buffered sends; call MPI_Buffer_attach first"
-        ),
+        None => err!(MPI_ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first"),
     }
 }
 
@@ -149,9 +139,7 @@ pub fn bsend_init(
     request: Out<usize>,
 ) -> Result<()> {
     let on = comm.clone();
-    let start = move || {
-        bsend(buf, count, datatype.clone(), dest, tag, on.clone()).map(|()| Request::Complete)
-    };
+    let start = move || bsend(buf, count, datatype.clone(), dest, tag, on.clone()).map(|()| Request::Complete);
     request.set(Persistent::new(&comm, start).into_handle());
     Ok(())
 }

@@ -70,25 +70,11 @@ fn blocking_send(
 }
 
 #[inline]
-pub fn send(
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-) -> Result<()> {
+pub fn send(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>) -> Result<()> {
     blocking_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard)
 }
 
-pub fn ssend(
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-) -> Result<()> {
+pub fn ssend(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>) -> Result<()> {
     blocking_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous)
 }
 

@@ -7,11 +7,11 @@
 //! channel, a tag of its own, and announces it; the receiver learns it before its first round.
 
 use crate::args::{Counts, Out, RawStatus};
-use crate::constants::*;
 use crate::comm::context::channel_tag;
+use crate::comm::identity;
+use crate::constants::*;
 use crate::errhandler::Scope;
 use crate::error::{Error, Result};
-use crate::comm::identity;
 use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
 use crate::p2p::persistent::Persistent;
@@ -139,7 +139,9 @@ impl Sender {
             return;
         }
         let sent = match self.to {
-            Some((to, channel)) => adi().isend(to, tuple(&self.comm, to, channel), self.data.clone(), SendMode::Standard),
+            Some((to, channel)) => {
+                adi().isend(to, tuple(&self.comm, to, channel), self.data.clone(), SendMode::Standard)
+            }
             None => Sent::Done,
         };
         *self.message.borrow_mut() = Some(sent);
@@ -258,8 +260,15 @@ fn round(comm: &Rc<Comm>, done: impl Fn() -> bool + 'static, finish: impl Fn() -
 /// MPI_Psend_init (section 4.2.1). No hint changes anything.
 #[allow(clippy::too_many_arguments)]
 pub fn psend_init(
-    buf: *const u8, partitions: i32, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>,
-    _info: Option<Rc<Info>>, request: Out<usize>,
+    buf: *const u8,
+    partitions: i32,
+    count: i64,
+    datatype: Rc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    _info: Option<Rc<Info>>,
+    request: Out<usize>,
 ) -> Result<()> {
     let data = whole(buf, partitions, count, &datatype)?;
     let to = (dest != MPI_PROC_NULL).then(|| announce(&comm, comm.target().procs[dest as usize], tag));
@@ -304,8 +313,15 @@ fn announce(comm: &Comm, to: Proc, tag: i32) -> (Proc, u32) {
 /// MPI_Precv_init (section 4.2.1). Wildcards are not allowed.
 #[allow(clippy::too_many_arguments)]
 pub fn precv_init(
-    buf: *mut u8, partitions: i32, count: i64, datatype: Rc<Datatype>, source: i32, tag: i32, comm: Rc<Comm>,
-    _info: Option<Rc<Info>>, request: Out<usize>,
+    buf: *mut u8,
+    partitions: i32,
+    count: i64,
+    datatype: Rc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: Rc<Comm>,
+    _info: Option<Rc<Info>>,
+    request: Out<usize>,
 ) -> Result<()> {
     if source == MPI_ANY_SOURCE {
         return err!(MPI_ERR_RANK, "a partitioned receive takes no MPI_ANY_SOURCE");
@@ -402,6 +418,9 @@ mod tests {
     #[test]
     fn operations_are_counted_for_each_peer_and_tag() {
         let counts = RefCell::default();
-        assert_eq!([count(&counts, 1, 5), count(&counts, 1, 5), count(&counts, 2, 5), count(&counts, 1, 6)], [0, 1, 0, 0]);
+        assert_eq!(
+            [count(&counts, 1, 5), count(&counts, 1, 5), count(&counts, 2, 5), count(&counts, 1, 6)],
+            [0, 1, 0, 0]
+        );
     }
 }

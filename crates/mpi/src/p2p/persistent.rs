@@ -6,8 +6,8 @@ use crate::constants::*;
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, objects};
-use crate::p2p::{self, start_receive, start_send};
 use crate::p2p::partitioned::Partitioned;
+use crate::p2p::{self, start_receive, start_send};
 use crate::request::{Outcome, Request, Tested, lookup, transfer_outcome};
 use crate::runtime::adi;
 use std::cell::RefCell;
@@ -263,8 +263,10 @@ pub fn recv_init(
     comm: Rc<Comm>,
     request: Out<usize>,
 ) -> Result<()> {
-    let message = message(buf, count, &datatype, source, |data| {
-        Message::Receive { from: p2p::origin(&comm, source), pattern: p2p::pattern(&comm, source, tag), data }
+    let message = message(buf, count, &datatype, source, |data| Message::Receive {
+        from: p2p::origin(&comm, source),
+        pattern: p2p::pattern(&comm, source, tag),
+        data,
     });
     let on = comm.clone();
     let start = move || Ok(start_receive(buf, count, &datatype, source, tag, &on));

@@ -130,13 +130,7 @@ fn receive(buf: *mut u8, count: i64, datatype: &Rc<Datatype>, message: Out<usize
     Ok(check::receive(id, count, datatype, &kept.comm))
 }
 
-pub fn mrecv(
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    message: Out<usize>,
-    status: StatusOut,
-) -> Result<()> {
+pub fn mrecv(buf: *mut u8, count: i64, datatype: Rc<Datatype>, message: Out<usize>, status: StatusOut) -> Result<()> {
     let request = receive(buf, count, &datatype, message)?;
     adi().wait_until(&mut || request.is_done());
     let outcome = request.finish();

@@ -28,7 +28,10 @@ impl Hints {
         };
         let key = |key| info::find(&all, key);
         if let Some(host) = key("host").filter(|host| !is_here(host)) {
-            return err!(MPI_ERR_SPAWN, "the info key host asks for {host:?}; processes are started on this machine only");
+            return err!(
+                MPI_ERR_SPAWN,
+                "the info key host asks for {host:?}; processes are started on this machine only"
+            );
         }
         let machine = rustix::system::uname();
         let machine = machine.machine().to_string_lossy();
@@ -63,7 +66,8 @@ fn parse(text: &str) -> std::result::Result<Vec<(&str, &str)>, String> {
     let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|(line, number)| {
-            let (key, value) = line.split_once('=').map_or((line, ""), |(key, value)| (key.trim_end(), value.trim_start()));
+            let (key, value) =
+                line.split_once('=').map_or((line, ""), |(key, value)| (key.trim_end(), value.trim_start()));
             match key {
                 "" => Err(format!("line {number}, {line:?}, has no key")),
                 "file" => Err(format!("line {number} names a further file, which is not looked for")),
@@ -86,7 +90,10 @@ fn is_here(host: &str) -> bool {
 /// (section 11.8.4).
 fn allowed(soft: &str, most: u32) -> Result<Vec<u32>> {
     let wrong = || {
-        Error::new(MPI_ERR_INFO_VALUE, format!("the info key soft is {soft:?}; it must be numbers or ranges first:last:step, separated by commas"))
+        Error::new(
+            MPI_ERR_INFO_VALUE,
+            format!("the info key soft is {soft:?}; it must be numbers or ranges first:last:step, separated by commas"),
+        )
     };
     let mut counts = Vec::new();
     for range in soft.split(',') {

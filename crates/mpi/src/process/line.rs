@@ -1,8 +1,8 @@
 //! The line between two processes that are to get to know each other: a Unix socket.
 
-use crate::process::bridge::Roster;
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::process::bridge::Roster;
 use crate::runtime::adi;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

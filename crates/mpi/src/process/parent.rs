@@ -1,15 +1,15 @@
 //! The processes that spawned this one (MPI 5.0 section 11.8.1).
 
 use crate::args::Out;
-use crate::process::bridge::Roster;
 use crate::comm::{self, hand_out};
 use crate::constants::*;
 use crate::errhandler;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Group};
-use crate::runtime::runtime;
+use crate::process::bridge::Roster;
 use crate::process::spawn::family;
+use crate::runtime::runtime;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 

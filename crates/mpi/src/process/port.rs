@@ -5,15 +5,15 @@
 //! this machine know them.
 
 use crate::args::{Out, TextOut};
+use crate::comm::exchange::Circle;
 use crate::comm::hand_out;
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::comm::exchange::Circle;
 use crate::guarded::Guarded;
 use crate::info;
+use crate::objects::{Comm, Info, objects};
 use crate::process::introduce::introduce;
 use crate::process::line::{Line, wait_for};
-use crate::objects::{Comm, Info, objects};
 use crate::runtime::runtime;
 use crate::task::run;
 use rustix::io::Errno;
@@ -208,8 +208,12 @@ fn ask(message: Message) -> Result<(i32, String)> {
 /// The name of a service, if it can be one.
 fn service(name: &str) -> Result<String> {
     if name.len() >= MPI_MAX_PORT_NAME as usize {
-        return err!(MPI_ERR_ARG, "the name of the service has {} characters; at most {} are allowed",
-            name.len(), MPI_MAX_PORT_NAME - 1);
+        return err!(
+            MPI_ERR_ARG,
+            "the name of the service has {} characters; at most {} are allowed",
+            name.len(),
+            MPI_MAX_PORT_NAME - 1
+        );
     }
     Ok(name.to_owned())
 }

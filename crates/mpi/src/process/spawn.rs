@@ -1,17 +1,17 @@
 //! Processes that start further ones (MPI 5.0 section 11.8): what they ask the launcher for.
 
 use crate::args::{Counts, Handles, Out, OutArray};
-use crate::process::bridge::{self, Roster};
-use crate::comm::hand_out;
 use crate::comm::create::check_intra;
+use crate::comm::hand_out;
+use crate::comm::identity::{self, Identity};
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::comm::identity::{self, Identity};
 use crate::info;
+use crate::objects::{Comm, Errhandler, Group, Info, InfoMap};
+use crate::process::bridge::{self, Roster};
+use crate::process::hints::Hints;
 use crate::process::introduce::join;
 use crate::process::pass_on::{agree, pass_on, tell};
-use crate::process::hints::Hints;
-use crate::objects::{Comm, Errhandler, Group, Info, InfoMap};
 use crate::runtime::runtime;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_void};
 use std::os::fd::{AsFd, OwnedFd};
@@ -100,9 +100,9 @@ fn start(mut wanted: Vec<Wanted>, parents: &[Identity]) -> Result<Started> {
         let order = |(wanted, &count): (&Wanted, &u32)| Order { count, ..wanted.order.clone() };
         let commands = wanted.iter().zip(&counts).map(order).collect();
         let orders = Orders { job_id, commands, env: std::env::vars_os().collect(), directory: directory.clone() };
-        let (started, why) = launcher.spawn(&orders, file.as_fd()).map_err(|errno| {
-            Error::new(MPI_ERR_SPAWN, format!("the launcher does not answer: {errno}"))
-        })?;
+        let (started, why) = launcher
+            .spawn(&orders, file.as_fd())
+            .map_err(|errno| Error::new(MPI_ERR_SPAWN, format!("the launcher does not answer: {errno}")))?;
         if started >= 0 {
             return Ok(Started { file, counts: counts.into_iter().zip(asked).collect() });
         }

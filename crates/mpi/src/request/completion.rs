@@ -3,8 +3,8 @@
 use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::request::finished;
 use crate::p2p::persistent::end_message;
+use crate::request::finished;
 use crate::request::{Outcome, Request, complete_handle, end_transfer, forget, lookup, retire};
 use crate::runtime::adi;
 use tern_adi::Awaited;
@@ -195,13 +195,7 @@ fn first_done(all: &[Option<Request>]) -> Option<usize> {
     all.iter().position(|request| request.as_ref().is_some_and(Request::is_done))
 }
 
-fn end_any(
-    all: &[Option<Request>],
-    at: usize,
-    requests: Handles,
-    index: Out<i32>,
-    status: StatusOut,
-) -> Result<()> {
+fn end_any(all: &[Option<Request>], at: usize, requests: Handles, index: Out<i32>, status: StatusOut) -> Result<()> {
     index.set(at as i32);
     let mut handle = requests.get(at);
     let outcome = retire(all[at].as_ref().expect("an active request"), &mut handle);
@@ -209,13 +203,7 @@ fn end_any(
     report_one(outcome, status)
 }
 
-pub fn testany(
-    count: i32,
-    requests: Handles,
-    index: Out<i32>,
-    flag: Out<i32>,
-    status: StatusOut,
-) -> Result<()> {
+pub fn testany(count: i32, requests: Handles, index: Out<i32>, flag: Out<i32>, status: StatusOut) -> Result<()> {
     let all = active(count, requests)?;
     if all.iter().all(Option::is_none) {
         flag.set(1);
@@ -302,12 +290,7 @@ pub fn request_get_status(request: usize, flag: Out<i32>, status: StatusOut) -> 
     Ok(())
 }
 
-pub fn request_get_status_all(
-    count: i32,
-    requests: Handles,
-    flag: Out<i32>,
-    statuses: StatusesOut,
-) -> Result<()> {
+pub fn request_get_status_all(count: i32, requests: Handles, flag: Out<i32>, statuses: StatusesOut) -> Result<()> {
     adi().look();
     let all = active(count, requests)?;
     let done = all.iter().flatten().all(Request::is_done);

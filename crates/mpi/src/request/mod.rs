@@ -85,7 +85,11 @@ impl Request {
     }
 
     /// The same; `finish` says how it has ended.
-    pub fn work_ending(scope: Scope, done: impl Fn() -> bool + 'static, finish: impl Fn() -> Outcome + 'static) -> Request {
+    pub fn work_ending(
+        scope: Scope,
+        done: impl Fn() -> bool + 'static,
+        finish: impl Fn() -> Outcome + 'static,
+    ) -> Request {
         let finish = Box::new(finish);
         Request::Work(Rc::new(Work { scope, done: Box::new(done), finish, ended: RefCell::default(), cancel: None }))
     }
@@ -277,16 +281,13 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
             None => objects().requests.borrow().get(handle).cloned(),
             Some(status) => Some(Request::Received(status)),
         },
-        Some(name) => adi().named(name).and_then(|(id, receive)| {
-            Some(Request::Transfer { id, receive, comm: comm_of(adi().owner(id))? })
-        }),
+        Some(name) => adi()
+            .named(name)
+            .and_then(|(id, receive)| Some(Request::Transfer { id, receive, comm: comm_of(adi().owner(id))? })),
     };
     match found {
         Some(request) => Ok(Some(request)),
-        None => err!(
-            MPI_ERR_REQUEST,
-            "{handle:#x} is not a request: it was completed or freed before, or never set"
-        ),
+        None => err!(MPI_ERR_REQUEST, "{handle:#x} is not a request: it was completed or freed before, or never set"),
     }
 }
 

@@ -1,17 +1,17 @@
 //! Making communicators with a topology (MPI 5.0 sections 8.5.1 to 8.5.4 and 8.5.8).
 
 use crate::args::{Counts, Out, Weights};
-use crate::comm::hand_out;
-use crate::comm::create::{split, subset};
-use crate::constants::*;
 use crate::comm::context::allocate;
-use crate::error::Result;
+use crate::comm::create::{split, subset};
 use crate::comm::exchange::{pack, unpack};
+use crate::comm::hand_out;
+use crate::constants::*;
+use crate::error::Result;
 use crate::info;
 use crate::objects::{Comm, Group, Info};
-use crate::topology::reorder::{self, Edge, Place};
 use crate::runtime::runtime;
 use crate::task::run;
+use crate::topology::reorder::{self, Edge, Place};
 use crate::topology::{Topology, coordinates, grid};
 use std::rc::Rc;
 
@@ -106,8 +106,9 @@ fn grid_size(dims: &[i32], comm: &Comm) -> Result<i32> {
     let size = dims.iter().try_fold(1i32, |product, &dim| product.checked_mul(dim));
     match size.filter(|&size| size <= comm.size()) {
         Some(size) => Ok(size),
-        None => err!(MPI_ERR_DIMS, "the grid {dims:?} has more places than {} has processes, {}",
-            comm.label(), comm.size()),
+        None => {
+            err!(MPI_ERR_DIMS, "the grid {dims:?} has more places than {} has processes, {}", comm.label(), comm.size())
+        }
     }
 }
 
@@ -162,8 +163,12 @@ pub fn cart_sub(comm: Rc<Comm>, remain_dims: Counts, newcomm: Out<usize>) -> Res
 fn read_graph(comm: &Comm, nnodes: i32, index: &Counts, edges: &Counts) -> Result<(Vec<i32>, Vec<i32>)> {
     check_intra(comm)?;
     if nnodes > comm.size() {
-        return err!(MPI_ERR_TOPOLOGY, "the graph has {nnodes} nodes, but {} only {} processes",
-            comm.label(), comm.size());
+        return err!(
+            MPI_ERR_TOPOLOGY,
+            "the graph has {nnodes} nodes, but {} only {} processes",
+            comm.label(),
+            comm.size()
+        );
     }
     let index = ints(index, nnodes as usize);
     if index.iter().try_fold(0, |last, &next| (next >= last).then_some(next)).is_none() {
@@ -215,8 +220,12 @@ fn weights(given: Weights, count: usize) -> Result<Option<Vec<i32>>> {
 
 fn check_ranks(ranks: &[i32], comm: &Comm) -> Result<()> {
     match ranks.iter().find(|rank| !(0..comm.size()).contains(*rank)) {
-        Some(rank) => err!(MPI_ERR_RANK, "an edge of the graph names rank {rank}, but {} has {} processes",
-            comm.label(), comm.size()),
+        Some(rank) => err!(
+            MPI_ERR_RANK,
+            "an edge of the graph names rank {rank}, but {} has {} processes",
+            comm.label(),
+            comm.size()
+        ),
         None => Ok(()),
     }
 }

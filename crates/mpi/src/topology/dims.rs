@@ -8,12 +8,15 @@ use crate::error::Result;
 /// Splits `product` into `parts` factors, the largest first, so that the largest is as small as
 /// it can be, then the second, and so on.
 fn balance(product: i32, parts: usize) -> Vec<i32> {
-    let divisors: Vec<i32> = (1..).take_while(|d| d * d <= product as i64).flat_map(|d| {
-        let d = d as i32;
-        let other = product / d;
-        let pair = if product % d == 0 { vec![d, other] } else { Vec::new() };
-        pair.into_iter().take(if d == other { 1 } else { 2 })
-    }).collect();
+    let divisors: Vec<i32> = (1..)
+        .take_while(|d| d * d <= product as i64)
+        .flat_map(|d| {
+            let d = d as i32;
+            let other = product / d;
+            let pair = if product % d == 0 { vec![d, other] } else { Vec::new() };
+            pair.into_iter().take(if d == other { 1 } else { 2 })
+        })
+        .collect();
     let mut divisors = divisors;
     divisors.sort_unstable();
     let mut factors = Vec::with_capacity(parts);

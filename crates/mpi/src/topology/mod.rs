@@ -126,8 +126,11 @@ pub fn cart_rank(comm: Rc<Comm>, coords: Counts, rank: Out<i32>) -> Result<()> {
         match rank_at(dims, periods, &coords) {
             Some(found) => rank.set(found),
             None => {
-                return err!(MPI_ERR_ARG, "coordinates {coords:?} lie outside of the grid {dims:?}, \
-                    and that dimension is not periodic");
+                return err!(
+                    MPI_ERR_ARG,
+                    "coordinates {coords:?} lie outside of the grid {dims:?}, \
+                    and that dimension is not periodic"
+                );
             }
         }
         Ok(())
@@ -146,13 +149,7 @@ pub fn cart_coords(comm: Rc<Comm>, rank: i32, maxdims: i32, coords: OutArray<i32
 }
 
 /// MPI_Cart_shift
-pub fn cart_shift(
-    comm: Rc<Comm>,
-    direction: i32,
-    disp: i32,
-    rank_source: Out<i32>,
-    rank_dest: Out<i32>,
-) -> Result<()> {
+pub fn cart_shift(comm: Rc<Comm>, direction: i32, disp: i32, rank_source: Out<i32>, rank_dest: Out<i32>) -> Result<()> {
     grid(&comm, |dims, periods| {
         let Some(&dim) = usize::try_from(direction).ok().and_then(|d| dims.get(d)) else {
             return err!(MPI_ERR_ARG, "direction {direction} was asked for; the grid has {} dimensions", dims.len());

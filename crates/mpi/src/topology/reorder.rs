@@ -116,7 +116,8 @@ fn grow(around: &[Vec<(usize, u64)>], left: &mut Vec<usize>, size: usize) -> Vec
     let mut part = Vec::with_capacity(size);
     while part.len() < size {
         let pull = |rank: usize| {
-            let weight = |of: &[bool]| around[rank].iter().filter(|(other, _)| of[*other]).map(|(_, w)| *w).sum::<u64>();
+            let weight =
+                |of: &[bool]| around[rank].iter().filter(|(other, _)| of[*other]).map(|(_, w)| *w).sum::<u64>();
             (weight(&inside), u64::MAX - weight(&outside))
         };
         // The first of the best, so that neighbours by number stay together.
@@ -183,7 +184,8 @@ mod tests {
         for row in 0..rows {
             for column in 0..columns {
                 let from = row * columns + column;
-                let mut edge = |to| edges.extend([Edge { from, to, weight: 1 }, Edge { from: to, to: from, weight: 1 }]);
+                let mut edge =
+                    |to| edges.extend([Edge { from, to, weight: 1 }, Edge { from: to, to: from, weight: 1 }]);
                 if column + 1 < columns {
                     edge(from + 1);
                 }

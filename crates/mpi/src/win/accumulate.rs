@@ -42,11 +42,9 @@ fn check_pair(op: Op, basic: Basic, datatype: &Datatype) -> Result<()> {
 fn basic(datatype: &Datatype) -> Result<Basic> {
     match datatype.layout.uniform_basic() {
         Some(basic) => Ok(basic),
-        None => err!(
-            MPI_ERR_TYPE,
-            "{} is made of several predefined datatypes; an accumulate needs one",
-            datatype.label()
-        ),
+        None => {
+            err!(MPI_ERR_TYPE, "{} is made of several predefined datatypes; an accumulate needs one", datatype.label())
+        }
     }
 }
 
@@ -70,7 +68,10 @@ fn check_elements(what: &str, memory: &Memory, place: &Place) -> Result<()> {
 fn add(way: Way, memory: Memory, place: Place, op: &Operation, win: &Win) -> Result<Started> {
     let op = predefined(op)?;
     if op == Op::NoOp {
-        return err!(MPI_ERR_OP, "MPI_NO_OP fetches and changes nothing: it is for MPI_Get_accumulate and MPI_Fetch_and_op");
+        return err!(
+            MPI_ERR_OP,
+            "MPI_NO_OP fetches and changes nothing: it is for MPI_Get_accumulate and MPI_Fetch_and_op"
+        );
     }
     let Some(rank) = target::rank(win, place.rank)? else { return Ok(Started::Done) };
     let bytes = place.bytes(win)?;

@@ -31,7 +31,9 @@ enum Access {
     None,
     /// A fence was called. It has begun an epoch if communication follows (section 12.5.1), so
     /// until then another kind of epoch may begin.
-    Fence { used: bool },
+    Fence {
+        used: bool,
+    },
     /// Between MPI_Win_start with the targets and MPI_Win_complete.
     Started,
     /// At least one target is locked.

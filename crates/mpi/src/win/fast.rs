@@ -6,10 +6,10 @@
 use super::accumulate::is_swapped;
 use super::object::{Win, find, lookup};
 use crate::constants::*;
+use crate::datatype::predefined::{dense_basic, dense_size};
 use crate::enter::is_single;
 use crate::fast::{Fast, dense};
 use crate::op;
-use crate::datatype::predefined::{dense_basic, dense_size};
 use std::rc::Rc;
 use tern_adi::Data;
 use tern_coll::ops::Op;

@@ -30,9 +30,7 @@ mod transfer;
 
 pub use accumulate::{accumulate, compare_and_swap, fetch_and_op, get_accumulate, raccumulate, rget_accumulate};
 pub use active::{win_complete, win_fence, win_post, win_start, win_test, win_wait};
-pub use create::{
-    win_allocate, win_allocate_shared, win_attach, win_create, win_create_dynamic, win_detach, win_free,
-};
+pub use create::{win_allocate, win_allocate_shared, win_attach, win_create, win_create_dynamic, win_detach, win_free};
 pub use hints::{win_get_info, win_set_info};
 pub use object::{Win, lookup};
 pub use passive::{

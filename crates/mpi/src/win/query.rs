@@ -73,14 +73,17 @@ pub fn win_shared_query(
     baseptr: Out<usize>,
 ) -> Result<()> {
     if win.is_dynamic() {
-        return err!(MPI_ERR_RMA_FLAVOR, "{} was made by MPI_Win_create_dynamic and has no memory of its own", win.label());
+        return err!(
+            MPI_ERR_RMA_FLAVOR,
+            "{} was made by MPI_Win_create_dynamic and has no memory of its own",
+            win.label()
+        );
     }
     let rank = match target::rank(&win, rank)? {
         Some(rank) => rank,
         None => (0..win.size() as u32).find(|&rank| win.window.bytes(rank) > 0).unwrap_or(0),
     };
-    let (base, bytes, unit) =
-        win.window.shared(rank).unwrap_or((std::ptr::null_mut(), 0, win.window.disp_unit(rank)));
+    let (base, bytes, unit) = win.window.shared(rank).unwrap_or((std::ptr::null_mut(), 0, win.window.disp_unit(rank)));
     size.set(bytes as i64);
     disp_unit.set(unit);
     baseptr.set(base as usize);

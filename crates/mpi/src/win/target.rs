@@ -116,9 +116,9 @@ pub fn enter(win: &Win, rank: u32, way: Way) -> Result<()> {
 
 /// The handle of the request of an access.
 pub fn request(win: Rc<Win>, started: Started) -> usize {
+    use crate::args::RawStatus;
     use crate::errhandler::Scope;
     use crate::request::{Outcome, Request, complete_handle};
-    use crate::args::RawStatus;
     match started {
         Started::Done => complete_handle(),
         Started::Pending(ticket) => {

@@ -56,10 +56,13 @@ fn transfer(direction: Direction, way: Way, memory: Memory, place: Place, win: &
     if bytes == 0 {
         return Ok(Started::Done);
     }
-    target::outcome(win, match direction {
-        Direction::Put => win.window.put(&origin, &place.target(rank)),
-        Direction::Get => win.window.get(&origin, &place.target(rank)),
-    })
+    target::outcome(
+        win,
+        match direction {
+            Direction::Put => win.window.put(&origin, &place.target(rank)),
+            Direction::Get => win.window.get(&origin, &place.target(rank)),
+        },
+    )
 }
 
 forms! {

@@ -124,26 +124,15 @@ impl Message {
         Some(match kind {
             1 => Message::Welcome { rank: value as u32 },
             2 => Message::Refused { by: value as u32 },
-            3 => Message::Join {
-                rank: value as u32,
-                job_id: u64::from_str_radix(&text, 16).ok()?,
-            },
+            3 => Message::Join { rank: value as u32, job_id: u64::from_str_radix(&text, 16).ok()? },
             4 => Message::Hello,
             5 => Message::Finalized,
-            6 => Message::Abort {
-                code: value,
-                text: text.into_owned(),
-            },
+            6 => Message::Abort { code: value, text: text.into_owned() },
             ASK => Message::Ask,
             8 => Message::Observed { address: u64::from_str_radix(&text, 16).ok()? },
             9 => Message::Stalled { text: text.into_owned() },
-            16 => Message::Answer {
-                value,
-                text: text.into_owned(),
-            },
-            17 => Message::Spawn {
-                count: value as u32,
-            },
+            16 => Message::Answer { value, text: text.into_owned() },
+            17 => Message::Spawn { count: value as u32 },
             18 => {
                 let (service, port) = split()?;
                 Message::Publish { service, port }
@@ -152,9 +141,7 @@ impl Message {
                 let (service, port) = split()?;
                 Message::Unpublish { service, port }
             }
-            20 => Message::Lookup {
-                service: text.into_owned(),
-            },
+            20 => Message::Lookup { service: text.into_owned() },
             21 => Message::Address,
             _ => return None,
         })
@@ -170,32 +157,15 @@ mod tests {
         for message in [
             Message::Welcome { rank: 7 },
             Message::Refused { by: 1234 },
-            Message::Join {
-                rank: 3,
-                job_id: u64::MAX,
-            },
+            Message::Join { rank: 3, job_id: u64::MAX },
             Message::Hello,
             Message::Finalized,
-            Message::Answer {
-                value: -1,
-                text: "no such name".into(),
-            },
+            Message::Answer { value: -1, text: "no such name".into() },
             Message::Spawn { count: 3 },
-            Message::Publish {
-                service: "a\nb".into(),
-                port: "tern:1".into(),
-            },
-            Message::Lookup {
-                service: "a b".into(),
-            },
-            Message::Unpublish {
-                service: "".into(),
-                port: "".into(),
-            },
-            Message::Abort {
-                code: -5,
-                text: "über".into(),
-            },
+            Message::Publish { service: "a\nb".into(), port: "tern:1".into() },
+            Message::Lookup { service: "a b".into() },
+            Message::Unpublish { service: "".into(), port: "".into() },
+            Message::Abort { code: -5, text: "über".into() },
             Message::Ask,
             Message::Address,
             Message::Observed { address: u64::MAX },
@@ -211,14 +181,8 @@ mod tests {
         assert_eq!(Message::decode(&[1, 0, 0, 0, 1]), None);
         assert_eq!(Message::decode(&[0; 8]), None);
         assert_eq!(Message::decode(&[255; 12]), None);
-        let long = Message::Abort {
-            code: 1,
-            text: "ä".repeat(MAX_MESSAGE),
-        };
+        let long = Message::Abort { code: 1, text: "ä".repeat(MAX_MESSAGE) };
         assert_eq!(long.encode().len(), MAX_MESSAGE);
-        assert!(matches!(
-            Message::decode(&long.encode()),
-            Some(Message::Abort { code: 1, .. })
-        ));
+        assert!(matches!(Message::decode(&long.encode()), Some(Message::Abort { code: 1, .. })));
     }
 }

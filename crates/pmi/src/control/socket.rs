@@ -6,35 +6,23 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, sockopt,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sockopt,
 };
 
 use super::{MAX_MESSAGE, Message};
 
 /// Sends a message. Never blocks for long: the other side's queue has room for many.
 pub fn send(socket: impl AsFd, message: &Message) -> rustix::io::Result<()> {
-    rustix::io::retry_on_intr(|| {
-        rustix::net::send(socket.as_fd(), &message.encode(), SendFlags::NOSIGNAL).map(|_| ())
-    })
+    rustix::io::retry_on_intr(|| rustix::net::send(socket.as_fd(), &message.encode(), SendFlags::NOSIGNAL).map(|_| ()))
 }
 
 /// Sends a message with one or two descriptors attached.
-pub fn send_with(
-    socket: impl AsFd,
-    message: &Message,
-    fds: &[BorrowedFd<'_>],
-) -> rustix::io::Result<()> {
+pub fn send_with(socket: impl AsFd, message: &Message, fds: &[BorrowedFd<'_>]) -> rustix::io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     ancillary.push(SendAncillaryMessage::ScmRights(fds));
     let bytes = message.encode();
-    rustix::net::sendmsg(
-        socket,
-        &[IoSlice::new(&bytes)],
-        &mut ancillary,
-        SendFlags::NOSIGNAL,
-    )?;
+    rustix::net::sendmsg(socket, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
@@ -71,12 +59,7 @@ pub fn receive(socket: impl AsFd, wait: bool) -> rustix::io::Result<Received> {
     let mut bytes = [0u8; MAX_MESSAGE];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2), ScmCredentials(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::CMSG_CLOEXEC
-        | if wait {
-            RecvFlags::empty()
-        } else {
-            RecvFlags::DONTWAIT
-        };
+    let flags = RecvFlags::CMSG_CLOEXEC | if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
     let length = loop {
         let buffers = &mut [IoSliceMut::new(&mut bytes)];
         match rustix::net::recvmsg(socket.as_fd(), buffers, &mut ancillary, flags) {

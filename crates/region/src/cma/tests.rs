@@ -65,9 +65,7 @@ fn allowed(test: &str) -> bool {
 }
 
 fn pattern(len: usize, seed: u8) -> Vec<u8> {
-    (0..len)
-        .map(|index| (index as u8).wrapping_mul(31).wrapping_add((index >> 8) as u8) ^ seed)
-        .collect()
+    (0..len).map(|index| (index as u8).wrapping_mul(31).wrapping_add((index >> 8) as u8) ^ seed).collect()
 }
 
 #[test]
@@ -85,13 +83,9 @@ fn dense_both_ways() {
     assert!(ours == theirs);
     let fresh = pattern(theirs.len(), 2);
     // SAFETY: the child's copy of a buffer that it does not use.
-    unsafe {
-        write(child.pid(), &[Run::new(fresh.as_ptr(), fresh.len())], &remote).expect("write")
-    };
+    unsafe { write(child.pid(), &[Run::new(fresh.as_ptr(), fresh.len())], &remote).expect("write") };
     // SAFETY: our own buffer.
-    unsafe {
-        read(child.pid(), &[Run::new(ours.as_mut_ptr(), ours.len())], &remote).expect("read")
-    };
+    unsafe { read(child.pid(), &[Run::new(ours.as_mut_ptr(), ours.len())], &remote).expect("read") };
     assert!(ours == fresh);
     assert!(theirs == pattern(theirs.len(), 1), "written in the wrong process");
 }
@@ -181,17 +175,14 @@ fn a_transfer_stops_where_memory_ends() {
     let at = unsafe {
         let protection = rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE;
         let flags = rustix::mm::MapFlags::PRIVATE;
-        let at = rustix::mm::mmap_anonymous(ptr::null_mut(), 64 * page, protection, flags)
-            .expect("mmap");
+        let at = rustix::mm::mmap_anonymous(ptr::null_mut(), 64 * page, protection, flags).expect("mmap");
         rustix::mm::munmap(at.cast::<u8>().add(32 * page).cast(), 32 * page).expect("munmap");
         at.cast::<u8>()
     };
     let child = Child::new();
     let mut ours = vec![1; 64 * page];
     // SAFETY: our own buffer.
-    let got = unsafe {
-        read(child.pid(), &[Run::new(ours.as_mut_ptr(), 64 * page)], &[Run::new(at, 64 * page)])
-    };
+    let got = unsafe { read(child.pid(), &[Run::new(ours.as_mut_ptr(), 64 * page)], &[Run::new(at, 64 * page)]) };
     let failed = got.expect_err("half of it is not there");
     assert_eq!((failed.why, failed.errno), (Why::BadAddress, libc::EFAULT));
     assert_eq!(failed.moved, 32 * page);

@@ -11,10 +11,7 @@ pub struct Kernel {
 
 /// The loops that this processor has the instructions for; the first is the C library's.
 pub fn kernels() -> Vec<Kernel> {
-    let mut all = vec![Kernel {
-        name: "libc",
-        run: super::ptr_copy,
-    }];
+    let mut all = vec![Kernel { name: "libc", run: super::ptr_copy }];
     #[cfg(target_arch = "x86_64")]
     super::x86::list(&mut all);
     all

@@ -51,21 +51,13 @@ fn routines() -> Vec<Kernel> {
     let mut all = kernels();
     let mut add = |name, run| all.push(Kernel { name, run });
     // SAFETY: the caller's contract is the same.
-    add("copy any soon", |to, from, len| unsafe {
-        copy(to, from, len, Any, Soon)
-    });
+    add("copy any soon", |to, from, len| unsafe { copy(to, from, len, Any, Soon) });
     // SAFETY: the same.
-    add("copy any later", |to, from, len| unsafe {
-        copy(to, from, len, Any, Later)
-    });
+    add("copy any later", |to, from, len| unsafe { copy(to, from, len, Any, Later) });
     // SAFETY: the same.
-    add("copy peer soon", |to, from, len| unsafe {
-        copy(to, from, len, Peer, Soon)
-    });
+    add("copy peer soon", |to, from, len| unsafe { copy(to, from, len, Peer, Soon) });
     // SAFETY: the same.
-    add("copy peer later", |to, from, len| unsafe {
-        copy(to, from, len, Peer, Later)
-    });
+    add("copy peer later", |to, from, len| unsafe { copy(to, from, len, Peer, Later) });
     all
 }
 
@@ -73,30 +65,17 @@ fn routines() -> Vec<Kernel> {
 fn try_copy(routine: &Kernel, to: &mut [u8], at: usize, from: &[u8], of: usize, len: usize) {
     to.fill(UNTOUCHED);
     // SAFETY: the ranges are within the slices, which are checked.
-    unsafe {
-        (routine.run)(
-            to[at..at + len].as_mut_ptr(),
-            from[of..of + len].as_ptr(),
-            len,
-        )
-    };
+    unsafe { (routine.run)(to[at..at + len].as_mut_ptr(), from[of..of + len].as_ptr(), len) };
     let what = || format!("{} of {len} bytes from {of} to {at}", routine.name);
     assert!(to[at..at + len] == from[of..of + len], "{}", what());
     let outside = to[..at].iter().chain(&to[at + len..]);
-    assert!(
-        outside.copied().all(|byte| byte == UNTOUCHED),
-        "{}: wrote outside",
-        what()
-    );
+    assert!(outside.copied().all(|byte| byte == UNTOUCHED), "{}: wrote outside", what());
 }
 
 fn memories(len: usize) -> (Guarded, Guarded) {
     let (mut to, mut from) = (Guarded::new(len), Guarded::new(len));
     to.bytes().fill(UNTOUCHED);
-    from.bytes()
-        .iter_mut()
-        .enumerate()
-        .for_each(|(i, byte)| *byte = noise(i));
+    from.bytes().iter_mut().enumerate().for_each(|(i, byte)| *byte = noise(i));
     (to, from)
 }
 
@@ -155,12 +134,7 @@ fn hints_change_no_memory_and_touch_no_guard() {
     // Beyond the mapping prefetching is harmless.
     expect(to.bytes().as_mut_ptr().wrapping_add(PAGE - 1), PAGE);
     assert!(to.bytes().iter().all(|&byte| byte == UNTOUCHED));
-    assert!(
-        from.bytes()
-            .iter()
-            .enumerate()
-            .all(|(i, &byte)| byte == noise(i))
-    );
+    assert!(from.bytes().iter().enumerate().all(|(i, &byte)| byte == noise(i)));
 }
 
 /// What is told of a source and a target reaches another thread in order.
@@ -179,11 +153,7 @@ fn a_release_publishes_what_was_copied() {
         }
     };
     let hints = |i| {
-        if i % 2 == 0 {
-            Target::Soon
-        } else {
-            Target::Later
-        }
+        if i % 2 == 0 { Target::Soon } else { Target::Later }
     };
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -201,15 +171,7 @@ fn a_release_publishes_what_was_copied() {
             wait(2 * i + 1);
             let to_hint = hints(i / 2);
             // SAFETY: as above.
-            unsafe {
-                copy(
-                    to.as_mut_ptr(),
-                    cell as *const u8,
-                    LEN,
-                    Source::Peer,
-                    to_hint,
-                )
-            };
+            unsafe { copy(to.as_mut_ptr(), cell as *const u8, LEN, Source::Peer, to_hint) };
             // Release: pairs with the acquire of `wait`.
             turn.store(2 * i + 2, Ordering::Release);
             assert!(to == [i as u8; LEN], "turn {i}");

@@ -103,11 +103,7 @@ macro_rules! vector_loop {
         /// # Safety
         /// As for `copy_nonoverlapping`; the processor has what the name says, and CLWB with
         /// WRITE_BACK.
-        unsafe fn $name<const STREAM: bool, const WRITE_BACK: bool>(
-            to: *mut u8,
-            from: *const u8,
-            len: usize,
-        ) {
+        unsafe fn $name<const STREAM: bool, const WRITE_BACK: bool>(to: *mut u8, from: *const u8, len: usize) {
             #[target_feature(enable = $feature)]
             unsafe fn blocks<const STREAM: bool, const WRITE_BACK: bool>(
                 to: *mut u8,
@@ -146,8 +142,7 @@ macro_rules! vector_loop {
             // SAFETY: head, blocks and tail make up the whole.
             unsafe {
                 ptr_copy(to, from, head);
-                let done =
-                    head + blocks::<STREAM, WRITE_BACK>(to.add(head), from.add(head), len - head);
+                let done = head + blocks::<STREAM, WRITE_BACK>(to.add(head), from.add(head), len - head);
                 ptr_copy(to.add(done), from.add(done), len - done);
                 if WRITE_BACK && done < len {
                     write_back(from.add(done), len - done);
@@ -160,27 +155,6 @@ macro_rules! vector_loop {
     };
 }
 
-vector_loop!(
-    sse2,
-    "sse2",
-    __m128i,
-    _mm_loadu_si128,
-    _mm_store_si128,
-    _mm_stream_si128
-);
-vector_loop!(
-    avx2,
-    "avx2",
-    __m256i,
-    _mm256_loadu_si256,
-    _mm256_store_si256,
-    _mm256_stream_si256
-);
-vector_loop!(
-    avx512,
-    "avx512f",
-    __m512i,
-    _mm512_loadu_si512,
-    _mm512_store_si512,
-    _mm512_stream_si512
-);
+vector_loop!(sse2, "sse2", __m128i, _mm_loadu_si128, _mm_store_si128, _mm_stream_si128);
+vector_loop!(avx2, "avx2", __m256i, _mm256_loadu_si256, _mm256_store_si256, _mm256_stream_si256);
+vector_loop!(avx512, "avx512f", __m512i, _mm512_loadu_si512, _mm512_store_si512, _mm512_stream_si512);

@@ -46,8 +46,7 @@ fn memory_is_zeroed_and_seen_through_the_file() {
 fn a_place_is_for_whole_ranges_inside_one_allocation() {
     let heap = heap();
     let page = rustix::param::page_size();
-    let all: Vec<*mut u8> =
-        (1..40).map(|pages| heap.allocate(pages * page).expect("memory")).collect();
+    let all: Vec<*mut u8> = (1..40).map(|pages| heap.allocate(pages * page).expect("memory")).collect();
     for (index, &at) in all.iter().enumerate() {
         let len = (index + 1) * page;
         let place = heap.place(at, len).expect("the whole");

@@ -32,10 +32,7 @@ pub fn check(pages: &Range<usize>, is_promoted: impl Fn(usize) -> bool) -> Resul
         if mapping.range.start > known {
             return ControlFlow::Break(Err(Refusal::NotMallocs));
         }
-        let unusual = mapping
-            .flags
-            .split_ascii_whitespace()
-            .find(|flag| !PLAIN.contains(flag));
+        let unusual = mapping.flags.split_ascii_whitespace().find(|flag| !PLAIN.contains(flag));
         let unusual = unusual.or(mapping.has_key.then_some("protection key"));
         if let Some(flag) = unusual
             && !is_promoted(mapping.range.start)
@@ -43,11 +40,7 @@ pub fn check(pages: &Range<usize>, is_promoted: impl Fn(usize) -> bool) -> Resul
             return ControlFlow::Break(Err(Refusal::Flags(flag.to_owned())));
         }
         known = mapping.range.end;
-        if known >= pages.end {
-            ControlFlow::Break(Ok(()))
-        } else {
-            ControlFlow::Continue(())
-        }
+        if known >= pages.end { ControlFlow::Break(Ok(())) } else { ControlFlow::Continue(()) }
     });
     end.unwrap_or(Err(Refusal::Flags("unknown".to_owned())))
 }
@@ -58,28 +51,17 @@ pub fn is_locked(start: usize) -> bool {
         if mapping.range.start < start {
             return ControlFlow::Continue(());
         }
-        let locked = mapping.range.start == start
-            && mapping
-                .flags
-                .split_ascii_whitespace()
-                .any(|flag| flag == "lo");
+        let locked = mapping.range.start == start && mapping.flags.split_ascii_whitespace().any(|flag| flag == "lo");
         ControlFlow::Break(locked)
     });
     end.unwrap_or(false)
 }
 
 /// Shows the mappings, in order of address, to `visit` until that breaks. `None`: it did not.
-fn walk<T>(
-    smaps: io::Result<impl io::Read>,
-    mut visit: impl FnMut(&Mapping) -> ControlFlow<T>,
-) -> Option<T> {
+fn walk<T>(smaps: io::Result<impl io::Read>, mut visit: impl FnMut(&Mapping) -> ControlFlow<T>) -> Option<T> {
     let mut smaps = BufReader::new(smaps.ok()?);
     let mut line = Vec::new();
-    let mut mapping = Mapping {
-        range: 0..0,
-        flags: String::new(),
-        has_key: false,
-    };
+    let mut mapping = Mapping { range: 0..0, flags: String::new(), has_key: false };
     loop {
         line.clear();
         if smaps.read_until(b'\n', &mut line).ok()? == 0 {
@@ -88,11 +70,7 @@ fn walk<T>(
         let text = String::from_utf8_lossy(&line);
         let (first, rest) = text.split_once(' ')?;
         if let Some(range) = range(first) {
-            mapping = Mapping {
-                range,
-                flags: String::new(),
-                has_key: false,
-            };
+            mapping = Mapping { range, flags: String::new(), has_key: false };
         } else if first == "ProtectionKey:" {
             mapping.has_key = rest.trim() != "0";
         } else if first == "VmFlags:" {
@@ -128,11 +106,7 @@ VmFlags: rd wr mr mw me lo ac \n";
     fn walks_all_mappings() {
         let mut seen = Vec::new();
         let end = walk(Ok(SMAPS), |mapping| {
-            seen.push((
-                mapping.range.clone(),
-                mapping.flags.trim().to_owned(),
-                mapping.has_key,
-            ));
+            seen.push((mapping.range.clone(), mapping.flags.trim().to_owned(), mapping.has_key));
             ControlFlow::<()>::Continue(())
         });
         assert!(end.is_none());
@@ -147,15 +121,7 @@ VmFlags: rd wr mr mw me lo ac \n";
 
     #[test]
     fn stops_where_it_is_told_to() {
-        assert_eq!(
-            walk(Ok(SMAPS), |mapping| ControlFlow::Break(mapping.range.end)),
-            Some(0x3000)
-        );
-        assert_eq!(
-            walk(Err::<File, _>(io::ErrorKind::NotFound.into()), |_| {
-                ControlFlow::Break(())
-            }),
-            None
-        );
+        assert_eq!(walk(Ok(SMAPS), |mapping| ControlFlow::Break(mapping.range.end)), Some(0x3000));
+        assert_eq!(walk(Err::<File, _>(io::ErrorKind::NotFound.into()), |_| { ControlFlow::Break(()) }), None);
     }
 }

@@ -4,7 +4,6 @@
 //! The handler asks the kernel what is mapped and trusts no table, so it is right whatever the
 //! program has unmapped or moved, and whatever this library was doing when the fork came.
 
-use tern_maps::{FileId, Maps, Vma};
 use super::huge::HugePages;
 use super::pins::Pins;
 use super::{pages, process};
@@ -15,6 +14,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use tern_maps::{FileId, Maps, Vma};
 
 /// The part of promotion that a fork handler may use. Lives as long as the process.
 pub struct Ground {

@@ -10,17 +10,8 @@ use super::owner::object_of;
 use super::refusal::Refusal;
 use std::ffi::{CStr, c_int, c_void};
 
-const TELLING: [&CStr; 9] = [
-    c"madvise",
-    c"process_madvise",
-    c"brk",
-    c"sbrk",
-    c"_Fork",
-    c"clone",
-    c"vmsplice",
-    c"remap_file_pages",
-    c"syscall",
-];
+const TELLING: [&CStr; 9] =
+    [c"madvise", c"process_madvise", c"brk", c"sbrk", c"_Fork", c"clone", c"vmsplice", c"remap_file_pages", c"syscall"];
 
 /// Known to use `syscall` for futexes and the like only.
 const HARMLESS: [&str; 2] = ["libstdc++.so", "libgomp.so"];
@@ -48,20 +39,13 @@ impl Imports {
             return seen.outcome.clone();
         }
         let outcome = look();
-        self.seen = Some(Seen {
-            loads,
-            outcome: outcome.clone(),
-        });
+        self.seen = Some(Seen { loads, outcome: outcome.clone() });
         outcome
     }
 }
 
 fn loads() -> u64 {
-    unsafe extern "C" fn first(
-        info: *mut libc::dl_phdr_info,
-        _: usize,
-        loads: *mut c_void,
-    ) -> c_int {
+    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, loads: *mut c_void) -> c_int {
         // SAFETY: the caller gives a valid `info`, and `loads` from below.
         unsafe { *loads.cast::<u64>() = (*info).dlpi_adds };
         1
@@ -82,10 +66,7 @@ fn look() -> Result<(), Refusal> {
     let libc = object_of(super::owner::symbol(c"gnu_get_libc_version"));
     // In the dynamic linker.
     let linker = object_of(super::owner::symbol(c"_dl_find_object"));
-    let mut look = Look {
-        own: [this, libc, linker],
-        outcome: Ok(()),
-    };
+    let mut look = Look { own: [this, libc, linker], outcome: Ok(()) };
     // SAFETY: `each` matches what dl_iterate_phdr calls, and gets a pointer to a `Look`.
     unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut look).cast()) };
     look.outcome
@@ -97,30 +78,17 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, look: *mut c_
     // SAFETY: the dynamic linker's names are strings that live as long as the object.
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
     let Some(object) = Object::of(info) else {
-        look.outcome = Err(Refusal::Import {
-            object: called(&name),
-            function: "something unknown".into(),
-        });
+        look.outcome = Err(Refusal::Import { object: called(&name), function: "something unknown".into() });
         return 1;
     };
     if look.own.contains(&object.home) {
         return 0;
     }
-    let harmless = HARMLESS.iter().any(|known| {
-        name.rsplit('/')
-            .next()
-            .is_some_and(|file| file.starts_with(known))
-    });
-    match object
-        .imports()
-        .find(|import| TELLING.contains(import) && !(harmless && *import == c"syscall"))
-    {
+    let harmless = HARMLESS.iter().any(|known| name.rsplit('/').next().is_some_and(|file| file.starts_with(known)));
+    match object.imports().find(|import| TELLING.contains(import) && !(harmless && *import == c"syscall")) {
         Some(function) => {
             let function = function.to_string_lossy().into_owned();
-            look.outcome = Err(Refusal::Import {
-                object: called(&name),
-                function,
-            });
+            look.outcome = Err(Refusal::Import { object: called(&name), function });
             1
         }
         None => 0,
@@ -128,11 +96,7 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, look: *mut c_
 }
 
 fn called(name: &str) -> String {
-    if name.is_empty() {
-        "the program".into()
-    } else {
-        name.into()
-    }
+    if name.is_empty() { "the program".into() } else { name.into() }
 }
 
 /// The parts of a loaded object's dynamic section that matter here.
@@ -166,20 +130,12 @@ impl Object {
     fn of(info: &libc::dl_phdr_info) -> Option<Object> {
         let base = info.dlpi_addr as usize;
         // SAFETY: the dynamic linker's table of that many headers.
-        let headers =
-            unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize) };
-        let dynamic = headers
-            .iter()
-            .find(|header| header.p_type == libc::PT_DYNAMIC)?;
-        let load = headers
-            .iter()
-            .find(|header| header.p_type == libc::PT_LOAD)?;
-        let home = object_of(std::ptr::with_exposed_provenance(
-            base + load.p_vaddr as usize,
-        ));
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize) };
+        let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
+        let load = headers.iter().find(|header| header.p_type == libc::PT_LOAD)?;
+        let home = object_of(std::ptr::with_exposed_provenance(base + load.p_vaddr as usize));
         let mut values = [0u64; 24];
-        let mut entry =
-            std::ptr::with_exposed_provenance::<[u64; 2]>(base + dynamic.p_vaddr as usize);
+        let mut entry = std::ptr::with_exposed_provenance::<[u64; 2]>(base + dynamic.p_vaddr as usize);
         loop {
             // SAFETY: the dynamic section of a loaded object, which ends with DT_NULL.
             let [tag, value] = unsafe { entry.read() };
@@ -195,17 +151,10 @@ impl Object {
         let value = |tag: u64| values[tag as usize] as usize;
         // Most are absolute by now, but not where the section is read-only (the vDSO's).
         let address = |tag: u64| {
-            if value(tag) < base {
-                base + value(tag)
-            } else {
-                value(tag)
-            }
+            if value(tag) < base { base + value(tag) } else { value(tag) }
         };
         let table = |start: u64, bytes: u64| {
-            (
-                std::ptr::with_exposed_provenance(address(start)),
-                value(bytes) / size_of::<Rela>(),
-            )
+            (std::ptr::with_exposed_provenance(address(start)), value(bytes) / size_of::<Rela>())
         };
         let known = value(DT_SYMTAB) != 0 && value(DT_STRTAB) != 0 && value(DT_REL) == 0;
         known.then(|| Object {
@@ -229,8 +178,7 @@ impl Object {
             // SAFETY: relocations name symbols of the object, and these their names.
             unsafe {
                 let symbol = &*self.symbols.add(symbol);
-                (symbol.st_shndx == 0)
-                    .then(|| CStr::from_ptr(self.strings.add(symbol.st_name as usize)))
+                (symbol.st_shndx == 0).then(|| CStr::from_ptr(self.strings.add(symbol.st_name as usize)))
             }
         })
     }

@@ -5,10 +5,10 @@
 //! before the pointer that malloc returns) holds the bytes that were skipped for alignment, and
 //! the size with the bit IS_MMAPPED. That this is so is not taken from the version but tried once.
 
-use tern_maps::{FileId, Maps, Vma};
 use super::refusal::Refusal;
 use std::ffi::{CStr, c_void};
 use std::ops::Range;
+use tern_maps::{FileId, Maps, Vma};
 
 const WORD: usize = size_of::<usize>();
 /// malloc aligns to two words.
@@ -44,10 +44,7 @@ impl Malloc {
     /// Proves that malloc and its fellows are glibc's, and lay out memory as we know it.
     pub fn prove() -> Result<Malloc, Refusal> {
         is_glibc()?;
-        let malloc = Malloc {
-            heap: probe_heap(),
-            has_chunks: probe_mapped_chunk(),
-        };
+        let malloc = Malloc { heap: probe_heap(), has_chunks: probe_mapped_chunk() };
         if malloc.heap.is_none() && !malloc.has_chunks {
             return Err(Refusal::Malloc("unknown layout"));
         }
@@ -67,9 +64,7 @@ impl Malloc {
             return Err(Refusal::NotMallocs);
         }
         let around = surroundings(maps, pages, file).ok_or(Refusal::NotMallocs)?;
-        mapped_chunk(&around, pages)
-            .map(Owned::Chunk)
-            .ok_or(Refusal::NotMallocs)
+        mapped_chunk(&around, pages).map(Owned::Chunk).ok_or(Refusal::NotMallocs)
     }
 }
 
@@ -77,15 +72,7 @@ impl Malloc {
 /// version: a preloaded or linked allocator would have replaced them.
 fn is_glibc() -> Result<(), Refusal> {
     let home = object_of(symbol(c"gnu_get_libc_version")).ok_or(Refusal::Malloc("no glibc"))?;
-    let names = [
-        c"malloc",
-        c"calloc",
-        c"realloc",
-        c"free",
-        c"memalign",
-        c"posix_memalign",
-        c"aligned_alloc",
-    ];
+    let names = [c"malloc", c"calloc", c"realloc", c"free", c"memalign", c"posix_memalign", c"aligned_alloc"];
     for name in names {
         if object_of(symbol(name)) != Some(home) {
             return Err(Refusal::Malloc("another object provides it"));
@@ -168,25 +155,14 @@ fn probe_heap() -> Option<usize> {
 fn start_of_heap() -> Option<usize> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The name, field 2, may hold anything; field 3 follows its last parenthesis.
-    let start: usize = stat
-        .rsplit_once(')')?
-        .1
-        .split_ascii_whitespace()
-        .nth(47 - 3)?
-        .parse()
-        .ok()?;
+    let start: usize = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(47 - 3)?.parse().ok()?;
     (start != 0).then_some(start)
 }
 
 /// The end of the main heap, if the kernel and glibc agree where it is.
 fn kernel_break() -> Option<usize> {
     // SAFETY: brk(0) changes nothing; sbrk(0) neither.
-    let (kernel, glibc) = unsafe {
-        (
-            libc::syscall(libc::SYS_brk, 0) as usize,
-            libc::sbrk(0).addr(),
-        )
-    };
+    let (kernel, glibc) = unsafe { (libc::syscall(libc::SYS_brk, 0) as usize, libc::sbrk(0).addr()) };
     (kernel == glibc).then_some(kernel)
 }
 
@@ -218,9 +194,7 @@ fn mapped_chunk(around: &Range<usize>, pages: &Range<usize>) -> Option<Range<usi
     let page = rustix::param::page_size();
     let mut first = pages.start;
     while first >= around.start {
-        for skip in std::iter::successors(Some(ALIGN), |align| Some(align * 2))
-            .take_while(|&align| align <= page)
-        {
+        for skip in std::iter::successors(Some(ALIGN), |align| Some(align * 2)).take_while(|&align| align <= page) {
             let chunk = first + skip - ALIGN;
             // SAFETY: two aligned words of a page that is mapped and readable, for it lies in
             // `around`; there is one thread, so nobody writes.
@@ -266,38 +240,14 @@ mod tests {
         let at = 100 * page;
         let range = Some(at..at + 10 * page);
         assert_eq!(chunk_range(at, 0, (10 * page) | 2), range, "malloc");
-        assert_eq!(
-            chunk_range(at + 48, 48, (10 * page - 48) | 2),
-            range,
-            "aligned to 64"
-        );
-        assert_eq!(
-            chunk_range(at + 3 * page - 16, 3 * page - 16, (7 * page + 16) | 2),
-            range,
-            "aligned to more"
-        );
-        assert_eq!(
-            chunk_range(at, 0, (10 * page) | 3),
-            None,
-            "in use before: of an arena"
-        );
-        assert_eq!(
-            chunk_range(at, 0, (10 * page) | 6),
-            None,
-            "not the main arena's"
-        );
+        assert_eq!(chunk_range(at + 48, 48, (10 * page - 48) | 2), range, "aligned to 64");
+        assert_eq!(chunk_range(at + 3 * page - 16, 3 * page - 16, (7 * page + 16) | 2), range, "aligned to more");
+        assert_eq!(chunk_range(at, 0, (10 * page) | 3), None, "in use before: of an arena");
+        assert_eq!(chunk_range(at, 0, (10 * page) | 6), None, "not the main arena's");
         assert_eq!(chunk_range(at, 0, 10 * page), None);
-        assert_eq!(
-            chunk_range(at, 0, (10 * page + 16) | 2),
-            None,
-            "not whole pages"
-        );
+        assert_eq!(chunk_range(at, 0, (10 * page + 16) | 2), None, "not whole pages");
         assert_eq!(chunk_range(at, 16, (10 * page) | 2), None);
-        assert_eq!(
-            chunk_range(at + 2 * page, 2 * page, (8 * page) | 2),
-            None,
-            "cannot be so"
-        );
+        assert_eq!(chunk_range(at + 2 * page, 2 * page, (8 * page) | 2), None, "cannot be so");
         assert_eq!(chunk_range(at, at + page, (10 * page) | 2), None);
         assert_eq!(chunk_range(at, 0, (usize::MAX & !page) | 2), None);
         assert_eq!(chunk_range(at, 0, 2), None);

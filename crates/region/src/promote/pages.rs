@@ -4,7 +4,6 @@
 //! are there before they are mapped, so a lack of memory is an error of the write, and never a
 //! SIGBUS; until the mmap nothing of the program has changed.
 
-use tern_maps::{FileId, Maps, Vma};
 use super::process;
 use super::refusal::Refusal;
 use rustix::fd::BorrowedFd;
@@ -14,6 +13,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
+use tern_maps::{FileId, Maps, Vma};
 
 /// No signal handler runs in this thread while this lives: it could store to what is being copied.
 struct Quiet(libc::sigset_t);
@@ -51,16 +51,10 @@ const READ_WRITE: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 /// The pages are plain memory; this thread is the only one; nobody else stores to them by other
 /// ways, and neither does this function's caller keep anything in them that changes meanwhile. The
 /// offsets are mapped nowhere.
-pub unsafe fn share(
-    maps: &Maps,
-    pages: &Range<usize>,
-    file: BorrowedFd<'_>,
-    offset: u64,
-) -> Result<(), Refusal> {
+pub unsafe fn share(maps: &Maps, pages: &Range<usize>, file: BorrowedFd<'_>, offset: u64) -> Result<(), Refusal> {
     let _quiet = Quiet::new();
     // SAFETY: mapped and readable; nobody stores to it (contract).
-    let bytes =
-        unsafe { std::slice::from_raw_parts(pointer(pages.start).cast::<u8>(), pages.len()) };
+    let bytes = unsafe { std::slice::from_raw_parts(pointer(pages.start).cast::<u8>(), pages.len()) };
     let mut done = 0;
     while done < bytes.len() {
         match io::pwrite(file, &bytes[done..], offset + done as u64) {
@@ -74,18 +68,7 @@ pub unsafe fn share(
     for _ in 0..8 {
         // SAFETY: replaces the pages by a copy of themselves; nothing was stored to them since, for
         // the system calls between the copy and here keep nothing in memory.
-        if unsafe {
-            mm::mmap(
-                pointer(pages.start),
-                pages.len(),
-                READ_WRITE,
-                flags,
-                file,
-                offset,
-            )
-        }
-        .is_ok()
-        {
+        if unsafe { mm::mmap(pointer(pages.start), pages.len(), READ_WRITE, flags, file, offset) }.is_ok() {
             return Ok(());
         }
         if maps.at(pages.start).is_some_and(|vma| vma.is_plain()) {
@@ -99,9 +82,7 @@ pub unsafe fn share(
 /// The pages at an address were unmapped, and mapping them again fails for good. Nothing can go on.
 #[cold]
 fn lost() -> ! {
-    eprintln!(
-        "tern: the kernel has unmapped promoted memory and cannot map it again: out of memory"
-    );
+    eprintln!("tern: the kernel has unmapped promoted memory and cannot map it again: out of memory");
     std::process::abort()
 }
 
@@ -118,13 +99,9 @@ pub unsafe fn thaw(vma: &Vma, file: BorrowedFd<'_>) -> bool {
         // SAFETY: `staging` is fresh memory of the same length; the mapping that is replaced has
         // the same contents, and nobody stores to it meanwhile (contract).
         unsafe {
-            if let Ok(staging) =
-                mm::mmap_anonymous(std::ptr::null_mut(), len, READ_WRITE, MapFlags::PRIVATE)
-            {
+            if let Ok(staging) = mm::mmap_anonymous(std::ptr::null_mut(), len, READ_WRITE, MapFlags::PRIVATE) {
                 std::ptr::copy_nonoverlapping(pointer(vma.start).cast::<u8>(), staging.cast(), len);
-                if mm::mremap_fixed(staging, len, len, MremapFlags::MAYMOVE, pointer(vma.start))
-                    .is_ok()
-                {
+                if mm::mremap_fixed(staging, len, len, MremapFlags::MAYMOVE, pointer(vma.start)).is_ok() {
                     lock_if(locked, vma.start, len);
                     return true;
                 }
@@ -152,8 +129,7 @@ pub unsafe fn freeze(vma: &Vma, file: BorrowedFd<'_>) {
     for _ in 0..8 {
         // SAFETY: the same pages of the same file at the same addresses; what threads store before
         // goes to the page, and what they store later to a copy of it.
-        if unsafe { mm::mmap(pointer(vma.start), len, READ_WRITE, flags, file, vma.offset) }.is_ok()
-        {
+        if unsafe { mm::mmap(pointer(vma.start), len, READ_WRITE, flags, file, vma.offset) }.is_ok() {
             count_as_anonymous(vma.start);
             lock_if(locked, vma.start, len);
             return;
@@ -173,8 +149,7 @@ fn count_as_anonymous(address: usize) {
     // exchange of the value for itself. (Relaxed: it orders nothing.)
     let byte = unsafe { AtomicU8::from_ptr(pointer(address).cast()) };
     let mut value = byte.load(Ordering::Relaxed);
-    while let Err(other) = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed)
-    {
+    while let Err(other) = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed) {
         value = other;
     }
 }
@@ -182,10 +157,7 @@ fn count_as_anonymous(address: usize) {
 /// Whether this process has locked memory at all (`VmLck` of /proc/self/status).
 fn is_anything_locked() -> bool {
     let status = process::text("/proc/self/status").unwrap_or_default();
-    !status.lines().any(|line| {
-        line.strip_prefix("VmLck:")
-            .is_some_and(|rest| rest.trim() == "0 kB")
-    })
+    !status.lines().any(|line| line.strip_prefix("VmLck:").is_some_and(|rest| rest.trim() == "0 kB"))
 }
 
 fn lock_if(locked: bool, start: usize, len: usize) {

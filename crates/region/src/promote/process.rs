@@ -49,11 +49,7 @@ fn check_descriptors() -> Result<(), Refusal> {
         let path = entry.map_err(|_| unknown())?.path();
         let link = std::fs::read_link(&path).map_err(|_| unknown())?;
         let link = link.to_string_lossy();
-        let harmless = if link.starts_with("socket:") {
-            is_plain_socket(&path)
-        } else {
-            is_harmless(&link)
-        };
+        let harmless = if link.starts_with("socket:") { is_plain_socket(&path) } else { is_harmless(&link) };
         if !harmless {
             return Err(Refusal::Descriptor(link.into_owned()));
         }
@@ -76,14 +72,7 @@ fn is_harmless(link: &str) -> bool {
         "/dev/shm/",
         "/dev/hugepages/",
     ];
-    const OBJECTS: [&str; 6] = [
-        "[eventpoll]",
-        "[eventfd]",
-        "[timerfd]",
-        "[signalfd]",
-        "[pidfd]",
-        "inotify",
-    ];
+    const OBJECTS: [&str; 6] = ["[eventpoll]", "[eventfd]", "[timerfd]", "[signalfd]", "[pidfd]", "inotify"];
     if let Some(object) = link.strip_prefix("anon_inode:") {
         return OBJECTS.contains(&object);
     }
@@ -95,30 +84,15 @@ fn is_harmless(link: &str) -> bool {
 
 /// Of a family that does not register memory (as AF_XDP does).
 fn is_plain_socket(path: &std::path::Path) -> bool {
-    let number = path
-        .file_name()
-        .and_then(|name| name.to_str()?.parse().ok());
+    let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
     number.is_some_and(|number: i32| {
         let mut family = 0;
         let mut len = size_of::<libc::c_int>() as libc::socklen_t;
         // SAFETY: writes one int; a number that is no socket's is an error.
         let result = unsafe {
-            libc::getsockopt(
-                number,
-                libc::SOL_SOCKET,
-                libc::SO_DOMAIN,
-                (&raw mut family).cast(),
-                &raw mut len,
-            )
+            libc::getsockopt(number, libc::SOL_SOCKET, libc::SO_DOMAIN, (&raw mut family).cast(), &raw mut len)
         };
-        result == 0
-            && [
-                libc::AF_UNIX,
-                libc::AF_INET,
-                libc::AF_INET6,
-                libc::AF_NETLINK,
-            ]
-            .contains(&family)
+        result == 0 && [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].contains(&family)
     })
 }
 
@@ -167,9 +141,7 @@ pub fn text(path: &str) -> Option<String> {
 
 /// The number after a name at the start of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find(|line| line.split_ascii_whitespace().next() == Some(name))?;
+    let line = text.lines().find(|line| line.split_ascii_whitespace().next() == Some(name))?;
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
@@ -181,19 +153,12 @@ fn cgroups_have(needed: u64) -> Option<bool> {
         let (root, limit, usage) = if controllers.is_empty() {
             ("/sys/fs/cgroup", "memory.max", "memory.current")
         } else if controllers.split(',').any(|one| one == "memory") {
-            (
-                "/sys/fs/cgroup/memory",
-                "memory.limit_in_bytes",
-                "memory.usage_in_bytes",
-            )
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
         } else {
             continue;
         };
         let groups = std::path::Path::new(path).ancestors();
-        if !groups
-            .into_iter()
-            .all(|group| group_has(&format!("{root}{}", group.display()), limit, usage, needed))
-        {
+        if !groups.into_iter().all(|group| group_has(&format!("{root}{}", group.display()), limit, usage, needed)) {
             return Some(false);
         }
     }
@@ -216,9 +181,7 @@ fn group_has(directory: &str, limit: &str, usage: &str, needed: u64) -> bool {
         return true;
     }
     // Cached files, which the kernel drops when it needs memory.
-    let cached = read("memory.stat")
-        .and_then(|stat| field(&stat, "inactive_file"))
-        .unwrap_or(0);
+    let cached = read("memory.stat").and_then(|stat| field(&stat, "inactive_file")).unwrap_or(0);
     limit.saturating_sub(used.saturating_sub(cached)) >= needed
 }
 
@@ -228,22 +191,9 @@ pub fn has_no_policy(address: usize) -> bool {
     let mut mode: libc::c_int = -1;
     let none = std::ptr::null_mut::<libc::c_ulong>();
     // SAFETY: writes one int; no set of nodes is asked for.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_get_mempolicy,
-            &raw mut mode,
-            none,
-            0,
-            address,
-            MPOL_F_ADDR,
-        )
-    };
+    let result = unsafe { libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, none, 0, address, MPOL_F_ADDR) };
     // A kernel without NUMA has no policies.
-    if result == 0 {
-        mode == 0
-    } else {
-        std::io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS)
-    }
+    if result == 0 { mode == 0 } else { std::io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS) }
 }
 
 #[cfg(test)]
@@ -252,14 +202,9 @@ mod tests {
 
     #[test]
     fn descriptors() {
-        for link in [
-            "/home/me/nvidia0",
-            "/dev/null",
-            "/dev/pts/3",
-            "pipe:[17]",
-            "/memfd:x (deleted)",
-            "anon_inode:[eventfd]",
-        ] {
+        for link in
+            ["/home/me/nvidia0", "/dev/null", "/dev/pts/3", "pipe:[17]", "/memfd:x (deleted)", "anon_inode:[eventfd]"]
+        {
             assert!(is_harmless(link), "{link}");
         }
         for link in [
@@ -289,14 +234,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("tern-group-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
-        let has = |needed| {
-            group_has(
-                directory.to_str().unwrap(),
-                "memory.max",
-                "memory.current",
-                needed,
-            )
-        };
+        let has = |needed| group_has(directory.to_str().unwrap(), "memory.max", "memory.current", needed);
         assert!(has(u64::MAX), "no files, no limit");
         write("memory.max", "1000\n");
         assert!(!has(1), "a limit, and nobody says what is used");

@@ -2,10 +2,10 @@
 //! that promoted memory lies in.
 
 use super::fork::Ground;
-use tern_maps::Vma;
 use super::owner::{Malloc, Owned};
 use super::{Refusal, flags, process};
 use std::ops::Range;
+use tern_maps::Vma;
 
 /// Chunks that are promoted at a time, and the heap; fewer where [`LEAST_SLOT`] asks for that.
 const MOST_SLOTS: u64 = 256;
@@ -85,17 +85,9 @@ impl Ready {
     }
 
     /// The conditions on the memory itself.
-    pub fn check_memory(
-        &self,
-        range: &Range<usize>,
-        private: &[Range<usize>],
-        promoted: u64,
-    ) -> Result<(), Refusal> {
+    pub fn check_memory(&self, range: &Range<usize>, private: &[Range<usize>], promoted: u64) -> Result<(), Refusal> {
         let maps = &self.ground.maps;
-        flags::check(range, |start| {
-            maps.at(start)
-                .is_some_and(|vma| vma.is_shared(self.ground.id))
-        })?;
+        flags::check(range, |start| maps.at(start).is_some_and(|vma| vma.is_shared(self.ground.id)))?;
         for piece in private {
             if self.ground.huge.are_among(piece.clone()).unwrap_or(true) {
                 return Err(Refusal::Huge);
@@ -105,11 +97,7 @@ impl Ready {
             }
         }
         let bytes = private.iter().map(Range::len).sum();
-        if process::has_memory(bytes, promoted) {
-            Ok(())
-        } else {
-            Err(Refusal::Memory)
-        }
+        if process::has_memory(bytes, promoted) { Ok(()) } else { Err(Refusal::Memory) }
     }
 
     /// Gives back the memory that is mapped nowhere, of the heap and of chunks, unless some transfer is
@@ -127,9 +115,7 @@ impl Ready {
             }
             let offset = self.offset_of(slot);
             match mapped.iter().find(|vma| self.slot_of(vma.offset) == slot) {
-                Some(vma) => {
-                    self.slots[slot] = vma.start.checked_sub((vma.offset - offset) as usize)
-                }
+                Some(vma) => self.slots[slot] = vma.start.checked_sub((vma.offset - offset) as usize),
                 None if busy => {}
                 // Where the hole cannot be made, the slot is not used again.
                 None if self.punch(offset, self.slot_len) => self.slots[slot] = None,
@@ -174,9 +160,6 @@ mod tests {
             assert!(slots <= MOST_SLOTS && slots * len <= area && len >= LEAST_SLOT - (256 << 20));
             assert!((len / (256 << 20)) % 2 == 1 && len.is_multiple_of(256 << 20));
         }
-        assert!(
-            divide(1 << 55).1 > (1 << 47) - (1 << 30),
-            "all that can be mapped"
-        );
+        assert!(divide(1 << 55).1 > (1 << 47) - (1 << 30), "all that can be mapped");
     }
 }

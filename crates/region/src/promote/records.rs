@@ -1,7 +1,7 @@
 //! What was promoted, as far as known: bookkeeping without the kernel.
 
-use tern_maps::Vma;
 use std::ops::Range;
+use tern_maps::Vma;
 
 /// One piece of memory that was promoted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,24 +29,17 @@ impl Records {
     }
 
     pub fn bytes(&self) -> u64 {
-        self.records
-            .iter()
-            .map(|record| record.pages.len() as u64)
-            .sum()
+        self.records.iter().map(|record| record.pages.len() as u64).sum()
     }
 
     /// `record` must not overlap another.
     pub fn insert(&mut self, record: Record) {
-        let index = self
-            .records
-            .partition_point(|one| one.pages.start < record.pages.start);
+        let index = self.records.partition_point(|one| one.pages.start < record.pages.start);
         self.records.insert(index, record);
     }
 
     fn index(&self, address: usize) -> Option<usize> {
-        let after = self
-            .records
-            .partition_point(|one| one.pages.start <= address);
+        let after = self.records.partition_point(|one| one.pages.start <= address);
         let index = after.checked_sub(1)?;
         (address < self.records[index].pages.end).then_some(index)
     }
@@ -86,19 +79,10 @@ impl Records {
             split(record, mapped, &mut kept, &mut gone);
         }
         for vma in mapped {
-            let known = kept.iter().any(|record: &Record| {
-                record.pages.start < vma.end && vma.start < record.pages.end
-            });
+            let known = kept.iter().any(|record: &Record| record.pages.start < vma.end && vma.start < record.pages.end);
             if !known {
                 let (pages, len) = (vma.start..vma.end, vma.end - vma.start);
-                kept.push(Record {
-                    pages,
-                    offset: vma.offset,
-                    address: vma.start,
-                    len,
-                    needed: 0,
-                    uses: 0,
-                });
+                kept.push(Record { pages, offset: vma.offset, address: vma.start, len, needed: 0, uses: 0 });
             }
         }
         kept.sort_unstable_by_key(|record| record.pages.start);
@@ -111,22 +95,13 @@ impl Records {
 fn split(record: Record, mapped: &[Vma], kept: &mut Vec<Record>, gone: &mut Vec<Record>) {
     let part = |pages: Range<usize>| {
         let offset = record.offset + (pages.start - record.pages.start) as u64;
-        Record {
-            pages,
-            offset,
-            ..record.clone()
-        }
+        Record { pages, offset, ..record.clone() }
     };
     let mut at = record.pages.start;
     let first = mapped.partition_point(|vma| vma.end <= at);
-    for vma in mapped[first..]
-        .iter()
-        .take_while(|vma| vma.start < record.pages.end)
-    {
+    for vma in mapped[first..].iter().take_while(|vma| vma.start < record.pages.end) {
         let same = vma.start.max(at)..vma.end.min(record.pages.end);
-        if same.is_empty()
-            || vma.offset + (same.start - vma.start) as u64 != part(same.clone()).offset
-        {
+        if same.is_empty() || vma.offset + (same.start - vma.start) as u64 != part(same.clone()).offset {
             continue;
         }
         if at < same.start {

@@ -49,15 +49,11 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Kernel => {
-                f.write_str("the kernel lacks PROCMAP_QUERY (Linux 6.11) or refuses it")
-            }
+            Refusal::Kernel => f.write_str("the kernel lacks PROCMAP_QUERY (Linux 6.11) or refuses it"),
             Refusal::Malloc(what) => write!(f, "malloc is not glibc's own: {what}"),
             Refusal::Threads => f.write_str("more than one thread"),
             Refusal::FileLimit => f.write_str("the size of files is limited (RLIMIT_FSIZE)"),
-            Refusal::CoreFilter => {
-                f.write_str("core dumps treat shared and private memory differently")
-            }
+            Refusal::CoreFilter => f.write_str("core dumps treat shared and private memory differently"),
             Refusal::Import { object, function } => write!(f, "{object} calls {function}"),
             Refusal::Descriptor(name) => write!(f, "{name} may have a hold on memory"),
             Refusal::NotMallocs => f.write_str("not memory of malloc's"),
@@ -68,9 +64,7 @@ impl fmt::Display for Refusal {
             Refusal::Memory => f.write_str("too little memory is left for a copy"),
             Refusal::File => f.write_str("no room in the node's file"),
             Refusal::Shared => f.write_str("shared already, in another way"),
-            Refusal::Over => {
-                f.write_str("the process has forked with threads, or promotion has ended")
-            }
+            Refusal::Over => f.write_str("the process has forked with threads, or promotion has ended"),
         }
     }
 }

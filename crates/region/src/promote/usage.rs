@@ -81,9 +81,7 @@ impl Default for Usage {
 
 impl Usage {
     pub fn new() -> Usage {
-        Usage {
-            sets: Box::new([[Entry::default(); WAYS]; SETS]),
-        }
+        Usage { sets: Box::new([[Entry::default(); WAYS]; SETS]) }
     }
 
     /// Counts one use. True when there were `needed` uses of this buffer since it came into the
@@ -123,7 +121,12 @@ impl Usage {
         let (first, end) = (row.first()?.0, row.iter().map(|(start, len, _)| start + len).max()?);
         let uses = row.iter().map(|(_, _, count)| u64::from(*count)).sum();
         let patience = self.find(key(first, end - first)).map_or(0, |entry| u32::from(entry.patience));
-        (row.len() > 1 && end - first <= LONGEST_ROW).then(|| Row { start: first, len: end - first, uses, patience: 1 << patience })
+        (row.len() > 1 && end - first <= LONGEST_ROW).then(|| Row {
+            start: first,
+            len: end - first,
+            uses,
+            patience: 1 << patience,
+        })
     }
 
     /// The buffers of a row were promoted: their counts start again.
@@ -159,10 +162,7 @@ impl Usage {
     /// The place of `key`, new if need be; `None` if the others of its set are used more.
     fn place(&mut self, key: u64) -> Option<&mut Entry> {
         let set = &mut self.sets[set(key)];
-        if let Some(way) = set
-            .iter()
-            .position(|entry| entry.key == key && entry.count > 0)
-        {
+        if let Some(way) = set.iter().position(|entry| entry.key == key && entry.count > 0) {
             return Some(&mut set[way]);
         }
         if set.iter().all(|entry| entry.count > 0) {
@@ -172,10 +172,7 @@ impl Usage {
             return None;
         }
         let free = set.iter_mut().find(|entry| entry.count == 0)?;
-        *free = Entry {
-            key,
-            ..Entry::default()
-        };
+        *free = Entry { key, ..Entry::default() };
         Some(free)
     }
 }

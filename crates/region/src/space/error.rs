@@ -46,10 +46,7 @@ impl fmt::Display for Error {
             Error::Full => f.write_str("this process can have no more regions or segments"),
             Error::PeerGone { member } => write!(f, "process {member} has ended"),
             Error::Fault { member } => {
-                write!(
-                    f,
-                    "the memory that process {member} has declared is not there, or not for this access"
-                )
+                write!(f, "the memory that process {member} has declared is not there, or not for this access")
             }
             Error::Taken { member } => write!(f, "another process is member {member} already"),
             Error::Shape => f.write_str("a space cannot have this shape at this place"),

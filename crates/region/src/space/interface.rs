@@ -7,9 +7,7 @@ use super::regions::Regions;
 use super::shared::{Engine, Shared, lock};
 use super::side::{Held, Side};
 use super::transfer::{Step, Transfer, local_pieces};
-use super::{
-    Cookie, Direction, Error, Flags, Mechanism, Offload, Options, Protection, Spot, Standing,
-};
+use super::{Cookie, Direction, Error, Flags, Mechanism, Offload, Options, Protection, Spot, Standing};
 use crate::cma::Run;
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
@@ -41,25 +39,14 @@ impl Space {
     ///
     /// Errors: `Shape`, `Taken`, `System` (the file cannot be made long enough or mapped, or there
     /// is no /proc).
-    pub fn join(
-        file: OwnedFd,
-        base: u64,
-        shape: Shape,
-        me: u32,
-        options: Options,
-    ) -> Result<Space, Error> {
+    pub fn join(file: OwnedFd, base: u64, shape: Shape, me: u32, options: Options) -> Result<Space, Error> {
         if !shape.fits(base) || me >= shape.members {
             return Err(Error::Shape);
         }
         let tables = Tables::map(file.as_fd(), base, shape)?;
         let seat = Seat::take(file.as_fd(), base, me)?;
         let shared = Arc::new(Shared::new((file, base, me), options, tables, seat)?);
-        let space = Space {
-            shared,
-            regions: Mutex::default(),
-            thread: Mutex::default(),
-            process: std::process::id(),
-        };
+        let space = Space { shared, regions: Mutex::default(), thread: Mutex::default(), process: std::process::id() };
         if options.server {
             space.start_thread()?;
         }
@@ -115,8 +102,7 @@ impl Space {
         if cookie.member() != self.shared.me {
             return Err(Error::NotOwner);
         }
-        let slot =
-            self.shared.tables.slot(cookie.member(), cookie.slot()).ok_or(Error::NoRegion)?;
+        let slot = self.shared.tables.slot(cookie.member(), cookie.slot()).ok_or(Error::NoRegion)?;
         if !slot.close(cookie) {
             return Err(Error::NoRegion);
         }
@@ -135,13 +121,7 @@ impl Space {
     }
 
     /// As [`Space::copy`], but returns at once; ask [`Space::poll`] how it stands.
-    pub fn start_copy(
-        &self,
-        from: Spot,
-        to: Spot,
-        len: u64,
-        offload: Offload,
-    ) -> Result<Status, Error> {
+    pub fn start_copy(&self, from: Spot, to: Spot, len: u64, offload: Offload) -> Result<Status, Error> {
         self.start(self.between(from, to, len)?, offload)
     }
 
@@ -152,13 +132,7 @@ impl Space {
     ///
     /// # Safety
     /// The local memory is there, and for this copy alone to write, or to read while nobody writes.
-    pub unsafe fn inline_copy(
-        &self,
-        local: &[Run],
-        spot: Spot,
-        len: u64,
-        direction: Direction,
-    ) -> Result<(), Error> {
+    pub unsafe fn inline_copy(&self, local: &[Run], spot: Spot, len: u64, direction: Direction) -> Result<(), Error> {
         self.run(self.inline(local, spot, len, direction)?)
     }
 
@@ -294,20 +268,13 @@ impl Space {
         Ok(Transfer::new(Side::region(source, from.offset), Side::region(target, to.offset), len))
     }
 
-    fn inline(
-        &self,
-        local: &[Run],
-        spot: Spot,
-        len: u64,
-        direction: Direction,
-    ) -> Result<Transfer, Error> {
+    fn inline(&self, local: &[Run], spot: Spot, len: u64, direction: Direction) -> Result<Transfer, Error> {
         let bounds = |room| Error::Bounds { offset: 0, bytes: len, len: room };
         let (pieces, room) = local_pieces(local).ok_or(bounds(u64::MAX))?;
         if len > room {
             return Err(bounds(room));
         }
-        let access =
-            if direction == Direction::Read { Protection::Read } else { Protection::Write };
+        let access = if direction == Direction::Read { Protection::Read } else { Protection::Write };
         let held = Held::enter(&self.shared, spot, len, access)?;
         if !held.claim() {
             return Err(Error::NoRegion);

@@ -69,8 +69,7 @@ pub struct Piece {
 
 const MEMBER: usize = size_of::<Member>().next_multiple_of(PAGE);
 const SLOTS: usize = REGIONS * size_of::<Slot>();
-const BLOCK: usize =
-    (MEMBER + SLOTS + PIECES * size_of::<Piece>() + CELLS * CELL).next_multiple_of(PAGE);
+const BLOCK: usize = (MEMBER + SLOTS + PIECES * size_of::<Piece>() + CELLS * CELL).next_multiple_of(PAGE);
 
 impl Shape {
     /// Bytes of the tables.
@@ -121,8 +120,7 @@ impl Tables {
         crate::extend(file, base + len as u64, base + len as u64)?;
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a new mapping at an address of the kernel's choice.
-        let at =
-            unsafe { mm::mmap(std::ptr::null_mut(), len, protection, flags, file.as_fd(), base)? };
+        let at = unsafe { mm::mmap(std::ptr::null_mut(), len, protection, flags, file.as_fd(), base)? };
         Ok(Tables { at: at.cast(), shape })
     }
 

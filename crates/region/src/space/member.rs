@@ -117,10 +117,7 @@ pub fn listen(member: &Member) -> u32 {
 
 /// Sleeps until the bell has rung since `token`, or `timeout`.
 pub fn sleep(member: &Member, token: u32, timeout: Duration) {
-    let timeout = futex::Timespec {
-        tv_sec: timeout.as_secs() as i64,
-        tv_nsec: timeout.subsec_nanos() as i64,
-    };
+    let timeout = futex::Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos() as i64 };
     // A ring, a signal and the timeout all mean: look again.
     let _ = futex::wait(&member.bell.0, futex::Flags::empty(), token, Some(&timeout));
 }

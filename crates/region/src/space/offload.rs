@@ -74,10 +74,7 @@ pub struct Status {
 
 impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Status")
-            .field("word", self.word())
-            .field("threaded", &self.job.threaded)
-            .finish()
+        f.debug_struct("Status").field("word", self.word()).field("threaded", &self.job.threaded).finish()
     }
 }
 
@@ -130,8 +127,7 @@ impl Shared {
     /// Goes on with asynchronous copies by one step each: those of the copy thread, or the others.
     /// True when one has come further.
     pub fn step_jobs(self: &Arc<Self>, engine: &mut Engine, threaded: bool) -> bool {
-        let jobs: Vec<Arc<Job>> =
-            lock(&self.jobs).iter().filter(|job| job.threaded == threaded).cloned().collect();
+        let jobs: Vec<Arc<Job>> = lock(&self.jobs).iter().filter(|job| job.threaded == threaded).cloned().collect();
         let mut moved = false;
         for job in jobs {
             moved |= job.step(self, engine);
@@ -176,9 +172,8 @@ fn has_idle_core(usable: u32, running: u32, cores: u32) -> bool {
 
 /// Cores that are up, from /proc/stat.
 fn count_cores(text: &str) -> u32 {
-    let named = |line: &&str| {
-        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
+    let named =
+        |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     text.lines().filter(named).count() as u32
 }
 

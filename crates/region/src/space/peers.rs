@@ -41,8 +41,7 @@ impl Shared {
             return false;
         }
         let pid = block.pid.load(Ordering::Relaxed) as Pid;
-        let (address, nonce) =
-            (block.beacon.load(Ordering::Relaxed), block.nonce.load(Ordering::Relaxed));
+        let (address, nonce) = (block.beacon.load(Ordering::Relaxed), block.nonce.load(Ordering::Relaxed));
         match cma::probe(pid, address, nonce) {
             Ok(()) => {
                 self.peers[member as usize].cma.store(WORKS, Ordering::Relaxed);

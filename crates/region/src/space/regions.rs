@@ -59,10 +59,8 @@ impl Regions {
         };
         write_list(shared, first, &pieces);
         let about = About { len, access: protection.bits(), pieces: pieces.len() as u32, first };
-        let Some((slot_at, generation)) = shared
-            .tables
-            .slot(shared.me, slot)
-            .and_then(|slot| Some((slot, slot.next_generation()?)))
+        let Some((slot_at, generation)) =
+            shared.tables.slot(shared.me, slot).and_then(|slot| Some((slot, slot.next_generation()?)))
         else {
             return Err(Error::Full);
         };
@@ -120,8 +118,7 @@ fn write_list(shared: &Shared, first: u64, pieces: &[Piece]) {
     let heap = lock(&shared.heap);
     let list = shared.tables.pieces(shared.me);
     for (index, piece) in pieces.iter().enumerate() {
-        let place =
-            heap.place(piece.address as *const u8, piece.len as usize).map_or(0, |place| place.0);
+        let place = heap.place(piece.address as *const u8, piece.len as usize).map_or(0, |place| place.0);
         // SAFETY: this part of the list was free, so that nobody else looks at it; it has room.
         unsafe { list.add(first as usize + index).write(Piece { place, ..*piece }) };
     }

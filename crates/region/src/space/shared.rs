@@ -159,9 +159,7 @@ impl Shared {
         let end = offset.checked_add(u64::from(len));
         let access = if write { Protection::Write } else { Protection::Read };
         let sound = |about: &About| {
-            len as usize <= CELL
-                && end.is_some_and(|end| end <= about.len)
-                && access.allowed_by(about.access)
+            len as usize <= CELL && end.is_some_and(|end| end <= about.len) && access.allowed_by(about.access)
         };
         let Some(about) = about.filter(sound) else { return 1 };
         let Some(pieces) = self.pieces(self.me, &about) else { return 1 };
@@ -175,11 +173,7 @@ impl Shared {
             // region; the cell's data is ours while we serve it.
             unsafe {
                 let cell = data.add(done);
-                if write {
-                    std::ptr::copy(cell, memory, part)
-                } else {
-                    std::ptr::copy(memory, cell, part)
-                }
+                if write { std::ptr::copy(cell, memory, part) } else { std::ptr::copy(memory, cell, part) }
             }
             done += part;
             if done == len as usize {

@@ -50,12 +50,7 @@ pub struct Held {
 impl Held {
     /// Begins to use the region: checks that it is there, that it may be used in this way, and that the
     /// range lies inside. A single use is not taken yet.
-    pub fn enter(
-        shared: &Arc<Shared>,
-        spot: Spot,
-        len: u64,
-        access: Protection,
-    ) -> Result<Held, Error> {
+    pub fn enter(shared: &Arc<Shared>, spot: Spot, len: u64, access: Protection) -> Result<Held, Error> {
         let cookie = spot.cookie;
         let slot = shared.tables.slot(cookie.member(), cookie.slot()).ok_or(Error::NoRegion)?;
         let hold = shared.take_hold().ok_or(Error::Busy)?;
@@ -131,21 +126,14 @@ impl Side {
 
     pub fn advance(&mut self, len: u64) {
         self.at += len;
-        while self.pieces().get(self.index).is_some_and(|piece| piece.start + piece.len <= self.at)
-        {
+        while self.pieces().get(self.index).is_some_and(|piece| piece.start + piece.len <= self.at) {
             self.index += 1;
         }
     }
 
     /// Fills `runs` with the next bytes, at most `most`, as far as they are reached in the same way;
     /// returns which way and how many.
-    pub fn gather(
-        &self,
-        shared: &Shared,
-        views: &Views,
-        most: u64,
-        runs: &mut Vec<Run>,
-    ) -> (Class, u64) {
+    pub fn gather(&self, shared: &Shared, views: &Views, most: u64, runs: &mut Vec<Run>) -> (Class, u64) {
         runs.clear();
         let mut class = None;
         let mut len = 0;
@@ -165,14 +153,7 @@ impl Side {
         (class.unwrap_or(Class::Local), len)
     }
 
-    fn reach(
-        &self,
-        shared: &Shared,
-        views: &Views,
-        piece: &Piece,
-        skipped: u64,
-        len: u64,
-    ) -> (Class, Option<Run>) {
+    fn reach(&self, shared: &Shared, views: &Views, piece: &Piece, skipped: u64, len: u64) -> (Class, Option<Run>) {
         let run = Run::new((piece.address + skipped) as *const u8, len as usize);
         if self.owner == shared.me {
             return (Class::Local, Some(run));
@@ -195,8 +176,6 @@ impl Shared {
     fn is_in_heap(&self, owner: u32, piece: &Piece) -> bool {
         let shape = self.tables.shape();
         let start = self.base + shape.heap(owner);
-        piece.place >= start
-            && piece.len <= shape.span
-            && piece.place - start <= shape.span - piece.len
+        piece.place >= start && piece.len <= shape.span && piece.place - start <= shape.span - piece.len
     }
 }

@@ -63,8 +63,7 @@ impl Slot {
     /// Opens a region under `cookie`. Only the owner calls this, on a free slot of which nobody
     /// knows this cookie yet.
     pub fn open(&self, cookie: Cookie, about: About, once: bool) {
-        let words =
-            [about.len, u64::from(about.access) << 32 | u64::from(about.pieces), about.first, 0];
+        let words = [about.len, u64::from(about.access) << 32 | u64::from(about.pieces), about.first, 0];
         for (word, value) in self.about.iter().zip(words) {
             word.store(value, Ordering::Relaxed);
         }
@@ -92,23 +91,20 @@ impl Slot {
     }
 
     fn about(&self) -> About {
-        let [len, access, first, _] =
-            [0, 1, 2, 3].map(|index: usize| self.about[index].load(Ordering::Relaxed));
+        let [len, access, first, _] = [0, 1, 2, 3].map(|index: usize| self.about[index].load(Ordering::Relaxed));
         About { len, access: (access >> 32) as u32, pieces: access as u32, first }
     }
 
     /// Takes the single use of a region that was entered; false when somebody else has it.
     pub fn claim(&self, cookie: Cookie) -> bool {
-        let (open, used) =
-            (word(cookie.generation(), Phase::OpenOnce), word(cookie.generation(), Phase::Used));
+        let (open, used) = (word(cookie.generation(), Phase::OpenOnce), word(cookie.generation(), Phase::Used));
         // Release: the hold, stored before, is seen by the owner that sees the use.
         self.state.compare_exchange(open, used, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Gives a claimed use back, when nothing was moved by it.
     pub fn unclaim(&self, cookie: Cookie) {
-        let (open, used) =
-            (word(cookie.generation(), Phase::OpenOnce), word(cookie.generation(), Phase::Used));
+        let (open, used) = (word(cookie.generation(), Phase::OpenOnce), word(cookie.generation(), Phase::Used));
         // If it was closed meanwhile, it stays closed.
         let _ = self.state.compare_exchange(used, open, Ordering::AcqRel, Ordering::Relaxed);
     }

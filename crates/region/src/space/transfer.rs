@@ -69,12 +69,7 @@ impl Transfer {
     ///
     /// # Safety
     /// Local memory of both sides is there, and is for this copy to read or write.
-    pub unsafe fn step(
-        &mut self,
-        shared: &Arc<Shared>,
-        engine: &mut Engine,
-        most: u64,
-    ) -> Result<Step, Error> {
+    pub unsafe fn step(&mut self, shared: &Arc<Shared>, engine: &mut Engine, most: u64) -> Result<Step, Error> {
         if self.asked.is_some() {
             // SAFETY: contract of this function.
             return unsafe { self.go_on(shared, engine) };
@@ -92,21 +87,14 @@ impl Transfer {
 
     /// # Safety
     /// As for [`Transfer::step`].
-    unsafe fn move_some(
-        &mut self,
-        shared: &Arc<Shared>,
-        engine: &mut Engine,
-        most: u64,
-    ) -> Result<Step, Error> {
+    unsafe fn move_some(&mut self, shared: &Arc<Shared>, engine: &mut Engine, most: u64) -> Result<Step, Error> {
         let Engine { views, from, to } = engine;
         let (from_class, from_len) = self.from.gather(shared, views, most, from);
         let (to_class, to_len) = self.to.gather(shared, views, most.min(from_len), to);
         let len = from_len.min(to_len);
         if len == 0 {
             // The lists are shorter than their regions say.
-            return Err(Error::Fault {
-                member: if from_len == 0 { self.from.owner } else { self.to.owner },
-            });
+            return Err(Error::Fault { member: if from_len == 0 { self.from.owner } else { self.to.owner } });
         }
         cut(from, len);
         cut(to, len);
@@ -122,8 +110,7 @@ impl Transfer {
                 _ => return self.fill(shared, engine, len.min(CELL as u64), from_class),
             }
         };
-        let failing =
-            if matches!(from_class, Class::Remote(_)) { self.from.owner } else { self.to.owner };
+        let failing = if matches!(from_class, Class::Remote(_)) { self.from.owner } else { self.to.owner };
         match result {
             Ok(_) => self.advance(len),
             Err(failed) => {

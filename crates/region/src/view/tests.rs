@@ -53,10 +53,7 @@ fn a_view_shows_what_the_owner_has_written_and_the_reverse() {
 #[test]
 fn what_cannot_be_mapped_is_an_error() {
     let views = Views::new(file(PAGE));
-    assert_eq!(
-        views.at(Place(u64::MAX - 5), 100).unwrap_err().raw_os_error(),
-        Some(libc::EOVERFLOW)
-    );
+    assert_eq!(views.at(Place(u64::MAX - 5), 100).unwrap_err().raw_os_error(), Some(libc::EOVERFLOW));
     assert!(views.at(Place(u64::MAX), usize::MAX).is_err());
     assert_eq!(views.at(Place(0), 1 << 60).unwrap_err().raw_os_error(), Some(libc::ENOMEM));
     // And it still works.

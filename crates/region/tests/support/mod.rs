@@ -26,8 +26,7 @@ pub struct Process {
 
 /// Memory for a space of `members`.
 pub fn file() -> OwnedFd {
-    let file = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::empty())
-        .expect("memfd_create");
+    let file = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::empty()).expect("memfd_create");
     tern_region::extend(std::os::fd::AsFd::as_fd(&file), BASE, BASE).expect("extend");
     file
 }
@@ -39,8 +38,7 @@ pub fn shape(members: u32) -> Shape {
 /// As [`processes`], with the others in a pid namespace of their own, as in a container.
 pub fn processes_with_other_pids(name: &str, first: fn(&mut Process), others: &[fn(&mut Process)]) {
     let isolate = ["unshare", "--pid", "--fork", "--kill-child"];
-    let possible =
-        Command::new(isolate[0]).args(&isolate[1..]).arg("true").stderr(Stdio::null()).status();
+    let possible = Command::new(isolate[0]).args(&isolate[1..]).arg("true").stderr(Stdio::null()).status();
     if std::env::var(VARIABLE).is_err() && !possible.is_ok_and(|status| status.success()) {
         return skip(name, "no right to make a pid namespace, or no unshare");
     }
@@ -98,14 +96,11 @@ fn end(mut child: Child) -> (Option<i32>, String) {
 
 impl Process {
     fn new(me: u32, file: OwnedFd, shape: Shape) -> Process {
-        let (protection, flags) = (
-            rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE,
-            rustix::mm::MapFlags::SHARED,
-        );
+        let (protection, flags) =
+            (rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE, rustix::mm::MapFlags::SHARED);
         // SAFETY: a new mapping of the file's first page, which stays.
         let board = unsafe {
-            let at = rustix::mm::mmap(std::ptr::null_mut(), 4096, protection, flags, &file, 0)
-                .expect("mmap");
+            let at = rustix::mm::mmap(std::ptr::null_mut(), 4096, protection, flags, &file, 0).expect("mmap");
             &*at.cast()
         };
         Process { me, file, shape, board, children: Vec::new() }
@@ -115,11 +110,7 @@ impl Process {
         self.join_as(self.me, options).expect("a place in the space")
     }
 
-    pub fn join_as(
-        &self,
-        member: u32,
-        options: Options,
-    ) -> Result<Space, tern_region::space::Error> {
+    pub fn join_as(&self, member: u32, options: Options) -> Result<Space, tern_region::space::Error> {
         Space::join(self.file.try_clone().expect("dup"), BASE, self.shape, member, options)
     }
 
@@ -157,10 +148,7 @@ impl Process {
             }
             for child in &mut self.children {
                 let status = child.try_wait().expect("wait");
-                assert!(
-                    status.is_none_or(|status| status.success()),
-                    "a process has failed: {status:?}"
-                );
+                assert!(status.is_none_or(|status| status.success()), "a process has failed: {status:?}");
             }
             assert!(start.elapsed() < LIMIT, "nothing has happened for too long");
             std::thread::sleep(Duration::from_micros(50));
@@ -190,7 +178,5 @@ pub fn skip(name: &str, why: &str) {
 
 /// A byte for each position, different for each seed.
 pub fn pattern(len: usize, seed: u8) -> Vec<u8> {
-    (0..len)
-        .map(|index| (index as u8).wrapping_mul(31).wrapping_add((index >> 8) as u8) ^ seed)
-        .collect()
+    (0..len).map(|index| (index as u8).wrapping_mul(31).wrapping_add((index >> 8) as u8) ^ seed).collect()
 }

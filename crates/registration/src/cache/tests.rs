@@ -49,7 +49,9 @@ impl Model {
     }
     fn evict(&mut self) -> bool {
         let idle = |one: &&Known| one.uses == 0;
-        let Some(id) = self.all.iter().filter(idle).min_by_key(|one| one.released).map(|one| one.id) else { return false };
+        let Some(id) = self.all.iter().filter(idle).min_by_key(|one| one.released).map(|one| one.id) else {
+            return false;
+        };
         self.all.retain(|one| one.id != id);
         true
     }
@@ -65,7 +67,8 @@ impl Model {
 }
 
 fn ids(cache: &Cache<u32>) -> Vec<(u32, u32, bool)> {
-    let mut ids: Vec<_> = cache.entries.iter().flatten().map(|entry| (entry.region, entry.uses, entry.listed)).collect();
+    let mut ids: Vec<_> =
+        cache.entries.iter().flatten().map(|entry| (entry.region, entry.uses, entry.listed)).collect();
     ids.sort_unstable();
     ids
 }

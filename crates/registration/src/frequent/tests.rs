@@ -6,7 +6,8 @@ use std::collections::HashMap;
 fn break_even_is_the_least_n_above_r_by_c_minus_v() {
     let even = |register, copy, look_up| Costs { register, copy, look_up }.break_even();
     assert_eq!([even(100.0, 30.0, 10.0), even(99.0, 30.0, 10.0), even(0.0, 30.0, 10.0)], [Some(6), Some(5), Some(1)]);
-    for (register, copy, look_up) in [(100.0, 10.0, 10.0), (1.0, 5.0, 10.0), (f64::INFINITY, 2.0, 1.0), (f64::NAN, 2.0, 1.0)]
+    for (register, copy, look_up) in
+        [(100.0, 10.0, 10.0), (1.0, 5.0, 10.0), (f64::INFINITY, 2.0, 1.0), (f64::NAN, 2.0, 1.0)]
     {
         assert_eq!(even(register, copy, look_up), None);
     }
@@ -67,7 +68,11 @@ fn a_spectrum_of_uses() {
     for needed in [1, 4, 13, 118, 472, 1000, 1001] {
         let times = (BUFFERS + 1).saturating_sub(needed);
         let expected = times * (times + 1) / 2;
-        assert_eq!([sent_in_place(needed, &one_by_one), sent_in_place(needed, &in_rounds)], [expected; 2], "from use {needed}");
+        assert_eq!(
+            [sent_in_place(needed, &one_by_one), sent_in_place(needed, &in_rounds)],
+            [expected; 2],
+            "from use {needed}"
+        );
     }
 }
 
@@ -76,7 +81,8 @@ fn a_spectrum_of_uses() {
 #[test]
 fn a_useless_table_starts_afresh() {
     let mut uses = Uses::new();
-    let once = |uses: &mut Uses, from: u64, count: u64| (from..from + count).for_each(|at| _ = uses.used(at * 64, 500, 3));
+    let once =
+        |uses: &mut Uses, from: u64, count: u64| (from..from + count).for_each(|at| _ = uses.used(at * 64, 500, 3));
     once(&mut uses, 0, 3000);
     assert!(uses.is_full());
     // The next phase: ten buffers, again and again.
@@ -133,7 +139,9 @@ fn strides_do_not_share_chains() {
     for stride in [64, 4096, 1 << 20] {
         let mut uses = Uses::new();
         (0..2048).for_each(|buffer| _ = uses.used(0x7f00_0000_0000 + buffer * stride, 1024, 9));
-        let length = |chain: &u32| std::iter::successors(uses.buffers.get(*chain as usize), |b| uses.buffers.get(b.next as usize)).count();
+        let length = |chain: &u32| {
+            std::iter::successors(uses.buffers.get(*chain as usize), |b| uses.buffers.get(b.next as usize)).count()
+        };
         let longest = uses.chains.iter().map(length).max().unwrap();
         assert!(longest <= 12, "stride {stride}: a chain of {longest}");
     }

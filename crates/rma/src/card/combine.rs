@@ -27,10 +27,8 @@ const WORD: usize = 8;
 
 /// True for elements that the card combines.
 fn is_word(basic: Basic, address: u64) -> bool {
-    let class = matches!(
-        basic.class(),
-        Class::CInteger | Class::FortranInteger | Class::MultiLanguage | Class::Logical
-    );
+    let class =
+        matches!(basic.class(), Class::CInteger | Class::FortranInteger | Class::MultiLanguage | Class::Logical);
     class && basic.size() as usize == WORD && address.is_multiple_of(WORD as u64)
 }
 
@@ -87,7 +85,9 @@ impl Window {
             let part = Part { rank, key: spot.key, address, operand: at(from, done), result: at(into, done), count };
             done += count;
             match is_word(basic, address) {
-                true if combination.op == Op::Sum || combination.op == Op::NoOp => self.add_words(combination.op, &part),
+                true if combination.op == Op::Sum || combination.op == Op::NoOp => {
+                    self.add_words(combination.op, &part)
+                }
                 true => self.swap_words(combination, &part),
                 false => self.combine_guarded(combination, &part),
             }
@@ -116,7 +116,11 @@ impl Window {
                 // SAFETY: the operand has as many words, aligned or not.
                 _ => unsafe { part.operand.cast::<u64>().add(index).read_unaligned() },
             };
-            let was = if part.result.is_null() { std::ptr::null_mut() } else { part.result.cast::<u64>().wrapping_add(index) };
+            let was = if part.result.is_null() {
+                std::ptr::null_mut()
+            } else {
+                part.result.cast::<u64>().wrapping_add(index)
+            };
             // SAFETY: the result is left to the access until it has ended.
             let begun = unsafe { self.begin_change(self.word_of(part, index), Change::Add(add), was) };
             begun.map_err(|_| self.lost(part.rank))?;

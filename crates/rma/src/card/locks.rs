@@ -111,7 +111,8 @@ impl Taking {
             }
             (Kind::Alone, _) => {
                 let undo = Change::Add(NOT_ALONE);
-                (self.fails, self.back) = (!was.is_multiple_of(ALONE), [Some((Which::Home, undo)), Some((Which::Lock, undo))]);
+                (self.fails, self.back) =
+                    (!was.is_multiple_of(ALONE), [Some((Which::Home, undo)), Some((Which::Lock, undo))]);
                 self.waiting = 0;
                 Step::Taken
             }

@@ -90,10 +90,15 @@ fn a_row_among_singles() {
 
 #[test]
 fn a_single_among_rows() {
-    explore(0, 0, |world| world.single(1), |world| {
-        world.row();
-        world.row();
-    });
+    explore(
+        0,
+        0,
+        |world| world.single(1),
+        |world| {
+            world.row();
+            world.row();
+        },
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The owner's side: it does what an origin asks, without waiting for anything.
 
-use super::request::{Form, ROOM, Request};
 use super::Outcome;
+use super::request::{Form, ROOM, Request};
 use crate::combine::{Combination, swap_under_guard};
 use crate::window::Window;
 use std::sync::atomic::Ordering;

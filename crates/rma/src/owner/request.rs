@@ -102,10 +102,12 @@ impl Request {
     fn await_outcome(&self, is_there: impl Fn() -> bool) -> Waited {
         let state = &self.state;
         let look = |times: u32| {
-            (0..times).find_map(|_| state.outcome().or_else(|| {
-                std::hint::spin_loop();
-                None
-            }))
+            (0..times).find_map(|_| {
+                state.outcome().or_else(|| {
+                    std::hint::spin_loop();
+                    None
+                })
+            })
         };
         if let Some(outcome) = look(LOOKS) {
             return Waited::Answered(outcome);

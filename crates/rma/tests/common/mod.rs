@@ -8,10 +8,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tern_adi::Adi;
 use tern_coll::Peers;
+use tern_device::Device;
 use tern_mcm::{Mcm, Patience};
 use tern_rma::{Error, Exposure, Started, Window};
 use tern_settings::Mechanism;
-use tern_device::Device;
 use tern_shm::Shm;
 use tern_verbs::{Endpoint, Settings};
 
@@ -87,7 +87,9 @@ pub struct Made {
 /// Runs `body` as `size` processes.
 pub fn world(size: u32, body: impl Fn(&Process<'_>) + Sync) {
     let memory: OwnedFd = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd");
-    let shm = |rank| Box::new(Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory")) as Box<dyn Device>;
+    let shm = |rank| {
+        Box::new(Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory")) as Box<dyn Device>
+    };
     world_over(size, shm, body);
 }
 
@@ -96,7 +98,8 @@ pub fn world_of(memory: Memory, size: u32, body: impl Fn(&Process<'_>) + Sync) {
     if !memory.is_card() {
         return world(size, body);
     }
-    let endpoints: Vec<_> = (0..size).map(|rank| Endpoint::open(rank, size, &Settings::default()).expect("a network")).collect();
+    let endpoints: Vec<_> =
+        (0..size).map(|rank| Endpoint::open(rank, size, &Settings::default()).expect("a network")).collect();
     let addresses: Vec<Vec<u8>> = endpoints.iter().map(Endpoint::address).collect();
     let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| Mutex::new(Some(endpoint))).collect();
     let network = |rank: u32| {
@@ -186,7 +189,9 @@ impl Process<'_> {
             Memory::Contiguous => Exposure::Shared { bytes, contiguous: true },
             Memory::Separate => Exposure::Shared { bytes, contiguous: false },
             Memory::Private | Memory::Common | Memory::PrivateCard => Exposure::Existing { base: own, bytes },
-            Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart | Memory::DynamicCard => Exposure::Dynamic,
+            Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart | Memory::DynamicCard => {
+                Exposure::Dynamic
+            }
         });
         let dynamic = matches!(
             memory,
@@ -198,7 +203,8 @@ impl Process<'_> {
             let peers = self.peers();
             let ty = tern_layout::Type::basic(tern_layout::Basic::Int64);
             let mine = [own as i64];
-            let buffer = |base: *const i64| tern_coll::Buffer { base: base.cast_mut().cast(), count: 1, ty: ty.clone() };
+            let buffer =
+                |base: *const i64| tern_coll::Buffer { base: base.cast_mut().cast(), count: 1, ty: ty.clone() };
             let told = tern_coll::allgather(&peers, Some(&buffer(mine.as_ptr())), &buffer(origins.as_mut_ptr()));
             tern_coll::run(self.adi, &peers, told).expect("addresses");
         }
@@ -242,7 +248,8 @@ impl Process<'_> {
         let peers = self.peers();
         let ty = tern_layout::Type::basic(tern_layout::Basic::Uint64);
         let mut all = vec![[0; N]; self.size as usize];
-        let buffer = |base: *const u64| tern_coll::Buffer { base: base.cast_mut().cast(), count: N as i64, ty: ty.clone() };
+        let buffer =
+            |base: *const u64| tern_coll::Buffer { base: base.cast_mut().cast(), count: N as i64, ty: ty.clone() };
         let told = tern_coll::allgather(&peers, Some(&buffer(mine.as_ptr())), &buffer(all.as_mut_ptr().cast()));
         tern_coll::run(self.adi, &peers, told).expect("numbers");
         all

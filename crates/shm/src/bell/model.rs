@@ -23,10 +23,7 @@ impl Bell {
 }
 
 fn shared() -> Arc<Shared> {
-    Arc::new(Shared {
-        bell: Bell::new(),
-        work: [AtomicU32::new(0), AtomicU32::new(0)],
-    })
+    Arc::new(Shared { bell: Bell::new(), work: [AtomicU32::new(0), AtomicU32::new(0)] })
 }
 
 /// One attempt to sleep until `work` is there; returns the token when it would have slept.

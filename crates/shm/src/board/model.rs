@@ -196,7 +196,9 @@ fn shared_chunks_are_copied_once() {
 /// and the other finishes.
 #[test]
 fn a_chunk_that_was_given_back_is_copied_by_the_other() {
-    for (begun, done, fails) in [(Begun::Front, 0, false), (Begun::Front, 0, true), (Begun::Back, 2, false), (Begun::Back, 2, true)] {
+    for (begun, done, fails) in
+        [(Begun::Front, 0, false), (Begun::Front, 0, true), (Begun::Back, 2, false), (Begun::Back, 2, true)]
+    {
         loom::model(move || {
             let board = Arc::new(Board::empty());
             let source = Memory { address: 5, ..Memory::opaque(3) };

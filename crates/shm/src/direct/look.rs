@@ -47,7 +47,11 @@ impl Shm {
                         memcheck::filled(&board.target(slot), size);
                     }
                     self.forget(peer, slot);
-                    if word.is_joint() { sink.pulled(receiver) } else { sink.delivered(receiver, size) }
+                    if word.is_joint() {
+                        sink.pulled(receiver)
+                    } else {
+                        sink.delivered(receiver, size)
+                    }
                     ended += 1;
                 }
             }

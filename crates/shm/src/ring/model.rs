@@ -38,13 +38,7 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     fn new() -> Arc<Memory> {
-        let slot = || Slot {
-            turn: AtomicU32::new(0),
-            len: 0,
-            offset: 0,
-            header: [0; 4],
-            inline: [0; INLINE],
-        };
+        let slot = || Slot { turn: AtomicU32::new(0), len: 0, offset: 0, header: [0; 4], inline: [0; INLINE] };
         let ring = || Ring {
             slots: std::array::from_fn(|_| slot()),
             taken: Taken {
@@ -77,9 +71,7 @@ impl Memory {
     /// The shadows of the units that `len` bytes at `start` lie in; none for inline payloads.
     fn shadows(&self, start: *const u8, len: usize) -> &[UnsafeCell<u8>] {
         match (start as usize).checked_sub(self.base() as usize) {
-            Some(offset) if offset < DATA + 2 * PART => {
-                &self.units[offset / UNIT..(offset + len).div_ceil(UNIT)]
-            }
+            Some(offset) if offset < DATA + 2 * PART => &self.units[offset / UNIT..(offset + len).div_ceil(UNIT)],
             _ => &[],
         }
     }
@@ -202,10 +194,7 @@ fn blocks_are_kept_for_the_answer() {
             let (base, blocks) = (other.base(), other.blocks(false));
             // SAFETY: the memory outlives both; there is one of each.
             let (sender, receiver) = unsafe {
-                (
-                    Sender::new(&other.back, base, 0, blocks.clone()),
-                    Receiver::new(&other.ring, base, 0, blocks),
-                )
+                (Sender::new(&other.back, base, 0, blocks.clone()), Receiver::new(&other.ring, base, 0, blocks))
             };
             for number in 0..TURNS {
                 receive_one(&other, &receiver, 0, 2 * number, IN_BLOCK);
@@ -216,10 +205,7 @@ fn blocks_are_kept_for_the_answer() {
         let (base, blocks) = (memory.base(), memory.blocks(true));
         // SAFETY: as above.
         let (sender, receiver) = unsafe {
-            (
-                Sender::new(&memory.ring, base, 0, blocks.clone()),
-                Receiver::new(&memory.back, base, 0, blocks),
-            )
+            (Sender::new(&memory.ring, base, 0, blocks.clone()), Receiver::new(&memory.back, base, 0, blocks))
         };
         for number in 0..TURNS {
             send_one(&memory, &sender, 0, 2 * number, IN_BLOCK);

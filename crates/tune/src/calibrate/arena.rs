@@ -147,9 +147,7 @@ impl Arena {
     /// The block of a part: `PART` bytes.
     pub fn block(&self, part: usize) -> *mut u8 {
         assert!(part < BLOCKS, "no block {part}");
-        self.0
-            .wrapping_byte_add(offset_of!(Layout, blocks) + part * STRIDE)
-            .cast()
+        self.0.wrapping_byte_add(offset_of!(Layout, blocks) + part * STRIDE).cast()
     }
 
     /// Calls `look` with each line of the blocks of a message.

@@ -5,10 +5,7 @@ use std::time::Instant;
 
 use super::arena::{LINE, PART};
 use super::promotion;
-use super::roles::{
-    EXTRA, Experiment, Process, clock_cost, copy, experiments, flush, io, pin, quickest, take,
-    times,
-};
+use super::roles::{EXTRA, Experiment, Process, clock_cost, copy, experiments, flush, io, pin, quickest, take, times};
 use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
 
@@ -38,12 +35,7 @@ pub(super) fn run(own: &mut Process<'_>) {
         }
         let ns = (best[0] + best[1]) / 2.0;
         if ns.is_finite() {
-            words.set_move(
-                experiment.number,
-                experiment.warmth as usize,
-                experiment.size_number,
-                ns,
-            );
+            words.set_move(experiment.number, experiment.warmth as usize, experiment.size_number, ns);
         }
     }
     pieces(own);
@@ -184,8 +176,5 @@ fn pieces(own: &mut Process<'_>) {
     let many = read(&remote);
     let one = read(&[io(at_sender as *mut u8, 64 << 10)]);
     let each = |more: f64, count: usize| (more / count as f64).max(0.0);
-    words.set_pieces(
-        each(strided - dense, COUNT),
-        moved.then(|| each(many - one, remote.len())),
-    );
+    words.set_pieces(each(strided - dense, COUNT), moved.then(|| each(many - one, remote.len())));
 }

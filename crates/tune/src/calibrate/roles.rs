@@ -27,12 +27,7 @@ const KERNEL_CHUNK: usize = 64 << 10;
 pub(super) struct Child(Pid);
 
 /// Starts one of the processes on a core.
-pub(super) fn start(
-    arena: &Arena,
-    core: usize,
-    budget: Duration,
-    role: fn(&mut Process<'_>),
-) -> Result<Child, String> {
+pub(super) fn start(arena: &Arena, core: usize, budget: Duration, role: fn(&mut Process<'_>)) -> Result<Child, String> {
     let parent = rustix::process::getpid();
     // SAFETY: the child calls nothing but system calls and the code below, which takes no lock;
     // it may allocate, which glibc allows after a fork.
@@ -58,8 +53,7 @@ pub(super) fn start(
 
 /// Waits for the end of a process. The error says how it ended.
 pub(super) fn wait(child: Child) -> Result<(), String> {
-    let ended =
-        rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child.0), WaitOptions::empty()));
+    let ended = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child.0), WaitOptions::empty()));
     match ended {
         Ok(Some((_, status))) => match (status.exit_status(), status.terminating_signal()) {
             (Some(0), _) => Ok(()),
@@ -118,13 +112,7 @@ pub(super) fn experiments() -> impl Iterator<Item = Experiment> {
     });
     sized.flat_map(|(size_number, size, warmth)| {
         let movers = MOVERS.into_iter().enumerate();
-        movers.map(move |(number, mover)| Experiment {
-            number,
-            mover,
-            warmth,
-            size_number,
-            size,
-        })
+        movers.map(move |(number, mover)| Experiment { number, mover, warmth, size_number, size })
     })
 }
 
@@ -139,14 +127,7 @@ impl<'a> Process<'a> {
         // SAFETY: all of what was allocated; its pages are there from here on.
         unsafe { private.write_bytes(1, LARGEST) };
         arena.touch();
-        Process {
-            arena,
-            private,
-            begin: Instant::now(),
-            budget,
-            limit: budget * 3,
-            step: 0,
-        }
+        Process { arena, private, begin: Instant::now(), budget, limit: budget * 3, step: 0 }
     }
 
     /// Waits until the condition holds; ends this process when the other seems to be gone.
@@ -247,10 +228,7 @@ pub(super) fn clock_cost() -> f64 {
 }
 
 pub(super) fn io(at: *mut u8, len: usize) -> libc::iovec {
-    libc::iovec {
-        iov_base: at.cast(),
-        iov_len: len,
-    }
+    libc::iovec { iov_base: at.cast(), iov_len: len }
 }
 
 /// # Safety
@@ -265,11 +243,7 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// # Safety
 /// As for [`copy`].
 pub(super) unsafe fn take(from: *const u8, to: *mut u8, len: usize, streams: bool) {
-    let target = if streams {
-        copy::Target::Later
-    } else {
-        copy::Target::Soon
-    };
+    let target = if streams { copy::Target::Later } else { copy::Target::Soon };
     // SAFETY: by contract.
     unsafe { copy::copy(to, from, len, copy::Source::Any, target) };
 }

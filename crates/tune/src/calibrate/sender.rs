@@ -81,9 +81,7 @@ fn send(own: &mut Process<'_>, experiment: &Experiment, fill: u8) {
                 let local = io(source.wrapping_add(at), len);
                 let remote = io((at_receiver as usize + at) as *mut u8, len);
                 // SAFETY: reads memory of this process only; writes to the receiver's buffer.
-                let moved = unsafe {
-                    libc::process_vm_writev(pid as libc::pid_t, &local, 1, &remote, 1, 0)
-                };
+                let moved = unsafe { libc::process_vm_writev(pid as libc::pid_t, &local, 1, &remote, 1, 0) };
                 if moved != len as isize {
                     words.refused.0.store(own.step, Relaxed);
                 }

@@ -1,10 +1,7 @@
 use super::*;
 
 fn found() -> Found {
-    let mut found = Found {
-        packet: Some(60.0),
-        ..Found::default()
-    };
+    let mut found = Found { packet: Some(60.0), ..Found::default() };
     for moves in &mut found.moves {
         for warmth in moves {
             *warmth = SIZES.map(|size| Some(size as f64));
@@ -44,11 +41,7 @@ fn placements_that_are_not_there_follow_the_nearest() {
     let at = |costs: &Costs, placement| costs.pace(placement).at(Mover::Pipe, Warmth::Warm, 4096);
     let mut far = found();
     far.moves[0][0] = SIZES.map(|size| Some(3.0 * size as f64));
-    let costs = conclude(vec![
-        (Placement::Cache, found()),
-        (Placement::Machine, far.clone()),
-    ])
-    .costs;
+    let costs = conclude(vec![(Placement::Cache, found()), (Placement::Machine, far.clone())]).costs;
     assert_eq!(at(&costs, Placement::Cache), 4096.0);
     let node = 4096.0 * ratio(Placement::Cache, Placement::Node);
     assert!((at(&costs, Placement::Node) - node).abs() < 1e-6);
@@ -84,27 +77,17 @@ fn measuring_ends() {
 #[test]
 fn cores_that_do_not_exist_are_refused() {
     let why = measure([1022, 1023], Duration::from_millis(10));
-    assert_eq!(
-        why.err().as_deref(),
-        Some("a process may not choose its core")
-    );
+    assert_eq!(why.err().as_deref(), Some("a process may not choose its core"));
 }
 
 #[test]
 fn rounds_give_their_median() {
     let round = |packet, mapped| {
-        let mut round = Found {
-            packet,
-            ..Found::default()
-        };
+        let mut round = Found { packet, ..Found::default() };
         round.moves[3][1][2] = mapped;
         round
     };
-    let median = Found::median(&[
-        round(Some(1.0), None),
-        round(Some(9.0), Some(5.0)),
-        round(Some(2.0), None),
-    ]);
+    let median = Found::median(&[round(Some(1.0), None), round(Some(9.0), Some(5.0)), round(Some(2.0), None)]);
     assert_eq!(median.packet, Some(2.0));
     assert_eq!(median.moves[3][1][2], Some(5.0));
     assert_eq!(median.moves[3][1][1], None);

@@ -79,9 +79,6 @@ pub(super) fn play(own: &Process<'_>, me: usize, how: Wait) -> f64 {
 
 /// Sleeps until the word is another than `seen`, or not much longer.
 fn sleep(word: &std::sync::atomic::AtomicU32, seen: u32) {
-    let limit = futex::Timespec {
-        tv_sec: 0,
-        tv_nsec: 1_000_000,
-    };
+    let limit = futex::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     let _ = futex::wait(word, futex::Flags::empty(), seen, Some(&limit));
 }

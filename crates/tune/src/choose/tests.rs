@@ -2,12 +2,7 @@ use super::*;
 use crate::{Curve, table};
 use proptest::prelude::*;
 
-const ALL_MECHANISMS: [Mechanism; 4] = [
-    Mechanism::Auto,
-    Mechanism::Pipe,
-    Mechanism::Cma,
-    Mechanism::Mapped,
-];
+const ALL_MECHANISMS: [Mechanism; 4] = [Mechanism::Auto, Mechanism::Pipe, Mechanism::Cma, Mechanism::Mapped];
 
 /// A published receive between shared buffers with everything proven.
 fn published(size: u64) -> Situation {
@@ -41,25 +36,14 @@ fn flat(movers: [f64; 8]) -> Costs {
 
 #[test]
 fn a_receiver_that_computes_is_left_alone() {
-    let computes = |situation| Situation {
-        other_waits: false,
-        ..situation
-    };
+    let computes = |situation| Situation { other_waits: false, ..situation };
     for size in [8 << 10, 1 << 20, 1 << 30] {
         let shared = computes(published(size));
         assert_eq!(auto(shared), Transfer::Mapped { by: By::Sender });
-        let private = Situation {
-            target_shared: false,
-            ..shared
-        };
+        let private = Situation { target_shared: false, ..shared };
         // Slower than the pipe at these sizes, and still better for the receiver.
         assert_eq!(auto(private), Transfer::Cma { by: By::Sender });
-        let refused = Situation {
-            push: false,
-            pull: false,
-            source_shared: false,
-            ..private
-        };
+        let refused = Situation { push: false, pull: false, source_shared: false, ..private };
         let ring = auto(refused);
         assert!(ring.by().is_none(), "{ring:?}");
     }
@@ -71,63 +55,37 @@ fn one_who_waits_helps() {
         assert_eq!(auto(published(size)), Transfer::Mapped { by: By::Both });
     }
     // Too little for two.
-    assert_eq!(
-        auto(published(8 << 10)),
-        Transfer::Mapped { by: By::Sender }
-    );
+    assert_eq!(auto(published(8 << 10)), Transfer::Mapped { by: By::Sender });
 }
 
 #[test]
 fn a_late_receiver_pulls_from_a_sender_that_computes() {
-    let late = |other_waits| Situation {
-        stage: Stage::Requested,
-        other_waits,
-        ..published(1 << 20)
-    };
+    let late = |other_waits| Situation { stage: Stage::Requested, other_waits, ..published(1 << 20) };
     assert_eq!(auto(late(false)), Transfer::Mapped { by: By::Receiver });
     assert_eq!(auto(late(true)), Transfer::Mapped { by: By::Both });
-    let private = Situation {
-        source_shared: false,
-        ..late(false)
-    };
+    let private = Situation { source_shared: false, ..late(false) };
     assert_eq!(auto(private), Transfer::Cma { by: By::Receiver });
 }
 
 #[test]
 fn small_messages_are_eager() {
     for size in [0, 8, 1 << 10, 4 << 10] {
-        let unseen = Situation {
-            stage: Stage::Unseen,
-            source_shared: size <= 1 << 10,
-            ..published(size)
-        };
+        let unseen = Situation { stage: Stage::Unseen, source_shared: size <= 1 << 10, ..published(size) };
         assert_eq!(auto(unseen), Transfer::Eager);
     }
 }
 
 #[test]
 fn two_on_one_core_do_not_share_the_work() {
-    let crowded = Situation {
-        crowded: true,
-        ..published(1 << 20)
-    };
+    let crowded = Situation { crowded: true, ..published(1 << 20) };
     assert_eq!(auto(crowded), Transfer::Mapped { by: By::Sender });
-    let private = Situation {
-        target_shared: false,
-        source_shared: false,
-        ..crowded
-    };
+    let private = Situation { target_shared: false, source_shared: false, ..crowded };
     assert_eq!(auto(private).mover(), Mover::Pipe);
 }
 
 #[test]
 fn small_pieces_keep_the_kernel_out() {
-    let private = Situation {
-        size: 1 << 20,
-        eager: false,
-        pull: true,
-        ..Situation::default()
-    };
+    let private = Situation { size: 1 << 20, eager: false, pull: true, ..Situation::default() };
     let costs = flat([100.0, 9000.0, 8000.0, 8000.0, 8000.0, 100.0, 100.0, 100.0]);
     let chosen = |block| {
         let situation = Situation { block, ..private };
@@ -139,47 +97,26 @@ fn small_pieces_keep_the_kernel_out() {
 
 #[test]
 fn the_mechanism_that_was_asked_for_is_used_where_it_can() {
-    let asked = |mechanism, situation: &Situation| {
-        choose(&Costs::default(), mechanism, situation)
-            .transfer
-            .mover()
-    };
+    let asked = |mechanism, situation: &Situation| choose(&Costs::default(), mechanism, situation).transfer.mover();
     let all = published(1 << 20);
     assert_eq!(asked(Mechanism::Pipe, &all), Mover::Pipe);
     assert_eq!(asked(Mechanism::Cma, &all), Mover::CmaBoth);
     assert_eq!(asked(Mechanism::Mapped, &all), Mover::MappedBoth);
-    let nothing = Situation {
-        size: 1 << 20,
-        eager: false,
-        ..Situation::default()
-    };
+    let nothing = Situation { size: 1 << 20, eager: false, ..Situation::default() };
     for mechanism in ALL_MECHANISMS {
         assert_eq!(asked(mechanism, &nothing), Mover::Pipe);
     }
-    let short = Situation {
-        stage: Stage::Unseen,
-        ..published(100)
-    };
+    let short = Situation { stage: Stage::Unseen, ..published(100) };
     assert_eq!(asked(Mechanism::Cma, &short), Mover::Eager);
     // From 1 KiB up the ring is no longer an answer, though it costs less.
-    let longer = Situation {
-        size: FORCED_FROM,
-        ..short
-    };
-    assert!(matches!(
-        asked(Mechanism::Cma, &longer),
-        Mover::Cma | Mover::CmaPush | Mover::CmaBoth
-    ));
+    let longer = Situation { size: FORCED_FROM, ..short };
+    assert!(matches!(asked(Mechanism::Cma, &longer), Mover::Cma | Mover::CmaPush | Mover::CmaBoth));
 }
 
 #[test]
 fn costs_decide_among_equals() {
     // Each mover in turn costs nothing.
-    let situation = Situation {
-        size: 1 << 20,
-        eager: true,
-        ..published(1 << 20)
-    };
+    let situation = Situation { size: 1 << 20, eager: true, ..published(1 << 20) };
     for cheap in Mover::ALL {
         let mut movers = [1000.0; 8];
         movers[cheap as usize] = 0.0;
@@ -191,27 +128,23 @@ fn costs_decide_among_equals() {
 
 fn costs() -> impl Strategy<Value = Costs> {
     let ns = prop_oneof![Just(0.0), 0.0..1e9f64, Just(1e300)];
-    let curve = (ns.clone(), 0.0..1e9f64)
-        .prop_map(|(ns, more)| Curve::new(vec![(0, ns), (1 << 20, ns + more)]).unwrap());
-    (
-        prop::collection::vec(curve, 48),
-        prop::collection::vec(ns, 5),
-    )
-        .prop_map(|(curves, ns)| {
-            let mut costs = Costs::default();
-            let mut curves = curves.into_iter();
-            for pace in &mut costs.paces {
-                pace.packet = ns[0];
-                for pair in &mut pace.movers {
-                    *pair = std::array::from_fn(|_| curves.next().unwrap());
-                }
+    let curve =
+        (ns.clone(), 0.0..1e9f64).prop_map(|(ns, more)| Curve::new(vec![(0, ns), (1 << 20, ns + more)]).unwrap());
+    (prop::collection::vec(curve, 48), prop::collection::vec(ns, 5)).prop_map(|(curves, ns)| {
+        let mut costs = Costs::default();
+        let mut curves = curves.into_iter();
+        for pace in &mut costs.paces {
+            pace.packet = ns[0];
+            for pair in &mut pace.movers {
+                *pair = std::array::from_fn(|_| curves.next().unwrap());
             }
-            costs.piece = ns[1];
-            costs.kernel_piece = ns[2];
-            costs.switch = ns[3];
-            costs.wake = ns[4];
-            costs
-        })
+        }
+        costs.piece = ns[1];
+        costs.kernel_piece = ns[2];
+        costs.switch = ns[3];
+        costs.wake = ns[4];
+        costs
+    })
 }
 
 proptest! {

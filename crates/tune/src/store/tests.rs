@@ -20,17 +20,12 @@ impl Drop for Scratch {
 }
 
 fn named(name: &str) -> Costs {
-    Costs {
-        origin: name.into(),
-        ..Costs::default()
-    }
+    Costs { origin: name.into(), ..Costs::default() }
 }
 
 fn files(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -127,8 +122,7 @@ fn where_nothing_could_be_trusted_the_defaults_stand_for_a_moment() {
 fn a_pipe_far_slower_than_a_copy_is_not_believed() {
     assert!(is_plausible(&Costs::default()));
     let mut far = Costs::default();
-    let curve = &mut far.paces[Placement::Cache as usize].movers[Mover::Pipe as usize]
-        [Warmth::Warm as usize];
+    let curve = &mut far.paces[Placement::Cache as usize].movers[Mover::Pipe as usize][Warmth::Warm as usize];
     *curve = crate::Curve::new(vec![(1, 1.0), (256 << 10, 110_000.0)]).unwrap();
     assert!(!is_plausible(&far));
 }
@@ -166,8 +160,5 @@ fn the_setting_decides() {
     assert!(wrong.contains("gone: No such file"), "{wrong}");
     std::fs::write(&file, "tern-costs 1\nwake -3\n").unwrap();
     let wrong = origin(file.to_str().unwrap(), None).unwrap_err();
-    assert!(
-        wrong.ends_with("costs: line 2: \"-3\" is not a time in nanoseconds"),
-        "{wrong}"
-    );
+    assert!(wrong.ends_with("costs: line 2: \"-3\" is not a time in nanoseconds"), "{wrong}");
 }

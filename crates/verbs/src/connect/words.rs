@@ -179,7 +179,8 @@ mod tests {
     fn words_survive_a_socket_that_cuts_them() {
         let terms = Terms { credits: 5, buffer: 8192 };
         let hello = Hello { token: u64::MAX, from: 1, to: 2, node: 3, terms, pair: vec![7; 40] };
-        let words = [Word::Hello(hello), Word::Welcome(terms, vec![1]), Word::Declined, Word::Ready, Word::Bye, Word::Settled];
+        let words =
+            [Word::Hello(hello), Word::Welcome(terms, vec![1]), Word::Declined, Word::Ready, Word::Bye, Word::Settled];
         let (mut bytes, mut heard) = (Vec::new(), Vec::new());
         for byte in words.iter().flat_map(Word::encode) {
             bytes.push(byte);

@@ -38,7 +38,8 @@ impl Message {
             }
             3 => {
                 let (words, address) = rest.split_at_checked(20)?;
-                let mut words = words.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+                let mut words =
+                    words.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
                 let (index, queue, context) = (words.next()?, words.next()?, words.next()?);
                 let (source, tag) = (words.next()? as i32, words.next()? as i32);
                 Message::Queue { index, queue, key: Key { context, source, tag }, address: address.into() }

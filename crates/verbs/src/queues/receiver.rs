@@ -141,7 +141,11 @@ impl Receiving {
         queue.card.post_receive(token.encode(), &[memory]).ok()?;
         let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         let slot = Some(Slot { index, receiver, memory });
-        if free == self.slots.len() { self.slots.push(slot) } else { self.slots[free] = slot }
+        if free == self.slots.len() {
+            self.slots.push(slot)
+        } else {
+            self.slots[free] = slot
+        }
         let grant = queue.posted.post(free as u32, u64::from(memory.len), seen);
         self.grant(index, &grant);
         Some(free as u32)
@@ -219,7 +223,8 @@ impl Receiving {
             let token = Token::Queue { peer, value: index }.encode();
             let slots = &self.slots;
             let memory = |slot: u32| slots[slot as usize].as_ref().map(|slot| slot.memory);
-            let posted = queue.posted.receivers().filter_map(memory).all(|memory| card.post_receive(token, &[memory]).is_ok());
+            let posted =
+                queue.posted.receivers().filter_map(memory).all(|memory| card.post_receive(token, &[memory]).is_ok());
             debug_assert!(posted, "no more than in the queue before");
             queue.card = card.clone();
             let (key, seen) = (queue.key, self.seen);

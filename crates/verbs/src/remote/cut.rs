@@ -42,7 +42,9 @@ impl<'a> Cursor<'a> {
     /// The next bytes, at most so many.
     pub fn part(&mut self, mut most: u64) -> Vec<Run> {
         let mut part = Vec::new();
-        while most > 0 && let Some(run) = self.take(most) {
+        while most > 0
+            && let Some(run) = self.take(most)
+        {
             most -= run.len;
             part.push(run);
         }
@@ -64,7 +66,8 @@ mod tests {
 
     #[test]
     fn every_byte_is_taken_once() {
-        let runs: Vec<Run> = [5, 0, 1, 7, 0].iter().enumerate().map(|(at, &len)| Run { address: 100 * at as u64, len }).collect();
+        let runs: Vec<Run> =
+            [5, 0, 1, 7, 0].iter().enumerate().map(|(at, &len)| Run { address: 100 * at as u64, len }).collect();
         for step in 1..15 {
             let mut cursor = Cursor::new(&runs);
             let mut taken = Vec::new();

@@ -54,7 +54,8 @@ mod tests {
     #[test]
     fn messages_survive_the_wire() {
         let table = Message::Table { address: u64::MAX - 1, key: u32::MAX - 2, slots: 32 };
-        for message in [Message::Want, table, Message::Filled { slot: 31, size: 1 << 40 }, Message::Claimed { slot: 7 }] {
+        for message in [Message::Want, table, Message::Filled { slot: 31, size: 1 << 40 }, Message::Claimed { slot: 7 }]
+        {
             assert_eq!(Message::decode(&message.encode()), Some(message));
         }
         assert_eq!(Message::decode(&[0; LEN]), None);

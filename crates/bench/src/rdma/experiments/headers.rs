@@ -14,7 +14,11 @@ pub const HEADERS: Experiment = Experiment {
         Variant { name: "full headers", settings: &[("TERN_HEADER_CACHE", "off")] },
     ],
     parts: &[part(TITLE, &["pingpong"], &[4, 16, 32, 64, 128, 256, 512, 1024], 32)],
-    plots: &[half_round_trips("headers.svg", "Ping-pong with and without header caching", &[(TITLE, "pingpong", "half round trip")])],
+    plots: &[half_round_trips(
+        "headers.svg",
+        "Ping-pong with and without header caching",
+        &[(TITLE, "pingpong", "half round trip")],
+    )],
     gain: true,
     modelled: false,
     explained: None,

@@ -14,7 +14,11 @@ pub const PACKETS: Experiment = Experiment {
         Variant { name: "no packets", settings: &[("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "2048")] },
     ],
     parts: &[part(TITLE, &["pingpong"], &[1024, 2048, 4096, 8192, 16384, 32768], 16)],
-    plots: &[half_round_trips("packets.svg", "Ping-pong with communication buffers of 2 KiB", &[(TITLE, "pingpong", "half round trip")])],
+    plots: &[half_round_trips(
+        "packets.svg",
+        "Ping-pong with communication buffers of 2 KiB",
+        &[(TITLE, "pingpong", "half round trip")],
+    )],
     gain: true,
     modelled: false,
     explained: None,

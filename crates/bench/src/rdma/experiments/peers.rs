@@ -13,8 +13,14 @@ pub const PEERS: Experiment = Experiment {
             they show the queue pairs that XRC saves, and not their memory.",
     link: "none",
     variants: &[
-        Variant { name: "RC", settings: &[("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "rc"), ("TERN_RECEIVES", "64")] },
-        Variant { name: "XRC", settings: &[("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "xrc"), ("TERN_RECEIVES", "64")] },
+        Variant {
+            name: "RC",
+            settings: &[("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "rc"), ("TERN_RECEIVES", "64")],
+        },
+        Variant {
+            name: "XRC",
+            settings: &[("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "xrc"), ("TERN_RECEIVES", "64")],
+        },
     ],
     parts: &[
         Part { ranks: 64, once: true, ..part(EACH, &["peers"], &[], 1) },

@@ -18,7 +18,11 @@ pub const PORTS: Experiment = Experiment {
         },
     ],
     parts: &[part(TITLE, &["pingpong"], &[32768, 65536, 131072, 262144, 1048576, 4194304], 8)],
-    plots: &[half_round_trips("ports.svg", "Ping-pong over one and over two ports", &[(TITLE, "pingpong", "half round trip")])],
+    plots: &[half_round_trips(
+        "ports.svg",
+        "Ping-pong over one and over two ports",
+        &[(TITLE, "pingpong", "half round trip")],
+    )],
     gain: true,
     modelled: false,
     explained: None,

@@ -11,8 +11,7 @@ use tern_layout::Basic;
 type Seed = [u8; 33];
 
 /// Values that deserve a test of their own, for each floating-point type.
-const SPECIAL: [f64; 8] =
-    [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-310];
+const SPECIAL: [f64; 8] = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-310];
 
 /// Overwrites the number of type `basic` at the start of `bytes` where the seed says so.
 fn shape_real(basic: Basic, bytes: &mut [u8], choice: u8) {
@@ -39,8 +38,7 @@ fn element(basic: Basic, seed: &Seed) -> Vec<u8> {
         if part == Basic::LongDouble {
             let random = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
             // Not zero: the model does not know the sign of zero.
-            let value =
-                if choice.is_multiple_of(2) { i32::from(choice % 8) - 9 } else { (random / 2) | 1 };
+            let value = if choice.is_multiple_of(2) { i32::from(choice % 8) - 9 } else { (random / 2) | 1 };
             bytes[at..at + 10].copy_from_slice(&extended(value.into()));
         } else {
             shape_real(part, &mut bytes[at..], choice);
@@ -51,9 +49,7 @@ fn element(basic: Basic, seed: &Seed) -> Vec<u8> {
         bytes.fill(0);
         bytes[0] = choice / 4 % 3;
     }
-    if let Some((_, at, _)) =
-        basic.pair().filter(|_| choice.is_multiple_of(8) && reals(basic).is_empty())
-    {
+    if let Some((_, at, _)) = basic.pair().filter(|_| choice.is_multiple_of(8) && reals(basic).is_empty()) {
         bytes[at as usize] = seed[31];
     }
     bytes
@@ -121,14 +117,7 @@ impl Memory {
 }
 
 /// Runs both kernels, in every way in which addresses may be equal, and checks all memory.
-fn check(
-    op: Op,
-    basic: Basic,
-    level: Level,
-    k: Kernels,
-    seeds: &[(Seed, Seed)],
-    offsets: [usize; 3],
-) {
+fn check(op: Op, basic: Basic, level: Level, k: Kernels, seeds: &[(Seed, Seed)], offsets: [usize; 3]) {
     let n = seeds.len();
     let a: Vec<_> = seeds.iter().map(|s| element(basic, &s.0)).collect();
     let b: Vec<_> = seeds.iter().map(|s| element(basic, &s.1)).collect();

@@ -9,28 +9,12 @@ fn listing(op: Op) -> Vec<Basic> {
     let logical = [Bool, Logical1, Logical2, Logical4, Logical8, Logical16];
     let complex = [ComplexHalf, ComplexFloat, ComplexDouble, ComplexQuad, ComplexLongDouble];
     let multi_language = [Aint, Offset, Count];
-    let pairs = [
-        FloatInt,
-        DoubleInt,
-        LongInt,
-        TwoInt,
-        ShortInt,
-        LongDoubleInt,
-        TwoInteger8,
-        TwoReal4,
-        TwoReal8,
-    ];
+    let pairs = [FloatInt, DoubleInt, LongInt, TwoInt, ShortInt, LongDoubleInt, TwoInteger8, TwoReal4, TwoReal8];
     match op {
-        Op::Max | Op::Min => {
-            [&c_integer[..], &fortran_integer, &floating, &multi_language].concat()
-        }
-        Op::Sum | Op::Prod => {
-            [&c_integer[..], &fortran_integer, &floating, &complex, &multi_language].concat()
-        }
+        Op::Max | Op::Min => [&c_integer[..], &fortran_integer, &floating, &multi_language].concat(),
+        Op::Sum | Op::Prod => [&c_integer[..], &fortran_integer, &floating, &complex, &multi_language].concat(),
         Op::Land | Op::Lor | Op::Lxor => [&c_integer[..], &logical].concat(),
-        Op::Band | Op::Bor | Op::Bxor => {
-            [&c_integer[..], &fortran_integer, &[Byte], &multi_language].concat()
-        }
+        Op::Band | Op::Bor | Op::Bxor => [&c_integer[..], &fortran_integer, &[Byte], &multi_language].concat(),
         Op::MinLoc | Op::MaxLoc => pairs.to_vec(),
         Op::Replace | Op::NoOp => Basic::ALL.to_vec(),
     }
@@ -62,9 +46,7 @@ fn what_is_allowed_has_kernels_but_for_arithmetic_on_binary128() {
         for &basic in Basic::ALL {
             let missing = match basic {
                 Float128 | ComplexQuad => !copies,
-                LongDouble | ComplexLongDouble | LongDoubleInt => {
-                    !copies && !cfg!(target_arch = "x86_64")
-                }
+                LongDouble | ComplexLongDouble | LongDoubleInt => !copies && !cfg!(target_arch = "x86_64"),
                 _ => false,
             };
             let expected = allowed(op, basic) && !missing;

@@ -42,10 +42,7 @@ fn speed() {
         (Op::MaxLoc, Basic::DoubleInt),
         (Op::Replace, Basic::Byte),
     ];
-    println!(
-        "{:<22} {:>9} {:>8} {:>11} {:>11}",
-        "GB/s read and written", "bytes", "level", "two", "three"
-    );
+    println!("{:<22} {:>9} {:>8} {:>11} {:>11}", "GB/s read and written", "bytes", "level", "two", "three");
     for (op, basic) in cases {
         for bytes in [4 << 10, 64 << 10, 1 << 20] {
             let n = bytes / basic.extent() as usize;
@@ -53,17 +50,11 @@ fn speed() {
             for level in Level::here() {
                 let Some(k) = kernels(op, basic, level) else { continue };
                 // SAFETY: all buffers have n elements; zeros are values of every type.
-                let two =
-                    rate(|| unsafe { (k.two)(black_box(a.as_ptr()), b.as_mut_ptr(), n) }, bytes);
+                let two = rate(|| unsafe { (k.two)(black_box(a.as_ptr()), b.as_mut_ptr(), n) }, bytes);
                 // SAFETY: as above.
-                let three = rate(
-                    || unsafe { (k.three)(black_box(a.as_ptr()), b.as_ptr(), out.as_mut_ptr(), n) },
-                    bytes,
-                );
-                println!(
-                    "{:<22} {bytes:>9} {level:>8?} {two:>11.1} {three:>11.1}",
-                    format!("{op:?} {basic:?}")
-                );
+                let three =
+                    rate(|| unsafe { (k.three)(black_box(a.as_ptr()), b.as_ptr(), out.as_mut_ptr(), n) }, bytes);
+                println!("{:<22} {bytes:>9} {level:>8?} {two:>11.1} {three:>11.1}", format!("{op:?} {basic:?}"));
             }
         }
     }

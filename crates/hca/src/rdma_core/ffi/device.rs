@@ -34,13 +34,10 @@ pub struct ibv_context_ops {
     pub poll_cq: unsafe extern "C" fn(*mut ibv_cq, c_int, *mut ibv_wc) -> c_int,
     pub req_notify_cq: unsafe extern "C" fn(*mut ibv_cq, c_int) -> c_int,
     before_post_srq_recv: [*mut Unused; 7],
-    pub post_srq_recv:
-        unsafe extern "C" fn(*mut ibv_srq, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int,
+    pub post_srq_recv: unsafe extern "C" fn(*mut ibv_srq, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int,
     before_post_send: [*mut Unused; 4],
-    pub post_send:
-        unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int,
-    pub post_recv:
-        unsafe extern "C" fn(*mut ibv_qp, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int,
+    pub post_send: unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int,
+    pub post_recv: unsafe extern "C" fn(*mut ibv_qp, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int,
     behind_post_recv: [*mut Unused; 5],
 }
 
@@ -48,13 +45,10 @@ pub struct ibv_context_ops {
 /// much of it the library has.
 #[repr(C)]
 pub struct verbs_context {
-    pub create_qp_ex:
-        Option<unsafe extern "C" fn(*mut ibv_context, *mut ibv_qp_init_attr_ex) -> *mut ibv_qp>,
+    pub create_qp_ex: Option<unsafe extern "C" fn(*mut ibv_context, *mut ibv_qp_init_attr_ex) -> *mut ibv_qp>,
     pub get_srq_num: Option<unsafe extern "C" fn(*mut ibv_srq, *mut u32) -> c_int>,
-    pub create_srq_ex:
-        Option<unsafe extern "C" fn(*mut ibv_context, *mut ibv_srq_init_attr_ex) -> *mut ibv_srq>,
-    pub open_xrcd:
-        Option<unsafe extern "C" fn(*mut ibv_context, *mut ibv_xrcd_init_attr) -> *mut ibv_xrcd>,
+    pub create_srq_ex: Option<unsafe extern "C" fn(*mut ibv_context, *mut ibv_srq_init_attr_ex) -> *mut ibv_srq>,
+    pub open_xrcd: Option<unsafe extern "C" fn(*mut ibv_context, *mut ibv_xrcd_init_attr) -> *mut ibv_xrcd>,
     pub close_xrcd: Option<unsafe extern "C" fn(*mut ibv_xrcd) -> c_int>,
     placeholder: u64,
     pub sz: usize,
@@ -71,11 +65,8 @@ pub unsafe fn extended<'a>(context: *mut ibv_context) -> Option<&'a verbs_contex
             return None;
         }
         let sz = context.byte_sub(size_of::<usize>()).cast::<usize>().read();
-        (sz >= size_of::<verbs_context>()).then(|| {
-            &*context
-                .byte_sub(offset_of!(verbs_context, context))
-                .cast::<verbs_context>()
-        })
+        (sz >= size_of::<verbs_context>())
+            .then(|| &*context.byte_sub(offset_of!(verbs_context, context)).cast::<verbs_context>())
     }
 }
 

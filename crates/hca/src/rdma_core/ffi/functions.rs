@@ -43,11 +43,7 @@ fn loader_says() -> String {
     // SAFETY: the string is this thread's until the loader's next call.
     unsafe {
         let text = libc::dlerror();
-        if text.is_null() {
-            "unknown".into()
-        } else {
-            CStr::from_ptr(text).to_string_lossy().into_owned()
-        }
+        if text.is_null() { "unknown".into() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
     }
 }
 
@@ -88,7 +84,5 @@ functions! {
 /// What the library says of a status.
 pub fn status_text(functions: &Functions, status: c_uint) -> String {
     // SAFETY: the function takes any number, and gives a string that is never freed.
-    unsafe { CStr::from_ptr((functions.ibv_wc_status_str)(status)) }
-        .to_string_lossy()
-        .into_owned()
+    unsafe { CStr::from_ptr((functions.ibv_wc_status_str)(status)) }.to_string_lossy().into_owned()
 }

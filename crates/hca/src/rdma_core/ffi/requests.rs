@@ -36,9 +36,7 @@ impl ibv_send_wr {
             opcode: IBV_WR_SEND,
             send_flags: 0,
             imm_data: 0,
-            wr: ibv_send_wr_remote {
-                atomic: ibv_send_wr_atomic::default(),
-            },
+            wr: ibv_send_wr_remote { atomic: ibv_send_wr_atomic::default() },
             remote_srqn: 0,
             unused: [0; 6],
         }

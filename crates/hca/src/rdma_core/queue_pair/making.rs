@@ -5,8 +5,8 @@ use super::super::ffi::{self, ibv_qp_cap, ibv_qp_init_attr};
 use super::super::memory::Domain;
 use super::super::receive_queue::{XrcDomain, no_xrc};
 use super::{Kind, MadeFrom, QueuePair};
-use crate::queue_pair::{Limits, QueuePairOptions};
 use crate::Result;
+use crate::queue_pair::{Limits, QueuePairOptions};
 use std::ptr;
 use std::sync::Arc;
 
@@ -22,10 +22,7 @@ fn send_capacity(limits: &Limits) -> ibv_qp_cap {
 pub fn connected(domain: &Arc<Domain>, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
     let send = options.send_completions.rdma_core()?;
     let receive = options.receive_completions.rdma_core()?;
-    let shared = options
-        .shared_receive_queue
-        .map(|queue| queue.rdma_core())
-        .transpose()?;
+    let shared = options.shared_receive_queue.map(|queue| queue.rdma_core()).transpose()?;
     let mut capacity = send_capacity(&options.send);
     if shared.is_none() {
         capacity.max_recv_wr = options.receive.depth;
@@ -49,30 +46,16 @@ pub fn connected(domain: &Arc<Domain>, options: &QueuePairOptions<'_>) -> Result
     domain.context.check_own()?;
     // SAFETY: everything that is named is open.
     let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
-    QueuePair::new(
-        &domain.context,
-        raw,
-        Kind::Connected,
-        initial.cap,
-        made_from,
-    )
+    QueuePair::new(&domain.context, raw, Kind::Connected, initial.cap, made_from)
 }
 
-pub fn plain(
-    domain: &Arc<Domain>,
-    completions: &CompletionQueue,
-    send: Limits,
-) -> Result<QueuePair> {
+pub fn plain(domain: &Arc<Domain>, completions: &CompletionQueue, send: Limits) -> Result<QueuePair> {
     let mut capacity = send_capacity(&send);
     (capacity.max_recv_wr, capacity.max_recv_sge) = (1, 1);
     of_one_queue(domain, completions, ffi::IBV_QPT_RC, Kind::Connected, capacity)
 }
 
-pub fn xrc_initiator(
-    domain: &Arc<Domain>,
-    completions: &CompletionQueue,
-    limits: &Limits,
-) -> Result<QueuePair> {
+pub fn xrc_initiator(domain: &Arc<Domain>, completions: &CompletionQueue, limits: &Limits) -> Result<QueuePair> {
     domain.context.check_own()?;
     of_one_queue(domain, completions, ffi::IBV_QPT_XRC_SEND, Kind::XrcInitiator, send_capacity(limits))
 }
@@ -88,11 +71,8 @@ fn of_one_queue(
     let mut initial = initial_of(number, completions, capacity);
     // SAFETY: everything that is named is open.
     let raw = unsafe { (domain.context.functions.ibv_create_qp)(domain.raw, &mut initial) };
-    let made_from = MadeFrom {
-        _domain: Some(domain.clone()),
-        _queues: [Some(completions.0.clone()), None],
-        ..MadeFrom::default()
-    };
+    let made_from =
+        MadeFrom { _domain: Some(domain.clone()), _queues: [Some(completions.0.clone()), None], ..MadeFrom::default() };
     QueuePair::new(&domain.context, raw, kind, initial.cap, made_from)
 }
 
@@ -100,23 +80,12 @@ pub fn xrc_target(domain: &XrcDomain) -> Result<QueuePair> {
     let context = &domain.0.context;
     context.check_own()?;
     // SAFETY: the context is open.
-    let create = unsafe { ffi::extended(context.raw) }
-        .and_then(|it| it.create_qp_ex)
-        .ok_or_else(no_xrc)?;
+    let create = unsafe { ffi::extended(context.raw) }.and_then(|it| it.create_qp_ex).ok_or_else(no_xrc)?;
     let mut initial = ffi::ibv_qp_init_attr_ex::xrc_target(domain.0.raw);
     // SAFETY: everything that is named is open.
     let raw = unsafe { create(context.raw, &mut initial) };
-    let made_from = MadeFrom {
-        _xrc: Some(domain.clone()),
-        ..MadeFrom::default()
-    };
-    QueuePair::new(
-        context,
-        raw,
-        Kind::XrcTarget,
-        ibv_qp_cap::default(),
-        made_from,
-    )
+    let made_from = MadeFrom { _xrc: Some(domain.clone()), ..MadeFrom::default() };
+    QueuePair::new(context, raw, Kind::XrcTarget, ibv_qp_cap::default(), made_from)
 }
 
 fn initial_of(kind: u32, completions: &CompletionQueue, cap: ibv_qp_cap) -> ibv_qp_init_attr {

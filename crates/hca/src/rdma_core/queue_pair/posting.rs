@@ -29,9 +29,7 @@ impl QueuePair {
 
     fn post_inline(&self, request: &SendRequest<'_>, parts: &[&[u8]]) -> Result<()> {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
-        if parts.len() > MOST_PARTS.min(self.limits.gather as usize)
-            || bytes > self.limits.inline as usize
-        {
+        if parts.len() > MOST_PARTS.min(self.limits.gather as usize) || bytes > self.limits.inline as usize {
             return Err(Error::Invalid(format!(
                 "{bytes} bytes in {} parts inline; there is room for {} in {}",
                 parts.len(),
@@ -44,46 +42,20 @@ impl QueuePair {
         }
         let mut list = [ibv_sge::default(); MOST_PARTS];
         for (entry, part) in list.iter_mut().zip(parts) {
-            *entry = ibv_sge {
-                addr: part.as_ptr() as u64,
-                length: part.len() as u32,
-                lkey: 0,
-            };
+            *entry = ibv_sge { addr: part.as_ptr() as u64, length: part.len() as u32, lkey: 0 };
         }
-        self.post(
-            request,
-            list.as_mut_ptr(),
-            parts.len() as i32,
-            ffi::IBV_SEND_INLINE,
-        )
+        self.post(request, list.as_mut_ptr(), parts.len() as i32, ffi::IBV_SEND_INLINE)
     }
 
     #[inline]
-    fn post(
-        &self,
-        request: &SendRequest<'_>,
-        sg_list: *mut ibv_sge,
-        num_sge: i32,
-        flags: u32,
-    ) -> Result<()> {
+    fn post(&self, request: &SendRequest<'_>, sg_list: *mut ibv_sge, num_sge: i32, flags: u32) -> Result<()> {
         let mut wanted = ibv_send_wr::new(request.id, sg_list, num_sge);
         wanted.send_flags = flags
-            | if request.flags.signaled {
-                ffi::IBV_SEND_SIGNALED
-            } else {
-                0
-            }
-            | if request.flags.fence {
-                ffi::IBV_SEND_FENCE
-            } else {
-                0
-            };
+            | if request.flags.signaled { ffi::IBV_SEND_SIGNALED } else { 0 }
+            | if request.flags.fence { ffi::IBV_SEND_FENCE } else { 0 };
         wanted.remote_srqn = request.receive_queue;
         let rdma = |remote: crate::Remote| ffi::ibv_send_wr_remote {
-            rdma: ffi::ibv_send_wr_rdma {
-                remote_addr: remote.address,
-                rkey: remote.key,
-            },
+            rdma: ffi::ibv_send_wr_rdma { remote_addr: remote.address, rkey: remote.key },
         };
         match request.operation {
             Operation::Send => wanted.opcode = ffi::IBV_WR_SEND,
@@ -108,29 +80,16 @@ impl QueuePair {
                 wanted.opcode = ffi::IBV_WR_ATOMIC_FETCH_AND_ADD;
                 wanted.wr = atomic(remote, add, 0);
             }
-            Operation::CompareSwap {
-                remote,
-                compare,
-                swap,
-            } => {
+            Operation::CompareSwap { remote, compare, swap } => {
                 wanted.opcode = ffi::IBV_WR_ATOMIC_CMP_AND_SWP;
                 wanted.wr = atomic(remote, compare, swap);
             }
         }
-        if matches!(
-            request.operation,
-            Operation::FetchAdd(..) | Operation::CompareSwap { .. }
-        ) {
+        if matches!(request.operation, Operation::FetchAdd(..) | Operation::CompareSwap { .. }) {
             // SAFETY: so many segments are in the list.
-            let bytes = unsafe {
-                (0..num_sge as usize)
-                    .map(|at| u64::from((*sg_list.add(at)).length))
-                    .sum::<u64>()
-            };
+            let bytes = unsafe { (0..num_sge as usize).map(|at| u64::from((*sg_list.add(at)).length)).sum::<u64>() };
             if bytes != 8 {
-                return Err(Error::Invalid(format!(
-                    "{bytes} bytes for the answer of an atomic, which has 8"
-                )));
+                return Err(Error::Invalid(format!("{bytes} bytes for the answer of an atomic, which has 8")));
             }
         }
         let mut bad = ptr::null_mut();
@@ -143,25 +102,14 @@ impl QueuePair {
         self.context.check_own()?;
         let (sg_list, num_sge) = segments(list, self.receive.scatter)?;
         if self.receive.depth == 0 {
-            return Err(Error::Invalid(
-                "this queue pair has no receive queue of its own".into(),
-            ));
+            return Err(Error::Invalid("this queue pair has no receive queue of its own".into()));
         }
-        let mut request = ibv_recv_wr {
-            wr_id: id,
-            next: ptr::null_mut(),
-            sg_list,
-            num_sge,
-        };
+        let mut request = ibv_recv_wr { wr_id: id, next: ptr::null_mut(), sg_list, num_sge };
         let mut bad = ptr::null_mut();
         // SAFETY: the queue pair lives; request and list are read during the call only.
         posted(unsafe { ((*self.context.raw).ops.post_recv)(self.raw, &mut request, &mut bad) })?;
         // rdma_rxe does not look at what is posted after an error, unless it is told once more.
-        if self.context.has_failed(self.number) {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.context.has_failed(self.number) { self.flush() } else { Ok(()) }
     }
 }
 
@@ -176,22 +124,14 @@ const _: () = assert!(
 #[inline]
 pub fn segments(list: &[Segment], most: u32) -> Result<(*mut ibv_sge, i32)> {
     if list.len() > most as usize {
-        return Err(Error::Invalid(format!(
-            "{} segments; there is room for {most}",
-            list.len()
-        )));
+        return Err(Error::Invalid(format!("{} segments; there is room for {most}", list.len())));
     }
     Ok((list.as_ptr().cast_mut().cast(), list.len() as i32))
 }
 
 fn atomic(remote: crate::Remote, compare_add: u64, swap: u64) -> ffi::ibv_send_wr_remote {
     ffi::ibv_send_wr_remote {
-        atomic: ffi::ibv_send_wr_atomic {
-            remote_addr: remote.address,
-            compare_add,
-            swap,
-            rkey: remote.key,
-        },
+        atomic: ffi::ibv_send_wr_atomic { remote_addr: remote.address, compare_add, swap, rkey: remote.key },
     }
 }
 

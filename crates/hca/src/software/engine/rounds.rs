@@ -26,10 +26,7 @@ impl Engine {
             self.timers_due(engine);
         }
         if !self.ready.is_empty() {
-            self.ready
-                .take()
-                .iter()
-                .for_each(|pair| pair.visit(News::default(), engine));
+            self.ready.take().iter().for_each(|pair| pair.visit(News::default(), engine));
         }
         self.look_near(engine);
         if !engine {
@@ -56,20 +53,10 @@ impl Engine {
 
     fn look_at_sockets(&self, until: Option<u64>, engine: bool) {
         let timeout = until.map(|until| {
-            let left = if until == 0 {
-                0
-            } else {
-                until.saturating_sub(now())
-            };
-            Timespec {
-                tv_sec: (left / 1_000_000_000) as i64,
-                tv_nsec: (left % 1_000_000_000) as _,
-            }
+            let left = if until == 0 { 0 } else { until.saturating_sub(now()) };
+            Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ }
         });
-        let mut events = [epoll::Event {
-            flags: EventFlags::empty(),
-            data: EventData::new_u64(0),
-        }; EVENTS];
+        let mut events = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; EVENTS];
         let count = epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()).unwrap_or(0);
         for event in &events[..count] {
             self.happened(event, engine);
@@ -90,19 +77,10 @@ impl Engine {
                     if !engine {
                         self.watch.event_is_taken(|| pair.sleep());
                     }
-                    let ended =
-                        flags.intersects(EventFlags::ERR | EventFlags::HUP | EventFlags::RDHUP);
+                    let ended = flags.intersects(EventFlags::ERR | EventFlags::HUP | EventFlags::RDHUP);
                     let readable = ended || flags.contains(EventFlags::IN);
                     let writable = ended || flags.contains(EventFlags::OUT);
-                    pair.visit(
-                        News {
-                            readable,
-                            writable,
-                            ended,
-                            rung: flags.contains(EventFlags::IN),
-                        },
-                        engine,
-                    );
+                    pair.visit(News { readable, writable, ended, rung: flags.contains(EventFlags::IN) }, engine);
                 }
             }
             Tag::Listener(number) => {
@@ -131,11 +109,7 @@ impl Engine {
         while self.next_timer.load(Ordering::Relaxed) <= time {
             let mut timers = self.timers.lock();
             let due = timers.peek().is_some_and(|&Reverse((at, _))| at <= time);
-            let pair = if due {
-                timers.pop().map(|Reverse((_, pair))| pair)
-            } else {
-                None
-            };
+            let pair = if due { timers.pop().map(|Reverse((_, pair))| pair) } else { None };
             let next = timers.peek().map_or(NEVER, |&Reverse((at, _))| at);
             self.next_timer.store(next, Ordering::SeqCst);
             drop(timers);

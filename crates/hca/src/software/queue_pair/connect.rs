@@ -21,29 +21,18 @@ impl Pair {
         let mine = self.hca.pair_address(self.number);
         let inner = &mut *self.inner.lock();
         if self.phase() != INITIALIZED {
-            return Err(Error::State(format!(
-                "{} is connected already",
-                self.name(inner)
-            )));
+            return Err(Error::State(format!("{} is connected already", self.name(inner))));
         }
         if (mine.token, mine.number) == (peer.token, peer.number) {
-            return Err(Error::Unsupported(
-                "a queue pair that is connected to itself; take two".into(),
-            ));
+            return Err(Error::Unsupported("a queue pair that is connected to itself; take two".into()));
         }
         inner.connection = *connection;
         inner.peer = Some(peer);
-        inner
-            .window
-            .allow_reads(u32::from(connection.reads.clamp(1, 16)));
+        inner.window.allow_reads(u32::from(connection.reads.clamp(1, 16)));
         self.phase.store(READY, Ordering::Relaxed);
         if (mine.token, mine.number) > (peer.token, peer.number) {
-            let hello = Frame {
-                kind: Kind::Hello,
-                sequence: u64::from(peer.number),
-                address: peer.token,
-                ..Frame::default()
-            };
+            let hello =
+                Frame { kind: Kind::Hello, sequence: u64::from(peer.number), address: peer.token, ..Frame::default() };
             self.call(inner, &mine, &peer, hello)?;
         } else if let Some(caller) = inner.parked.take() {
             self.attach(inner, caller);
@@ -54,13 +43,7 @@ impl Pair {
     /// Begins a connection to the peer's HCA, and says hello.
     ///
     /// Errors: there is no descriptor for it. All others are told by the first request.
-    pub fn call(
-        self: &Arc<Pair>,
-        inner: &mut Inner,
-        mine: &Address,
-        peer: &Address,
-        hello: Frame,
-    ) -> Result<()> {
+    pub fn call(self: &Arc<Pair>, inner: &mut Inner, mine: &Address, peer: &Address, hello: Frame) -> Result<()> {
         if self.call_near(inner, mine, peer, hello) {
             return Ok(());
         }
@@ -84,15 +67,9 @@ impl Pair {
         peer: &Address,
         hello: Frame,
     ) -> rustix::io::Result<()> {
-        let family = if peer.socket.is_ipv4() {
-            AddressFamily::INET
-        } else {
-            AddressFamily::INET6
-        };
+        let family = if peer.socket.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = descriptors::obtain(|| {
-            rustix::net::socket_with(family, SocketType::STREAM, flags, None)
-        })?;
+        let socket = descriptors::obtain(|| rustix::net::socket_with(family, SocketType::STREAM, flags, None))?;
         if !mine.socket.ip().is_loopback() {
             // By the interface that was asked for. The port is chosen when the peer is known, or a port would be used up for
             // each connection until long after its end.
@@ -100,13 +77,7 @@ impl Pair {
             // SAFETY: the option is an int, and optional.
             unsafe {
                 let (value, len) = ((&raw const on).cast(), size_of_val(&on) as u32);
-                libc::setsockopt(
-                    socket.as_raw_fd(),
-                    libc::IPPROTO_IP,
-                    libc::IP_BIND_ADDRESS_NO_PORT,
-                    value,
-                    len,
-                );
+                libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, value, len);
             }
             rustix::net::bind(&socket, &SocketAddr::new(mine.socket.ip(), 0))?;
         }
@@ -115,10 +86,7 @@ impl Pair {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error),
         }
-        self.hca
-            .engine()
-            .watch(&socket, Tag::Pair(self.number))
-            .map_err(|_| Errno::NOSPC)?;
+        self.hca.engine().watch(&socket, Tag::Pair(self.number)).map_err(|_| Errno::NOSPC)?;
         inner.outgoing.say(hello, &mine.encode());
         inner.socket = Some(socket);
         self.far.store(true, Ordering::Relaxed);
@@ -143,24 +111,12 @@ impl Pair {
                 _ => return,
             }
         }
-        self.visit(
-            News {
-                readable: true,
-                writable: true,
-                ended: false,
-                rung: false,
-            },
-            true,
-        );
+        self.visit(News { readable: true, writable: true, ended: false, rung: false }, true);
     }
 
     /// Takes a connection that the peer has made, if it is the right peer.
     fn attach(self: &Arc<Pair>, inner: &mut Inner, caller: Caller) {
-        let Caller {
-            from,
-            socket,
-            rings,
-        } = caller;
+        let Caller { from, socket, rings } = caller;
         let expected = inner.peer.map(|peer| (peer.token, peer.number));
         if inner.socket.is_some() || inner.attached || expected != Some((from.token, from.number)) {
             return;
@@ -183,13 +139,7 @@ impl Pair {
         inner.writable = true;
         inner.attached = true;
         inner.patience = NEVER;
-        inner.outgoing.say(
-            Frame {
-                kind: Kind::Welcome,
-                ..Frame::default()
-            },
-            &[],
-        );
+        inner.outgoing.say(Frame { kind: Kind::Welcome, ..Frame::default() }, &[]);
         if !std::mem::replace(&mut inner.going_on, true) {
             engine.go_on(self.clone());
         }
@@ -227,23 +177,14 @@ impl Pair {
         self.close(inner);
         inner.outgoing.clear();
         if let Some(receive) = inner.target.interrupted() {
-            self.complete_receive(
-                &receive.source,
-                receive.receive,
-                Status::Flushed,
-                0,
-                None,
-                false,
-            );
+            self.complete_receive(&receive.source, receive.receive, Status::Flushed, 0, None, false);
         }
         if self.phase() == FAILED || inner.lost.is_some() {
             return;
         }
         if inner.window.is_empty() {
             inner.lost = Some(why.to_string());
-            self.hca.tell(Event::Disconnected {
-                queue_pair: self.number,
-            });
+            self.hca.tell(Event::Disconnected { queue_pair: self.number });
         } else {
             self.fail(inner, None, Status::RetryExceeded, why, false);
         }

@@ -20,13 +20,8 @@ impl QueuePair {
     ) -> Result<QueuePair> {
         hca.alive()?;
         let most = hca.capabilities.send;
-        if limits.gather as usize > SEGMENTS
-            || limits.inline > most.inline
-            || limits.depth > most.depth
-        {
-            return Err(Error::Invalid(format!(
-                "{limits:?} for a send queue; the software HCA has {most:?}"
-            )));
+        if limits.gather as usize > SEGMENTS || limits.inline > most.inline || limits.depth > most.depth {
+            return Err(Error::Invalid(format!("{limits:?} for a send queue; the software HCA has {most:?}")));
         }
         let number = hca.engine().number();
         let group = matches!(source, Source::Initiator).then(|| Group::new(number));
@@ -52,10 +47,7 @@ impl QueuePair {
         if let Some(group) = &pair.group {
             group.add(&pair);
         }
-        Ok(QueuePair {
-            pair,
-            reached: Reached::default(),
-        })
+        Ok(QueuePair { pair, reached: Reached::default() })
     }
 
     pub fn number(&self) -> u32 {
@@ -106,30 +98,21 @@ impl QueuePair {
     pub fn fail(&self) -> Result<()> {
         self.pair.hca.alive()?;
         let inner = &mut *self.pair.inner.lock();
-        self.pair.fail(
-            inner,
-            Some(u64::MAX),
-            Status::Flushed,
-            "taken to error on demand",
-            false,
-        );
+        self.pair.fail(inner, Some(u64::MAX), Status::Flushed, "taken to error on demand", false);
         Ok(())
     }
 
     pub fn post_receive(&self, id: u64, segments: &[Segment]) -> Result<()> {
         self.pair.hca.alive()?;
         let Source::Own(receives) = &self.pair.source else {
-            return Err(Error::Invalid(
-                "a queue pair without a receive queue of its own gets a receive".into(),
-            ));
+            return Err(Error::Invalid("a queue pair without a receive queue of its own gets a receive".into()));
         };
         receives.post(id, segments)?;
         if self.pair.phase() == FAILED {
             // Under the lock, so that those of several threads are flushed in order.
             let _inner = self.pair.inner.lock();
             while let Some(receive) = receives.take() {
-                self.pair
-                    .complete_receive(receives, receive, Status::Flushed, 0, None, false);
+                self.pair.complete_receive(receives, receive, Status::Flushed, 0, None, false);
             }
         }
         Ok(())
@@ -159,10 +142,7 @@ impl QueuePair {
         let mut inner = pair.inner.lock();
         let inner = &mut *inner;
         if pair.phase() == INITIALIZED {
-            return Err(Error::State(format!(
-                "{} is not connected, and sends",
-                pair.name(inner)
-            )));
+            return Err(Error::State(format!("{} is not connected, and sends", pair.name(inner))));
         }
         pair.used.fetch_add(1, Ordering::Relaxed);
         let mut work = inner.spare.pop().unwrap_or_default();
@@ -195,36 +175,22 @@ impl Pair {
     fn check(&self, request: &SendRequest<'_>) -> Result<()> {
         let invalid = |what: String| Err(Error::Invalid(what));
         let (parts, total) = match request.data {
-            Data::Segments(segments) => (
-                segments.len(),
-                segments.iter().map(|segment| u64::from(segment.len)).sum(),
-            ),
-            Data::Inline(parts) => (
-                parts.len(),
-                parts.iter().map(|part| part.len() as u64).sum::<u64>(),
-            ),
+            Data::Segments(segments) => (segments.len(), segments.iter().map(|segment| u64::from(segment.len)).sum()),
+            Data::Inline(parts) => (parts.len(), parts.iter().map(|part| part.len() as u64).sum::<u64>()),
         };
         if parts > self.limits.gather as usize {
-            return invalid(format!(
-                "{parts} parts in a request; the queue takes {}",
-                self.limits.gather
-            ));
+            return invalid(format!("{parts} parts in a request; the queue takes {}", self.limits.gather));
         }
         if total > u64::from(MESSAGE) {
             return invalid(format!("a message of {total} bytes; at most {MESSAGE}"));
         }
         let inline = matches!(request.data, Data::Inline(_));
         if inline && total > u64::from(self.limits.inline) {
-            return invalid(format!(
-                "{total} inline bytes; the queue takes {}",
-                self.limits.inline
-            ));
+            return invalid(format!("{total} inline bytes; the queue takes {}", self.limits.inline));
         }
         if request.operation.answers() {
             if inline {
-                return invalid(
-                    "the answer of a read or an atomic has to go to registered memory".into(),
-                );
+                return invalid("the answer of a read or an atomic has to go to registered memory".into());
             }
             if !matches!(request.operation, Operation::Read(_)) && total != 8 {
                 return invalid(format!("an atomic has an answer of 8 bytes, not {total}"));
@@ -234,11 +200,7 @@ impl Pair {
             return invalid("the target of an XRC connection sends".into());
         }
         let count = self.hca.counts.posts.fetch_add(1, Ordering::Relaxed);
-        if self.hca.faults().full.meets(count) {
-            Err(Error::QueueFull)
-        } else {
-            Ok(())
-        }
+        if self.hca.faults().full.meets(count) { Err(Error::QueueFull) } else { Ok(()) }
     }
 }
 

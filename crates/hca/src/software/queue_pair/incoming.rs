@@ -4,8 +4,8 @@ use super::super::address;
 use super::super::clock::now;
 use super::super::regions::{Fault, Need, Runs, errno, store};
 use super::super::wire::{Frame, HEADER, Kind};
-use super::target::Sink;
 use super::near::wake_peer;
+use super::target::Sink;
 use super::*;
 use std::os::fd::AsRawFd;
 
@@ -78,9 +78,7 @@ impl Pair {
             // Written under the lock only.
             let mut hold = self.hold.load(Ordering::Relaxed);
             if hold == 0 {
-                let known = inner
-                    .peer
-                    .is_some_and(|peer| peer.machine == address::machine());
+                let known = inner.peer.is_some_and(|peer| peer.machine == address::machine());
                 let due = if known { frame.due } else { 0 };
                 hold = due.max(if slow > 0 { time + slow } else { 0 });
                 self.hold.store(hold, Ordering::Relaxed);
@@ -97,12 +95,7 @@ impl Pair {
         self.peer_has_executed(inner, frame.executed);
         let sink = self.frame_begins(inner, &frame);
         if self.phase() != FAILED && inner.socket.is_some() {
-            inner.incoming.frame = Some(Receiving {
-                frame,
-                sink,
-                taken: 0,
-                operands: [0; 16],
-            });
+            inner.incoming.frame = Some(Receiving { frame, sink, taken: 0, operands: [0; 16] });
         }
         true
     }
@@ -128,8 +121,7 @@ impl Pair {
         let receiving = inner.incoming.frame.as_ref()?;
         let missing = (receiving.frame.len - receiving.taken) as usize;
         let near = self.rings.get().is_some();
-        let straight = (near || missing >= STRAIGHT)
-            && !matches!(receiving.sink, Sink::Discard | Sink::Operands);
+        let straight = (near || missing >= STRAIGHT) && !matches!(receiving.sink, Sink::Discard | Sink::Operands);
         if missing == 0 {
             self.frame_ends(inner);
             return Some(0);
@@ -163,13 +155,7 @@ impl Pair {
             Sink::Write => {
                 let address = frame.address + u64::from(offset);
                 let held = self.hca.engine().regions.hold();
-                held.check(
-                    frame.key,
-                    self.domain,
-                    address,
-                    len as u64,
-                    Need::RemoteWrite,
-                )?;
+                held.check(frame.key, self.domain, address, len as u64, Need::RemoteWrite)?;
                 let mut runs = Runs::new();
                 runs.push(address, len);
                 Ok(runs)
@@ -177,13 +163,7 @@ impl Pair {
             Sink::Answer => {
                 let work = inner.window.request(frame.sequence).ok_or(Fault)?;
                 let held = self.hca.engine().regions.hold();
-                held.runs(
-                    &work.segments,
-                    self.domain,
-                    Need::LocalWrite,
-                    u64::from(offset),
-                    len as u64,
-                )
+                held.runs(&work.segments, self.domain, Need::LocalWrite, u64::from(offset), len as u64)
             }
             Sink::Discard | Sink::Operands => Err(Fault),
         }
@@ -203,9 +183,7 @@ impl Pair {
             _ => {
                 // No region goes away between the look at the table and the copy.
                 let _held = self.hca.engine().regions.hold();
-                let stored = self
-                    .runs(inner, bytes.len())
-                    .and_then(|runs| store(bytes, &runs));
+                let stored = self.runs(inner, bytes.len()).and_then(|runs| store(bytes, &runs));
                 drop(_held);
                 if stored.is_err() {
                     return self.store_failed(inner);
@@ -265,9 +243,7 @@ impl Pair {
         }
         // No region goes away between the look at the table and the copy.
         let held = self.hca.engine().regions.hold();
-        let stored = self
-            .runs(inner, part)
-            .and_then(|runs| rings.read_program(&runs));
+        let stored = self.runs(inner, part).and_then(|runs| rings.read_program(&runs));
         drop(held);
         if stored.is_err() {
             self.store_failed(inner);
@@ -336,14 +312,7 @@ impl Pair {
             return false;
         };
         // SAFETY: `room` is ours.
-        let took = unsafe {
-            libc::recv(
-                socket.as_raw_fd(),
-                room.as_mut_ptr().cast(),
-                room.len(),
-                libc::MSG_DONTWAIT,
-            )
-        };
+        let took = unsafe { libc::recv(socket.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), libc::MSG_DONTWAIT) };
         let (error, asked) = (errno(), room.len());
         match self.outcome(inner, took, error, asked) {
             Filled::Some(took) => {
@@ -396,22 +365,11 @@ impl Pair {
             Sink::Receive => self.receive_failed(inner, &frame),
             Sink::Write => {
                 let why = "memory that the peer writes to is gone";
-                self.refuse(
-                    inner,
-                    frame.sequence,
-                    super::super::wire::Refusal::Access,
-                    why,
-                );
+                self.refuse(inner, frame.sequence, super::super::wire::Refusal::Access, why);
             }
             _ => {
                 let why = "memory for an answer is not registered for writing, or not mapped";
-                self.fail(
-                    inner,
-                    Some(frame.sequence),
-                    Status::LocalProtection,
-                    why,
-                    false,
-                );
+                self.fail(inner, Some(frame.sequence), Status::LocalProtection, why, false);
             }
         }
     }
@@ -420,17 +378,10 @@ impl Pair {
         let Some(receiving) = inner.incoming.frame.take() else {
             return;
         };
-        let Receiving {
-            frame,
-            sink,
-            operands,
-            ..
-        } = receiving;
+        let Receiving { frame, sink, operands, .. } = receiving;
         match (frame.kind, sink) {
             (Kind::Answer, Sink::Answer) => self.answer_ends(inner, &frame),
-            (_, Sink::Receive | Sink::Write | Sink::Operands) => {
-                self.request_ends(inner, &frame, &operands)
-            }
+            (_, Sink::Receive | Sink::Write | Sink::Operands) => self.request_ends(inner, &frame, &operands),
             _ => {}
         }
     }

@@ -28,30 +28,19 @@ pub struct Caller {
 
 impl Pair {
     /// Begins a connection to a peer of this machine, and this network namespace; false if it is none.
-    pub fn call_near(
-        self: &Arc<Pair>,
-        inner: &mut Inner,
-        mine: &Address,
-        peer: &Address,
-        hello: Frame,
-    ) -> bool {
+    pub fn call_near(self: &Arc<Pair>, inner: &mut Inner, mine: &Address, peer: &Address, hello: Frame) -> bool {
         if peer.machine != mine.machine || self.hca.faults().tcp {
             return false;
         }
         let mut words = [0; HELLO];
-        let hello = Frame {
-            len: LEN as u32,
-            total: LEN as u32,
-            ..hello
-        };
+        let hello = Frame { len: LEN as u32, total: LEN as u32, ..hello };
         words[..HEADER].copy_from_slice(&hello.encode());
         words[HEADER..].copy_from_slice(&mine.encode());
         let Ok((socket, rings)) = near::call(peer.token, &words) else {
             return false;
         };
         let engine = self.hca.engine();
-        if engine.watch(&socket, Tag::Pair(self.number)).is_err() || self.rings.set(rings).is_err()
-        {
+        if engine.watch(&socket, Tag::Pair(self.number)).is_err() || self.rings.set(rings).is_err() {
             return false;
         }
         inner.socket = Some(socket);
@@ -83,12 +72,7 @@ impl Pair {
             hold == 0 || now() >= hold
         };
         let writes = rings.is_blocked() && rings.has_room();
-        (reads || writes).then_some(News {
-            readable: reads,
-            writable: writes,
-            ended: false,
-            rung: false,
-        })
+        (reads || writes).then_some(News { readable: reads, writable: writes, ended: false, rung: false })
     }
 
     /// The peer is to wake this side from now on.

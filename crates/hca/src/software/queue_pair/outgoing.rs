@@ -89,12 +89,7 @@ impl Outgoing {
     }
 
     pub fn answer(&mut self, sequence: u64, source: Remote, total: u32) {
-        self.answers.push_back(Answer {
-            sequence,
-            source,
-            total,
-            offset: 0,
-        });
+        self.answers.push_back(Answer { sequence, source, total, offset: 0 });
     }
 
     /// Requests are sent again from the beginning of one.
@@ -118,11 +113,7 @@ impl Outgoing {
     /// which cannot be finished.
     pub fn keep_words(&mut self) -> bool {
         self.answers.clear();
-        if let Some(Current {
-            payload: Payload::Request { .. } | Payload::Abandoned { .. },
-            written,
-            ..
-        }) = self.frame
+        if let Some(Current { payload: Payload::Request { .. } | Payload::Abandoned { .. }, written, .. }) = self.frame
         {
             self.frame = None;
             return written == 0;
@@ -183,13 +174,7 @@ impl Pair {
     pub fn acknowledge(&self, inner: &mut Inner) {
         if inner.target.owes() && inner.socket.is_some() {
             inner.target.told();
-            inner.outgoing.say(
-                Frame {
-                    kind: Kind::Acknowledge,
-                    ..Frame::default()
-                },
-                &[],
-            );
+            inner.outgoing.say(Frame { kind: Kind::Acknowledge, ..Frame::default() }, &[]);
             self.push_out(inner);
         }
     }
@@ -221,10 +206,7 @@ impl Pair {
             offset: answer.offset,
             ..Frame::default()
         };
-        let source = Remote {
-            address: answer.source.address + u64::from(answer.offset),
-            key: answer.source.key,
-        };
+        let source = Remote { address: answer.source.address + u64::from(answer.offset), key: answer.source.key };
         answer.offset += len;
         if answer.offset == answer.total {
             inner.outgoing.answers.pop_front();
@@ -240,11 +222,7 @@ impl Pair {
             }
             inner.not_ready_until = 0;
         }
-        let cut = self
-            .hca
-            .faults()
-            .cut_after
-            .is_some_and(|limit| inner.outgoing.messages >= limit);
+        let cut = self.hca.faults().cut_after.is_some_and(|limit| inner.outgoing.messages >= limit);
         if cut && inner.window.sendable().is_some() {
             self.lose(inner, "cut on demand");
             return false;
@@ -253,30 +231,19 @@ impl Pair {
         let Some((number, work)) = inner.window.sendable() else {
             return false;
         };
-        let mut frame = Frame {
-            sequence: number,
-            total: work.total,
-            offset,
-            ..Frame::default()
-        };
+        let mut frame = Frame { sequence: number, total: work.total, offset, ..Frame::default() };
         let mut operands = [0; LEN];
         let (kind, remote, immediate) = match work.operation() {
             Operation::Send => (Kind::Send, None, None),
             Operation::SendWithImmediate(immediate) => (Kind::Send, None, Some(immediate)),
             Operation::Write(remote) => (Kind::Write, Some(remote), None),
-            Operation::WriteWithImmediate(remote, immediate) => {
-                (Kind::Write, Some(remote), Some(immediate))
-            }
+            Operation::WriteWithImmediate(remote, immediate) => (Kind::Write, Some(remote), Some(immediate)),
             Operation::Read(remote) => (Kind::Read, Some(remote), None),
             Operation::FetchAdd(remote, add) => {
                 operands[..8].copy_from_slice(&add.to_le_bytes());
                 (Kind::FetchAdd, Some(remote), None)
             }
-            Operation::CompareSwap {
-                remote,
-                compare,
-                swap,
-            } => {
+            Operation::CompareSwap { remote, compare, swap } => {
                 operands[..8].copy_from_slice(&compare.to_le_bytes());
                 operands[8..16].copy_from_slice(&swap.to_le_bytes());
                 (Kind::CompareSwap, Some(remote), None)
@@ -305,46 +272,25 @@ impl Pair {
             _ => {
                 frame.len = (work.total - offset).min(self.longest());
                 let last = offset + frame.len == frame.total;
-                self.begin(
-                    inner,
-                    frame,
-                    Payload::Request {
-                        number,
-                        offset,
-                        last,
-                    },
-                    fetched,
-                );
+                self.begin(inner, frame, Payload::Request { number, offset, last }, fetched);
             }
         }
         true
     }
 
     fn longest(&self) -> u32 {
-        if self.hca.link == Link::NONE {
-            FRAME
-        } else {
-            MODELLED_FRAME
-        }
+        if self.hca.link == Link::NONE { FRAME } else { MODELLED_FRAME }
     }
 
     fn begin(&self, inner: &mut Inner, mut frame: Frame, payload: Payload, fetched: bool) {
         frame.executed = inner.target.told();
-        frame.due = self
-            .hca
-            .carry(self.port(), HEADER as u64 + u64::from(frame.len), fetched);
+        frame.due = self.hca.carry(self.port(), HEADER as u64 + u64::from(frame.len), fetched);
         let cut = |(port, limit)| port == self.port() && inner.outgoing.messages >= limit;
         let severs = frame.kind.is_request() && self.hca.faults().cut_port.is_some_and(cut);
         if severs {
             frame.due = now() + LATE.as_nanos() as u64;
         }
         let header = frame.encode();
-        inner.outgoing.frame = Some(Current {
-            header,
-            len: frame.len,
-            written: 0,
-            payload,
-            severs,
-        });
+        inner.outgoing.frame = Some(Current { header, len: frame.len, written: 0, payload, severs });
     }
 }

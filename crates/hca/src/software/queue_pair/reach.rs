@@ -67,13 +67,7 @@ impl Group {
     }
 
     /// A request is complete. It is told when all before it are.
-    pub fn done(
-        &self,
-        ticket: u64,
-        completion: Option<Completion>,
-        queue: &Queue,
-        used: &Arc<AtomicU32>,
-    ) {
+    pub fn done(&self, ticket: u64, completion: Option<Completion>, queue: &Queue, used: &Arc<AtomicU32>) {
         let order = &mut *self.order.lock();
         order.requests[(ticket - order.first) as usize] = Done::Yes(completion);
         while let Some(Done::Yes(completion)) = order.requests.front() {
@@ -142,9 +136,7 @@ impl QueuePair {
         main.hca.alive()?;
         let address = Address::decode(queue)?;
         let Some(group) = &main.group else {
-            return Err(Error::Invalid(
-                "a queue pair that is no XRC initiator is to reach a receive queue".into(),
-            ));
+            return Err(Error::Invalid("a queue pair that is no XRC initiator is to reach a receive queue".into()));
         };
         let (peer, connection) = {
             let inner = main.inner.lock();
@@ -202,12 +194,7 @@ impl Pair {
         let mine = self.hca.pair_address(self.number);
         let inner = &mut *self.inner.lock();
         self.ready(inner, queue, connection);
-        let hello = Frame {
-            kind: Kind::Hello,
-            receive_queue: queue.number,
-            address: queue.token,
-            ..Frame::default()
-        };
+        let hello = Frame { kind: Kind::Hello, receive_queue: queue.number, address: queue.token, ..Frame::default() };
         self.call(inner, &mine, &queue, hello)
     }
 
@@ -221,9 +208,7 @@ impl Pair {
         inner.connection = *connection;
         inner.peer = Some(peer);
         inner.patience = NEVER;
-        inner
-            .window
-            .allow_reads(u32::from(connection.reads.clamp(1, 16)));
+        inner.window.allow_reads(u32::from(connection.reads.clamp(1, 16)));
         self.phase.store(READY, Ordering::Relaxed);
     }
 }

@@ -29,37 +29,23 @@ impl Pair {
     pub fn not_ready(&self, inner: &mut Inner, frame: &Frame) {
         let allowed = inner.connection.receiver_not_ready_retries;
         if !inner.window.rewind(frame.sequence) {
-            return self.lose(
-                inner,
-                "the peer is not ready for a request that it was not sent",
-            );
+            return self.lose(inner, "the peer is not ready for a request that it was not sent");
         }
         inner.outgoing.rewind();
         if allowed < FOR_EVER && inner.not_ready >= allowed {
             let why = format!("the peer had no receive, {} times", inner.not_ready + 1);
-            return self.fail(
-                inner,
-                Some(frame.sequence),
-                Status::ReceiverNotReady,
-                &why,
-                false,
-            );
+            return self.fail(inner, Some(frame.sequence), Status::ReceiverNotReady, &why, false);
         }
         self.hca.counts.not_ready.fetch_add(1, Ordering::Relaxed);
         inner.not_ready = inner.not_ready.saturating_add(1);
         inner.not_ready_until = now() + frame.address;
-        self.hca
-            .engine()
-            .visit_at(inner.not_ready_until, self.number);
+        self.hca.engine().visit_at(inner.not_ready_until, self.number);
     }
 
     /// The peer refused a request, and is in error.
     pub fn refused(&self, inner: &mut Inner, frame: &Frame) {
         let (status, why) = match Refusal::from_code(frame.code) {
-            Refusal::InvalidRequest => (
-                Status::RemoteInvalidRequest,
-                "the peer took a request for invalid",
-            ),
+            Refusal::InvalidRequest => (Status::RemoteInvalidRequest, "the peer took a request for invalid"),
             Refusal::Access => (Status::RemoteAccess, "the peer does not allow the access"),
             Refusal::Operation => (Status::RemoteOperation, "the peer failed in a request"),
         };
@@ -68,9 +54,10 @@ impl Pair {
 
     /// Data of a read or an atomic begins. False when nobody has asked for it.
     pub fn answer_begins(&self, inner: &Inner, frame: &Frame) -> bool {
-        inner.window.request(frame.sequence).is_some_and(|work| {
-            work.answers() && work.total == frame.total && work.answered == frame.offset
-        })
+        inner
+            .window
+            .request(frame.sequence)
+            .is_some_and(|work| work.answers() && work.total == frame.total && work.answered == frame.offset)
     }
 
     /// That part of it is in memory.

@@ -107,12 +107,7 @@ impl Pair {
             _ => return true,
         };
         if need == Need::RemoteAtomic && !frame.address.is_multiple_of(8) {
-            self.refuse(
-                inner,
-                frame.sequence,
-                Refusal::InvalidRequest,
-                "an atomic of the peer is not aligned",
-            );
+            self.refuse(inner, frame.sequence, Refusal::InvalidRequest, "an atomic of the peer is not aligned");
             return false;
         }
         if len == 0 {
@@ -160,12 +155,7 @@ impl Pair {
             Source::Own(receives) | Source::Shared(receives) => receives.clone(),
             Source::Xrc(_) => self.named(inner, frame)?,
             Source::Initiator => {
-                self.refuse(
-                    inner,
-                    frame.sequence,
-                    Refusal::InvalidRequest,
-                    "the peer sends to an XRC initiator",
-                );
+                self.refuse(inner, frame.sequence, Refusal::InvalidRequest, "the peer sends to an XRC initiator");
                 return None;
             }
         };
@@ -173,21 +163,13 @@ impl Pair {
         let on_demand = self.hca.faults().receiver_not_ready.meets(count);
         let Some(receive) = (if on_demand { None } else { source.take() }) else {
             let delay = inner.connection.receiver_not_ready_delay.as_nanos() as u64;
-            let not_ready = Frame {
-                kind: Kind::ReceiverNotReady,
-                sequence: frame.sequence,
-                address: delay,
-                ..Frame::default()
-            };
+            let not_ready =
+                Frame { kind: Kind::ReceiverNotReady, sequence: frame.sequence, address: delay, ..Frame::default() };
             inner.outgoing.say(not_ready, &[]);
             return None;
         };
         if frame.kind == Kind::Send && u64::from(frame.total) > receive.len() {
-            let why = format!(
-                "a message of {} bytes met a receive of {}",
-                frame.total,
-                receive.len()
-            );
+            let why = format!("a message of {} bytes met a receive of {}", frame.total, receive.len());
             self.complete_receive(&source, receive, Status::LocalLength, 0, None, false);
             self.refuse(inner, frame.sequence, Refusal::InvalidRequest, &why);
             return None;
@@ -200,27 +182,13 @@ impl Pair {
         let taken = inner.target.message.as_ref()?.receive.as_ref()?;
         let held = self.hca.engine().regions.hold();
         let (segments, domain) = (&taken.receive.segments, taken.source.domain);
-        held.runs(
-            segments,
-            domain,
-            Need::LocalWrite,
-            u64::from(offset),
-            u64::from(len),
-        )
-        .ok()
+        held.runs(segments, domain, Need::LocalWrite, u64::from(offset), u64::from(len)).ok()
     }
 
     /// The memory of the receive is not what it was said to be.
     pub fn receive_failed(&self, inner: &mut Inner, frame: &Frame) {
         if let Some(taken) = inner.target.interrupted() {
-            self.complete_receive(
-                &taken.source,
-                taken.receive,
-                Status::LocalProtection,
-                0,
-                None,
-                false,
-            );
+            self.complete_receive(&taken.source, taken.receive, Status::LocalProtection, 0, None, false);
         }
         let why = "memory of a receive is not registered for writing, or not mapped";
         self.refuse(inner, frame.sequence, Refusal::Operation, why);
@@ -243,22 +211,12 @@ impl Pair {
                 if let Some(Taken { receive, source }) = receive {
                     let immediate = frame.has_immediate.then_some(frame.immediate);
                     let write = frame.kind == Kind::Write;
-                    self.complete_receive(
-                        &source,
-                        receive,
-                        Status::Success,
-                        frame.total,
-                        immediate,
-                        write,
-                    );
+                    self.complete_receive(&source, receive, Status::Success, frame.total, immediate, write);
                 }
             }
             Kind::Read => {
                 target.expected += 1;
-                let source = Remote {
-                    address: frame.address,
-                    key: frame.key,
-                };
+                let source = Remote { address: frame.address, key: frame.key };
                 inner.outgoing.answer(frame.sequence, source, frame.total);
             }
             _ => self.execute_atomic(inner, frame, operands),
@@ -266,36 +224,24 @@ impl Pair {
     }
 
     fn execute_atomic(&self, inner: &mut Inner, frame: &Frame, operands: &[u8; 16]) {
-        let word =
-            |at: usize| u64::from_le_bytes(operands[at..at + 8].try_into().expect("eight bytes"));
+        let word = |at: usize| u64::from_le_bytes(operands[at..at + 8].try_into().expect("eight bytes"));
         let held = self.hca.engine().regions.hold();
-        let found = held
-            .check(frame.key, self.domain, frame.address, 8, Need::RemoteAtomic)
-            .and_then(|()| {
-                atomic(frame.address, |cell| match frame.kind {
-                    Kind::FetchAdd => cell.fetch_add(word(0), Ordering::SeqCst),
-                    _ => cell
-                        .compare_exchange(word(0), word(8), Ordering::SeqCst, Ordering::SeqCst)
-                        .unwrap_or_else(|found| found),
-                })
-            });
+        let found = held.check(frame.key, self.domain, frame.address, 8, Need::RemoteAtomic).and_then(|()| {
+            atomic(frame.address, |cell| match frame.kind {
+                Kind::FetchAdd => cell.fetch_add(word(0), Ordering::SeqCst),
+                _ => cell
+                    .compare_exchange(word(0), word(8), Ordering::SeqCst, Ordering::SeqCst)
+                    .unwrap_or_else(|found| found),
+            })
+        });
         drop(held);
         match found {
             Ok(found) => {
                 inner.target.expected += 1;
-                let answer = Frame {
-                    kind: Kind::Answer,
-                    sequence: frame.sequence,
-                    ..Frame::default()
-                };
+                let answer = Frame { kind: Kind::Answer, sequence: frame.sequence, ..Frame::default() };
                 inner.outgoing.say(answer, &found.to_le_bytes());
             }
-            Err(_) => self.refuse(
-                inner,
-                frame.sequence,
-                Refusal::Access,
-                "memory of an atomic is not mapped",
-            ),
+            Err(_) => self.refuse(inner, frame.sequence, Refusal::Access, "memory of an atomic is not mapped"),
         }
     }
 
@@ -304,12 +250,7 @@ impl Pair {
         if inner.target.refused {
             return;
         }
-        let frame = Frame {
-            kind: Kind::Refused,
-            sequence,
-            code: refusal as u8,
-            ..Frame::default()
-        };
+        let frame = Frame { kind: Kind::Refused, sequence, code: refusal as u8, ..Frame::default() };
         inner.outgoing.say(frame, &[]);
         inner.target.refused = true;
         self.fail(inner, None, Status::Flushed, why, true);

@@ -1,6 +1,6 @@
 use super::*;
-use std::sync::atomic::fence;
 use proptest::prelude::*;
+use std::sync::atomic::fence;
 
 fn both() -> (Rings, Rings) {
     let one = Rings::new().expect("a memfd");
@@ -130,8 +130,7 @@ fn nobody_sleeps_for_ever() {
 
 #[test]
 fn a_file_that_can_shrink_is_refused() {
-    let file =
-        memfd_create("test", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).expect("a memfd");
+    let file = memfd_create("test", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).expect("a memfd");
     ftruncate(&file, BYTES as u64).expect("sized");
     assert!(Rings::open(file).is_err());
 }

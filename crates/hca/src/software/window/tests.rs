@@ -69,11 +69,7 @@ impl World {
     fn step(&mut self, step: &Step) {
         match *step {
             Step::Post { answers, fence } => {
-                self.window.post(Plain {
-                    id: self.posted,
-                    answers,
-                    fence,
-                });
+                self.window.post(Plain { id: self.posted, answers, fence });
                 self.posted += 1;
             }
             Step::Send => {
@@ -108,10 +104,7 @@ impl World {
             return;
         };
         if number != self.expected {
-            assert!(
-                self.dropping,
-                "frames are only skipped behind one that was not ready"
-            );
+            assert!(self.dropping, "frames are only skipped behind one that was not ready");
             return;
         }
         // Only sends need a receive.
@@ -123,10 +116,7 @@ impl World {
         self.dropping = false;
         if request.fence {
             let before = |plain: &&Plain| plain.answers && !self.completed_or_answered(plain.id);
-            assert!(
-                self.executed.iter().find(before).is_none(),
-                "a fence was passed"
-            );
+            assert!(self.executed.iter().find(before).is_none(), "a fence was passed");
         }
         self.executed.push(request);
         self.expected += 1;
@@ -174,11 +164,7 @@ proptest! {
 fn what_is_not_under_way_is_refused() {
     let mut window = Window::new();
     assert!(!window.answered(0) && !window.rewind(1));
-    window.post(Plain {
-        id: 0,
-        answers: false,
-        fence: false,
-    });
+    window.post(Plain { id: 0, answers: false, fence: false });
     assert!(!window.answered(0), "it was not sent");
     window.sent(0);
     assert!(!window.answered(0), "it has no answer");

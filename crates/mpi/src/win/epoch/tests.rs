@@ -12,7 +12,10 @@ enum Call {
     Access(u32),
     Request(u32),
     FlushAll,
-    Fence { precedes: bool, succeeds: bool },
+    Fence {
+        precedes: bool,
+        succeeds: bool,
+    },
     /// Targets as bits.
     Start(u32),
     Complete,

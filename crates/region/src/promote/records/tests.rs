@@ -5,14 +5,7 @@ const PAGE: usize = 4096;
 
 fn record(start: usize, pages: usize, offset: u64) -> Record {
     let pages = start * PAGE..(start + pages) * PAGE;
-    Record {
-        offset,
-        address: pages.start,
-        len: pages.len(),
-        needed: 3,
-        uses: 0,
-        pages,
-    }
+    Record { offset, address: pages.start, len: pages.len(), needed: 3, uses: 0, pages }
 }
 
 fn records(all: &[(usize, usize, u64)]) -> Records {
@@ -30,10 +23,7 @@ fn vma(start: usize, pages: usize, offset: u64) -> Vma {
 #[test]
 fn neighbours_whose_offsets_follow_are_one_place() {
     let records = records(&[(10, 2, 100), (12, 2, 102), (14, 1, 300)]);
-    assert_eq!(
-        records.place(10 * PAGE + 5, PAGE),
-        Some(100 * PAGE as u64 + 5)
-    );
+    assert_eq!(records.place(10 * PAGE + 5, PAGE), Some(100 * PAGE as u64 + 5));
     assert_eq!(records.place(10 * PAGE, 4 * PAGE), Some(100 * PAGE as u64));
     assert_eq!(records.place(12 * PAGE, 2 * PAGE), Some(102 * PAGE as u64));
     assert_eq!(records.place(13 * PAGE, PAGE + 1), None, "the offsets jump");
@@ -47,9 +37,7 @@ fn what_is_unmapped_in_the_middle_is_gone() {
     let mut records = records(&[(10, 6, 100)]);
     let gone = records.keep(&[vma(10, 2, 100), vma(14, 2, 104)]);
     assert_eq!(
-        gone.iter()
-            .map(|one| (one.pages.clone(), one.offset))
-            .collect::<Vec<_>>(),
+        gone.iter().map(|one| (one.pages.clone(), one.offset)).collect::<Vec<_>>(),
         [(12 * PAGE..14 * PAGE, 102 * PAGE as u64)]
     );
     assert_eq!(records.place(10 * PAGE, 2 * PAGE), Some(100 * PAGE as u64));

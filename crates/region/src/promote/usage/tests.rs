@@ -3,11 +3,7 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 
 fn costs(promote: f64, saved: f64, look_up: f64) -> Costs {
-    Costs {
-        promote: Box::new(move |_| promote),
-        saved: Box::new(move |_| saved),
-        look_up,
-    }
+    Costs { promote: Box::new(move |_| promote), saved: Box::new(move |_| saved), look_up }
 }
 
 #[test]

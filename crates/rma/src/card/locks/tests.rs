@@ -142,7 +142,8 @@ fn ends(world: &World) -> bool {
 fn an_announcement_holds_back_those_who_share() {
     for shared in [Kind::Shared, Kind::All] {
         let process = |kind| Process { kind, member: 0, doing: Doing::Trying(Taking::new(kind), 0) };
-        let mut world = World { home: 0, locks: [0; 2], processes: vec![process(shared), process(Kind::Alone), process(shared)] };
+        let mut world =
+            World { home: 0, locks: [0; 2], processes: vec![process(shared), process(Kind::Alone), process(shared)] };
         let go = |world: &mut World, who: usize, announces: bool, until: &dyn Fn(&Doing) -> bool| {
             (0..20).any(|_| {
                 *world = world.step(who, announces).expect("it is not over");

@@ -25,11 +25,7 @@ impl Pair {
             }
             let from = frame.written.saturating_sub(HEADER);
             let left = frame.len as usize - from;
-            if left > 0
-                && self
-                    .payload(&frame.payload, &inner.window, &held, from, left, &mut runs)
-                    .is_err()
-            {
+            if left > 0 && self.payload(&frame.payload, &inner.window, &held, from, left, &mut runs).is_err() {
                 return Wrote::Fault;
             }
             // SAFETY: zeros are a valid header; what it points to lives through the call, and of the program's
@@ -38,11 +34,7 @@ impl Pair {
                 let mut message: libc::msghdr = std::mem::zeroed();
                 message.msg_iov = runs.as_slice().as_ptr().cast_mut();
                 message.msg_iovlen = runs.as_slice().len() as _;
-                libc::sendmsg(
-                    socket.as_raw_fd(),
-                    &message,
-                    libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
-                )
+                libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
             };
             if wrote < 0 {
                 match errno() {
@@ -71,10 +63,7 @@ impl Pair {
             if frame.written >= HEADER && frame.written < all {
                 let from = frame.written - HEADER;
                 let part = rings.piece().min(all - frame.written).min(PIECE);
-                if self
-                    .put_payload(rings, &frame.payload, &inner.window, from, part)
-                    .is_err()
-                {
+                if self.put_payload(rings, &frame.payload, &inner.window, from, part).is_err() {
                     // Nothing of this piece has been seen.
                     rings.retreat();
                     frame.written = published;
@@ -105,9 +94,7 @@ impl Pair {
             Payload::Word(word) => Some(&word[from..from + len]),
             Payload::Request { number, offset, .. } | Payload::Abandoned { number, offset } => {
                 let from = *offset as usize + from;
-                let inline = window
-                    .request(*number)
-                    .and_then(|work| work.inline.as_ref());
+                let inline = window.request(*number).and_then(|work| work.inline.as_ref());
                 inline.map(|bytes| &bytes[from..from + len])
             }
             Payload::Answer { .. } => None,
@@ -150,13 +137,7 @@ impl Pair {
             }
             Payload::Answer { source } => {
                 let address = source.address + from as u64;
-                held.check(
-                    source.key,
-                    self.domain,
-                    address,
-                    left as u64,
-                    Need::RemoteRead,
-                )?;
+                held.check(source.key, self.domain, address, left as u64, Need::RemoteRead)?;
                 runs.push(address, left);
             }
         }
@@ -188,20 +169,13 @@ impl Pair {
         };
         match frame.payload {
             Payload::Request { number, .. } | Payload::Abandoned { number, .. } => {
-                let why = format!(
-                    "memory of request number {number} is not registered for it, or not mapped"
-                );
+                let why = format!("memory of request number {number} is not registered for it, or not mapped");
                 self.fail(inner, Some(number), Status::LocalProtection, &why, false);
             }
             _ if frame.written == 0 => {
                 let sequence = Frame::decode(&frame.header).map_or(0, |frame| frame.sequence);
                 inner.outgoing.frame = None;
-                self.refuse(
-                    inner,
-                    sequence,
-                    Refusal::Access,
-                    "memory that the peer reads is gone",
-                );
+                self.refuse(inner, sequence, Refusal::Access, "memory that the peer reads is gone");
             }
             // The peer would take whatever came now for what it has asked for.
             _ => self.lose(inner, "memory that the peer reads is gone"),
