@@ -122,18 +122,21 @@ fn summarise_near(samples: &[Sample], near_ns: Option<f64>) -> Option<Summary> {
     })
 }
 
-const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line_ns,shared";
+const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line_ns,shared,stolen";
 
 /// One line of the CSV.
 fn sample(line: &str) -> Option<(Row, &str, Sample)> {
     let (title, rest) = line.strip_prefix('"')?.split_once("\",")?;
     let fields: Vec<&str> = rest.split(',').collect();
-    let &[benchmark, size, unit, ranks, library, _, value, line_ns, shared] = &fields[..] else {
-        return None;
-    };
+    let (&[benchmark, size, unit, ranks, library, _, value, line_ns, shared], stolen) = fields.split_first_chunk()?;
     let placement = match line_ns {
         "" => None,
-        _ => Some(Placement { line_ns: line_ns.parse().ok()?, shared: shared.parse().ok()? }),
+        _ => Some(Placement {
+            line_ns: line_ns.parse().ok()?,
+            shared: shared.parse().ok()?,
+            // Older files do not tell.
+            stolen: stolen.first().map_or(Some(0.0), |stolen| stolen.parse().ok())?,
+        }),
     };
     let row = Row {
         title: title.to_string(),
@@ -169,8 +172,8 @@ impl Figures {
         for (row, library, samples) in self.values() {
             let Row { title, benchmark, size, unit, ranks } = row;
             for (round, Sample { value, placement }) in samples.iter().enumerate() {
-                let place = placement.map(|p| format!("{:.1},{}", p.line_ns, p.shared));
-                let place = place.as_deref().unwrap_or(",");
+                let place = placement.map(|p| format!("{:.1},{},{:.3}", p.line_ns, p.shared, p.stolen));
+                let place = place.as_deref().unwrap_or(",,");
                 let _ =
                     writeln!(text, "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place}");
             }
@@ -286,7 +289,8 @@ mod tests {
 
     #[test]
     fn samples_from_a_bad_placement_are_set_aside_while_there_are_others() {
-        let sample = |value, line_ns, shared| Sample { value, placement: Some(Placement { line_ns, shared }) };
+        let sample =
+            |value, line_ns, shared| Sample { value, placement: Some(Placement { line_ns, shared, stolen: 0.0 }) };
         let all =
             [sample(1.0, 50.0, false), sample(9.0, 210.0, false), sample(8.0, 20.0, true), sample(2.0, 90.0, false)];
         let summary = summarise_near(&all, Some(50.0)).unwrap();
@@ -301,7 +305,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         let row =
             Row { title: "Sends, of \u{b5}s".into(), benchmark: "b".into(), size: 8, unit: "us".into(), ranks: 2 };
-        let place = Placement { line_ns: 30.5, shared: false };
+        let place = Placement { line_ns: 30.5, shared: false, stolen: 0.125 };
         let mut figures = Figures::default();
         for placement in [Some(place), None] {
             let value = 0.25;

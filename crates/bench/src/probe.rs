@@ -3,7 +3,8 @@
 //!
 //! In a virtual machine that changes every few seconds, as the host moves the virtual cores: lines
 //! then take several times longer, or both ranks share one core's units. Figures from different
-//! placements must not stand beside each other, so each launch is probed before and after.
+//! placements must not stand beside each other, so each launch is probed before and after. Nor are
+//! figures worth anything while the host gives the cores to others, which the kernel tells.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::hint::{black_box, spin_loop};
@@ -19,6 +20,8 @@ const STEPS: u64 = 100_000;
 const FAR: f64 = 2.0;
 /// Two threads of one core slow each other down; on cores of their own they do not.
 const SHARED: f64 = 1.25;
+/// Share of the cores' time that the host may give to others.
+const STOLEN: f64 = 0.03;
 
 /// What a probe has found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,17 +30,23 @@ pub struct Placement {
     pub line_ns: f64,
     /// Both are threads of one physical core.
     pub shared: bool,
+    /// Share of the cores' time that the host has given to others during the launch.
+    pub stolen: f64,
 }
 
 impl Placement {
     /// Whether figures from here may stand beside those from a placement that takes `near_ns`.
     pub fn is_near(&self, near_ns: f64) -> bool {
-        !self.shared && self.line_ns <= FAR * near_ns
+        !self.shared && self.line_ns <= FAR * near_ns && self.stolen <= STOLEN
     }
 
     /// The worse of two: of before and after a launch.
     fn worse(self, other: Self) -> Self {
-        Self { line_ns: self.line_ns.max(other.line_ns), shared: self.shared || other.shared }
+        Self {
+            line_ns: self.line_ns.max(other.line_ns),
+            shared: self.shared || other.shared,
+            stolen: self.stolen.max(other.stolen),
+        }
     }
 }
 
@@ -45,6 +54,32 @@ impl Placement {
 pub fn near_ns(seen: impl Iterator<Item = Placement>) -> Option<f64> {
     let own = seen.filter(|placement| !placement.shared);
     own.map(|placement| placement.line_ns).reduce(f64::min)
+}
+
+/// Time of all processors since the start of the machine, in ticks: what the host has given to others, and all.
+#[derive(Clone, Copy, Default)]
+struct Ticks {
+    stolen: u64,
+    all: u64,
+}
+
+impl Ticks {
+    /// Zeros where the kernel does not tell.
+    fn now() -> Ticks {
+        Ticks::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// From /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of these.
+    fn parse(stat: &str) -> Option<Ticks> {
+        let numbers = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
+        let numbers: Vec<u64> = numbers.map_while(|number| number.parse().ok()).take(8).collect();
+        Some(Ticks { stolen: *numbers.get(7)?, all: numbers.iter().sum() })
+    }
+
+    fn stolen_since(self, before: Ticks) -> f64 {
+        let all = self.all.saturating_sub(before.all).max(1);
+        self.stolen.saturating_sub(before.stolen) as f64 / all as f64
+    }
 }
 
 /// A word in a cache line of its own, and not in one that is fetched together with it.
@@ -157,18 +192,20 @@ pub struct Probe {
     /// How long one launch may wait for a good placement.
     patience: Duration,
     seen: Vec<Placement>,
+    /// As of the last look before a launch.
+    ticks: Ticks,
 }
 
 impl Probe {
     /// Of the first two of `cores`; with fewer there is nothing to probe.
     pub fn new(cores: &[usize], patience: Duration) -> Self {
-        Self { cores: cores.first_chunk().copied(), patience, seen: Vec::new() }
+        Self { cores: cores.first_chunk().copied(), patience, seen: Vec::new(), ticks: Ticks::default() }
     }
 
     /// Where the cores are now; `None` where there is only one.
     pub fn look(&mut self) -> Option<Placement> {
         let cores = self.cores?;
-        let placement = Placement { line_ns: line_ns(cores), shared: slowdown(cores) > SHARED };
+        let placement = Placement { line_ns: line_ns(cores), shared: slowdown(cores) > SHARED, stolen: 0.0 };
         self.seen.push(placement);
         Some(placement)
     }
@@ -187,16 +224,18 @@ impl Probe {
         loop {
             let placement = self.look();
             if self.is_good(placement) || start.elapsed() >= self.patience {
+                self.ticks = Ticks::now();
                 return placement;
             }
             thread::sleep(Duration::from_millis(100));
         }
     }
 
-    /// Looks again after a launch; the worse of both places counts.
+    /// Looks again after a launch; the worse of both places counts, and what the host has taken meanwhile.
     pub fn since(&mut self, before: Option<Placement>) -> Option<Placement> {
+        let stolen = Ticks::now().stolen_since(self.ticks);
         let after = self.look();
-        Some(before?.worse(after?))
+        Some(before?.worse(Placement { stolen, ..after? }))
     }
 }
 
@@ -205,7 +244,7 @@ mod tests {
     use super::*;
 
     fn at(line_ns: f64, shared: bool) -> Placement {
-        Placement { line_ns, shared }
+        Placement { line_ns, shared, stolen: 0.0 }
     }
 
     fn probe(seen: &[Placement]) -> Probe {
@@ -232,6 +271,18 @@ mod tests {
     fn the_worse_of_before_and_after() {
         assert_eq!(at(30.0, false).worse(at(160.0, false)), at(160.0, false));
         assert_eq!(at(30.0, false).worse(at(14.0, true)), at(30.0, true));
+    }
+
+    #[test]
+    fn a_host_that_takes_the_cores_is_no_good_place() {
+        let probe = probe(&[at(30.0, false)]);
+        assert!(probe.is_good(Some(Placement { stolen: 0.01, ..at(30.0, false) })));
+        assert!(!probe.is_good(Some(Placement { stolen: 0.2, ..at(30.0, false) })));
+        let stat = "cpu  100 0 50 1000 5 1 4 40 7 0\ncpu0 1 2 3\n";
+        let (before, now) = (Ticks::parse(stat).unwrap(), Ticks { stolen: 90, all: 1400 });
+        assert_eq!((before.stolen, before.all), (40, 1200));
+        assert_eq!(now.stolen_since(before), 0.25);
+        assert!(Ticks::parse("cpu  1 2").is_none());
     }
 
     #[test]

@@ -114,7 +114,8 @@ pub fn markdown(session: &Session) -> String {
             text,
             "\nA cache line took {median:.0} ns from core to core (median over the launches). {:.0} % of the \
              values come from a placement more than twice as far, or where both cores are threads of \
-             one; they count only where there are no others, and then stand in parentheses.",
+             one, or from a launch during which the host gave more than 3 % of their time to others; they \
+             count only where there are no others, and then stand in parentheses.",
             100.0 * bad
         );
     }

@@ -131,6 +131,8 @@ impl Session {
     /// Notes a problem and says it aloud.
     pub fn problem(&mut self, library: &str, what: &str, reason: String) {
         eprintln!("SKIPPED {library}, {what}: {reason}");
+        // Some libraries write zero bytes with their errors.
+        let reason = reason.replace('\0', "");
         let problem = Problem { library: library.to_string(), what: what.to_string(), reason };
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
