@@ -216,22 +216,14 @@ pub fn recv_buffer(name: &str, buffer: *mut u8, count: i64, datatype: Option<&Rc
 
 #[inline(always)]
 pub fn send_buffer_or_in_place(
-    name: &str,
-    buffer: *mut u8,
-    count: i64,
-    datatype: Option<&Rc<Datatype>>,
-    comm: &Comm,
+    name: &str, buffer: *mut u8, count: i64, datatype: Option<&Rc<Datatype>>, comm: &Comm,
 ) -> Result<*const u8> {
     recv_buffer_or_in_place(name, buffer, count, datatype, comm).map(|buffer| buffer.cast_const())
 }
 
 #[inline(always)]
 pub fn recv_buffer_or_in_place(
-    name: &str,
-    buffer: *mut u8,
-    count: i64,
-    datatype: Option<&Rc<Datatype>>,
-    comm: &Comm,
+    name: &str, buffer: *mut u8, count: i64, datatype: Option<&Rc<Datatype>>, comm: &Comm,
 ) -> Result<*mut u8> {
     if buffer as usize != MPI_IN_PLACE {
         return recv_buffer(name, buffer, count, datatype);

@@ -29,8 +29,7 @@ pub unsafe extern "C" fn wtick() -> f64 {
 }
 
 fn clock(
-    read: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int,
-    clock: libc::clockid_t,
+    read: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int, clock: libc::clockid_t,
 ) -> libc::timespec {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for the write; the clock exists on every Linux.

@@ -239,12 +239,7 @@ impl Adi {
     ///
     /// Errors: the memory that is shared with them cannot be sized or mapped.
     pub fn connect(
-        &self,
-        file: BorrowedFd<'_>,
-        offset: u64,
-        me: u32,
-        processes: u32,
-        newcomers: &[u32],
+        &self, file: BorrowedFd<'_>, offset: u64, me: u32, processes: u32, newcomers: &[u32],
     ) -> std::io::Result<Proc> {
         let mut state = self.state.borrow_mut();
         let first = self.mcm.connect(file, offset, me, processes, newcomers)?;

@@ -110,10 +110,8 @@ fn told(error: impl std::fmt::Display) -> String {
 
 /// Draws the curves of a panel whose axes are there already. `place` brings a value into the range.
 fn curves<Y>(
-    chart: &mut ChartContext<SVGBackend, Cartesian2d<LogCoord<f64>, Y>>,
-    panel: &Panel,
-    entries: &[(String, Style, RGBColor)],
-    place: impl Fn(f64) -> f64,
+    chart: &mut ChartContext<SVGBackend, Cartesian2d<LogCoord<f64>, Y>>, panel: &Panel,
+    entries: &[(String, Style, RGBColor)], place: impl Fn(f64) -> f64,
 ) -> Result<(), String>
 where
     Y: Ranged<ValueType = f64>,
@@ -139,12 +137,7 @@ where
 }
 
 fn panel(
-    area: &Area,
-    one: &Panel,
-    unit: &str,
-    scale: Scale,
-    [x, y]: [Range<f64>; 2],
-    entries: &[(String, Style, RGBColor)],
+    area: &Area, one: &Panel, unit: &str, scale: Scale, [x, y]: [Range<f64>; 2], entries: &[(String, Style, RGBColor)],
 ) -> Result<(), String> {
     let mut builder = ChartBuilder::on(area);
     builder.caption(&one.heading, text(15)).margin(8).margin_right(20).x_label_area_size(34).y_label_area_size(54);
@@ -166,9 +159,7 @@ fn panel(
 }
 
 fn mesh<Y>(
-    chart: &mut ChartContext<SVGBackend, Cartesian2d<LogCoord<f64>, Y>>,
-    unit: &str,
-    peers: bool,
+    chart: &mut ChartContext<SVGBackend, Cartesian2d<LogCoord<f64>, Y>>, unit: &str, peers: bool,
     label: &dyn Fn(&f64) -> String,
 ) -> Result<(), String>
 where

@@ -11,11 +11,7 @@ fn place(name: &str) -> [String; 2] {
 /// Replaces what stands in the place of `name` in the page by the report, and copies the plots, those that are there, from `output` to the
 /// folder `plots` beside the page: of each the file's name there and here.
 pub fn put<'a>(
-    page: &Path,
-    name: &str,
-    report: &str,
-    output: &Path,
-    plots: impl Iterator<Item = (&'a str, String)>,
+    page: &Path, name: &str, report: &str, output: &Path, plots: impl Iterator<Item = (&'a str, String)>,
 ) -> Result<(), String> {
     let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let old = fs::read_to_string(page).map_err(|error| told(page, &error))?;

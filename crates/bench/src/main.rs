@@ -180,9 +180,7 @@ fn main() -> ExitCode {
 }
 
 fn with_session(
-    options: &Options,
-    places: &Places,
-    action: impl FnOnce(&mut session::Session) -> Result<(), String>,
+    options: &Options, places: &Places, action: impl FnOnce(&mut session::Session) -> Result<(), String>,
 ) -> Result<(), String> {
     action(&mut session::Session::start(options, places)?)
 }

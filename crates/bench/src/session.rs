@@ -79,10 +79,7 @@ impl Session {
 
     /// The same with other lines, and another folder for what is written.
     pub fn with_lines(
-        options: &Options,
-        places: &Places,
-        output: &Path,
-        lines: impl IntoIterator<Item = (Line, Option<Extra>)>,
+        options: &Options, places: &Places, output: &Path, lines: impl IntoIterator<Item = (Line, Option<Extra>)>,
     ) -> Result<Self, String> {
         adopt_orphans()?;
         let cores = cores::restrict(options.cores)?;

@@ -99,13 +99,7 @@ pub unsafe fn scatter(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usi
 /// The memory is there.
 #[inline]
 pub unsafe fn reduce(
-    adi: &Adi,
-    peers: &Peers,
-    send: Base,
-    recv: Base,
-    count: usize,
-    (op, basic): (Op, Basic),
-    root: Option<u32>,
+    adi: &Adi, peers: &Peers, send: Base, recv: Base, count: usize, (op, basic): (Op, Basic), root: Option<u32>,
 ) -> Fast {
     let (lines, _) = place(adi, peers)?;
     let vector = Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes: count * basic.size() as usize };

@@ -76,9 +76,7 @@ fn get_part(buffer: &Buffer, rank: usize, from: usize, out: &mut [u8]) {
 
 /// Does `each` with the first byte and the length of every part of `len` bytes, until one fails. Of nothing there is one part.
 fn in_parts(
-    len: usize,
-    part: usize,
-    mut each: impl FnMut(usize, usize) -> Result<(), Mismatch>,
+    len: usize, part: usize, mut each: impl FnMut(usize, usize) -> Result<(), Mismatch>,
 ) -> Result<(), Mismatch> {
     (0..len.max(1)).step_by(part.max(1)).try_for_each(|from| each(from, part.min(len - from)))
 }
@@ -240,14 +238,7 @@ fn vector(lines: &Lines, op: &Operator, ty: &Type, count: i64, blocks: usize) ->
 
 /// `send` is null for MPI_IN_PLACE (at the root); `recv` matters at the root.
 pub fn reduce(
-    adi: &Adi,
-    peers: &Peers,
-    send: *const u8,
-    recv: *mut u8,
-    count: i64,
-    ty: &Rc<Type>,
-    op: &Operator,
-    root: u32,
+    adi: &Adi, peers: &Peers, send: *const u8, recv: *mut u8, count: i64, ty: &Rc<Type>, op: &Operator, root: u32,
 ) -> Fast {
     let Some(lines) = lines(adi, peers) else {
         return peers.levels(adi)?.reduce(adi, peers.rank, send, recv, count, ty, op, root);
@@ -283,14 +274,7 @@ pub fn allreduce(adi: &Adi, peers: &Peers, send: *const u8, recv: &Buffer, op: &
 
 /// MPI_Scan, or MPI_Exscan if `exclusive`. `send` is null for MPI_IN_PLACE.
 pub fn scan(
-    adi: &Adi,
-    peers: &Peers,
-    exclusive: bool,
-    send: *const u8,
-    recv: *mut u8,
-    count: i64,
-    ty: &Type,
-    op: &Operator,
+    adi: &Adi, peers: &Peers, exclusive: bool, send: *const u8, recv: *mut u8, count: i64, ty: &Type, op: &Operator,
 ) -> Fast {
     let lines = lines(adi, peers)?;
     let vector = vector(lines, op, ty, count, 1)?;
@@ -301,13 +285,7 @@ pub fn scan(
 
 /// `count` elements for each rank; `send` is null for MPI_IN_PLACE.
 pub fn reduce_scatter_block(
-    adi: &Adi,
-    peers: &Peers,
-    send: *const u8,
-    recv: *mut u8,
-    count: i64,
-    ty: &Type,
-    op: &Operator,
+    adi: &Adi, peers: &Peers, send: *const u8, recv: *mut u8, count: i64, ty: &Type, op: &Operator,
 ) -> Fast {
     let lines = lines(adi, peers)?;
     let vector = vector(lines, op, ty, count, lines.size())?;

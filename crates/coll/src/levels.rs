@@ -141,12 +141,7 @@ impl Levels {
     /// # Safety
     /// `input` and `out` hold the vector; they may be the same memory.
     unsafe fn reduce_here(
-        &self,
-        adi: &Adi,
-        vector: &Vector,
-        long: bool,
-        input: *const u8,
-        out: *mut u8,
+        &self, adi: &Adi, vector: &Vector, long: bool, input: *const u8, out: *mut u8,
     ) -> Result<(), Mismatch> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -193,14 +188,7 @@ impl Levels {
     /// See [`crate::reduce`]. `send` is null for MPI_IN_PLACE (at the root); `recv` matters at the root.
     #[allow(clippy::too_many_arguments)]
     pub fn reduce(
-        &self,
-        adi: &Adi,
-        rank: u32,
-        send: *const u8,
-        recv: *mut u8,
-        count: i64,
-        ty: &Rc<Type>,
-        op: &Operator,
+        &self, adi: &Adi, rank: u32, send: *const u8, recv: *mut u8, count: i64, ty: &Rc<Type>, op: &Operator,
         root: u32,
     ) -> Fast {
         let (vector, long) = self.vector(op, ty, count)?;

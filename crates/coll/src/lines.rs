@@ -299,11 +299,7 @@ impl Lines {
     /// `send` fills the root's `len` bytes; `take` gets them elsewhere. Longer data takes several
     /// turns of up to the capacity.
     pub fn bcast(
-        &self,
-        adi: &Adi,
-        root: usize,
-        len: usize,
-        mut send: impl FnMut(usize, &mut [u8]),
+        &self, adi: &Adi, root: usize, len: usize, mut send: impl FnMut(usize, &mut [u8]),
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
         let chunk = self.capacity().min(if len > 2 * CHUNK { CHUNK } else { len.max(1) });
@@ -331,12 +327,7 @@ impl Lines {
 
     /// Every member but the root gives `len` bytes; the root takes them with their ranks.
     pub fn gather(
-        &self,
-        adi: &Adi,
-        root: usize,
-        len: usize,
-        send: impl FnOnce(&mut [u8]),
-        mut take: impl FnMut(usize, &[u8]),
+        &self, adi: &Adi, root: usize, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Gather, root as u32, len));
         if self.me != root {
@@ -361,12 +352,7 @@ impl Lines {
 
     /// The root gives a block of `len` bytes for each other rank, in order; the others take theirs.
     pub fn scatter(
-        &self,
-        adi: &Adi,
-        root: usize,
-        len: usize,
-        send: impl FnOnce(&mut [u8]),
-        take: impl FnOnce(&[u8]),
+        &self, adi: &Adi, root: usize, len: usize, send: impl FnOnce(&mut [u8]), take: impl FnOnce(&[u8]),
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Scatter, root as u32, len));
         let total = len * (self.size() - 1);
@@ -385,12 +371,7 @@ impl Lines {
 
     /// Every member gives `len` bytes, a part of `whole`, and takes those of the others.
     pub fn allgather(
-        &self,
-        adi: &Adi,
-        whole: usize,
-        len: usize,
-        send: impl FnOnce(&mut [u8]),
-        mut take: impl FnMut(usize, &[u8]),
+        &self, adi: &Adi, whole: usize, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Allgather, 0, whole));
         self.publish_with(adi, turn, label, len, send)?;
@@ -404,12 +385,7 @@ impl Lines {
 
     /// Every member gives `len` bytes of a block of `whole` for each other rank, in order, and takes its own of theirs.
     pub fn alltoall(
-        &self,
-        adi: &Adi,
-        whole: usize,
-        len: usize,
-        send: impl FnOnce(&mut [u8]),
-        mut take: impl FnMut(usize, &[u8]),
+        &self, adi: &Adi, whole: usize, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
         let (turn, label) = (self.next(), label(Kind::Alltoall, 0, whole));
         let total = len * (self.size() - 1);

@@ -93,11 +93,7 @@ impl ProtectionDomain {
 
     /// A shared receive queue that sends name by its number. Its receives complete in `completions`.
     pub fn xrc_receive_queue(
-        &self,
-        domain: &XrcDomain,
-        completions: &CompletionQueue,
-        limits: &ReceiveLimits,
-        token: u64,
+        &self, domain: &XrcDomain, completions: &CompletionQueue, limits: &ReceiveLimits, token: u64,
     ) -> Result<SharedReceiveQueue> {
         let made = match &self.made {
             Made::Software(it) => {

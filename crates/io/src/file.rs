@@ -239,11 +239,7 @@ impl File {
     /// A call that transfers some of `len` bytes; returns how many. To write nothing is an error: a
     /// device that takes nothing and says nothing would be asked for ever.
     pub(crate) fn transfer(
-        &self,
-        way: Way,
-        at: u64,
-        len: usize,
-        mut call: impl FnMut(BorrowedFd<'_>, u64) -> Result<usize, Errno>,
+        &self, way: Way, at: u64, len: usize, mut call: impl FnMut(BorrowedFd<'_>, u64) -> Result<usize, Errno>,
     ) -> Result<usize, Error> {
         let (verb, calls, bytes) = match way {
             Way::Read => ("read", &counters::FILE_READS, &counters::FILE_READ_BYTES),

@@ -61,10 +61,7 @@ impl File {
 
     /// Sets or removes a lock of that kind, or asks about it; returns what the kernel then says of its kind.
     pub(crate) fn control(
-        &self,
-        command: libc::c_int,
-        kind: libc::c_int,
-        range: Range<u64>,
+        &self, command: libc::c_int, kind: libc::c_int, range: Range<u64>,
     ) -> Result<libc::c_int, Errno> {
         let mut lock = libc::flock {
             l_type: kind as libc::c_short,

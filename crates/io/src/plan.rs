@@ -152,11 +152,7 @@ impl Plan {
 
     /// The runs of a request in a round, by aggregator, and for each in the order of the file.
     pub fn pieces<'a>(
-        &'a self,
-        view: &'a View,
-        position: u64,
-        len: u64,
-        round: u64,
+        &'a self, view: &'a View, position: u64, len: u64, round: u64,
     ) -> impl Iterator<Item = Piece> + 'a {
         (0..self.aggregators.len()).flat_map(move |aggregator| {
             let share = self.share(view, position, len, aggregator, round);

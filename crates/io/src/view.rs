@@ -43,11 +43,7 @@ impl View {
     /// Checks what MPI 5.0, section 14.3 asks of a view. `written`: the file is open for writing, so
     /// that the view must not name a byte twice. A filetype without data is a view of nothing.
     pub fn new(
-        displacement: i64,
-        etype: &Rc<Type>,
-        filetype: &Rc<Type>,
-        representation: Representation,
-        written: bool,
+        displacement: i64, etype: &Rc<Type>, filetype: &Rc<Type>, representation: Representation, written: bool,
     ) -> Result<View, Error> {
         let Ok(displacement) = u64::try_from(displacement) else {
             return Err(Error::new(Class::Argument, format!("the displacement {displacement} is negative")));
@@ -73,11 +69,7 @@ impl View {
     }
 
     fn of(
-        displacement: u64,
-        etype: Rc<Type>,
-        filetype: Rc<Type>,
-        representation: Representation,
-        unit: u64,
+        displacement: u64, etype: Rc<Type>, filetype: Rc<Type>, representation: Representation, unit: u64,
         tile: Rc<Type>,
     ) -> View {
         let spread = tile.spread();

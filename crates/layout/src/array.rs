@@ -111,11 +111,7 @@ fn fastest_first(ndims: usize, order: Order) -> Box<dyn Iterator<Item = usize>> 
 impl Type {
     /// MPI_TYPE_CREATE_SUBARRAY.
     pub fn subarray(
-        sizes: &[Count],
-        subsizes: &[Count],
-        starts: &[Count],
-        order: Order,
-        child: &Rc<Type>,
+        sizes: &[Count], subsizes: &[Count], starts: &[Count], order: Order, child: &Rc<Type>,
     ) -> Result<Rc<Type>, Error> {
         let ndims = sizes.len();
         if subsizes.len() != ndims || starts.len() != ndims {
@@ -150,14 +146,8 @@ impl Type {
     /// The process grid is in row-major order whatever `order` is.
     #[expect(clippy::too_many_arguments, reason = "those of the standard")]
     pub fn darray(
-        size: i32,
-        rank: i32,
-        gsizes: &[Count],
-        distribs: &[Distribution],
-        dargs: &[DistArg],
-        psizes: &[Count],
-        order: Order,
-        child: &Rc<Type>,
+        size: i32, rank: i32, gsizes: &[Count], distribs: &[Distribution], dargs: &[DistArg], psizes: &[Count],
+        order: Order, child: &Rc<Type>,
     ) -> Result<Rc<Type>, Error> {
         let ndims = gsizes.len();
         if distribs.len() != ndims || dargs.len() != ndims || psizes.len() != ndims {

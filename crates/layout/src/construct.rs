@@ -86,9 +86,7 @@ fn scattered(child: &Type, parts: impl Iterator<Item = Result<(u64, i64), Error>
 
 /// Pairs block lengths with displacements, which are multiplied by `unit`.
 fn zip<'a>(
-    blocklengths: &'a [Count],
-    displacements: &'a [Count],
-    unit: i64,
+    blocklengths: &'a [Count], displacements: &'a [Count], unit: i64,
 ) -> Result<impl Iterator<Item = Result<(u64, i64), Error>> + 'a, Error> {
     if blocklengths.len() != displacements.len() {
         return Err(Error::Lengths);
@@ -210,9 +208,7 @@ impl Type {
 
     /// MPI_TYPE_CREATE_STRUCT: displacements in bytes.
     pub fn structure(
-        blocklengths: &[Count],
-        displacements: &[Count],
-        children: &[Rc<Type>],
+        blocklengths: &[Count], displacements: &[Count], children: &[Rc<Type>],
     ) -> Result<Rc<Type>, Error> {
         if children.len() != blocklengths.len() {
             return Err(Error::Lengths);

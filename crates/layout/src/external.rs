@@ -138,11 +138,7 @@ struct Unit<const N: usize, const E: usize> {
 /// # Safety
 /// The sides have `n * N` and `n * E` bytes and do not overlap.
 unsafe fn each<const N: usize, const E: usize>(
-    native: *mut u8,
-    external: *mut u8,
-    n: usize,
-    way: Way,
-    code: impl Fn(Unit<N, E>, Way) -> Unit<N, E>,
+    native: *mut u8, external: *mut u8, n: usize, way: Way, code: impl Fn(Unit<N, E>, Way) -> Unit<N, E>,
 ) {
     for i in 0..n {
         let inside = native.wrapping_add(i * N).cast::<[u8; N]>();

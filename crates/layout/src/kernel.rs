@@ -114,12 +114,7 @@ pub(crate) struct Shape {
 /// Every block of the grids can be copied.
 #[inline(always)]
 unsafe fn grid_loop(
-    block: impl Block,
-    shape: Shape,
-    mut to: *mut u8,
-    to_steps: Steps,
-    mut from: *const u8,
-    from_steps: Steps,
+    block: impl Block, shape: Shape, mut to: *mut u8, to_steps: Steps, mut from: *const u8, from_steps: Steps,
 ) {
     for _ in 0..shape.rows {
         let (mut target, mut source) = (to, from);

@@ -217,12 +217,7 @@ impl Type {
     /// All data of the source is readable, all of the target writable, as far as the lesser
     /// size goes, and the two do not overlap.
     pub unsafe fn copy(
-        from_type: &Type,
-        from: *const u8,
-        from_count: Count,
-        to_type: &Type,
-        to: *mut u8,
-        to_count: Count,
+        from_type: &Type, from: *const u8, from_count: Count, to_type: &Type, to: *mut u8, to_count: Count,
     ) -> u64 {
         if let (Some((from_at, from_len)), Some((to_at, to_len))) =
             (from_type.dense_run(from_count), to_type.dense_run(to_count))

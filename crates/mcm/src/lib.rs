@@ -99,12 +99,7 @@ impl Mcm {
 
     /// See [`Shm::connect`]: further processes are known by numbers from [`Mcm::size`] on.
     pub fn connect(
-        &self,
-        file: BorrowedFd<'_>,
-        offset: u64,
-        me: u32,
-        processes: u32,
-        newcomers: &[u32],
+        &self, file: BorrowedFd<'_>, offset: u64, me: u32, processes: u32, newcomers: &[u32],
     ) -> std::io::Result<u32> {
         let first = match &self.device {
             Carrier::Shm(shm) => shm.connect(file, offset, me, processes, newcomers)?,

@@ -74,12 +74,7 @@ impl Several {
 
     /// See [`Shm::connect`].
     pub fn connect(
-        &self,
-        file: BorrowedFd<'_>,
-        offset: u64,
-        me: u32,
-        processes: u32,
-        newcomers: &[u32],
+        &self, file: BorrowedFd<'_>, offset: u64, me: u32, processes: u32, newcomers: &[u32],
     ) -> std::io::Result<u32> {
         Ok(self.numbers.up(self.shm.connect(file, offset, me, processes, newcomers)?))
     }

@@ -136,10 +136,7 @@ pub fn abi_set_fortran_booleans(size: i32, logical_true: *mut u8, logical_false:
 
 /// MPI_Abi_get_fortran_booleans
 pub fn abi_get_fortran_booleans(
-    size: i32,
-    logical_true: *mut u8,
-    logical_false: *mut u8,
-    is_set: Out<i32>,
+    size: i32, logical_true: *mut u8, logical_false: *mut u8, is_set: Out<i32>,
 ) -> Result<()> {
     let size = logical_size(size)?;
     let told = TOLD.get().booleans.borrow();

@@ -303,12 +303,7 @@ mod tests {
     }
 
     unsafe extern "C" fn copy_odd(
-        _object: usize,
-        _id: i32,
-        _state: *mut c_void,
-        value: *mut c_void,
-        out: *mut c_void,
-        flag: *mut i32,
+        _object: usize, _id: i32, _state: *mut c_void, value: *mut c_void, out: *mut c_void, flag: *mut i32,
     ) -> i32 {
         // SAFETY: the caller gives places for both results.
         unsafe {

@@ -99,18 +99,8 @@ pub fn recv(buf: *mut u8, count: i64, datatype: usize, source: i32, tag: i32, co
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]
 pub fn sendrecv(
-    sendbuf: *mut u8,
-    sendcount: i64,
-    sendtype: usize,
-    dest: i32,
-    sendtag: i32,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: usize,
-    source: i32,
-    recvtag: i32,
-    comm: usize,
-    status: StatusOut,
+    sendbuf: *mut u8, sendcount: i64, sendtype: usize, dest: i32, sendtag: i32, recvbuf: *mut u8, recvcount: i64,
+    recvtype: usize, source: i32, recvtag: i32, comm: usize, status: StatusOut,
 ) -> Fast {
     let adi = engine()?;
     let (out, into) = (dense(sendbuf, sendcount, sendtype)?, dense(recvbuf, recvcount, recvtype)?);

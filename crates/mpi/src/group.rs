@@ -156,11 +156,7 @@ pub fn group_rank(group: Rc<Group>, rank: Out<i32>) -> Result<()> {
 
 /// MPI_Group_translate_ranks
 pub fn group_translate_ranks(
-    group1: Rc<Group>,
-    n: i32,
-    ranks1: Counts,
-    group2: Rc<Group>,
-    ranks2: OutArray<i32>,
+    group1: Rc<Group>, n: i32, ranks1: Counts, group2: Rc<Group>, ranks2: OutArray<i32>,
 ) -> Result<()> {
     let from = ranks(n, &ranks1)?;
     for &rank in &from {

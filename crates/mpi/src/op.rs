@@ -236,11 +236,7 @@ pub fn op_commutative(op: Rc<Operation>, commute: Out<i32>) -> Result<()> {
 
 /// MPI_Reduce_local (section 6.9.7).
 pub fn reduce_local(
-    inbuf: *const u8,
-    inoutbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
+    inbuf: *const u8, inoutbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>,
 ) -> Result<()> {
     use crate::buffer::check;
     let operator = op.on(&datatype)?;

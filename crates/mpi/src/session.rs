@@ -97,11 +97,7 @@ pub fn session_get_num_psets(_session: Rc<Session>, _info: Option<Rc<Info>>, nps
 /// MPI_Session_get_nth_pset: `pset_len` is the room for the name with its final 0, and becomes
 /// what it needs; 0 asks for that only.
 pub fn session_get_nth_pset(
-    _session: Rc<Session>,
-    _info: Option<Rc<Info>>,
-    n: i32,
-    pset_len: Out<i32>,
-    pset_name: TextOut,
+    _session: Rc<Session>, _info: Option<Rc<Info>>, n: i32, pset_len: Out<i32>, pset_name: TextOut,
 ) -> Result<()> {
     let Some(name) = usize::try_from(n).ok().and_then(|n| PSETS.get(n)) else {
         return err!(MPI_ERR_ARG, "process set {n} was asked for; there are {}, counted from 0", PSETS.len());

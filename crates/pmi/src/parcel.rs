@@ -52,10 +52,7 @@ fn errno(error: std::io::Error) -> Errno {
 
 /// Sends `bytes` and at most three descriptors over a socket, to `address` if it is not connected.
 pub fn send(
-    socket: impl AsFd,
-    address: Option<&SocketAddrUnix>,
-    bytes: &[u8],
-    fds: &[BorrowedFd<'_>],
+    socket: impl AsFd, address: Option<&SocketAddrUnix>, bytes: &[u8], fds: &[BorrowedFd<'_>],
 ) -> rustix::io::Result<()> {
     let parcel = pack(bytes)?;
     let mut all = vec![parcel.as_fd()];

@@ -81,11 +81,7 @@ pub unsafe extern "C" fn promote_verify(fixture: *mut Fixture, address: *const u
 /// `fixture` is of `promote_start`; `start` and `length` can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_pin(
-    fixture: *mut Fixture,
-    address: *const u8,
-    len: usize,
-    start: *mut usize,
-    length: *mut usize,
+    fixture: *mut Fixture, address: *const u8, len: usize, start: *mut usize, length: *mut usize,
 ) -> i64 {
     // SAFETY: the caller's promise.
     let pinned = unsafe { promoter(fixture) }.and_then(|promoter| promoter.pin(address, len));

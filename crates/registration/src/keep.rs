@@ -73,10 +73,7 @@ impl<R> Registrations<R> {
     ///
     /// Errors: that of `register` when nothing is left to give up.
     pub fn acquire<E>(
-        &mut self,
-        address: u64,
-        len: u64,
-        mut register: impl FnMut(u64, u64) -> Result<R, E>,
+        &mut self, address: u64, len: u64, mut register: impl FnMut(u64, u64) -> Result<R, E>,
     ) -> Result<Use, E> {
         self.sweep();
         let (start, end) = self.pages(address, len);

@@ -238,12 +238,7 @@ impl Window {
     /// Put and get where the target is not mapped.
     #[inline(never)]
     fn move_far(
-        &self,
-        origin: &Data,
-        target: &Target<'_>,
-        spot: &Spot,
-        len: usize,
-        way: Direction,
+        &self, origin: &Data, target: &Target<'_>, spot: &Spot, len: usize, way: Direction,
     ) -> Result<Started, Error> {
         let own = Side::of(origin);
         if spot.way == Way::Kernel {
@@ -315,12 +310,7 @@ impl Window {
 
     /// Copies `len` bytes between own memory and that of `rank`, from the given bytes of both on.
     pub(crate) fn kernel_copy(
-        &self,
-        rank: u32,
-        own: (&Side<'_>, usize),
-        theirs: (&Side<'_>, usize),
-        len: usize,
-        direction: Direction,
+        &self, rank: u32, own: (&Side<'_>, usize), theirs: (&Side<'_>, usize), len: usize, direction: Direction,
     ) -> Result<(), Error> {
         self.send_puts(rank)?;
         let peer = self.peers.procs[rank as usize];
@@ -355,12 +345,7 @@ impl Window {
 
     /// The runs of a target's elements of `basic`, for messages.
     pub(crate) fn ask_for_elements(
-        &self,
-        ticket: Ticket,
-        target: &Target<'_>,
-        spot: &Spot,
-        question: Question,
-        elements: usize,
+        &self, ticket: Ticket, target: &Target<'_>, spot: &Spot, question: Question, elements: usize,
         gather: impl Fn(usize, &mut [u8]),
     ) {
         let (size, extent) = (question.basic.size() as usize, question.basic.extent() as usize);
@@ -376,9 +361,7 @@ impl Window {
 /// Calls `copy` with the runs of both sides, from the given bytes of both on; where one of them has gaps, for a part after
 /// the other.
 pub(crate) fn in_parts(
-    (own, own_from): (&Side<'_>, usize),
-    (theirs, their_from): (&Side<'_>, usize),
-    len: usize,
+    (own, own_from): (&Side<'_>, usize), (theirs, their_from): (&Side<'_>, usize), len: usize,
     mut copy: impl FnMut(&[Run], &[Run]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if let (Side::Dense(own, _), Side::Dense(theirs, _)) = (own, theirs) {

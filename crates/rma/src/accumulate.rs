@@ -107,12 +107,7 @@ impl Window {
     /// Combines one run of words with another, as most accumulates do; false when it is not that simple.
     #[inline]
     fn combine_dense(
-        &self,
-        origin: &Data,
-        result: Option<&Data>,
-        target: &Target<'_>,
-        spot: &Spot,
-        combination: &Combination,
+        &self, origin: &Data, result: Option<&Data>, target: &Target<'_>, spot: &Spot, combination: &Combination,
         count: usize,
     ) -> bool {
         let simple =
@@ -134,12 +129,7 @@ impl Window {
 
     /// In mapped memory. `into` may be null.
     fn combine_here(
-        &self,
-        operand: *const u8,
-        into: *mut u8,
-        target: &Target<'_>,
-        spot: &Spot,
-        combination: &Combination,
+        &self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination,
         count: usize,
     ) {
         let extent = combination.basic.extent() as usize;
@@ -159,12 +149,7 @@ impl Window {
 
     /// In memory that the kernel reaches, of which some in the middle may be mapped.
     fn combine_in_part(
-        &self,
-        operand: *const u8,
-        into: *mut u8,
-        target: &Target<'_>,
-        spot: &Spot,
-        combination: &Combination,
+        &self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination,
         count: usize,
     ) -> Result<(), Error> {
         let size = combination.size;
@@ -186,12 +171,7 @@ impl Window {
     /// In memory that the kernel reaches, part after part: by its owner, if that waits, or fetched, combined and brought
     /// back, under the guard.
     fn combine_by_kernel(
-        &self,
-        operand: *const u8,
-        into: *mut u8,
-        target: &Target<'_>,
-        spot: &Spot,
-        combination: &Combination,
+        &self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination,
         elements: Range<usize>,
     ) -> Result<(), Error> {
         let (rank, op) = (target.rank, combination.op);
@@ -249,12 +229,7 @@ impl Window {
     }
 
     fn combine_by_messages(
-        &self,
-        origin: &Data,
-        result: Option<&Data>,
-        target: &Target<'_>,
-        spot: &Spot,
-        combination: &Combination,
+        &self, origin: &Data, result: Option<&Data>, target: &Target<'_>, spot: &Spot, combination: &Combination,
         count: usize,
     ) -> Started {
         let kind = if result.is_some() { Kind::Fetch } else { Kind::Combine };
@@ -270,11 +245,7 @@ impl Window {
     ///
     /// Errors: as there.
     pub fn fetch_and_op(
-        &self,
-        origin: *const u8,
-        result: *mut u8,
-        target: &Target<'_>,
-        op: Op,
+        &self, origin: *const u8, result: *mut u8, target: &Target<'_>, op: Op,
     ) -> Result<Started, Error> {
         let (origin, result) = (Data::new(origin, 1, target.ty), Data::new(result, 1, target.ty));
         self.combine(&origin, Some(&result), target, op)

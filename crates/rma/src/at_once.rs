@@ -53,12 +53,7 @@ impl Window {
     /// declined.
     #[inline(always)]
     pub fn combine_now(
-        &self,
-        operand: *const u8,
-        result: *mut u8,
-        rank: u32,
-        displacement: i64,
-        elements: usize,
+        &self, operand: *const u8, result: *mut u8, rank: u32, displacement: i64, elements: usize,
         (op, basic): (Op, Basic),
     ) -> bool {
         let Ok(combination) = Combination::find(op, basic) else { return false };
@@ -79,13 +74,7 @@ impl Window {
     /// As [`Window::compare_and_swap`], of an element of `size` bytes; false when declined.
     #[inline(always)]
     pub fn swap_now(
-        &self,
-        origin: *const u8,
-        compare: *const u8,
-        result: *mut u8,
-        rank: u32,
-        displacement: i64,
-        size: usize,
+        &self, origin: *const u8, compare: *const u8, result: *mut u8, rank: u32, displacement: i64, size: usize,
     ) -> bool {
         let Some(target) = self.mapped(rank, displacement, size, true) else { return false };
         // SAFETY: all are one element, and the target lies in the window.

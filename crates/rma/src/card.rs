@@ -78,12 +78,7 @@ pub(crate) type Offer = [u64; 4];
 
 /// What the card of this process can do for a window: all zeros if nothing. All members have to agree.
 pub(crate) fn offer(
-    adi: &'static Adi,
-    procs: &[Proc],
-    rank: u32,
-    shared: &Shared,
-    len: usize,
-    memory: (*mut u8, usize),
+    adi: &'static Adi, procs: &[Proc], rank: u32, shared: &Shared, len: usize, memory: (*mut u8, usize),
 ) -> Offer {
     let Some(remote) = adi.mcm().remote().filter(|remote| procs.iter().all(|&proc| remote.reaches(proc))) else {
         return [0; 4];
@@ -322,12 +317,7 @@ impl Window {
     ///
     /// Errors: the member is lost.
     pub(crate) fn card_copy(
-        &self,
-        (rank, key): (u32, u32),
-        own: (&Side<'_>, usize),
-        theirs: (&Side<'_>, usize),
-        len: usize,
-        way: Direction,
+        &self, (rank, key): (u32, u32), own: (&Side<'_>, usize), theirs: (&Side<'_>, usize), len: usize, way: Direction,
     ) -> Result<u64, Error> {
         let (remote, peer) = (self.card().remote, self.peers.procs[rank as usize]);
         let mut last = 0;

@@ -300,11 +300,7 @@ pub fn is_swapped_by_instruction(size: usize, target: *const u8) -> bool {
 /// instructions alone meanwhile.
 #[inline]
 pub unsafe fn swap_by_instruction(
-    size: usize,
-    origin: *const u8,
-    compare: *const u8,
-    result: *mut u8,
-    target: *mut u8,
+    size: usize, origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8,
 ) {
     #[inline(always)]
     unsafe fn swap<W: Word>(origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8) {

@@ -142,11 +142,7 @@ struct Common {
 
 /// The first member allocates, all map.
 fn allocate(
-    adi: &Adi,
-    peers: &Rc<Peers>,
-    direct: &dyn Direct,
-    words: usize,
-    memory: usize,
+    adi: &Adi, peers: &Rc<Peers>, direct: &dyn Direct, words: usize, memory: usize,
 ) -> Result<Option<Common>, Error> {
     let first = peers.rank == 0;
     let whole = words.checked_add(memory);
@@ -203,11 +199,7 @@ impl Window {
 
     /// As [`Window::new`], with bytes moved by `mechanism` alone, as far as that is possible ([`Mechanism::Pipe`]: by messages).
     pub fn with(
-        adi: &'static Adi,
-        peers: Rc<Peers>,
-        exposure: Exposure,
-        disp_unit: i64,
-        mechanism: Mechanism,
+        adi: &'static Adi, peers: Rc<Peers>, exposure: Exposure, disp_unit: i64, mechanism: Mechanism,
     ) -> Result<Rc<Window>, Error> {
         let direct = adi.mcm().direct().ok_or_else(needs_shared_memory)?;
         let apart = !peers.procs.iter().all(|&peer| direct.shares_with(peer));
@@ -220,12 +212,7 @@ impl Window {
     }
 
     fn make(
-        adi: &'static Adi,
-        peers: Rc<Peers>,
-        exposure: Exposure,
-        disp_unit: i64,
-        mechanism: Mechanism,
-        apart: bool,
+        adi: &'static Adi, peers: Rc<Peers>, exposure: Exposure, disp_unit: i64, mechanism: Mechanism, apart: bool,
     ) -> Result<Rc<Window>, Error> {
         let direct = adi.mcm().direct().ok_or_else(needs_shared_memory)?;
         if apart && matches!(exposure, Exposure::Shared { .. }) {

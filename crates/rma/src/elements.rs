@@ -204,11 +204,7 @@ impl Row {
 /// only basic type it is, and how many lie there one extent apart; until it fails.
 #[inline]
 pub fn runs<E>(
-    ty: &Type,
-    count: i64,
-    basic: Basic,
-    elements: usize,
-    mut each: impl FnMut(i64, usize) -> Result<(), E>,
+    ty: &Type, count: i64, basic: Basic, elements: usize, mut each: impl FnMut(i64, usize) -> Result<(), E>,
 ) -> Result<(), E> {
     if ty.named().is_some() {
         return each(0, elements);

@@ -56,11 +56,7 @@ impl Window {
     /// The part is valid for as many elements of the combination.
     #[inline]
     pub(crate) unsafe fn combine_part(
-        &self,
-        rank: u32,
-        combination: &Combination,
-        instructions: Instructions,
-        part: &Part,
+        &self, rank: u32, combination: &Combination, instructions: Instructions, part: &Part,
     ) {
         // SAFETY: contract of this function.
         if instructions == Instructions::Possible && unsafe { self.combine_by_instructions(rank, combination, part) } {
@@ -102,11 +98,7 @@ impl Window {
     /// # Safety
     /// As for [`Window::combine_part`].
     pub(crate) unsafe fn combine_inside(
-        &self,
-        inside: &Entered<'_>,
-        combination: &Combination,
-        instructions: bool,
-        part: &Part,
+        &self, inside: &Entered<'_>, combination: &Combination, instructions: bool, part: &Part,
     ) {
         let Part { operand, target, result, count } = *part;
         let (rank, row) = (inside.1, count >= ROW);
@@ -193,13 +185,7 @@ impl Window {
     /// All are one element of `size` bytes, for which there is an instruction.
     #[inline]
     pub(crate) unsafe fn swap_by_instruction(
-        &self,
-        rank: u32,
-        size: usize,
-        origin: *const u8,
-        compare: *const u8,
-        result: *mut u8,
-        target: *mut u8,
+        &self, rank: u32, size: usize, origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8,
     ) -> bool {
         let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
         let allowed = busy.begin(rank, guard);
@@ -218,13 +204,7 @@ impl Window {
     /// # Safety
     /// All are one element of `size` bytes.
     pub(crate) unsafe fn swap_inside(
-        &self,
-        inside: &Entered<'_>,
-        size: usize,
-        atomic: bool,
-        origin: *const u8,
-        compare: *const u8,
-        result: *mut u8,
+        &self, inside: &Entered<'_>, size: usize, atomic: bool, origin: *const u8, compare: *const u8, result: *mut u8,
         target: *mut u8,
     ) {
         let guard = &self.shared.member(inside.1).guard;

@@ -99,12 +99,7 @@ const NO_ANSWER: u64 = u64::MAX;
 
 /// The bytes of a request, the last `data` of them gathered.
 fn encode(
-    Question { kind, op, basic }: Question,
-    ticket: u64,
-    from: usize,
-    len: usize,
-    runs: &[(u64, u64)],
-    data: usize,
+    Question { kind, op, basic }: Question, ticket: u64, from: usize, len: usize, runs: &[(u64, u64)], data: usize,
     gather: impl FnOnce(&mut [u8]),
 ) -> Vec<u8> {
     let what = u64::from_le_bytes([kind as u8, op as u8, basic as u8, 0, 0, 0, 0, 0]);
@@ -223,15 +218,8 @@ impl Messages {
     /// Sends a part: bytes `from` to `from + len` of the access, for these runs of target memory, with
     /// `data` that is gathered. Waits while too much is under way.
     pub fn ask(
-        &self,
-        ticket: Ticket,
-        target: u32,
-        question: Question,
-        from: usize,
-        len: usize,
-        runs: &[(u64, u64)],
-        data: usize,
-        gather: impl FnOnce(&mut [u8]),
+        &self, ticket: Ticket, target: u32, question: Question, from: usize, len: usize, runs: &[(u64, u64)],
+        data: usize, gather: impl FnOnce(&mut [u8]),
     ) {
         if self.under_way.get() >= UNDER_WAY {
             // A lost member answers no more.

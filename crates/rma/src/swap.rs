@@ -18,11 +18,7 @@ impl Window {
     /// Errors: as for [`Window::put`].
     #[inline]
     pub fn compare_and_swap(
-        &self,
-        origin: *const u8,
-        compare: *const u8,
-        result: *mut u8,
-        target: &Target<'_>,
+        &self, origin: *const u8, compare: *const u8, result: *mut u8, target: &Target<'_>,
     ) -> Result<Started, Error> {
         let spot = self.locate(target)?;
         let size = spot.len;
@@ -41,12 +37,7 @@ impl Window {
 
     #[cold]
     fn swap_otherwise(
-        &self,
-        origin: *const u8,
-        compare: *const u8,
-        result: *mut u8,
-        target: &Target<'_>,
-        spot: &Spot,
+        &self, origin: *const u8, compare: *const u8, result: *mut u8, target: &Target<'_>, spot: &Spot,
     ) -> Result<Started, Error> {
         let (rank, size) = (target.rank, spot.len);
         if spot.key != 0 {

@@ -72,10 +72,7 @@ pub struct Setting<T> {
 
 impl<T: Kind> Setting<T> {
     pub(crate) const fn new(
-        name: &'static str,
-        default: &'static str,
-        meaning: &'static [&'static str],
-        range: (u64, u64),
+        name: &'static str, default: &'static str, meaning: &'static [&'static str], range: (u64, u64),
         (category, scope): (&'static str, Scope),
     ) -> Self {
         Setting {

@@ -137,11 +137,7 @@ impl Shm {
     ///
     /// Errors: the memory cannot be sized or mapped, or there are too many processes.
     pub fn new(
-        fd: BorrowedFd<'_>,
-        me: u32,
-        processes: u32,
-        cores: u32,
-        ring_data: Option<usize>,
+        fd: BorrowedFd<'_>, me: u32, processes: u32, cores: u32, ring_data: Option<usize>,
     ) -> std::io::Result<Shm> {
         if processes > MAX_PROCESSES {
             return Err(std::io::Error::other(format!(

@@ -65,12 +65,7 @@ impl Shm {
     ///
     /// Errors: the memory cannot be sized or mapped.
     pub fn connect(
-        &self,
-        file: BorrowedFd<'_>,
-        offset: u64,
-        me: u32,
-        processes: u32,
-        newcomers: &[u32],
+        &self, file: BorrowedFd<'_>, offset: u64, me: u32, processes: u32, newcomers: &[u32],
     ) -> io::Result<u32> {
         let segment = Segment::map(file, offset, Geometry::between_jobs(processes))?;
         let first = self.senders.len();

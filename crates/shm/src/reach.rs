@@ -272,10 +272,7 @@ impl Reach {
     }
 
     fn transfer(
-        &self,
-        peer: u32,
-        own: &Memory,
-        theirs: &Memory,
+        &self, peer: u32, own: &Memory, theirs: &Memory,
         copy: impl FnOnce(Pid, &[Run], &[Run]) -> Result<usize, Failed>,
     ) -> bool {
         let len = own.len.min(theirs.len);

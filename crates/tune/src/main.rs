@@ -117,11 +117,7 @@ fn show(file: Option<PathBuf>, text: &mut String) -> Result<Costs, String> {
 }
 
 fn measure(
-    machine: &Machine,
-    cores: &[usize],
-    rounds: u32,
-    file: Option<PathBuf>,
-    text: &mut String,
+    machine: &Machine, cores: &[usize], rounds: u32, file: Option<PathBuf>, text: &mut String,
 ) -> Result<Costs, String> {
     // Time enough for all that there is to measure.
     let budget = Duration::from_secs(3);

@@ -269,10 +269,7 @@ impl Verbs {
     /// its payload begins there.
     #[inline]
     pub(crate) fn open_packet(
-        &self,
-        channel: &Channel,
-        prefix: &Prefix,
-        bytes: &[u8],
+        &self, channel: &Channel, prefix: &Prefix, bytes: &[u8],
     ) -> Option<(Kind, Header, usize)> {
         if prefix.sequence != channel.next_in.get() {
             return None;

@@ -133,12 +133,7 @@ impl Channel {
     /// Posts a request for another receive queue of the peer.
     #[inline]
     pub fn post_to(
-        &self,
-        receive_queue: u32,
-        id: u64,
-        operation: Operation,
-        data: Data<'_>,
-        asks: bool,
+        &self, receive_queue: u32, id: u64, operation: Operation, data: Data<'_>, asks: bool,
     ) -> tern_hca::Result<()> {
         let signaled = self.sends.signals(asks);
         let flags = SendFlags { signaled, fence: false };

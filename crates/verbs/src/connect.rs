@@ -117,12 +117,7 @@ impl Connections {
     ///
     /// Errors: no socket, descriptor or thread is left.
     pub fn listen(
-        me: u32,
-        (host, node): (IpAddr, u32),
-        fabric: Fabric,
-        terms: Terms,
-        patience: Duration,
-        alarm: Arc<OwnedFd>,
+        me: u32, (host, node): (IpAddr, u32), fabric: Fabric, terms: Terms, patience: Duration, alarm: Arc<OwnedFd>,
     ) -> io::Result<Connections> {
         let listener = TcpListener::bind((host, 0))?;
         let (port, transport) = (listener.local_addr()?.port(), fabric.transport());

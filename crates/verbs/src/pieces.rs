@@ -20,12 +20,7 @@ fn run(memory: &Memory, from: u64) -> (u64, u64) {
 /// are covered or it says false; true when all went. `key` is the sender's local key; the lists have at most `gather`
 /// entries.
 pub fn each_write(
-    source: &Memory,
-    target: &Memory,
-    done: u64,
-    len: u64,
-    key: u32,
-    gather: usize,
+    source: &Memory, target: &Memory, done: u64, len: u64, key: u32, gather: usize,
     write: impl FnMut(u64, &[Segment], bool) -> bool,
 ) -> bool {
     each_piece(source, target, done..len, LONGEST, key, gather, write)
@@ -33,12 +28,7 @@ pub fn each_write(
 
 /// The same for a range of the bytes; no write is of more than `longest` bytes.
 pub fn each_piece(
-    source: &Memory,
-    target: &Memory,
-    bytes: Range<u64>,
-    longest: u64,
-    key: u32,
-    gather: usize,
+    source: &Memory, target: &Memory, bytes: Range<u64>, longest: u64, key: u32, gather: usize,
     mut write: impl FnMut(u64, &[Segment], bool) -> bool,
 ) -> bool {
     let Range { start: mut done, end: len } = bytes;

@@ -101,13 +101,7 @@ impl Queues {
 
     /// See [`tern_device::Direct::publish`].
     pub fn publish(
-        &self,
-        verbs: &Verbs,
-        peer: u32,
-        key: &Key,
-        memory: &Memory,
-        receiver: u32,
-        seen: u32,
+        &self, verbs: &Verbs, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32,
     ) -> Option<u32> {
         let local = verbs.registered.local_key(memory).filter(|_| memory.is_dense() && memory.len > 0)?;
         let segment = Segment { address: memory.address, len: memory.len.try_into().ok()?, key: local };

@@ -207,12 +207,7 @@ impl Verbs {
 
     /// Through registered own memory; `None`: it cannot be registered.
     fn transfer_registered(
-        &self,
-        peer: u32,
-        own: &[Run],
-        theirs: &[Run],
-        key: u32,
-        way: Direction,
+        &self, peer: u32, own: &[Run], theirs: &[Run], key: u32, way: Direction,
     ) -> Option<Result<u64, Lost>> {
         let (low, len) = span(own);
         let memory = self.registered.locate(Memory::dense(low as *const u8, len as usize));

@@ -195,13 +195,7 @@ impl Verbs {
     /// Writes a message in stripes into a published receive that it has claimed; `filled` tells the receiver that all is there.
     /// The memories suit each other, and `own` is the key of the source.
     pub(crate) fn put_for_receive(
-        &self,
-        peer: u32,
-        source: &Memory,
-        target: &Memory,
-        own: u32,
-        sender: u32,
-        filled: Message,
+        &self, peer: u32, source: &Memory, target: &Memory, own: u32, sender: u32, filled: Message,
     ) {
         let all = Rest { own: *source, key: own, theirs: *target, len: source.len.min(target.len), done: 0 };
         let at = self.begin_move(peer, sender, false, all);

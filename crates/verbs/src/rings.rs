@@ -189,11 +189,7 @@ impl Verbs {
     /// Writes a packet into the ring of a peer. False: there is none, or no room in it.
     #[inline]
     pub(crate) fn write_to_ring(
-        &self,
-        channel: &Channel,
-        header: &Header,
-        len: usize,
-        payload: &mut Payload<'_>,
+        &self, channel: &Channel, header: &Header, len: usize, payload: &mut Payload<'_>,
     ) -> bool {
         let Some(outbox) = channel.outbox.get() else { return false };
         let fits = PREFIX + header::LONGEST + len <= outbox.size as usize;

@@ -151,12 +151,7 @@ impl Verbs {
     /// Builds a packet and posts it. False: there is no room.
     #[inline]
     fn build(
-        &self,
-        channel: &Channel,
-        kind: Kind,
-        header: Option<&Header>,
-        len: usize,
-        write: impl FnOnce(&mut [u8]),
+        &self, channel: &Channel, kind: Kind, header: Option<&Header>, len: usize, write: impl FnOnce(&mut [u8]),
     ) -> bool {
         if !channel.may_send() {
             // Perhaps the word that there is room has come.
@@ -187,13 +182,7 @@ impl Verbs {
     #[allow(clippy::too_many_arguments, reason = "the parts of a packet")]
     #[inline]
     fn post_built(
-        &self,
-        channel: &Channel,
-        buffer: u32,
-        kind: Kind,
-        credits: u8,
-        header: Option<&Header>,
-        len: usize,
+        &self, channel: &Channel, buffer: u32, kind: Kind, credits: u8, header: Option<&Header>, len: usize,
         write: impl FnOnce(&mut [u8]),
     ) {
         let front = self.build_front(channel, buffer, kind, credits, header);
@@ -221,12 +210,7 @@ impl Verbs {
     /// Builds what is in front of the payload of the next packet; returns its length.
     #[inline]
     pub(crate) fn build_front(
-        &self,
-        channel: &Channel,
-        buffer: u32,
-        kind: Kind,
-        credits: u8,
-        header: Option<&Header>,
+        &self, channel: &Channel, buffer: u32, kind: Kind, credits: u8, header: Option<&Header>,
     ) -> usize {
         let (mask, changed, bytes) = match header {
             Some(header) => self.cached(&mut channel.outgoing.borrow_mut(), header),

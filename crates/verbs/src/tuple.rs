@@ -170,13 +170,7 @@ impl Tuples {
 
     /// See [`tern_device::Direct::publish`].
     pub fn publish(
-        &self,
-        verbs: &Verbs,
-        peer: u32,
-        key: &Key,
-        memory: &Memory,
-        receiver: u32,
-        seen: u32,
+        &self, verbs: &Verbs, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32,
     ) -> Option<u32> {
         let pair = self.make_pair(peer)?;
         let slot = {

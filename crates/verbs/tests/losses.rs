@@ -27,11 +27,7 @@ fn world(processes: u32, faulty: u32, faults: &str) -> Vec<Option<Verbs>> {
 }
 
 fn world_of(
-    transport: Transport,
-    node: fn(u32) -> u32,
-    processes: u32,
-    faulty: u32,
-    faults: &str,
+    transport: Transport, node: fn(u32) -> u32, processes: u32, faulty: u32, faults: &str,
 ) -> Vec<Option<Verbs>> {
     let open = |me| {
         let faults = Faults::from_str(if me == faulty { faults } else { "" }).expect("faults");

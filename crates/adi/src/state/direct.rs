@@ -139,11 +139,7 @@ impl State {
 
     /// Publishes a receive into `memory` that nothing hinders; `None` when there is no room.
     pub(super) fn announce(
-        &mut self,
-        request: u32,
-        from: Proc,
-        pattern: &Pattern,
-        memory: &Memory,
+        &mut self, request: u32, from: Proc, pattern: &Pattern, memory: &Memory,
     ) -> Option<Published> {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;

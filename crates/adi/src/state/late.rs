@@ -52,11 +52,7 @@ impl State {
     /// Notes that the receive, which is about to be posted, is to be published later. `hindrance`: what is in the way
     /// but room.
     pub(super) fn publish_later(
-        &mut self,
-        request: u32,
-        from: Proc,
-        pattern: &Pattern,
-        hindrance: Option<Hindrance>,
+        &mut self, request: u32, from: Proc, pattern: &Pattern, hindrance: Option<Hindrance>,
     ) -> Published {
         // A call that waits for it alone has nothing from that.
         if self.waits || (hindrance.is_none() && !self.waits_for_room(from)) {

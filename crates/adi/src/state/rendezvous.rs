@@ -134,13 +134,7 @@ impl State {
 
     /// Fetches the bytes that the receive has room for, or asks the sender for them.
     pub(super) fn clear_to_send(
-        &mut self,
-        request: u32,
-        from: Proc,
-        tuple: &Tuple,
-        size: u64,
-        sender: Synchronous,
-        source: &Memory,
+        &mut self, request: u32, from: Proc, tuple: &Tuple, size: u64, sender: Synchronous, source: &Memory,
     ) {
         let room = self.transfers.get(request).data.len() as u64;
         let mut bytes = size.min(room);

@@ -12,8 +12,7 @@ const LOWEST: f64 = 0.1;
 
 /// The figures of a curve by ascending size.
 fn points(
-    session: &Session,
-    (title, benchmark): (&str, &str),
+    session: &Session, (title, benchmark): (&str, &str),
     value: impl Fn(&Row, &dyn Fn(&str) -> Option<Summary>) -> Option<f64>,
 ) -> Vec<(f64, f64)> {
     let mut points = Vec::new();

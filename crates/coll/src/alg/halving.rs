@@ -131,11 +131,7 @@ pub(crate) type Range = (i64, i64);
 /// a piece of the result. Returns the ranges from the whole vector down to the piece: one more
 /// than there are rounds. The groups that meet are neighbours, so the order is kept.
 pub(crate) fn reduce_halves(
-    b: &mut Builder,
-    fold: &Fold,
-    number: usize,
-    vector: &mut Vector,
-    count: i64,
+    b: &mut Builder, fold: &Fold, number: usize, vector: &mut Vector, count: i64,
 ) -> Vec<Range> {
     let mut ranges = vec![(0, count)];
     let mut range = (0, count);

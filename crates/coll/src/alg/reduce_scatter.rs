@@ -37,11 +37,7 @@ impl Vectors {
 /// intercommunicator each group gets the reduction of the other's vectors. Only `base` and `ty`
 /// of `output` are used.
 pub fn reduce_scatter(
-    peers: &Peers,
-    input: Option<&Buffer>,
-    output: &Buffer,
-    counts: &[i64],
-    op: &Operator,
+    peers: &Peers, input: Option<&Buffer>, output: &Buffer, counts: &[i64], op: &Operator,
 ) -> Schedule {
     let mut b = Builder::reducing(peers, op, &output.ty);
     let mut starts = vec![0; counts.len() + 1];

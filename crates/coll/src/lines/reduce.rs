@@ -45,12 +45,7 @@ impl Lines {
     /// # Safety
     /// `input` and `out` hold the vector; they may be the same memory.
     pub unsafe fn reduce(
-        &self,
-        adi: &Adi,
-        root: Option<usize>,
-        vector: &Vector,
-        input: *const u8,
-        out: *mut u8,
+        &self, adi: &Adi, root: Option<usize>, vector: &Vector, input: *const u8, out: *mut u8,
     ) -> Done {
         let kind = if root.is_some() { Kind::Reduce } else { Kind::Allreduce };
         let (turn, label) = (self.next(), label(kind, root.unwrap_or(0) as u32, vector.bytes));
@@ -103,13 +98,7 @@ impl Lines {
     /// # Safety
     /// As for [`Lines::reduce`], for `elements` elements that fit the capacity.
     unsafe fn allreduce_part(
-        &self,
-        adi: &Adi,
-        label: u64,
-        vector: &Vector,
-        elements: usize,
-        input: *const u8,
-        out: *mut u8,
+        &self, adi: &Adi, label: u64, vector: &Vector, elements: usize, input: *const u8, out: *mut u8,
     ) -> Done {
         let size = vector.bytes / vector.elements;
         // The share of a member: where it begins, and its length, in bytes.

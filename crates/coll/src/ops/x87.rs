@@ -51,9 +51,7 @@ arithmetic!(multiply, "fmulp st(1), st");
 /// As for `add`. `out` may be none of the operands of a later call.
 #[inline(always)]
 unsafe fn two_products<const SUBTRACT: bool>(
-    (a, b): (*const u8, *const u8),
-    (c, d): (*const u8, *const u8),
-    out: *mut u8,
+    (a, b): (*const u8, *const u8), (c, d): (*const u8, *const u8), out: *mut u8,
 ) {
     let (mut left, mut right): (Slot, Slot) = ([0; SLOT], [0; SLOT]);
     // SAFETY: the caller vouches for the operands and `out`; the slots are local. The sign of

@@ -493,10 +493,7 @@ pub type Outcome = Option<Result<(), Failure>>;
 
 /// The same while things go wrong.
 pub fn run_with_losses(
-    members: &[Rc<Peers>],
-    schedules: Vec<Schedule>,
-    seed: u64,
-    losses: Losses,
+    members: &[Rc<Peers>], schedules: Vec<Schedule>, seed: u64, losses: Losses,
 ) -> (Vec<Outcome>, usize) {
     let network = Network::with_losses(members.len(), seed, losses);
     let operations: Vec<Operation<usize>> = members.iter().zip(schedules).map(|(p, s)| Operation::new(p, s)).collect();

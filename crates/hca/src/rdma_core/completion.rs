@@ -41,9 +41,7 @@ impl Drop for Queue {
 
 impl CompletionQueue {
     pub(super) fn new(
-        context: &Arc<Context>,
-        depth: u32,
-        channel: Option<&CompletionChannel>,
+        context: &Arc<Context>, depth: u32, channel: Option<&CompletionChannel>,
     ) -> Result<CompletionQueue> {
         context.check_own()?;
         let overrun = Box::new(AtomicBool::new(false));

@@ -222,10 +222,7 @@ impl Hca {
 
 /// Opens the device if it is the one that is wanted and has an active port; otherwise says why not.
 fn open_device(
-    functions: &'static Functions,
-    device: *mut ffi::ibv_device,
-    wanted: Option<&str>,
-    number: Option<u8>,
+    functions: &'static Functions, device: *mut ffi::ibv_device, wanted: Option<&str>, number: Option<u8>,
 ) -> std::result::Result<Hca, String> {
     // SAFETY: the device is one of the list, whose name is a string.
     let name = unsafe { CStr::from_ptr((functions.ibv_get_device_name)(device)) }.to_string_lossy().into_owned();

@@ -85,11 +85,7 @@ impl ProtectionDomain {
     }
 
     pub fn xrc_receive_queue(
-        &self,
-        domain: &XrcDomain,
-        completions: &CompletionQueue,
-        limits: &ReceiveLimits,
-        token: u64,
+        &self, domain: &XrcDomain, completions: &CompletionQueue, limits: &ReceiveLimits, token: u64,
     ) -> Result<SharedReceiveQueue> {
         SharedReceiveQueue::of_xrc(&self.0, domain, completions, limits, token)
     }

@@ -67,11 +67,7 @@ impl Drop for QueuePair {
 
 impl QueuePair {
     fn new(
-        context: &Arc<Context>,
-        raw: *mut ibv_qp,
-        kind: Kind,
-        capacity: ibv_qp_cap,
-        made_from: MadeFrom,
+        context: &Arc<Context>, raw: *mut ibv_qp, kind: Kind, capacity: ibv_qp_cap, made_from: MadeFrom,
     ) -> Result<QueuePair> {
         let raw = made(raw, || format!("a queue pair, {capacity:?}"))?;
         // SAFETY: made by the caller.

@@ -53,11 +53,7 @@ impl SharedReceiveQueue {
     }
 
     pub(super) fn of_xrc(
-        domain: &Arc<Domain>,
-        xrc: &XrcDomain,
-        completions: &CompletionQueue,
-        limits: &ReceiveLimits,
-        token: u64,
+        domain: &Arc<Domain>, xrc: &XrcDomain, completions: &CompletionQueue, limits: &ReceiveLimits, token: u64,
     ) -> Result<SharedReceiveQueue> {
         let context = &domain.context;
         context.check_own()?;

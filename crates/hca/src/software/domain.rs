@@ -86,11 +86,7 @@ impl ProtectionDomain {
     }
 
     pub fn xrc_receive_queue(
-        &self,
-        domain: &XrcDomain,
-        completions: &CompletionQueue,
-        limits: &ReceiveLimits,
-        token: u64,
+        &self, domain: &XrcDomain, completions: &CompletionQueue, limits: &ReceiveLimits, token: u64,
     ) -> Result<SharedReceiveQueue> {
         self.hca.alive()?;
         let receives = Receives::new(&self.hca, limits, self.number, token)?;

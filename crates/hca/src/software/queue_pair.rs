@@ -312,13 +312,7 @@ impl Pair {
     }
 
     fn complete_receive(
-        &self,
-        source: &Arc<Receives>,
-        receive: Receive,
-        status: Status,
-        len: u32,
-        immediate: Option<u32>,
-        write: bool,
+        &self, source: &Arc<Receives>, receive: Receive, status: Status, len: u32, immediate: Option<u32>, write: bool,
     ) {
         if let Some(queue) = source.completions().or(self.receive.as_ref()) {
             let opcode = if write { Opcode::ReceiveWrite } else { Opcode::Receive };

@@ -108,12 +108,7 @@ impl Held<'_> {
 
     /// The `len` bytes from byte `offset` of the list on.
     pub fn runs(
-        &self,
-        segments: &[Segment],
-        domain: u32,
-        need: Need,
-        mut offset: u64,
-        mut len: u64,
+        &self, segments: &[Segment], domain: u32, need: Need, mut offset: u64, mut len: u64,
     ) -> Result<Runs, Fault> {
         let mut runs = Runs::new();
         for segment in segments {

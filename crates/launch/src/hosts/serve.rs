@@ -174,12 +174,7 @@ impl Server<'_> {
 
     /// Starts one agent.
     fn start(
-        &mut self,
-        number: usize,
-        callers: &str,
-        secret: u64,
-        tell: &Sender<Event>,
-        mask: libc::sigset_t,
+        &mut self, number: usize, callers: &str, secret: u64, tell: &Sender<Event>, mask: libc::sigset_t,
     ) -> Result<(), String> {
         let name = self.shares[number].name.clone();
         let shell = self.options.shell.clone().unwrap_or_else(|| tern_settings::REMOTE_SHELL.get().to_owned());

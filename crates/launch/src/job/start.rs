@@ -37,10 +37,7 @@ pub(super) struct Start<'a> {
 impl<'a> Job<'a> {
     /// Everything but the processes.
     pub(super) fn new(
-        plan: &'a Plan,
-        mask: libc::sigset_t,
-        keeper: Option<OwnedFd>,
-        uplink: Option<Uplink>,
+        plan: &'a Plan, mask: libc::sigset_t, keeper: Option<OwnedFd>, uplink: Option<Uplink>,
     ) -> rustix::io::Result<Job<'a>> {
         let files = raise_file_limit(plan.ranks.len() + plan.nodes.count() as usize);
         let mut world = World::new(plan.job_id, plan.nodes.clone(), None)?;

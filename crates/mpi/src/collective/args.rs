@@ -33,11 +33,7 @@ pub(crate) fn input(base: *const u8, count: i64, datatype: &Datatype) -> Result<
 
 /// Buffers of `counts[r]` elements at `displs[r]` extents, for each rank of the other side.
 pub(crate) fn buffer_v(
-    base: *const u8,
-    counts: Counts,
-    displs: Counts,
-    datatype: &Datatype,
-    ranks: usize,
+    base: *const u8, counts: Counts, displs: Counts, datatype: &Datatype, ranks: usize,
 ) -> Result<BufferV> {
     let (counts, displs) = (read("counts", counts, ranks)?, read("displs", displs, ranks)?);
     let extent = datatype.layout.extent();
@@ -50,11 +46,7 @@ pub(crate) fn buffer_v(
 /// Buffers of `counts[r]` elements of `types[r]` at byte `displs[r]`, for each rank of the other
 /// side.
 pub(crate) fn buffer_w(
-    base: *const u8,
-    counts: Counts,
-    displs: Counts,
-    types: Handles,
-    ranks: usize,
+    base: *const u8, counts: Counts, displs: Counts, types: Handles, ranks: usize,
 ) -> Result<BufferW> {
     let (counts, displs) = (read("counts", counts, ranks)?, read("displs", displs, ranks)?);
     if ranks > 0 && types.is_null() {

@@ -79,13 +79,7 @@ fn own_block(peers: &Peers, root: i32, own: Side, all: Side) -> Option<(*mut u8,
 
 #[inline(always)]
 pub fn gather(
-    send: *mut u8,
-    send_count: i64,
-    send_type: usize,
-    recv: *mut u8,
-    recv_count: i64,
-    recv_type: usize,
-    root: i32,
+    send: *mut u8, send_count: i64, send_type: usize, recv: *mut u8, recv_count: i64, recv_type: usize, root: i32,
     comm: usize,
 ) -> Fast {
     let (adi, peers) = peers(comm)?;
@@ -97,13 +91,7 @@ pub fn gather(
 
 #[inline(always)]
 pub fn scatter(
-    send: *mut u8,
-    send_count: i64,
-    send_type: usize,
-    recv: *mut u8,
-    recv_count: i64,
-    recv_type: usize,
-    root: i32,
+    send: *mut u8, send_count: i64, send_type: usize, recv: *mut u8, recv_count: i64, recv_type: usize, root: i32,
     comm: usize,
 ) -> Fast {
     let (adi, peers) = peers(comm)?;
@@ -116,13 +104,7 @@ pub fn scatter(
 /// A reduction to the root, or to all if there is none.
 #[inline(always)]
 fn reduction(
-    send: *mut u8,
-    recv: *mut u8,
-    count: i64,
-    datatype: usize,
-    op: usize,
-    root: Option<i32>,
-    comm: usize,
+    send: *mut u8, recv: *mut u8, count: i64, datatype: usize, op: usize, root: Option<i32>, comm: usize,
     counter: &Counter,
 ) -> Fast {
     let (adi, peers) = peers(comm)?;

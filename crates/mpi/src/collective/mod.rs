@@ -84,14 +84,8 @@ pub fn bcast(buffer: *mut u8, count: i64, datatype: Rc<Datatype>, root: i32, com
 /// MPI_Gather (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub fn gather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::gather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
 }
@@ -99,15 +93,8 @@ pub fn gather(
 /// MPI_Gatherv (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub fn gatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::gatherv(sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, root, &comm)?)
 }
@@ -115,14 +102,8 @@ pub fn gatherv(
 /// MPI_Scatter (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub fn scatter(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::scatter(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
 }
@@ -130,28 +111,16 @@ pub fn scatter(
 /// MPI_Scatterv (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub fn scatterv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    displs: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::scatterv(sendbuf, sendcounts, displs, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
 }
 
 /// MPI_Allgather (section 6.7).
 pub fn allgather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::allgather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?)
 }
@@ -159,27 +128,16 @@ pub fn allgather(
 /// MPI_Allgatherv (section 6.7).
 #[allow(clippy::too_many_arguments)]
 pub fn allgatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::allgatherv(sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)?)
 }
 
 /// MPI_Alltoall (section 6.8).
 pub fn alltoall(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype)?)
 }
@@ -187,15 +145,8 @@ pub fn alltoall(
 /// MPI_Alltoallv (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn alltoallv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
+    recvcounts: Counts, rdispls: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(
         &comm,
@@ -206,15 +157,8 @@ pub fn alltoallv(
 /// MPI_Alltoallw (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn alltoallw(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtypes: Handles,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtypes: Handles,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: Rc<Comm>,
 ) -> Result<()> {
     run(
         &comm,
@@ -224,12 +168,7 @@ pub fn alltoallw(
 
 /// MPI_Reduce (section 6.9.1).
 pub fn reduce(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    root: i32,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, root: i32,
     comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::reduce(sendbuf, recvbuf, count, &datatype, &op, root, &comm)?)
@@ -237,60 +176,35 @@ pub fn reduce(
 
 /// MPI_Allreduce (section 6.9.6).
 pub fn allreduce(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op)?)
 }
 
 /// MPI_Reduce_scatter_block (section 6.10.1).
 pub fn reduce_scatter_block(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::reduce_scatter_block(sendbuf, recvbuf, recvcount, &datatype, &op, &comm)?)
 }
 
 /// MPI_Reduce_scatter (section 6.10.2).
 pub fn reduce_scatter(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::reduce_scatter(sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)?)
 }
 
 /// MPI_Scan (section 6.11.1).
 pub fn scan(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::scan(sendbuf, recvbuf, count, &datatype, &op, &comm)?)
 }
 
 /// MPI_Exscan (section 6.11.2).
 pub fn exscan(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::exscan(sendbuf, recvbuf, count, &datatype, &op, &comm)?)
 }

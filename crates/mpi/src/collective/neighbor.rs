@@ -10,13 +10,8 @@ use std::rc::Rc;
 
 /// MPI_Neighbor_allgather (section 8.6).
 pub fn neighbor_allgather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::allgather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?)
 }
@@ -24,14 +19,8 @@ pub fn neighbor_allgather(
 /// MPI_Ineighbor_allgather (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn ineighbor_allgather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::allgather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?, request)
 }
@@ -39,15 +28,8 @@ pub fn ineighbor_allgather(
 /// MPI_Neighbor_allgather_init (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn neighbor_allgather_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::allgather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?, request)
 }
@@ -55,14 +37,8 @@ pub fn neighbor_allgather_init(
 /// MPI_Neighbor_allgatherv (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn neighbor_allgatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::allgatherv(sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)?)
 }
@@ -70,15 +46,8 @@ pub fn neighbor_allgatherv(
 /// MPI_Ineighbor_allgatherv (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn ineighbor_allgatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(
         &comm,
@@ -90,16 +59,8 @@ pub fn ineighbor_allgatherv(
 /// MPI_Neighbor_allgatherv_init (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn neighbor_allgatherv_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(
         &comm,
@@ -110,13 +71,8 @@ pub fn neighbor_allgatherv_init(
 
 /// MPI_Neighbor_alltoall (section 8.6).
 pub fn neighbor_alltoall(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?)
 }
@@ -124,14 +80,8 @@ pub fn neighbor_alltoall(
 /// MPI_Ineighbor_alltoall (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn ineighbor_alltoall(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?, request)
 }
@@ -139,15 +89,8 @@ pub fn ineighbor_alltoall(
 /// MPI_Neighbor_alltoall_init (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn neighbor_alltoall_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?, request)
 }
@@ -155,15 +98,8 @@ pub fn neighbor_alltoall_init(
 /// MPI_Neighbor_alltoallv (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn neighbor_alltoallv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
+    recvcounts: Counts, rdispls: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>,
 ) -> Result<()> {
     run(
         &comm,
@@ -174,16 +110,8 @@ pub fn neighbor_alltoallv(
 /// MPI_Ineighbor_alltoallv (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn ineighbor_alltoallv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
+    recvcounts: Counts, rdispls: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(
         &comm,
@@ -195,16 +123,8 @@ pub fn ineighbor_alltoallv(
 /// MPI_Neighbor_alltoallv_init (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn neighbor_alltoallv_init(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
+    recvcounts: Counts, rdispls: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>,
     request: Out<usize>,
 ) -> Result<()> {
     persistent(
@@ -217,15 +137,8 @@ pub fn neighbor_alltoallv_init(
 /// MPI_Neighbor_alltoallw (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn neighbor_alltoallw(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtypes: Handles,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtypes: Handles,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: Rc<Comm>,
 ) -> Result<()> {
     run(
         &comm,
@@ -236,16 +149,8 @@ pub fn neighbor_alltoallw(
 /// MPI_Ineighbor_alltoallw (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn ineighbor_alltoallw(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtypes: Handles,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtypes: Handles,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(
         &comm,
@@ -257,17 +162,8 @@ pub fn ineighbor_alltoallw(
 /// MPI_Neighbor_alltoallw_init (section 8.6).
 #[allow(clippy::too_many_arguments)]
 pub fn neighbor_alltoallw_init(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtypes: Handles,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtypes: Handles,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(
         &comm,

@@ -65,13 +65,8 @@ fn grid_neighbours(dims: &[i32], periods: &[bool], rank: i32) -> Vec<i32> {
 
 /// MPI_Neighbor_allgather.
 pub(crate) fn allgather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: &Rc<Datatype>,
-    comm: &Comm,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let (send, recv) = (buffer(sendbuf, sendcount, sendtype)?, buffer(recvbuf, recvcount, recvtype)?);
@@ -81,14 +76,8 @@ pub(crate) fn allgather(
 /// MPI_Neighbor_allgatherv.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn allgatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: &Rc<Datatype>,
-    comm: &Comm,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let send = buffer(sendbuf, sendcount, sendtype)?;
@@ -98,13 +87,8 @@ pub(crate) fn allgatherv(
 
 /// MPI_Neighbor_alltoall.
 pub(crate) fn alltoall(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: &Rc<Datatype>,
-    comm: &Comm,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let (send, recv) = (buffer(sendbuf, sendcount, sendtype)?, buffer(recvbuf, recvcount, recvtype)?);
@@ -114,15 +98,8 @@ pub(crate) fn alltoall(
 /// MPI_Neighbor_alltoallv.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn alltoallv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtype: &Rc<Datatype>,
-    comm: &Comm,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8,
+    recvcounts: Counts, rdispls: Counts, recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let send = buffer_v(sendbuf, sendcounts, sdispls, sendtype, around.destinations.len())?;
@@ -133,15 +110,8 @@ pub(crate) fn alltoallv(
 /// MPI_Neighbor_alltoallw.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn alltoallw(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtypes: Handles,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtypes: Handles,
-    comm: &Comm,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: &Comm,
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let send = buffer_w(sendbuf, sendcounts, sdispls, sendtypes, around.destinations.len())?;

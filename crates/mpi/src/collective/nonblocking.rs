@@ -15,12 +15,7 @@ pub fn ibarrier(comm: Rc<Comm>, request: Out<usize>) -> Result<()> {
 
 /// MPI_Ibcast (section 6.4).
 pub fn ibcast(
-    buffer: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    buffer: *mut u8, count: i64, datatype: Rc<Datatype>, root: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::bcast(buffer, count, &datatype, root, &comm)?, request)
 }
@@ -28,15 +23,8 @@ pub fn ibcast(
 /// MPI_Igather (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub fn igather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::gather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?, request)
 }
@@ -44,16 +32,8 @@ pub fn igather(
 /// MPI_Igatherv (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub fn igatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(
         &comm,
@@ -65,15 +45,8 @@ pub fn igatherv(
 /// MPI_Iscatter (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub fn iscatter(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::scatter(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?, request)
 }
@@ -81,16 +54,8 @@ pub fn iscatter(
 /// MPI_Iscatterv (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub fn iscatterv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    displs: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(
         &comm,
@@ -102,14 +67,8 @@ pub fn iscatterv(
 /// MPI_Iallgather (section 6.7).
 #[allow(clippy::too_many_arguments)]
 pub fn iallgather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::allgather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?, request)
 }
@@ -117,15 +76,8 @@ pub fn iallgather(
 /// MPI_Iallgatherv (section 6.7).
 #[allow(clippy::too_many_arguments)]
 pub fn iallgatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(
         &comm,
@@ -137,14 +89,8 @@ pub fn iallgatherv(
 /// MPI_Ialltoall (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn ialltoall(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype)?, request)
 }
@@ -152,16 +98,8 @@ pub fn ialltoall(
 /// MPI_Ialltoallv (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn ialltoallv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
+    recvcounts: Counts, rdispls: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(
         &comm,
@@ -173,16 +111,8 @@ pub fn ialltoallv(
 /// MPI_Ialltoallw (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn ialltoallw(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtypes: Handles,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtypes: Handles,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(
         &comm,
@@ -194,26 +124,15 @@ pub fn ialltoallw(
 /// MPI_Ireduce (section 6.9.1).
 #[allow(clippy::too_many_arguments)]
 pub fn ireduce(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    root: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, root: i32,
+    comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::reduce(sendbuf, recvbuf, count, &datatype, &op, root, &comm)?, request)
 }
 
 /// MPI_Iallreduce (section 6.9.6).
 pub fn iallreduce(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
     request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op)?, request)
@@ -221,12 +140,7 @@ pub fn iallreduce(
 
 /// MPI_Ireduce_scatter_block (section 6.10.1).
 pub fn ireduce_scatter_block(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
     request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::reduce_scatter_block(sendbuf, recvbuf, recvcount, &datatype, &op, &comm)?, request)
@@ -234,25 +148,15 @@ pub fn ireduce_scatter_block(
 
 /// MPI_Ireduce_scatter (section 6.10.2).
 pub fn ireduce_scatter(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: Rc<Datatype>, op: Rc<Operation>,
+    comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::reduce_scatter(sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)?, request)
 }
 
 /// MPI_Iscan (section 6.11.1).
 pub fn iscan(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
     request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::scan(sendbuf, recvbuf, count, &datatype, &op, &comm)?, request)
@@ -260,12 +164,7 @@ pub fn iscan(
 
 /// MPI_Iexscan (section 6.11.2).
 pub fn iexscan(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
     request: Out<usize>,
 ) -> Result<()> {
     start(&comm, plan::exscan(sendbuf, recvbuf, count, &datatype, &op, &comm)?, request)

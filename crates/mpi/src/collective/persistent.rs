@@ -15,12 +15,7 @@ pub fn barrier_init(comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>
 
 /// MPI_Bcast_init (section 6.4).
 pub fn bcast_init(
-    buffer: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    buffer: *mut u8, count: i64, datatype: Rc<Datatype>, root: i32, comm: Rc<Comm>, _info: Option<Rc<Info>>,
     request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::bcast(buffer, count, &datatype, root, &comm)?, request)
@@ -29,16 +24,8 @@ pub fn bcast_init(
 /// MPI_Gather_init (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub fn gather_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::gather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?, request)
 }
@@ -46,17 +33,8 @@ pub fn gather_init(
 /// MPI_Gatherv_init (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub fn gatherv_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(
         &comm,
@@ -68,16 +46,8 @@ pub fn gatherv_init(
 /// MPI_Scatter_init (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub fn scatter_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(
         &comm,
@@ -89,17 +59,8 @@ pub fn scatter_init(
 /// MPI_Scatterv_init (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub fn scatterv_init(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    displs: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    root: i32,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(
         &comm,
@@ -111,15 +72,8 @@ pub fn scatterv_init(
 /// MPI_Allgather_init (section 6.7).
 #[allow(clippy::too_many_arguments)]
 pub fn allgather_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::allgather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?, request)
 }
@@ -127,16 +81,8 @@ pub fn allgather_init(
 /// MPI_Allgatherv_init (section 6.7).
 #[allow(clippy::too_many_arguments)]
 pub fn allgatherv_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(
         &comm,
@@ -148,15 +94,8 @@ pub fn allgatherv_init(
 /// MPI_Alltoall_init (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn alltoall_init(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype)?, request)
 }
@@ -164,16 +103,8 @@ pub fn alltoall_init(
 /// MPI_Alltoallv_init (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn alltoallv_init(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtype: Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtype: Rc<Datatype>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
+    recvcounts: Counts, rdispls: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>, _info: Option<Rc<Info>>,
     request: Out<usize>,
 ) -> Result<()> {
     persistent(
@@ -186,17 +117,8 @@ pub fn alltoallv_init(
 /// MPI_Alltoallw_init (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub fn alltoallw_init(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtypes: Handles,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtypes: Handles,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(
         &comm,
@@ -208,15 +130,8 @@ pub fn alltoallw_init(
 /// MPI_Reduce_init (section 6.9.1).
 #[allow(clippy::too_many_arguments)]
 pub fn reduce_init(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    root: i32,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, root: i32,
+    comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::reduce(sendbuf, recvbuf, count, &datatype, &op, root, &comm)?, request)
 }
@@ -224,14 +139,8 @@ pub fn reduce_init(
 /// MPI_Allreduce_init (section 6.9.6).
 #[allow(clippy::too_many_arguments)]
 pub fn allreduce_init(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
+    _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op)?, request)
 }
@@ -239,14 +148,8 @@ pub fn allreduce_init(
 /// MPI_Reduce_scatter_block_init (section 6.10.1).
 #[allow(clippy::too_many_arguments)]
 pub fn reduce_scatter_block_init(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
+    _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::reduce_scatter_block(sendbuf, recvbuf, recvcount, &datatype, &op, &comm)?, request)
 }
@@ -254,14 +157,8 @@ pub fn reduce_scatter_block_init(
 /// MPI_Reduce_scatter_init (section 6.10.2).
 #[allow(clippy::too_many_arguments)]
 pub fn reduce_scatter_init(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: Rc<Datatype>, op: Rc<Operation>,
+    comm: Rc<Comm>, _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::reduce_scatter(sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)?, request)
 }
@@ -269,14 +166,8 @@ pub fn reduce_scatter_init(
 /// MPI_Scan_init (section 6.11.1).
 #[allow(clippy::too_many_arguments)]
 pub fn scan_init(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
+    _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::scan(sendbuf, recvbuf, count, &datatype, &op, &comm)?, request)
 }
@@ -284,14 +175,8 @@ pub fn scan_init(
 /// MPI_Exscan_init (section 6.11.2).
 #[allow(clippy::too_many_arguments)]
 pub fn exscan_init(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    op: Rc<Operation>,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
+    _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     persistent(&comm, plan::exscan(sendbuf, recvbuf, count, &datatype, &op, &comm)?, request)
 }

@@ -131,14 +131,8 @@ pub(crate) fn bcast(base: *mut u8, count: i64, datatype: &Rc<Datatype>, root: i3
 /// MPI_Gather (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn gather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: &Rc<Datatype>,
-    root: i32,
-    comm: &Comm,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
 ) -> Result<Plan> {
     counters::GATHER.add(1);
     let root = self::root(root, comm)?;
@@ -160,15 +154,8 @@ fn block(buffer: &Buffer, rank: i32) -> *const u8 {
 /// MPI_Gatherv (section 6.5).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn gatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: &Rc<Datatype>,
-    root: i32,
-    comm: &Comm,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
 ) -> Result<Plan> {
     counters::GATHER.add(1);
     let root = self::root(root, comm)?;
@@ -188,14 +175,8 @@ pub(crate) fn gatherv(
 /// MPI_Scatter (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn scatter(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: &Rc<Datatype>,
-    root: i32,
-    comm: &Comm,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
 ) -> Result<Plan> {
     counters::SCATTER.add(1);
     let root = self::root(root, comm)?;
@@ -212,15 +193,8 @@ pub(crate) fn scatter(
 /// MPI_Scatterv (section 6.6).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn scatterv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    displs: Counts,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: &Rc<Datatype>,
-    root: i32,
-    comm: &Comm,
+    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: &Rc<Datatype>, root: i32, comm: &Comm,
 ) -> Result<Plan> {
     counters::SCATTER.add(1);
     let root = self::root(root, comm)?;
@@ -239,13 +213,8 @@ pub(crate) fn scatterv(
 
 /// MPI_Allgather (section 6.7).
 pub(crate) fn allgather(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: &Rc<Datatype>,
-    comm: &Comm,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
+    recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
     counters::ALLGATHER.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
@@ -259,14 +228,8 @@ pub(crate) fn allgather(
 /// MPI_Allgatherv (section 6.7).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn allgatherv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    displs: Counts,
-    recvtype: &Rc<Datatype>,
-    comm: &Comm,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
+    recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
     counters::ALLGATHER.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
@@ -277,11 +240,7 @@ pub(crate) fn allgatherv(
 
 /// MPI_Alltoall (section 6.8).
 pub(crate) fn alltoall(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcount: i64,
+    sendbuf: *const u8, sendcount: i64, sendtype: &Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
     recvtype: &Rc<Datatype>,
 ) -> Result<Plan> {
     counters::ALLTOALL.add(1);
@@ -294,15 +253,8 @@ pub(crate) fn alltoall(
 /// MPI_Alltoallv (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn alltoallv(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtype: &Rc<Datatype>,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtype: &Rc<Datatype>,
-    comm: &Comm,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: &Rc<Datatype>, recvbuf: *mut u8,
+    recvcounts: Counts, rdispls: Counts, recvtype: &Rc<Datatype>, comm: &Comm,
 ) -> Result<Plan> {
     counters::ALLTOALL.add(1);
     let send = match is_in_place(sendbuf) {
@@ -320,15 +272,8 @@ pub(crate) fn alltoallv(
 /// MPI_Alltoallw (section 6.8).
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn alltoallw(
-    sendbuf: *const u8,
-    sendcounts: Counts,
-    sdispls: Counts,
-    sendtypes: Handles,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    rdispls: Counts,
-    recvtypes: Handles,
-    comm: &Comm,
+    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
+    rdispls: Counts, recvtypes: Handles, comm: &Comm,
 ) -> Result<Plan> {
     counters::ALLTOALL.add(1);
     let send = match is_in_place(sendbuf) {
@@ -345,13 +290,7 @@ pub(crate) fn alltoallw(
 
 /// MPI_Reduce (section 6.9.1).
 pub(crate) fn reduce(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: &Rc<Datatype>,
-    op: &Operation,
-    root: i32,
-    comm: &Comm,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, root: i32, comm: &Comm,
 ) -> Result<Plan> {
     counters::REDUCE.add(1);
     let root = self::root(root, comm)?;
@@ -375,11 +314,7 @@ fn unused_operator() -> tern_coll::Operator {
 
 /// MPI_Allreduce (section 6.9.6).
 pub(crate) fn allreduce(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: &Rc<Datatype>,
-    op: &Operation,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation,
 ) -> Result<Plan> {
     counters::ALLREDUCE.add(1);
     let (send, recv) = vectors(sendbuf, recvbuf, count, datatype)?;
@@ -388,10 +323,7 @@ pub(crate) fn allreduce(
 
 /// The input, unless in place, and the output of a reduction to all.
 fn vectors(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: &Rc<Datatype>,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>,
 ) -> Result<(Option<Buffer>, Buffer)> {
     let send = input(sendbuf, count, datatype)?;
     let recv = buffer(recvbuf, count, datatype)?;
@@ -401,12 +333,7 @@ fn vectors(
 
 /// MPI_Reduce_scatter_block (section 6.10.1).
 pub(crate) fn reduce_scatter_block(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    datatype: &Rc<Datatype>,
-    op: &Operation,
-    comm: &Comm,
+    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
     counters::REDUCE_SCATTER.add(1);
     let counts = vec![recvcount; comm.size() as usize];
@@ -415,24 +342,14 @@ pub(crate) fn reduce_scatter_block(
 
 /// MPI_Reduce_scatter (section 6.10.2).
 pub(crate) fn reduce_scatter(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    recvcounts: Counts,
-    datatype: &Rc<Datatype>,
-    op: &Operation,
-    comm: &Comm,
+    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
     counters::REDUCE_SCATTER.add(1);
     scatter_blocks(sendbuf, recvbuf, &block_counts(recvcounts, comm)?, datatype, op, comm)
 }
 
 fn scatter_blocks(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    counts: &[i64],
-    datatype: &Rc<Datatype>,
-    op: &Operation,
-    comm: &Comm,
+    sendbuf: *const u8, recvbuf: *mut u8, counts: &[i64], datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
     let send = input(sendbuf, counts.iter().sum(), datatype)?;
     let recv = buffer(recvbuf, counts[comm.rank as usize], datatype)?;
@@ -449,12 +366,7 @@ fn scatter_blocks(
 
 /// MPI_Scan (section 6.11.1).
 pub(crate) fn scan(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: &Rc<Datatype>,
-    op: &Operation,
-    comm: &Comm,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
     counters::SCAN.add(1);
     check_intra(comm, "MPI_Scan")?;
@@ -464,12 +376,7 @@ pub(crate) fn scan(
 
 /// MPI_Exscan (section 6.11.2). The result of rank 0 is not significant.
 pub(crate) fn exscan(
-    sendbuf: *const u8,
-    recvbuf: *mut u8,
-    count: i64,
-    datatype: &Rc<Datatype>,
-    op: &Operation,
-    comm: &Comm,
+    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
     counters::SCAN.add(1);
     check_intra(comm, "MPI_Exscan")?;

@@ -118,10 +118,7 @@ pub fn comm_idup(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) -> Re
 
 /// MPI_Comm_idup_with_info
 pub fn comm_idup_with_info(
-    comm: Rc<Comm>,
-    info: Option<Rc<Info>>,
-    newcomm: Out<usize>,
-    request: Out<usize>,
+    comm: Rc<Comm>, info: Option<Rc<Info>>, newcomm: Out<usize>, request: Out<usize>,
 ) -> Result<()> {
     dup_nonblocking(comm, info::map_of(&info), newcomm, request)
 }
@@ -200,11 +197,7 @@ pub fn check_intra(comm: &Comm) -> Result<()> {
 
 /// MPI_Comm_create_from_group (section 7.4.2). Groups are told apart by `stringtag`.
 pub fn comm_create_from_group(
-    group: Rc<Group>,
-    stringtag: &str,
-    info: Option<Rc<Info>>,
-    errhandler: Rc<Errhandler>,
-    newcomm: Out<usize>,
+    group: Rc<Group>, stringtag: &str, info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, newcomm: Out<usize>,
 ) -> Result<()> {
     errhandler.check_kind(ErrhandlerKind::Comm)?;
     if group.procs.is_empty() {
@@ -286,11 +279,7 @@ const PSET: &str = "mpi_pset_name";
 /// MPI_Comm_split_type (section 7.4.2). On an intercommunicator, both groups are split. The one kind of resource that is told apart is the node,
 /// whose processes can share memory.
 pub fn comm_split_type(
-    comm: Rc<Comm>,
-    split_type: i32,
-    key: i32,
-    info: Option<Rc<Info>>,
-    newcomm: Out<usize>,
+    comm: Rc<Comm>, split_type: i32, key: i32, info: Option<Rc<Info>>, newcomm: Out<usize>,
 ) -> Result<()> {
     let hints = info::map_of(&info);
     let by_node = node_of(runtime().me);

@@ -100,12 +100,7 @@ fn check_rank(what: &str, rank: i32, group: &Group) -> Result<Proc> {
 
 /// MPI_Intercomm_create. `peer_comm` (a handle) and `remote_leader` count at the leader only.
 pub fn intercomm_create(
-    local_comm: Rc<Comm>,
-    local_leader: i32,
-    peer_comm: usize,
-    remote_leader: i32,
-    tag: i32,
-    newintercomm: Out<usize>,
+    local_comm: Rc<Comm>, local_leader: i32, peer_comm: usize, remote_leader: i32, tag: i32, newintercomm: Out<usize>,
 ) -> Result<()> {
     check_intra(&local_comm)?;
     check_rank("local", local_leader, &local_comm.local)?;
@@ -128,14 +123,8 @@ pub fn intercomm_create(
 /// MPI_Intercomm_create_from_groups. `remote_group` and `remote_leader` count at the leader only.
 #[allow(clippy::too_many_arguments)]
 pub fn intercomm_create_from_groups(
-    local_group: Rc<Group>,
-    local_leader: i32,
-    remote_group: Rc<Group>,
-    remote_leader: i32,
-    stringtag: &str,
-    info: Option<Rc<Info>>,
-    errhandler: Rc<Errhandler>,
-    newintercomm: Out<usize>,
+    local_group: Rc<Group>, local_leader: i32, remote_group: Rc<Group>, remote_leader: i32, stringtag: &str,
+    info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, newintercomm: Out<usize>,
 ) -> Result<()> {
     errhandler.check_kind(ErrhandlerKind::Comm)?;
     let leader = check_rank("local", local_leader, &local_group)?;

@@ -147,12 +147,7 @@ fn contiguous(form: Form, count: i64, oldtype: Rc<Datatype>, newtype: Out<usize>
 }
 
 fn vector(
-    form: Form,
-    count: i64,
-    blocklength: i64,
-    stride: i64,
-    oldtype: Rc<Datatype>,
-    newtype: Out<usize>,
+    form: Form, count: i64, blocklength: i64, stride: i64, oldtype: Rc<Datatype>, newtype: Out<usize>,
 ) -> Result<()> {
     check_count("count", count)?;
     check_count("blocklength", blocklength)?;
@@ -161,12 +156,7 @@ fn vector(
 }
 
 fn hvector(
-    form: Form,
-    count: i64,
-    blocklength: i64,
-    stride: i64,
-    oldtype: Rc<Datatype>,
-    newtype: Out<usize>,
+    form: Form, count: i64, blocklength: i64, stride: i64, oldtype: Rc<Datatype>, newtype: Out<usize>,
 ) -> Result<()> {
     check_count("count", count)?;
     check_count("blocklength", blocklength)?;
@@ -188,12 +178,7 @@ fn blocks(count: i64, blocklengths: Counts, displacements: Counts) -> Result<(Ve
 }
 
 fn indexed(
-    form: Form,
-    count: i64,
-    blocklengths: Counts,
-    displacements: Counts,
-    oldtype: Rc<Datatype>,
-    newtype: Out<usize>,
+    form: Form, count: i64, blocklengths: Counts, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>,
 ) -> Result<()> {
     let (lengths, places) = blocks(count, blocklengths, displacements)?;
     let layout = Type::indexed(&lengths, &places, &oldtype.layout);
@@ -205,12 +190,7 @@ fn indexed(
 }
 
 fn hindexed(
-    form: Form,
-    count: i64,
-    blocklengths: Counts,
-    displacements: Counts,
-    oldtype: Rc<Datatype>,
-    newtype: Out<usize>,
+    form: Form, count: i64, blocklengths: Counts, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>,
 ) -> Result<()> {
     let (lengths, places) = blocks(count, blocklengths, displacements)?;
     let layout = Type::hindexed(&lengths, &places, &oldtype.layout);
@@ -222,12 +202,7 @@ fn hindexed(
 }
 
 fn indexed_block(
-    form: Form,
-    count: i64,
-    blocklength: i64,
-    displacements: Counts,
-    oldtype: Rc<Datatype>,
-    newtype: Out<usize>,
+    form: Form, count: i64, blocklength: i64, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>,
 ) -> Result<()> {
     let len = check_count("count", count)?;
     check_count("blocklength", blocklength)?;
@@ -240,12 +215,7 @@ fn indexed_block(
 }
 
 fn hindexed_block(
-    form: Form,
-    count: i64,
-    blocklength: i64,
-    displacements: Counts,
-    oldtype: Rc<Datatype>,
-    newtype: Out<usize>,
+    form: Form, count: i64, blocklength: i64, displacements: Counts, oldtype: Rc<Datatype>, newtype: Out<usize>,
 ) -> Result<()> {
     let len = check_count("count", count)?;
     check_count("blocklength", blocklength)?;
@@ -258,12 +228,7 @@ fn hindexed_block(
 }
 
 fn structure(
-    form: Form,
-    count: i64,
-    blocklengths: Counts,
-    displacements: Counts,
-    types: Handles,
-    newtype: Out<usize>,
+    form: Form, count: i64, blocklengths: Counts, displacements: Counts, types: Handles, newtype: Out<usize>,
 ) -> Result<()> {
     let (lengths, places) = blocks(count, blocklengths, displacements)?;
     if count > 0 && types.is_null() {
@@ -296,13 +261,7 @@ fn check_ndims(ndims: i32) -> Result<usize> {
 
 #[allow(clippy::too_many_arguments)]
 fn subarray(
-    form: Form,
-    ndims: i32,
-    sizes: Counts,
-    subsizes: Counts,
-    starts: Counts,
-    order: i32,
-    oldtype: Rc<Datatype>,
+    form: Form, ndims: i32, sizes: Counts, subsizes: Counts, starts: Counts, order: i32, oldtype: Rc<Datatype>,
     newtype: Out<usize>,
 ) -> Result<()> {
     let dims = check_ndims(ndims)?;
@@ -338,17 +297,8 @@ fn check_distribution(distrib: i32, darg: i32) -> Result<(Distribution, DistArg)
 
 #[allow(clippy::too_many_arguments)]
 fn darray(
-    form: Form,
-    size: i32,
-    rank: i32,
-    ndims: i32,
-    gsizes: Counts,
-    distribs: Counts,
-    dargs: Counts,
-    psizes: Counts,
-    order: i32,
-    oldtype: Rc<Datatype>,
-    newtype: Out<usize>,
+    form: Form, size: i32, rank: i32, ndims: i32, gsizes: Counts, distribs: Counts, dargs: Counts, psizes: Counts,
+    order: i32, oldtype: Rc<Datatype>, newtype: Out<usize>,
 ) -> Result<()> {
     let dims = check_ndims(ndims)?;
     let gsizes = array("array_of_gsizes", gsizes, dims)?;

@@ -11,12 +11,7 @@ use std::rc::Rc;
 
 /// MPI_Pack (section 5.2).
 pub fn pack(
-    inbuf: *const u8,
-    incount: i64,
-    datatype: Rc<Datatype>,
-    outbuf: *mut u8,
-    outsize: i64,
-    position: OutCount,
+    inbuf: *const u8, incount: i64, datatype: Rc<Datatype>, outbuf: *mut u8, outsize: i64, position: OutCount,
     _comm: Rc<Comm>,
 ) -> Result<()> {
     check(inbuf, incount, &datatype)?;
@@ -30,12 +25,7 @@ pub fn pack(
 
 /// MPI_Unpack (section 5.2).
 pub fn unpack(
-    inbuf: *const u8,
-    insize: i64,
-    position: OutCount,
-    outbuf: *mut u8,
-    outcount: i64,
-    datatype: Rc<Datatype>,
+    inbuf: *const u8, insize: i64, position: OutCount, outbuf: *mut u8, outcount: i64, datatype: Rc<Datatype>,
     _comm: Rc<Comm>,
 ) -> Result<()> {
     check(outbuf, outcount, &datatype)?;
@@ -57,12 +47,7 @@ pub fn pack_size(incount: i64, datatype: Rc<Datatype>, _comm: Rc<Comm>, size: Ou
 
 /// MPI_Pack_external (section 5.2).
 pub fn pack_external(
-    datarep: &str,
-    inbuf: *const u8,
-    incount: i64,
-    datatype: Rc<Datatype>,
-    outbuf: *mut u8,
-    outsize: i64,
+    datarep: &str, inbuf: *const u8, incount: i64, datatype: Rc<Datatype>, outbuf: *mut u8, outsize: i64,
     position: OutCount,
 ) -> Result<()> {
     check_datarep(datarep)?;
@@ -77,12 +62,7 @@ pub fn pack_external(
 
 /// MPI_Unpack_external (section 5.2).
 pub fn unpack_external(
-    datarep: &str,
-    inbuf: *const u8,
-    insize: i64,
-    position: OutCount,
-    outbuf: *mut u8,
-    outcount: i64,
+    datarep: &str, inbuf: *const u8, insize: i64, position: OutCount, outbuf: *mut u8, outcount: i64,
     datatype: Rc<Datatype>,
 ) -> Result<()> {
     check_datarep(datarep)?;

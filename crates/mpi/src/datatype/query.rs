@@ -64,10 +64,7 @@ pub fn type_get_true_extent(datatype: Rc<Datatype>, true_lb: OutCount, true_exte
 
 /// MPI_Type_get_envelope (section 5.1.13), without large counts.
 pub fn type_get_envelope(
-    datatype: Rc<Datatype>,
-    num_integers: Out<i32>,
-    num_addresses: Out<i32>,
-    num_datatypes: Out<i32>,
+    datatype: Rc<Datatype>, num_integers: Out<i32>, num_addresses: Out<i32>, num_datatypes: Out<i32>,
     combiner: Out<i32>,
 ) -> Result<()> {
     let contents = &datatype.contents;
@@ -81,12 +78,8 @@ pub fn type_get_envelope(
 
 /// MPI_Type_get_envelope_c (section 5.1.13).
 pub fn type_get_envelope_c(
-    datatype: Rc<Datatype>,
-    num_integers: OutCount,
-    num_addresses: OutCount,
-    num_large_counts: OutCount,
-    num_datatypes: OutCount,
-    combiner: Out<i32>,
+    datatype: Rc<Datatype>, num_integers: OutCount, num_addresses: OutCount, num_large_counts: OutCount,
+    num_datatypes: OutCount, combiner: Out<i32>,
 ) -> Result<()> {
     let contents = &datatype.contents;
     num_integers.set(contents.integers.len() as i64);
@@ -107,13 +100,8 @@ fn check_int_form(datatype: &Datatype, function: &str) -> Result<()> {
 
 /// MPI_Type_get_contents (section 5.1.13), without large counts.
 pub fn type_get_contents(
-    datatype: Rc<Datatype>,
-    max_integers: i32,
-    max_addresses: i32,
-    max_datatypes: i32,
-    integers: OutArray<i32>,
-    addresses: OutArray<i64>,
-    datatypes: Handles,
+    datatype: Rc<Datatype>, max_integers: i32, max_addresses: i32, max_datatypes: i32, integers: OutArray<i32>,
+    addresses: OutArray<i64>, datatypes: Handles,
 ) -> Result<()> {
     check_int_form(&datatype, "MPI_Type_get_contents")?;
     hand_out(
@@ -129,27 +117,16 @@ pub fn type_get_contents(
 /// MPI_Type_get_contents_c (section 5.1.13).
 #[allow(clippy::too_many_arguments)]
 pub fn type_get_contents_c(
-    datatype: Rc<Datatype>,
-    max_integers: i64,
-    max_addresses: i64,
-    max_large_counts: i64,
-    max_datatypes: i64,
-    integers: OutArray<i32>,
-    addresses: OutArray<i64>,
-    large_counts: OutArray<i64>,
-    datatypes: Handles,
+    datatype: Rc<Datatype>, max_integers: i64, max_addresses: i64, max_large_counts: i64, max_datatypes: i64,
+    integers: OutArray<i32>, addresses: OutArray<i64>, large_counts: OutArray<i64>, datatypes: Handles,
 ) -> Result<()> {
     let room = [max_integers, max_addresses, max_large_counts, max_datatypes];
     hand_out(&datatype, room, integers, addresses, Some(large_counts), datatypes)
 }
 
 fn hand_out(
-    datatype: &Datatype,
-    room: [i64; 4],
-    integers: OutArray<i32>,
-    addresses: OutArray<i64>,
-    large_counts: Option<OutArray<i64>>,
-    datatypes: Handles,
+    datatype: &Datatype, room: [i64; 4], integers: OutArray<i32>, addresses: OutArray<i64>,
+    large_counts: Option<OutArray<i64>>, datatypes: Handles,
 ) -> Result<()> {
     let contents = &datatype.contents;
     if contents.combiner == MPI_COMBINER_NAMED {

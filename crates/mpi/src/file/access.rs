@@ -95,12 +95,7 @@ impl File {
 
     /// The same at an explicit offset.
     pub(super) fn access_at(
-        &self,
-        way: Way,
-        offset: i64,
-        base: *const u8,
-        count: i64,
-        datatype: &Rc<Datatype>,
+        &self, way: Way, offset: i64, base: *const u8, count: i64, datatype: &Rc<Datatype>,
     ) -> Result<Access> {
         self.check_random()?;
         self.transfer(way, base, count, datatype)?.at(offset)
@@ -153,12 +148,7 @@ pub fn report(moved: Result<u64>, status: StatusOut) -> Result<()> {
 
 /// MPI_File_read_at
 pub fn file_read_at(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_at(Way::Read, offset, buf, count, &datatype)?;
     report(access.perform(&fh), status)
@@ -166,12 +156,7 @@ pub fn file_read_at(
 
 /// MPI_File_write_at
 pub fn file_write_at(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_at(Way::Write, offset, buf, count, &datatype)?;
     report(access.perform(&fh), status)

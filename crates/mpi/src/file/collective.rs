@@ -77,11 +77,7 @@ pub fn file_read_all(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Dataty
 
 /// MPI_File_write_all
 pub fn file_write_all(
-    fh: Rc<File>,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_next(Way::Write, buf, count, &datatype);
     run(fh, Way::Write, access, status)
@@ -89,12 +85,7 @@ pub fn file_write_all(
 
 /// MPI_File_read_at_all
 pub fn file_read_at_all(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_at(Way::Read, offset, buf, count, &datatype);
     run(fh, Way::Read, access, status)
@@ -102,12 +93,7 @@ pub fn file_read_at_all(
 
 /// MPI_File_write_at_all
 pub fn file_write_at_all(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_at(Way::Write, offset, buf, count, &datatype);
     run(fh, Way::Write, access, status)
@@ -115,11 +101,7 @@ pub fn file_write_at_all(
 
 /// MPI_File_iread_all
 pub fn file_iread_all(
-    fh: Rc<File>,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_next(Way::Read, buf, count, &datatype);
     start(fh, Way::Read, access, request)
@@ -127,11 +109,7 @@ pub fn file_iread_all(
 
 /// MPI_File_iwrite_all
 pub fn file_iwrite_all(
-    fh: Rc<File>,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_next(Way::Write, buf, count, &datatype);
     start(fh, Way::Write, access, request)
@@ -139,12 +117,7 @@ pub fn file_iwrite_all(
 
 /// MPI_File_iread_at_all
 pub fn file_iread_at_all(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_at(Way::Read, offset, buf, count, &datatype);
     start(fh, Way::Read, access, request)
@@ -152,12 +125,7 @@ pub fn file_iread_at_all(
 
 /// MPI_File_iwrite_at_all
 pub fn file_iwrite_at_all(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_at(Way::Write, offset, buf, count, &datatype);
     start(fh, Way::Write, access, request)

@@ -93,13 +93,7 @@ impl Registered {
     /// Calls the program's function for `items` items from `position` on; an `int` form gets at most
     /// as many at a time as an `int` counts.
     fn call(
-        &self,
-        function: Function,
-        what: &str,
-        memory: &Memory<'_>,
-        items: u64,
-        file: *mut u8,
-        position: u64,
+        &self, function: Function, what: &str, memory: &Memory<'_>, items: u64, file: *mut u8, position: u64,
     ) -> std::result::Result<(), String> {
         let named = Named::new(memory.ty);
         let (user, handle, state) = (memory.base.cast::<c_void>(), named.handle, self.extra_state);
@@ -140,22 +134,14 @@ impl Conversion for Registered {
     }
 
     unsafe fn read(
-        &self,
-        memory: &Memory<'_>,
-        items: u64,
-        file: &[u8],
-        position: u64,
+        &self, memory: &Memory<'_>, items: u64, file: &[u8], position: u64,
     ) -> std::result::Result<(), String> {
         let Some(function) = self.read else { return Err("there is no function that converts what is read".into()) };
         self.call(function, "read conversion", memory, items, file.as_ptr().cast_mut(), position)
     }
 
     unsafe fn write(
-        &self,
-        memory: &Memory<'_>,
-        items: u64,
-        file: &mut [u8],
-        position: u64,
+        &self, memory: &Memory<'_>, items: u64, file: &mut [u8], position: u64,
     ) -> std::result::Result<(), String> {
         let Some(function) = self.write else {
             return Err("there is no function that converts what is written".into());

@@ -51,12 +51,7 @@ fn start(file: Rc<File>, access: Result<Access>, request: Out<usize>) -> Result<
 
 /// MPI_File_iread_at
 pub fn file_iread_at(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_at(Way::Read, offset, buf, count, &datatype);
     start(fh, access, request)
@@ -64,12 +59,7 @@ pub fn file_iread_at(
 
 /// MPI_File_iwrite_at
 pub fn file_iwrite_at(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_at(Way::Write, offset, buf, count, &datatype);
     start(fh, access, request)
@@ -83,11 +73,7 @@ pub fn file_iread(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>
 
 /// MPI_File_iwrite
 pub fn file_iwrite(
-    fh: Rc<File>,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_next(Way::Write, buf, count, &datatype);
     start(fh, access, request)
@@ -95,11 +81,7 @@ pub fn file_iwrite(
 
 /// MPI_File_iread_shared
 pub fn file_iread_shared(
-    fh: Rc<File>,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_shared(Way::Read, buf, count, &datatype);
     start(fh, access, request)
@@ -107,11 +89,7 @@ pub fn file_iread_shared(
 
 /// MPI_File_iwrite_shared
 pub fn file_iwrite_shared(
-    fh: Rc<File>,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    request: Out<usize>,
+    fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
     let access = fh.access_shared(Way::Write, buf, count, &datatype);
     start(fh, access, request)

@@ -28,11 +28,7 @@ pub async fn ordered(file: Rc<File>, circle: Circle, transfer: Result<Transfer>)
 
 /// MPI_File_read_ordered: collective.
 pub fn file_read_ordered(
-    fh: Rc<File>,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let (circle, transfer) = (fh.comm.circle(), fh.transfer(Way::Read, buf, count, &datatype));
     report(task::run(ordered(fh, circle, transfer)), status)
@@ -40,11 +36,7 @@ pub fn file_read_ordered(
 
 /// MPI_File_write_ordered: collective.
 pub fn file_write_ordered(
-    fh: Rc<File>,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let (circle, transfer) = (fh.comm.circle(), fh.transfer(Way::Write, buf, count, &datatype));
     report(task::run(ordered(fh, circle, transfer)), status)

@@ -14,11 +14,7 @@ use std::rc::Rc;
 impl File {
     /// A checked access at the shared pointer, which has moved on.
     pub(super) fn access_shared(
-        &self,
-        way: Way,
-        base: *const u8,
-        count: i64,
-        datatype: &Rc<Datatype>,
+        &self, way: Way, base: *const u8, count: i64, datatype: &Rc<Datatype>,
     ) -> Result<Access> {
         let transfer = self.transfer(way, base, count, datatype)?;
         let from = self.shared.fetch_add(transfer.etypes())?;
@@ -28,11 +24,7 @@ impl File {
 
 /// MPI_File_read_shared
 pub fn file_read_shared(
-    fh: Rc<File>,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_shared(Way::Read, buf, count, &datatype)?;
     report(access.perform(&fh), status)
@@ -40,11 +32,7 @@ pub fn file_read_shared(
 
 /// MPI_File_write_shared
 pub fn file_write_shared(
-    fh: Rc<File>,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    status: StatusOut,
+    fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
     let access = fh.access_shared(Way::Write, buf, count, &datatype)?;
     report(access.perform(&fh), status)

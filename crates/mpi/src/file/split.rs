@@ -107,12 +107,7 @@ fn begin_all(file: Rc<File>, way: Way, buffer: *const u8, count: i64, datatype: 
 }
 
 fn begin_at_all(
-    file: Rc<File>,
-    way: Way,
-    offset: i64,
-    buffer: *const u8,
-    count: i64,
-    datatype: &Rc<Datatype>,
+    file: Rc<File>, way: Way, offset: i64, buffer: *const u8, count: i64, datatype: &Rc<Datatype>,
 ) -> Result<()> {
     file.check_no_split()?;
     let access = file.access_at(way, offset, buffer, count, datatype);
@@ -152,11 +147,7 @@ pub fn file_write_all_end(fh: Rc<File>, buf: *const u8, status: StatusOut) -> Re
 
 /// MPI_File_read_at_all_begin
 pub fn file_read_at_all_begin(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
+    fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>,
 ) -> Result<()> {
     begin_at_all(fh, Way::Read, offset, buf, count, &datatype)
 }
@@ -168,11 +159,7 @@ pub fn file_read_at_all_end(fh: Rc<File>, buf: *mut u8, status: StatusOut) -> Re
 
 /// MPI_File_write_at_all_begin
 pub fn file_write_at_all_begin(
-    fh: Rc<File>,
-    offset: i64,
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
+    fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>,
 ) -> Result<()> {
     begin_at_all(fh, Way::Write, offset, buf, count, &datatype)
 }

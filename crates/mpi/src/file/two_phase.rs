@@ -196,11 +196,7 @@ impl TwoPhase<'_> {
 
     /// Begins to receive what the others have for the window of a round.
     async fn collect(
-        &self,
-        told: Told,
-        source: Option<&Source<'_>>,
-        round: u64,
-        buffer: &mut Buffer,
+        &self, told: Told, source: Option<&Source<'_>>, round: u64, buffer: &mut Buffer,
     ) -> Result<Collected> {
         let me = self.lists.me;
         let Told { shares, mut pending } = told;
@@ -239,11 +235,7 @@ impl TwoPhase<'_> {
     }
 
     async fn read_round(
-        &self,
-        access: Option<&Access>,
-        mut target: Option<&mut Target<'_>>,
-        round: u64,
-        buffer: &mut Buffer,
+        &self, access: Option<&Access>, mut target: Option<&mut Target<'_>>, round: u64, buffer: &mut Buffer,
     ) -> Result<()> {
         let me = self.lists.me;
         let shares = self.shares(access, round);

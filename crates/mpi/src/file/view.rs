@@ -61,12 +61,7 @@ impl File {
 
 /// MPI_File_set_view: collective.
 pub fn file_set_view(
-    fh: Rc<File>,
-    disp: i64,
-    etype: Rc<Datatype>,
-    filetype: Rc<Datatype>,
-    datarep: &str,
-    info: Option<Rc<Info>>,
+    fh: Rc<File>, disp: i64, etype: Rc<Datatype>, filetype: Rc<Datatype>, datarep: &str, info: Option<Rc<Info>>,
 ) -> Result<()> {
     let view = fh.new_view(disp, etype, filetype, datarep);
     let circle = fh.comm.circle();
@@ -113,11 +108,7 @@ async fn set(file: Rc<File>, circle: Circle, view: Result<View>, asked: InfoMap)
 
 /// MPI_File_get_view: derived types are given as new objects, which the program frees.
 pub fn file_get_view(
-    fh: Rc<File>,
-    disp: Out<i64>,
-    etype: Out<usize>,
-    filetype: Out<usize>,
-    datarep: TextOut,
+    fh: Rc<File>, disp: Out<i64>, etype: Out<usize>, filetype: Out<usize>, datarep: TextOut,
 ) -> Result<()> {
     let view = fh.view();
     disp.set(view.io.displacement() as i64);

@@ -116,13 +116,7 @@ pub fn bsend(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag:
 }
 
 pub fn ibsend(
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     bsend(buf, count, datatype, dest, tag, comm)?;
     request.set(crate::request::complete_handle());
@@ -130,13 +124,7 @@ pub fn ibsend(
 }
 
 pub fn bsend_init(
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     let on = comm.clone();
     let start = move || bsend(buf, count, datatype.clone(), dest, tag, on.clone()).map(|()| Request::Complete);

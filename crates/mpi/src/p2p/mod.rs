@@ -50,13 +50,7 @@ pub(crate) fn origin(comm: &Comm, source: i32) -> tern_adi::Proc {
 
 #[inline]
 fn blocking_send(
-    buf: *const u8,
-    count: i64,
-    datatype: &Datatype,
-    dest: i32,
-    tag: i32,
-    comm: &Comm,
-    mode: SendMode,
+    buf: *const u8, count: i64, datatype: &Datatype, dest: i32, tag: i32, comm: &Comm, mode: SendMode,
 ) -> Result<()> {
     if dest != MPI_PROC_NULL {
         let data = data(buf, count, datatype);
@@ -83,13 +77,7 @@ pub use send as rsend;
 
 /// Starts a send; the request is complete when nothing is left to do.
 pub(crate) fn start_send(
-    buf: *const u8,
-    count: i64,
-    datatype: &Datatype,
-    dest: i32,
-    tag: i32,
-    comm: &Rc<Comm>,
-    mode: SendMode,
+    buf: *const u8, count: i64, datatype: &Datatype, dest: i32, tag: i32, comm: &Rc<Comm>, mode: SendMode,
 ) -> Request {
     if dest == MPI_PROC_NULL {
         return Request::Complete;
@@ -113,25 +101,13 @@ fn give(started: Request, request: Out<usize>) -> Result<()> {
 }
 
 pub fn isend(
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard), request)
 }
 
 pub fn issend(
-    buf: *const u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous), request)
 }
@@ -140,13 +116,7 @@ pub use isend as irsend;
 
 #[inline]
 pub fn recv(
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    source: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    status: StatusOut,
+    buf: *mut u8, count: i64, datatype: Rc<Datatype>, source: i32, tag: i32, comm: Rc<Comm>, status: StatusOut,
 ) -> Result<()> {
     if source == MPI_PROC_NULL {
         status.set(&null_status());
@@ -161,12 +131,7 @@ pub fn recv(
 
 /// Starts a receive.
 pub(crate) fn start_receive(
-    buf: *mut u8,
-    count: i64,
-    datatype: &Rc<Datatype>,
-    source: i32,
-    tag: i32,
-    comm: &Rc<Comm>,
+    buf: *mut u8, count: i64, datatype: &Rc<Datatype>, source: i32, tag: i32, comm: &Rc<Comm>,
 ) -> Request {
     if source == MPI_PROC_NULL {
         return null_receive();
@@ -188,31 +153,15 @@ pub(crate) fn null_receive() -> Request {
 }
 
 pub fn irecv(
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    source: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    buf: *mut u8, count: i64, datatype: Rc<Datatype>, source: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     give(start_receive(buf, count, &datatype, source, tag, &comm), request)
 }
 
 #[allow(clippy::too_many_arguments)]
 pub fn sendrecv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    dest: i32,
-    sendtag: i32,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    source: i32,
-    recvtag: i32,
-    comm: Rc<Comm>,
-    status: StatusOut,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, dest: i32, sendtag: i32, recvbuf: *mut u8,
+    recvcount: i64, recvtype: Rc<Datatype>, source: i32, recvtag: i32, comm: Rc<Comm>, status: StatusOut,
 ) -> Result<()> {
     adi().will_wait();
     let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
@@ -235,15 +184,8 @@ fn packed(buf: *const u8, count: i64, datatype: &Datatype) -> Vec<u8> {
 
 #[allow(clippy::too_many_arguments)]
 pub fn sendrecv_replace(
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    sendtag: i32,
-    source: i32,
-    recvtag: i32,
-    comm: Rc<Comm>,
-    status: StatusOut,
+    buf: *mut u8, count: i64, datatype: Rc<Datatype>, dest: i32, sendtag: i32, source: i32, recvtag: i32,
+    comm: Rc<Comm>, status: StatusOut,
 ) -> Result<()> {
     let mut copy = packed(buf, count, &datatype);
     adi().will_wait();
@@ -270,18 +212,8 @@ pub(crate) fn send_bytes(bytes: &mut [u8], dest: i32, tag: i32, comm: &Rc<Comm>)
 
 #[allow(clippy::too_many_arguments)]
 pub fn isendrecv(
-    sendbuf: *const u8,
-    sendcount: i64,
-    sendtype: Rc<Datatype>,
-    dest: i32,
-    sendtag: i32,
-    recvbuf: *mut u8,
-    recvcount: i64,
-    recvtype: Rc<Datatype>,
-    source: i32,
-    recvtag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, dest: i32, sendtag: i32, recvbuf: *mut u8,
+    recvcount: i64, recvtype: Rc<Datatype>, source: i32, recvtag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
     let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
@@ -291,15 +223,8 @@ pub fn isendrecv(
 
 #[allow(clippy::too_many_arguments)]
 pub fn isendrecv_replace(
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    sendtag: i32,
-    source: i32,
-    recvtag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    buf: *mut u8, count: i64, datatype: Rc<Datatype>, dest: i32, sendtag: i32, source: i32, recvtag: i32,
+    comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     let mut copy = packed(buf, count, &datatype);
     let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);

@@ -260,15 +260,8 @@ fn round(comm: &Rc<Comm>, done: impl Fn() -> bool + 'static, finish: impl Fn() -
 /// MPI_Psend_init (section 4.2.1). No hint changes anything.
 #[allow(clippy::too_many_arguments)]
 pub fn psend_init(
-    buf: *const u8,
-    partitions: i32,
-    count: i64,
-    datatype: Rc<Datatype>,
-    dest: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    buf: *const u8, partitions: i32, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>,
+    _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     let data = whole(buf, partitions, count, &datatype)?;
     let to = (dest != MPI_PROC_NULL).then(|| announce(&comm, comm.target().procs[dest as usize], tag));
@@ -313,15 +306,8 @@ fn announce(comm: &Comm, to: Proc, tag: i32) -> (Proc, u32) {
 /// MPI_Precv_init (section 4.2.1). Wildcards are not allowed.
 #[allow(clippy::too_many_arguments)]
 pub fn precv_init(
-    buf: *mut u8,
-    partitions: i32,
-    count: i64,
-    datatype: Rc<Datatype>,
-    source: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    _info: Option<Rc<Info>>,
-    request: Out<usize>,
+    buf: *mut u8, partitions: i32, count: i64, datatype: Rc<Datatype>, source: i32, tag: i32, comm: Rc<Comm>,
+    _info: Option<Rc<Info>>, request: Out<usize>,
 ) -> Result<()> {
     if source == MPI_ANY_SOURCE {
         return err!(MPI_ERR_RANK, "a partitioned receive takes no MPI_ANY_SOURCE");

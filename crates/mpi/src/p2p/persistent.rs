@@ -214,11 +214,7 @@ fn start_handle(handle: usize) -> Result<()> {
 /// The message of each round, if it is dense and goes to or comes from a rank. TERN_CHECK adds to messages what the
 /// long way alone knows.
 fn message(
-    buf: *mut u8,
-    count: i64,
-    datatype: &Datatype,
-    peer: i32,
-    make: impl FnOnce(Data) -> Message,
+    buf: *mut u8, count: i64, datatype: &Datatype, peer: i32, make: impl FnOnce(Data) -> Message,
 ) -> Option<Message> {
     let data = p2p::data(buf, count, datatype);
     let plain = matches!(data, Data::Bytes(..)) && peer != MPI_PROC_NULL && !check::is_on();
@@ -255,13 +251,7 @@ persistent_sends! {
 }
 
 pub fn recv_init(
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    source: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    request: Out<usize>,
+    buf: *mut u8, count: i64, datatype: Rc<Datatype>, source: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     let message = message(buf, count, &datatype, source, |data| Message::Receive {
         from: p2p::origin(&comm, source),

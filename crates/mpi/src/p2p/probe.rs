@@ -87,12 +87,7 @@ pub fn mprobe(source: i32, tag: i32, comm: Rc<Comm>, message: Out<usize>, status
 }
 
 pub fn improbe(
-    source: i32,
-    tag: i32,
-    comm: Rc<Comm>,
-    flag: Out<i32>,
-    message: Out<usize>,
-    status: StatusOut,
+    source: i32, tag: i32, comm: Rc<Comm>, flag: Out<i32>, message: Out<usize>, status: StatusOut,
 ) -> Result<()> {
     if source == MPI_PROC_NULL {
         flag.set(1);
@@ -139,11 +134,7 @@ pub fn mrecv(buf: *mut u8, count: i64, datatype: Rc<Datatype>, message: Out<usiz
 }
 
 pub fn imrecv(
-    buf: *mut u8,
-    count: i64,
-    datatype: Rc<Datatype>,
-    message: Out<usize>,
-    request: Out<usize>,
+    buf: *mut u8, count: i64, datatype: Rc<Datatype>, message: Out<usize>, request: Out<usize>,
 ) -> Result<()> {
     request.set(receive(buf, count, &datatype, message)?.into_handle());
     Ok(())

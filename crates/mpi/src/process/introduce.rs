@@ -22,11 +22,7 @@ use tern_pmi::parcel::{Reader, Writer};
 /// Makes an intercommunicator between the processes of `local`, which all call this, and those at the
 /// other end of the line that the one with index `root` in `circle` has.
 pub fn introduce(
-    local: Rc<Group>,
-    circle: &Circle,
-    root: usize,
-    line: Option<Result<Line>>,
-    errhandler: Rc<Errhandler>,
+    local: Rc<Group>, circle: &Circle, root: usize, line: Option<Result<Line>>, errhandler: Rc<Errhandler>,
 ) -> Result<Comm> {
     let own = identity::list(&identity::to_bytes(&local.procs));
     let (mut line, failed) = match line {
@@ -65,12 +61,7 @@ pub fn introduce(
 /// The intercommunicator of two groups that know each other, whose processes `procs` lists in the same order
 /// at all of them; `me` is the place of this one, and `number` one that tells this meeting from others.
 pub fn join(
-    number: u64,
-    me: usize,
-    procs: Rc<[Proc]>,
-    local: Rc<Group>,
-    remote: Rc<Group>,
-    errhandler: Rc<Errhandler>,
+    number: u64, me: usize, procs: Rc<[Proc]>, local: Rc<Group>, remote: Rc<Group>, errhandler: Rc<Errhandler>,
 ) -> Result<Comm> {
     let circle = Circle { context: BOOTSTRAP, tag: reserved_tag((number ^ number >> 32) as u32), me, procs };
     run(async move {
@@ -142,11 +133,7 @@ fn compare(circle: &Circle, root: usize, line: Option<&mut Line>, others: &[Iden
 
 /// A new bridge between the groups. It fails at all processes of both when it does at one.
 fn build(
-    circle: &Circle,
-    root: usize,
-    mut line: Option<&mut Line>,
-    own: &[Identity],
-    others: &Others,
+    circle: &Circle, root: usize, mut line: Option<&mut Line>, own: &[Identity], others: &Others,
 ) -> Result<Rc<bridge::Bridge>> {
     let file = line.as_mut().map(|line| line.share(&Roster::new(own.to_vec(), others.list.clone())));
     let file = pass_on(circle, root, file)?;

@@ -23,9 +23,7 @@ pub struct Line {
 /// Looks for something that comes by a descriptor, until it is there; makes progress meanwhile, and lets
 /// other threads in. `None` when `deadline` has passed.
 pub fn wait_for<T>(
-    fd: BorrowedFd<'_>,
-    deadline: Option<Instant>,
-    mut attempt: impl FnMut() -> Result<Option<T>>,
+    fd: BorrowedFd<'_>, deadline: Option<Instant>, mut attempt: impl FnMut() -> Result<Option<T>>,
 ) -> Result<Option<T>> {
     const NAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     loop {

@@ -170,11 +170,7 @@ fn found(comm: Rc<Comm>, root: i32, line: Option<Result<Line>>, newcomm: Out<usi
 
 /// MPI_Comm_accept
 pub fn comm_accept(
-    port_name: &str,
-    info: Option<Rc<Info>>,
-    root: i32,
-    comm: Rc<Comm>,
-    newcomm: Out<usize>,
+    port_name: &str, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>, newcomm: Out<usize>,
 ) -> Result<()> {
     crate::comm::create::check_intra(&comm)?;
     let line = || {
@@ -187,11 +183,7 @@ pub fn comm_accept(
 
 /// MPI_Comm_connect. With the info key `timeout` it waits for so many seconds at most.
 pub fn comm_connect(
-    port_name: &str,
-    info: Option<Rc<Info>>,
-    root: i32,
-    comm: Rc<Comm>,
-    newcomm: Out<usize>,
+    port_name: &str, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>, newcomm: Out<usize>,
 ) -> Result<()> {
     crate::comm::create::check_intra(&comm)?;
     let line = || call(parse(port_name)?, deadline(&info)?);

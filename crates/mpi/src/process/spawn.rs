@@ -153,11 +153,7 @@ fn heed(report: &[u8], codes: &OutArray<i32>) -> Result<()> {
 
 /// Starts what the root asks for, makes the intercommunicator with it, and fills in the error codes.
 fn spawn(
-    comm: Rc<Comm>,
-    root: i32,
-    wanted: Option<Result<Vec<Wanted>>>,
-    intercomm: Out<usize>,
-    codes: OutArray<i32>,
+    comm: Rc<Comm>, root: i32, wanted: Option<Result<Vec<Wanted>>>, intercomm: Out<usize>, codes: OutArray<i32>,
 ) -> Result<()> {
     bridge::sweep();
     let circle = comm.circle();
@@ -195,14 +191,8 @@ pub fn family(roster: &Roster, me: usize, local: Rc<Group>, errhandler: Rc<Errha
 /// MPI_Comm_spawn
 #[allow(clippy::too_many_arguments)]
 pub fn comm_spawn(
-    command: &str,
-    argv: *mut c_void,
-    maxprocs: i32,
-    info: Option<Rc<Info>>,
-    root: i32,
-    comm: Rc<Comm>,
-    intercomm: Out<usize>,
-    array_of_errcodes: OutArray<i32>,
+    command: &str, argv: *mut c_void, maxprocs: i32, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>,
+    intercomm: Out<usize>, array_of_errcodes: OutArray<i32>,
 ) -> Result<()> {
     check_intra(&comm)?;
     let want = || {
@@ -217,15 +207,8 @@ pub fn comm_spawn(
 /// MPI_Comm_spawn_multiple
 #[allow(clippy::too_many_arguments)]
 pub fn comm_spawn_multiple(
-    count: i32,
-    array_of_commands: *mut c_void,
-    array_of_argv: *mut c_void,
-    array_of_maxprocs: Counts,
-    array_of_info: Handles,
-    root: i32,
-    comm: Rc<Comm>,
-    intercomm: Out<usize>,
-    array_of_errcodes: OutArray<i32>,
+    count: i32, array_of_commands: *mut c_void, array_of_argv: *mut c_void, array_of_maxprocs: Counts,
+    array_of_info: Handles, root: i32, comm: Rc<Comm>, intercomm: Out<usize>, array_of_errcodes: OutArray<i32>,
 ) -> Result<()> {
     check_intra(&comm)?;
     let want = || {

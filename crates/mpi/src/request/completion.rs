@@ -223,11 +223,7 @@ pub fn testany(count: i32, requests: Handles, index: Out<i32>, flag: Out<i32>, s
 }
 
 pub fn waitsome(
-    count: i32,
-    requests: Handles,
-    outcount: Out<i32>,
-    indices: OutArray<i32>,
-    statuses: StatusesOut,
+    count: i32, requests: Handles, outcount: Out<i32>, indices: OutArray<i32>, statuses: StatusesOut,
 ) -> Result<()> {
     let all = active(count, requests)?;
     if all.iter().any(Option::is_some) {
@@ -237,11 +233,7 @@ pub fn waitsome(
 }
 
 pub fn testsome(
-    count: i32,
-    requests: Handles,
-    outcount: Out<i32>,
-    indices: OutArray<i32>,
-    statuses: StatusesOut,
+    count: i32, requests: Handles, outcount: Out<i32>, indices: OutArray<i32>, statuses: StatusesOut,
 ) -> Result<()> {
     let all = active(count, requests)?;
     adi().look();
@@ -249,11 +241,7 @@ pub fn testsome(
 }
 
 fn end_some(
-    all: &[Option<Request>],
-    requests: Handles,
-    outcount: Out<i32>,
-    indices: OutArray<i32>,
-    statuses: StatusesOut,
+    all: &[Option<Request>], requests: Handles, outcount: Out<i32>, indices: OutArray<i32>, statuses: StatusesOut,
 ) -> Result<()> {
     if all.iter().all(Option::is_none) {
         outcount.set(MPI_UNDEFINED);
@@ -307,11 +295,7 @@ pub fn request_get_status_all(count: i32, requests: Handles, flag: Out<i32>, sta
 }
 
 pub fn request_get_status_any(
-    count: i32,
-    requests: Handles,
-    index: Out<i32>,
-    flag: Out<i32>,
-    status: StatusOut,
+    count: i32, requests: Handles, index: Out<i32>, flag: Out<i32>, status: StatusOut,
 ) -> Result<()> {
     let all = active(count, requests)?;
     if all.iter().all(Option::is_none) {
@@ -329,11 +313,7 @@ pub fn request_get_status_any(
 }
 
 pub fn request_get_status_some(
-    count: i32,
-    requests: Handles,
-    outcount: Out<i32>,
-    indices: OutArray<i32>,
-    statuses: StatusesOut,
+    count: i32, requests: Handles, outcount: Out<i32>, indices: OutArray<i32>, statuses: StatusesOut,
 ) -> Result<()> {
     let all = active(count, requests)?;
     if all.iter().all(Option::is_none) {

@@ -72,11 +72,7 @@ impl Generalized {
 }
 
 pub fn grequest_start(
-    query: QueryFunction,
-    free: FreeFunction,
-    cancel: CancelFunction,
-    extra_state: *mut c_void,
-    request: Out<usize>,
+    query: QueryFunction, free: FreeFunction, cancel: CancelFunction, extra_state: *mut c_void, request: Out<usize>,
 ) -> Result<()> {
     let (complete, released) = (Cell::new(false), Cell::new(false));
     let generalized = Generalized { query, free, cancel, extra_state, complete, released };

@@ -86,9 +86,7 @@ impl Request {
 
     /// The same; `finish` says how it has ended.
     pub fn work_ending(
-        scope: Scope,
-        done: impl Fn() -> bool + 'static,
-        finish: impl Fn() -> Outcome + 'static,
+        scope: Scope, done: impl Fn() -> bool + 'static, finish: impl Fn() -> Outcome + 'static,
     ) -> Request {
         let finish = Box::new(finish);
         Request::Work(Rc::new(Work { scope, done: Box::new(done), finish, ended: RefCell::default(), cancel: None }))

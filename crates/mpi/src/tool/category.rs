@@ -50,14 +50,8 @@ pub fn t_category_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_category_get_info
 #[allow(clippy::too_many_arguments)]
 pub fn t_category_get_info(
-    index: i32,
-    name: Place<u8>,
-    name_len: Place<i32>,
-    desc: Place<u8>,
-    desc_len: Place<i32>,
-    num_cvars: Place<i32>,
-    num_pvars: Place<i32>,
-    num_categories: Place<i32>,
+    index: i32, name: Place<u8>, name_len: Place<i32>, desc: Place<u8>, desc_len: Place<i32>, num_cvars: Place<i32>,
+    num_pvars: Place<i32>, num_categories: Place<i32>,
 ) -> Result<()> {
     up()?;
     let category = find(index)?;

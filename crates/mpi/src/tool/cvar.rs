@@ -25,16 +25,8 @@ pub fn t_cvar_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_cvar_get_info
 #[allow(clippy::too_many_arguments)]
 pub fn t_cvar_get_info(
-    index: i32,
-    name: Place<u8>,
-    name_len: Place<i32>,
-    verbosity: Place<i32>,
-    datatype: Place<usize>,
-    enumtype: Place<usize>,
-    desc: Place<u8>,
-    desc_len: Place<i32>,
-    bind: Place<i32>,
-    scope: Place<i32>,
+    index: i32, name: Place<u8>, name_len: Place<i32>, verbosity: Place<i32>, datatype: Place<usize>,
+    enumtype: Place<usize>, desc: Place<u8>, desc_len: Place<i32>, bind: Place<i32>, scope: Place<i32>,
 ) -> Result<()> {
     up()?;
     let entry = *at(ALL, index)?;

@@ -45,11 +45,7 @@ pub fn t_enum_get_info(enumtype: usize, num: Place<i32>, name: Place<u8>, name_l
 
 /// MPI_T_enum_get_item: the value of an item is its index.
 pub fn t_enum_get_item(
-    enumtype: usize,
-    index: i32,
-    value: Place<i32>,
-    name: Place<u8>,
-    name_len: Place<i32>,
+    enumtype: usize, index: i32, value: Place<i32>, name: Place<u8>, name_len: Place<i32>,
 ) -> Result<()> {
     up()?;
     let (_, items) = find(enumtype)?;

@@ -92,18 +92,9 @@ pub fn t_event_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_event_get_info: as many elements as there is room for, and how many there are.
 #[allow(clippy::too_many_arguments)]
 pub fn t_event_get_info(
-    index: i32,
-    name: Place<u8>,
-    name_len: Place<i32>,
-    verbosity: Place<i32>,
-    datatypes: Place<usize>,
-    displacements: Place<i64>,
-    num_elements: Place<i32>,
-    enumtype: Place<usize>,
-    info: Place<usize>,
-    desc: Place<u8>,
-    desc_len: Place<i32>,
-    bind: Place<i32>,
+    index: i32, name: Place<u8>, name_len: Place<i32>, verbosity: Place<i32>, datatypes: Place<usize>,
+    displacements: Place<i64>, num_elements: Place<i32>, enumtype: Place<usize>, info: Place<usize>, desc: Place<u8>,
+    desc_len: Place<i32>, bind: Place<i32>,
 ) -> Result<()> {
     up()?;
     let kind = *at(&Kind::ALL, index)?;
@@ -167,11 +158,7 @@ pub fn t_event_handle_get_info(registration: usize, info_used: Place<usize>) -> 
 
 /// MPI_T_event_register_callback: without a function, the one of that level is forgotten.
 pub fn t_event_register_callback(
-    registration: usize,
-    cb_safety: i32,
-    info: usize,
-    user_data: *mut u8,
-    callback: usize,
+    registration: usize, cb_safety: i32, info: usize, user_data: *mut u8, callback: usize,
 ) -> Result<()> {
     with(registration, |registration| {
         let level = level(cb_safety)?;

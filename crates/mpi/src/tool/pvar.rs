@@ -77,19 +77,9 @@ pub fn t_pvar_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_pvar_get_info
 #[allow(clippy::too_many_arguments)]
 pub fn t_pvar_get_info(
-    index: i32,
-    name: Place<u8>,
-    name_len: Place<i32>,
-    verbosity: Place<i32>,
-    var_class: Place<i32>,
-    datatype: Place<usize>,
-    enumtype: Place<usize>,
-    desc: Place<u8>,
-    desc_len: Place<i32>,
-    bind: Place<i32>,
-    readonly: Place<i32>,
-    continuous: Place<i32>,
-    atomic: Place<i32>,
+    index: i32, name: Place<u8>, name_len: Place<i32>, verbosity: Place<i32>, var_class: Place<i32>,
+    datatype: Place<usize>, enumtype: Place<usize>, desc: Place<u8>, desc_len: Place<i32>, bind: Place<i32>,
+    readonly: Place<i32>, continuous: Place<i32>, atomic: Place<i32>,
 ) -> Result<()> {
     up()?;
     let entry = at(ALL, index)?;
@@ -163,11 +153,7 @@ fn change(session: usize, handle: usize, code: i32, change: impl Fn(&mut Handle)
 
 /// MPI_T_pvar_handle_alloc: no variable is bound to an object; each is one number.
 pub fn t_pvar_handle_alloc(
-    session: usize,
-    index: i32,
-    _object: *mut u8,
-    handle: Place<usize>,
-    count: Place<i32>,
+    session: usize, index: i32, _object: *mut u8, handle: Place<usize>, count: Place<i32>,
 ) -> Result<()> {
     let mut tool = enter()?;
     check_session(&tool, session)?;

@@ -21,15 +21,8 @@ pub fn t_source_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_source_get_info
 #[allow(clippy::too_many_arguments)]
 pub fn t_source_get_info(
-    index: i32,
-    name: Place<u8>,
-    name_len: Place<i32>,
-    desc: Place<u8>,
-    desc_len: Place<i32>,
-    ordering: Place<i32>,
-    ticks_per_second: Place<i64>,
-    max_ticks: Place<i64>,
-    info: Place<usize>,
+    index: i32, name: Place<u8>, name_len: Place<i32>, desc: Place<u8>, desc_len: Place<i32>, ordering: Place<i32>,
+    ticks_per_second: Place<i64>, max_ticks: Place<i64>, info: Place<usize>,
 ) -> Result<()> {
     up()?;
     let (own, meaning) = at(&NAMES, index)?;

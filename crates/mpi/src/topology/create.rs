@@ -25,12 +25,7 @@ fn check_intra(comm: &Comm) -> Result<()> {
 /// A communicator of the first `size` processes of `comm`, with a topology. With `reorder` they change their
 /// places so that ends of `edges` share caches.
 fn with_topology(
-    comm: Rc<Comm>,
-    size: i32,
-    topology: Topology,
-    edges: Vec<Edge>,
-    reorder: bool,
-    newcomm: Out<usize>,
+    comm: Rc<Comm>, size: i32, topology: Topology, edges: Vec<Edge>, reorder: bool, newcomm: Out<usize>,
 ) -> Result<()> {
     let order = match reorder {
         true => run(arranged(comm.clone(), size as usize, edges))?,
@@ -114,12 +109,7 @@ fn grid_size(dims: &[i32], comm: &Comm) -> Result<i32> {
 
 /// MPI_Cart_create
 pub fn cart_create(
-    comm: Rc<Comm>,
-    ndims: i32,
-    dims: Counts,
-    periods: Counts,
-    reorder: i32,
-    comm_cart: Out<usize>,
+    comm: Rc<Comm>, ndims: i32, dims: Counts, periods: Counts, reorder: i32, comm_cart: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
     let dims = ints(&dims, ndims as usize);
@@ -183,12 +173,7 @@ fn read_graph(comm: &Comm, nnodes: i32, index: &Counts, edges: &Counts) -> Resul
 
 /// MPI_Graph_create
 pub fn graph_create(
-    comm: Rc<Comm>,
-    nnodes: i32,
-    index: Counts,
-    edges: Counts,
-    reorder: i32,
-    comm_graph: Out<usize>,
+    comm: Rc<Comm>, nnodes: i32, index: Counts, edges: Counts, reorder: i32, comm_graph: Out<usize>,
 ) -> Result<()> {
     let (index, edges) = read_graph(&comm, nnodes, &index, &edges)?;
     let links = if reorder != 0 { graph_edges(&index, &edges) } else { Vec::new() };
@@ -233,16 +218,8 @@ fn check_ranks(ranks: &[i32], comm: &Comm) -> Result<()> {
 /// MPI_Dist_graph_create_adjacent
 #[allow(clippy::too_many_arguments)]
 pub fn dist_graph_create_adjacent(
-    comm: Rc<Comm>,
-    indegree: i32,
-    sources: Counts,
-    sourceweights: Weights,
-    outdegree: i32,
-    destinations: Counts,
-    destweights: Weights,
-    info: Option<Rc<Info>>,
-    reorder: i32,
-    comm_dist_graph: Out<usize>,
+    comm: Rc<Comm>, indegree: i32, sources: Counts, sourceweights: Weights, outdegree: i32, destinations: Counts,
+    destweights: Weights, info: Option<Rc<Info>>, reorder: i32, comm_dist_graph: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
     let sources = ints(&sources, indegree as usize);
@@ -313,15 +290,8 @@ fn from_numbers(numbers: &[i32]) -> Topology {
 /// MPI_Dist_graph_create: any process may name any edge.
 #[allow(clippy::too_many_arguments)]
 pub fn dist_graph_create(
-    comm: Rc<Comm>,
-    n: i32,
-    sources: Counts,
-    degrees: Counts,
-    destinations: Counts,
-    weights_given: Weights,
-    info: Option<Rc<Info>>,
-    reorder: i32,
-    comm_dist_graph: Out<usize>,
+    comm: Rc<Comm>, n: i32, sources: Counts, degrees: Counts, destinations: Counts, weights_given: Weights,
+    info: Option<Rc<Info>>, reorder: i32, comm_dist_graph: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
     let sources = ints(&sources, n as usize);

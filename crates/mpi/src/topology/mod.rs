@@ -98,11 +98,7 @@ pub fn cartdim_get(comm: Rc<Comm>, ndims: Out<i32>) -> Result<()> {
 
 /// MPI_Cart_get
 pub fn cart_get(
-    comm: Rc<Comm>,
-    maxdims: i32,
-    dims_out: OutArray<i32>,
-    periods_out: OutArray<i32>,
-    coords_out: OutArray<i32>,
+    comm: Rc<Comm>, maxdims: i32, dims_out: OutArray<i32>, periods_out: OutArray<i32>, coords_out: OutArray<i32>,
 ) -> Result<()> {
     grid(&comm, |dims, periods| {
         check_room("dimensions", maxdims, dims.len())?;
@@ -180,11 +176,7 @@ pub fn graphdims_get(comm: Rc<Comm>, nnodes: Out<i32>, nedges: Out<i32>) -> Resu
 
 /// MPI_Graph_get
 pub fn graph_get(
-    comm: Rc<Comm>,
-    maxindex: i32,
-    maxedges: i32,
-    index_out: OutArray<i32>,
-    edges_out: OutArray<i32>,
+    comm: Rc<Comm>, maxindex: i32, maxedges: i32, index_out: OutArray<i32>, edges_out: OutArray<i32>,
 ) -> Result<()> {
     graph(&comm, |index, edges| {
         check_room("indices", maxindex, index.len())?;
@@ -225,10 +217,7 @@ pub fn graph_neighbors(comm: Rc<Comm>, rank: i32, maxneighbors: i32, out: OutArr
 
 /// MPI_Dist_graph_neighbors_count
 pub fn dist_graph_neighbors_count(
-    comm: Rc<Comm>,
-    indegree: Out<i32>,
-    outdegree: Out<i32>,
-    weighted: Out<i32>,
+    comm: Rc<Comm>, indegree: Out<i32>, outdegree: Out<i32>, weighted: Out<i32>,
 ) -> Result<()> {
     distributed(&comm, |sources, destinations| {
         indegree.set(sources.0.len() as i32);
@@ -252,13 +241,8 @@ fn distributed<T>(comm: &Comm, then: impl FnOnce(Edges, Edges) -> Result<T>) -> 
 
 /// MPI_Dist_graph_neighbors
 pub fn dist_graph_neighbors(
-    comm: Rc<Comm>,
-    maxindegree: i32,
-    sources_out: OutArray<i32>,
-    sourceweights: Option<OutArray<i32>>,
-    maxoutdegree: i32,
-    destinations_out: OutArray<i32>,
-    destweights: Option<OutArray<i32>>,
+    comm: Rc<Comm>, maxindegree: i32, sources_out: OutArray<i32>, sourceweights: Option<OutArray<i32>>,
+    maxoutdegree: i32, destinations_out: OutArray<i32>, destweights: Option<OutArray<i32>>,
 ) -> Result<()> {
     let give = |(ranks, weights): Edges, room: i32, ranks_out: OutArray<i32>, weights_out: Option<OutArray<i32>>| {
         let count = ranks.len().min(room as usize);

@@ -86,11 +86,7 @@ fn neighbours(size: usize, edges: &[Edge]) -> Vec<Vec<(usize, u64)>> {
 /// Gives `ranks` to `processes`, which are as many: divides the processes by their place at `level`, grows
 /// a part of the graph for each of the groups, and goes on inside.
 fn divide(
-    places: &[Place],
-    around: &[Vec<(usize, u64)>],
-    mut processes: Vec<usize>,
-    ranks: Vec<usize>,
-    level: usize,
+    places: &[Place], around: &[Vec<(usize, u64)>], mut processes: Vec<usize>, ranks: Vec<usize>, level: usize,
     order: &mut [usize],
 ) {
     if level == LEVELS || processes.len() <= 1 {

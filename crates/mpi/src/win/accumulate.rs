@@ -97,12 +97,7 @@ fn origin(op: Op, base: *const u8, count: i64, datatype: usize) -> Result<Option
 }
 
 fn fetch(
-    way: Way,
-    memory: (*const u8, i64, usize),
-    result: Memory,
-    place: Place,
-    op: &Operation,
-    win: &Win,
+    way: Way, memory: (*const u8, i64, usize), result: Memory, place: Place, op: &Operation, win: &Win,
 ) -> Result<Started> {
     let op = predefined(op)?;
     let (base, count, handle) = memory;
@@ -173,13 +168,8 @@ fn one(datatype: &Datatype) -> Result<Basic> {
 
 /// MPI_Fetch_and_op
 pub fn fetch_and_op(
-    origin_addr: *const u8,
-    result_addr: *mut u8,
-    datatype: Rc<Datatype>,
-    rank: i32,
-    displacement: i64,
-    op: Rc<Operation>,
-    win: Rc<Win>,
+    origin_addr: *const u8, result_addr: *mut u8, datatype: Rc<Datatype>, rank: i32, displacement: i64,
+    op: Rc<Operation>, win: Rc<Win>,
 ) -> Result<()> {
     let op = predefined(&op)?;
     check_pair(op, one(&datatype)?, &datatype)?;
@@ -204,13 +194,8 @@ pub fn is_swapped(basic: Basic) -> bool {
 
 /// MPI_Compare_and_swap
 pub fn compare_and_swap(
-    origin_addr: *const u8,
-    compare_addr: *const u8,
-    result_addr: *mut u8,
-    datatype: Rc<Datatype>,
-    rank: i32,
-    displacement: i64,
-    win: Rc<Win>,
+    origin_addr: *const u8, compare_addr: *const u8, result_addr: *mut u8, datatype: Rc<Datatype>, rank: i32,
+    displacement: i64, win: Rc<Win>,
 ) -> Result<()> {
     if !is_swapped(one(&datatype)?) {
         return err!(

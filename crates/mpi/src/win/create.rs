@@ -59,12 +59,7 @@ async fn meet(comm: Rc<Comm>, wrong: Option<Box<Error>>) -> Result<ContextId> {
 
 /// Makes a window over `comm`. Collective; `checked` is what this process brings.
 fn make(
-    comm: Rc<Comm>,
-    flavor: i32,
-    mut hints: Hints,
-    disp_unit: i64,
-    checked: Result<Exposure>,
-    win: Out<usize>,
+    comm: Rc<Comm>, flavor: i32, mut hints: Hints, disp_unit: i64, checked: Result<Exposure>, win: Out<usize>,
 ) -> Result<Rc<Win>> {
     if comm.is_inter() {
         return err!(MPI_ERR_COMM, "{} is an intercommunicator; windows need an intracommunicator", comm.label());
@@ -108,12 +103,7 @@ fn make(
 
 /// MPI_Win_create
 pub fn win_create(
-    base: *mut u8,
-    size: i64,
-    disp_unit: i64,
-    info: Option<Rc<Info>>,
-    comm: Rc<Comm>,
-    win: Out<usize>,
+    base: *mut u8, size: i64, disp_unit: i64, info: Option<Rc<Info>>, comm: Rc<Comm>, win: Out<usize>,
 ) -> Result<()> {
     let hints = Hints::new(MPI_WIN_FLAVOR_CREATE, &info::map_of(&info));
     let exposure = existing(base, size).map(|bytes| Exposure::Existing { base, bytes });
@@ -122,12 +112,7 @@ pub fn win_create(
 
 /// MPI_Win_allocate
 pub fn win_allocate(
-    size: i64,
-    disp_unit: i64,
-    info: Option<Rc<Info>>,
-    comm: Rc<Comm>,
-    baseptr: Out<usize>,
-    win: Out<usize>,
+    size: i64, disp_unit: i64, info: Option<Rc<Info>>, comm: Rc<Comm>, baseptr: Out<usize>, win: Out<usize>,
 ) -> Result<()> {
     let hints = Hints::new(MPI_WIN_FLAVOR_ALLOCATE, &info::map_of(&info));
     let exposure = bytes(size).map(|bytes| Exposure::Allocate { bytes });
@@ -138,12 +123,7 @@ pub fn win_allocate(
 
 /// MPI_Win_allocate_shared
 pub fn win_allocate_shared(
-    size: i64,
-    disp_unit: i64,
-    info: Option<Rc<Info>>,
-    comm: Rc<Comm>,
-    baseptr: Out<usize>,
-    win: Out<usize>,
+    size: i64, disp_unit: i64, info: Option<Rc<Info>>, comm: Rc<Comm>, baseptr: Out<usize>, win: Out<usize>,
 ) -> Result<()> {
     let hints = Hints::new(MPI_WIN_FLAVOR_SHARED, &info::map_of(&info));
     let contiguous = !hints.noncontiguous();

@@ -61,13 +61,7 @@ fn bytes(buf: *mut u8, origin_count: i64, origin_type: usize, count: i64, dataty
 
 #[inline(always)]
 pub fn put(
-    buf: *mut u8,
-    origin_count: i64,
-    origin_type: usize,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: usize,
+    buf: *mut u8, origin_count: i64, origin_type: usize, rank: i32, displacement: i64, count: i64, datatype: usize,
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
@@ -87,13 +81,7 @@ fn waiting(win: usize, rank: i32, displacement: i64) -> Option<(Rc<Win>, u32)> {
 
 /// [`put`] where the target is not mapped.
 pub fn put_later(
-    buf: *mut u8,
-    origin_count: i64,
-    origin_type: usize,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: usize,
+    buf: *mut u8, origin_count: i64, origin_type: usize, rank: i32, displacement: i64, count: i64, datatype: usize,
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
@@ -108,13 +96,7 @@ pub fn put_later(
 
 #[inline(always)]
 pub fn get(
-    buf: *mut u8,
-    origin_count: i64,
-    origin_type: usize,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: usize,
+    buf: *mut u8, origin_count: i64, origin_type: usize, rank: i32, displacement: i64, count: i64, datatype: usize,
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
@@ -124,13 +106,7 @@ pub fn get(
 
 /// [`get`] where the target is not mapped.
 pub fn get_later(
-    buf: *mut u8,
-    origin_count: i64,
-    origin_type: usize,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: usize,
+    buf: *mut u8, origin_count: i64, origin_type: usize, rank: i32, displacement: i64, count: i64, datatype: usize,
     win: usize,
 ) -> Fast {
     let bytes = bytes(buf, origin_count, origin_type, count, datatype)?;
@@ -167,15 +143,8 @@ impl Elements {
 
 #[inline(always)]
 pub fn accumulate(
-    origin: *mut u8,
-    origin_count: i64,
-    origin_type: usize,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: usize,
-    op: usize,
-    win: usize,
+    origin: *mut u8, origin_count: i64, origin_type: usize, rank: i32, displacement: i64, count: i64, datatype: usize,
+    op: usize, win: usize,
 ) -> Fast {
     let elements = Elements::of(count, datatype)?;
     let op = op::known(op).filter(|&op| op != Op::NoOp)?;
@@ -187,18 +156,8 @@ pub fn accumulate(
 
 #[inline(always)]
 pub fn get_accumulate(
-    origin: *mut u8,
-    origin_count: i64,
-    origin_type: usize,
-    result: *mut u8,
-    result_count: i64,
-    result_type: usize,
-    rank: i32,
-    displacement: i64,
-    count: i64,
-    datatype: usize,
-    op: usize,
-    win: usize,
+    origin: *mut u8, origin_count: i64, origin_type: usize, result: *mut u8, result_count: i64, result_type: usize,
+    rank: i32, displacement: i64, count: i64, datatype: usize, op: usize, win: usize,
 ) -> Fast {
     let elements = Elements::of(count, datatype)?;
     let op = op::known(op)?;
@@ -212,13 +171,7 @@ pub fn get_accumulate(
 
 #[inline(always)]
 pub fn fetch_and_op(
-    origin: *mut u8,
-    result: *mut u8,
-    datatype: usize,
-    rank: i32,
-    displacement: i64,
-    op: usize,
-    win: usize,
+    origin: *mut u8, result: *mut u8, datatype: usize, rank: i32, displacement: i64, op: usize, win: usize,
 ) -> Fast {
     let elements = Elements::of(1, datatype)?;
     let op = op::known(op)?;
@@ -230,13 +183,7 @@ pub fn fetch_and_op(
 
 #[inline(always)]
 pub fn compare_and_swap(
-    origin: *mut u8,
-    compare: *mut u8,
-    result: *mut u8,
-    datatype: usize,
-    rank: i32,
-    displacement: i64,
-    win: usize,
+    origin: *mut u8, compare: *mut u8, result: *mut u8, datatype: usize, rank: i32, displacement: i64, win: usize,
 ) -> Fast {
     let size = dense_size(datatype)?;
     if !is_swapped(dense_basic(datatype)?) || origin.is_null() || compare.is_null() || result.is_null() {

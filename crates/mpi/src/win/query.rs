@@ -66,11 +66,7 @@ pub fn win_get_attr(win: Rc<Win>, id: i32, value: Out<usize>, flag: Out<i32>) ->
 /// MPI_Win_shared_query: where this process reaches the memory of `rank`. A rank whose memory it
 /// cannot reach has no bytes here; MPI_PROC_NULL stands for the lowest rank that has some.
 pub fn win_shared_query(
-    win: Rc<Win>,
-    rank: i32,
-    size: Out<i64>,
-    disp_unit: OutCount,
-    baseptr: Out<usize>,
+    win: Rc<Win>, rank: i32, size: Out<i64>, disp_unit: OutCount, baseptr: Out<usize>,
 ) -> Result<()> {
     if win.is_dynamic() {
         return err!(

@@ -106,9 +106,7 @@ macro_rules! vector_loop {
         unsafe fn $name<const STREAM: bool, const WRITE_BACK: bool>(to: *mut u8, from: *const u8, len: usize) {
             #[target_feature(enable = $feature)]
             unsafe fn blocks<const STREAM: bool, const WRITE_BACK: bool>(
-                to: *mut u8,
-                from: *const u8,
-                len: usize,
+                to: *mut u8, from: *const u8, len: usize,
             ) -> usize {
                 const WIDTH: usize = size_of::<$vector>();
                 let mut at = 0;

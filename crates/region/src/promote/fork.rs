@@ -38,20 +38,14 @@ static GROUND: AtomicPtr<Ground> = AtomicPtr::new(std::ptr::null_mut());
 
 unsafe extern "C" {
     fn pthread_atfork(
-        prepare: Option<unsafe extern "C" fn()>,
-        parent: Option<unsafe extern "C" fn()>,
+        prepare: Option<unsafe extern "C" fn()>, parent: Option<unsafe extern "C" fn()>,
         child: Option<unsafe extern "C" fn()>,
     ) -> libc::c_int;
 }
 
 impl Ground {
     pub fn new(
-        maps: Maps,
-        huge: HugePages,
-        file: OwnedFd,
-        id: FileId,
-        area: Range<u64>,
-        quiesce: Option<fn()>,
+        maps: Maps, huge: HugePages, file: OwnedFd, id: FileId, area: Range<u64>, quiesce: Option<fn()>,
     ) -> Ground {
         Ground {
             maps,

@@ -63,9 +63,7 @@ impl Ready {
 
     /// What of the range is private yet. Refuses what is neither plain nor promoted.
     pub fn private_pieces(
-        &self,
-        range: &Range<usize>,
-        offset: impl Fn(usize) -> u64,
+        &self, range: &Range<usize>, offset: impl Fn(usize) -> u64,
     ) -> Result<Vec<Range<usize>>, Refusal> {
         let mut pieces = Vec::new();
         let mut at = range.start;

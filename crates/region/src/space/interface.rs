@@ -85,10 +85,7 @@ impl Space {
     /// returned, or the region's single use has ended and the program knows it. Others may change it
     /// at any time, so nothing may refer to it that Rust takes for unchanging.
     pub unsafe fn create_region(
-        &self,
-        segments: &[Run],
-        protection: Protection,
-        flags: Flags,
+        &self, segments: &[Run], protection: Protection, flags: Flags,
     ) -> Result<Cookie, Error> {
         lock(&self.regions).create(&self.shared, segments, protection, flags)
     }
@@ -141,12 +138,7 @@ impl Space {
     /// # Safety
     /// As for [`Space::inline_copy`], until the copy is over or its status was dropped.
     pub unsafe fn start_inline_copy(
-        &self,
-        local: &[Run],
-        spot: Spot,
-        len: u64,
-        direction: Direction,
-        offload: Offload,
+        &self, local: &[Run], spot: Spot, len: u64, direction: Direction, offload: Offload,
     ) -> Result<Status, Error> {
         self.start(self.inline(local, spot, len, direction)?, offload)
     }

@@ -38,11 +38,7 @@ impl Default for Regions {
 impl Regions {
     /// Declares memory under a new name.
     pub fn create(
-        &mut self,
-        shared: &Shared,
-        segments: &[Run],
-        protection: Protection,
-        flags: Flags,
+        &mut self, shared: &Shared, segments: &[Run], protection: Protection, flags: Flags,
     ) -> Result<Cookie, Error> {
         self.reclaim(shared, 2);
         let too_long = Error::Bounds { offset: 0, bytes: u64::MAX, len: u64::MAX };

@@ -58,10 +58,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     pub fn new(
-        (file, base, me): (OwnedFd, u64, u32),
-        options: Options,
-        tables: Tables,
-        seat: Seat,
+        (file, base, me): (OwnedFd, u64, u32), options: Options, tables: Tables, seat: Seat,
     ) -> Result<Shared, Error> {
         let shape = tables.shape();
         let heap = Heap::new(file.try_clone()?, base + shape.heap(me), shape.span);

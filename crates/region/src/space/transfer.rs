@@ -132,11 +132,7 @@ impl Transfer {
     /// # Safety
     /// As for [`Transfer::step`]; the engine's source runs are of class `class`.
     unsafe fn fill(
-        &mut self,
-        shared: &Arc<Shared>,
-        engine: &mut Engine,
-        len: u64,
-        class: Class,
+        &mut self, shared: &Arc<Shared>, engine: &mut Engine, len: u64, class: Class,
     ) -> Result<Step, Error> {
         let Some(cell) = CellOf::take(shared) else { return Ok(Step::Waiting) };
         cut(&mut engine.from, len);
@@ -160,11 +156,7 @@ impl Transfer {
     /// # Safety
     /// As for [`Transfer::step`].
     unsafe fn drain(
-        &mut self,
-        shared: &Arc<Shared>,
-        engine: &mut Engine,
-        cell: CellOf,
-        len: u64,
+        &mut self, shared: &Arc<Shared>, engine: &mut Engine, cell: CellOf, len: u64,
     ) -> Result<Step, Error> {
         let (class, len) = self.to.gather(shared, &engine.views, len, &mut engine.to);
         // SAFETY: the cell is ours; the rest as in `move_some`.

@@ -61,12 +61,7 @@ impl Window {
     ///
     /// Errors: the member is lost.
     pub(crate) fn combine_by_card(
-        &self,
-        origin: &Data,
-        result: Option<&Data>,
-        target: &Target<'_>,
-        spot: &Spot,
-        combination: &Combination,
+        &self, origin: &Data, result: Option<&Data>, target: &Target<'_>, spot: &Spot, combination: &Combination,
         count: usize,
     ) -> Result<Started, Error> {
         let (basic, rank) = (combination.basic, target.rank);
@@ -227,11 +222,7 @@ impl Window {
     ///
     /// Errors: the member is lost.
     pub(crate) fn swap_by_card(
-        &self,
-        basic: Basic,
-        (origin, compare, result): (*const u8, *const u8, *mut u8),
-        rank: u32,
-        spot: &Spot,
+        &self, basic: Basic, (origin, compare, result): (*const u8, *const u8, *mut u8), rank: u32, spot: &Spot,
     ) -> Result<Started, Error> {
         if is_word(basic, spot.address) {
             let part = Part { rank, key: spot.key, address: spot.address, operand: origin, result, count: 1 };

@@ -153,12 +153,7 @@ impl Window {
     /// The target lies in the window; `operand`, unless the operation is [`Op::NoOp`], and `result` are valid for as
     /// many elements.
     pub(crate) unsafe fn ask_owner(
-        &self,
-        inside: &Entered<'_>,
-        combination: &Combination,
-        operand: *const u8,
-        result: *mut u8,
-        address: u64,
+        &self, inside: &Entered<'_>, combination: &Combination, operand: *const u8, result: *mut u8, address: u64,
         count: usize,
     ) -> Result<bool, Error> {
         let bytes = count * combination.size;
@@ -190,10 +185,7 @@ impl Window {
     /// # Safety
     /// The target lies in the window; all others are one element.
     pub(crate) unsafe fn ask_owner_to_swap(
-        &self,
-        inside: &Entered<'_>,
-        size: usize,
-        (origin, compare, result): (*const u8, *const u8, *mut u8),
+        &self, inside: &Entered<'_>, size: usize, (origin, compare, result): (*const u8, *const u8, *mut u8),
         address: u64,
     ) -> Result<bool, Error> {
         let request = &self.shared.member(inside.rank()).request;

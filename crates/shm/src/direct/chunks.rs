@@ -85,12 +85,7 @@ impl Shm {
     /// chunk's first byte and its length and says whether it could; true when this process has copied the last one.
     /// Both sides have declared their memory for this transfer, which is not over before all chunks are copied.
     fn copy_chunks(
-        &self,
-        board: &Board,
-        slot: u32,
-        word: Word,
-        back: bool,
-        copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
+        &self, board: &Board, slot: u32, word: Word, back: bool, copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
     ) -> bool {
         let (source, target) = (board.source(slot), board.target(slot));
         let len = source.len.min(target.len);

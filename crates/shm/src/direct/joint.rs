@@ -17,12 +17,7 @@ impl Shm {
     /// Begins to copy from `source` together with `peer`; what it is to be told. `None`: this side had better
     /// do it alone. `kernel`: both have it copied by the kernel. [`tern_device::Sink::pulled`] tells the end.
     pub(super) fn begin(
-        &self,
-        peer: u32,
-        source: &Memory,
-        target: &Memory,
-        receiver: u32,
-        kernel: bool,
+        &self, peer: u32, source: &Memory, target: &Memory, receiver: u32, kernel: bool,
     ) -> Option<u64> {
         let len = source.len.min(target.len);
         if len <= chunk(len, kernel) {

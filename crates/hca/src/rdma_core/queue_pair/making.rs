@@ -62,11 +62,7 @@ pub fn xrc_initiator(domain: &Arc<Domain>, completions: &CompletionQueue, limits
 
 /// All its completions come to one queue.
 fn of_one_queue(
-    domain: &Arc<Domain>,
-    completions: &CompletionQueue,
-    number: u32,
-    kind: Kind,
-    capacity: ibv_qp_cap,
+    domain: &Arc<Domain>, completions: &CompletionQueue, number: u32, kind: Kind, capacity: ibv_qp_cap,
 ) -> Result<QueuePair> {
     let mut initial = initial_of(number, completions, capacity);
     // SAFETY: everything that is named is open.

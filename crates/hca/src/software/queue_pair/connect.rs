@@ -61,11 +61,7 @@ impl Pair {
 
     /// The same by TCP.
     fn call_far(
-        self: &Arc<Pair>,
-        inner: &mut Inner,
-        mine: &Address,
-        peer: &Address,
-        hello: Frame,
+        self: &Arc<Pair>, inner: &mut Inner, mine: &Address, peer: &Address, hello: Frame,
     ) -> rustix::io::Result<()> {
         let family = if peer.socket.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -11,11 +11,7 @@ pub struct QueuePair {
 
 impl QueuePair {
     pub fn new(
-        hca: &Arc<Shared>,
-        domain: u32,
-        send: Option<Arc<Queue>>,
-        receive: Option<Arc<Queue>>,
-        source: Source,
+        hca: &Arc<Shared>, domain: u32, send: Option<Arc<Queue>>, receive: Option<Arc<Queue>>, source: Source,
         limits: &Limits,
     ) -> Result<QueuePair> {
         hca.alive()?;

@@ -83,12 +83,7 @@ impl Pair {
 
     /// Copies `len` bytes of the payload, from byte `from` on, to the ring, which has room for them.
     fn put_payload(
-        &self,
-        rings: &Rings,
-        payload: &Payload,
-        window: &Window<Work>,
-        from: usize,
-        len: usize,
+        &self, rings: &Rings, payload: &Payload, window: &Window<Work>, from: usize, len: usize,
     ) -> std::result::Result<(), Fault> {
         let own = match payload {
             Payload::Word(word) => Some(&word[from..from + len]),
@@ -111,13 +106,7 @@ impl Pair {
 
     /// Where the payload lies from byte `from` on.
     fn payload(
-        &self,
-        payload: &Payload,
-        window: &Window<Work>,
-        held: &Held<'_>,
-        from: usize,
-        left: usize,
-        runs: &mut Runs,
+        &self, payload: &Payload, window: &Window<Work>, held: &Held<'_>, from: usize, left: usize, runs: &mut Runs,
     ) -> std::result::Result<(), Fault> {
         match *payload {
             Payload::Word(ref word) => runs.push(word[from..].as_ptr() as u64, left),
