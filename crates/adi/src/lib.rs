@@ -21,7 +21,7 @@ use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use tern_mcm::Mcm;
+use tern_mcm::{Mcm, Memory};
 
 /// The point-to-point engine of this process.
 pub struct Adi {
@@ -80,6 +80,24 @@ impl Adi {
         if state.may_lend() {
             state.begin_together(longest());
         }
+    }
+
+    /// Where own memory lies in the memory that all processes of this node share, `peer` among them; 0: it is private. Counts
+    /// as a use of it in an exchange, by which it may come to be shared.
+    pub fn place(&self, peer: Proc, memory: *const u8, len: usize) -> u64 {
+        let Some(direct) = self.mcm.direct() else { return 0 };
+        let quiet = self.state.borrow().is_quiet(0);
+        direct.locate_for_exchange(peer, Memory::dense(memory, len), quiet).place
+    }
+
+    /// Where it lay when that was last found out, without asking the kernel.
+    pub fn presumed_place(&self, memory: *const u8, len: usize) -> Option<u64> {
+        self.mcm.direct()?.presume(&Memory::dense(memory, len))
+    }
+
+    /// Whether it is still there, and was when it was presumed to be. Counts as a use, too.
+    pub fn is_still_at(&self, place: u64, memory: *const u8, len: usize) -> bool {
+        self.mcm.direct().is_some_and(|direct| direct.is_still(&Memory::dense(memory, len), place))
     }
 
     /// Says to `to` that the message of that tuple will not come, since somebody is lost. The receive that would get it is

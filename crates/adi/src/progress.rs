@@ -113,7 +113,7 @@ impl Adi {
                 false => Step::Idle,
             }
         };
-        self.mcm.wait_telling(look, &|idle| self.tell(idle, awaited));
+        self.mcm.wait_telling(look, &|idle| self.tell(idle, awaited), &|_| true);
     }
 
     /// Lets `observer` know of every call that waits so long that it sleeps.

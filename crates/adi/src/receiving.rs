@@ -103,7 +103,7 @@ impl Adi {
                 None => Step::Idle,
             }
         };
-        self.mcm.wait_telling(look, &awaited);
+        self.mcm.wait_telling(look, &awaited, &|mcm| from == UNKNOWN || mcm.shares_core(from));
         self.state.borrow_mut().end_expected();
         status.expect("the receive is complete")
     }

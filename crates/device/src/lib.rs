@@ -83,6 +83,10 @@ pub trait Sink {
     /// The message of request `sender`, whose delivery was pending, is in the receiver's memory.
     fn sent(&mut self, _sender: u32) {}
 
+    /// The message of request `sender`, whose delivery to `peer` was pending, goes in packets after all, to the receive of
+    /// request `receiver` with room for `room` bytes.
+    fn undelivered(&mut self, _peer: u32, _sender: u32, _receiver: u32, _room: u64) {}
+
     /// The message that request `receiver` fetches ([`Direct::pull`]) is in its memory.
     fn pulled(&mut self, _receiver: u32) {}
 
@@ -104,6 +108,9 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
     fn sent(&mut self, sender: u32) {
         (**self).sent(sender);
+    }
+    fn undelivered(&mut self, peer: u32, sender: u32, receiver: u32, room: u64) {
+        (**self).undelivered(peer, sender, receiver, room);
     }
     fn retracted(&mut self, receiver: u32) {
         (**self).retracted(receiver);
@@ -248,6 +255,16 @@ pub trait Device {
 
     /// How many processes that share this one's cores do not sleep, about.
     fn awake(&self) -> u32;
+
+    /// Whether `peer` needs the core that this process runs on, as far as that is known: then it gets on only when this
+    /// one passes the core on.
+    fn shares_core(&self, _peer: u32) -> bool {
+        true
+    }
+
+    /// To be called by a process that waits, each time before it passes its core on: now and then, where the processes are
+    /// badly spread over the cores, it goes to another one.
+    fn spread(&self) {}
 
     /// Says that this thread no longer sleeps, nor is about to.
     fn end_sleep(&self);

@@ -151,6 +151,7 @@ impl Mcm {
         }
     }
 
+    #[inline]
     fn shm(&self) -> Option<&Shm> {
         match &self.device {
             Carrier::Shm(shm) => Some(shm),
@@ -295,6 +296,26 @@ impl Mcm {
     /// See [`Device::remote`].
     pub fn remote(&self) -> Option<&dyn Remote> {
         self.device().remote()
+    }
+
+    /// See [`Shm::anyone_sleeps`].
+    #[inline]
+    pub fn anyone_sleeps(&self) -> bool {
+        self.shm().is_none_or(Shm::anyone_sleeps)
+    }
+
+    /// See [`Shm::is_on`].
+    #[inline]
+    pub fn is_on(&self, peer: u32, core: u32) -> bool {
+        match &self.device {
+            Carrier::Shm(shm) => shm.is_on(peer, core),
+            _ => true,
+        }
+    }
+
+    /// See [`Device::shares_core`].
+    pub fn shares_core(&self, peer: u32) -> bool {
+        self.device().shares_core(peer)
     }
 
     /// See [`Device::ring`].

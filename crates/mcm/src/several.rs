@@ -52,6 +52,9 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
     fn sent(&mut self, sender: u32) {
         self.sink.sent(sender);
     }
+    fn undelivered(&mut self, peer: u32, sender: u32, receiver: u32, room: u64) {
+        self.sink.undelivered(self.numbers.up(peer), sender, receiver, room);
+    }
     fn retracted(&mut self, receiver: u32) {
         self.sink.retracted(receiver);
     }
@@ -260,6 +263,17 @@ impl Device for Several {
     fn awake(&self) -> u32 {
         // Of other nodes nothing is known: let theirs be awake as ours are.
         (self.shm.awake() as f32 * self.share) as u32
+    }
+
+    fn shares_core(&self, peer: u32) -> bool {
+        match self.numbers.way(peer) {
+            Way::Shm(peer) => self.shm.shares_core(peer),
+            Way::Network => true,
+        }
+    }
+
+    fn spread(&self) {
+        self.shm.spread();
     }
 
     fn end_sleep(&self) {

@@ -121,6 +121,12 @@ pub fn init() -> Result<Job, Error> {
     Ok(job)
 }
 
+/// The size of MPI_COMM_WORLD as the launcher tells it, before this process takes its place there; 1 without a launcher.
+pub fn told_size() -> u32 {
+    let ticket = std::env::var(TICKET).ok().and_then(|text| text.parse::<Ticket>().ok());
+    ticket.map_or(1, |ticket| ticket.size)
+}
+
 /// An error if a launcher that Tern does not understand started this process as one of several.
 pub fn refuse_foreign() -> Result<(), Error> {
     foreign::refuse(|name| std::env::var(name).ok())

@@ -9,12 +9,43 @@ use crate::sync::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The part of a process that its peers ring. In shared memory, begins as zeros.
-#[repr(C, align(128))]
+#[repr(C)]
 pub struct Bell {
     /// 1 when the owner sleeps or is about to.
     sleeping: AtomicU32,
     /// Counts the rings; the futex word.
     rings: AtomicU32,
+}
+
+/// How many processes sleep or are about to. In shared memory, begins as zero. A sleeper counts itself before it raises
+/// its flag, so who finds none here after its store need not look at the flags.
+#[repr(transparent)]
+pub struct Sleepers(AtomicU32);
+
+impl Sleepers {
+    /// Before [`Bell::prepare`].
+    pub fn enter(&self) {
+        // A read-modify-write, so that no count is lost. Its order before the second look for work is made by the barrier
+        // of `prepare`.
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub fn leave(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// As a hint.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// False if nobody has to be woken for what this process has stored before.
+    #[inline]
+    pub fn any(&self) -> bool {
+        fence_at_the_waker();
+        self.count() != 0
+    }
 }
 
 /// How this process makes the others' stores visible before it sleeps.
@@ -87,6 +118,11 @@ impl Bell {
     #[cfg(not(loom))]
     pub fn word(&self) -> &AtomicU32 {
         &self.rings
+    }
+
+    /// Whether the owner sleeps, or is about to, as a hint.
+    pub fn is_raised(&self) -> bool {
+        self.sleeping.load(Ordering::Relaxed) != 0
     }
 
     /// Lowers the flag.

@@ -6,8 +6,9 @@ use crate::link::Link;
 use crate::reach::Reach;
 use crate::ring::blocks::{Blocks, Division};
 use crate::ring::{INLINE, Receiver, Sender};
-use crate::segment::{AREA, AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
+use crate::segment::{AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
 use crate::slots::Slots;
+use crate::spread::Spread;
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, RefCell};
@@ -31,6 +32,7 @@ pub struct Shm {
     barrier: Barrier,
     /// Threads of this process that sleep or are about to.
     sleepers: Cell<u32>,
+    pub(crate) spread: Spread,
     pub(crate) senders: Slots<Outbound>,
     pub(crate) receivers: Slots<Inbound>,
     /// By peer: the blocks that its ring and ours share.
@@ -167,6 +169,7 @@ impl Shm {
             cores,
             barrier: bell::register(),
             sleepers: Cell::new(0),
+            spread: Spread::default(),
             senders: Slots::new(processes),
             receivers: Slots::new(processes),
             blocks: Slots::new(processes),
@@ -184,7 +187,7 @@ impl Shm {
     /// # Safety
     /// This device outlives the alarm.
     pub unsafe fn alarm(&self) -> Alarm {
-        Alarm(&self.segment.process(self.me).bell)
+        Alarm(self.segment.bell(self.me))
     }
 
     /// Largest message that goes without asking.
@@ -216,6 +219,12 @@ impl Shm {
         self.cores
     }
 
+    /// False if no process of the job has to be woken for what this one has stored before.
+    #[inline]
+    pub fn anyone_sleeps(&self) -> bool {
+        self.segment.node().sleepers.any()
+    }
+
     /// True when more processes are awake than there are cores for.
     pub(crate) fn is_crowded(&self) -> bool {
         self.awake() > self.cores
@@ -240,7 +249,7 @@ impl Shm {
             // SAFETY: inside the mapping, which lives as long as the sender (`disconnect` forgets it
             // before it); every process is the only sender of its own rings.
             let ring = unsafe { Sender::new(ring, data, short, blocks) };
-            Outbound { ring, bell: &process.bell }
+            Outbound { ring, bell: segment.bell(peer) }
         })
     }
 
@@ -258,7 +267,7 @@ impl Shm {
             let short = Division::new(segment.geometry.data).short;
             // SAFETY: inside the mapping, which lives as long as this; we are the only receiver.
             let ring = unsafe { Receiver::new(ring, data, short, blocks) };
-            Inbound { ring, bell: &segment.process(peer).bell }
+            Inbound { ring, bell: segment.bell(peer) }
         })
     }
 
@@ -381,8 +390,8 @@ impl Device for Shm {
     }
 
     fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
-        // SAFETY: a part of the segment set aside for this; the device lives as long as the process.
-        (self.is_home(peer) && index < AREAS).then(|| unsafe { LineArea::new(self.segment.area(peer, index), AREA) })
+        // The device lives as long as the process.
+        (self.is_home(peer) && index < AREAS).then(|| self.segment.area(peer, index))
     }
 
     fn direct(&self) -> Option<&dyn Direct> {
@@ -396,38 +405,46 @@ impl Device for Shm {
 
     fn prepare_sleep(&self) -> u32 {
         self.sleepers.set(self.sleepers.get() + 1);
+        if self.sleepers.get() == 1 {
+            self.segment.node().sleepers.enter();
+        }
         for sender in self.senders.made() {
             sender.ring.want_room();
         }
         self.raise_elsewhere();
-        self.segment.process(self.me).bell.prepare(self.barrier)
+        self.segment.bell(self.me).prepare(self.barrier)
     }
 
     fn sleep(&self, token: u32, timeout: Duration) {
-        let sleepers = &self.segment.node().sleepers;
-        // Relaxed: a hint for those that wait; nothing depends on it.
-        sleepers.fetch_add(1, Ordering::Relaxed);
         if !self.sleep_everywhere(token, self.barrier, timeout) {
-            self.segment.process(self.me).bell.sleep(token, self.barrier, timeout);
+            self.segment.bell(self.me).sleep(token, self.barrier, timeout);
         }
-        sleepers.fetch_sub(1, Ordering::Relaxed);
     }
 
     #[inline]
     fn awake(&self) -> u32 {
-        let sleepers = self.segment.node().sleepers.load(Ordering::Relaxed);
+        let sleepers = self.segment.node().sleepers.count();
         self.segment.geometry.processes.saturating_sub(sleepers) + self.elsewhere.get()
+    }
+
+    fn shares_core(&self, peer: u32) -> bool {
+        self.is_on(peer, self.wait_here())
+    }
+
+    fn spread(&self) {
+        self.spread_now_and_then();
     }
 
     fn end_sleep(&self) {
         self.sleepers.set(self.sleepers.get() - 1);
         if self.sleepers.get() == 0 {
-            self.segment.process(self.me).bell.lower();
+            self.segment.node().sleepers.leave();
+            self.segment.bell(self.me).lower();
             self.lower_elsewhere();
         }
     }
 
     fn ring(&self, peer: u32) {
-        self.with_way(peer, |segment, _, peer| segment.process(peer).bell.ring());
+        self.with_way(peer, |segment, _, peer| segment.bell(peer).ring());
     }
 }

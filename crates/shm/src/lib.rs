@@ -29,6 +29,8 @@ mod reach;
 mod segment;
 #[cfg(not(loom))]
 mod slots;
+#[cfg(not(loom))]
+mod spread;
 pub use bell::Alarm;
 #[cfg(not(loom))]
 pub use device::Shm;

@@ -100,7 +100,7 @@ impl Link {
     fn say(&self, stage: Stage) {
         if self.presence.is_some() {
             stage.set(&self.segment, self.me);
-            self.newcomers().for_each(|place| self.segment.process(place).bell.ring());
+            self.newcomers().for_each(|place| self.segment.bell(place).ring());
         }
     }
 

@@ -1,26 +1,26 @@
 //! The node's shared memory: one memfd, laid out by the number of processes alone, so that each
 //! of them finds every structure without asking. It is sparse: what is not used costs nothing.
 
-use crate::bell::Bell;
+use crate::bell::{Bell, Sleepers};
 use crate::board::Board;
 use crate::ring::{CELLS, Ring};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
 use rustix::mm;
 use std::io;
+use tern_device::LineArea;
 use tern_region::cma::Beacon;
 
 const PAGE: usize = 4096;
 /// Shared areas for collectives per process: one for each of the first communicator ids.
 pub const AREAS: u32 = 64;
-/// Bytes of one area: cells in the first pages, then two buffers.
-pub const AREA: usize = 2 * PAGE + 2 * 32 * 1024;
+/// Bytes of each of the two buffers of an area.
+pub const BUFFER: usize = 32 * 1024;
 
 /// What all processes of the node share.
 #[repr(C, align(128))]
 pub struct Node {
-    /// Processes that sleep.
-    pub sleepers: AtomicU32,
+    pub sleepers: Sleepers,
     /// One of them has told the user that the kernel does not copy.
     told: AtomicU32,
 }
@@ -33,10 +33,32 @@ impl Node {
     }
 }
 
+/// What peers look at whenever they might wake a process, or wait for it. Those of all processes lie side by side, so
+/// that a look at all of them touches few pages.
+#[repr(C, align(128))]
+pub struct Desk {
+    pub bell: Bell,
+    /// The core on which the process has last waited, plus 1; 0: it has not.
+    core: AtomicU32,
+}
+
+impl Desk {
+    // Relaxed, both: a hint for the choice of how to wait; nothing depends on it.
+    #[inline]
+    pub fn core(&self) -> Option<u32> {
+        self.core.load(Ordering::Relaxed).checked_sub(1)
+    }
+    #[inline]
+    pub fn set_core(&self, core: u32) {
+        if self.core() != Some(core) {
+            self.core.store(core + 1, Ordering::Relaxed);
+        }
+    }
+}
+
 /// What peers need of a process before anything else.
 #[repr(C)]
 pub struct Process {
-    pub bell: Bell,
     /// One bit per peer that has ever sent here.
     pub contacts: [AtomicU64; MAX_PROCESSES as usize / 64],
     /// What the process is doing, as an [`Occupation`]. On a line that only long messages look at.
@@ -132,20 +154,27 @@ impl Geometry {
     fn block_len(&self) -> usize {
         let rings = if self.processes > 1 { self.processes as usize * self.ring_len() } else { 0 };
         let boards = self.processes as usize * size_of::<Board>();
-        self.process_len() + self.areas as usize * AREA + rings + boards
+        self.process_len() + rings + boards
     }
     pub fn total(&self) -> usize {
         self.block(self.processes)
     }
-    /// After a page for [`Node`], a block for each process.
-    fn block(&self, process: u32) -> usize {
-        PAGE + self.block_len() * process as usize
+    /// After [`Node`], a desk for each process.
+    #[inline]
+    fn desk(&self, process: u32) -> usize {
+        size_of::<Node>() + process as usize * size_of::<Desk>()
     }
-    fn area(&self, process: u32, index: u32) -> usize {
-        self.block(process) + self.process_len() + index as usize * AREA
+    /// After the desks, the areas of all processes by index.
+    fn group(&self, index: u32) -> usize {
+        let first = self.desk(self.processes).next_multiple_of(PAGE);
+        first + index as usize * LineArea::total(self.processes as usize, BUFFER)
+    }
+    /// After the areas, a block for each process.
+    fn block(&self, process: u32) -> usize {
+        self.group(self.areas).next_multiple_of(PAGE) + self.block_len() * process as usize
     }
     fn ring(&self, from: u32, to: u32) -> usize {
-        self.area(to, self.areas) + from as usize * self.ring_len()
+        self.block(to) + self.process_len() + from as usize * self.ring_len()
     }
     fn board(&self, receiver: u32, sender: u32) -> usize {
         self.block(receiver + 1) - (sender as usize + 1) * size_of::<Board>()
@@ -184,12 +213,14 @@ impl Segment {
         Ok(Segment { base: base.cast(), geometry })
     }
 
+    #[inline]
     fn at(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.geometry.total());
         // SAFETY: offsets come from `geometry` and lie inside the mapping.
         unsafe { self.base.add(offset) }
     }
 
+    #[inline]
     pub fn node(&self) -> &Node {
         // SAFETY: mapped while self lives; all fields are atomics that begin as zeros.
         unsafe { &*self.at(0).cast() }
@@ -200,8 +231,21 @@ impl Segment {
         unsafe { &*self.at(self.geometry.block(process)).cast() }
     }
 
-    pub fn area(&self, process: u32, index: u32) -> *mut u8 {
-        self.at(self.geometry.area(process, index))
+    #[inline]
+    pub fn desk(&self, process: u32) -> &Desk {
+        // SAFETY: mapped while self lives; all fields are atomics that begin as zeros.
+        unsafe { &*self.at(self.geometry.desk(process)).cast() }
+    }
+
+    pub fn bell(&self, process: u32) -> &Bell {
+        &self.desk(process).bell
+    }
+
+    /// The area `index` of `process`; to be used only while self lives.
+    pub fn area(&self, process: u32, index: u32) -> LineArea {
+        let base = self.at(self.geometry.group(index));
+        // SAFETY: a part of the segment that is set aside for this, mapped while self lives.
+        unsafe { LineArea::new(base, process as usize, self.geometry.processes as usize, BUFFER) }
     }
 
     /// What `receiver` has published for `sender`.

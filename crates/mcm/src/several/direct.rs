@@ -35,6 +35,21 @@ impl Direct for Several {
         }
     }
 
+    fn locate_for_exchange(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.locate_for_exchange(peer, memory, quiet),
+            None => memory,
+        }
+    }
+
+    fn presume(&self, memory: &Memory) -> Option<u64> {
+        self.shm.presume(memory)
+    }
+
+    fn is_still(&self, memory: &Memory, place: u64) -> bool {
+        self.shm.is_still(memory, place)
+    }
+
     fn release(&self, memory: &Memory) {
         // Only a network gives keys.
         if let Some(network) = self.network.direct() {
@@ -60,6 +75,10 @@ impl Direct for Several {
 
     fn place(&self, memory: *const u8, len: usize) -> Option<u64> {
         self.shm.place(memory, len)
+    }
+
+    fn view(&self, memory: &Memory) -> Option<*mut u8> {
+        self.shm.view(memory)
     }
 
     fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
@@ -166,6 +185,10 @@ impl Direct for Several {
             Some((device, peer)) => device.push(peer, source, target, sender),
             None => Pull::No,
         }
+    }
+
+    fn private_threshold(&self, peer: u32) -> usize {
+        self.direct_to(peer).map_or(usize::MAX, |(device, peer)| device.private_threshold(peer))
     }
 
     fn copies_up_to(&self, peer: u32) -> usize {

@@ -1,12 +1,13 @@
 //! The bell under loom: no wake-up is lost, in whatever order sleeper and ringer step.
 
-use super::{Barrier, Bell};
+use super::{Barrier, Bell, Sleepers};
 use crate::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
 struct Shared {
     bell: Bell,
+    sleepers: Sleepers,
     /// What a sender publishes before it rings.
     work: [AtomicU32; 2],
 }
@@ -23,7 +24,8 @@ impl Bell {
 }
 
 fn shared() -> Arc<Shared> {
-    Arc::new(Shared { bell: Bell::new(), work: [AtomicU32::new(0), AtomicU32::new(0)] })
+    let sleepers = Sleepers(AtomicU32::new(0));
+    Arc::new(Shared { bell: Bell::new(), sleepers, work: [AtomicU32::new(0), AtomicU32::new(0)] })
 }
 
 /// One attempt to sleep until `work` is there; returns the token when it would have slept.
@@ -99,6 +101,47 @@ fn a_second_sleep_is_rung_too() {
         let token = doze(&shared, 1);
         sender.join().unwrap();
         assert!(shared.rung_since(token));
+    });
+}
+
+/// One sleeps while another one comes and goes; the sender looks at the flags only if somebody is counted.
+fn counted(doze: fn(&Shared) -> Option<u32>) {
+    loom::model(move || {
+        let shared = shared();
+        let senders = [shared.clone(), shared.clone()];
+        let [sender, passer] = senders;
+        let sender = thread::spawn(move || {
+            publish(&sender, 0);
+            if sender.sleepers.any() {
+                sender.bell.ring();
+            }
+        });
+        let passer = thread::spawn(move || {
+            passer.sleepers.enter();
+            passer.sleepers.leave();
+        });
+        let token = doze(&shared);
+        sender.join().unwrap();
+        passer.join().unwrap();
+        assert!(shared.rung_since(token), "rung_since");
+    });
+}
+
+#[test]
+fn a_sleeper_that_is_counted_is_rung() {
+    counted(|shared| {
+        shared.sleepers.enter();
+        doze(shared, 0)
+    });
+}
+
+#[test]
+#[should_panic(expected = "rung_since")]
+fn a_sleeper_that_is_counted_too_late_is_caught() {
+    counted(|shared| {
+        let token = doze(shared, 0);
+        shared.sleepers.enter();
+        token
     });
 }
 
