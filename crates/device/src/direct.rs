@@ -154,9 +154,32 @@ pub trait Direct {
     /// Smallest receive worth publishing, and smallest message worth looking for one, in bytes.
     fn threshold(&self) -> usize;
 
+    /// Smallest receive from `peer` into private memory worth publishing while its caller waits, even where packets would
+    /// go without asking.
+    fn private_threshold(&self, _peer: u32) -> usize {
+        usize::MAX
+    }
+
     /// Says that a transfer with `peer` is about to use this memory; returns it with its place, if shared,
     /// or the key by which the peer reaches it. `quiet`: no other transfer of this process is under way.
     fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory;
+
+    /// The same for an exchange, in which both sides would copy at the same time if the memory were not shared.
+    fn locate_for_exchange(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
+        self.locate(peer, memory, quiet)
+    }
+
+    /// The place that own dense memory had when that was last found out, without asking the kernel. A peer may be told it, if it
+    /// is told afterwards whether [`Direct::is_still`] holds.
+    fn presume(&self, _memory: &Memory) -> Option<u64> {
+        None
+    }
+
+    /// Whether own memory is at its presumed place, by what the kernel says, and was when the place was told: nothing is done to
+    /// bring it there.
+    fn is_still(&self, _memory: &Memory, _place: u64) -> bool {
+        false
+    }
 
     /// Says that the transfer is over for which [`Direct::locate`] gave memory with a key.
     fn release(&self, _memory: &Memory) {}
@@ -180,6 +203,12 @@ pub trait Direct {
     /// Where own memory lies in the memory that all processes of the node share, if all of it is of one
     /// [`Direct::allocate`]. It stays there until it is freed.
     fn place(&self, _memory: *const u8, _len: usize) -> Option<u64> {
+        None
+    }
+
+    /// Where the first byte of a peer's memory lies in this process, if it is shared ([`Memory::place`]) and can be mapped.
+    /// The address is good for a few further calls, and longer if only few places are asked for.
+    fn view(&self, _memory: &Memory) -> Option<*mut u8> {
         None
     }
 

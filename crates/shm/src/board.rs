@@ -127,7 +127,7 @@ pub struct Slot {
     size: AtomicU64,
     /// How far the chunks of a shared slot are claimed: [`Claims`].
     claims: AtomicU64,
-    /// Chunks copied.
+    /// Chunks copied, and [`REFUSED`].
     copied: AtomicU32,
 }
 
@@ -138,27 +138,12 @@ struct Claims(u64);
 
 /// Chunks of one message at most.
 pub const CHUNKS: u32 = u16::MAX as u32;
-
-/// Which chunk whoever shares a transfer has copied already, alone, to see that it can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    Nothing,
-    /// The sender the first.
-    Front,
-    /// The receiver the last.
-    Back,
-}
-
-impl Begun {
-    fn chunks(self) -> u32 {
-        (self != Begun::Nothing) as u32
-    }
-}
+/// Beside the count of the copied chunks: the receiver copies none.
+const REFUSED: u32 = 1 << 16;
 
 impl Claims {
-    fn new(word: Word, begun: Begun) -> Claims {
-        let one = |side: Begun| (begun == side) as u64;
-        Claims((word.order() as u64) << 32 | one(Begun::Back) << 16 | one(Begun::Front))
+    fn new(word: Word) -> Claims {
+        Claims((word.order() as u64) << 32)
     }
 
     /// A transfer that is over: however many chunks somebody takes it to have, none is left.
@@ -214,7 +199,21 @@ impl Slot {
     #[inline]
     pub fn copied(&self, chunks: u32) -> bool {
         // AcqRel: who counts the last one has seen all the others', and says so by `finish`.
-        self.copied.fetch_add(1, Ordering::AcqRel) + 1 == chunks
+        (self.copied.fetch_add(1, Ordering::AcqRel) + 1) & CHUNKS == chunks
+    }
+
+    /// The receiver copies nothing more of this transfer, and has given back what it had claimed.
+    #[cold]
+    pub fn refuse(&self) {
+        // Release: pairs with the acquire in `is_refused`; the receiver writes to its memory no more.
+        self.copied.fetch_or(REFUSED, Ordering::Release);
+    }
+
+    /// The sender alone is left to copy.
+    #[cold]
+    pub fn is_refused(&self) -> bool {
+        // Acquire: pairs with the release in `refuse`.
+        self.copied.load(Ordering::Acquire) & REFUSED != 0
     }
 }
 
@@ -290,13 +289,13 @@ impl Board {
 
     /// Begins a copy from `source` in a free slot, in which the sender may take part, once it knows the slot and
     /// `order`; `None` when there is none.
-    pub fn begin(&self, receive: &Published, source: &Memory, order: u32, begun: Begun) -> Option<u32> {
+    pub fn begin(&self, receive: &Published, source: &Memory, order: u32) -> Option<u32> {
         let index = self.free_slot()?;
         let slot = self.slot(index);
         slot.key[1].store((receive.receiver as u64) << 32, Ordering::Relaxed);
         slot.target.store(&receive.target);
         let word = Word(Word::new(Stage::Claimed, 0, order).0 | JOINT);
-        self.share(index, word, source, source.len, begun);
+        self.share(index, word, source, source.len);
         Some(index)
     }
 
@@ -394,11 +393,11 @@ impl Board {
     }
 
     /// Offers a claimed receive to both sides, to copy from `source`.
-    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64, begun: Begun) {
+    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64) {
         let at = self.slot(slot);
         at.source.store(source);
-        at.claims.store(Claims::new(word, begun).0, Ordering::Relaxed);
-        at.copied.store(begun.chunks(), Ordering::Relaxed);
+        at.claims.store(Claims::new(word).0, Ordering::Relaxed);
+        at.copied.store(0, Ordering::Relaxed);
         self.set(slot, word, Stage::Shared, size);
     }
 

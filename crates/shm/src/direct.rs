@@ -96,8 +96,26 @@ impl Direct for Shm {
         THRESHOLD
     }
 
+    fn private_threshold(&self, peer: u32) -> usize {
+        // From here on both can have the kernel copy, which two that share a core had better not.
+        let pays = !self.is_crowded() && self.copies(peer);
+        if pays { tern_tune::CMA_BOTH_FROM as usize } else { usize::MAX }
+    }
+
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
-        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet) }
+        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, false) }
+    }
+
+    fn locate_for_exchange(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
+        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, true) }
+    }
+
+    fn presume(&self, memory: &Memory) -> Option<u64> {
+        self.direct.reach.presume(memory)
+    }
+
+    fn is_still(&self, memory: &Memory, place: u64) -> bool {
+        self.direct.reach.is_still(memory, place)
     }
 
     fn allocate(&self, len: usize) -> Option<*mut u8> {
@@ -115,6 +133,10 @@ impl Direct for Shm {
 
     fn place(&self, memory: *const u8, len: usize) -> Option<u64> {
         self.direct.reach.heap().place(memory, len).map(|place| place.0)
+    }
+
+    fn view(&self, memory: &Memory) -> Option<*mut u8> {
+        self.direct.reach.view(memory)
     }
 
     fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {

@@ -171,7 +171,7 @@ impl Shm {
         WORDS.with_borrow_mut(|words| {
             words.clear();
             for link in self.links.borrow().iter() {
-                let bell = &link.segment.process(link.me).bell;
+                let bell = link.segment.bell(link.me);
                 words.push(word(bell.word(), bell.raise()));
             }
         });
@@ -179,7 +179,7 @@ impl Shm {
 
     #[cold]
     pub(crate) fn lower_elsewhere(&self) {
-        self.links.borrow().iter().for_each(|link| link.segment.process(link.me).bell.lower());
+        self.links.borrow().iter().for_each(|link| link.segment.bell(link.me).lower());
     }
 
     /// Sleeps until a peer of any segment rings, or `timeout`. Without the library's lock: it looks at
@@ -189,7 +189,7 @@ impl Shm {
         if words.is_empty() {
             return false;
         }
-        let bell = &self.segment.process(self.me).bell;
+        let bell = self.segment.bell(self.me);
         if barrier == Barrier::Naps || words.len() >= MOST_WORDS {
             bell.sleep(token, barrier, timeout.min(NAP));
             return true;

@@ -69,6 +69,7 @@ impl Reach {
         let in_use = exposed.clone();
         let policy = tern_settings::PROMOTE.get();
         let mut promoter = Promoter::new(heap.clone(), policy, chooser.costs().promotion(Placement::Cache, true));
+        promoter.set_exchange_costs(chooser.costs().promotion_for_exchanges(Placement::Cache));
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
         promoter.set_quiesce(crate::fork::quiesce);
         Ok(Reach {
@@ -88,17 +89,34 @@ impl Reach {
     }
 
     /// Finds out where own memory lies in the shared file, if it does, and counts the use of memory
-    /// that does not. `quiet`: no other transfer is under way.
-    pub fn locate(&self, memory: Memory, quiet: bool) -> Memory {
+    /// that does not. `quiet`: no other transfer is under way; `exchange`: this one is of both sides at the same time.
+    pub fn locate(&self, memory: Memory, quiet: bool, exchange: bool) -> Memory {
         let (low, len) = memory.span();
         let start = memory.address.wrapping_add_signed(low) as *const u8;
         let place = self.heap.place(start, len as usize).or_else(|| {
             // Of a matrix of which one column is sent, promoting all of it seldom pays.
             let mostly_data = memory.len >= len / 4;
             self.exposed.quiet.set(quiet);
-            mostly_data.then(|| self.promoter.borrow_mut().used(start, len as usize)).flatten()
+            let mut promoter = self.promoter.borrow_mut();
+            match exchange {
+                _ if !mostly_data => None,
+                true => promoter.used_in_exchange(start, len as usize),
+                false => promoter.used(start, len as usize),
+            }
         });
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
+    }
+
+    /// The place that dense memory had when that was last found out.
+    pub fn presume(&self, memory: &Memory) -> Option<u64> {
+        let start = memory.address as *const u8;
+        self.promoter.borrow().presumed(start, memory.len as usize).map(|Place(at)| at)
+    }
+
+    /// Whether dense memory is at its presumed place.
+    pub fn is_still(&self, memory: &Memory, place: u64) -> bool {
+        let start = memory.address as *const u8;
+        self.promoter.borrow_mut().is_still_used(start, memory.len as usize, Place(place))
     }
 
     /// Notes that peers may write to the private memory of a published receive.

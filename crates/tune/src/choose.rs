@@ -242,9 +242,12 @@ impl Situation {
     }
 }
 
-/// Shortest message of which both processes have parts copied by the kernel: the first part is copied before the other one
-/// knows.
-pub const CMA_BOTH_FROM: u64 = 512 << 10;
+/// Shortest message of which both processes have parts copied by the kernel.
+pub const CMA_BOTH_FROM: u64 = 32 << 10;
+/// Bytes that each of them has the kernel copy at a time: half of a short message.
+pub fn cma_chunk(size: u64) -> u64 {
+    size.div_ceil(2).next_multiple_of(4096).min(64 << 10)
+}
 /// Bytes that a ring holds.
 const WINDOW: u64 = 256 << 10;
 /// The smallest message that a mechanism which the user asked for must carry. Smaller ones may go
@@ -273,15 +276,16 @@ impl Choice {
         let open = situation.other_waits && !situation.crowded && situation.stage != Stage::Unseen;
         let private = !situation.source_shared && !situation.target_shared;
         let wanted = match self.transfer {
-            Transfer::Pipe => Mechanism::Cma,
+            Transfer::Eager | Transfer::Pipe => Mechanism::Cma,
             Transfer::Cma { .. } => Mechanism::Pipe,
             _ => return None,
         };
         let others = Transfer::ALL.into_iter().zip(self.all);
         let others = others.filter_map(|(transfer, ns)| Some((transfer, ns?)));
-        let others = others.filter(|(transfer, _)| *transfer != Transfer::Eager && transfer.is(wanted));
+        let others = others.filter(|(transfer, _)| transfer.is(wanted));
         let (rival, ns) = cheapest(others)?;
-        (open && private && !situation.eager && ns < DOUBT * self.ns).then_some(rival)
+        let long = !situation.eager || situation.size >= CMA_BOTH_FROM;
+        (open && private && long && ns < DOUBT * self.ns).then_some(rival)
     }
 }
 

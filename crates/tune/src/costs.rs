@@ -153,6 +153,21 @@ impl Costs {
         }
     }
 
+    /// The same of an exchange between processes that share memory: each copies once, what comes in, where it would copy twice,
+    /// what goes out as well. The two do not overlap, as those of one message do.
+    pub fn promotion_for_exchanges(&self, placement: Placement) -> tern_region::promote::Costs {
+        let (promote, costs) = (self.promote.clone(), self.clone());
+        let saved = move |len| {
+            let at = |mover| costs.pace(placement).at(mover, Warmth::Warm, len as u64);
+            2.0 * at(Mover::Pipe) - at(Mover::Mapped)
+        };
+        tern_region::promote::Costs {
+            promote: Box::new(move |len| promote.at(len as u64)),
+            saved: Box::new(saved),
+            look_up: self.lookup,
+        }
+    }
+
     /// C: what a copy between mapped pages saves of the best way without them.
     fn saved(&self, placement: Placement, size: u64, cma: bool) -> f64 {
         let pace = self.pace(placement);

@@ -1,7 +1,7 @@
 //! Costs as text: one figure or curve a line.
 //!
 //! ```text
-//! tern-costs 1
+//! tern-costs 2
 //! origin measured on …
 //! lookup 370
 //! promote 65536:110000 1048576:900000
@@ -17,8 +17,8 @@ use std::str::FromStr;
 
 use crate::{Costs, Curve, Mover, Placement, Warmth};
 
-/// The first line. The number changes when older programs could misread the rest.
-const HEAD: &str = "tern-costs 1";
+/// The first line. The number changes when older programs could misread the rest, or a mover moves otherwise than before.
+const HEAD: &str = "tern-costs 2";
 
 impl Costs {
     /// The single figures, by name.
@@ -170,13 +170,13 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_as_by_default() {
-        let costs: Costs = "tern-costs 1\n\n# nothing\nwake 5 # five\n".parse().unwrap();
+        let costs: Costs = "tern-costs 2\n\n# nothing\nwake 5 # five\n".parse().unwrap();
         assert_eq!(costs, Costs { wake: 5.0, ..Costs::default() });
     }
 
     #[test]
     fn nonsense_is_named() {
-        let wrong = |line: &str| format!("tern-costs 1\nwake 1\n{line}\n").parse::<Costs>().unwrap_err();
+        let wrong = |line: &str| format!("tern-costs 2\nwake 1\n{line}\n").parse::<Costs>().unwrap_err();
         for (line, why) in [
             ("wake", "line 3: \"wake\" has no value"),
             ("wake -1", "line 3: \"-1\" is not a time in nanoseconds"),
@@ -194,7 +194,7 @@ mod tests {
         ] {
             assert_eq!(wrong(line), why);
         }
-        for head in ["", "tern-costs 2\n", "<html>\n"] {
+        for head in ["", "tern-costs 1\n", "<html>\n"] {
             assert!(head.parse::<Costs>().is_err());
         }
     }

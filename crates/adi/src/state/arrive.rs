@@ -276,6 +276,11 @@ impl Sink for State {
         self.end_push(sender);
     }
 
+    fn undelivered(&mut self, peer: Proc, sender: u32, receiver: u32, room: u64) {
+        let len = self.transfers.get(sender).data.len() as u64;
+        self.clear(peer, sender, receiver, len.min(room));
+    }
+
     fn pulled(&mut self, receiver: u32) {
         self.end_pull(receiver);
     }

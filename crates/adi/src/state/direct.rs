@@ -59,7 +59,7 @@ impl State {
     }
 
     /// True when no transfers are under way but `own` ones of the caller's.
-    pub(super) fn is_quiet(&self, own: usize) -> bool {
+    pub fn is_quiet(&self, own: usize) -> bool {
         // Transfer [`EXPECTED`] is always there.
         self.transfers.len() == 1 + own && !self.expecting
     }
@@ -120,9 +120,13 @@ impl State {
             Some(hindrance) => return self.publish_later(request, from, pattern, Some(hindrance)),
         }
         let memory = self.locate_receive(request, from);
-        if self.waits && memory.place == 0 && memory.len <= self.eager_limit(from) as u64 {
-            // Packets are better for a receiver that waits, and the sender would only lose time by
-            // looking.
+        let len = memory.len as usize;
+        if self.waits
+            && memory.place == 0
+            && len <= self.eager_limit(from)
+            && len < self.direct().private_threshold(from)
+        {
+            // Packets are better for a receiver that waits, and the sender would only lose time by looking.
             return Published::NOT;
         }
         self.announce(request, from, pattern, &memory).unwrap_or_else(|| {

@@ -2,23 +2,14 @@
 //! written from afar ([`tern_device::table`]), between two ordered channels. A sender is stopped between any two words
 //! that it reads, and between the halves of a claim; entries land in two parts.
 
-use super::world::{Message, Receives, visit};
+use super::world::Step::{self, *};
+use super::world::{Receives, message, visit};
 use super::{Receiver, Sender};
 use crate::{ANY_SOURCE, ANY_TAG, Pattern, Tuple};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use tern_device::table::{self, Answer, Candidate, ENTRY, Layout, Publications, Request, Search};
 use tern_device::{Key, Memory};
-
-/// What the receiver's program does.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    /// Posts a receive of that tag.
-    Receive(i32),
-    /// Cancels the receive of that number.
-    Cancel(usize),
-}
-use Step::*;
 
 /// What the receiver writes to the sender's table and reads from it, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,11 +50,6 @@ enum Fault {
     CancelUnseen,
     /// News that a younger receive was filled tell nothing of an older one.
     PassOverUnseen,
-}
-
-/// A message of the only sender.
-fn message(number: usize) -> Message {
-    Message { sender: 0, number }
 }
 
 #[derive(Clone)]
@@ -386,13 +372,7 @@ impl super::world::World for World<'_> {
     }
 
     fn judge(&self) -> bool {
-        let all: Vec<Message> = (0..self.program.len()).map(message).collect();
-        self.receives.judge(&all, |message| self.tuple(message.number));
-        for step in self.steps {
-            if let Cancel(number) = *step {
-                self.receives.judge_cancelled(number);
-            }
-        }
+        self.receives.judge_sender(self.program, self.steps);
         self.direct > 0
     }
 }

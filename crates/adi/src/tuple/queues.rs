@@ -1,20 +1,13 @@
 //! Every interleaving of small worlds in which each tag has a receive queue of the card ([`tern_device::queue`]): what
 //! the receiver writes and says comes late, and the card gives a message to the oldest receive of the queue that it names.
 
-use super::world::{Message, Receives, visit};
+use super::world::Step::{self, *};
+use super::world::{Receives, message, visit};
 use super::{Receiver, Sender};
 use crate::{ANY_SOURCE, ANY_TAG, Pattern, Tuple};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use tern_device::queue::{GRANT, Grant, Posted, Request, Uses};
-
-/// What the receiver's program does.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Receive(i32),
-    Cancel(usize),
-}
-use Step::*;
 
 /// What the receiver writes to the sender's memory and reads from it, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,11 +34,6 @@ enum Fault {
     CancelUnseen,
     /// What is left is granted again in the queue that holds receives that are gone.
     SameQueue,
-}
-
-/// A message of the only sender.
-fn message(number: usize) -> Message {
-    Message { sender: 0, number }
 }
 
 #[derive(Clone)]
@@ -359,13 +347,7 @@ impl super::world::World for World<'_> {
     }
 
     fn judge(&self) -> bool {
-        let all: Vec<Message> = (0..self.program.len()).map(message).collect();
-        self.receives.judge(&all, |message| self.tuple(message.number));
-        for step in self.steps {
-            if let Cancel(number) = *step {
-                self.receives.judge_cancelled(number);
-            }
-        }
+        self.receives.judge_sender(self.program, self.steps);
         self.direct > 0
     }
 }

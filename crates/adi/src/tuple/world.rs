@@ -50,6 +50,20 @@ pub struct Message {
     pub number: usize,
 }
 
+/// A message of the only sender.
+pub fn message(number: usize) -> Message {
+    Message { sender: 0, number }
+}
+
+/// What the receiver's program does, in worlds with one sender.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Posts a receive of that tag.
+    Receive(i32),
+    /// Cancels the receive of that number.
+    Cancel(usize),
+}
+
 #[derive(Clone)]
 pub struct Receive {
     pub pattern: Pattern,
@@ -134,46 +148,55 @@ impl Receives {
 
     /// Checks who has got which of `all` messages.
     pub fn judge(&self, all: &[Message], tuple: impl Fn(Message) -> Tuple) {
-        judge(all, tuple, &self.all);
+        let receives = &self.all;
+        let owner = |message: Message| receives.iter().position(|receive| receive.got == Some(message));
+        // Pairs of messages of which the first had to leave before the second.
+        let mut before: Vec<(Message, Message)> = Vec::new();
+        for &message in all {
+            let sent = tuple(message);
+            let Some(receive) = owner(message) else {
+                let waits =
+                    |receive: &Receive| receive.got.is_none() && !receive.cancelled && receive.pattern.matches(&sent);
+                assert!(!receives.iter().any(waits), "a message and its receive both wait");
+                continue;
+            };
+            assert!(receives[receive].pattern.matches(&sent), "a receive got what it did not ask for");
+            for &earlier in all.iter().filter(|other| other.sender == message.sender && other.number < message.number) {
+                if receives[receive].pattern.matches(&tuple(earlier)) {
+                    assert!(owner(earlier).is_some(), "{message:?} overtook {earlier:?}");
+                    before.push((earlier, message));
+                }
+            }
+            for earlier in &receives[..receive] {
+                if earlier.pattern.matches(&sent) && !earlier.cancelled {
+                    before.push((earlier.got.expect("an older receive was passed over"), message));
+                }
+            }
+        }
+        // An order must exist.
+        let mut left = all.to_vec();
+        while !left.is_empty() {
+            let free =
+                |message: &Message| !before.iter().any(|(first, second)| second == message && left.contains(first));
+            let at = left.iter().position(free).unwrap_or_else(|| panic!("{left:?} overtook each other"));
+            left.remove(at);
+        }
+    }
+
+    /// The same for one sender, whose messages have the tags of `program`, when the receiver has done all `steps`.
+    pub fn judge_sender(&self, program: &[i32], steps: &[Step]) {
+        let all: Vec<Message> = (0..program.len()).map(message).collect();
+        self.judge(&all, |message| Tuple { context: 0, source: 0, tag: program[message.number] });
+        for step in steps {
+            if let Step::Cancel(number) = *step {
+                self.judge_cancelled(number);
+            }
+        }
     }
 
     /// Checks that it is known what became of a receive that was to be cancelled.
     pub fn judge_cancelled(&self, number: usize) {
         let receive = &self.all[number];
         assert!(receive.cancelled || receive.got.is_some(), "nobody knows what became of receive {number}");
-    }
-}
-
-fn judge(all: &[Message], tuple: impl Fn(Message) -> Tuple, receives: &[Receive]) {
-    let owner = |message: Message| receives.iter().position(|receive| receive.got == Some(message));
-    // Pairs of messages of which the first had to leave before the second.
-    let mut before: Vec<(Message, Message)> = Vec::new();
-    for &message in all {
-        let sent = tuple(message);
-        let Some(receive) = owner(message) else {
-            let waits =
-                |receive: &Receive| receive.got.is_none() && !receive.cancelled && receive.pattern.matches(&sent);
-            assert!(!receives.iter().any(waits), "a message and its receive both wait");
-            continue;
-        };
-        assert!(receives[receive].pattern.matches(&sent), "a receive got what it did not ask for");
-        for &earlier in all.iter().filter(|other| other.sender == message.sender && other.number < message.number) {
-            if receives[receive].pattern.matches(&tuple(earlier)) {
-                assert!(owner(earlier).is_some(), "{message:?} overtook {earlier:?}");
-                before.push((earlier, message));
-            }
-        }
-        for earlier in &receives[..receive] {
-            if earlier.pattern.matches(&sent) && !earlier.cancelled {
-                before.push((earlier.got.expect("an older receive was passed over"), message));
-            }
-        }
-    }
-    // An order must exist.
-    let mut left = all.to_vec();
-    while !left.is_empty() {
-        let free = |message: &Message| !before.iter().any(|(first, second)| second == message && left.contains(first));
-        let at = left.iter().position(free).unwrap_or_else(|| panic!("{left:?} overtook each other"));
-        left.remove(at);
     }
 }

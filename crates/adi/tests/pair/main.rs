@@ -52,6 +52,8 @@ fn action(limit: usize) -> impl Strategy<Value = Action> {
         2 => (0..100usize).prop_map(Action::CancelReceive),
         1 => (0..100usize).prop_map(Action::Release),
         10 => (0..3u32).prop_map(Action::Progress),
+        2 => (0..3u32).prop_map(Action::BeginCall),
+        1 => (0..3u32).prop_map(Action::EndCall),
     ]
 }
 

@@ -47,6 +47,10 @@ pub enum Action {
     /// Gives the request of a send up.
     Release(usize),
     Progress(u32),
+    /// What this process starts from here on belongs to a call that waits for all of it.
+    BeginCall(u32),
+    /// That call is over, as far as its engine knows.
+    EndCall(u32),
 }
 
 /// Which message a receive is for. Sources are taken modulo what there is; below 0 is any.
@@ -194,6 +198,8 @@ impl World {
             Action::Progress(at) => {
                 self.engines[process(at) as usize].progress();
             }
+            Action::BeginCall(at) => self.engines[process(at) as usize].will_wait(),
+            Action::EndCall(at) => self.engines[process(at) as usize].wait_until(&mut || true),
         }
         self.look();
     }

@@ -9,14 +9,15 @@ use tern_device::Memory;
 /// chunks are as many as two processes need, but not less than the lower bound.
 pub const CHUNK: std::ops::RangeInclusive<u64> = 16 << 10..=32 << 10;
 
-/// Bytes that the kernel is asked to copy at a time when both sides are at work.
-const KERNEL_CHUNK: u64 = 64 << 10;
-const _: () = assert!(tern_tune::CMA_BOTH_FROM >= 2 * KERNEL_CHUNK);
+/// The first bytes of a message that the receiver has asked the kernel to copy from both sides: it has them before the sender
+/// knows, and so has seen that it can, while the message can still go another way.
+pub const PROOF: u64 = 4 << 10;
+const _: () = assert!(tern_tune::CMA_BOTH_FROM >= 4 * PROOF);
 
-/// Bytes of a chunk of a message of so many bytes: more than the bounds say only where there were too many chunks.
+/// Bytes of a chunk of so many bytes that both sides share: more than the bounds say only where there were too many chunks.
 pub fn chunk(len: u64, by_kernel: bool) -> u64 {
     let wanted = match by_kernel {
-        true => KERNEL_CHUNK,
+        true => tern_tune::cma_chunk(len),
         false => len.div_ceil(2).next_multiple_of(64).clamp(*CHUNK.start(), *CHUNK.end()),
     };
     wanted.max(len.div_ceil(CHUNKS as u64).next_multiple_of(64))
@@ -70,7 +71,12 @@ impl Shm {
 
     /// The receiver's share; true when it has copied the last chunk.
     pub(super) fn copy_in(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
-        let Some(way) = self.way_to(peer, board, slot, &board.source(slot)) else { return false };
+        let Some(way) = self.way_to(peer, board, slot, &board.source(slot)) else {
+            if is_by_kernel(&board.source(slot), &board.target(slot)) {
+                board.slot(slot).refuse();
+            }
+            return false;
+        };
         self.copy_chunks(board, slot, word, true, |source, target, skip, len| match way {
             Way::View(from) => {
                 // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
@@ -88,13 +94,15 @@ impl Shm {
         &self, board: &Board, slot: u32, word: Word, back: bool, copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
     ) -> bool {
         let (source, target) = (board.source(slot), board.target(slot));
-        let len = source.len.min(target.len);
-        let chunk_len = chunk(len, is_by_kernel(&source, &target));
+        let by_kernel = is_by_kernel(&source, &target);
+        let begun = if by_kernel && word.is_joint() { PROOF } else { 0 };
+        let len = source.len.min(target.len) - begun;
+        let chunk_len = chunk(len, by_kernel);
         let chunks = len.div_ceil(chunk_len) as u32;
         let shared = board.slot(slot);
         while let Some(chunk) = shared.claim(word, back, chunks) {
             let skip = chunk as u64 * chunk_len;
-            if !copy(&source, &target, skip, chunk_len.min(len - skip)) {
+            if !copy(&source, &target, begun + skip, chunk_len.min(len - skip)) {
                 // The other side does the rest.
                 shared.give_back(back);
                 return false;

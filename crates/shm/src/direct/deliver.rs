@@ -2,7 +2,7 @@
 
 use super::Pending;
 use super::chunks::{by_kernel, chunk, copy_part, count_mapped};
-use crate::board::{Begun, Board, Word};
+use crate::board::{Board, Word};
 use crate::device::Shm;
 use crate::segment::Occupation;
 use tern_counters as counters;
@@ -106,7 +106,8 @@ impl Shm {
         let situation = self.situation(peer, tern_tune::Stage::Published, message.source, target);
         let long = situation.size > self.eager() as u64;
         let both = situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded;
-        if long && !message.waits && !both && situation.other_waits {
+        let private = !situation.source_shared && !situation.target_shared;
+        if (long || private) && !message.waits && !both && situation.other_waits {
             // The receiver has time to fetch it, or to take packets if the sender soon waits too.
             return Way::Stream;
         }
@@ -136,7 +137,7 @@ impl Shm {
                 if way == Way::Both {
                     counters::SHARED.add(1);
                     counters::SHARED_BYTES.add(len);
-                    board.share(slot, word, source, source.len, Begun::Nothing);
+                    board.share(slot, word, source, source.len);
                     // One chunk is copied faster by who reads from the other's cache than by who
                     // writes to what the other has. A sender that could compute leaves all of it.
                     let mine = waits && len > chunk(len, false);
@@ -159,11 +160,9 @@ impl Shm {
                 Delivery::Done
             }
             Way::KernelBoth => {
-                // The first chunk shows that it works, while the message can still go in packets.
-                self.direct.reach.write_part(peer, source, &target, 0, chunk(len, true)).then_some(())?;
                 counters::KERNEL.add(1);
                 counters::KERNEL_BYTES.add(len);
-                board.share(slot, word, &by_kernel(source), source.len, Begun::Front);
+                board.share(slot, word, &by_kernel(source), source.len);
                 match self.copy_out(peer, board, slot, word) {
                     true => Delivery::Done,
                     false => Delivery::Pending,
@@ -175,7 +174,7 @@ impl Shm {
             let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS };
             self.direct.pending.borrow_mut().push(still);
         }
-        self.segment.process(peer).bell.ring();
+        self.segment.bell(peer).ring();
         Some(delivery)
     }
 }

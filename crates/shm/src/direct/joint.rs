@@ -1,8 +1,8 @@
 //! Copies by both sides that a receiver has begun: its sender had asked to send, and waits in the library.
 
 use super::Pending;
-use super::chunks::{by_kernel, chunk};
-use crate::board::{Begun, Published, SLOTS, Stage};
+use super::chunks::{PROOF, by_kernel, chunk};
+use crate::board::{Published, SLOTS, Stage};
 use crate::device::Shm;
 use crate::fork;
 use tern_counters as counters;
@@ -23,13 +23,13 @@ impl Shm {
         if len <= chunk(len, kernel) {
             return None;
         }
-        let (source, begun) = match kernel {
-            true => (by_kernel(source), self.begin_by_kernel(peer, source, target, len)?),
-            false => (*source, Begun::Nothing),
-        };
+        if kernel && !self.direct.reach.read_part(peer, source, target, 0, PROOF) {
+            return None;
+        }
+        let source = if kernel { by_kernel(source) } else { *source };
         let order = self.direct.order.get();
         let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target: *target };
-        let slot = self.own_board(peer).begin(&receive, &source, order, begun)?;
+        let slot = self.own_board(peer).begin(&receive, &source, order)?;
         self.direct.order.set(order.wrapping_add(1));
         self.direct.count(peer, true);
         self.direct.reach.expose(peer, slot, target);
@@ -41,13 +41,6 @@ impl Shm {
         messages.add(1);
         bytes.add(len);
         Some(number(slot, order))
-    }
-
-    /// Has the kernel copy the last chunk of a message of `len` bytes; `None` if that has failed.
-    fn begin_by_kernel(&self, peer: u32, source: &Memory, target: &Memory, len: u64) -> Option<Begun> {
-        let chunk = chunk(len, true);
-        let last = (len - 1) / chunk * chunk;
-        self.direct.reach.read_part(peer, source, target, last, len - last).then_some(Begun::Back)
     }
 
     /// Copies from `source` what the receiver has not begun to copy yet of the transfer that it calls `number`.

@@ -63,16 +63,20 @@ impl Shm {
         let mut ended = 0;
         let mut at = 0;
         loop {
-            let sender = {
+            let (message, refused) = {
                 let mut pending = self.direct.pending.borrow_mut();
                 let Some(message) = pending.get_mut(at) else { return ended };
-                if !self.is_finished(message) {
+                let finished = self.is_finished(message);
+                if !finished && !self.is_refused(message) {
                     at += 1;
                     continue;
                 }
-                pending.swap_remove(at).sender
+                (pending.swap_remove(at), !finished)
             };
-            sink.sent(sender);
+            match refused {
+                true => self.send_packets(&message, sink),
+                false => sink.sent(message.sender),
+            }
             ended += 1;
         }
     }
@@ -90,13 +94,27 @@ impl Shm {
         (message.looks == 0 || message.len > *CHUNK.end()) && self.take_over(message)
     }
 
+    /// Neither side can have the kernel copy the rest of a message: the kernel has worked before, and is not asked again.
+    fn is_refused(&self, message: &Pending) -> bool {
+        let Pending { peer, slot, word, .. } = *message;
+        !word.is_joint() && !self.copies(peer) && self.segment.board(peer, self.me).slot(slot).is_refused()
+    }
+
+    #[cold]
+    fn send_packets(&self, message: &Pending, sink: &mut dyn Sink) {
+        let Pending { peer, slot, word, sender, .. } = *message;
+        let board = self.segment.board(peer, self.me);
+        board.send_packets(slot, word);
+        sink.undelivered(peer, sender, board.receiver(slot), board.target(slot).len);
+    }
+
     #[cold]
     fn take_over(&self, message: &Pending) -> bool {
         let Pending { peer, slot, word, .. } = *message;
         let finished = self.copy_out(peer, self.segment.board(peer, self.me), slot, word);
         if finished {
             // The receiver may sleep until it is done.
-            self.segment.process(peer).bell.ring();
+            self.segment.bell(peer).ring();
         }
         finished
     }
@@ -126,7 +144,7 @@ impl Shm {
         let finished = self.copy_in(peer, board, slot, word);
         if finished {
             // The sender may sleep until it is done.
-            self.segment.process(peer).bell.ring();
+            self.segment.bell(peer).ring();
         }
         finished
     }

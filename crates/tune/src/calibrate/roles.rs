@@ -20,8 +20,6 @@ const LARGEST_COLD: usize = 1 << 20;
 pub(super) const EXTRA: Duration = Duration::from_millis(80);
 /// A part of a message that both copy.
 const CHUNK: usize = 16 << 10;
-/// The same where the kernel copies.
-const KERNEL_CHUNK: usize = 64 << 10;
 
 /// A process that ends by itself soon after its time.
 pub(super) struct Child(Pid);
@@ -187,7 +185,7 @@ impl<'a> Process<'a> {
     pub fn chunk(mover: Mover, size: usize) -> usize {
         match mover {
             Mover::MappedBoth => CHUNK,
-            Mover::CmaBoth => KERNEL_CHUNK,
+            Mover::CmaBoth => crate::cma_chunk(size as u64) as usize,
             _ => size,
         }
     }
