@@ -2,7 +2,7 @@
 //! short one need not have. They take the same turns of the lines as those, so that members may mix the two.
 
 use crate::fast::{Fast, broadcasts, gathers, reduces, scatters};
-use crate::lines::{Lines, Vector};
+use crate::lines::{Lines, Vector, shared};
 use crate::ops::Op;
 use crate::peers::Peers;
 use tern_adi::Adi;
@@ -105,7 +105,7 @@ pub unsafe fn reduce(
     let vector = Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes: count * basic.size() as usize };
     // As the general way has it, which others may take.
     let serves = if root.is_some() { gathers } else { reduces };
-    if !serves(lines, vector.bytes) {
+    if !serves(lines, vector.bytes) || root.is_none() && shared::serves_allreduce(lines, vector.bytes) {
         return None;
     }
     let input = if send.is_null() { recv } else { send };

@@ -5,10 +5,10 @@
 // Addresses are those of the program, which MPI trusts as C does.
 #![allow(clippy::not_unsafe_ptr_arg_deref, clippy::too_many_arguments)]
 
-use crate::lines::{Lines, Mismatch, Vector};
+use crate::lines::{Kind, Lines, Mismatch, Vector, shared};
 use crate::peers::{Buffer, Operator, Peers};
 use std::rc::Rc;
-use tern_adi::Adi;
+use tern_adi::{Adi, Data};
 use tern_layout::Type;
 
 /// Done, or what the members disagree about.
@@ -21,6 +21,8 @@ pub(crate) const ALL_TO_ALL: usize = 128 << 10;
 const READ: usize = 256 << 10;
 /// Longest block of an allgather between two, who above exchange theirs in one copy.
 const ALLGATHER_OF_TWO: usize = 16 << 10;
+/// Longest vector that a reduction between two takes so: above, messages that both copy are faster.
+const REDUCE_OF_TWO: usize = 64 << 10;
 /// Longest block of an alltoall among three and more, which costs two copies instead of one.
 const ALLTOALL: usize = 32 << 10;
 /// Shortest part of these. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
@@ -54,6 +56,14 @@ fn unpack(base: *mut u8, count: i64, ty: &Type, from: usize, bytes: &[u8]) {
 fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
     let step = buffer.count * buffer.ty.extent();
     buffer.base.wrapping_offset((rank as i64 * step) as isize)
+}
+
+/// Where `blocks` blocks from `rank` on begin, if they are one run of bytes; else null.
+pub(crate) fn dense(buffer: &Buffer, rank: usize, blocks: i64) -> *const u8 {
+    match Data::new(buffer.base, buffer.count * blocks, &buffer.ty) {
+        Data::Bytes(..) => block(buffer, rank),
+        _ => std::ptr::null(),
+    }
 }
 
 /// Puts the packed `bytes` into block `rank`.
@@ -94,7 +104,7 @@ fn lines<'a>(adi: &Adi, peers: &'a Peers) -> Option<&'a Lines> {
 }
 
 /// All ranks but `rank`, in order.
-fn others(lines: &Lines, rank: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn others(lines: &Lines, rank: usize) -> impl Iterator<Item = usize> {
     (0..lines.size()).filter(move |&other| other != rank)
 }
 
@@ -112,7 +122,7 @@ pub(crate) fn gathers(lines: &Lines, len: usize) -> bool {
 
 /// Most bytes that each member gives in a turn of which one or all read everything.
 #[inline(always)]
-fn longest_part(lines: &Lines) -> usize {
+pub(crate) fn longest_part(lines: &Lines) -> usize {
     lines.capacity().min(ALL_TO_ALL / lines.size() / UNIT * UNIT)
 }
 
@@ -195,8 +205,18 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
         return peers.levels(adi)?.allgather(adi, peers.rank, send, recv);
     };
     let len = recv.bytes();
-    let part = part(lines, len).filter(|_| lines.size() > 2 || len <= ALLGATHER_OF_TWO)?;
     let me = peers.rank as usize;
+    if shared::serves(len, len) {
+        let source = send.map_or((dense(recv, me, 1), len), |send| (dense(send, 0, 1), len));
+        let take = |rank: usize, bytes: &[u8]| put(recv, rank, bytes);
+        if let Some(done) = shared::done(lines.exchange_shared(adi, Kind::Allgather, len, source, 0, take)) {
+            if let Some(send) = send {
+                own(send, 0, recv, me);
+            }
+            return Some(done);
+        }
+    }
+    let part = part(lines, len).filter(|_| lines.size() > 2 || len <= ALLGATHER_OF_TWO)?;
     if let Some(send) = send {
         own(send, 0, recv, me);
     }
@@ -210,11 +230,20 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
 pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Fast {
     let lines = lines(adi, peers)?;
     let (len, size) = (recv.bytes(), lines.size());
+    let me = peers.rank as usize;
+    if shared::serves(len, len * size) {
+        // In place, what comes in would take the place of what the others still read.
+        let source = send.map_or((std::ptr::null(), 0), |send| (dense(send, 0, size as i64), len * size));
+        let take = |rank: usize, bytes: &[u8]| put(recv, rank, bytes);
+        if let Some(done) = shared::done(lines.exchange_shared(adi, Kind::Alltoall, len, source, me * len, take)) {
+            send.into_iter().for_each(|send| own(send, me, recv, me));
+            return Some(done);
+        }
+    }
     let part = lines.capacity() / size / UNIT * UNIT;
     if len > part && (size == 2 || len > ALLTOALL.min(2 * part * part / PART)) {
         return None;
     }
-    let me = peers.rank as usize;
     if let Some(send) = send {
         own(send, me, recv, me);
     }
@@ -231,9 +260,14 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
 
 /// The vector of a reduction by a predefined operation, if the lines serve it.
 fn vector(lines: &Lines, op: &Operator, ty: &Type, count: i64, blocks: usize) -> Option<Vector> {
-    let Operator::Predefined(op) = op else { return None };
-    let vector = Vector::new(*op, ty, count)?;
+    let vector = any_vector(op, ty, count)?;
     reduces(lines, vector.bytes * blocks).then_some(vector)
+}
+
+/// The vector of a reduction by a predefined operation.
+pub(crate) fn any_vector(op: &Operator, ty: &Type, count: i64) -> Option<Vector> {
+    let Operator::Predefined(op) = op else { return None };
+    Vector::new(*op, ty, count)
 }
 
 /// `send` is null for MPI_IN_PLACE (at the root); `recv` matters at the root.
@@ -245,7 +279,10 @@ pub fn reduce(
     };
     let Operator::Predefined(op) = op else { return None };
     let vector = Vector::new(*op, ty, count)?;
-    let part = part(lines, vector.bytes)?;
+    let part = match lines.size() == 2 && vector.bytes <= REDUCE_OF_TWO {
+        true => longest_part(lines),
+        false => part(lines, vector.bytes)?,
+    };
     let input = if send.is_null() { recv.cast_const() } else { send };
     let size = (vector.bytes / vector.elements.max(1)).max(1);
     Some(in_parts(vector.bytes, part - part % size, |from, some| {
@@ -261,6 +298,12 @@ pub fn allreduce(adi: &Adi, peers: &Peers, send: *const u8, recv: &Buffer, op: &
     let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.allreduce(adi, send, recv, op) };
     let Buffer { base: recv, count, ref ty } = *recv;
     let input = if send.is_null() { recv.cast_const() } else { send };
+    if let Some(vector) = any_vector(op, ty, count).filter(|vector| shared::serves_allreduce(lines, vector.bytes)) {
+        // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
+        if let Some(done) = shared::done(unsafe { lines.allreduce_shared(adi, &vector, send, recv) }) {
+            return Some(done);
+        }
+    }
     if let Some(vector) = vector(lines, op, ty, count, 1) {
         // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
         return Some(unsafe { lines.reduce(adi, None, &vector, input, recv) });
@@ -288,6 +331,13 @@ pub fn reduce_scatter_block(
     adi: &Adi, peers: &Peers, send: *const u8, recv: *mut u8, count: i64, ty: &Type, op: &Operator,
 ) -> Fast {
     let lines = lines(adi, peers)?;
+    let serves = |vector: &Vector| shared::serves(vector.bytes, vector.bytes * lines.size());
+    if let Some(vector) = any_vector(op, ty, count).filter(serves) {
+        // SAFETY: the program's buffers hold a block for each rank, and one (MPI's own rule).
+        if let Some(done) = shared::done(unsafe { lines.reduce_scatter_shared(adi, &vector, send, recv) }) {
+            return Some(done);
+        }
+    }
     let vector = vector(lines, op, ty, count, lines.size())?;
     let input = if send.is_null() { recv.cast_const() } else { send };
     // SAFETY: the program's buffers hold a block for each rank, and one (MPI's own rule).

@@ -5,7 +5,7 @@
 //! members know, so all of them take the same way.
 
 use crate::fast::{self, Fast};
-use crate::lines::{Lines, Mismatch, Vector};
+use crate::lines::{Farewell, Lines, Mismatch, Vector};
 use crate::operation::Failure;
 use crate::peers::{Buffer, BufferV, Operator, Peers, Root};
 use crate::schedule::Schedule;
@@ -154,6 +154,11 @@ impl Levels {
                 }
             }
         }
+    }
+
+    /// See [`Peers::leave`].
+    pub(crate) fn leave(&self) -> Option<Farewell> {
+        Some(self.local.as_ref()?.leave())
     }
 
     /// See [`crate::barrier`].

@@ -8,6 +8,7 @@
 
 mod label;
 mod reduce;
+pub mod shared;
 
 pub use label::{Kind, Mismatch};
 use reduce::LastKernel;
@@ -32,6 +33,7 @@ pub struct Lines {
     labels: [Cell<u64>; DEPTH as usize],
     history: History,
     kernel: LastKernel,
+    tries: shared::Tries,
     /// What this process's area holds.
     occupied: Occupied,
     /// A turn that all peers are known to have reached.
@@ -40,6 +42,20 @@ pub struct Lines {
     compared: Cell<u64>,
     /// The context of the communicator's collectives.
     context: u32,
+}
+
+/// The last turn on some lines, after which this process reads nothing more of the others.
+#[derive(Debug)]
+pub struct Farewell {
+    areas: Vec<LineArea>,
+    pub(crate) turn: u64,
+}
+
+impl Farewell {
+    /// True when all members have left the lines, so that nobody looks for their turns any more.
+    pub fn is_over(&self) -> bool {
+        self.areas.iter().all(|area| area.reached(self.turn))
+    }
 }
 
 /// Turns from the one that is waited for to the one whose cell is asked for early.
@@ -68,20 +84,54 @@ impl Lines {
         // Both contexts of a communicator come from its id.
         let id = peers.context / 2;
         let areas: Option<Vec<_>> = peers.procs.iter().map(|&p| adi.mcm().lines(p, id)).collect();
-        let base = (epoch as u64) << 32;
-        Some(Lines {
-            areas: areas?,
+        Some(Lines::over(areas?, peers, (epoch as u64) << 32))
+    }
+
+    /// The lines of `peers` in these areas, in which no turn after `base` has been published.
+    pub(crate) fn over(areas: Vec<LineArea>, peers: &Peers, base: u64) -> Lines {
+        Lines {
+            areas,
             procs: peers.procs.clone(),
             me: peers.rank as usize,
             turn: Cell::new(base),
             labels: [const { Cell::new(0) }; DEPTH as usize],
             history: History::default(),
             kernel: LastKernel::default(),
+            tries: shared::Tries::default(),
             occupied: Occupied::default(),
             reached: Cell::new(base),
             compared: Cell::new(base),
             context: peers.context,
-        })
+        }
+    }
+
+    /// This process's rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.me
+    }
+
+    /// The area of `rank`.
+    pub(crate) fn area(&self, rank: usize) -> &LineArea {
+        &self.areas[rank]
+    }
+
+    /// When all members have published `turn`: whether they agree what it is. `None` before.
+    pub(crate) fn have_all(&self, turn: u64) -> Option<Done> {
+        if !self.areas.iter().all(|area| area.reached(turn)) {
+            return None;
+        }
+        self.reached.set(turn);
+        self.compared.set(turn);
+        Some(self.check_below(self.areas.len(), turn))
+    }
+
+    /// Publishes a payload of `len` bytes of a block of `whole`, in a turn that all are to be waited for.
+    pub(crate) fn give(
+        &self, adi: &Adi, kind: Kind, whole: usize, len: usize, write: impl FnOnce(&mut [u8]),
+    ) -> Result<u64, Mismatch> {
+        let (turn, label) = (self.next(), label(kind, 0, whole));
+        self.publish_with(adi, turn, label, len, write)?;
+        Ok(turn)
     }
 
     pub fn size(&self) -> usize {
@@ -148,7 +198,7 @@ impl Lines {
         let some = free + (turn - free) / 4;
         let free = some.max(block.saturating_sub(1));
         let mut rank = 0;
-        self.wait(adi, &mut || {
+        self.wait(adi, || {
             while rank < self.areas.len() && (rank == self.me || self.areas[rank].reached(free)) {
                 rank += 1;
             }
@@ -190,17 +240,23 @@ impl Lines {
     }
 
     #[inline]
-    fn wait(&self, adi: &Adi, done: &mut dyn FnMut() -> bool) {
-        if !done() {
-            adi.wait_until_telling(done, &|| self.missing());
+    fn wait(&self, adi: &Adi, mut done: impl FnMut() -> bool) {
+        if done() {
+            return;
+        }
+        let mcm = adi.mcm();
+        if !mcm.pass_on(&mut done, |core| self.missing().any(|proc| mcm.is_on(proc, core))) {
+            let awaited = || Awaited::Members { context: self.context, procs: self.missing().collect() };
+            adi.wait_until_telling(&mut done, &awaited);
         }
     }
 
-    /// The members that have not come to the last turn.
-    fn missing(&self) -> Awaited {
+    /// The members that have not come to the last turn. Those on this process's core can use it, whether or not they are waited
+    /// for; all others wait as this one does.
+    fn missing(&self) -> impl Iterator<Item = Proc> {
         let turn = self.turn.get();
-        let missing = (0..self.areas.len()).filter(|&rank| rank != self.me && !self.areas[rank].reached(turn));
-        Awaited::Members { context: self.context, procs: missing.map(|rank| self.procs[rank]).collect() }
+        let missing = (0..self.areas.len()).filter(move |&rank| rank != self.me && !self.areas[rank].reached(turn));
+        missing.map(|rank| self.procs[rank])
     }
 
     /// Waits until every member below `end` has published `turn`.
@@ -209,7 +265,7 @@ impl Lines {
         let mut rank = 0;
         // Those that only give may be turns ahead.
         self.areas.iter().take(end).for_each(|area| area.prefetch(turn + AHEAD));
-        self.wait(adi, &mut || {
+        self.wait(adi, || {
             while rank < end && (rank == self.me || self.areas[rank].reached(turn)) {
                 rank += 1;
             }
@@ -247,13 +303,16 @@ impl Lines {
     #[inline]
     fn await_one(&self, adi: &Adi, rank: usize, turn: u64) -> Done {
         self.areas[rank].prefetch(turn + AHEAD);
-        self.wait(adi, &mut || self.areas[rank].reached(turn));
+        self.wait(adi, || self.areas[rank].reached(turn));
         self.check(rank, turn)
     }
 
     /// Wakes every peer that sleeps.
     #[inline]
-    fn ring_all(&self, adi: &Adi) {
+    pub(crate) fn ring_all(&self, adi: &Adi) {
+        if !adi.mcm().anyone_sleeps() {
+            return;
+        }
         for (rank, &proc) in self.procs.iter().enumerate() {
             if rank != self.me {
                 adi.mcm().ring(proc);
@@ -266,7 +325,7 @@ impl Lines {
     /// # Safety
     /// As for `LineArea::read`.
     #[inline]
-    unsafe fn payload(&self, rank: usize, turn: u64, len: usize) -> &[u8] {
+    pub(crate) unsafe fn payload(&self, rank: usize, turn: u64, len: usize) -> &[u8] {
         let area = &self.areas[rank];
         if is_fetched(len) && area.reached(turn + AHEAD) {
             // Its owner runs ahead, mostly with payloads of one length.
@@ -288,6 +347,13 @@ impl Lines {
         let stamped = self.stamp(turn, label);
         self.areas[self.me].publish(turn, lost(process, stamped));
         self.ring_all(adi);
+    }
+
+    /// Takes a last turn, as all members do, without waiting for them.
+    pub fn leave(&self) -> Farewell {
+        let turn = self.next();
+        self.publish(turn, label(Kind::Barrier, 0, 0));
+        Farewell { areas: self.areas.clone(), turn }
     }
 
     pub fn barrier(&self, adi: &Adi) -> Done {
@@ -346,7 +412,7 @@ impl Lines {
 
     /// Where the block of `rank` begins in what `owner` gives for all others, in blocks.
     #[inline(always)]
-    fn place(owner: usize, rank: usize) -> usize {
+    pub(crate) fn block(owner: usize, rank: usize) -> usize {
         rank - usize::from(rank > owner)
     }
 
@@ -365,7 +431,7 @@ impl Lines {
         adi.mcm().ring(self.procs[root]);
         self.await_one(adi, root, turn)?;
         // SAFETY: reached, and this process publishes nothing meanwhile.
-        take(&unsafe { self.payload(root, turn, total) }[Lines::place(root, self.me) * len..][..len]);
+        take(&unsafe { self.payload(root, turn, total) }[Lines::block(root, self.me) * len..][..len]);
         Ok(())
     }
 
@@ -394,7 +460,7 @@ impl Lines {
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             // SAFETY: reached, and this process publishes nothing meanwhile.
             let all = unsafe { self.payload(rank, turn, total) };
-            take(rank, &all[Lines::place(rank, self.me) * len..][..len]);
+            take(rank, &all[Lines::block(rank, self.me) * len..][..len]);
         }
         Ok(())
     }

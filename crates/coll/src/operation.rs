@@ -3,6 +3,7 @@
 use crate::memory::copy;
 use crate::peers::Peers;
 use crate::reduction::apply;
+use crate::repeated::{Areas, Repeated, What};
 use crate::schedule::{Action, Peer, Schedule};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -276,23 +277,59 @@ impl<R: Copy> Operation<R> {
     }
 }
 
+/// What goes on with any progress, once or in one round after the other.
+pub trait Round {
+    /// Begins; it must not be active.
+    fn start(&self, adi: &Adi);
+    /// Does what can be done now; true when it is not active, or not any more.
+    fn advance(&self, adi: &Adi) -> bool;
+    fn is_done(&self) -> bool;
+    /// Another number when it has got on.
+    fn step(&self) -> usize;
+}
+
+impl Round for Operation {
+    fn start(&self, _: &Adi) {
+        Operation::start(self);
+    }
+
+    fn advance(&self, adi: &Adi) -> bool {
+        Operation::advance(self, adi)
+    }
+
+    fn is_done(&self) -> bool {
+        Operation::is_done(self)
+    }
+
+    fn step(&self) -> usize {
+        self.next.get()
+    }
+}
+
 /// The nonblocking and persistent collectives that are active in this process. One per process.
 pub struct Collectives {
-    active: RefCell<Vec<Rc<Operation>>>,
+    active: RefCell<Vec<Rc<dyn Round>>>,
+    areas: Rc<Areas>,
 }
 
 impl Collectives {
     /// Registers with `adi`, so that any progress advances what is active.
     pub fn new(adi: &Adi) -> Rc<Collectives> {
-        let this = Rc::new(Collectives { active: RefCell::new(Vec::new()) });
+        let this = Rc::new(Collectives { active: RefCell::default(), areas: Rc::default() });
         let hook = this.clone();
         adi.add_hook(Rc::new(move |adi| hook.advance(adi)));
         this
     }
 
+    /// A persistent collective of `peers` over lines of its own; `messages` is the same without. All members make it at the same time,
+    /// and either all get one or none does.
+    pub fn repeat(&self, adi: &Adi, peers: &Peers, what: What, messages: &Rc<Operation>) -> Option<Repeated> {
+        Repeated::new(adi, peers, &self.areas, what, messages)
+    }
+
     /// Starts `operation` and does what can be done at once.
-    pub fn start(&self, adi: &Adi, operation: &Rc<Operation>) {
-        operation.start();
+    pub fn start(&self, adi: &Adi, operation: &Rc<dyn Round>) {
+        operation.start(adi);
         if !operation.advance(adi) {
             self.active.borrow_mut().push(operation.clone());
             adi.wake_hooks();
@@ -312,9 +349,9 @@ impl Collectives {
         // while one advances.
         loop {
             let Some(operation) = self.active.borrow().get(index).cloned() else { break };
-            let before = operation.next.get();
+            let before = operation.step();
             completed |= operation.advance(adi);
-            moved |= operation.next.get() != before;
+            moved |= operation.step() != before;
             index += 1;
         }
         if completed {

@@ -2,7 +2,7 @@
 
 use crate::choose::Policy;
 use crate::levels::Levels;
-use crate::lines::Lines;
+use crate::lines::{Farewell, Lines};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Proc};
@@ -85,6 +85,15 @@ impl Peers {
             wanted.then(|| Lines::new(adi, self, self.epoch)).flatten()
         };
         self.lines.get_or_init(find).as_ref()
+    }
+
+    /// Leaves the control lines for good, if there are some: called by all members when the communicator is freed, each
+    /// in its own time. Until that is over its id must not be used again.
+    pub fn leave(&self, adi: &Adi) -> Option<Farewell> {
+        match self.lines(adi) {
+            Some(lines) => Some(lines.leave()),
+            None => self.levels(adi)?.leave(),
+        }
     }
 
     /// Processes in the local group.

@@ -278,6 +278,8 @@ counters! {
     in "collectives" {
         /// Blocking collectives that went over shared control lines.
         COLLECTIVE_LINES = "collective_lines": Counter, "calls", Tuner;
+        /// Those in which the members read each other's memory where it lies.
+        COLLECTIVE_SHARED = "collective_shared": Counter, "calls", Tuner;
         /// Blocking collectives that went as messages.
         COLLECTIVE_MESSAGES = "collective_messages": Counter, "calls", Tuner;
         /// Barriers.

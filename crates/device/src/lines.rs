@@ -10,6 +10,10 @@
 //! many as cells for payloads of up to 1 KiB, and two for the longest. An owner that goes over to another length waits until
 //! nobody reads the last payloads of the one before; never for the turn before its own, which lies in the other buffer, so
 //! that two owners do not wait for each other.
+//!
+//! The cells of a turn lie side by side, those of all processes of the node: who looks at all of them touches one page or two,
+//! and not one for each process. Where processes share a core, the processor forgets where pages lie when it goes from
+//! one to the next.
 
 use std::cell::Cell as Var;
 use std::slice;
@@ -25,8 +29,6 @@ const INLINE: usize = 112;
 pub const DEPTH: u64 = if cfg!(loom) { 4 } else { 64 };
 /// Bytes of a cache line.
 const LINE: usize = 64;
-/// Where the memory of longer payloads begins.
-const BUFFERS: usize = 8192;
 
 /// The cell of a turn.
 #[repr(C, align(128))]
@@ -67,17 +69,36 @@ impl Occupied {
 /// The area of one process for one group.
 #[derive(Clone, Copy, Debug)]
 pub struct LineArea {
-    base: *mut u8,
+    /// The owner's cell of turn 0.
+    cells: *mut Cell,
+    /// Cells from that of one turn to that of the next.
+    pitch: usize,
+    buffers: *mut u8,
     /// Bytes of each of the two buffers, a power of two.
     buffer: usize,
 }
 
 impl LineArea {
+    /// Bytes that the areas of a group of `processes` take, each with two buffers of `buffer` bytes.
+    pub const fn total(processes: usize, buffer: usize) -> usize {
+        processes * (DEPTH as usize * size_of::<Cell>() + 2 * buffer)
+    }
+
+    /// The area of process `owner` of a group of `processes`, whose areas begin at `base`; each of its two buffers has
+    /// `buffer` bytes, a power of two.
+    ///
     /// # Safety
-    /// `base` is memory of `len` bytes, aligned to a page, that began as zeros, is shared by the
+    /// `base` is memory of [`LineArea::total`] bytes, aligned to a page, that began as zeros, is shared by the
     /// group, and stays mapped while any copy of the area is used.
-    pub unsafe fn new(base: *mut u8, len: usize) -> LineArea {
-        LineArea { base, buffer: 1 << ((len - BUFFERS) / 2).ilog2() }
+    pub unsafe fn new(base: *mut u8, owner: usize, processes: usize, buffer: usize) -> LineArea {
+        let cells = base.cast::<Cell>().wrapping_add(owner);
+        let buffers = base.wrapping_add(LineArea::total(processes, 0) + owner * 2 * buffer);
+        LineArea { cells, pitch: processes, buffers, buffer }
+    }
+
+    /// Where its cells begin, which is where the memory does if there is no other owner.
+    pub fn memory(&self) -> *mut u8 {
+        self.cells.cast()
     }
 
     /// The longest payload.
@@ -103,7 +124,7 @@ impl LineArea {
 
     fn cell(&self, turn: u64) -> *mut Cell {
         // SAFETY: the cells lie before the buffers.
-        unsafe { self.base.cast::<Cell>().add((turn % DEPTH) as usize) }
+        unsafe { self.cells.add((turn % DEPTH) as usize * self.pitch) }
     }
 
     fn turn(&self, of: u64) -> &AtomicU64 {
@@ -120,7 +141,7 @@ impl LineArea {
             let places = self.places(len);
             let place = (turn % places / 2) as usize * (self.buffer >> (places / 2).trailing_zeros());
             // SAFETY: inside the area, after the cells.
-            unsafe { self.base.add(BUFFERS + (turn as usize & 1) * self.buffer + place) }
+            unsafe { self.buffers.add((turn as usize & 1) * self.buffer + place) }
         }
     }
 
@@ -226,7 +247,33 @@ impl LineArea {
     }
 }
 
-const _: () = assert!(DEPTH as usize * size_of::<Cell>() <= BUFFERS);
-
 #[cfg(all(test, loom))]
 mod model;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_of_a_group_lie_apart_and_in_what_they_take() {
+        const BUFFER: usize = 4096;
+        for processes in 1..6 {
+            let base = std::ptr::without_provenance_mut::<u8>(1 << 20);
+            let mut parts = Vec::new();
+            for owner in 0..processes {
+                // SAFETY: nothing is read or written.
+                let area = unsafe { LineArea::new(base, owner, processes, BUFFER) };
+                parts.extend(
+                    (0..DEPTH)
+                        .map(|turn| (area.cells.wrapping_add(turn as usize * processes) as usize, size_of::<Cell>())),
+                );
+                parts.push((area.buffers as usize, 2 * BUFFER));
+            }
+            parts.sort_unstable();
+            assert_eq!(parts[0].0, base as usize);
+            assert!(parts.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{processes} processes");
+            let end = parts.last().map(|part| part.0 + part.1).expect("there are parts");
+            assert_eq!(end - base as usize, LineArea::total(processes, BUFFER));
+        }
+    }
+}

@@ -99,6 +99,8 @@ pub struct Promoter {
     heap: Rc<Heap>,
     policy: Policy,
     costs: Costs,
+    /// The same where each side of an exchange saves a copy; as `costs`, if nothing is known of that.
+    exchange_costs: Option<Costs>,
     usage: Usage,
     in_use: Option<InUse>,
     quiesce: Option<fn()>,
@@ -110,8 +112,8 @@ pub struct Promoter {
     counts: Counts,
     /// Uses until the records are compared with the kernel's.
     until_refresh: usize,
-    /// The length that was asked about last, and the uses that promotion pays for then.
-    needed: (usize, Option<u32>),
+    /// For messages and for exchanges: the length that was asked about last, and the uses that promotion pays for then.
+    needed: [(usize, Option<u32>); 2],
 }
 
 impl Promoter {
@@ -122,6 +124,7 @@ impl Promoter {
             heap,
             policy,
             costs,
+            exchange_costs: None,
             usage: Usage::new(),
             in_use: None,
             quiesce: None,
@@ -131,7 +134,7 @@ impl Promoter {
             refusal: None,
             counts: Counts::default(),
             until_refresh: 64,
-            needed: (0, None),
+            needed: [(0, None); 2],
         }
     }
 
@@ -150,10 +153,37 @@ impl Promoter {
         self.quiesce = Some(quiesce);
     }
 
-    /// Counts one use of the buffer, and promotes it when the rule says so, together with those beside it if that pays
+    /// What promotion saves of an exchange, in which two processes copy at the same time.
+    pub fn set_exchange_costs(&mut self, costs: Costs) {
+        self.exchange_costs = Some(costs);
+    }
+
+    /// Counts one use of the buffer for a message, and promotes it when the rule says so, together with those beside it if that pays
     /// sooner. `Some`: the kernel
     /// said just now that these bytes are shared, at that place.
     pub fn used(&mut self, address: *const u8, len: usize) -> Option<Place> {
+        self.used_for(address, len, false)
+    }
+
+    /// The same of a use in an exchange.
+    pub fn used_in_exchange(&mut self, address: *const u8, len: usize) -> Option<Place> {
+        self.used_for(address, len, true)
+    }
+
+    /// Counts one use of the buffer at the place that it was [presumed](Promoter::presumed) to have; false if the kernel says
+    /// that it is not there. It is promoted no more then: who was told the place has perhaps looked there already.
+    pub fn is_still_used(&mut self, address: *const u8, len: usize, place: Place) -> bool {
+        if let Some(record) = self.records.find_mut(address.addr()) {
+            record.uses = record.uses.saturating_add(1);
+        }
+        self.verify(address, len, place)
+    }
+
+    fn costs(&self, exchange: bool) -> &Costs {
+        self.exchange_costs.as_ref().filter(|_| exchange).unwrap_or(&self.costs)
+    }
+
+    fn used_for(&mut self, address: *const u8, len: usize, exchange: bool) -> Option<Place> {
         if self.policy == Policy::Off || len == 0 || self.is_over() {
             return None;
         }
@@ -170,20 +200,20 @@ impl Promoter {
                 return Some(place);
             }
         }
-        let needed = self.needed(len)?;
+        let needed = self.needed(len, exchange)?;
         if self.usage.used(start, len, needed) {
             return self.try_promote(start, len, needed);
         }
-        self.promote_row(start, len)
+        self.promote_row(start, len, exchange)
     }
 
     /// Uses of a buffer of `len` bytes that promotion pays for.
     #[inline]
-    fn needed(&mut self, len: usize) -> Option<u32> {
-        let (known, needed) = self.needed;
+    fn needed(&mut self, len: usize, exchange: bool) -> Option<u32> {
+        let (known, needed) = self.needed[usize::from(exchange)];
         if known != len {
-            let needed = if self.policy == Policy::Always { Some(1) } else { self.costs.break_even(len) };
-            self.needed = (len, needed);
+            let needed = if self.policy == Policy::Always { Some(1) } else { self.costs(exchange).break_even(len) };
+            self.needed[usize::from(exchange)] = (len, needed);
             return needed;
         }
         needed
@@ -191,9 +221,9 @@ impl Promoter {
 
     /// Promotes the buffers that this one stands beside as one, if their uses together pay for that: the windows and slots of a
     /// program, of which each would have to be used very often by itself.
-    fn promote_row(&mut self, start: usize, len: usize) -> Option<Place> {
+    fn promote_row(&mut self, start: usize, len: usize, exchange: bool) -> Option<Place> {
         let row = self.usage.row(start, len)?;
-        let needed = self.costs.break_even_together(len, row.len)?;
+        let needed = self.costs(exchange).break_even_together(len, row.len)?;
         if row.uses < u64::from(needed) * u64::from(row.patience) {
             return None;
         }

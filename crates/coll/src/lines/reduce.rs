@@ -13,7 +13,9 @@ impl Lines {
     ///
     /// # Safety
     /// All of them have reached `turn` with `total` bytes; `out` holds `vector.bytes` bytes.
-    unsafe fn combine(&self, turn: u64, total: usize, from: usize, end: usize, vector: &Vector, out: *mut u8) {
+    pub(crate) unsafe fn combine(
+        &self, turn: u64, total: usize, from: usize, end: usize, vector: &Vector, out: *mut u8,
+    ) {
         // SAFETY: the caller's promise; this process publishes nothing meanwhile.
         let part = |rank| unsafe { self.payload(rank, turn, total)[from..].as_ptr() };
         // SAFETY: as above.

@@ -50,6 +50,7 @@ fn unvectorised<R: Run>() -> Option<Kernels> {
 macro_rules! order {
     ($op:ty, $basic:expr, $level:expr) => {
         match $basic {
+            Basic::Char => scalar::<$op, std::ffi::c_char>($level),
             Basic::Int8 | Basic::Integer1 => scalar::<$op, i8>($level),
             Basic::Int16 | Basic::Integer2 => scalar::<$op, i16>($level),
             Basic::Int32 | Basic::Integer4 => scalar::<$op, i32>($level),
@@ -127,7 +128,7 @@ fn prod(basic: Basic, level: Level) -> Option<Kernels> {
 }
 
 fn is_integer(basic: Basic) -> bool {
-    matches!(basic.class(), Class::CInteger | Class::FortranInteger | Class::MultiLanguage)
+    matches!(basic.class(), Class::CInteger | Class::FortranInteger | Class::MultiLanguage) || basic == Basic::Char
 }
 
 /// Operations that look at nothing but the bits: one set of kernels for each size.

@@ -2,7 +2,7 @@
 //!
 //! Payloads are plain memory, which loom does not see; each cell has a shadow that it does see.
 
-use super::{AtomicU64, BUFFERS, Cell, DEPTH, INLINE, LineArea, Occupied};
+use super::{AtomicU64, Cell, DEPTH, INLINE, LineArea, Occupied};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Bytes of half a buffer.
 const HALF: usize = 2048;
-const LEN: usize = BUFFERS + 4 * HALF;
+const BUFFER: usize = 2 * HALF;
 
 /// How often a process looks for a turn before it gives up.
 const LOOKS: usize = 3;
@@ -30,7 +30,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 fn layout() -> Layout {
-    Layout::from_size_align(LEN, 4096).unwrap()
+    Layout::from_size_align(LineArea::total(1, BUFFER), 4096).unwrap()
 }
 
 impl Memory {
@@ -39,7 +39,7 @@ impl Memory {
         let base = unsafe { alloc_zeroed(layout()) };
         for index in 0..DEPTH as usize {
             let cell = Cell { turn: AtomicU64::new(0), label: AtomicU64::new(0), inline: [0; INLINE] };
-            // SAFETY: the cells fit into the first page.
+            // SAFETY: the cells come first.
             unsafe { base.cast::<Cell>().add(index).write(cell) };
         }
         Memory {
@@ -54,13 +54,13 @@ impl Memory {
         if len <= INLINE {
             return std::slice::from_ref(&self.cells[(turn % DEPTH) as usize]);
         }
-        let at = self.area().payload(turn, len) as usize - self.base as usize - BUFFERS;
+        let at = self.area().payload(turn, len) as usize - self.area().buffers as usize;
         &self.halves[at / HALF..(at + len).div_ceil(HALF)]
     }
 
     fn area(&self) -> LineArea {
         // SAFETY: set up in `new`; self outlives what the model does with it.
-        unsafe { LineArea::new(self.base, LEN) }
+        unsafe { LineArea::new(self.base, 0, 1, BUFFER) }
     }
 
     fn publish(&self, turn: u64, len: usize) {

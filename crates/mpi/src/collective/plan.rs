@@ -3,14 +3,14 @@
 
 use crate::args::{Counts, Handles};
 use crate::check::call::Call;
-use crate::check::{Blocks, blocks, each, each_v, each_w, for_all, with};
+use crate::check::{self, Blocks, blocks, each, each_v, each_w, for_all, with};
 use crate::collective::args::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, Operation};
 use std::rc::Rc;
 use tern_adi::Adi;
 use tern_coll::fast::{self, Fast};
-use tern_coll::{Buffer, Operator, Peers, Root, Schedule};
+use tern_coll::{Buffer, Operator, Peers, Root, Schedule, What};
 use tern_counters as counters;
 
 /// A collective with its arguments at this process, checked.
@@ -55,6 +55,12 @@ pub(crate) enum Plan {
         op: Operator,
         exclusive: bool,
     },
+    /// `recv` is one block, the send side has one for each rank.
+    ReduceScatterBlock {
+        send: Option<Buffer>,
+        recv: Buffer,
+        op: Operator,
+    },
     /// What no fast path knows.
     Other(Schedule),
     /// The same, with what the members compare if the program is checked.
@@ -80,7 +86,26 @@ impl Plan {
             Plan::Allreduce { send, recv, op } => tern_coll::allreduce(peers, send.as_ref(), &recv, &op),
             Plan::Scan { send, recv, op, exclusive: false } => tern_coll::scan(peers, send.as_ref(), &recv, &op),
             Plan::Scan { send, recv, op, exclusive: true } => tern_coll::exscan(peers, send.as_ref(), &recv, &op),
+            Plan::ReduceScatterBlock { send, recv, op } => {
+                tern_coll::reduce_scatter_block(peers, send.as_ref(), &recv, &op)
+            }
             Plan::Other(schedule) | Plan::Blocks(schedule, _) => schedule,
+        }
+    }
+
+    /// What it is as a persistent collective over lines of its own, if these serve it.
+    pub(crate) fn repeated(&self) -> Option<What> {
+        match self {
+            Plan::Barrier => Some(What::Barrier),
+            Plan::Allgather { send, recv } => Some(What::Allgather { send: send.clone(), recv: recv.clone() }),
+            Plan::Alltoall { send, recv } => Some(What::Alltoall { send: send.clone(), recv: recv.clone() }),
+            Plan::Allreduce { send, recv, op } => {
+                What::reduction(base(send), recv.base, recv.count, &recv.ty, op, false)
+            }
+            Plan::ReduceScatterBlock { send, recv, op } => {
+                What::reduction(base(send), recv.base, recv.count, &recv.ty, op, true)
+            }
+            _ => None,
         }
     }
 
@@ -105,6 +130,9 @@ impl Plan {
             Plan::Allreduce { send, recv, op } => fast::allreduce(adi, peers, base(send), recv, op),
             Plan::Scan { send, recv, op, exclusive } => {
                 fast::scan(adi, peers, *exclusive, base(send), recv.base, recv.count, &recv.ty, op)
+            }
+            Plan::ReduceScatterBlock { send, recv, op } => {
+                fast::reduce_scatter_block(adi, peers, base(send), recv.base, recv.count, &recv.ty, op)
             }
             _ => None,
         }
@@ -336,8 +364,14 @@ pub(crate) fn reduce_scatter_block(
     sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: &Rc<Datatype>, op: &Operation, comm: &Comm,
 ) -> Result<Plan> {
     counters::REDUCE_SCATTER.add(1);
-    let counts = vec![recvcount; comm.size() as usize];
-    scatter_blocks(sendbuf, recvbuf, &counts, datatype, op, comm)
+    let counts = || vec![recvcount; comm.size() as usize];
+    if check::is_on() {
+        return scatter_blocks(sendbuf, recvbuf, &counts(), datatype, op, comm);
+    }
+    let send = input(sendbuf, recvcount * i64::from(comm.size()), datatype)?;
+    let recv = buffer(recvbuf, recvcount, datatype)?;
+    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    Ok(Plan::ReduceScatterBlock { send, recv, op: op.on(datatype)? })
 }
 
 /// MPI_Reduce_scatter (section 6.10.2).

@@ -2,10 +2,10 @@
 
 use crate::args::{Out, RawStatus};
 use crate::check;
-use crate::collective::failed;
 use crate::collective::plan::Plan;
+use crate::collective::{failed, mismatched};
 use crate::errhandler::Scope;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::objects::Comm;
 use crate::p2p::persistent::Persistent;
@@ -14,7 +14,7 @@ use crate::runtime::adi;
 use crate::task;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use tern_coll::{Collectives, Operation};
+use tern_coll::{Collectives, Operation, Round, Wrong};
 
 static COLLECTIVES: Guarded<OnceCell<Rc<Collectives>>> = Guarded::new(OnceCell::new());
 
@@ -27,16 +27,46 @@ fn collectives() -> &'static Collectives {
 pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
     let agreement = agreement(comm, &plan);
     let operation = Rc::new(Operation::new(&comm.peers, plan.schedule(&comm.peers)));
-    request.set(begin(comm, &operation, agreement).into_handle());
+    let error = ended(&operation);
+    let operation: Rc<dyn Round> = operation;
+    request.set(begin(comm, &operation, error, agreement).into_handle());
     Ok(())
 }
+
+/// What went wrong in the last run of an operation.
+fn ended(operation: &Rc<Operation>) -> Rc<Why> {
+    let operation = operation.clone();
+    Rc::new(move || operation.failure().map(failed))
+}
+
+/// Gives the error of a collective that is complete.
+type Why = dyn Fn() -> Option<Box<Error>>;
 
 /// Gives the program a request that starts the collective each time.
 pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
     let agreement = agreement(comm, &plan);
-    let operation = Rc::new(Operation::persistent(&comm.peers, plan.schedule(&comm.peers)));
+    let what = plan.repeated();
+    let messages = Rc::new(Operation::persistent(&comm.peers, plan.schedule(&comm.peers)));
+    let repeated = what.and_then(|what| collectives().repeat(adi(), &comm.peers, what, &messages));
+    let (operation, error): (Rc<dyn Round>, Rc<Why>) = match repeated {
+        Some(repeated) => {
+            let repeated = Rc::new(repeated);
+            let (running, of) = (repeated.clone(), comm.clone());
+            let error = move || {
+                Some(match running.wrong()? {
+                    Wrong::Mismatch(mismatch) => mismatched(&of, mismatch),
+                    Wrong::Failure(failure) => failed(failure),
+                })
+            };
+            (repeated, Rc::new(error))
+        }
+        None => {
+            let error = ended(&messages);
+            (messages, error)
+        }
+    };
     let of = comm.clone();
-    let start = move || Ok(begin(&of, &operation, agreement.clone()));
+    let start = move || Ok(begin(&of, &operation, error.clone(), agreement.clone()));
     request.set(Persistent::new(comm, start).into_handle());
     Ok(())
 }
@@ -60,7 +90,7 @@ fn agreement(comm: &Rc<Comm>, plan: &Plan) -> Option<Agreement> {
 }
 
 /// Starts a round of the operation: at once, or when the members have agreed on it.
-fn begin(comm: &Rc<Comm>, operation: &Rc<Operation>, agreement: Option<Agreement>) -> Request {
+fn begin(comm: &Rc<Comm>, operation: &Rc<dyn Round>, error: Rc<Why>, agreement: Option<Agreement>) -> Request {
     let begun = Rc::new(Cell::new(agreement.is_none()));
     match &agreement {
         None => collectives().start(adi(), operation),
@@ -75,16 +105,13 @@ fn begin(comm: &Rc<Comm>, operation: &Rc<Operation>, agreement: Option<Agreement
             });
         }
     }
-    let (running, ended) = (operation.clone(), operation.clone());
+    let running = operation.clone();
     let disagreed = move || agreement.as_ref().and_then(|agreement| agreement.get()?.clone().err());
     let refused = disagreed.clone();
     Request::Work(Rc::new(Work {
         scope: Scope::Comm(comm.clone()),
         done: Box::new(move || begun.get() && running.is_done() || refused().is_some()),
-        finish: Box::new(move || Outcome {
-            status: RawStatus::empty(),
-            error: disagreed().or_else(|| ended.failure().map(failed)),
-        }),
+        finish: Box::new(move || Outcome { status: RawStatus::empty(), error: disagreed().or_else(|| error()) }),
         ended: RefCell::default(),
         cancel: None,
     }))

@@ -33,7 +33,10 @@ fn width(basic: Basic) -> usize {
 }
 
 pub fn is_signed(basic: Basic) -> bool {
-    !matches!(basic, Basic::Uint8 | Basic::Uint16 | Basic::Uint32 | Basic::Uint64 | Basic::Ulong)
+    match basic {
+        Basic::Char => std::ffi::c_char::MIN != 0,
+        _ => !matches!(basic, Basic::Uint8 | Basic::Uint16 | Basic::Uint32 | Basic::Uint64 | Basic::Ulong),
+    }
 }
 
 /// The extended number of a whole number, of at most 64 bits.

@@ -1,0 +1,327 @@
+//! Longer collectives of which each member reads the others' memory where it lies, in one copy: the lines only tell where
+//! that is, and when all have read it.
+//!
+//! It takes a turn in which every member publishes the places of its memory, and a last one in which it says whether it
+//! could read that of all others; both wait for all. Whether all memory is shared is known to all after the first, so that
+//! all go another way if some is not; and then the next such calls do not ask. A place is published as it was last found out:
+//! the kernel is asked while the others arrive, and if it was another one, the last turn says that too, and all go the other way.
+//! Peers only read, and not beyond the last turn, so it does not matter what a fork or the end of a promotion does to
+//! memory meanwhile.
+
+use super::label::{Done, Kind, label};
+use super::{Lines, Mismatch, Vector};
+use std::cell::Cell;
+use tern_adi::Adi;
+use tern_mcm::Memory;
+use tern_settings::Mechanism;
+
+/// Shortest block that is read so. Below, two copies take less time than the second turn, and asking where memory lies.
+const BLOCK: usize = 8 << 10;
+/// Shortest memory of one member: shorter memory seldom comes to be shared.
+const MEMORY: usize = 16 << 10;
+/// Shortest vector of a reduction to all among three and more, which takes three turns.
+const ALLREDUCE: usize = 32 << 10;
+
+/// Whether it may pay to read blocks of `len` bytes in place, of which a member has `all`.
+pub fn serves(len: usize, all: usize) -> bool {
+    len >= BLOCK && all >= MEMORY
+}
+
+/// The same of the vectors of a reduction to all.
+pub fn serves_allreduce(lines: &Lines, len: usize) -> bool {
+    len >= if lines.size() == 2 { MEMORY } else { ALLREDUCE }
+}
+
+/// Most bytes that are combined at a time, so that the result stays in the cache from one member's part to the next.
+const AT_ONCE: usize = 32 << 10;
+
+/// What the places of two buffers take in a cell.
+const PLACES: usize = 16;
+
+/// For each kind of operation, whether it pays to ask where memory lies: after each answer in vain, twice as many calls go by
+/// without. All members have the same.
+#[derive(Debug, Default)]
+pub struct Tries([Try; 16]);
+
+#[derive(Debug, Default)]
+struct Try {
+    /// Calls that go by after the last answer in vain.
+    pause: Cell<u32>,
+    /// How many of them are left.
+    left: Cell<u32>,
+}
+
+/// Most calls that go by without asking.
+const LONGEST_PAUSE: u32 = 64;
+
+impl Tries {
+    /// Whether this call should ask.
+    fn is_due(&self, kind: Kind) -> bool {
+        let left = &self.0[kind as usize].left;
+        left.replace(left.get().saturating_sub(1)) == 0
+    }
+
+    fn note(&self, kind: Kind, shared: bool) {
+        let Try { pause, left } = &self.0[kind as usize];
+        let next = if shared { 0 } else { (2 * pause.get()).clamp(1, LONGEST_PAUSE) };
+        pause.set(next);
+        left.set(next);
+    }
+}
+
+/// The turn in which all have told where their memory lies, and whether this process's was still there.
+pub struct Told {
+    pub turn: u64,
+    pub held: bool,
+}
+
+/// Bytes of this process: null if they are in no one piece.
+pub type Own = (*const u8, usize);
+
+/// What became of a collective in shared memory: `None`, and it has to go another way.
+pub type Shared = Result<Option<()>, Mismatch>;
+
+impl Lines {
+    /// Where own memory lies for all members; 0: nowhere.
+    fn locate(&self, adi: &Adi, (memory, len): Own) -> u64 {
+        let peer = self.procs[usize::from(self.me == 0)];
+        if is_wanted() && !memory.is_null() { adi.place(peer, memory, len) } else { 0 }
+    }
+
+    /// Tells the others where own memory lies, in a turn that all are to be waited for. `None`: this call does not ask.
+    pub fn tell_places(&self, adi: &Adi, kind: Kind, len: usize, own: &[Own]) -> Result<Option<Told>, Mismatch> {
+        let due = self.tries.is_due(kind);
+        let presumes = due && is_wanted();
+        let mut presumed = [None; 2];
+        let mut places = [0; 2];
+        for (at, &(memory, len)) in own.iter().enumerate() {
+            presumed[at] = if presumes { adi.presumed_place(memory, len) } else { None };
+            // Where it is not known, this counts as a use of the memory, also where nobody asks: it may come to be shared by that.
+            places[at] = presumed[at].unwrap_or_else(|| self.locate(adi, (memory, len)));
+        }
+        if !due {
+            return Ok(None);
+        }
+        let turn = self.next();
+        self.publish_with(adi, turn, label(kind, 0, len), PLACES, |out| {
+            out.copy_from_slice((u128::from(places[0]) | u128::from(places[1]) << 64).to_le_bytes().as_slice());
+        })?;
+        let still = |(place, own): (&Option<u64>, &Own)| place.is_none_or(|place| adi.is_still_at(place, own.0, own.1));
+        let held = presumed.iter().zip(own).all(still);
+        Ok(Some(Told { turn, held }))
+    }
+
+    /// Whether all members' memory is shared, of which each has told `buffers` places: all have reached the turn.
+    pub fn is_shared(&self, kind: Kind, turn: u64, buffers: usize) -> bool {
+        let shared = (0..self.size()).all(|rank| (0..buffers).all(|which| self.told(rank, turn, which) != 0));
+        self.tries.note(kind, shared);
+        shared
+    }
+
+    /// The turn in which all have told places of shared memory; `None`: not all of it is, or it was not asked.
+    fn exchange_places(&self, adi: &Adi, kind: Kind, len: usize, own: &[Own]) -> Result<Option<Told>, Mismatch> {
+        let Some(told) = self.tell_places(adi, kind, len, own)? else { return Ok(None) };
+        self.await_givers(adi, told.turn)?;
+        Ok(self.is_shared(kind, told.turn, own.len()).then_some(told))
+    }
+
+    /// The place of a buffer of `rank`, as told in `turn`, which lies no more than two turns back: nobody can have gone on so
+    /// far that the cell is used again.
+    fn told(&self, rank: usize, turn: u64, which: usize) -> u64 {
+        // SAFETY: reached; its owner writes to the cell when this process is many turns further.
+        let words = unsafe { self.payload(rank, turn, PLACES) };
+        let word: &[u8; 8] = words[which * 8..][..8].try_into().expect("eight of sixteen bytes");
+        u64::from_le_bytes(*word)
+    }
+
+    /// Where `len` bytes from byte `from` of a buffer of another member lie here.
+    fn look_at(&self, adi: &Adi, place: u64, from: usize, len: usize) -> Option<*const u8> {
+        let memory = Memory { place: place + from as u64, ..Memory::dense(std::ptr::null(), len) };
+        adi.mcm().direct()?.view(&memory).map(|address| address.cast_const())
+    }
+
+    /// All other ranks; each process begins with another one.
+    fn around(&self) -> impl Iterator<Item = usize> {
+        (1..self.size()).map(|step| (self.me + step) % self.size())
+    }
+
+    /// Says whether this process could read everything, of which its own part was where it had said, in a turn that all are
+    /// to be waited for.
+    pub fn say(&self, adi: &Adi, kind: Kind, len: usize, good: bool) -> Result<u64, Mismatch> {
+        let turn = self.next();
+        self.publish_with(adi, turn, label(kind, 0, len), 1, |out| out[0] = good.into())?;
+        Ok(turn)
+    }
+
+    /// Whether all have said so in `turn`, which they have reached.
+    pub fn all_could(&self, turn: u64) -> bool {
+        // SAFETY: reached, and nothing published since.
+        (0..self.size()).all(|rank| unsafe { self.payload(rank, turn, 1) }[0] == 1)
+    }
+
+    fn agree(&self, adi: &Adi, kind: Kind, len: usize, good: bool) -> Result<Option<()>, Mismatch> {
+        let turn = self.say(adi, kind, len, good)?;
+        self.await_givers(adi, turn)?;
+        Ok(self.all_could(turn).then_some(()))
+    }
+
+    /// Gives `take` the `len` bytes from byte `at` of each other member's memory, whose places were told in `turn`; false if some
+    /// cannot be mapped.
+    pub fn read_all(&self, adi: &Adi, turn: u64, at: usize, len: usize, mut take: impl FnMut(usize, &[u8])) -> bool {
+        let read = self.around().try_for_each(|rank| {
+            let from = self.look_at(adi, self.told(rank, turn, 0), at, len)?;
+            // SAFETY: the member leaves its memory as it is until all have read it, and it is mapped for now.
+            take(rank, unsafe { std::slice::from_raw_parts(from, len) });
+            Some(())
+        });
+        read.is_some()
+    }
+
+    /// Combines bytes `begin` to `end` of all members' vectors, whose places were told in `turn`, into `out`; false if the
+    /// memory of one cannot be mapped.
+    ///
+    /// # Safety
+    /// `input` holds this member's vector, `out` as many bytes as are asked for; they do not overlap.
+    pub unsafe fn combine_all(
+        &self, adi: &Adi, turn: u64, vector: &Vector, (begin, end): (usize, usize), input: *const u8, out: *mut u8,
+    ) -> bool {
+        let size = vector.bytes / vector.elements.max(1);
+        let step = AT_ONCE / size.max(1) * size.max(1);
+        let combined = (begin..end).step_by(step).try_for_each(|from| {
+            let len = step.min(end - from);
+            let part = |rank: usize| match rank == self.me {
+                true => Some(input.wrapping_add(from)),
+                false => self.look_at(adi, self.told(rank, turn, 0), from, len),
+            };
+            let (to, elements) = (out.wrapping_add(from - begin), len / size);
+            // SAFETY: all hold `len` bytes there, and leave them as they are until all have read them.
+            unsafe {
+                (vector.kernel)(part(0)?, part(1)?, to, elements);
+                for rank in 2..self.size() {
+                    (vector.kernel)(to, part(rank)?, to, elements);
+                }
+            }
+            Some(())
+        });
+        combined.is_some()
+    }
+
+    /// The share of a vector that `rank` combines: its first byte, and the one behind it.
+    pub fn share(&self, vector: &Vector, rank: usize) -> (usize, usize) {
+        if !self.has_shares() {
+            return (0, vector.bytes);
+        }
+        let size = vector.bytes / vector.elements;
+        let edge = |rank: usize| vector.elements * rank / self.size() * size;
+        (edge(rank), edge(rank + 1))
+    }
+
+    /// Copies the others' shares from their results, the second places told in `turn`, into `out`; false if one cannot be mapped.
+    ///
+    /// # Safety
+    /// `out` holds the vector.
+    pub unsafe fn read_shares(&self, adi: &Adi, turn: u64, vector: &Vector, out: *mut u8) -> bool {
+        let read = self.around().try_for_each(|rank| {
+            let (begin, end) = self.share(vector, rank);
+            let from = self.look_at(adi, self.told(rank, turn, 1), begin, end - begin)?;
+            // SAFETY: the share lies inside both vectors; its owner leaves it as it is until all have read it.
+            unsafe { std::ptr::copy_nonoverlapping(from, out.add(begin), end - begin) };
+            Some(())
+        });
+        read.is_some()
+    }
+
+    /// Every member gives `len` bytes of `own` to each other, of which this one `take`s those from byte `at` on of the
+    /// other: an allgather, or an alltoall.
+    pub fn exchange_shared(
+        &self, adi: &Adi, kind: Kind, len: usize, own: Own, at: usize, take: impl FnMut(usize, &[u8]),
+    ) -> Shared {
+        let Some(Told { turn, held }) = self.exchange_places(adi, kind, len, &[own])? else { return Ok(None) };
+        let good = self.read_all(adi, turn, at, len, take);
+        self.agree(adi, kind, len, held && good)
+    }
+
+    /// Whether each member of a reduction to all combines a share only, and reads the others' from their results. Two of them read
+    /// as much if each combines everything, and need a turn less.
+    pub fn has_shares(&self) -> bool {
+        self.size() > 2
+    }
+
+    /// The reduction of all members' vectors to all: each combines its share of all vectors, and reads the others' shares
+    /// from their results.
+    ///
+    /// In place (`input` null) the results would take the place of what is needed if it has to go another way: it does at once.
+    ///
+    /// # Safety
+    /// `input`, unless null, and `out` hold the vector.
+    pub unsafe fn allreduce_shared(&self, adi: &Adi, vector: &Vector, input: *const u8, out: *mut u8) -> Shared {
+        let (kind, len) = (Kind::Allreduce, vector.bytes);
+        let own = [(input, len), (out.cast_const(), len)];
+        let buffers = 1 + usize::from(self.has_shares());
+        let Some(Told { turn, held }) = self.exchange_places(adi, kind, len, &own[..buffers])? else { return Ok(None) };
+        let share = self.share(vector, self.me);
+        // SAFETY: the caller's promise; in place nothing is shared.
+        let good = unsafe { self.combine_all(adi, turn, vector, share, input, out.wrapping_add(share.0)) };
+        let all = self.agree(adi, kind, len, held && good)?;
+        if all.is_none() || !self.has_shares() {
+            return Ok(all);
+        }
+        // SAFETY: the caller's promise.
+        let good = unsafe { self.read_shares(adi, turn, vector, out) };
+        self.agree(adi, kind, len, good)
+    }
+
+    /// The reduction of this rank's block; `input` holds a block of `vector` for each rank.
+    ///
+    /// # Safety
+    /// As for [`Lines::allreduce_shared`], for one block at `out`.
+    pub unsafe fn reduce_scatter_shared(&self, adi: &Adi, vector: &Vector, input: *const u8, out: *mut u8) -> Shared {
+        let (kind, len) = (Kind::ReduceScatter, vector.bytes);
+        let own = (input, len * self.size());
+        let Some(Told { turn, held }) = self.exchange_places(adi, kind, len, &[own])? else { return Ok(None) };
+        let block = (len * self.me, len * (self.me + 1));
+        // SAFETY: the caller's promise.
+        let good = unsafe { self.combine_all(adi, turn, vector, block, input, out) };
+        self.agree(adi, kind, len, held && good)
+    }
+}
+
+/// Whether memory may be mapped at all.
+fn is_wanted() -> bool {
+    matches!(tern_settings::MECHANISM.get(), Mechanism::Auto | Mechanism::Mapped)
+}
+
+/// As the result of a collective that went so, if it did.
+pub fn done(shared: Shared) -> Option<Done> {
+    match shared {
+        Ok(None) => None,
+        Ok(Some(())) => {
+            tern_counters::COLLECTIVE_SHARED.add(1);
+            Some(Ok(()))
+        }
+        Err(mismatch) => Some(Err(mismatch)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_answers_in_vain_calls_go_by_without_asking() {
+        let tries = Tries::default();
+        let asked = |shared: bool| {
+            let due = tries.is_due(Kind::Alltoall);
+            if due {
+                tries.note(Kind::Alltoall, shared);
+            }
+            due
+        };
+        let pauses: Vec<usize> = (0..10).map(|_| (0..).position(|_| asked(false)).expect("asked some time")).collect();
+        assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 64, 64, 64]);
+        assert!(tries.is_due(Kind::Allgather), "each kind by itself");
+        while !asked(true) {}
+        assert!((0..10).all(|_| asked(true)));
+        assert!(asked(false) && !asked(true) && asked(true));
+    }
+}
