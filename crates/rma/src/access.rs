@@ -1,6 +1,6 @@
 //! Put and get, and how an access finds its target.
 
-use crate::attached::Piece;
+use crate::attached::{Piece, cover};
 use crate::combine::Combination;
 use crate::elements::{Side, copy, runs, span};
 use crate::messages::{Kind, PART, Question, RUNS};
@@ -119,13 +119,15 @@ impl Window {
         if self.apart && rank != self.rank() {
             let key = match self.card {
                 Some(_) => self.attached_by_card(rank, first, end)?.map(|piece| piece.place as u32),
-                None => self.is_attached_apart(rank, first, end)?.then_some(0),
+                None => self.is_attached_apart(rank, [(first, end.wrapping_sub(first))])?.then_some(0),
             };
-            let Some(key) = key else { return Err(self.out_of_range(target)) };
+            let Some(key) = key else { return self.locate_in_pieces(target, len) };
             let way = if key == 0 { Way::Messages } else { Way::Card };
             return Ok(Spot { way, address, len, key, ..Spot::NOTHING });
         }
-        let Some((piece, here)) = self.attached_piece(rank, first, end) else { return Err(self.out_of_range(target)) };
+        let Some((piece, here)) = self.attached_piece(rank, first, end) else {
+            return self.locate_in_pieces(target, len);
+        };
         let way = match here.is_null() {
             false => Way::Mapped,
             true if piece.place == 0 && self.kernel && self.direct().copies(self.peers.procs[rank as usize]) => {
@@ -138,6 +140,42 @@ impl Window {
         let atomic = piece.place != 0 && !self.apart;
         let instructions = if atomic { Instructions::Possible } else { Instructions::Never };
         Ok(Spot { way, instructions, here, address, len, key, ..Spot::NOTHING })
+    }
+
+    /// Finds a target that is not in one piece of attached memory, but may be in several. It is reached by addresses of its
+    /// own process, for the pieces need not lie side by side anywhere else.
+    #[cold]
+    fn locate_in_pieces(&self, target: &Target<'_>, len: usize) -> Result<Spot, Error> {
+        let (rank, address) = (target.rank, target.displacement as u64);
+        let mut runs = Vec::new();
+        let theirs = Side::new(address as *mut u8, target.count, target.ty);
+        theirs.runs(0, len, |at, bytes| runs.push((at, bytes as u64)));
+        let own = rank == self.rank();
+        let placed = match &self.card {
+            None if self.apart && !own => self.is_attached_apart(rank, runs)?.then_some(false),
+            Some(_) if !own => cover(&self.remote(rank).found.borrow().far, runs),
+            _ => cover(&self.pieces(rank), runs),
+        };
+        let Some(placed) = placed else { return Err(self.out_of_range(target)) };
+        let way = match () {
+            () if own => Way::Mapped,
+            () if !self.apart && self.kernel && self.direct().copies(self.peers.procs[rank as usize]) => Way::Kernel,
+            () => Way::Messages,
+        };
+        let here = if own { address as *mut u8 } else { std::ptr::null_mut() };
+        let instructions = if placed { Instructions::InPart } else { Instructions::Never };
+        Ok(Spot { way, instructions, here, address, len, ..Spot::NOTHING })
+    }
+
+    /// All that `rank` has attached.
+    pub(crate) fn pieces(&self, rank: u32) -> Vec<Piece> {
+        loop {
+            if let Some(pieces) = self.shared.table(rank).all() {
+                return pieces;
+            }
+            // Its owner is about to change it, for a moment.
+            std::thread::yield_now();
+        }
     }
 
     /// What `rank` has attached that holds these addresses, and where it begins here (null: nowhere).

@@ -30,6 +30,17 @@ fn mixed(target: &Target<'_>) -> Error {
     Error::new(Class::Type, what)
 }
 
+/// Messages and the card would not exclude each other.
+#[cold]
+fn in_pieces(target: &Target<'_>) -> Error {
+    let what = format!(
+        "an accumulate to rank {}, on another node, needs memory that is attached in one piece: attach it as one, or \
+         accumulate to each piece",
+        target.rank
+    );
+    Error::new(Class::Range, what)
+}
+
 /// Counts an access that combines `len` bytes with the target's.
 #[inline]
 pub(crate) fn count(len: usize) {
@@ -78,6 +89,9 @@ impl Window {
         }
         if spot.key != 0 {
             return self.combine_by_card(origin, result, target, &spot, combination, count);
+        }
+        if spot.way == Way::Messages && spot.instructions == Instructions::InPart && self.card.is_some() {
+            return Err(in_pieces(target));
         }
         if spot.way == Way::Messages {
             return Ok(self.combine_by_messages(origin, result, target, &spot, combination, count));
@@ -180,8 +194,9 @@ impl Window {
         let most = (CHUNK / extent).min(elements.len());
         let ty = Type::basic(combination.basic);
         let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
-        // Of a dense run what is left for the kernel is mapped nowhere, but for an element that no instruction combines.
-        let shares = spot.instructions == Instructions::InPart && !dense;
+        // Of a dense run in a created window what is left for the kernel is mapped nowhere, but for an element that no
+        // instruction combines.
+        let shares = spot.instructions == Instructions::InPart && (self.dynamic || !dense);
         let mut done = elements.start;
         self.send_puts(rank)?;
         while done < elements.end {

@@ -9,9 +9,9 @@
 //! themselves is not done: one agent for all, the card or the member.
 
 use crate::Error;
-use crate::attached::Piece;
+use crate::attached::cover;
 use crate::card::locks;
-use crate::messages::{Asked, Kind, Question, Served};
+use crate::messages::{Asked, Kind, Question, RUNS, Served};
 use crate::window::{Held, Window};
 use std::sync::atomic::Ordering;
 use tern_adi::Data;
@@ -103,19 +103,27 @@ impl Window {
         }
     }
 
-    /// Whether `rank` has attached memory that holds these addresses: it is asked each time, since it may detach it.
-    pub(crate) fn is_attached_apart(&self, rank: u32, first: u64, end: u64) -> Result<bool, Error> {
-        if end < first {
+    /// Whether `rank` has attached all of these runs (address, bytes): it is asked each time, since it may detach them.
+    pub(crate) fn is_attached_apart(
+        &self, rank: u32, runs: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<bool, Error> {
+        let runs: Vec<_> = runs.into_iter().collect();
+        if runs.iter().any(|&(start, bytes)| start.checked_add(bytes).is_none()) {
             return Ok(false);
         }
-        // It outlives the call where no answer comes: that is a loss.
-        let found: &mut u8 = Box::leak(Box::new(0));
-        let ticket = self.messages.begin(Some(Data::Bytes(found, 1)));
-        self.messages.ask(ticket, rank, question(Kind::Find), 0, 1, &[(first, end - first)], 0, |_| ());
-        self.messages.end(ticket);
-        self.await_members(&|| self.messages.is_done(ticket))?;
-        // SAFETY: ours; the answer was written there, and nobody writes any more.
-        Ok(unsafe { *Box::from_raw(found) == 1 })
+        for runs in runs.chunks(RUNS) {
+            // It outlives the call where no answer comes: that is a loss.
+            let found: &mut u8 = Box::leak(Box::new(0));
+            let ticket = self.messages.begin(Some(Data::Bytes(found, 1)));
+            self.messages.ask(ticket, rank, question(Kind::Find), 0, 1, runs, 0, |_| ());
+            self.messages.end(ticket);
+            self.await_members(&|| self.messages.is_done(ticket))?;
+            // SAFETY: ours; the answer was written there, and nobody writes any more.
+            if unsafe { *Box::from_raw(found) } != 1 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     // ---- the target
@@ -142,11 +150,8 @@ impl Window {
                 self.shared.member(self.rank()).signals.completed.fetch_add(1, Ordering::Release);
             }
             _ => {
-                let holds =
-                    |piece: &Piece| asked.runs().all(|(at, len)| piece.holds(at as u64, at as u64 + len as u64));
-                // Its owner is this process: it does not change meanwhile.
-                let found = self.shared.table(self.rank()).find(holds);
-                answer.push(u8::from(matches!(found, Some((Some(_), _)))));
+                let runs = asked.runs().map(|(at, len)| (at as u64, len as u64));
+                answer.push(u8::from(cover(&self.pieces(self.rank()), runs).is_some()));
             }
         }
         Served::Done

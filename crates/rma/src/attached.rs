@@ -47,6 +47,28 @@ impl Piece {
     }
 }
 
+/// Whether all of the run (address, bytes) lies in pieces that adjoin each other. `end_of` gives the end of the piece that
+/// an address lies in.
+pub fn is_covered((start, bytes): (u64, u64), mut end_of: impl FnMut(u64) -> Option<u64>) -> bool {
+    let (mut at, end) = (start, start.saturating_add(bytes));
+    while at < end {
+        let Some(reached) = end_of(at) else { return false };
+        at = reached;
+    }
+    true
+}
+
+/// Whether all of these runs is attached, in whatever pieces; then, whether one of these has a place.
+pub fn cover(pieces: &[Piece], runs: impl IntoIterator<Item = (u64, u64)>) -> Option<bool> {
+    let mut placed = false;
+    let mut end_of = |at: u64| {
+        let piece = pieces.iter().find(|piece| piece.len > 0 && piece.holds(at, at + 1))?;
+        placed |= piece.place != 0;
+        Some(piece.start.saturating_add(piece.len))
+    };
+    runs.into_iter().all(|run| is_covered(run, &mut end_of)).then_some(placed)
+}
+
 impl Table {
     /// Entries as they were read from the memory of another process.
     pub fn decode(entries: &[u8]) -> Vec<Piece> {
@@ -101,12 +123,21 @@ impl Table {
     /// The piece that fits, if there is one, and the version that it was found in; `None` while the
     /// table changes: look again.
     pub fn find(&self, fits: impl Fn(&Piece) -> bool) -> Option<(Option<Piece>, u32)> {
+        self.read(|mut pieces| Iterator::find(&mut pieces, &fits))
+    }
+
+    /// All pieces; `None` as for [`Table::find`].
+    pub fn all(&self) -> Option<Vec<Piece>> {
+        self.read(|pieces| pieces.collect()).map(|(all, _)| all)
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&mut dyn Iterator<Item = Piece>) -> T) -> Option<(T, u32)> {
         let version = self.version();
         if !version.is_multiple_of(2) {
             return None;
         }
         let used = (self.used.load(Ordering::Relaxed) as usize).min(ENTRIES);
-        let found = (0..used).map(|index| self.piece(index)).find(|piece| piece.len > 0 && fits(piece));
+        let found = look(&mut (0..used).map(|index| self.piece(index)).filter(|piece| piece.len > 0));
         // Acquire: what was read lies before the second look at the version; pairs with the fence
         // in `set`.
         fence(Ordering::Acquire);
@@ -118,5 +149,24 @@ impl Table {
     pub fn version(&self) -> u32 {
         // Acquire: pairs with the release in `set`.
         self.version.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_adjoins_is_one() {
+        let piece = |start, len, place| Piece { start, len, place };
+        let pieces = [piece(300, 100, 0), piece(100, 100, 0), piece(0, 0, 0), piece(200, 100, 7), piece(500, 10, 0)];
+        let covered = |runs: &[(u64, u64)]| cover(&pieces, runs.iter().copied());
+        assert_eq!(covered(&[(100, 100)]), Some(false));
+        assert_eq!(covered(&[(100, 300)]), Some(true));
+        assert_eq!(covered(&[(120, 10), (310, 90), (500, 10)]), Some(false));
+        assert_eq!(covered(&[(120, 100), (500, 10)]), Some(true));
+        for missing in [(99, 2), (399, 2), (400, 1), (0, 1), (350, 200), (u64::MAX - 5, 100)] {
+            assert_eq!(covered(&[(150, 1), missing]), None, "{missing:?}");
+        }
     }
 }

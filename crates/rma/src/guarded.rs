@@ -14,6 +14,13 @@ const LOOKS: u32 = 100;
 /// Elements from which on a row is combined by a kernel: it takes a change of the mode, at times.
 const ROW: usize = 1024;
 
+/// True for what is combined by a kernel and so all at once. Bytes are also structures, and though only each byte has to be
+/// replaced atomically, programs rely on what all other libraries do: to see all of one replacement or nothing of it.
+#[inline(always)]
+fn is_row(combination: &Combination, count: usize) -> bool {
+    count >= ROW || (combination.size == 1 && count > 1)
+}
+
 /// Instructions that combine are full fences, too.
 const FENCES: bool = cfg!(target_arch = "x86_64");
 
@@ -76,7 +83,7 @@ impl Window {
     /// As for [`Window::combine_part`].
     #[inline(always)]
     pub(crate) unsafe fn combine_by_instructions(&self, rank: u32, combination: &Combination, part: &Part) -> bool {
-        if part.count >= ROW && self.fences {
+        if is_row(combination, part.count) && self.fences {
             return false;
         }
         let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
@@ -101,7 +108,7 @@ impl Window {
         &self, inside: &Entered<'_>, combination: &Combination, instructions: bool, part: &Part,
     ) {
         let Part { operand, target, result, count } = *part;
-        let (rank, row) = (inside.1, count >= ROW);
+        let (rank, row) = (inside.1, is_row(combination, count));
         let guard = &self.shared.member(rank).guard;
         let allowed = instructions && guard.allows_instructions();
         self.stored.set(true);

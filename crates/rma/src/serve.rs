@@ -1,6 +1,7 @@
 //! The target's side of accesses by messages: what others ask is done here, in the progress of the
 //! target.
 
+use crate::attached::Piece;
 use crate::combine::{Combination, is_swapped_by_instruction};
 use crate::elements::{Row, Side};
 use crate::guarded::Part;
@@ -37,7 +38,7 @@ impl Window {
         if done { Served::Done } else { Served::NotNow }
     }
 
-    /// True when instructions are used on own memory.
+    /// True when instructions are used on own memory, or on a part of it.
     fn is_own_atomic(&self, at: *const u8, len: usize) -> bool {
         if !self.dynamic {
             let own = self.remote(self.rank());
@@ -45,8 +46,8 @@ impl Window {
             return own.atomic.start <= start && start + len <= own.atomic.end;
         }
         let (first, end) = (at as u64, at as u64 + len as u64);
-        let found = self.shared.table(self.rank()).find(|piece| piece.holds(first, end));
-        matches!(found, Some((Some(piece), _)) if piece.place != 0)
+        let is_part = |piece: &Piece| piece.place != 0 && piece.start < end && first < piece.start + piece.len;
+        matches!(self.shared.table(self.rank()).find(is_part), Some((Some(_), _)))
     }
 
     /// False: not now.
@@ -69,7 +70,7 @@ impl Window {
                 start => start.wrapping_add(done * extent),
             };
             let part = Part { operand: at(&operand), target, result: at(&old), count };
-            let instructions = self.is_own_atomic(target, size) && combination.is_atomic(target);
+            let instructions = self.is_own_atomic(target, count * extent) && combination.is_atomic(target);
             // SAFETY: the origin has seen that the target lies in the window; the rows hold all elements.
             unsafe { self.combine_inside(&inside, combination, instructions, &part) };
             done += count;

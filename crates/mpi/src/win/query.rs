@@ -82,6 +82,7 @@ pub fn win_shared_query(
     let (base, bytes, unit) = win.window.shared(rank).unwrap_or((std::ptr::null_mut(), 0, win.window.disp_unit(rank)));
     size.set(bytes as i64);
     disp_unit.set(unit);
-    baseptr.set(base as usize);
+    // Other libraries, too, give no address where there are no bytes.
+    baseptr.set(if bytes == 0 { 0 } else { base as usize });
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::request::{Form, ROOM, Request};
+use crate::attached::is_covered;
 use crate::combine::{Combination, swap_under_guard};
 use crate::window::Window;
 use std::sync::atomic::Ordering;
@@ -88,7 +89,9 @@ impl Window {
     fn has_attached(&self, at: *const u8, bytes: usize) -> bool {
         // Changed by a call that waits for nothing while it does so.
         let Ok(attached) = self.attached.try_borrow() else { return false };
-        let (low, high) = (at as usize, (at as usize).saturating_add(bytes));
-        attached.iter().any(|&(start, len)| start <= low && high <= start.saturating_add(len))
+        is_covered((at as u64, bytes as u64), |at| {
+            let ends = attached.iter().map(|&(start, len)| (start as u64, start.saturating_add(len) as u64));
+            ends.into_iter().find(|&(start, end)| start <= at && at < end).map(|(_, end)| end)
+        })
     }
 }

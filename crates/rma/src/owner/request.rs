@@ -116,18 +116,21 @@ impl Request {
             return Waited::Silent;
         }
         // The owner is at it. It waits for nothing, but may have lost its core.
-        let mut found = look(SPINS);
+        if let Some(outcome) = look(SPINS) {
+            return Waited::Answered(outcome);
+        }
         let mut looks = 0u32;
-        while found.is_none() {
+        loop {
             std::thread::yield_now();
-            found = state.outcome();
-            looks += 1;
-            if found.is_none() && looks.is_multiple_of(YIELDS) && !is_there() {
+            if let Some(outcome) = state.outcome() {
+                return Waited::Answered(outcome);
+            }
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(YIELDS) && !is_there() {
                 // It may have finished before it ended.
                 return state.outcome().map_or(Waited::Gone, Waited::Answered);
             }
         }
-        found.map_or(Waited::Silent, Waited::Answered)
     }
 }
 
