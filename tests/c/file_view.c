@@ -143,12 +143,51 @@ static void model_of_mine(int round)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* A filetype for one access: the head of the file, and a subarray behind it. The subarray says its bounds itself, so
+ * the whole has the extent of the subarray, less than its span; only the first tile is used. */
+static void head_and_subarray(int gap)
+{
+    enum { HEAD = 300, ROWS = 2, COLUMNS = 6 };
+    int sizes[2] = {ROWS, COLUMNS * size}, mine[2] = {ROWS, COLUMNS}, start[2] = {0, COLUMNS * rank};
+    int lengths[2] = {rank ? 0 : HEAD, 1}, values[HEAD / 4 + ROWS * COLUMNS], back[HEAD / 4 + ROWS * COLUMNS];
+    int data = (rank ? 0 : HEAD / 4) + ROWS * COLUMNS;
+    MPI_Aint places[2] = {0, HEAD + gap};
+    MPI_Datatype parts[2] = {MPI_BYTE, MPI_DATATYPE_NULL}, type;
+    OK(MPI_Type_create_subarray(2, sizes, mine, start, MPI_ORDER_C, MPI_INT, &parts[1]));
+    OK(MPI_Type_create_struct(2, lengths, places, parts, &type));
+    OK(MPI_Type_commit(&type));
+    for (int collective = 0; collective < 2; collective++) {
+        OK(MPI_File_set_view(file, 0, MPI_BYTE, type, "native", MPI_INFO_NULL));
+        for (int i = 0; i < data; i++) values[i] = 1000 * rank + 100 * collective + i;
+        memset(back, 0, sizeof back);
+        MPI_Barrier(MPI_COMM_WORLD);
+        OK((collective ? MPI_File_write_at_all : MPI_File_write_at)(file, 0, values, data, MPI_INT, MPI_STATUS_IGNORE));
+        OK((collective ? MPI_File_read_at_all : MPI_File_read_at)(file, 0, back, data, MPI_INT, MPI_STATUS_IGNORE));
+        CHECK(!memcmp(values, back, data * sizeof(int)), "gap %d", gap);
+        OK(MPI_File_sync(file));
+        MPI_Barrier(MPI_COMM_WORLD);
+        OK(MPI_File_sync(file));
+        OK(MPI_File_set_view(file, HEAD + gap, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+        for (int at = 0; at < ROWS * COLUMNS * size; at++) {
+            int owner = at / COLUMNS % size, within = at / (COLUMNS * size) * COLUMNS + at % COLUMNS, found;
+            OK(MPI_File_read_at(file, at, &found, 1, MPI_INT, MPI_STATUS_IGNORE));
+            int want = 1000 * owner + 100 * collective + (owner ? 0 : HEAD / 4) + within;
+            CHECK(found == want, "gap %d: %d is %d, not %d", gap, at, found, want);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    OK(MPI_Type_free(&type));
+    OK(MPI_Type_free(&parts[1]));
+}
+
 int main(int argc, char **argv)
 {
     begin_file(&argc, &argv);
     OK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
     arguments();
     for (int round = 0; round < 45; round++) model_of_mine(round);
+    head_and_subarray(0);
+    head_and_subarray(20);
     OK(MPI_File_close(&file));
     return finish();
 }

@@ -32,16 +32,15 @@ impl Fault for io::Error {
     }
 }
 
-/// Makes a descriptor; again, if the process could not have another and may raise its limit.
+/// Makes a descriptor; again, if the process could not have another: its limit may be raised, or another thread has raised it
+/// since.
 ///
 /// Errors: those of `make`. [`shortage`] knows if there were none left.
 pub fn obtain<T, E: Fault>(mut make: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     match make() {
         Err(error) if is_shortage(&error) => {
-            if raise() {
-                return make().inspect_err(|error| _ = is_shortage(error));
-            }
-            Err(error)
+            raise();
+            make().inspect_err(|error| _ = is_shortage(error))
         }
         made => made,
     }
@@ -58,14 +57,13 @@ pub fn is_shortage(error: &impl Fault) -> bool {
     true
 }
 
-/// Raises the limit as far as the process may; false if it is there already.
-fn raise() -> bool {
+/// Raises the limit as far as the process may.
+fn raise() {
     let limit = getrlimit(Resource::Nofile);
-    if SHORT.load(Ordering::Relaxed) != PROCESS || limit.current == limit.maximum {
-        return false;
+    if SHORT.load(Ordering::Relaxed) == PROCESS && limit.current != limit.maximum {
+        // Where that fails, the next attempt does too.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     }
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    setrlimit(Resource::Nofile, raised).is_ok()
 }
 
 /// What to say, and what to try, if this process lacked a descriptor at some time.
@@ -108,5 +106,25 @@ impl Reserve {
             *reserve = spare();
         }
         reserve.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two threads come to the limit at once, and the other one has raised it first.
+    #[test]
+    fn what_another_thread_has_raised_is_used() {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).expect("up to the maximum anybody may");
+        let mut attempts = 0;
+        let made = obtain(|| {
+            attempts += 1;
+            if attempts == 1 { Err(Errno::MFILE) } else { Ok(attempts) }
+        });
+        assert_eq!(made, Ok(2));
+        assert_eq!(obtain(|| Err::<(), _>(Errno::MFILE)), Err(Errno::MFILE));
+        assert_eq!(obtain(|| Err::<(), _>(Errno::INVAL)), Err(Errno::INVAL));
     }
 }

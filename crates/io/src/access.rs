@@ -178,7 +178,7 @@ impl Access<'_> {
             return self.read_run(range.start, walk, bytes);
         }
         let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
-        if self.view.is_ordered()
+        if self.view.is_ordered(position, bytes)
             && shape.sieve(self.hints.read_sieving, self.hints.read_buffer, Way::Read, self.file.calls.cost(Way::Read))
         {
             return self.read_windows(position, walk);
@@ -195,7 +195,7 @@ impl Access<'_> {
             return self.write_run(range.start, walk, bytes);
         }
         let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
-        if self.view.is_ordered()
+        if self.view.is_ordered(position, bytes)
             && self.file.readable()
             && shape.sieve(
                 self.hints.write_sieving,

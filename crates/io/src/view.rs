@@ -111,11 +111,13 @@ impl View {
         self.dense.is_some()
     }
 
-    /// Whether the stream is in the order of the file and names no byte twice. If not, the view is for
-    /// reading (or its tiles lie within each other), and needs care.
-    pub fn is_ordered(&self) -> bool {
+    /// Whether `len` bytes of the stream from `position` on are in the order of the file and name no byte twice. If
+    /// not, the view is for reading, or its tiles overlap or lie within each other, and needs care. Parts of the first
+    /// tile have no other tile: programs make filetypes for one access and do not care for their extents.
+    pub fn is_ordered(&self, position: u64, len: u64) -> bool {
         let Spread { disjoint, first, end, .. } = self.spread;
-        disjoint && self.tile.extent() >= end - first
+        let one_tile = position.checked_add(len).is_some_and(|last| last <= self.tile.size() as u64);
+        disjoint && (one_tile || self.tile.extent() >= end - first)
     }
 
     /// The position of an MPI offset, which counts etypes.
@@ -147,7 +149,7 @@ impl View {
     }
 
     /// The offset after the last of `len` bytes of the stream from `position` on; None as `offset`.
-    /// Only for ordered views that is the greatest one.
+    /// Only for ordered parts that is the greatest one.
     pub fn end(&self, position: u64, len: u64) -> Option<u64> {
         let last = position.checked_add(len.checked_sub(1)?)?;
         self.offset(last)?.checked_add(1)
@@ -155,7 +157,7 @@ impl View {
 
     /// The part of the file that `len` bytes of the stream from `position` on lie in. None as `offset`.
     pub fn range(&self, position: u64, len: u64) -> Option<Range<u64>> {
-        if self.is_ordered() {
+        if self.is_ordered(position, len) {
             return Some(self.offset(position)?..self.end(position, len)?);
         }
         let last = position.checked_add(len)?.checked_sub(1)?.checked_div(self.tile.size() as u64)?;
@@ -164,8 +166,8 @@ impl View {
         Some(self.displacement..end.filter(|&end| i64::try_from(end).is_ok())?)
     }
 
-    /// How many bytes of the stream lie before `offset` in the file. The view must be ordered; if not,
-    /// this is the place where its order first passes the offset, more or less.
+    /// How many bytes of the stream lie before `offset` in the file, if it is ordered. Where only a part is, that is
+    /// right after clamping to the part; else this is the place where the order first passes the offset, more or less.
     pub fn bytes_before(&self, offset: u64) -> u64 {
         if let Some(start) = self.dense {
             return offset.saturating_sub(start);
@@ -264,16 +266,18 @@ impl View {
     pub fn request(&self, position: u64, len: u64, call: u64) -> Request {
         match (self.offset(position), self.end(position, len)) {
             (Some(first), Some(end)) => {
-                Request { first, end, bytes: len, runs: self.runs(len), ordered: self.is_ordered().into(), call }
+                let ordered = self.is_ordered(position, len).into();
+                Request { first, end, bytes: len, runs: self.runs(len), ordered, call }
             }
             _ => Request::default(),
         }
     }
 }
 
-/// The rules for etypes and filetypes alike.
+/// The rules for etypes and filetypes alike. What overlaps within a type is forbidden for writing; tiles of a filetype
+/// may, since who accesses one alone never sees the others.
 fn check(name: &str, ty: &Type, written: bool) -> Result<(), Error> {
-    let Spread { first, ascending, disjoint, end, .. } = ty.spread();
+    let Spread { first, ascending, disjoint, .. } = ty.spread();
     let fault = if ty.size() == 0 {
         return Ok(());
     } else if first < 0 {
@@ -282,7 +286,7 @@ fn check(name: &str, ty: &Type, written: bool) -> Result<(), Error> {
         "has displacements that decrease".into()
     } else if ty.extent() <= 0 {
         format!("has the extent {}", ty.extent())
-    } else if written && (!disjoint || ty.dense_run(1).is_some() && ty.extent() < end - first) {
+    } else if written && !disjoint {
         "has regions that overlap, and the file is open for writing".into()
     } else {
         return Ok(());

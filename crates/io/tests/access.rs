@@ -212,7 +212,7 @@ fn tiles_may_lie_within_each_other() {
     let byte = Type::basic(Basic::Byte);
     let pair = Type::hindexed_block(1, &[0, 10], &byte).unwrap();
     let view = byte_view(5, &Type::resized(0, 1, &pair).unwrap());
-    assert!(!view.is_ordered() && view.request(0, 20, 1000).ordered == 0);
+    assert!(!view.is_ordered(0, 20) && view.request(0, 20, 1000).ordered == 0);
     let want: Vec<u8> = (0..10).map(|i| 2 * i).chain((0..10).map(|i| 2 * i + 1)).collect();
     for sieving in [Choice::Always, Choice::Never] {
         let hints = Hints { read_sieving: sieving, write_sieving: sieving, ..Hints::default() };
@@ -226,6 +226,41 @@ fn tiles_may_lie_within_each_other() {
             assert_eq!(read(&name.open(), &view, 0, &dense(&mut back, &byte), &hints), Ok(20));
         }
         assert_eq!(bytes, back);
+    }
+}
+
+/// A head and a part behind it, with the extent of the part alone: what a structure of bytes and a subarray is, since
+/// a subarray says its bounds itself. The first tile is as good as any; several overlap, and the last one wins.
+#[test]
+fn tiles_may_overlap() {
+    let byte = Type::basic(Basic::Byte);
+    for gap in [0, 3] {
+        let head_and_part = Type::hindexed_block(4, &[0, 4 + gap], &byte).unwrap();
+        let view = byte_view(5, &Type::resized(4 + gap, 4, &head_and_part).unwrap());
+        assert!(view.is_ordered(0, 8) && view.request(2, 6, 1000).ordered == 1, "gap {gap}");
+        assert!(!view.is_ordered(0, 9) && !view.is_ordered(8, 8), "gap {gap}");
+        let places: Vec<usize> = (5..9).chain(9 + gap as usize..13 + gap as usize).collect();
+        for sieving in [Choice::Always, Choice::Never] {
+            let hints = Hints { read_sieving: sieving, write_sieving: sieving, ..Hints::default() };
+            let name = Name::with(&[9; 30]);
+            let mut bytes: Vec<u8> = (20..28).collect();
+            let mut back = [0; 8];
+            // SAFETY: all of the bytes is ours.
+            unsafe {
+                assert_eq!(write(&name.open(), &view, 0, &dense(&mut bytes, &byte), &hints), Ok(8));
+                assert_eq!(read(&name.open(), &view, 0, &dense(&mut back, &byte), &hints), Ok(8));
+            }
+            assert_eq!(bytes, back);
+            let mut want = vec![9; 30];
+            places.iter().zip(&bytes).for_each(|(&at, &byte)| want[at] = byte);
+            assert_eq!(name.bytes(), want, "gap {gap}");
+            let mut twice: Vec<u8> = (40..56).collect();
+            // SAFETY: as above.
+            unsafe { assert_eq!(write(&name.open(), &view, 0, &dense(&mut twice, &byte), &hints), Ok(16)) };
+            places.iter().zip(&twice).for_each(|(&at, &byte)| want[at] = byte);
+            places.iter().zip(&twice[8..]).for_each(|(&at, &byte)| want[at + 4] = byte);
+            assert_eq!(name.bytes(), want, "gap {gap}");
+        }
     }
 }
 
