@@ -2889,6 +2889,155 @@ int PMPI_T_source_get_info(int source_index, char *name, int *name_len, char *de
 int PMPI_T_source_get_num(int *num_sources);
 int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
+/* ---- Integers of Fortran (MPI 5.0, section 19.3) ---- */
+
+/* These are no part of the ABI and no symbols of the library; they become the functions above. */
+
+/* A default INTEGER of Fortran; define it yourself for a compiler that makes it larger. */
+#ifndef MPI_ABI_Fint
+#define MPI_ABI_Fint int
+#endif
+typedef MPI_ABI_Fint MPI_Fint;
+
+#define MPI_Session_c2f MPI_Session_toint
+#define MPI_Session_f2c MPI_Session_fromint
+#define MPI_Errhandler_c2f MPI_Errhandler_toint
+#define MPI_Errhandler_f2c MPI_Errhandler_fromint
+#define MPI_Info_c2f MPI_Info_toint
+#define MPI_Info_f2c MPI_Info_fromint
+#define MPI_Message_c2f MPI_Message_toint
+#define MPI_Message_f2c MPI_Message_fromint
+#define MPI_Request_c2f MPI_Request_toint
+#define MPI_Request_f2c MPI_Request_fromint
+#define MPI_Type_c2f MPI_Type_toint
+#define MPI_Type_f2c MPI_Type_fromint
+#define MPI_Op_c2f MPI_Op_toint
+#define MPI_Op_f2c MPI_Op_fromint
+#define MPI_Comm_c2f MPI_Comm_toint
+#define MPI_Comm_f2c MPI_Comm_fromint
+#define MPI_Group_c2f MPI_Group_toint
+#define MPI_Group_f2c MPI_Group_fromint
+#define MPI_Win_c2f MPI_Win_toint
+#define MPI_Win_f2c MPI_Win_fromint
+#define MPI_File_c2f MPI_File_toint
+#define MPI_File_f2c MPI_File_fromint
+
+#define PMPI_Session_c2f PMPI_Session_toint
+#define PMPI_Session_f2c PMPI_Session_fromint
+#define PMPI_Errhandler_c2f PMPI_Errhandler_toint
+#define PMPI_Errhandler_f2c PMPI_Errhandler_fromint
+#define PMPI_Info_c2f PMPI_Info_toint
+#define PMPI_Info_f2c PMPI_Info_fromint
+#define PMPI_Message_c2f PMPI_Message_toint
+#define PMPI_Message_f2c PMPI_Message_fromint
+#define PMPI_Request_c2f PMPI_Request_toint
+#define PMPI_Request_f2c PMPI_Request_fromint
+#define PMPI_Type_c2f PMPI_Type_toint
+#define PMPI_Type_f2c PMPI_Type_fromint
+#define PMPI_Op_c2f PMPI_Op_toint
+#define PMPI_Op_f2c PMPI_Op_fromint
+#define PMPI_Comm_c2f PMPI_Comm_toint
+#define PMPI_Comm_f2c PMPI_Comm_fromint
+#define PMPI_Group_c2f PMPI_Group_toint
+#define PMPI_Group_f2c PMPI_Group_fromint
+#define PMPI_Win_c2f PMPI_Win_toint
+#define PMPI_Win_f2c PMPI_Win_fromint
+#define PMPI_File_c2f PMPI_File_toint
+#define PMPI_File_f2c PMPI_File_fromint
+
+static __inline int MPI_ABI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
+{
+    int i;
+    f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
+    f_status[MPI_F_TAG] = c_status->MPI_TAG;
+    f_status[MPI_F_ERROR] = c_status->MPI_ERROR;
+    for (i = 3; i < MPI_F_STATUS_SIZE; i++)
+        f_status[i] = c_status->MPI_internal[i - 3];
+    return MPI_SUCCESS;
+}
+
+static __inline int MPI_ABI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
+{
+    int i;
+    c_status->MPI_SOURCE = (int)f_status[MPI_F_SOURCE];
+    c_status->MPI_TAG = (int)f_status[MPI_F_TAG];
+    c_status->MPI_ERROR = (int)f_status[MPI_F_ERROR];
+    for (i = 3; i < MPI_F_STATUS_SIZE; i++)
+        c_status->MPI_internal[i - 3] = (int)f_status[i];
+    return MPI_SUCCESS;
+}
+
+#define MPI_Status_c2f MPI_ABI_Status_c2f
+#define MPI_Status_f2c MPI_ABI_Status_f2c
+#define PMPI_Status_c2f MPI_ABI_Status_c2f
+#define PMPI_Status_f2c MPI_ABI_Status_f2c
+
+/* ---- Names that MPI-3.0 removed ---- */
+
+/* Old programs use them still. These too are no part of the ABI and become the functions above.
+ * MPI_LB and MPI_UB are not here: no datatype can do what they did; MPI_Type_create_resized does. */
+
+typedef MPI_Comm_errhandler_function MPI_Handler_function;
+
+static __inline int MPI_Address(void *location, MPI_Aint *address)
+{
+    return MPI_Get_address(location, address);
+}
+
+static __inline int MPI_Errhandler_create(MPI_Handler_function *function, MPI_Errhandler *errhandler)
+{
+    return MPI_Comm_create_errhandler(function, errhandler);
+}
+
+static __inline int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler)
+{
+    return MPI_Comm_get_errhandler(comm, errhandler);
+}
+
+static __inline int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    return MPI_Comm_set_errhandler(comm, errhandler);
+}
+
+static __inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent)
+{
+    MPI_Aint lb;
+    return MPI_Type_get_extent(datatype, &lb, extent);
+}
+
+static __inline int MPI_Type_hindexed(int count, int *blocklengths, MPI_Aint *displacements,
+        MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    return MPI_Type_create_hindexed(count, blocklengths, displacements, oldtype, newtype);
+}
+
+static __inline int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride,
+        MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    return MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype);
+}
+
+static __inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *displacement)
+{
+    MPI_Aint extent;
+    return MPI_Type_get_extent(datatype, displacement, &extent);
+}
+
+static __inline int MPI_Type_struct(int count, int *blocklengths, MPI_Aint *displacements,
+        MPI_Datatype *types, MPI_Datatype *newtype)
+{
+    return MPI_Type_create_struct(count, blocklengths, displacements, types, newtype);
+}
+
+static __inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement)
+{
+    MPI_Aint lb, extent;
+    int error = MPI_Type_get_extent(datatype, &lb, &extent);
+    if (error == MPI_SUCCESS)
+        *displacement = lb + extent;
+    return error;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -140,6 +140,11 @@ static void communicators(void)
     FAILS(MPI_ERR_ARG, MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, NULL, NULL));
     FAILS(MPI_ERR_COMM, MPI_Comm_dup_with_info(MPI_COMM_NULL, MPI_INFO_NULL, &(MPI_Comm){0}));
     FAILS(MPI_ERR_KEYVAL, MPI_Comm_free_keyval(&(int){MPI_KEYVAL_INVALID}));
+    int freed, kept;
+    OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &freed, NULL));
+    kept = freed;
+    OK(MPI_Comm_free_keyval(&freed));
+    FAILS(MPI_ERR_KEYVAL, MPI_Comm_set_attr(MPI_COMM_SELF, kept, NULL));
     FAILS(MPI_ERR_COMM, MPI_Comm_get_info(MPI_COMM_NULL, &(MPI_Info){0}));
     FAILS(MPI_ERR_COMM, MPI_Comm_get_name((MPI_Comm)0x7, text, &number)); /* MPI_COMM_NULL has a name */
     FAILS(MPI_ERR_COMM, MPI_Comm_group(MPI_COMM_NULL, &(MPI_Group){0}));

@@ -126,6 +126,18 @@ int main(int argc, char **argv)
     CHECK(stale == MPI_KEYVAL_INVALID);
     OK(MPI_Comm_free(&b));
     CHECK(deletes == before + 1 && last == 3);
+    /* So its number, if the program has kept it, is good for as long. */
+    OK(MPI_Comm_create_keyval(copy, delete, &stale, &state));
+    int kept = stale;
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &b));
+    OK(MPI_Comm_set_attr(b, stale, (void *)4));
+    OK(MPI_Comm_free_keyval(&stale));
+    stale = kept;
+    OK(MPI_Comm_free_keyval(&stale));
+    CHECK(value_of(b, kept) == 4);
+    OK(MPI_Comm_delete_attr(b, kept));
+    CHECK(deletes == before + 2 && last == 4);
+    OK(MPI_Comm_free(&b));
 
     int type_key;
     MPI_Datatype type, twin;
@@ -152,11 +164,12 @@ int main(int argc, char **argv)
     OK(MPI_Comm_dup(MPI_COMM_SELF, &b));
     OK(MPI_Comm_set_errhandler(b, MPI_ERRORS_RETURN));
     OK(MPI_Comm_set_attr(b, failing, NULL));
-    MPI_Comm c;
+    MPI_Comm c = MPI_COMM_WORLD;
     int code = MPI_Comm_dup(b, &c);
     CHECK((code != MPI_SUCCESS) == (rank == 0));
     if (rank != 0)
         OK(MPI_Comm_free(&c));
+    CHECK(c == MPI_COMM_NULL);
     OK(MPI_Comm_free(&b));
 
     /* The old names. */

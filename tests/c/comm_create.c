@@ -126,6 +126,18 @@ static void splits(const int *world)
     OK(MPI_Comm_free(&part));
     OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_UNDEFINED, 0, MPI_INFO_NULL, &part));
     CHECK(part == MPI_COMM_NULL);
+    MPI_Info info, used;
+    char value[8];
+    int length = sizeof value, found;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "mpi_assert_exact_length", "true"));
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, info, &part));
+    OK(MPI_Comm_get_info(part, &used));
+    OK(MPI_Info_get_string(used, "mpi_assert_exact_length", &length, value, &found));
+    CHECK(found && strcmp(value, "true") == 0);
+    OK(MPI_Info_free(&used));
+    OK(MPI_Info_free(&info));
+    OK(MPI_Comm_free(&part));
     FAILS(MPI_ERR_ARG, MPI_Comm_split_type(MPI_COMM_SELF, 12345, 0, MPI_INFO_NULL, &part));
 }
 

@@ -14,7 +14,7 @@ static void use(int expected)
     for (int i = 0; i < count; i++) {
         char name[MPI_MAX_PSET_NAME_LEN];
         int length = 0;
-        OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name));
+        OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, NULL));
         CHECK(length > 1 && length <= MPI_MAX_PSET_NAME_LEN);
         OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name));
         CHECK((int)strlen(name) == length - 1);
@@ -24,6 +24,7 @@ static void use(int expected)
     char beyond[MPI_MAX_PSET_NAME_LEN];
     n = sizeof beyond;
     FAILS(MPI_ERR_ARG, MPI_Session_get_nth_pset(session, MPI_INFO_NULL, count, &n, beyond));
+    FAILS(MPI_ERR_ARG, MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &n, NULL));
 
     char size_text[16];
     n = sizeof size_text;

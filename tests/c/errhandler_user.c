@@ -12,6 +12,12 @@ static void handler(MPI_Comm *comm, int *code, ...)
     where = *comm;
 }
 
+static void forgiving(MPI_Comm *comm, int *code, ...)
+{
+    handler(comm, code);
+    *code = MPI_SUCCESS;
+}
+
 static void session_handler(MPI_Session *session, int *code, ...)
 {
     (void)session;
@@ -96,6 +102,16 @@ int main(int argc, char **argv)
     CHECK(calls == 4);
     OK(MPI_Comm_free(&comm));
     OK(MPI_Comm_free(&child));
+
+    /* What a handler leaves in the code is what the call returns. */
+    OK(MPI_Comm_create_errhandler(forgiving, &errhandler));
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    OK(MPI_Comm_set_errhandler(comm, errhandler));
+    OK(MPI_Errhandler_free(&errhandler));
+    calls = 0;
+    CHECK(MPI_Send(&x, 1, MPI_INT, 1, 0, comm) == MPI_SUCCESS);
+    CHECK(calls == 1 && where == comm);
+    OK(MPI_Comm_free(&comm));
 
     /* A handler for sessions is none for communicators. */
     OK(MPI_Session_create_errhandler(session_handler, &errhandler));

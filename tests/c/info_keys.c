@@ -10,7 +10,14 @@ int main(int argc, char **argv)
     /* Before initialisation too. */
     if (MPI_Info_create(&info) != MPI_SUCCESS || MPI_Info_free(&info) != MPI_SUCCESS || info != MPI_INFO_NULL)
         return 1;
+    MPI_Info early;
+    if (MPI_Info_create_env(argc, argv, &early) != MPI_SUCCESS)
+        return 1;
     begin(&argc, &argv);
+    n = sizeof value;
+    OK(MPI_Info_get_string(early, "maxprocs", &n, value, &flag));
+    CHECK(flag && atoi(value) == size);
+    OK(MPI_Info_free(&early));
 
     OK(MPI_Info_create(&info));
     OK(MPI_Info_set(info, "colour", "green"));
@@ -25,7 +32,7 @@ int main(int argc, char **argv)
     CHECK(MPI_Info_get_nthkey(info, 2, key) != MPI_SUCCESS);
 
     n = 0;
-    OK(MPI_Info_get_string(info, "shape", &n, value, &flag));
+    OK(MPI_Info_get_string(info, "shape", &n, NULL, &flag));
     CHECK(flag && n == 6);
     n = sizeof value;
     OK(MPI_Info_get_string(info, "shape", &n, value, &flag));
@@ -35,6 +42,7 @@ int main(int argc, char **argv)
     CHECK(flag && n == 6 && strcmp(value, "ro") == 0);
     OK(MPI_Info_get_string(info, "none", &n, value, &flag));
     CHECK(!flag);
+    FAILS(MPI_ERR_ARG, MPI_Info_get_string(info, "shape", &n, NULL, &flag));
     OK(MPI_Info_get(info, "colour", 2, value, &flag));
     CHECK(flag && strcmp(value, "re") == 0);
     OK(MPI_Info_get_valuelen(info, "colour", &n, &flag));

@@ -109,8 +109,21 @@ static void levels(void)
     OK(MPI_Info_get_string(used, "thread_level", &length, text, &flag));
     CHECK(flag && strcmp(text, "MPI_THREAD_FUNNELED") == 0, "%s", text);
     OK(MPI_Info_free(&used));
+    OK(MPI_Session_finalize(&session));
+
+    /* Who does not ask is told of the threads that may call anyway. */
+    MPI_Session threaded;
+    OK(MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE"));
+    OK(MPI_Session_init(info, MPI_ERRORS_RETURN, &threaded));
+    OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    OK(MPI_Session_get_info(session, &used));
+    length = sizeof text;
+    OK(MPI_Info_get_string(used, "thread_level", &length, text, &flag));
+    CHECK(flag && strcmp(text, "MPI_THREAD_MULTIPLE") == 0, "%s", text);
+    OK(MPI_Info_free(&used));
     OK(MPI_Info_free(&info));
     OK(MPI_Session_finalize(&session));
+    OK(MPI_Session_finalize(&threaded));
 }
 
 static void again(void)

@@ -41,6 +41,120 @@ typedef struct {
 } MPI_Status;
 ";
 
+/// The ABI leaves out MPI_Fint, whose size a Fortran compiler chooses. Much C code has functions for callers in Fortran
+/// all the same, or passes communicators as integers, and is compiled where there is no Fortran.
+const FORTRAN: &str = "
+/* ---- Integers of Fortran (MPI 5.0, section 19.3) ---- */
+
+/* These are no part of the ABI and no symbols of the library; they become the functions above. */
+
+/* A default INTEGER of Fortran; define it yourself for a compiler that makes it larger. */
+#ifndef MPI_ABI_Fint
+#define MPI_ABI_Fint int
+#endif
+typedef MPI_ABI_Fint MPI_Fint;
+";
+
+/// A status is eight integers in both languages, in the same order.
+const FORTRAN_STATUS: &str = "
+static __inline int MPI_ABI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
+{
+    int i;
+    f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
+    f_status[MPI_F_TAG] = c_status->MPI_TAG;
+    f_status[MPI_F_ERROR] = c_status->MPI_ERROR;
+    for (i = 3; i < MPI_F_STATUS_SIZE; i++)
+        f_status[i] = c_status->MPI_internal[i - 3];
+    return MPI_SUCCESS;
+}
+
+static __inline int MPI_ABI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
+{
+    int i;
+    c_status->MPI_SOURCE = (int)f_status[MPI_F_SOURCE];
+    c_status->MPI_TAG = (int)f_status[MPI_F_TAG];
+    c_status->MPI_ERROR = (int)f_status[MPI_F_ERROR];
+    for (i = 3; i < MPI_F_STATUS_SIZE; i++)
+        c_status->MPI_internal[i - 3] = (int)f_status[i];
+    return MPI_SUCCESS;
+}
+
+#define MPI_Status_c2f MPI_ABI_Status_c2f
+#define MPI_Status_f2c MPI_ABI_Status_f2c
+#define PMPI_Status_c2f MPI_ABI_Status_c2f
+#define PMPI_Status_f2c MPI_ABI_Status_f2c
+";
+
+/// Functions, not macros: a program that brings its own function of such a name is told so by the compiler, instead of
+/// becoming one of the library's functions that calls itself.
+const REMOVED: &str = "
+/* ---- Names that MPI-3.0 removed ---- */
+
+/* Old programs use them still. These too are no part of the ABI and become the functions above.
+ * MPI_LB and MPI_UB are not here: no datatype can do what they did; MPI_Type_create_resized does. */
+
+typedef MPI_Comm_errhandler_function MPI_Handler_function;
+
+static __inline int MPI_Address(void *location, MPI_Aint *address)
+{
+    return MPI_Get_address(location, address);
+}
+
+static __inline int MPI_Errhandler_create(MPI_Handler_function *function, MPI_Errhandler *errhandler)
+{
+    return MPI_Comm_create_errhandler(function, errhandler);
+}
+
+static __inline int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler)
+{
+    return MPI_Comm_get_errhandler(comm, errhandler);
+}
+
+static __inline int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    return MPI_Comm_set_errhandler(comm, errhandler);
+}
+
+static __inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent)
+{
+    MPI_Aint lb;
+    return MPI_Type_get_extent(datatype, &lb, extent);
+}
+
+static __inline int MPI_Type_hindexed(int count, int *blocklengths, MPI_Aint *displacements,
+        MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    return MPI_Type_create_hindexed(count, blocklengths, displacements, oldtype, newtype);
+}
+
+static __inline int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride,
+        MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    return MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype);
+}
+
+static __inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *displacement)
+{
+    MPI_Aint extent;
+    return MPI_Type_get_extent(datatype, displacement, &extent);
+}
+
+static __inline int MPI_Type_struct(int count, int *blocklengths, MPI_Aint *displacements,
+        MPI_Datatype *types, MPI_Datatype *newtype)
+{
+    return MPI_Type_create_struct(count, blocklengths, displacements, types, newtype);
+}
+
+static __inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement)
+{
+    MPI_Aint lb, extent;
+    int error = MPI_Type_get_extent(datatype, &lb, &extent);
+    if (error == MPI_SUCCESS)
+        *displacement = lb + extent;
+    return error;
+}
+";
+
 const CLOSING: &str = "
 #ifdef __cplusplus
 }
@@ -134,8 +248,26 @@ pub fn header(tables: &Tables) -> String {
             functions(&mut out, tables, chapter, prefix, note);
         }
     }
+    out.push_str(FORTRAN);
+    for prefix in ["MPI_", "PMPI_"] {
+        out.push('\n');
+        fortran_handles(&mut out, tables, prefix);
+    }
+    out.push_str(FORTRAN_STATUS);
+    out.push_str(REMOVED);
     out.push_str(CLOSING);
     out
+}
+
+/// Names of the conversions between handles of C and of Fortran.
+fn fortran_handles(out: &mut String, tables: &Tables, prefix: &str) {
+    for function in tables.functions() {
+        let name = function.c_name(false);
+        if let Some(object) = name.strip_suffix("_toint") {
+            let _ = writeln!(out, "#define {prefix}{object}_c2f {prefix}{object}_toint");
+            let _ = writeln!(out, "#define {prefix}{object}_f2c {prefix}{object}_fromint");
+        }
+    }
 }
 
 /// Every C prototype by the function's name, MPI_ names only.

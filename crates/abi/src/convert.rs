@@ -408,6 +408,13 @@ pub unsafe fn text(name: &str, text: Ptr) -> Result<TextOut> {
     if text.is_null() { null(name) } else { Ok(unsafe { TextOut::new(text.cast()) }) }
 }
 
+/// # Safety
+/// As for [`text`].
+pub unsafe fn text_or_null(text: Ptr) -> TextOut {
+    // SAFETY: passed on to the caller.
+    unsafe { TextOut::new(text.cast()) }
+}
+
 /// The arguments of a program.
 ///
 /// # Safety

@@ -32,6 +32,8 @@ fn declared() -> Vec<String> {
     let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/mpi.h");
     let text = std::fs::read_to_string(header).unwrap();
     let functions = text.split("/* ---- Functions ---- */").nth(1).unwrap();
+    // What the header itself defines comes behind them.
+    let functions = functions.split("/* ---- ").next().unwrap();
     let words = functions.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '(');
     let mut names: Vec<String> = words
         .filter_map(|word| word.split_once('(').map(|(name, _)| name))

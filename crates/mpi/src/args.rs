@@ -21,7 +21,8 @@
 //! | handle that the call frees or replaces | `MPI_Comm *` | [`Out`]`<usize>`, read with `get` |
 //! | status, statuses | `MPI_Status *` | [`StatusOut`], [`StatusesOut`] |
 
-use crate::constants::MPI_UNDEFINED;
+use crate::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
+use crate::error::Result;
 use std::ffi::c_int;
 
 /// A result parameter: a checked, non-null pointer of the caller's.
@@ -108,9 +109,22 @@ pub struct TextOut(*mut u8);
 
 impl TextOut {
     /// # Safety
-    /// `ptr` has room for as many characters as the standard says of this parameter.
+    /// `ptr` has room for as many characters as the standard says of this parameter. It is not null, unless the
+    /// function asks [`TextOut::check_room`] first.
     pub unsafe fn new(ptr: *mut u8) -> TextOut {
         TextOut(ptr)
+    }
+
+    /// MPI_ERR_ARG where the caller says that there is room for `room` characters, but not where: null is for those
+    /// who only ask for the length.
+    pub fn check_room(&self, room: i32) -> Result<()> {
+        if room < 0 {
+            return err!(MPI_ERR_ARG, "the room for the text is {room}");
+        }
+        if room > 0 && self.0.is_null() {
+            return err!(MPI_ERR_ARG, "the room for the text is {room}, but its address is a null pointer");
+        }
+        Ok(())
     }
     /// Stores `text` and a final 0 into room for `room` characters, the 0 included; what does not
     /// fit is cut at a character's boundary. Returns the length stored, without the 0.

@@ -18,10 +18,13 @@ use std::rc::Rc;
 /// Below lie the predefined ones.
 const FIRST_KEYVAL: i32 = 4096;
 
-/// The keyval with this id, or MPI_ERR_KEYVAL.
+/// The keyval with this id, or MPI_ERR_KEYVAL. One that was freed stays valid as long as an attribute has it, so
+/// that the program can delete that (section 7.7.2).
 pub(crate) fn keyval(id: i32, kind: KeyvalKind) -> Result<Rc<Keyval>> {
-    match objects().keyvals.borrow().get(&id) {
-        Some(keyval) if keyval.kind == kind => Ok(keyval.clone()),
+    let freed = || objects().freed_keyvals.borrow().get(&id)?.upgrade();
+    let live = objects().keyvals.borrow().get(&id).cloned();
+    match live.or_else(freed) {
+        Some(keyval) if keyval.kind == kind => Ok(keyval),
         Some(keyval) => err!(MPI_ERR_KEYVAL, "keyval {id} is for {}, not for {}", keyval.kind.of(), kind.of()),
         None if id == MPI_KEYVAL_INVALID => err!(MPI_ERR_KEYVAL, "the keyval is MPI_KEYVAL_INVALID"),
         None => err!(MPI_ERR_KEYVAL, "{id} is not a keyval of the program: it was freed, or never made"),
@@ -61,6 +64,10 @@ fn create(kind: KeyvalKind, copy: usize, delete: usize, id: Out<i32>, extra_stat
 fn free(kind: KeyvalKind, id: Out<i32>) -> Result<()> {
     let known = keyval(id.get(), kind)?;
     objects().keyvals.borrow_mut().remove(&known.id);
+    let mut freed = objects().freed_keyvals.borrow_mut();
+    freed.insert(known.id, Rc::downgrade(&known));
+    drop(known);
+    freed.retain(|_, keyval| keyval.strong_count() > 0);
     id.set(MPI_KEYVAL_INVALID);
     Ok(())
 }

@@ -121,18 +121,19 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
             }
         }
     }
-    error.code
 }
 
-fn invoke(handler: &Errhandler, mut object: usize, scope: &Scope, function: &str, error: &Error) {
+/// The code that the call returns: a function of the program's may have changed it.
+fn invoke(handler: &Errhandler, mut object: usize, scope: &Scope, function: &str, error: &Error) -> i32 {
     match handler.action {
-        OnError::Return => {}
+        OnError::Return => error.code,
         OnError::Fatal => die(scope, function, error, "MPI_ERRORS_ARE_FATAL"),
         OnError::Abort => die(scope, function, error, "MPI_ERRORS_ABORT"),
         OnError::User(_, call) => {
             let mut code = error.code;
             // SAFETY: a function of the program's, called as section 9.3.1 says.
             unsafe { call(&mut object, &mut code) }
+            code
         }
     }
 }
@@ -147,7 +148,13 @@ fn die(scope: &Scope, function: &str, error: &Error, handler: &str) -> ! {
     if let Some(advice) = advice(class) {
         text.push_str(&format!("  What to try: {advice}\n"));
     }
-    text.push_str(&format!("  The error handler is {handler}: the job ends."));
+    let whose = match scope {
+        Scope::None if objects().own.borrow().is_some() => {
+            " of MPI_COMM_SELF, which is in charge of calls without a communicator, window or file,"
+        }
+        _ => "",
+    };
+    text.push_str(&format!("  The error handler{whose} is {handler}: the job ends."));
     if class == MPI_ERR_PROC_ABORTED {
         // The launcher sees how that process has ended, and tells it better, unless it was only the connection.
         std::thread::sleep(CAUSE);
@@ -201,7 +208,9 @@ fn advice(class: i32) -> Option<&'static str> {
             "check the buffer's address, that buffers of one call do not overlap, and that enough buffer is attached for buffered sends"
         }
         MPI_ERR_REQUEST => "check that the request was initialised and was not freed or completed before",
-        MPI_ERR_OP => "use an operation that is defined for the datatype (MPI 5.0 section 6.9.2)",
+        MPI_ERR_OP => {
+            "use an operation that is defined for the datatype (MPI 5.0 section 6.9.2); numbers of one byte are MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR, not MPI_CHAR"
+        }
         MPI_ERR_TOPOLOGY => "check that the communicator was made with that topology (MPI_Topo_test)",
         MPI_ERR_DIMS => "check that the product of the dimensions fits the number of processes",
         MPI_ERR_WIN => "check that the window is not MPI_WIN_NULL and was not freed",

@@ -77,9 +77,8 @@ fn describe(args: &[String]) -> InfoMap {
         put_short("command", command.clone());
         put_short("argv", rest.join(" "));
     }
-    if let Some(runtime) = crate::runtime::installed() {
-        put_short("maxprocs", runtime.world_size.to_string());
-    }
+    let size = crate::runtime::installed().map_or_else(tern_pmi::told_size, |runtime| runtime.world_size);
+    put_short("maxprocs", size.to_string());
     let system = rustix::system::uname();
     put_short("host", system.nodename().to_string_lossy().into_owned());
     put_short("arch", system.machine().to_string_lossy().into_owned());
@@ -197,9 +196,7 @@ pub fn info_get_valuelen(info: Rc<Info>, key: &str, valuelen: Out<i32>, flag: Ou
 pub fn info_get_string(info: Rc<Info>, key: &str, buflen: Out<i32>, value: TextOut, flag: Out<i32>) -> Result<()> {
     let key = check_key(key)?;
     let room = buflen.get();
-    if room < 0 {
-        return err!(MPI_ERR_ARG, "the room for the value is {room}");
-    }
+    value.check_room(room)?;
     let map = info.map.borrow();
     let found = find(&map, key);
     flag.set(found.is_some() as i32);

@@ -5,7 +5,7 @@ use crate::handle::{Kind, Table};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use tern_adi::Proc;
 use tern_coll::Peers;
 
@@ -222,6 +222,8 @@ pub struct Objects {
     pub files: RefCell<Table<Rc<crate::file::File>>>,
     pub wins: RefCell<Table<Rc<crate::win::Win>>>,
     pub keyvals: RefCell<BTreeMap<i32, Rc<Keyval>>>,
+    /// Keyvals that were freed: they go with the last attribute that has them.
+    pub freed_keyvals: RefCell<BTreeMap<i32, Weak<Keyval>>>,
     /// MPI_COMM_WORLD, from initialisation to finalisation of the world model.
     pub world: RefCell<Option<Rc<Comm>>>,
     /// MPI_COMM_SELF, likewise.
@@ -241,6 +243,7 @@ static OBJECTS: Guarded<Objects> = Guarded::new(Objects {
     files: RefCell::new(Table::new(Kind::File)),
     wins: RefCell::new(Table::new(Kind::Win)),
     keyvals: RefCell::new(BTreeMap::new()),
+    freed_keyvals: RefCell::new(BTreeMap::new()),
     world: RefCell::new(None),
     own: RefCell::new(None),
 });

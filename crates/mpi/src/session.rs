@@ -46,16 +46,17 @@ const LEVELS: [(&str, i32); 4] = [
     ("MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE),
 ];
 
-/// The thread level that `info` asks for; what is not said or not known is the lowest.
-fn level_of(info: &InfoMap) -> (&'static str, i32) {
+/// The thread level that `info` asks for. What is not said or not known is the lowest, or the highest where MPI works
+/// at that already (`multiple`).
+fn level_of(info: &InfoMap, multiple: bool) -> (&'static str, i32) {
     let asked = info::find(info, "thread_level");
-    LEVELS.into_iter().find(|(name, _)| asked == Some(name)).unwrap_or(LEVELS[0])
+    LEVELS.into_iter().find(|(name, _)| asked == Some(name)).unwrap_or(LEVELS[if multiple { 3 } else { 0 }])
 }
 
 /// MPI_Session_init
 pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session: Out<usize>) -> Result<()> {
     errhandler.check_kind(ErrhandlerKind::Session)?;
-    let (name, thread_level) = level_of(&info::map_of(&info));
+    let (name, thread_level) = level_of(&info::map_of(&info), tern_mcm::lock::enabled());
     init::acquire(thread_level)?;
     let mut used = InfoMap::new();
     info::put(&mut used, "thread_level", name);
@@ -102,6 +103,7 @@ pub fn session_get_nth_pset(
     let Some(name) = usize::try_from(n).ok().and_then(|n| PSETS.get(n)) else {
         return err!(MPI_ERR_ARG, "process set {n} was asked for; there are {}, counted from 0", PSETS.len());
     };
+    pset_name.check_room(pset_len.get())?;
     pset_name.set(name, pset_len.get());
     pset_len.set(name.len() as i32 + 1);
     Ok(())
@@ -130,9 +132,12 @@ mod tests {
     #[test]
     fn the_thread_level_comes_from_the_info() {
         let info = |level: &str| vec![("thread_level".to_owned(), level.to_owned())];
-        assert_eq!(level_of(&info("MPI_THREAD_MULTIPLE")).1, MPI_THREAD_MULTIPLE);
-        assert_eq!(level_of(&info("MPI_THREAD_FUNNELED")).1, MPI_THREAD_FUNNELED);
-        assert_eq!(level_of(&info("many")).1, MPI_THREAD_SINGLE);
-        assert_eq!(level_of(&InfoMap::new()).1, MPI_THREAD_SINGLE);
+        for multiple in [false, true] {
+            assert_eq!(level_of(&info("MPI_THREAD_MULTIPLE"), multiple).1, MPI_THREAD_MULTIPLE);
+            assert_eq!(level_of(&info("MPI_THREAD_FUNNELED"), multiple).1, MPI_THREAD_FUNNELED);
+        }
+        assert_eq!(level_of(&info("many"), false).1, MPI_THREAD_SINGLE);
+        assert_eq!(level_of(&InfoMap::new(), false).1, MPI_THREAD_SINGLE);
+        assert_eq!(level_of(&InfoMap::new(), true).1, MPI_THREAD_MULTIPLE);
     }
 }

@@ -19,6 +19,7 @@ use crate::guarded::Guarded;
 use crate::task::{stepped, until};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use tern_coll::Farewell;
 
 /// Id of MPI_COMM_WORLD.
 pub const WORLD: u32 = 0;
@@ -113,6 +114,8 @@ struct State {
     active: RefCell<BTreeSet<Key>>,
     /// True while one of them holds `used`.
     held: Cell<bool>,
+    /// Ids of communicators that this process has freed, but maybe not all others.
+    leaving: RefCell<Vec<(u32, Farewell)>>,
 }
 
 // Ids 0 and 1 are in use from the start.
@@ -121,9 +124,21 @@ static STATE: Guarded<State> = Guarded::new(State {
     epoch: Cell::new(0),
     active: RefCell::new(BTreeSet::new()),
     held: Cell::new(false),
+    leaving: RefCell::new(Vec::new()),
 });
 
 impl State {
+    /// Frees the ids of communicators that all their processes have left.
+    fn sweep(&self) {
+        self.leaving.borrow_mut().retain(|(id, farewell)| {
+            let over = farewell.is_over();
+            if over {
+                self.used.borrow_mut().remove(*id);
+            }
+            !over
+        });
+    }
+
     fn try_hold(&self, key: Key) -> bool {
         let free = !self.held.get() && self.active.borrow().first() == Some(&key);
         if free {
@@ -138,17 +153,28 @@ impl State {
     }
 }
 
-/// An id in use by this process; free again when dropped.
+/// An id in use by this process. Free again when dropped, and when the processes of its communicator have left what they
+/// share under it.
 #[derive(Debug)]
 pub struct ContextId {
     id: u32,
     epoch: u32,
+    farewell: RefCell<Option<Farewell>>,
 }
 
 impl ContextId {
     /// The id of a predefined communicator.
     pub fn predefined(id: u32) -> ContextId {
-        ContextId { id, epoch: 0 }
+        ContextId::new(id, 0)
+    }
+
+    fn new(id: u32, epoch: u32) -> ContextId {
+        ContextId { id, epoch, farewell: RefCell::new(None) }
+    }
+
+    /// What must be over before another communicator gets the id.
+    pub fn leave(&self, farewell: Option<Farewell>) {
+        self.farewell.replace(farewell);
     }
 
     /// Context of point-to-point messages.
@@ -170,8 +196,12 @@ impl ContextId {
 
 impl Drop for ContextId {
     fn drop(&mut self) {
-        if self.id > OWN {
-            STATE.get().used.borrow_mut().remove(self.id);
+        if self.id <= OWN {
+            return;
+        }
+        match self.farewell.take() {
+            Some(farewell) => STATE.get().leaving.borrow_mut().push((self.id, farewell)),
+            None => STATE.get().used.borrow_mut().remove(self.id),
         }
     }
 }
@@ -190,6 +220,7 @@ pub async fn allocate(circle: &Circle) -> Result<ContextId> {
             true => until(|| state.try_hold(key).then_some(true)).await,
             false => state.try_hold(key),
         };
+        state.sweep();
         let own = offer(mine, state.epoch.get(), &state.used.borrow().0);
         let agreed = circle.agree(own, join_offers).await.map(|all| outcome_of(&all));
         if let Ok(Some((id, epoch))) = agreed {
@@ -207,7 +238,7 @@ pub async fn allocate(circle: &Circle) -> Result<ContextId> {
     };
     state.active.borrow_mut().remove(&key);
     stepped();
-    outcome.map(|(id, epoch)| ContextId { id, epoch })
+    outcome.map(|(id, epoch)| ContextId::new(id, epoch))
 }
 
 /// The id and its epoch that all offers together give, if all count.
@@ -281,6 +312,7 @@ mod tests {
             epoch: Cell::new(0),
             active: RefCell::new([(4, 1, first), (6, 0, first)].into()),
             held: Cell::new(false),
+            leaving: RefCell::default(),
         };
         assert!(!state.try_hold((6, 0, first)));
         assert!(state.try_hold((4, 1, first)));

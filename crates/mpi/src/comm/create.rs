@@ -27,8 +27,9 @@ use tern_adi::Proc;
 /// A new communicator, or none for a process that is not in it.
 pub type Made = Result<Option<Comm>>;
 
-/// The handle of what was made.
+/// The handle of what was made; where that failed MPI_COMM_NULL, which programs look for.
 pub fn give(newcomm: Out<usize>, made: Made) -> Result<()> {
+    newcomm.set(MPI_COMM_NULL);
     newcomm.set(made?.map_or(MPI_COMM_NULL, hand_out));
     Ok(())
 }
@@ -84,6 +85,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
         outcome
     });
     if let Some(error) = failed {
+        newcomm.set(MPI_COMM_NULL);
         return Err(error);
     }
     newcomm.set(handle);
@@ -302,6 +304,8 @@ pub fn comm_split_type(
     let unguided = split_type == MPI_COMM_TYPE_HW_UNGUIDED;
     let made = made.filter(|new| !unguided || new.size() < size);
     if let (Some(new), Some(info)) = (&made, &info) {
+        // What tells how to split is no hint of the new communicator's.
+        *new.info.borrow_mut() = hints.into_iter().filter(|(key, _)| key != RESOURCE && key != PSET).collect();
         if unguided {
             info::put(&mut info.map.borrow_mut(), RESOURCE, SHARED_MEMORY);
         }

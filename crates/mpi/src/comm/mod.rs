@@ -177,11 +177,10 @@ pub fn hand_out(comm: Comm) -> usize {
     })
 }
 
-/// Called when a communicator is being freed, before its id can be used again: state that is
-/// shared between processes and found by the id must be left by all of them.
+/// Called when a communicator is being freed, by all its processes. None waits for another, which may depend on what
+/// this one does next; the id is not used again before all have come.
 pub fn on_free(comm: &Comm) {
-    // Control lines: nobody may wait there any more when another communicator uses them.
-    let _ = tern_coll::fast::barrier(adi(), &comm.peers);
+    comm.id.leave(comm.peers.leave(adi()));
 }
 
 /// MPI_Comm_size

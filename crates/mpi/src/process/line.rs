@@ -51,7 +51,10 @@ impl Line {
         let look = || parcel::receive(&self.socket).map_err(lost);
         match wait_for(self.socket.as_fd(), self.deadline, look)? {
             Some(parcel) => Ok(parcel),
-            None => err!(MPI_ERR_PORT, "nobody has answered at the port in the time that the info key timeout gives"),
+            None => err!(
+                MPI_ERR_PORT,
+                "nobody has accepted at the port in time: 10 minutes, or what the info key timeout gives"
+            ),
         }
     }
 

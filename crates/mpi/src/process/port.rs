@@ -28,6 +28,8 @@ use tern_pmi::parcel;
 
 /// What names of ports begin with.
 const PREFIX: &str = "tern:";
+/// How long MPI_Comm_connect waits if it is not told: section 11.9.3 wants it to end if nobody ever accepts.
+const PATIENCE: Duration = Duration::from_secs(600);
 /// Connections that may wait at a port.
 const WAITING: i32 = 128;
 
@@ -168,6 +170,10 @@ fn found(comm: Rc<Comm>, root: i32, line: Option<Result<Line>>, newcomm: Out<usi
     Ok(())
 }
 
+fn deadline_of_caller(info: &Option<Rc<Info>>) -> Result<Instant> {
+    Ok(deadline(info)?.unwrap_or_else(|| Instant::now() + PATIENCE))
+}
+
 /// MPI_Comm_accept
 pub fn comm_accept(
     port_name: &str, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>, newcomm: Out<usize>,
@@ -181,12 +187,12 @@ pub fn comm_accept(
     found(comm, root, line, newcomm)
 }
 
-/// MPI_Comm_connect. With the info key `timeout` it waits for so many seconds at most.
+/// MPI_Comm_connect. It waits for as many seconds as the info key `timeout` says, else for [`PATIENCE`].
 pub fn comm_connect(
     port_name: &str, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>, newcomm: Out<usize>,
 ) -> Result<()> {
     crate::comm::create::check_intra(&comm)?;
-    let line = || call(parse(port_name)?, deadline(&info)?);
+    let line = || call(parse(port_name)?, Some(deadline_of_caller(&info)?));
     let line = (comm.rank == root).then(line);
     found(comm, root, line, newcomm)
 }
@@ -333,5 +339,11 @@ mod tests {
         for wrong in ["", "tern:", "tern:12", "tern:zzzzzzzzzzzzzzzz", "tcp://1.2.3.4"] {
             assert_eq!(parse(wrong).unwrap_err().code, MPI_ERR_PORT, "{wrong}");
         }
+    }
+
+    #[test]
+    fn who_connects_gives_up_in_the_end() {
+        assert!(deadline(&None).unwrap().is_none());
+        assert!(deadline_of_caller(&None).unwrap() > Instant::now());
     }
 }

@@ -114,7 +114,7 @@ pub fn cart_create(
     check_intra(&comm)?;
     let dims = ints(&dims, ndims as usize);
     let periods: Vec<bool> = periods.to_vec(ndims as usize).into_iter().map(|p| p != 0).collect();
-    let size = grid_size(&dims, &comm)?;
+    let size = grid_size(&dims, &comm).inspect_err(|_| comm_cart.set(MPI_COMM_NULL))?;
     let edges = if reorder != 0 { grid_edges(&dims, &periods) } else { Vec::new() };
     with_topology(comm, size, Topology::Cartesian { dims, periods }, edges, reorder != 0, comm_cart)
 }
