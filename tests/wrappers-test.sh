@@ -69,6 +69,13 @@ expect "-show when compiling" "cc -I$prefix/include -c c.c" "$prefix/bin/mpicc" 
 expect "TERN_CC" "gcc -O1 -I.* c.c -L.*" env TERN_CC="gcc -O1" "$prefix/bin/mpicc" -show c.c
 expect "CC" "gcc -I.* c.c -L.*" env CC=gcc "$prefix/bin/mpicc" -show c.c
 expect "CC that is a wrapper" "cc -I.* c.c -L.*" env CC="$prefix/bin/mpicc" "$prefix/bin/mpicc" -show c.c
+expect "-compile-info" "-I$prefix/include" "$prefix/bin/mpicc" -compile-info
+expect "-link-info" "-L$prefix/lib .*-lmpi_abi" "$prefix/bin/mpicc" -link-info
+expect "-showme:command" "cc" "$prefix/bin/mpicc" -showme:command
+expect "-showme:incdirs" "$prefix/include" "$prefix/bin/mpicc" -showme:incdirs
+expect "-showme:libdirs" "$prefix/lib" "$prefix/bin/mpicc" --showme:libdirs
+expect "-showme:libs" "mpi_abi" "$prefix/bin/mpicc" -showme:libs
+expect "-showme:version" "mpiexec (Tern) .*" "$prefix/bin/mpicc" -showme:version
 expect "-cc=" "gcc -I.* c.c -L.*" "$prefix/bin/mpicc" -cc=gcc -show c.c
 expect "through a symbolic link" "cc -I$prefix/include -c c.c" sh -c "ln -s $prefix/bin/mpicc mpicc; ./mpicc -show -c c.c"
 expect "LD_LIBRARY_PATH goes first (RUNPATH)" ".*RUNPATH.*$prefix/lib.*" readelf -d c

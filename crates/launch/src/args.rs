@@ -45,6 +45,8 @@ pub struct Options {
     pub report_bindings: bool,
     /// Say what is started and how it ends.
     pub verbose: bool,
+    /// Options of other launchers that mean nothing here, as they were written; the user is told.
+    pub left_out: Vec<String>,
 }
 
 /// One program of a job.
@@ -87,8 +89,10 @@ enum Flag {
     Verbose,
     Version,
     Help,
-    /// Taken for the sake of habits from other launchers; asks for what Tern does anyway.
-    Ignore,
+    /// Taken, with so many values, for the sake of habits from other launchers; asks for what Tern does anyway.
+    Ignore(usize),
+    /// Taken, with so many values, but means nothing to Tern: scripts for other launchers go on, and say so.
+    LeaveOut(usize),
     Nodes,
     Hosts,
     HostFile,
@@ -97,9 +101,10 @@ enum Flag {
 }
 
 /// The names of all options, without their dashes.
-const NAMES: [(&str, Flag); 39] = [
+const NAMES: [(&str, Flag); 50] = [
     ("n", Flag::Count),
     ("np", Flag::Count),
+    ("c", Flag::Count),
     ("x", Flag::Export),
     ("env", Flag::Env),
     ("genv", Flag::GlobalEnv),
@@ -118,14 +123,23 @@ const NAMES: [(&str, Flag); 39] = [
     ("h", Flag::Help),
     ("?", Flag::Help),
     ("help", Flag::Help),
-    ("oversubscribe", Flag::Ignore),
-    ("allow-run-as-root", Flag::Ignore),
-    ("use-hwthread-cpus", Flag::Ignore),
-    ("genvall", Flag::Ignore),
-    ("envall", Flag::Ignore),
-    ("q", Flag::Ignore),
-    ("quiet", Flag::Ignore),
-    ("localonly", Flag::Ignore),
+    ("oversubscribe", Flag::Ignore(0)),
+    ("allow-run-as-root", Flag::Ignore(0)),
+    ("use-hwthread-cpus", Flag::Ignore(0)),
+    ("genvall", Flag::Ignore(0)),
+    ("envall", Flag::Ignore(0)),
+    ("q", Flag::Ignore(0)),
+    ("quiet", Flag::Ignore(0)),
+    ("localonly", Flag::Ignore(0)),
+    ("genvlist", Flag::Ignore(1)),
+    ("envlist", Flag::Ignore(1)),
+    ("mca", Flag::LeaveOut(2)),
+    ("gmca", Flag::LeaveOut(2)),
+    ("prtemca", Flag::LeaveOut(2)),
+    ("map-by", Flag::LeaveOut(1)),
+    ("rank-by", Flag::LeaveOut(1)),
+    ("launcher", Flag::LeaveOut(1)),
+    ("iface", Flag::LeaveOut(1)),
     ("nodes", Flag::Nodes),
     ("host", Flag::Hosts),
     ("hosts", Flag::Hosts),
@@ -136,6 +150,7 @@ const NAMES: [(&str, Flag); 39] = [
     ("ppn", Flag::PerHost),
     ("perhost", Flag::PerHost),
     ("N", Flag::PerHost),
+    ("npernode", Flag::PerHost),
     ("remote-shell", Flag::Shell),
 ];
 
@@ -206,13 +221,30 @@ fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Comm
             }
             Flag::Wdir => program.wdir = Some(value("a directory")?),
             Flag::Timeout => options.timeout = Some(seconds(&value("a number of seconds")?)?),
-            Flag::BindTo => options.bind = bind(&value("core or none")?)?,
+            Flag::BindTo => {
+                let part = value("core or none")?;
+                match bind(&part)? {
+                    Some(bind) => options.bind = bind,
+                    None => options.left_out.push(format!("--bind-to {}", shown(&part))),
+                }
+            }
             Flag::Tag => options.tag_output = true,
             Flag::Report => options.report_bindings = true,
             Flag::Verbose => options.verbose = true,
             Flag::Version => return Ok(Some(Command::Version)),
             Flag::Help => return Ok(Some(Command::Help)),
-            Flag::Ignore => {}
+            Flag::Ignore(values) => {
+                for _ in 0..values {
+                    value("a value")?;
+                }
+            }
+            Flag::LeaveOut(values) => {
+                let mut written = format!("--{name}");
+                for _ in 0..values {
+                    written = format!("{written} {}", shown(&value("a value")?));
+                }
+                options.left_out.push(written);
+            }
             Flag::Nodes => options.nodes = Some(nodes(&value("a number")?)?),
             Flag::Hosts => options.hosts = hosts::list(&value("the names of hosts")?)?,
             Flag::HostFile => options.hosts = hosts::file(&value("the name of a file")?)?,
@@ -289,10 +321,13 @@ fn seconds(value: &OsStr) -> Result<Duration, String> {
     }
 }
 
-fn bind(value: &OsStr) -> Result<Bind, String> {
-    match value.as_bytes() {
-        b"core" => Ok(Bind::Core),
-        b"none" => Ok(Bind::None),
+/// Nothing for a part of the machine that only other launchers bind to. What follows a colon is theirs too.
+fn bind(value: &OsStr) -> Result<Option<Bind>, String> {
+    let part = value.as_bytes().split(|byte| *byte == b':').next().unwrap_or_default();
+    match part {
+        b"core" | b"hwthread" => Ok(Some(Bind::Core)),
+        b"none" => Ok(Some(Bind::None)),
+        b"socket" | b"package" | b"numa" | b"l1cache" | b"l2cache" | b"l3cache" | b"board" => Ok(None),
         _ => Err(format!("--bind-to needs core or none, not {}", shown(value))),
     }
 }

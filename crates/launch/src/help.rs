@@ -7,7 +7,7 @@ Starts the processes (ranks) of an MPI program, on this machine or on several.
   mpiexec [options] program [arguments] [: [options] program [arguments]]...
 
 Options of one program:
-  -n, -np N             number of processes; 1 if not given
+  -n, -np, -c N         number of processes; 1 if not given
   -env NAME VALUE       environment variable; also -x NAME=VALUE
   -x NAME               nothing: the environment of mpiexec is passed on anyway
   -wdir DIR             working directory
@@ -19,7 +19,7 @@ Options of the job:
   --hosts A,B:4         run on these hosts (also --host, -H), in blocks of ranks; with :N a host has room for
                         N of them, and hosts are filled in order
   --hostfile FILE       the same, a host in each line: A, B:4 or B slots=4 (also -f, --machinefile)
-  --ppn N               room of hosts that do not say theirs (also --perhost, -N)
+  --ppn N               room of hosts that do not say theirs (also --perhost, --npernode, -N)
   --remote-shell CMD    the command that runs another one on a host, {host} standing for its name, which
                         else comes last (setting TERN_REMOTE_SHELL)
   --nodes N             divide the ranks into N simulated nodes: each has shared memory of its own, and
@@ -33,7 +33,9 @@ Options of the job:
 
 Long options may have one dash or two, and take their value after a blank or '='. Options end at
 the program's name, or at '--'. --oversubscribe, --allow-run-as-root, --use-hwthread-cpus, -envall,
--genvall, -localonly and --quiet are taken and do nothing: Tern behaves so anyway.
+-genvall, -envlist NAMES, -genvlist NAMES, -localonly and --quiet are taken and do nothing: Tern behaves
+so anyway. --mca NAME VALUE, --map-by, --rank-by, --bind-to socket (numa, l3cache...), -launcher and -iface of
+other launchers are left out, with a line.
 
 Rank 0 reads the standard input, the others read nothing. Ranks find their number and the number
 of all in TERN_RANK and TERN_SIZE. SIGINT, SIGTERM, SIGHUP and SIGQUIT end the job and are passed on

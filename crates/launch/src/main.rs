@@ -42,6 +42,10 @@ fn run() -> i32 {
             return USAGE;
         }
     };
+    if !options.left_out.is_empty() {
+        let list = options.left_out.join(", ");
+        say(&format!("left out, since it is for another launcher: {list}; --help and tern-info tell what Tern has"));
+    }
     if !options.hosts.is_empty() {
         let size = options.programs.iter().map(|program| program.count).sum();
         let shares = hosts::divide(&options.hosts, size, options.per_host);

@@ -68,6 +68,22 @@ fn habits_from_other_launchers() {
     let options = run("--oversubscribe --allow-run-as-root -prepend-rank -n 2 p");
     assert!(options.tag_output);
     assert_eq!(options.programs[0].count, 2);
+    assert_eq!(options.left_out, [""; 0]);
+    assert_eq!(run("-c 3 p").programs[0].count, 3);
+    assert_eq!(run("-npernode 3 p").per_host, Some(3));
+    assert_eq!(run("-genvlist A,B p").programs[0].command, words("p"));
+    for line in ["--bind-to core:overload-allowed p", "--bind-to hwthread p"] {
+        assert_eq!(run(line).bind, Bind::Core, "{line}");
+    }
+}
+
+#[test]
+fn what_only_other_launchers_know_is_left_out_and_told() {
+    let options = run("--mca btl self,tcp -np 2 --map-by ppr:1:node --rank-by=slot --bind-to socket p --mca q r");
+    assert_eq!(options.left_out, ["--mca btl self,tcp", "--map-by ppr:1:node", "--rank-by slot", "--bind-to socket"]);
+    assert_eq!(options.programs[0].command, words("p --mca q r"));
+    assert_eq!(options.bind, Bind::Auto);
+    assert_eq!(error("-n 2 --mca btl"), "--mca needs a value after it");
 }
 
 #[test]
@@ -81,7 +97,7 @@ fn errors_say_what_to_do() {
     assert_eq!(error("-n 2"), "no program given after 2");
     assert_eq!(error("-n 2 p :"), "no program given on one side of ':'");
     assert_eq!(error("--timeout soon p"), "--timeout needs a number of seconds above 0, not soon");
-    assert_eq!(error("--bind-to socket p"), "--bind-to needs core or none, not socket");
+    assert_eq!(error("--bind-to chair p"), "--bind-to needs core or none, not chair");
     assert_eq!(error("-n 99999999 p").split(' ').next(), Some("99999999"));
     assert_eq!(error("--nodes 0 p"), "--nodes needs a number of nodes, 1 or more, not 0");
     assert_eq!(
