@@ -57,6 +57,13 @@ static void reduce(void *context, long iterations)
         MPI_Reduce(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 }
 
+static void reduce_scatter(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Reduce_scatter_block(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static void alltoall(void *context, long iterations)
 {
     buffers *b = context;
@@ -84,6 +91,25 @@ static void scatter(void *context, long iterations)
     for (long i = 0; i < iterations; i++)
         MPI_Scatter(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
+
+/* The same begun and waited for. */
+#define NONBLOCKING(NAME, ...) \
+    static void NAME(void *context, long iterations) \
+    { \
+        buffers *b = context; \
+        MPI_Request request; \
+        for (long i = 0; i < iterations; i++) { \
+            __VA_ARGS__; \
+            MPI_Wait(&request, MPI_STATUS_IGNORE); \
+        } \
+    }
+NONBLOCKING(ibcast, MPI_Ibcast(world_rank == 0 ? b->send : b->receive, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request))
+NONBLOCKING(iallreduce, MPI_Iallreduce(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                                       &request))
+NONBLOCKING(ialltoall, MPI_Ialltoall(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, MPI_COMM_WORLD,
+                                     &request))
+NONBLOCKING(iallgather, MPI_Iallgather(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, MPI_COMM_WORLD,
+                                       &request))
 
 /* The same as persistent operations, made before they are measured and then started every time. A library
  * without them is told of, and measured in the others. */
@@ -114,6 +140,12 @@ static void init_bcast(buffers *b)
 static void init_allreduce(buffers *b)
 {
     MPI_Allreduce_init(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &persistent);
+}
+
+static void init_allgather(buffers *b)
+{
+    MPI_Allgather_init(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
                        &persistent);
 }
 
@@ -191,7 +223,7 @@ static void run_form(const char *name, operation op, void (*init)(buffers *), pr
         size_t to_send = (size_t)sizes[i] * (size_t)in, to_receive = (size_t)sizes[i] * (size_t)out;
         buffers b = {(int)sizes[i], memory(to_send), memory(to_receive)};
         if (sums)
-            for (long k = 0; k < sizes[i] / 8; k++)
+            for (size_t k = 0; k < to_send / 8; k++)
                 ((double *)b.send)[k] = world_rank + 1;
         else
             fill(b.send, to_send, (unsigned)world_rank);
@@ -236,6 +268,31 @@ void run_allreduce(void)
 void run_reduce(void)
 {
     run("reduce", reduce, prove_sum_at_root, 1, 1);
+}
+
+void run_reduce_scatter(void)
+{
+    run("reduce_scatter", reduce_scatter, prove_sum, world_size, 1);
+}
+
+void run_ibcast(void)
+{
+    run("ibcast", ibcast, prove_bcast, 1, 1);
+}
+
+void run_iallreduce(void)
+{
+    run("iallreduce", iallreduce, prove_sum, 1, 1);
+}
+
+void run_ialltoall(void)
+{
+    run("ialltoall", ialltoall, prove_alltoall, world_size, world_size);
+}
+
+void run_iallgather(void)
+{
+    run("iallgather", iallgather, prove_blocks, 1, world_size);
 }
 
 void run_alltoall(void)
@@ -288,6 +345,11 @@ void run_allreduce_persistent(void)
     run_form("allreduce_persistent", start, init_allreduce, prove_sum, 1, 1);
 }
 
+void run_allgather_persistent(void)
+{
+    run_form("allgather_persistent", start, init_allgather, prove_blocks, 1, world_size);
+}
+
 void run_alltoall_persistent(void)
 {
     run_form("alltoall_persistent", start, init_alltoall, prove_alltoall, world_size, world_size);
@@ -298,5 +360,6 @@ void run_alltoall_persistent(void)
 MISSING(barrier_persistent)
 MISSING(bcast_persistent)
 MISSING(allreduce_persistent)
+MISSING(allgather_persistent)
 MISSING(alltoall_persistent)
 #endif

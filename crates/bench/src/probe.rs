@@ -56,7 +56,7 @@ pub fn near_ns(seen: impl Iterator<Item = Placement>) -> Option<f64> {
     own.map(|placement| placement.line_ns).reduce(f64::min)
 }
 
-/// Time of all processors since the start of the machine, in ticks: what the host has given to others, and all.
+/// Time of some cores since the start of the machine, in ticks: what the host has given to others, and all.
 #[derive(Clone, Copy, Default)]
 struct Ticks {
     stolen: u64,
@@ -65,15 +65,21 @@ struct Ticks {
 
 impl Ticks {
     /// Zeros where the kernel does not tell.
-    fn now() -> Ticks {
-        Ticks::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default()).unwrap_or_default()
+    fn now(cores: &[usize]) -> Ticks {
+        Ticks::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default(), cores)
     }
 
-    /// From /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of these.
-    fn parse(stat: &str) -> Option<Ticks> {
-        let numbers = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
-        let numbers: Vec<u64> = numbers.map_while(|number| number.parse().ok()).take(8).collect();
-        Some(Ticks { stolen: *numbers.get(7)?, all: numbers.iter().sum() })
+    /// From the lines of /proc/stat for these cores: user, nice, system, idle, iowait, irq, softirq, steal; what
+    /// follows is part of these.
+    fn parse(stat: &str, cores: &[usize]) -> Ticks {
+        let times = stat.lines().filter_map(|line| {
+            let (core, times) = line.strip_prefix("cpu")?.split_once(' ')?;
+            cores.contains(&core.parse().ok()?).then_some(times)
+        });
+        times.fold(Ticks::default(), |sum, times| {
+            let times: Vec<u64> = times.split_ascii_whitespace().map_while(|time| time.parse().ok()).take(8).collect();
+            Ticks { stolen: sum.stolen + times.get(7).unwrap_or(&0), all: sum.all + times.iter().sum::<u64>() }
+        })
     }
 
     fn stolen_since(self, before: Ticks) -> f64 {
@@ -224,16 +230,20 @@ impl Probe {
         loop {
             let placement = self.look();
             if self.is_good(placement) || start.elapsed() >= self.patience {
-                self.ticks = Ticks::now();
+                self.ticks = self.ticks_now();
                 return placement;
             }
             thread::sleep(Duration::from_millis(100));
         }
     }
 
+    fn ticks_now(&self) -> Ticks {
+        Ticks::now(self.cores.as_ref().map_or(&[], |cores| cores))
+    }
+
     /// Looks again after a launch; the worse of both places counts, and what the host has taken meanwhile.
     pub fn since(&mut self, before: Option<Placement>) -> Option<Placement> {
-        let stolen = Ticks::now().stolen_since(self.ticks);
+        let stolen = self.ticks_now().stolen_since(self.ticks);
         let after = self.look();
         Some(before?.worse(Placement { stolen, ..after? }))
     }
@@ -278,11 +288,16 @@ mod tests {
         let probe = probe(&[at(30.0, false)]);
         assert!(probe.is_good(Some(Placement { stolen: 0.01, ..at(30.0, false) })));
         assert!(!probe.is_good(Some(Placement { stolen: 0.2, ..at(30.0, false) })));
-        let stat = "cpu  100 0 50 1000 5 1 4 40 7 0\ncpu0 1 2 3\n";
-        let (before, now) = (Ticks::parse(stat).unwrap(), Ticks { stolen: 90, all: 1400 });
+    }
+
+    #[test]
+    fn only_the_cores_that_are_measured_count() {
+        let stat = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 60 0 20 500 5 1 4 10 7 0\ncpu1 9 9 9 9 9 9 9 9 9 9\ncpu10 40 0 30 500 0 0 0 30\nctxt 8\n";
+        let (before, now) = (Ticks::parse(stat, &[0, 10]), Ticks { stolen: 90, all: 1400 });
         assert_eq!((before.stolen, before.all), (40, 1200));
         assert_eq!(now.stolen_since(before), 0.25);
-        assert!(Ticks::parse("cpu  1 2").is_none());
+        let unknown = Ticks::parse("cpu0 1 2", &[0]);
+        assert_eq!(unknown.stolen_since(Ticks::default()), 0.0);
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub struct Outcome {
     pub output: String,
     /// `None` when it went well, otherwise why not.
     pub failure: Option<String>,
+    /// It did not end in its time; what it printed until then holds.
+    pub stopped: bool,
     pub wall: Duration,
 }
 
@@ -124,7 +126,7 @@ pub fn run(command: &mut Command, timeout: Duration) -> Outcome {
         Err(error) => {
             let program = command.get_program().to_string_lossy();
             let failure = Some(format!("cannot start {program}: {error}"));
-            return Outcome { output: String::new(), failure, wall: Duration::ZERO };
+            return Outcome { output: String::new(), failure, stopped: false, wall: Duration::ZERO };
         }
     };
     let output = child.stdout.take().map(collect);
@@ -146,7 +148,7 @@ pub fn run(command: &mut Command, timeout: Duration) -> Outcome {
         Some(status) => Some(format!("{status}: {}", last_words(&output, &errors))),
         None => Some(format!("stopped after {} s", timeout.as_secs())),
     };
-    Outcome { output, failure, wall }
+    Outcome { output, failure, stopped: status.is_none(), wall }
 }
 
 #[cfg(test)]

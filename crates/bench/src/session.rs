@@ -58,6 +58,13 @@ fn lines(options: &Options) -> Result<Vec<(Line, Option<Extra>)>, String> {
     Ok(lines)
 }
 
+/// Why a launch failed.
+struct Failure {
+    reason: String,
+    /// It was stopped because it took too long.
+    stopped: bool,
+}
+
 /// Jobs of one library that failed: as a whole (then its benchmarks run one by one), or for good.
 #[derive(Default)]
 struct Failed {
@@ -159,6 +166,13 @@ impl Session {
 
     /// Starts groups of ranks, each `(ranks, words before the program, its arguments)`.
     pub fn launch(&self, library: &Library, binding: Binding, groups: &[(usize, &[String], &[String])]) -> Outcome {
+        self.launch_for(self.options.timeout, library, binding, groups)
+    }
+
+    /// The same, for `seconds` at most.
+    fn launch_for(
+        &self, seconds: u64, library: &Library, binding: Binding, groups: &[(usize, &[String], &[String])],
+    ) -> Outcome {
         let line = |before: &[String], arguments: &[String]| [before, &[self.program(library)], arguments].concat();
         let programs: Vec<(usize, Vec<String>)> =
             groups.iter().map(|(ranks, before, arguments)| (*ranks, line(before, arguments))).collect();
@@ -166,7 +180,7 @@ impl Session {
         if self.options.verbose {
             eprintln!("  {}", shown(&command));
         }
-        run(&mut command, Duration::from_secs(self.options.timeout))
+        run(&mut command, Duration::from_secs(seconds))
     }
 
     fn wanted(&self, jobs: &[Job]) -> Vec<Job> {
@@ -223,17 +237,18 @@ impl Session {
     }
 
     /// One library's turn at a job. When several benchmarks in one launch fail, they run one by
-    /// one from then on, so that one of them does not take the others' figures away.
+    /// one from then on, so that one of them does not take the others' figures away. A launch that took too long is not
+    /// tried again.
     fn run_turn(&mut self, job: &Job, library: &Library, failed: &mut Failed) {
         if !failed.whole {
             let several = job.benchmarks.len() > 1;
             match self.run_once(job, library) {
                 None => return,
-                Some(_) if several => failed.whole = true,
-                Some(reason) => {
+                Some(failure) if several && !failure.stopped => failed.whole = true,
+                Some(failure) => {
                     failed.whole = true;
-                    failed.single.push(job.benchmarks[0]);
-                    return self.failed(job, library, reason);
+                    failed.single.clone_from(&job.benchmarks);
+                    return self.failed(job, library, failure.reason);
                 }
             }
         }
@@ -242,9 +257,9 @@ impl Session {
                 continue;
             }
             let single = Job { benchmarks: vec![benchmark], ..job.clone() };
-            if let Some(reason) = self.run_once(&single, library) {
+            if let Some(failure) = self.run_once(&single, library) {
                 failed.single.push(benchmark);
-                self.failed(&single, library, reason);
+                self.failed(&single, library, failure.reason);
             }
         }
     }
@@ -254,37 +269,45 @@ impl Session {
         self.problem(&library.name, &what, reason);
     }
 
-    /// One launch, and again while the cores are in a bad place, a few times. Returns their place with
-    /// the outcome.
+    /// One launch, and again while the cores are in a bad place, a few times, if there is patience at all. Returns their
+    /// place with the outcome.
     fn launch_near(&mut self, job: &Job, library: &Library) -> (Option<Placement>, Outcome) {
         let groups: [(usize, &[String], &[String]); 1] = [(job.ranks, &[], &job.arguments())];
+        let limit = self.options.timeout.min(job.limit_s);
+        let launch = |session: &Self| session.launch_for(limit, library, job.binding, &groups);
         if !job.probed {
-            return (None, self.launch(library, job.binding, &groups));
+            return (None, launch(self));
         }
         let mut tries = 0;
         loop {
             tries += 1;
             let before = self.probe.settle();
-            let outcome = self.launch(library, job.binding, &groups);
+            let outcome = launch(self);
             let place = self.probe.since(before);
-            if outcome.failure.is_some() || self.probe.is_good(place) || tries == TRIES {
+            let enough = tries == TRIES || self.options.patience == Some(0);
+            if outcome.failure.is_some() || self.probe.is_good(place) || enough {
                 return (place, outcome);
             }
         }
     }
 
     /// One run. The figures of a run that fails are kept only when it is a single
-    /// benchmark, whose figures would otherwise be lost. Returns why it failed.
-    fn run_once(&mut self, job: &Job, library: &Library) -> Option<String> {
+    /// benchmark, whose figures would otherwise be lost, or when the run was stopped because it took too long. Returns
+    /// why it failed.
+    fn run_once(&mut self, job: &Job, library: &Library) -> Option<Failure> {
         let (placement, outcome) = self.launch_near(job, &library.with(&job.variables));
         let mut lines: Vec<figures::Line> = outcome.output.lines().filter_map(parse).collect();
-        if outcome.failure.is_some() && job.benchmarks.len() > 1 {
-            return outcome.failure;
+        let mut failure = outcome.failure.map(|reason| Failure { reason, stopped: outcome.stopped });
+        if failure.as_ref().is_some_and(|failure| job.benchmarks.len() > 1 && !failure.stopped) {
+            return failure;
         }
-        if outcome.failure.is_none() && lines.is_empty() {
-            return Some("it printed no figure".to_string());
+        if failure.is_none() && lines.is_empty() {
+            return Some(Failure { reason: "it printed no figure".to_string(), stopped: false });
         }
-        if job.wall && outcome.failure.is_none() {
+        if let Some(failure) = failure.as_mut().filter(|failure| failure.stopped && !lines.is_empty()) {
+            failure.reason += ", with the figures that it had";
+        }
+        if job.wall && failure.is_none() {
             let value = outcome.wall.as_secs_f64() * 1e3;
             let size = job.ranks as u64;
             lines.push(figures::Line { benchmark: "launch".into(), size, value, unit: "ms".into() });
@@ -298,6 +321,6 @@ impl Session {
             let value = value * figures::quickened(&row.unit, job.slower);
             self.figures.add(row, &library.name, Sample { value, placement });
         }
-        outcome.failure
+        failure
     }
 }

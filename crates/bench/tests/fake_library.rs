@@ -112,6 +112,18 @@ fn a_library_that_hangs_is_stopped_and_told() {
 }
 
 #[test]
+fn a_launch_that_is_stopped_leaves_the_figures_that_it_had() {
+    let scratch = Scratch::new("stopped");
+    fake(&scratch.0, "echo 'barrier 0 0.1 us'; echo >> \"$(dirname \"$0\")/launches\"; sleep 1000");
+    let arguments = ["coll", "--only", "barrier,bcast", "--rounds", "2", "--libraries", "tern", "--timeout", "1"];
+    let table = text(&bench(&scratch.0, &arguments).stdout);
+    assert!(table.contains("| barrier | 0 B | us | **0.100** ±0 | - |"), "{table}");
+    assert!(table.contains("stopped after 1 s, with the figures that it had"), "{table}");
+    let launches = fs::read_to_string(scratch.0.join("prefix/bin/launches")).unwrap();
+    assert_eq!(launches.lines().count(), 1, "it is not tried again");
+}
+
+#[test]
 fn start_up_figures_include_the_wall_time() {
     let scratch = Scratch::new("startup");
     fake(&scratch.0, "case \"$*\" in *hello*) echo 'hello 2 1.5 ms';; *) echo 'memory 2 3.5 MiB';; esac");
