@@ -56,6 +56,12 @@ ask_cpu() {
     cpu=$(tr 'ms' '  ' < "$logs/cpu" | awk 'NR == 2 { print int($1 * 60 + $2 + $3 * 60 + $4) }')
 }
 
+# The first lines of a part's output that say which test failed, and how.
+failures() {
+    grep -aE -A 1 '^ *FAIL|^(FAIL|ERROR): |^test .*FAILED$|^error(:|\[)|panicked at ' "$1" | grep -av '^--$' | head -n 12 |
+        cut -c 1-240 | sed 's/^/      /'
+}
+
 # part NAME COMMAND...
 part() {
     name=$1
@@ -69,7 +75,8 @@ part() {
     printf '%8d %8d  %s\n' $(($(date +%s) - started)) $((cpu - before)) "$name" | tee -a "$logs/times"
     count "$code" "$logs/output"
     [ "$code" -eq 0 ] || bad="$bad
-  $name: $*"
+  $name: $*
+$(failures "$logs/output")"
 }
 
 cd "$root"
