@@ -368,15 +368,16 @@ fn memory_is_attached_and_detached() {
                 result.map(drop)
             };
             let [theirs, common] = addresses[1 - process.rank as usize];
+            put(6 << 32 | 6, theirs + 996).expect("across two that adjoin");
             for (value, address) in
                 [(1, theirs), (2, theirs + 1000), (3, common), (4, common + 8184), (5, theirs + 1992)]
             {
                 put(value, address).expect("it is attached");
             }
-            assert_eq!(put(6, theirs + 996).expect_err("across two").class, Class::Range);
+            assert_eq!(put(6, theirs + 1996).expect_err("it is attached half").class, Class::Range);
             assert_eq!(put(6, common + 8185).expect_err("beyond").class, Class::Range);
             process.barrier();
-            assert_eq!([private[0], private[125], private[249]], [1, 2, 5]);
+            assert_eq!([private[0], private[124], private[125], private[249]], [1, 6 << 32, 2, 5]);
             assert_eq!(words::<u64>(shared, 1024)[1023], 4);
             // Others come where the first have been.
             window.detach(own).expect("it is attached");
