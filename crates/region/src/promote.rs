@@ -37,6 +37,7 @@ mod huge;
 mod imports;
 mod owner;
 mod pages;
+mod pinning;
 mod pins;
 mod process;
 mod ready;
@@ -67,12 +68,6 @@ pub use tern_settings::Promote as Policy;
 
 /// Pieces of memory that are promoted at a time; the kernel allows 65,530 mappings.
 const MOST_RECORDS: usize = 1024;
-
-/// Longest memory that is pinned: to promote it takes some milliseconds at most, and it may never be used so much.
-const MOST_PINNED: usize = 4 << 20;
-
-/// Fewest pages of malloc's heap that are pinned: for less it is not worth the time.
-const FEWEST_PINNED: usize = 4;
 
 /// Asked whether a peer may be writing into the pages of a range. Asked for all addresses: whether any
 /// transfer is under way that a peer knows the place of.
@@ -112,6 +107,8 @@ pub struct Promoter {
     counts: Counts,
     /// Uses until the records are compared with the kernel's.
     until_refresh: usize,
+    /// What is left of [`pinning::LATER_PINNED`].
+    may_pin: usize,
     /// For messages and for exchanges: the length that was asked about last, and the uses that promotion pays for then.
     needed: [(usize, Option<u32>); 2],
 }
@@ -134,6 +131,7 @@ impl Promoter {
             refusal: None,
             counts: Counts::default(),
             until_refresh: 64,
+            may_pin: pinning::LATER_PINNED,
             needed: [(0, None); 2],
         }
     }
@@ -248,53 +246,6 @@ impl Promoter {
                 self.refusal = Some(refusal);
                 None
             }
-        }
-    }
-
-    /// Promotes memory that peers will be at any time, whenever they like, until [`Promoter::unpin`]: it stays at its place,
-    /// also when the program forks. Tells what of it that is, and where it lies; `None`: all of it is private.
-    ///
-    /// All of a chunk of malloc's with a mapping of its own; of memory in malloc's heap the pages that hold nothing else: in
-    /// others the child of a fork would write before it has its own.
-    ///
-    /// The program keeps that memory mapped meanwhile.
-    pub fn pin(&mut self, address: *const u8, len: usize) -> Option<(Range<usize>, Place)> {
-        if self.policy == Policy::Off || len == 0 || len > MOST_PINNED || self.is_over() {
-            return None;
-        }
-        let range = self.pinnable(address.addr(), len)?;
-        let (start, len) = (range.start, range.len());
-        let first = std::ptr::with_exposed_provenance(start);
-        let presumed = self.presumed(first, len);
-        let place = presumed.filter(|&place| self.verify(first, len, place));
-        let place = match place {
-            Some(place) => place,
-            None => self.try_promote(start, len, 1)?,
-        };
-        let pages = whole_pages(start, len)?;
-        let pinned = self.ready.as_ref().is_some_and(|ready| ready.ground.pins.add(&pages));
-        pinned.then_some((range, place))
-    }
-
-    /// What of these bytes can be pinned.
-    fn pinnable(&mut self, start: usize, len: usize) -> Option<Range<usize>> {
-        self.get_ready().ok()?;
-        let ready = self.ready.as_ref()?;
-        let pages = whole_pages(start, len)?;
-        match ready.malloc.find(&ready.ground.maps, &pages, ready.ground.id).ok()? {
-            Owned::Chunk(_) => Some(start..start + len),
-            Owned::Heap { .. } => {
-                let page = rustix::param::page_size();
-                let inner = start.checked_next_multiple_of(page)?..(start + len) & !(page - 1);
-                (inner.start < inner.end && inner.len() >= FEWEST_PINNED * page).then_some(inner)
-            }
-        }
-    }
-
-    /// Ends what [`Promoter::pin`] began, with what it told.
-    pub fn unpin(&mut self, range: &Range<usize>) {
-        if let (Some(ready), Some(pages)) = (&self.ready, whole_pages(range.start, range.len())) {
-            ready.ground.pins.remove(&pages);
         }
     }
 

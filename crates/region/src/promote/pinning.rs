@@ -1,0 +1,77 @@
+//! Promotion of memory that peers will be at any time.
+
+use super::owner::Owned;
+use super::{Place, Policy, Promoter, whole_pages};
+use std::ops::Range;
+
+/// Longest memory that is pinned whatever was before: to promote it takes some milliseconds at most, and it may never be used
+/// so much.
+const SOON_PINNED: usize = 4 << 20;
+
+/// Bytes of longer memory that are promoted to be pinned, all in all: a program with a few windows of that kind gains by it, and
+/// one that makes them of fresh memory again and again loses some tenths of a second, once (1.5 ms for a MiB on an AMD EPYC).
+pub(super) const LATER_PINNED: usize = 256 << 20;
+
+/// Fewest pages of malloc's heap that are pinned: for less it is not worth the time.
+const FEWEST_PINNED: usize = 4;
+
+impl Promoter {
+    /// Promotes memory that peers will be at any time, whenever they like, until [`Promoter::unpin`]: it stays at its place,
+    /// also when the program forks. Tells what of it that is, and where it lies; `None`: all of it is private.
+    ///
+    /// All of a chunk of malloc's with a mapping of its own; of memory in malloc's heap the pages that hold nothing else: in
+    /// others the child of a fork would write before it has its own.
+    ///
+    /// The program keeps that memory mapped meanwhile.
+    pub fn pin(&mut self, address: *const u8, len: usize) -> Option<(Range<usize>, Place)> {
+        if self.policy == Policy::Off || len == 0 || self.is_over() {
+            return None;
+        }
+        let range = self.pinnable(address.addr(), len)?;
+        let (start, len) = (range.start, range.len());
+        let first = std::ptr::with_exposed_provenance(start);
+        let presumed = self.presumed(first, len);
+        let place = presumed.filter(|&place| self.verify(first, len, place));
+        let place = match place {
+            Some(place) => place,
+            None => self.promote_to_pin(start, len)?,
+        };
+        let pages = whole_pages(start, len)?;
+        let pinned = self.ready.as_ref().is_some_and(|ready| ready.ground.pins.add(&pages));
+        pinned.then_some((range, place))
+    }
+
+    fn promote_to_pin(&mut self, start: usize, len: usize) -> Option<Place> {
+        let counts = self.policy != Policy::Always && len > SOON_PINNED;
+        if counts && len > self.may_pin {
+            return None;
+        }
+        let place = self.try_promote(start, len, 1)?;
+        if counts {
+            self.may_pin -= len;
+        }
+        Some(place)
+    }
+
+    /// What of these bytes can be pinned.
+    fn pinnable(&mut self, start: usize, len: usize) -> Option<Range<usize>> {
+        self.get_ready().ok()?;
+        let ready = self.ready.as_ref()?;
+        let pages = whole_pages(start, len)?;
+        match ready.malloc.find(&ready.ground.maps, &pages, ready.ground.id).ok()? {
+            Owned::Chunk(_) => Some(start..start + len),
+            Owned::Heap { .. } => {
+                let page = rustix::param::page_size();
+                let inner = start.checked_next_multiple_of(page)?..(start + len) & !(page - 1);
+                (inner.start < inner.end && inner.len() >= FEWEST_PINNED * page).then_some(inner)
+            }
+        }
+    }
+
+    /// Ends what [`Promoter::pin`] began, with what it told.
+    pub fn unpin(&mut self, range: &Range<usize>) {
+        if let (Some(ready), Some(pages)) = (&self.ready, whole_pages(range.start, range.len())) {
+            ready.ground.pins.remove(&pages);
+        }
+    }
+}
