@@ -107,7 +107,7 @@ pub struct Promoter {
     counts: Counts,
     /// Uses until the records are compared with the kernel's.
     until_refresh: usize,
-    /// What is left of [`pinning::LATER_PINNED`].
+    /// What is left of [`pinning::MOST_PINNED`].
     may_pin: usize,
     /// For messages and for exchanges: the length that was asked about last, and the uses that promotion pays for then.
     needed: [(usize, Option<u32>); 2],
@@ -131,7 +131,7 @@ impl Promoter {
             refusal: None,
             counts: Counts::default(),
             until_refresh: 64,
-            may_pin: pinning::LATER_PINNED,
+            may_pin: pinning::MOST_PINNED,
             needed: [(0, None); 2],
         }
     }

@@ -177,7 +177,9 @@ fn allocate(
 
 /// Where memory of the program lies in what all share, which bytes of it, and at which addresses it has been put there for
 /// this.
-fn shared_in_place(direct: &dyn Direct, base: *mut u8, bytes: usize) -> (u64, Range<usize>, Option<Range<usize>>) {
+pub(crate) fn shared_in_place(
+    direct: &dyn Direct, base: *mut u8, bytes: usize,
+) -> (u64, Range<usize>, Option<Range<usize>>) {
     if let Some(place) = direct.place(base, bytes) {
         return (place, 0..bytes, None);
     }
@@ -426,8 +428,8 @@ impl Window {
         self.over.set(true);
         self.adi.wait_until(&mut || self.messages.is_sent());
         let direct = self.direct();
-        for (start, bytes) in self.attached.borrow_mut().drain(..) {
-            self.detached(start, bytes);
+        for old in self.attached.borrow_mut().drain(..) {
+            self.detached(&old);
         }
         for remote in &self.remotes {
             for (piece, here) in remote.found.borrow_mut().mapped.drain(..) {

@@ -96,6 +96,14 @@ pub(crate) struct Found {
     pub far: Vec<Piece>,
 }
 
+/// Memory that this process has attached.
+pub(crate) struct Attached {
+    pub start: usize,
+    pub bytes: usize,
+    /// What was made shared in place for it.
+    pinned: Option<Range<usize>>,
+}
+
 /// Memory that the members of a group expose to each other.
 pub struct Window {
     pub(crate) adi: &'static Adi,
@@ -124,7 +132,7 @@ pub struct Window {
     /// What has to be given back.
     pub(crate) belongings: crate::create::Belongings,
     /// Memory that this process has attached.
-    pub(crate) attached: RefCell<Vec<(usize, usize)>>,
+    pub(crate) attached: RefCell<Vec<Attached>>,
     /// Ranks of the access epoch of [`Window::start`].
     pub(crate) started: RefCell<Vec<u32>>,
     /// Members for which puts are gathered.
@@ -202,17 +210,21 @@ impl Window {
     pub fn attach(&self, base: *mut u8, bytes: usize) -> Result<(), Error> {
         let start = base as usize;
         let mut attached = self.attached.borrow_mut();
-        let overlaps = |&(at, len): &(usize, usize)| at == start || (at < start + bytes && start < at + len);
-        if let Some((at, len)) = attached.iter().copied().find(overlaps) {
+        let overlaps =
+            |old: &&Attached| old.start == start || (old.start < start + bytes && start < old.start + old.bytes);
+        if let Some(&Attached { start: at, bytes: len, .. }) = attached.iter().find(overlaps) {
             let what = format!("{bytes} bytes at {start:#x} overlap the {len} bytes at {at:#x} that are attached");
             return Err(Error::new(Class::Attach, what));
         }
+        let mut pinned = None;
         if bytes > 0 {
-            let place = if self.map { self.direct().place(base, bytes) } else { None };
+            let place;
+            (place, pinned) = if self.map { self.share_all(base, bytes) } else { (None, None) };
             let key = self.card.as_ref().map(|card| u64::from(card.attach(base, bytes)));
             let piece = Piece { start: start as u64, len: bytes as u64, place: place.or(key).unwrap_or(0) };
             if !self.shared.table(self.rank()).add(piece) {
                 self.card.iter().for_each(|card| card.detach(start));
+                pinned.iter().for_each(|range| self.direct().unpin(range));
                 let most = crate::attached::ENTRIES;
                 let what = format!("{most} pieces of memory are attached, which is the most; detach some");
                 return Err(Error::new(Class::Attach, what));
@@ -221,8 +233,20 @@ impl Window {
                 self.direct().expose(base, bytes);
             }
         }
-        attached.push((start, bytes));
+        attached.push(Attached { start, bytes, pinned });
         Ok(())
+    }
+
+    /// Where memory of this process lies in what all share, if all of it does or can be put there; then, which addresses
+    /// that was done for.
+    fn share_all(&self, base: *mut u8, bytes: usize) -> (Option<u64>, Option<Range<usize>>) {
+        let direct = self.direct();
+        let (place, within, pinned) = crate::create::shared_in_place(direct, base, bytes);
+        if within == (0..bytes) {
+            return (Some(place), pinned);
+        }
+        pinned.iter().for_each(|range| direct.unpin(range));
+        (None, None)
     }
 
     /// Takes memory that was attached at `base` out again (MPI_Win_detach).
@@ -231,16 +255,17 @@ impl Window {
     pub fn detach(&self, base: *const u8) -> Result<(), Error> {
         let start = base as usize;
         let mut attached = self.attached.borrow_mut();
-        let Some(index) = attached.iter().position(|&(at, _)| at == start) else {
+        let Some(index) = attached.iter().position(|old| old.start == start) else {
             return Err(Error::new(Class::Attach, format!("no memory is attached at {start:#x}")));
         };
-        let (_, bytes) = attached.swap_remove(index);
+        let old = attached.swap_remove(index);
         drop(attached);
-        self.detached(start, bytes);
+        self.detached(&old);
         Ok(())
     }
 
-    pub(crate) fn detached(&self, start: usize, bytes: usize) {
+    pub(crate) fn detached(&self, old: &Attached) {
+        let &Attached { start, bytes, .. } = old;
         if bytes == 0 {
             return;
         }
@@ -250,5 +275,6 @@ impl Window {
             self.card.iter().for_each(|card| card.detach(start));
             self.direct().cover(start as *const u8, bytes);
         }
+        old.pinned.iter().for_each(|range| self.direct().unpin(range));
     }
 }

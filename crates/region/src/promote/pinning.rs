@@ -4,13 +4,9 @@ use super::owner::Owned;
 use super::{Place, Policy, Promoter, whole_pages};
 use std::ops::Range;
 
-/// Longest memory that is pinned whatever was before: to promote it takes some milliseconds at most, and it may never be used
-/// so much.
-const SOON_PINNED: usize = 4 << 20;
-
-/// Bytes of longer memory that are promoted to be pinned, all in all: a program with a few windows of that kind gains by it, and
-/// one that makes them of fresh memory again and again loses some tenths of a second, once (1.5 ms for a MiB on an AMD EPYC).
-pub(super) const LATER_PINNED: usize = 256 << 20;
+/// Bytes that are promoted to be pinned, all in all: a program that pins some memory for long gains by it, and one that pins
+/// fresh memory again and again loses some tenths of a second, once (1.5 ms for a MiB on an AMD EPYC).
+pub(super) const MOST_PINNED: usize = 256 << 20;
 
 /// Fewest pages of malloc's heap that are pinned: for less it is not worth the time.
 const FEWEST_PINNED: usize = 4;
@@ -42,14 +38,11 @@ impl Promoter {
     }
 
     fn promote_to_pin(&mut self, start: usize, len: usize) -> Option<Place> {
-        let counts = self.policy != Policy::Always && len > SOON_PINNED;
-        if counts && len > self.may_pin {
+        if len > self.may_pin && self.policy != Policy::Always {
             return None;
         }
         let place = self.try_promote(start, len, 1)?;
-        if counts {
-            self.may_pin -= len;
-        }
+        self.may_pin = self.may_pin.saturating_sub(len);
         Some(place)
     }
 

@@ -90,7 +90,8 @@ impl Window {
         // Changed by a call that waits for nothing while it does so.
         let Ok(attached) = self.attached.try_borrow() else { return false };
         is_covered((at as u64, bytes as u64), |at| {
-            let ends = attached.iter().map(|&(start, len)| (start as u64, start.saturating_add(len) as u64));
+            let ends =
+                attached.iter().map(|piece| (piece.start as u64, piece.start.saturating_add(piece.bytes) as u64));
             ends.into_iter().find(|&(start, end)| start <= at && at < end).map(|(_, end)| end)
         })
     }
