@@ -3,6 +3,7 @@
 pub mod lock;
 mod network;
 mod several;
+mod strangers;
 mod wait;
 
 pub use several::Several;
@@ -15,6 +16,7 @@ pub use wait::{Patience, Step};
 use std::cell::Cell;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
+use strangers::Strangers;
 use tern_device::Device;
 use tern_pmi::Nodes;
 use tern_shm::Shm;
@@ -27,6 +29,7 @@ pub struct Mcm {
     /// Of the processes of the own world.
     nodes: Nodes,
     patience: Cell<Patience>,
+    strangers: Strangers,
     /// Cores that the processes of the node share.
     cores: u32,
     /// Looks of nonblocking calls, one after the other, that found nothing.
@@ -78,7 +81,17 @@ impl Mcm {
     fn over(device: Carrier, me: u32, size: u32, patience: Patience) -> Mcm {
         let nodes = Nodes::one(size);
         let (size, patience) = (Cell::new(size), Cell::new(patience));
-        Mcm { device, me, size, nodes, patience, cores: u32::MAX, vain: Cell::new(0), watched: Cell::new(false) }
+        Mcm {
+            device,
+            me,
+            size,
+            nodes,
+            patience,
+            strangers: Strangers::default(),
+            cores: u32::MAX,
+            vain: Cell::new(0),
+            watched: Cell::new(false),
+        }
     }
 
     /// The number of this process.

@@ -1,5 +1,6 @@
 //! Waiting: spin, then yield, then sleep (design, section 6).
 
+use crate::strangers::ticks;
 use crate::{Carrier, Mcm, lock};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ pub struct Patience {
     pub yields: u32,
     /// With more processes awake than this, nobody spins who waits for one that needs the same core.
     pub cores: u32,
+    /// It is the user's wish, and kept whoever else is on the cores.
+    pub is_set: bool,
 }
 
 impl Patience {
@@ -33,9 +36,9 @@ impl Patience {
     /// it is for those that wait really long.
     pub fn new(ranks: u32, cores: u32) -> Patience {
         if ranks <= cores {
-            Patience { spins: 20_000, yields: 100, cores: u32::MAX }
+            Patience { spins: 20_000, yields: 100, cores: u32::MAX, is_set: false }
         } else {
-            Patience { spins: 200, yields: 300, cores }
+            Patience { spins: 200, yields: 300, cores, is_set: false }
         }
     }
 
@@ -43,9 +46,11 @@ impl Patience {
     pub fn as_set(ranks: u32, cores: u32) -> Patience {
         let looks = |count: u64| count.min(u32::MAX as u64) as u32;
         let patience = Patience::new(ranks, cores);
+        let (spins, yields) = (tern_settings::SPIN.get(), tern_settings::YIELD.get());
         Patience {
-            spins: tern_settings::SPIN.get().map_or(patience.spins, looks),
-            yields: tern_settings::YIELD.get().map_or(patience.yields, looks),
+            spins: spins.map_or(patience.spins, looks),
+            yields: yields.map_or(patience.yields, looks),
+            is_set: spins.or(yields).is_some(),
             ..patience
         }
     }
@@ -54,6 +59,9 @@ impl Patience {
 /// Looks for one that runs on another core, where processes share cores, before the core is passed on to somebody else, who
 /// may be waiting too: they take as long as that costs.
 const ELSEWHERE: u32 = 50;
+
+/// Looks of a wait that sleeps at once: as long as a message is under way.
+const GLANCES: u32 = 200;
 
 /// How often a wait passes the core on in a row before it looks at anything else than what it waits for.
 const PASSES: u32 = 4;
@@ -64,6 +72,9 @@ const SLEEP: Duration = Duration::from_millis(50);
 /// Looks in vain after which a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on, and again after
 /// so many more. It may as well do a little work between two looks; passing on after each then costs more than the work.
 const VAIN: u32 = 16;
+
+/// Sleep of one whom nobody wakes, in the place of a yield. It may last twice as long.
+const NAP: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// The last sleep of this thread: at how many looks in vain, and when such sleeps began.
@@ -77,6 +88,16 @@ fn slept(idle: u32) -> Duration {
     let since = since.filter(|_| idle > before).unwrap_or_else(Instant::now);
     SLEPT.set((idle, Some(since)));
     since.elapsed()
+}
+
+/// Yields the core; returns for how many ticks it was away.
+#[inline]
+fn yield_core() -> u64 {
+    tern_counters::YIELDS.add(1);
+    let before = ticks();
+    rustix::thread::sched_yield();
+    // Clocks of cores may differ a little.
+    ticks().saturating_sub(before)
 }
 
 impl Mcm {
@@ -105,6 +126,9 @@ impl Mcm {
             return false;
         }
         for _ in 0..PASSES {
+            if self.are_strangers_about() {
+                return false;
+            }
             let core = shm.wait_here();
             let mut looks = 0;
             while looks < ELSEWHERE && !is_on(core) {
@@ -114,9 +138,8 @@ impl Mcm {
                 }
                 looks += 1;
             }
-            tern_counters::YIELDS.add(1);
             shm.spread_now_and_then();
-            rustix::thread::sched_yield();
+            self.strangers.note(yield_core());
             if done() {
                 return true;
             }
@@ -164,6 +187,7 @@ impl Mcm {
     fn spins(&self, passed: u32, is_here: &dyn Fn(&Mcm) -> bool) -> u32 {
         let Patience { spins, .. } = self.patience.get();
         match self.is_crowded() {
+            false if passed == 0 && self.are_strangers_about() => spins.min(GLANCES),
             false if passed == 0 => spins,
             false => 0,
             // Only at first, so that a long wait comes to its sleep as soon as others.
@@ -179,6 +203,18 @@ impl Mcm {
         cores != u32::MAX && self.device().awake() > cores
     }
 
+    /// True while waits sleep at once.
+    #[inline]
+    fn are_strangers_about(&self) -> bool {
+        self.strangers.are_about() && !self.patience.get().is_set
+    }
+
+    /// Whether to yield now; else to sleep.
+    #[inline]
+    fn may_yield(&self) -> bool {
+        self.strangers.allow_yield() || self.patience.get().is_set
+    }
+
     /// After the look of a nonblocking call (MPI_Test, MPI_Iprobe and the like), which may have
     /// `moved` something. A program that calls these in a loop waits without saying so: where
     /// cores are scarce, it passes its core on.
@@ -187,18 +223,25 @@ impl Mcm {
         let vain = if moved { 0 } else { self.vain.get().saturating_add(1) };
         self.vain.set(vain);
         if vain > 0 && vain.is_multiple_of(VAIN) && self.is_crowded() {
-            tern_counters::YIELDS.add(1);
-            lock::outside(rustix::thread::sched_yield);
+            self.give_way();
+        }
+    }
+
+    /// Lets others on the core, between two looks at what nobody rings for.
+    pub fn give_way(&self) {
+        if self.may_yield() {
+            self.strangers.note(lock::outside(yield_core));
+        } else {
+            lock::outside(|| std::thread::sleep(NAP));
         }
     }
 
     /// The slower part of waiting, for the time `passed`. Returns true when `step` said `Done`.
     #[cold]
     fn yield_or_sleep(&self, passed: u32, idle: u32, step: &mut dyn FnMut() -> Step, tell: &dyn Fn(Duration)) -> bool {
-        if passed <= self.patience.get().yields {
-            tern_counters::YIELDS.add(1);
+        if passed <= self.patience.get().yields && self.may_yield() {
             self.device().spread();
-            lock::outside(rustix::thread::sched_yield);
+            self.strangers.note(lock::outside(yield_core));
             return false;
         }
         let token = self.device().prepare_sleep();
@@ -231,11 +274,12 @@ mod tests {
     use rustix::fs::{MemfdFlags, memfd_create};
     use std::os::fd::AsFd;
 
-    /// One of three processes, of which none sleeps, that share so many cores.
+    /// One of three processes, of which none sleeps, that share so many cores. It cares for no others, so that none on this
+    /// machine matter.
     fn one_of_three(cores: u32) -> Mcm {
         let file = memfd_create("waiting", MemfdFlags::CLOEXEC).expect("a memfd");
         let shm = tern_shm::Shm::new(file.as_fd(), 0, 3, cores, None).expect("a segment");
-        Mcm::over(Carrier::Shm(shm), 0, 3, Patience::new(3, cores))
+        Mcm::over(Carrier::Shm(shm), 0, 3, Patience { is_set: true, ..Patience::new(3, cores) })
     }
 
     /// Looks that `pass_on_alone` makes in vain.
@@ -255,6 +299,39 @@ mod tests {
         assert_eq!(looks(&mcm, true), PASSES, "somebody here can use it at once");
         assert_eq!(looks(&mcm, false), PASSES * (ELSEWHERE + 1), "nobody here can, so it is kept for a while");
         assert_eq!(looks(&one_of_three(4), true), 0, "there is a core for each");
+    }
+
+    /// Looks in vain until a wait sleeps first, after what `pass_on_alone` does.
+    fn looks_awake(mcm: &Mcm) -> u32 {
+        mcm.watch();
+        let (looks, told) = (Cell::new(0), Cell::new(0));
+        let step = || match told.get() {
+            0 => {
+                looks.set(looks.get() + 1);
+                Step::Idle
+            }
+            _ => Step::Done,
+        };
+        mcm.wait_telling(step, &|_| _ = told.get() == 0 && told.replace(looks.get()) == 0, &|_| true);
+        told.get()
+    }
+
+    #[test]
+    fn where_strangers_keep_the_core_a_wait_sleeps_at_once() {
+        let with_strangers = |mcm: &Mcm, is_set| {
+            mcm.patience.set(Patience { is_set, ..mcm.patience.get() });
+            mcm.strangers.note(u64::MAX);
+            mcm.strangers.note(u64::MAX);
+        };
+        let mcm = one_of_three(2);
+        with_strangers(&mcm, false);
+        assert_eq!(looks(&mcm, true), 0, "the core is not passed on");
+        assert_eq!(looks_awake(&mcm), 2, "one before the flag is raised, and one after it");
+        with_strangers(&mcm, true);
+        assert!(looks_awake(&mcm) > mcm.patience.get().yields, "the user wants it so");
+        let free = one_of_three(4);
+        with_strangers(&free, false);
+        assert_eq!(looks_awake(&free), GLANCES + 2, "it looks a little");
     }
 
     #[test]

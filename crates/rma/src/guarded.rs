@@ -6,7 +6,7 @@ use crate::combine::{Combination, is_swapped_by_instruction, swap_by_instruction
 use crate::guard::Guard;
 use crate::window::Window;
 use tern_coll::ops::Op;
-use tern_mcm::{Step, lock};
+use tern_mcm::Step;
 
 /// Looks at a guard before anything else is done.
 const LOOKS: u32 = 100;
@@ -179,7 +179,7 @@ impl Window {
                 return Step::Done;
             }
             self.adi.progress();
-            lock::outside(std::thread::yield_now);
+            self.adi.mcm().give_way();
             Step::Moved
         });
         inside.expect("what was waited for")

@@ -1,0 +1,156 @@
+//! Whether a waiting process may yield its core. To ranks that wait too that costs a microsecond. But a process that has
+//! nothing to do with the job keeps the core for a turn of the scheduler, milliseconds, and who yields gives up its own turn: of
+//! a core that it shares so, a rank that yields in each wait gets next to nothing. One that sleeps is let on when it
+//! is woken. So a yield is timed. If a long one takes more than this process has used its core for since the last one, more
+//! of the waits to come sleep at once, before one yields again to see whether it still is so; else fewer.
+//!
+//! Another rank that computes keeps the core for long too. But then this one has mostly computed before, and there are many
+//! short waits after it, which had better yield.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::cell::Cell;
+
+/// Ticks from which on a yield was long: about a millisecond. Shorter ones are those of ranks that wait, or copy.
+const LONG: u64 = 1 << 21;
+/// Yields at most that sleeps take the place of after a long one.
+const SKIPS: u32 = 1024;
+/// Ticks of a long yield to each nanosecond of use of the core: about twice as long as that.
+const SHARE: u64 = 4;
+
+/// What this process has seen of others on its cores.
+#[derive(Default)]
+pub struct Strangers {
+    /// So many yields are left out.
+    skip: Cell<u32>,
+    /// Left out after the last long one.
+    last: Cell<u32>,
+    /// Nanoseconds for which this thread had used a core by then.
+    used: Cell<u64>,
+}
+
+impl Strangers {
+    /// True while yields are left out.
+    #[inline]
+    pub fn are_about(&self) -> bool {
+        self.skip.get() > 0
+    }
+
+    /// Whether to yield now. False: sleep instead.
+    #[inline]
+    pub fn allow_yield(&self) -> bool {
+        let skip = self.skip.get();
+        self.skip.set(skip.saturating_sub(1));
+        skip == 0
+    }
+
+    /// A yield has taken so many [`ticks`].
+    #[inline]
+    pub fn note(&self, took: u64) {
+        if took >= LONG {
+            self.note_long(took, used());
+        }
+    }
+
+    /// A long one, after which this thread has used a core for `used` nanoseconds in all.
+    #[cold]
+    fn note_long(&self, took: u64, used: u64) {
+        let own = used.saturating_sub(self.used.replace(used));
+        let last = self.last.get();
+        let too_long = took > SHARE * own;
+        self.last.set(if too_long { (2 * last).clamp(1, SKIPS) } else { last / 2 });
+        self.skip.set(if too_long { self.last.get() } else { 0 });
+    }
+}
+
+/// Nanoseconds for which this thread has used a core.
+fn used() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// A clock of which only [`LONG`] asks for the unit: a third of a nanosecond, or a few times as much.
+#[inline]
+pub fn ticks() -> u64 {
+    // No call, which would touch pages that the processor has forgotten since the last change of process.
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every processor of this architecture has the instruction.
+    unsafe {
+        std::arch::x86_64::_rdtsc()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        use std::sync::LazyLock;
+        use std::time::Instant;
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed().as_nanos() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nanoseconds that a wait uses a core for.
+    const WAIT: u64 = 3000;
+
+    /// Waits so often, of which each would yield once; `takes` says how long the yield of that number takes, in ticks, and
+    /// `computes` for how long the process computes before that wait, in nanoseconds. Returns the yields, and the ticks of
+    /// the long ones.
+    fn wait(
+        strangers: &Strangers, waits: u32, takes: impl Fn(u32) -> u64, computes: impl Fn(u32) -> u64,
+    ) -> (u32, u64) {
+        let (mut yields, mut ticks, mut used) = (0, 0, strangers.used.get());
+        for at in 0..waits {
+            used += WAIT + computes(at);
+            if strangers.allow_yield() {
+                let took = takes(yields);
+                if took >= LONG {
+                    strangers.note_long(took, used);
+                    ticks += took;
+                }
+                yields += 1;
+            }
+        }
+        (yields, ticks)
+    }
+
+    #[test]
+    fn who_shares_its_core_with_a_stranger_sleeps() {
+        let most = 3 * SHARE * 100_000 * WAIT;
+        let (yields, ticks) = wait(&Strangers::default(), 100_000, |_| 4 * LONG, |_| 0);
+        assert!(yields < 400 && ticks < most, "{yields}, {ticks}");
+        let (yields, ticks) = wait(&Strangers::default(), 100_000, |_| 40 * LONG, |_| 0);
+        assert!(yields < 130, "{yields}, {ticks}");
+        // Where another rank has the core in between.
+        let (yields, ticks) =
+            wait(&Strangers::default(), 100_000, |at| u64::from(at.is_multiple_of(30)) * 4 * LONG, |_| 0);
+        assert!(yields < 20_000 && ticks < most, "{yields}, {ticks}");
+    }
+
+    #[test]
+    fn ranks_among_themselves_yield() {
+        assert_eq!(wait(&Strangers::default(), 100_000, |_| LONG - 1, |_| 0).0, 100_000);
+        // All compute, and then wait for each other some times; the first wait lasts until another one has computed.
+        let (turn, compute) = (50, 2 * LONG / SHARE);
+        let takes = |at: u32| u64::from(at.is_multiple_of(turn)) * 2 * LONG;
+        let computes = |at: u32| u64::from(at.is_multiple_of(turn)) * compute;
+        assert_eq!(wait(&Strangers::default(), 100_000, takes, computes).0, 100_000);
+    }
+
+    #[test]
+    fn when_strangers_have_gone_ranks_yield_again() {
+        let strangers = Strangers::default();
+        wait(&strangers, 10_000, |_| 100 * LONG, |_| 0);
+        assert!(strangers.last.get() == SKIPS);
+        let (yields, _) = wait(&strangers, 10_000, |_| 0, |_| 0);
+        assert!(yields >= 10_000 - SKIPS, "{yields}");
+        assert!(!strangers.are_about());
+    }
+
+    #[test]
+    fn the_clock_goes_on() {
+        let before = ticks();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(ticks() - before > LONG, "20 ms are long");
+    }
+}
