@@ -4,10 +4,10 @@
 
 #include "check.h"
 
-enum { ALLOCATED, SHARED, CREATED, CREATED_SHARED, DYNAMIC, KINDS };
+enum { ALLOCATED, SHARED, CREATED, CREATED_SHARED, DYNAMIC, PIECES, KINDS };
 static const char *const kind_names[KINDS] = {
     "MPI_Win_allocate", "MPI_Win_allocate_shared", "MPI_Win_create", "MPI_Win_create on MPI_Alloc_mem",
-    "MPI_Win_create_dynamic"};
+    "MPI_Win_create_dynamic", "MPI_Win_create_dynamic, attached in pieces"};
 
 struct window {
     MPI_Win win;
@@ -30,11 +30,29 @@ static inline int on_one_node(MPI_Comm comm)
     return here == all;
 }
 
+static inline int is_dynamic(int kind)
+{
+    return kind == DYNAMIC || kind == PIECES;
+}
+
+/* Where the memory of a window begins that is attached as a whole or in pieces, whose edges may be in elements. */
+static inline int pieces(int kind, MPI_Aint bytes, MPI_Aint starts[4])
+{
+    const MPI_Aint edges[] = {0, bytes / 3 + 1, bytes / 3 + 2, bytes};
+    if (kind == DYNAMIC || bytes < 6) {
+        starts[0] = 0;
+        starts[1] = bytes;
+        return 1;
+    }
+    memcpy(starts, edges, sizeof edges);
+    return 3;
+}
+
 /* False for kinds whose memory is reached as that of another one is: between nodes all of it by the network card, but that
  * what is attached has to be looked up. */
 static inline int kind_differs(int kind, MPI_Comm comm)
 {
-    return kind == ALLOCATED || kind == DYNAMIC || on_one_node(comm);
+    return kind == ALLOCATED || is_dynamic(kind) || on_one_node(comm);
 }
 
 /* A window with `bytes` zeros at each rank and 1 as the displacement unit; errors are returned. */
@@ -55,9 +73,11 @@ static inline struct window open_window(int kind, MPI_Aint bytes, MPI_Comm comm)
             OK(MPI_Alloc_mem(bytes, MPI_INFO_NULL, &w.base));
         else
             w.base = malloc(bytes);
-        if (kind == DYNAMIC) {
+        if (is_dynamic(kind)) {
+            MPI_Aint starts[4];
             OK(MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &w.win));
-            OK(MPI_Win_attach(w.win, w.base, bytes));
+            for (int i = pieces(kind, bytes, starts); i-- > 0;)
+                OK(MPI_Win_attach(w.win, w.base + starts[i], starts[i + 1] - starts[i]));
         } else {
             OK(MPI_Win_create(w.base, bytes, 1, MPI_INFO_NULL, comm, &w.win));
         }
@@ -73,13 +93,14 @@ static inline struct window open_window(int kind, MPI_Aint bytes, MPI_Comm comm)
 
 static inline void close_window(struct window *w)
 {
-    if (w->kind == DYNAMIC)
-        OK(MPI_Win_detach(w->win, w->base));
+    MPI_Aint starts[4];
+    for (int i = is_dynamic(w->kind) ? pieces(w->kind, w->bytes, starts) : 0; i-- > 0;)
+        OK(MPI_Win_detach(w->win, w->base + starts[i]));
     OK(MPI_Win_free(&w->win));
     CHECK(w->win == MPI_WIN_NULL);
     if (w->kind == CREATED_SHARED)
         OK(MPI_Free_mem(w->base));
-    else if (w->kind == CREATED || w->kind == DYNAMIC)
+    else if (w->kind == CREATED || is_dynamic(w->kind))
         free(w->base);
     free(w->addresses);
 }
@@ -87,7 +108,7 @@ static inline void close_window(struct window *w)
 /* The displacement of byte `offset` of a rank's memory. */
 static inline MPI_Aint place(const struct window *w, int target, MPI_Aint offset)
 {
-    return w->kind == DYNAMIC ? MPI_Aint_add(w->addresses[target], offset) : offset;
+    return is_dynamic(w->kind) ? MPI_Aint_add(w->addresses[target], offset) : offset;
 }
 
 enum { FENCE, START, LOCK, LOCK_ALL, WAYS };

@@ -73,6 +73,7 @@ int main(int argc, char **argv)
     if (!on_one_node(MPI_COMM_WORLD)) {
         with(CREATED);
         with(DYNAMIC);
+        with(PIECES);
     }
     return finish();
 }

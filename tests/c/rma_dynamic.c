@@ -71,29 +71,27 @@ static void several_pieces(MPI_Win win, long *memory)
     CHECK(!memcmp(back, all, PIECE + 80));
     MPI_Barrier(MPI_COMM_WORLD);
 
-    /* Sums of all, of which others go to single elements at the same time. Between nodes they need one piece. */
+    /* Sums of all, of which others go to single elements at the same time. */
     see(win);
     memset(memory, 0, 3 * PIECE);
     MPI_Barrier(MPI_COMM_WORLD);
     see(win);
-    if (on_one_node(MPI_COMM_WORLD)) {
-        MPI_Bcast(&mine, 1, MPI_AINT, 0, MPI_COMM_WORLD);
-        long one = 1, ones[100];
-        for (int i = 0; i < 100; i++)
-            ones[i] = 1;
-        OK(MPI_Win_lock_all(0, win));
-        for (int round = 0; round < 300; round++) {
-            OK(MPI_Accumulate(ones, 100, MPI_LONG, 0, mine + PIECE - 400, 100, MPI_LONG, MPI_SUM, win));
-            OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, mine + PIECE - 8, 1, MPI_LONG, MPI_SUM, win));
-            OK(MPI_Fetch_and_op(&one, back, MPI_LONG, 0, mine + PIECE, MPI_SUM, win));
-        }
-        OK(MPI_Win_flush(0, win));
-        MPI_Barrier(MPI_COMM_WORLD);
-        OK(MPI_Get_accumulate(NULL, 0, MPI_LONG, back, 100, MPI_LONG, 0, mine + PIECE - 400, 100, MPI_LONG, MPI_NO_OP, win));
-        OK(MPI_Win_unlock_all(win));
-        for (int i = 0; i < 100; i++)
-            CHECK(back[i] == 300 * size * (i == 49 || i == 50 ? 2 : 1), "element %d: %ld", i, back[i]);
+    MPI_Bcast(&mine, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+    long one = 1, ones[100];
+    for (int i = 0; i < 100; i++)
+        ones[i] = 1;
+    OK(MPI_Win_lock_all(0, win));
+    for (int round = 0; round < 300; round++) {
+        OK(MPI_Accumulate(ones, 100, MPI_LONG, 0, mine + PIECE - 400, 100, MPI_LONG, MPI_SUM, win));
+        OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, mine + PIECE - 8, 1, MPI_LONG, MPI_SUM, win));
+        OK(MPI_Fetch_and_op(&one, back, MPI_LONG, 0, mine + PIECE, MPI_SUM, win));
     }
+    OK(MPI_Win_flush(0, win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(MPI_Get_accumulate(NULL, 0, MPI_LONG, back, 100, MPI_LONG, 0, mine + PIECE - 400, 100, MPI_LONG, MPI_NO_OP, win));
+    OK(MPI_Win_unlock_all(win));
+    for (int i = 0; i < 100; i++)
+        CHECK(back[i] == 300 * size * (i == 49 || i == 50 ? 2 : 1), "element %d: %ld", i, back[i]);
     if (strict()) {
         /* A hole between two pieces is not attached. */
         OK(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win));

@@ -109,7 +109,7 @@ static void arguments(struct window *w)
     FAILS(MPI_ERR_BUFFER, MPI_Put(NULL, 1, MPI_INT, 0, at, 1, MPI_INT, win));
     FAILS(MPI_ERR_BUFFER, MPI_Get(NULL, 1, MPI_INT, 0, at, 1, MPI_INT, win));
     FAILS(MPI_ERR_ARG, MPI_Rget(&a, 1, MPI_INT, 0, at, 1, MPI_INT, win, NULL));
-    if (w->kind != DYNAMIC) {
+    if (!is_dynamic(w->kind)) {
         FAILS(MPI_ERR_DISP, MPI_Put(&a, 1, MPI_INT, 0, -1, 1, MPI_INT, win));
         FAILS(MPI_ERR_RMA_RANGE, MPI_Put(&a, 1, MPI_INT, 0, w->bytes, 1, MPI_INT, win));
         FAILS(MPI_ERR_RMA_RANGE, MPI_Get(&a, 1, MPI_INT, 0, w->bytes - 3, 1, MPI_INT, win));
@@ -260,7 +260,7 @@ static void memory(struct window *w)
     int number, unit;
     MPI_Aint bytes;
     void *base;
-    if (w->kind != DYNAMIC) {
+    if (!is_dynamic(w->kind)) {
         FAILS(MPI_ERR_RMA_FLAVOR, MPI_Win_attach(w->win, &number, 4));
         FAILS(MPI_ERR_RMA_FLAVOR, MPI_Win_detach(w->win, &number));
         FAILS(MPI_ERR_RANK, MPI_Win_shared_query(w->win, size, &bytes, &unit, &base));

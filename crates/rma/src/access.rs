@@ -1,6 +1,7 @@
 //! Put and get, and how an access finds its target.
 
-use crate::attached::{Piece, cover};
+use crate::attached::{Piece, Placed, cover};
+use crate::card::Key;
 use crate::combine::Combination;
 use crate::elements::{Side, copy, runs, span};
 use crate::messages::{Kind, PART, Question, RUNS};
@@ -40,8 +41,8 @@ pub(crate) struct Spot {
     pub address: u64,
     /// Bytes of data.
     pub len: usize,
-    /// By which the network card reaches it; 0: it does not.
-    pub key: u32,
+    /// By which the network card reaches it, or some of it.
+    pub key: Option<Key>,
 }
 
 impl Spot {
@@ -52,7 +53,7 @@ impl Spot {
         here: std::ptr::null_mut(),
         address: 0,
         len: 0,
-        key: 0,
+        key: None,
     };
 }
 
@@ -96,7 +97,7 @@ impl Window {
             here: remote.here.wrapping_offset(start as isize),
             address: remote.address.wrapping_add_signed(start),
             len,
-            key: self.card.as_ref().map_or(0, |card| card.key(rank)),
+            key: self.card.as_ref().and_then(|card| Key::of(card.key(rank))),
         })
     }
 
@@ -118,11 +119,11 @@ impl Window {
         let (first, end) = (address.wrapping_add_signed(low), address.wrapping_add_signed(high));
         if self.apart && rank != self.rank() {
             let key = match self.card {
-                Some(_) => self.attached_by_card(rank, first, end)?.map(|piece| piece.place as u32),
-                None => self.is_attached_apart(rank, [(first, end.wrapping_sub(first))])?.then_some(0),
+                Some(_) => self.attached_by_card(rank, first, end)?.map(|piece| Key::of(piece.place as u32)),
+                None => self.is_attached_apart(rank, [(first, end.wrapping_sub(first))])?.then_some(None),
             };
             let Some(key) = key else { return self.locate_in_pieces(target, len) };
-            let way = if key == 0 { Way::Messages } else { Way::Card };
+            let way = if key.is_none() { Way::Messages } else { Way::Card };
             return Ok(Spot { way, address, len, key, ..Spot::NOTHING });
         }
         let Some((piece, here)) = self.attached_piece(rank, first, end) else {
@@ -136,7 +137,7 @@ impl Window {
             true => Way::Messages,
         };
         let here = here.wrapping_offset(address.wrapping_sub(piece.start) as isize);
-        let key = if self.card.is_some() { piece.place as u32 } else { 0 };
+        let key = self.card.as_ref().and_then(|_| Key::of(piece.place as u32));
         let atomic = piece.place != 0 && !self.apart;
         let instructions = if atomic { Instructions::Possible } else { Instructions::Never };
         Ok(Spot { way, instructions, here, address, len, key, ..Spot::NOTHING })
@@ -152,19 +153,24 @@ impl Window {
         theirs.runs(0, len, |at, bytes| runs.push((at, bytes as u64)));
         let own = rank == self.rank();
         let placed = match &self.card {
-            None if self.apart && !own => self.is_attached_apart(rank, runs)?.then_some(false),
+            None if self.apart && !own => self.is_attached_apart(rank, runs)?.then_some(Placed::None),
             Some(_) if !own => cover(&self.remote(rank).found.borrow().far, runs),
             _ => cover(&self.pieces(rank), runs),
         };
         let Some(placed) = placed else { return Err(self.out_of_range(target)) };
         let way = match () {
             () if own => Way::Mapped,
+            () if self.card.is_some() && placed == Placed::All => Way::Card,
             () if !self.apart && self.kernel && self.direct().copies(self.peers.procs[rank as usize]) => Way::Kernel,
             () => Way::Messages,
         };
         let here = if own { address as *mut u8 } else { std::ptr::null_mut() };
-        let instructions = if placed { Instructions::InPart } else { Instructions::Never };
-        Ok(Spot { way, instructions, here, address, len, ..Spot::NOTHING })
+        let (instructions, key) = match placed {
+            Placed::None => (Instructions::Never, None),
+            _ if self.card.is_some() => (Instructions::Never, Some(Key::Each)),
+            _ => (Instructions::InPart, None),
+        };
+        Ok(Spot { way, instructions, here, address, len, key, ..Spot::NOTHING })
     }
 
     /// All that `rank` has attached.
@@ -293,9 +299,10 @@ impl Window {
             self.kernel_copy(target.rank, (&own, 0), (&theirs, 0), len, way)?;
             return Ok(Started::Done);
         }
-        if spot.way == Way::Card {
+        if let (Way::Card, Some(key)) = (spot.way, spot.key) {
             let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
-            let number = self.card_copy((target.rank, spot.key), (&own, 0), (&theirs, 0), len, way)?;
+            let keys = self.keys(target.rank, key);
+            let number = self.card_copy((target.rank, &keys), (&own, 0), (&theirs, 0), len, way)?;
             return Ok(self.begun(target.rank, number));
         }
         let kind = if way == Direction::Put { Kind::Put } else { Kind::Get };

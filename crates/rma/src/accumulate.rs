@@ -30,17 +30,6 @@ fn mixed(target: &Target<'_>) -> Error {
     Error::new(Class::Type, what)
 }
 
-/// Messages and the card would not exclude each other.
-#[cold]
-fn in_pieces(target: &Target<'_>) -> Error {
-    let what = format!(
-        "an accumulate to rank {}, on another node, needs memory that is attached in one piece: attach it as one, or \
-         accumulate to each piece",
-        target.rank
-    );
-    Error::new(Class::Range, what)
-}
-
 /// Counts an access that combines `len` bytes with the target's.
 #[inline]
 pub(crate) fn count(len: usize) {
@@ -87,11 +76,9 @@ impl Window {
         if op == Op::NoOp && result.is_none() {
             return Ok(Started::Done);
         }
-        if spot.key != 0 {
-            return self.combine_by_card(origin, result, target, &spot, combination, count);
-        }
-        if spot.way == Way::Messages && spot.instructions == Instructions::InPart && self.card.is_some() {
-            return Err(in_pieces(target));
+        if let Some(key) = spot.key {
+            let keys = self.keys(target.rank, key);
+            return self.combine_by_card(origin, result, target, (&spot, &keys), combination, count);
         }
         if spot.way == Way::Messages {
             return Ok(self.combine_by_messages(origin, result, target, &spot, combination, count));
@@ -243,7 +230,7 @@ impl Window {
         result
     }
 
-    fn combine_by_messages(
+    pub(crate) fn combine_by_messages(
         &self, origin: &Data, result: Option<&Data>, target: &Target<'_>, spot: &Spot, combination: &Combination,
         count: usize,
     ) -> Started {

@@ -43,7 +43,11 @@ pub struct Piece {
 impl Piece {
     /// True when the bytes from `low` to `high` lie in it.
     pub fn holds(&self, low: u64, high: u64) -> bool {
-        self.start <= low && high <= self.start.saturating_add(self.len)
+        self.start <= low && high <= self.end()
+    }
+
+    pub fn end(&self) -> u64 {
+        self.start.saturating_add(self.len)
     }
 }
 
@@ -58,15 +62,29 @@ pub fn is_covered((start, bytes): (u64, u64), mut end_of: impl FnMut(u64) -> Opt
     true
 }
 
-/// Whether all of these runs is attached, in whatever pieces; then, whether one of these has a place.
-pub fn cover(pieces: &[Piece], runs: impl IntoIterator<Item = (u64, u64)>) -> Option<bool> {
-    let mut placed = false;
+/// Which of the pieces that an access reaches have a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    None,
+    Some,
+    All,
+}
+
+/// Whether all of these runs is attached, in whatever pieces; then, which of these have a place.
+pub fn cover(pieces: &[Piece], runs: impl IntoIterator<Item = (u64, u64)>) -> Option<Placed> {
+    let (mut some, mut all) = (false, true);
     let mut end_of = |at: u64| {
         let piece = pieces.iter().find(|piece| piece.len > 0 && piece.holds(at, at + 1))?;
-        placed |= piece.place != 0;
-        Some(piece.start.saturating_add(piece.len))
+        some |= piece.place != 0;
+        all &= piece.place != 0;
+        Some(piece.end())
     };
-    runs.into_iter().all(|run| is_covered(run, &mut end_of)).then_some(placed)
+    let covered = runs.into_iter().all(|run| is_covered(run, &mut end_of));
+    covered.then_some(match (some, all) {
+        (false, _) => Placed::None,
+        (true, false) => Placed::Some,
+        (true, true) => Placed::All,
+    })
 }
 
 impl Table {
@@ -161,10 +179,11 @@ mod tests {
         let piece = |start, len, place| Piece { start, len, place };
         let pieces = [piece(300, 100, 0), piece(100, 100, 0), piece(0, 0, 0), piece(200, 100, 7), piece(500, 10, 0)];
         let covered = |runs: &[(u64, u64)]| cover(&pieces, runs.iter().copied());
-        assert_eq!(covered(&[(100, 100)]), Some(false));
-        assert_eq!(covered(&[(100, 300)]), Some(true));
-        assert_eq!(covered(&[(120, 10), (310, 90), (500, 10)]), Some(false));
-        assert_eq!(covered(&[(120, 100), (500, 10)]), Some(true));
+        assert_eq!(covered(&[(100, 100)]), Some(Placed::None));
+        assert_eq!(covered(&[(100, 300)]), Some(Placed::Some));
+        assert_eq!(covered(&[(220, 80)]), Some(Placed::All));
+        assert_eq!(covered(&[(120, 10), (310, 90), (500, 10)]), Some(Placed::None));
+        assert_eq!(covered(&[(120, 100), (500, 10)]), Some(Placed::Some));
         for missing in [(99, 2), (399, 2), (400, 1), (0, 1), (350, 200), (u64::MAX - 5, 100)] {
             assert_eq!(covered(&[(150, 1), missing]), None, "{missing:?}");
         }

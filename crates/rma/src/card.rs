@@ -7,6 +7,7 @@
 //! ([`lookup`]).
 
 mod combine;
+mod keys;
 pub mod locks;
 mod lookup;
 
@@ -21,6 +22,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tern_adi::{Adi, Proc};
 use tern_mcm::{Direction, Remote, Run, Word, lock};
+
+pub(crate) use keys::{Key, Keys};
 
 /// Of so many attempts at a lock, all but the first few are announced.
 const ANNOUNCING: u32 = 64;
@@ -312,19 +315,23 @@ impl Window {
 
     // ---- bytes
 
-    /// Moves `len` bytes between own memory and that of `rank` with this key, from the given bytes of both on. Own memory
+    /// Moves `len` bytes between own memory and that of `rank` with these keys, from the given bytes of both on. Own memory
     /// belongs to it until the access with that number has ended.
     ///
     /// Errors: the member is lost.
     pub(crate) fn card_copy(
-        &self, (rank, key): (u32, u32), own: (&Side<'_>, usize), theirs: (&Side<'_>, usize), len: usize, way: Direction,
+        &self, (rank, keys): (u32, &Keys), own: (&Side<'_>, usize), theirs: (&Side<'_>, usize), len: usize,
+        way: Direction,
     ) -> Result<u64, Error> {
         let (remote, peer) = (self.card().remote, self.peers.procs[rank as usize]);
         let mut last = 0;
-        in_parts(own, theirs, len, |own: &[Run], theirs: &[Run]| {
-            // SAFETY: own memory is the program's, which leaves it to the access; that of the member lies in the window.
-            last = unsafe { remote.transfer(peer, own, theirs, key, way) }.map_err(|_| self.lost(rank))?;
-            Ok(())
+        keys.stretches(theirs, len, |key, done, len| {
+            in_parts((own.0, own.1 + done), (theirs.0, theirs.1 + done), len, |own: &[Run], theirs: &[Run]| {
+                // SAFETY: own memory is the program's, which leaves it to the access; that of the member lies in the
+                // window.
+                last = unsafe { remote.transfer(peer, own, theirs, key, way) }.map_err(|_| self.lost(rank))?;
+                Ok(())
+            })
         })?;
         Ok(last)
     }

@@ -40,8 +40,12 @@ impl Window {
         &self, origin: *const u8, compare: *const u8, result: *mut u8, target: &Target<'_>, spot: &Spot,
     ) -> Result<Started, Error> {
         let (rank, size) = (target.rank, spot.len);
-        if spot.key != 0 {
-            return self.swap_by_card(basic_of(target)?, (origin, compare, result), rank, spot);
+        if let Some(key) = spot.key
+            && let keys = self.keys(rank, key)
+            && let basic = basic_of(target)?
+            && let Some(swapped) = self.swap_by_card(basic, (origin, compare, result), (rank, &keys), spot)?
+        {
+            return Ok(swapped);
         }
         match spot.way {
             Way::Card => unreachable!("memory that the card reaches has a key"),

@@ -3,40 +3,36 @@
 //!
 //! - integers of 8 bytes, aligned, are the card's: sums by its addition, all else by compare and swap until nobody came
 //!   between;
-//! - everything else is fetched, combined here and brought back, while the guard of the target is held.
+//! - everything else is fetched, combined here and brought back, while the guard of the target is held. So is an integer
+//!   over the edge of two attached pieces, which have a key each;
+//! - what the card does not reach all of is combined by its owner.
 //!
 //! So a counter costs one round trip, and a long row of other numbers four, whatever its length. Rows of integers of 8
 //! bytes cost a request for each, of which many are under way at once.
 
-use super::{Change, Which};
-use crate::access::Spot;
+use super::keys::{Agent, WORD};
+use super::{Change, Keys, Which};
+use crate::access::{Instructions, Spot};
 use crate::combine::Combination;
 use crate::elements::{Row, Side, runs};
+use crate::guarded;
 use crate::window::Window;
 use crate::{Error, Started, Target};
 use tern_adi::Data;
 use tern_coll::ops::Op;
-use tern_layout::{Basic, Class, Type};
+use tern_layout::{Basic, Type};
 use tern_mcm::{Direction, Word};
 
 /// Elements that are fetched, combined and brought back at once, in bytes.
 const CHUNK: usize = 256 << 10;
 /// Words that are swapped at once.
 const BATCH: usize = 64;
-const WORD: usize = 8;
-
-/// True for elements that the card combines.
-fn is_word(basic: Basic, address: u64) -> bool {
-    let class =
-        matches!(basic.class(), Class::CInteger | Class::FortranInteger | Class::MultiLanguage | Class::Logical);
-    class && basic.size() as usize == WORD && address.is_multiple_of(WORD as u64)
-}
 
 /// Consecutive elements of a target, and what they are combined with.
 #[derive(Clone, Copy)]
-struct Part {
+struct Part<'a> {
     rank: u32,
-    key: u32,
+    keys: &'a Keys,
     /// In the target's process.
     address: u64,
     operand: *const u8,
@@ -57,12 +53,12 @@ impl Drop for Guarded<'_> {
 }
 
 impl Window {
-    /// Combines `count` elements of memory that the card reaches. `result`: what was there goes to it.
+    /// Combines `count` elements of memory that the card reaches, or some of it. `result`: what was there goes to it.
     ///
     /// Errors: the member is lost.
     pub(crate) fn combine_by_card(
-        &self, origin: &Data, result: Option<&Data>, target: &Target<'_>, spot: &Spot, combination: &Combination,
-        count: usize,
+        &self, origin: &Data, result: Option<&Data>, target: &Target<'_>, (spot, keys): (&Spot, &Keys),
+        combination: &Combination, count: usize,
     ) -> Result<Started, Error> {
         let (basic, rank) = (combination.basic, target.rank);
         let operand = match combination.op {
@@ -76,16 +72,21 @@ impl Window {
         let (extent, mut done) = (basic.extent() as usize, 0);
         let at = |row: *mut u8, done: usize| if row.is_null() { row } else { row.wrapping_add(done * extent) };
         runs(target.ty, target.count, basic, count, |offset, count| {
-            let address = spot.address.wrapping_add_signed(offset);
-            let part = Part { rank, key: spot.key, address, operand: at(from, done), result: at(into, done), count };
-            done += count;
-            match is_word(basic, address) {
-                true if combination.op == Op::Sum || combination.op == Op::NoOp => {
-                    self.add_words(combination.op, &part)
-                }
-                true => self.swap_words(combination, &part),
-                false => self.combine_guarded(combination, &part),
+            let (mut address, end) = (spot.address.wrapping_add_signed(offset), done + count);
+            while done < end {
+                let (agent, count) = keys.agents(basic, address, end - done);
+                let part = Part { rank, keys, address, operand: at(from, done), result: at(into, done), count };
+                match agent {
+                    Agent::Card if matches!(combination.op, Op::Sum | Op::NoOp) => {
+                        self.add_words(combination.op, &part)
+                    }
+                    Agent::Card => self.swap_words(combination, &part),
+                    Agent::Guard => self.combine_guarded(combination, &part),
+                    Agent::Owner => self.combine_by_owner(combination, spot, &part),
+                }?;
+                (address, done) = (address + (count * extent) as u64, done + count);
             }
+            Ok(())
         })?;
         let last = self.card().remote.begun(self.peers.procs[rank as usize]);
         if let (Some(old), Some(result)) = (old, result)
@@ -100,7 +101,8 @@ impl Window {
 
     fn word_of(&self, part: &Part, index: usize) -> Word {
         let peer = self.peers.procs[part.rank as usize];
-        Word { peer, address: part.address + (index * WORD) as u64, key: part.key }
+        let address = part.address + (index * WORD) as u64;
+        Word { peer, address, key: part.keys.at(address) }
     }
 
     /// Adds to words; nothing is waited for.
@@ -200,7 +202,7 @@ impl Window {
                     Ok(())
                 }
                 (false, way) => {
-                    let number = self.card_copy((part.rank, part.key), (&here, 0), (&theirs, 0), count * size, way)?;
+                    let number = self.card_copy((part.rank, part.keys), (&here, 0), (&theirs, 0), count * size, way)?;
                     // What is brought back lies in memory of this call, too.
                     self.await_card(part.rank, number)
                 }
@@ -218,20 +220,46 @@ impl Window {
         Ok(())
     }
 
-    /// Compares and swaps one element of `basic`.
+    /// Has elements combined that the card does not reach all of.
+    fn combine_by_owner(&self, combination: &Combination, spot: &Spot, part: &Part) -> Result<(), Error> {
+        let Part { rank, address, operand, result, count, .. } = *part;
+        if rank == self.rank() {
+            let part = guarded::Part { operand, target: address as *mut u8, result, count };
+            // SAFETY: own memory of the window; the rows have as many elements.
+            unsafe { self.combine_part(rank, combination, Instructions::Never, &part) };
+            return Ok(());
+        }
+        let ty = Type::basic(combination.basic);
+        let data = |row: *const u8| Data::new(row, count as i64, &ty);
+        let (origin, result) = (data(operand), (!result.is_null()).then(|| data(result)));
+        let target = Target { rank, displacement: address as i64, ty: &ty, count: count as i64 };
+        let spot = Spot { address, len: origin.len(), ..*spot };
+        // The rows are gone when the call returns.
+        match self.combine_by_messages(&origin, result.as_ref(), &target, &spot, combination, count) {
+            Started::Pending(ticket) => self.await_members(&|| self.messages.is_done(ticket)),
+            Started::Done => Ok(()),
+        }
+    }
+
+    /// Compares and swaps one element of `basic`; `None`, and nothing has happened: its owner has to.
     ///
     /// Errors: the member is lost.
     pub(crate) fn swap_by_card(
-        &self, basic: Basic, (origin, compare, result): (*const u8, *const u8, *mut u8), rank: u32, spot: &Spot,
-    ) -> Result<Started, Error> {
-        if is_word(basic, spot.address) {
-            let part = Part { rank, key: spot.key, address: spot.address, operand: origin, result, count: 1 };
+        &self, basic: Basic, (origin, compare, result): (*const u8, *const u8, *mut u8), (rank, keys): (u32, &Keys),
+        spot: &Spot,
+    ) -> Result<Option<Started>, Error> {
+        let (agent, _) = keys.agents(basic, spot.address, 1);
+        if agent == Agent::Owner {
+            return Ok(None);
+        }
+        if agent == Agent::Card {
+            let part = Part { rank, keys, address: spot.address, operand: origin, result, count: 1 };
             // SAFETY: all are one word; the result is left to the access until it has ended.
             let begun = unsafe {
                 let (compare, swap) = (compare.cast::<u64>().read_unaligned(), origin.cast::<u64>().read_unaligned());
                 self.begin_change(self.word_of(&part, 0), Change::Swap { compare, swap }, result.cast())
             };
-            return Ok(self.begun(rank, begun.map_err(|_| self.lost(rank))?));
+            return Ok(Some(self.begun(rank, begun.map_err(|_| self.lost(rank))?)));
         }
         let size = spot.len;
         let theirs = Side::Dense(spot.address as *mut u8, size);
@@ -239,16 +267,16 @@ impl Window {
         let was = &mut was[..size];
         let here = Side::Dense(was.as_mut_ptr(), size);
         let _inside = self.enter_by_card(rank)?;
-        let number = self.card_copy((rank, spot.key), (&here, 0), (&theirs, 0), size, Direction::Get)?;
+        let number = self.card_copy((rank, keys), (&here, 0), (&theirs, 0), size, Direction::Get)?;
         self.await_card(rank, number)?;
         // SAFETY: all are one element.
         if unsafe { std::slice::from_raw_parts(here.start(), size) == std::slice::from_raw_parts(compare, size) } {
             let own = Side::Dense(origin.cast_mut(), size);
-            let number = self.card_copy((rank, spot.key), (&own, 0), (&theirs, 0), size, Direction::Put)?;
+            let number = self.card_copy((rank, keys), (&own, 0), (&theirs, 0), size, Direction::Put)?;
             self.await_card(rank, number)?;
         }
         // SAFETY: the result is one element.
         unsafe { Side::Dense(result, size).copy_from(&here) };
-        Ok(Started::Done)
+        Ok(Some(Started::Done))
     }
 }

@@ -1,5 +1,6 @@
 //! What a member has attached to a dynamic window, read from its table by the card.
 
+use super::Keys;
 use crate::Error;
 use crate::attached::{ENTRY, HEAD, Piece, Table};
 use crate::elements::Side;
@@ -57,7 +58,8 @@ impl Window {
         let member = self.card().members[rank as usize];
         let own = Side::Dense(out.as_mut_ptr(), out.len());
         let theirs = Side::Dense((member.table + offset as u64) as *mut u8, out.len());
-        let number = self.card_copy((rank, member.words_key), (&own, 0), (&theirs, 0), out.len(), Direction::Get)?;
+        let keys = Keys::One(member.words_key);
+        let number = self.card_copy((rank, &keys), (&own, 0), (&theirs, 0), out.len(), Direction::Get)?;
         self.await_card(rank, number)
     }
 }
