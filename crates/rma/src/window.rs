@@ -240,13 +240,9 @@ impl Window {
     /// Where memory of this process lies in what all share, if all of it does or can be put there; then, which addresses
     /// that was done for.
     fn share_all(&self, base: *mut u8, bytes: usize) -> (Option<u64>, Option<Range<usize>>) {
-        let direct = self.direct();
-        let (place, within, pinned) = crate::create::shared_in_place(direct, base, bytes);
-        if within == (0..bytes) {
-            return (Some(place), pinned);
-        }
-        pinned.iter().for_each(|range| direct.unpin(range));
-        (None, None)
+        let (place, within, pinned) = crate::create::shared_in_place(self.direct(), base, bytes);
+        // What only a part of was put there for stays pinned as well: a fork must not replace pages that peers write to.
+        ((within == (0..bytes)).then_some(place), pinned)
     }
 
     /// Takes memory that was attached at `base` out again (MPI_Win_detach).
