@@ -21,6 +21,7 @@ use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tern_device::{Header, Payload, copy_short};
+use tern_region::copy::{self, Source, Target};
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
@@ -164,8 +165,12 @@ impl Sender {
             };
             (self.blocks.place(block).wrapping_add(skew), tell_block(block, skew))
         };
-        // SAFETY: in the area or in a block, and nobody else's until the packet is sent.
-        payload.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) });
+        match payload {
+            // SAFETY: `place` is in the area or in a block, and nobody else's until the packet is sent.
+            Payload::Bytes(bytes) => unsafe { copy::copy(place, bytes.as_ptr(), len, Source::Any, Target::Soon) },
+            // SAFETY: as above.
+            Payload::Gather(gather) => gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) }),
+        }
         if self.demotes && len <= DEMOTED && self.blocks.is_answered() {
             for at in (0..len).step_by(UNIT) {
                 demote(place.wrapping_add(at));

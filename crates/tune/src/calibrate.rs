@@ -111,6 +111,7 @@ fn conclude(found: Vec<(Placement, Found)>) -> Calibration {
         single(found.wake, &mut costs.wake);
         single(found.switch, &mut costs.switch);
         single(found.lookup, &mut costs.lookup);
+        costs.vectors = found.vectors.is_some_and(|vectors| vectors > 0.0);
         let sizes = PROMOTED.iter().zip(found.promote);
         let points: Vec<_> = sizes.filter_map(|(size, ns)| Some((*size as u64, ns?))).collect();
         if points.len() == PROMOTED.len()

@@ -132,6 +132,8 @@ pub struct Costs {
     pub wake: f64,
     /// To hand a core to another process that shares it.
     pub switch: f64,
+    /// Copies of some KiB are faster by vectors than by the C library.
+    pub vectors: bool,
     /// Where the figures come from, one line for the user.
     pub origin: String,
 }
@@ -149,7 +151,8 @@ impl Costs {
         tern_region::promote::Costs {
             promote: Box::new(move |len| promote.at(len as u64)),
             saved: Box::new(move |len| costs.saved(placement, len as u64, cma)),
-            look_up: self.lookup,
+            // The receiver before it can be delivered to, and the sender before it delivers.
+            look_up: 2.0 * self.lookup,
         }
     }
 
@@ -188,7 +191,7 @@ mod tests {
     #[test]
     fn promotion_pays_after_r_over_c_minus_v_uses() {
         let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
-        let mut costs = Costs { promote: flat(1000.0), lookup: 10.0, ..Costs::default() };
+        let mut costs = Costs { promote: flat(1000.0), lookup: 5.0, ..Costs::default() };
         let pace = &mut costs.paces[Placement::Cache as usize];
         for (mover, ns) in [
             (Mover::Pipe, 150.0),
@@ -201,10 +204,10 @@ mod tests {
             pace.movers[mover as usize] = [flat(ns), flat(ns)];
         }
         let uses = |costs: &Costs, cma| costs.promotion(Placement::Cache, cma).break_even(1 << 16);
-        // R / (C - V) is 1000 / (120 - 40 - 10) and 1000 / (150 - 40 - 10).
+        // R / (C - V) is 1000 / (120 - 40 - 2 * 5) and 1000 / (150 - 40 - 2 * 5).
         assert_eq!(uses(&costs, true), Some(15));
         assert_eq!(uses(&costs, false), Some(11));
-        costs.lookup = 80.0;
+        costs.lookup = 40.0;
         assert_eq!(uses(&costs, true), None);
     }
 }

@@ -91,6 +91,7 @@ impl Default for Costs {
             .map(|pair| pair.map(|points| Curve::new(points.to_vec()).expect("sound points"))),
         };
         let mut costs = Costs {
+            vectors: false,
             paces: [near.clone(), near.further(1.5), near.further(2.5)],
             promote: curve(&[(0, 250_000.0), (64 * K, 290_000.0), (256 * K, 380_000.0), (M, 820_000.0)]),
             lookup: 530.0,

@@ -1,9 +1,10 @@
 //! Costs as text: one figure or curve a line.
 //!
 //! ```text
-//! tern-costs 2
+//! tern-costs 3
 //! origin measured on …
 //! lookup 370
+//! copy libc
 //! promote 65536:110000 1048576:900000
 //! cache packet 100
 //! cache mapped warm 1024:51 65536:980
@@ -18,7 +19,10 @@ use std::str::FromStr;
 use crate::{Costs, Curve, Mover, Placement, Warmth};
 
 /// The first line. The number changes when older programs could misread the rest, or a mover moves otherwise than before.
-const HEAD: &str = "tern-costs 2";
+const HEAD: &str = "tern-costs 3";
+
+/// Who copies some KiB.
+const COPIES: [&str; 2] = ["libc", "vectors"];
 
 impl Costs {
     /// The single figures, by name.
@@ -51,6 +55,7 @@ impl fmt::Display for Costs {
         for (name, ns) in self.figures() {
             writeln!(f, "{name} {ns:.1}")?;
         }
+        writeln!(f, "copy {}", COPIES[usize::from(self.vectors)])?;
         writeln!(f, "promote{}", points(&self.promote))?;
         for placement in Placement::ALL {
             let pace = self.pace(placement);
@@ -106,6 +111,9 @@ impl Costs {
             *figure = time(rest)?;
         } else if name == "origin" {
             self.origin = rest.trim().to_owned();
+        } else if name == "copy" {
+            let by = COPIES.iter().position(|by| *by == rest.trim());
+            self.vectors = by.ok_or_else(|| format!("copies are not by {rest:?}"))? == 1;
         } else if name == "promote" {
             self.promote = curve(rest)?;
         } else if let Some(place) = Placement::ALL.iter().find(|place| place.name() == name) {
@@ -170,13 +178,13 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_as_by_default() {
-        let costs: Costs = "tern-costs 2\n\n# nothing\nwake 5 # five\n".parse().unwrap();
+        let costs: Costs = "tern-costs 3\n\n# nothing\nwake 5 # five\n".parse().unwrap();
         assert_eq!(costs, Costs { wake: 5.0, ..Costs::default() });
     }
 
     #[test]
     fn nonsense_is_named() {
-        let wrong = |line: &str| format!("tern-costs 2\nwake 1\n{line}\n").parse::<Costs>().unwrap_err();
+        let wrong = |line: &str| format!("tern-costs 3\nwake 1\n{line}\n").parse::<Costs>().unwrap_err();
         for (line, why) in [
             ("wake", "line 3: \"wake\" has no value"),
             ("wake -1", "line 3: \"-1\" is not a time in nanoseconds"),

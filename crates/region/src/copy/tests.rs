@@ -50,8 +50,16 @@ fn routines() -> Vec<Kernel> {
     use Target::{Later, Soon};
     let mut all = kernels();
     let mut add = |name, run| all.push(Kernel { name, run });
-    // SAFETY: the caller's contract is the same.
-    add("copy any soon", |to, from, len| unsafe { copy(to, from, len, Any, Soon) });
+    add("copy any soon", |to, from, len| {
+        use_vectors(false);
+        // SAFETY: the caller's contract is the same.
+        unsafe { copy(to, from, len, Any, Soon) }
+    });
+    add("copy by vectors", |to, from, len| {
+        use_vectors(true);
+        // SAFETY: the same.
+        unsafe { copy(to, from, len, Any, Soon) }
+    });
     // SAFETY: the same.
     add("copy any later", |to, from, len| unsafe { copy(to, from, len, Any, Later) });
     // SAFETY: the same.

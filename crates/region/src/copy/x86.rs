@@ -31,6 +31,7 @@ pub(super) fn choose() -> Loops {
         sse2::<true, false>
     };
     loops.take_and_stream = loops.stream;
+    loops.plain = if is_x86_feature_detected!("avx2") { avx2::<false, false> } else { sse2::<false, false> };
     if pays_write_back() && is_x86_feature_detected!("avx2") {
         loops.take = avx2::<false, true>;
         loops.take_and_stream = avx2::<true, true>;

@@ -4,6 +4,7 @@ use crate::board::{Board, CHUNKS, Word};
 use crate::device::Shm;
 use tern_counters as counters;
 use tern_device::Memory;
+use tern_region::copy::{self, Source, Target};
 
 /// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
 /// chunks are as many as two processes need, but not less than the lower bound.
@@ -125,7 +126,8 @@ pub unsafe fn copy_part(target: &Memory, to: *mut u8, source: &Memory, from: *co
     if target.is_dense() && source.is_dense() {
         // SAFETY: the caller's contract.
         return unsafe {
-            std::ptr::copy_nonoverlapping(from.add(skip as usize), to.add(skip as usize), len as usize);
+            let (to, from) = (to.add(skip as usize), from.add(skip as usize));
+            copy::copy(to, from, len as usize, Source::Any, Target::Soon);
         };
     }
     let blocks = |memory: &Memory| tern_layout::Blocks { len: memory.len, block: memory.block, stride: memory.stride };

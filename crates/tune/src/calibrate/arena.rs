@@ -60,6 +60,8 @@ pub(super) struct Words {
     switch: AtomicU64,
     lookup: AtomicU64,
     promote: [AtomicU64; PROMOTED.len()],
+    /// Whether copies are made by vectors: 0 unknown, 1 no, 2 yes.
+    pub vectors: Line,
     /// Raised by a process that lost its core to others.
     pub lost: AtomicU64,
 }
@@ -88,6 +90,8 @@ pub(super) struct Found {
     /// To look up a promoted buffer, and to promote one, by number in [`PROMOTED`].
     pub lookup: Option<f64>,
     pub promote: [Option<f64>; PROMOTED.len()],
+    /// Copies of some KiB are faster by vectors.
+    pub vectors: Option<f64>,
     /// The processes lost their cores now and then.
     pub busy: bool,
 }
@@ -108,6 +112,7 @@ impl Found {
             switch: figure(&|found| found.switch),
             lookup: figure(&|found| found.lookup),
             promote: std::array::from_fn(|size| figure(&|found| found.promote[size])),
+            vectors: figure(&|found| found.vectors),
             busy: rounds.iter().filter(|found| found.busy).count() * 2 > rounds.len(),
             ..Found::default()
         };
@@ -192,6 +197,7 @@ impl Arena {
             switch: read(&words.switch),
             lookup: read(&words.lookup),
             promote: words.promote.each_ref().map(read),
+            vectors: words.vectors.0.load(Ordering::Relaxed).checked_sub(1).map(|vectors| vectors as f64),
             busy: words.lost.load(Ordering::Relaxed) != 0,
         }
     }

@@ -5,9 +5,16 @@ use std::time::Instant;
 
 use super::arena::{LINE, PART};
 use super::promotion;
-use super::roles::{EXTRA, Experiment, Process, clock_cost, copy, experiments, flush, io, pin, quickest, take, times};
+use super::roles::{
+    COPIES, EXTRA, Experiment, Process, TURNS, VECTORS, clock_cost, copies, copy, experiments, flush, io, pin,
+    quickest, take, times,
+};
 use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
+use tern_region::copy::use_vectors;
+
+/// What is not the C library must be so much faster.
+const CLEARLY: f64 = 0.98;
 
 /// Takes the times of all experiments.
 pub(super) fn run(own: &mut Process<'_>) {
@@ -19,6 +26,7 @@ pub(super) fn run(own: &mut Process<'_>) {
     own.together(1);
     play(own, 1, Wait::Spin);
     let clock = clock_cost();
+    choose_copies(own);
     'all: for experiment in experiments() {
         // The best with the target read before, and without.
         let mut best = [f64::INFINITY; 2];
@@ -49,6 +57,25 @@ pub(super) fn run(own: &mut Process<'_>) {
     pin(words.core.load(Relaxed) as usize);
     own.together(1);
     play(own, 1, Wait::Yield);
+}
+
+/// Finds out whether copies are faster by vectors.
+fn choose_copies(own: &mut Process<'_>) {
+    let mut took = [[f64::INFINITY; COPIES]; 2];
+    for vectors in TURNS {
+        use_vectors(vectors);
+        for (number, experiment) in copies().enumerate() {
+            let times = (0..times(&experiment)).filter_map(|time| receive(own, &experiment, time % 2 == 1));
+            let best = &mut took[usize::from(vectors)][number];
+            *best = times.fold(*best, f64::min);
+        }
+    }
+    let [libc, by_vectors] = took.map(|all| all.iter().sum::<f64>());
+    let vectors = by_vectors < CLEARLY * libc;
+    // Relaxed: ordered by `together`.
+    own.arena.words().vectors.0.store(if vectors { VECTORS } else { VECTORS - 1 }, Relaxed);
+    own.together(1);
+    use_vectors(vectors);
 }
 
 /// The receiver's part of one experiment: nanoseconds, `None` if it failed or the time is over.

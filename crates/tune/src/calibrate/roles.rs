@@ -114,6 +114,20 @@ pub(super) fn experiments() -> impl Iterator<Item = Experiment> {
     })
 }
 
+/// [`super::arena::Words::vectors`], when it is so.
+pub(super) const VECTORS: u64 = 2;
+
+/// Who copies in turn, the C library or vectors, to tell who does it best.
+pub(super) const TURNS: [bool; 4] = [false, true, false, true];
+/// The experiments of each turn.
+pub(super) const COPIES: usize = 2;
+
+pub(super) fn copies() -> impl Iterator<Item = Experiment> {
+    let both: [_; COPIES] = [(Mover::Pipe, 16 << 10), (Mover::MappedBoth, 64 << 10)];
+    let warmth = Warmth::Warm;
+    both.into_iter().map(move |(mover, size)| Experiment { number: 0, mover, warmth, size_number: 0, size })
+}
+
 impl<'a> Process<'a> {
     fn new(arena: &'a Arena, budget: Duration) -> Process<'a> {
         let layout = std::alloc::Layout::from_size_align(LARGEST, 4096).expect("a sound layout");

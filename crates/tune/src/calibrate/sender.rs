@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::arena::PART;
-use super::roles::{EXTRA, Experiment, Process, copy, experiments, flush, io, times};
+use super::roles::{EXTRA, Experiment, Process, TURNS, VECTORS, copies, copy, experiments, flush, io, times};
 use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
+use tern_region::copy::use_vectors;
 
 /// Prepares its buffer, helps where both work, and looks at the clock.
 pub(super) fn run(own: &mut Process<'_>) {
@@ -18,6 +19,14 @@ pub(super) fn run(own: &mut Process<'_>) {
     let core = rustix::thread::sched_getcpu();
     words.core.store(core as u32, Relaxed);
     words.set_packet(play(own, 0, Wait::Spin));
+    for vectors in TURNS {
+        use_vectors(vectors);
+        for experiment in copies() {
+            (0..times(&experiment)).for_each(|time| send(own, &experiment, time as u8));
+        }
+    }
+    own.together(0);
+    use_vectors(words.vectors.0.load(Relaxed) == VECTORS);
     'all: for experiment in experiments() {
         for time in 0..times(&experiment) {
             if own.begin.elapsed() > own.budget {

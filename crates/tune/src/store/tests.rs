@@ -92,7 +92,7 @@ fn a_known_machine_is_not_measured() {
     let scratch = Scratch::new("known");
     let cores = tern_node::affinity();
     let file = scratch.0.join(Machine::new(&cores).file());
-    let spoilt = "tern-costs 2\nnonsense\n";
+    let spoilt = "tern-costs 3\nnonsense\n";
     std::fs::write(&file, spoilt).unwrap();
     assert!(!is_good(&file));
     write(&file, &named("a test")).unwrap();
@@ -158,7 +158,7 @@ fn the_setting_decides() {
     assert_eq!(origin(file.to_str().unwrap(), None), Ok("stored".into()));
     let wrong = origin(gone.to_str().unwrap(), Some(&file)).unwrap_err();
     assert!(wrong.contains("gone: No such file"), "{wrong}");
-    std::fs::write(&file, "tern-costs 2\nwake -3\n").unwrap();
+    std::fs::write(&file, "tern-costs 3\nwake -3\n").unwrap();
     let wrong = origin(file.to_str().unwrap(), None).unwrap_err();
     assert!(wrong.ends_with("costs: line 2: \"-3\" is not a time in nanoseconds"), "{wrong}");
 }
