@@ -71,17 +71,29 @@ impl Adi {
     /// into its place; to whatever else comes the receive is open while that is looked at.
     #[inline]
     pub fn recv(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        let packets = !lock::enabled() && self.state.borrow_mut().takes_packets(from, &data);
+        self.recv_by(from, pattern, data, packets)
+    }
+
+    /// The same for a receive that [`Adi::end_only_one`] has ended.
+    pub fn recv_again(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        self.recv_by(from, pattern, data, true)
+    }
+
+    /// `packets`: as [`State::takes_packets`] says.
+    #[inline]
+    fn recv_by(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         data.expect();
-        match self.take_next(from, &pattern, &data) {
+        match packets.then(|| self.take_next(from, &pattern, &data)).flatten() {
             Some(status) => status,
-            None => self.recv_waiting(from, pattern, data),
+            None => self.recv_waiting(from, pattern, data, packets),
         }
     }
 
     #[inline(never)]
-    fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+    fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         // With several threads there may be several calls that wait.
-        if lock::enabled() || !self.state.borrow_mut().expect(from, data.clone()) {
+        if !packets || !self.state.borrow_mut().expect(from, data.clone()) {
             self.will_wait();
             let request = self.irecv(from, pattern, data);
             self.wait_until_telling(&mut || self.is_done(request), &|| Awaited::Transfers(vec![request]));
@@ -112,12 +124,12 @@ impl Adi {
     /// does nothing else meanwhile: so only if there is nothing else to do.
     #[inline]
     fn take_next(&self, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
-        if self.has_hooks.get() || lock::enabled() {
+        if self.has_hooks.get() {
             return None;
         }
         let mut state = self.state.borrow_mut();
         if from == UNKNOWN {
-            if state.may_take_next(data).is_some() {
+            if state.may_take_next().is_some() {
                 self.mcm.glance(LOOKS);
             }
             return None;
@@ -135,7 +147,7 @@ impl Adi {
     /// receive and no other receive is in front.
     #[inline]
     fn take_ready(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data, looks: u32) -> Option<Status> {
-        let lies = state.may_take_next(data)?;
+        let lies = state.may_take_next()?;
         if !self.is_peer(from) {
             return None;
         }
@@ -152,8 +164,8 @@ impl Adi {
         status
     }
 
-    /// Ends a short receive that no message has come for, if it is the only one: its caller then goes on by [`Adi::recv`], which
-    /// has less to do when the message is there. False when other receives or messages are in the way, and then nothing
+    /// Ends a receive that no message has come for and that packets are better for, if it is the only one: its caller then goes on
+    /// by [`Adi::recv_again`], which has less to do when the message is there. False when other receives or messages are in the way, and then nothing
     /// has happened.
     #[inline]
     pub fn end_only_one(&self, request: Request) -> bool {

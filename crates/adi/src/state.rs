@@ -144,6 +144,8 @@ pub struct State {
     expecting: bool,
     /// A message has matched it.
     expected_begun: bool,
+    /// Where the memory of the receive that is about to be published lies, if that was found out just now.
+    expected_at: Option<Memory>,
 }
 
 impl State {
@@ -193,6 +195,7 @@ impl State {
             quick: 0,
             expecting: false,
             expected_begun: false,
+            expected_at: None,
             mcm,
         }
     }

@@ -154,10 +154,10 @@ pub trait Direct {
     /// Smallest receive worth publishing, and smallest message worth looking for one, in bytes.
     fn threshold(&self) -> usize;
 
-    /// Smallest receive from `peer` into private memory worth publishing while its caller waits, even where packets would
-    /// go without asking.
-    fn private_threshold(&self, _peer: u32) -> usize {
-        usize::MAX
+    /// Of receives whose caller waits, those of fewer bytes from `peer` are not worth publishing where packets go without asking:
+    /// into memory that is `shared`, or not.
+    fn packets_below(&self, _peer: u32, shared: bool) -> usize {
+        if shared { 0 } else { usize::MAX }
     }
 
     /// Says that a transfer with `peer` is about to use this memory; returns it with its place, if shared,
@@ -306,6 +306,12 @@ pub trait Direct {
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull;
 
     // ---- the sender
+
+    /// False when no receive is published that [`Direct::deliver`] had better deliver a message of `len` bytes into, if that can go
+    /// in packets without asking: then it need not be asked.
+    fn is_awaited(&self, _peer: u32, _key: &Key, _last: u32, _len: u64) -> bool {
+        true
+    }
 
     /// [`Direct::deliver`] copies messages of up to so many bytes to `peer` by itself: their memory need not be located.
     fn copies_up_to(&self, _peer: u32) -> usize {

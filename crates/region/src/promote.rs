@@ -189,6 +189,7 @@ impl Promoter {
         if self.until_refresh == 0 {
             self.refresh();
         }
+        let needed = self.needed(len, exchange)?;
         let start = address.addr();
         if let Some(record) = self.records.find_mut(start) {
             record.uses = record.uses.saturating_add(1);
@@ -198,7 +199,6 @@ impl Promoter {
                 return Some(place);
             }
         }
-        let needed = self.needed(len, exchange)?;
         if self.usage.used(start, len, needed) {
             return self.try_promote(start, len, needed);
         }

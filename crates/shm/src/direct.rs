@@ -13,7 +13,7 @@ use crate::reach::Reach;
 use crate::segment::Occupation;
 use chunks::{copy_part, count_mapped};
 use deliver::Way;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
@@ -37,6 +37,8 @@ pub struct State {
     published: RefCell<Vec<(u32, u32)>>,
     /// Valgrind wants to know what peers write.
     checked: bool,
+    /// See [`Direct::packets_below`]: of private memory, of shared memory.
+    packets_below: [OnceCell<usize>; 2],
     pending: RefCell<Vec<Pending>>,
 }
 
@@ -62,6 +64,7 @@ impl State {
             order: Cell::new(0),
             published: RefCell::default(),
             checked: memcheck::is_running(),
+            packets_below: Default::default(),
             pending: RefCell::default(),
         }
     }
@@ -96,10 +99,16 @@ impl Direct for Shm {
         THRESHOLD
     }
 
-    fn private_threshold(&self, peer: u32) -> usize {
-        // From here on both can have the kernel copy, which two that share a core had better not.
-        let pays = !self.is_crowded() && self.copies(peer);
-        if pays { tern_tune::CMA_BOTH_FROM as usize } else { usize::MAX }
+    fn packets_below(&self, peer: u32, shared: bool) -> usize {
+        // Two that share a core had better not have the kernel copy, and one copy is better than two.
+        let kernel = !shared && !self.is_crowded() && self.copies(peer);
+        match self.is_crowded() || !shared && !kernel {
+            true if shared => 0,
+            true => usize::MAX,
+            false => {
+                *self.direct.packets_below[usize::from(shared)].get_or_init(|| self.find_packets_below(peer, shared))
+            }
+        }
     }
 
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
@@ -265,6 +274,18 @@ impl Direct for Shm {
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
         self.take_part(peer, source, number, sender)
+    }
+
+    #[inline]
+    fn is_awaited(&self, peer: u32, key: &Key, last: u32, len: u64) -> bool {
+        if !self.is_home(peer) {
+            return false;
+        }
+        let board = self.segment.board(peer, self.me);
+        let Some((slot, _)) = self.find(peer, board, key, last, len) else { return false };
+        // Who waits for a message into private memory had better get it in packets.
+        let waits = self.segment.process(peer).occupation() == Occupation::Waits;
+        !(waits && board.target(slot).place == 0 && len < self.packets_below(peer, false) as u64)
     }
 
     #[inline]

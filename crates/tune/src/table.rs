@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tern_region::trial::Trials;
 use tern_settings::Mechanism;
 
-use crate::{Choice, Costs, Situation, Stage, Transfer, Warmth, choose};
+use crate::{Choice, Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// Sizes are told apart in four steps per power of two, from 256 B to 16 MiB.
 const CLASSES: usize = 64;
@@ -17,6 +17,9 @@ const BITS: u32 = 14;
 const EMPTY: u8 = 0;
 /// A cell whose choice is made by trying.
 const CONTESTED: u8 = u8::MAX;
+
+/// The smallest message that could go otherwise than in packets.
+const SMALLEST: u64 = 4 << 10;
 
 /// Chooses for one process. Cells are computed when they are first asked for; the costs are read
 /// then too, so that making a `Chooser` costs nothing.
@@ -92,6 +95,26 @@ impl Chooser {
         let mut contests = self.contests.borrow_mut();
         let way = contests.trials.way(at);
         contests.ways[&at][way]
+    }
+
+    /// Messages of fewer bytes go sooner in packets, at once, than into a receive that is published for them while its owner
+    /// waits; `shared`: both buffers are; `kernel`: it copies between the two. `u64::MAX`: all that go at once, up to `eager`.
+    pub fn packets_below(&self, placement: Placement, shared: bool, kernel: bool, eager: u64) -> u64 {
+        let situation = |size| Situation {
+            size,
+            stage: Stage::Published,
+            source_shared: shared,
+            target_shared: shared,
+            push: kernel,
+            placement,
+            ..Situation::default()
+        };
+        let sizes = std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= eager);
+        let pays = |choice: Choice| match self.asked {
+            Mechanism::Auto => choice.pays_to_publish(),
+            _ => choice.transfer.by().is_some(),
+        };
+        sizes.into_iter().find(|&size| pays(self.explain(&situation(size)))).unwrap_or(u64::MAX)
     }
 
     /// The choice that [`Chooser::pick`] gives, unless a rival of it is tried, with the predictions that
@@ -184,6 +207,19 @@ pub(crate) mod tests {
         for number in 0..CLASSES {
             assert_eq!(class(middle(number)), number);
         }
+    }
+
+    #[test]
+    fn packets_end_where_a_published_receive_is_sooner() {
+        let load = || Costs::default();
+        let below =
+            |asked, shared, kernel| Chooser::new(load, asked).packets_below(Placement::Cache, shared, kernel, 64 << 10);
+        let shared = below(Mechanism::Auto, true, false);
+        assert!((8 << 10..=64 << 10).contains(&shared), "{shared}");
+        assert_eq!(below(Mechanism::Auto, false, false), u64::MAX, "there is no other way");
+        assert_eq!(below(Mechanism::Mapped, true, true), 4 << 10, "what was asked for is possible");
+        assert_eq!(below(Mechanism::Cma, false, true), 4 << 10);
+        assert_eq!(below(Mechanism::Pipe, true, true), u64::MAX);
     }
 
     /// Every situation that the table tells apart, at one size.

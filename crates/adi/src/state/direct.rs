@@ -1,6 +1,7 @@
 //! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
 
 use super::outbox::Bulk;
+use super::send::EXCHANGED;
 use super::{NONE, Side, State};
 use crate::matching::Hindrance;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
@@ -16,6 +17,8 @@ pub struct Published {
     slot: u32,
     /// What [`tuple::Receiver::publish`] has given.
     entry: u8,
+    /// Its memory is this process's alone.
+    private: bool,
 }
 
 /// Of so many looks at one receive only, one is left out.
@@ -25,7 +28,7 @@ const QUICK: u32 = 64;
 const WATCHED: u32 = NONE - 1;
 
 impl Published {
-    pub const NOT: Published = Published { peer: NONE, slot: NONE, entry: 0 };
+    pub const NOT: Published = Published { peer: NONE, slot: NONE, entry: 0, private: false };
     pub const WATCHED: Published = Published { slot: WATCHED, ..Published::NOT };
 
     #[inline]
@@ -65,6 +68,25 @@ impl State {
     }
 
     // ---- sending
+
+    /// [`State::send_direct`], or where the data lies if no receive is published for it; a message that goes without asking
+    /// then needs no more than that its use is counted.
+    #[inline]
+    pub(super) fn try_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
+        if data.len() <= self.eager_limit(to) {
+            let key = key(tuple.context, tuple.source, tuple.tag);
+            let last = self.streams[to as usize].last(tuple);
+            let direct = self.direct();
+            if !direct.is_awaited(to, &key, last, data.len() as u64) {
+                let located = data.len() >= direct.packets_below(to, true).min(EXCHANGED);
+                return Err(match located {
+                    true => direct.locate(to, data.memory(), self.is_quiet(0)),
+                    false => data.memory(),
+                });
+            }
+        }
+        self.send_direct(to, tuple, data, waits)
+    }
 
     /// Delivers a message into a receive that its receiver has published, if there is one. `Err`
     /// tells where the data lies, for a request to send.
@@ -108,9 +130,12 @@ impl State {
 
     // ---- receiving
 
-    /// Publishes the receive that is about to be posted, if that pays and the rules allow it.
+    /// Publishes the receive that is about to be posted, if that pays and the rules allow it. `located`: its memory, if it was
+    /// located just now.
     #[cold]
-    pub(super) fn publish(&mut self, request: u32, from: Proc, pattern: &Pattern) -> Published {
+    pub(super) fn publish(
+        &mut self, request: u32, from: Proc, pattern: &Pattern, located: Option<Memory>,
+    ) -> Published {
         if from == self.mcm.me() {
             return Published::NOT;
         }
@@ -119,13 +144,10 @@ impl State {
             Some(Hindrance::Wild) => return Published::NOT,
             Some(hindrance) => return self.publish_later(request, from, pattern, Some(hindrance)),
         }
-        let memory = self.locate_receive(request, from);
+        let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
         let len = memory.len as usize;
-        if self.waits
-            && memory.place == 0
-            && len <= self.eager_limit(from)
-            && len < self.direct().private_threshold(from)
-        {
+        let below = |shared| self.direct().packets_below(from, shared);
+        if self.waits && len <= self.eager_limit(from) && len < below(memory.place != 0) {
             // Packets are better for a receiver that waits, and the sender would only lose time by looking.
             return Published::NOT;
         }
@@ -154,7 +176,7 @@ impl State {
         let entry = self.taken[from as usize].publish(&tuple);
         let status = &mut self.transfers.get_mut(request).status;
         (status.source, status.tag) = (pattern.source, pattern.tag);
-        Some(Published { peer: from, slot, entry })
+        Some(Published { peer: from, slot, entry, private: memory.place == 0 })
     }
 
     /// The receive `request` is about to be given a message of the stream. False when its sender has claimed
@@ -176,6 +198,22 @@ impl State {
             return true;
         }
         let won = self.direct().retract(peer, slot);
+        if won {
+            self.end_publication(request, true);
+        }
+        won
+    }
+
+    /// Takes a receive of `len` bytes back that is published, but for which packets are better now that its owner waits; true as well
+    /// if it is not published.
+    pub(super) fn withdraw_for_packets(&mut self, request: u32, published: Published, len: usize) -> bool {
+        let Published { peer, slot, private, .. } = published;
+        if !published.is_published() {
+            return len < self.direct_from;
+        }
+        let limit = self.eager_limit(peer);
+        let direct = self.direct();
+        let won = private && len <= limit && len < direct.packets_below(peer, false) && direct.retract(peer, slot);
         if won {
             self.end_publication(request, true);
         }

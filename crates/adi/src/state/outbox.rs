@@ -1,8 +1,8 @@
 //! What could not be sent at once: in order, as the devices take it.
 
 use super::State;
-use crate::Proc;
 use crate::packet::Packet;
+use crate::{Data, Proc};
 use std::collections::VecDeque;
 use tern_counters as counters;
 use tern_mcm::{Header, Memory, Payload};
@@ -44,12 +44,9 @@ pub struct Outbox {
 /// What waits in an outbox and goes between two looks at what has come, at most.
 const AT_ONCE: usize = 64;
 
-/// Bytes of a message of `size` bytes that go into one packet: the receiver copies one out while
-/// the sender copies the next in. Small enough to start early, large enough that the packets
-/// themselves do not count.
-pub fn chunk(size: usize) -> usize {
-    if size <= 8 << 10 { 4 << 10 } else { 8 << 10 }
-}
+/// Bytes of a message that go into one packet: the receiver copies one out while the sender copies the next in. Small enough to
+/// start early, large enough that the packets themselves do not count: a message of this length goes sooner whole than as two.
+pub const PIECE: usize = 8 << 10;
 
 impl State {
     /// Sends a packet without payload, in order with what waits.
@@ -156,16 +153,11 @@ impl State {
             }
             Outgoing::Eager { request, mut first, mut sent } => {
                 let data = self.transfers.get(request).data.clone();
-                let size = data.len();
-                while first.is_some() || sent < size {
-                    let header = first.unwrap_or_else(|| Packet::More.encode());
-                    let len = (size - sent).min(chunk(size));
-                    let Some(taken) = data.with_payload(sent, len, |p| self.mcm.copy_and_send(to, &header, p)) else {
-                        return Some(Outgoing::Eager { request, first, sent });
-                    };
-                    first = None;
-                    sent += taken;
-                    self.moved = true;
+                let before = sent;
+                let gone = self.send_pieces(to, &data, &mut first, &mut sent);
+                self.moved |= gone || sent > before;
+                if !gone {
+                    return Some(Outgoing::Eager { request, first, sent });
                 }
                 self.advance_send(request, false, true);
                 None
@@ -173,11 +165,28 @@ impl State {
         }
     }
 
+    /// Sends packets of an eager message while there is room, from byte `sent` on, with `first` as the header until it is gone; true
+    /// when all are.
+    #[inline]
+    pub(super) fn send_pieces(&self, to: Proc, data: &Data, first: &mut Option<Header>, sent: &mut usize) -> bool {
+        let size = data.len();
+        while first.is_some() || *sent < size {
+            let header = first.unwrap_or_else(|| Packet::More.encode());
+            let len = (size - *sent).min(PIECE);
+            let Some(taken) = data.with_payload(*sent, len, |p| self.mcm.copy_and_send(to, &header, p)) else {
+                return false;
+            };
+            *first = None;
+            *sent += taken;
+        }
+        true
+    }
+
     /// Sends one packet of a long message: `Ok` with the rest, `Err` when there is no room.
     fn push_bulk(&mut self, to: Proc, mut bulk: Bulk) -> Result<Option<Bulk>, Bulk> {
         let data = &self.transfers.get(bulk.request).data;
         let header = Packet::Data { receiver: bulk.receiver, size: data.len() as u64 }.encode();
-        let len = (bulk.end - bulk.sent).min(chunk(bulk.end));
+        let len = (bulk.end - bulk.sent).min(PIECE);
         let taken = data.with_payload(bulk.sent, len, |p| self.mcm.copy_and_send(to, &header, p));
         let Some(taken) = taken else { return Err(bulk) };
         bulk.sent += taken;

@@ -16,6 +16,7 @@ impl State {
     /// Starts a receive; `from` is the process that it names as the source, or [`UNKNOWN`].
     pub fn receive(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
         let long = data.len() >= self.direct_from && from != UNKNOWN;
+        let located = self.expected_at.take();
         let request = self.receive_matched(data);
         if let Some(place) = self.matching.find_unexpected(&pattern) {
             let arrival = self.matching.take_unexpected(place);
@@ -29,7 +30,7 @@ impl State {
             return request;
         }
         self.transfers.get(request).data.expect();
-        let visible = if long { self.publish(request, from, &pattern) } else { Published::NOT };
+        let visible = if long { self.publish(request, from, &pattern, located) } else { Published::NOT };
         let posted = self.matching.post(pattern, request);
         if visible.is_published() {
             self.matching.publish(posted);
@@ -40,11 +41,11 @@ impl State {
     }
 
     /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is
-    /// allocated or listed. False when another such call is under way, and when the receive is long
-    /// enough to be published, or a process is lost. Ends by [`State::end_expected`].
+    /// allocated or listed. It is [not to be published](State::takes_packets). False when another such call is under way, or a
+    /// process is lost. Ends by [`State::end_expected`].
     #[inline]
     pub fn expect(&mut self, from: Proc, data: Data) -> bool {
-        if self.expecting || data.len() >= self.direct_from || !self.lost.is_empty() {
+        if self.expecting || !self.lost.is_empty() {
             return false;
         }
         self.expecting = true;
@@ -85,13 +86,41 @@ impl State {
         self.expected_begun = false;
     }
 
-    /// True when the next message of the stream can only be for a receive into `data`, or
-    /// for a later one, and nothing waits to be sent. Then no receive is published, and this one is
-    /// too short to be. Tells where payloads lie.
+    /// True when the next message of the stream can only be for the receive that is about to start, or for a later one, and nothing
+    /// waits to be sent. Then no receive is published, if this one is not to be either. Tells where payloads lie.
     #[inline]
-    pub fn may_take_next(&self, data: &Data) -> Option<Source> {
+    pub fn may_take_next(&self) -> Option<Source> {
         let free = self.matching.is_empty() && !self.expected_begun && self.is_flushed();
-        (free && self.is_short(data)).then_some(self.payload)
+        free.then_some(self.payload)
+    }
+
+    /// True for a receive that is not to be published, by a call that waits for nothing else. Of a longer one that is, its memory
+    /// is located then, for [`State::receive`].
+    #[inline]
+    pub fn takes_packets(&mut self, from: Proc, data: &Data) -> bool {
+        self.is_short(data) || self.takes_long_packets(from, data)
+    }
+
+    fn takes_long_packets(&mut self, from: Proc, data: &Data) -> bool {
+        let len = data.len();
+        if from == UNKNOWN || from == self.mcm.me() || len > self.eager_limit(from) {
+            return false;
+        }
+        let direct = self.direct();
+        if len < direct.packets_below(from, true) {
+            return true;
+        }
+        if len >= direct.packets_below(from, false) {
+            return false;
+        }
+        let memory = direct.locate(from, data.memory(), self.is_quiet(0));
+        if memory.key != 0 {
+            // Nobody will reach for it.
+            direct.release(&memory);
+            return true;
+        }
+        self.expected_at = Some(memory).filter(|memory| memory.place != 0);
+        self.expected_at.is_none()
     }
 
     /// True for a receive that is too short to be published.
@@ -118,16 +147,21 @@ impl State {
         only.then(|| (*from, self.matching.posted_pattern(*place)))
     }
 
-    /// Ends the receive of [`State::only_one`] without its message; false when it is none.
+    /// Ends a receive without its message, if no other is posted, no message is kept, nothing waits to be sent, and it is not
+    /// better published.
     #[inline]
     pub fn end_only_one(&mut self, request: u32) -> bool {
-        if self.only_one(request).is_none() {
+        let Transfer { side: Side::Receive { place: Some(place), published, .. }, data, .. } =
+            self.transfers.get(request)
+        else {
+            return false;
+        };
+        let (place, published, len) = (*place, *published, data.len());
+        let only = self.matching.is_only_one() && self.is_flushed();
+        if !only || !self.withdraw_for_packets(request, published, len) {
             return false;
         }
-        if let Side::Receive { place: Some(place), .. } = &mut self.transfers.get_mut(request).side {
-            let place = *place;
-            self.matching.withdraw(place);
-        }
+        self.matching.withdraw(place);
         self.transfers.free(request);
         true
     }

@@ -1,7 +1,7 @@
 //! Starting a send: at once if it can go, or as a request.
 
 use super::arrive::{Arrival, Body};
-use super::outbox::{Outgoing, chunk};
+use super::outbox::{Outgoing, PIECE};
 use super::{Side, State, Transfer};
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
@@ -13,7 +13,7 @@ use tern_mcm::{Cut, Header, Lending, Memory};
 const LOOK_EVERY: u32 = 16;
 const LOOK_EVERY_SHORT: u32 = 64;
 /// Shortest message that goes so out of memory that the peer reaches, if its caller waits for its receives as well.
-const EXCHANGED: usize = 16 << 10;
+pub const EXCHANGED: usize = 16 << 10;
 /// The kinds of collectives, in trials, are numbers from here on.
 const TOGETHER: usize = 64;
 
@@ -41,7 +41,7 @@ impl State {
         let size = data.len();
         let mut memory = Memory::opaque(size);
         if size >= self.direct_from {
-            match self.send_direct(to, &tuple, &data, waits) {
+            match self.try_direct(to, &tuple, &data, waits) {
                 Ok(sent) => return sent,
                 Err(located) => memory = located,
             }
@@ -113,25 +113,15 @@ impl State {
         {
             return Sent::Pending(crate::Request(request));
         }
-        let mut first = Some(header);
-        let mut sent = 0;
-        if self.outboxes[to as usize].queue.is_empty() {
-            let len = size.min(chunk(size));
-            let taken = data.with_payload(0, len, |p| self.mcm.copy_and_send(to, &header, p));
-            if taken == Some(size) {
-                if size < self.short {
-                    counters::SHORT.count(size)
-                } else {
-                    count_eager(size)
-                }
-                return Sent::Done;
-            }
-            if let Some(taken) = taken {
-                first = None;
-                sent = taken;
-            }
+        let (mut first, mut sent) = (Some(header), 0);
+        let gone = self.outboxes[to as usize].queue.is_empty() && self.send_pieces(to, &data, &mut first, &mut sent);
+        match size < self.short {
+            true if gone => counters::SHORT.count(size),
+            _ => count_eager(size),
         }
-        count_eager(size);
+        if gone {
+            return Sent::Done;
+        }
         let request = self.new_send(to, tuple, data);
         self.queue(to, Outgoing::Eager { request, first, sent });
         self.flush(to);
@@ -158,7 +148,7 @@ impl State {
         }
         let request = self.new_send(to, tuple, data.clone());
         // Cut like what is copied: the receiver copies one packet out while the next is on its way.
-        let cut = Cut { first: *header, rest: Packet::More.encode(), len: chunk(len) };
+        let cut = Cut { first: *header, rest: Packet::More.encode(), len: PIECE };
         // SAFETY: the caller of the send keeps the buffer valid and unchanged until the request is complete (see `Data`).
         let lent = unsafe { self.mcm.send_from(to, &cut, std::slice::from_raw_parts(base, len), request) };
         if !lent {

@@ -187,12 +187,16 @@ impl Direct for Several {
         }
     }
 
-    fn private_threshold(&self, peer: u32) -> usize {
-        self.direct_to(peer).map_or(usize::MAX, |(device, peer)| device.private_threshold(peer))
+    fn packets_below(&self, peer: u32, shared: bool) -> usize {
+        self.direct_to(peer).map_or(usize::MAX, |(device, peer)| device.packets_below(peer, shared))
     }
 
     fn copies_up_to(&self, peer: u32) -> usize {
         self.direct_to(peer).map_or(0, |(device, peer)| device.copies_up_to(peer))
+    }
+
+    fn is_awaited(&self, peer: u32, key: &Key, last: u32, len: u64) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.is_awaited(peer, key, last, len))
     }
 
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {

@@ -124,7 +124,7 @@ impl Persistent {
                 && adi().end_only_one(id)
             {
                 self.active.take();
-                return self.outcome(adi().recv(*from, *pattern, data.clone()), true);
+                return self.outcome(adi().recv_again(*from, *pattern, data.clone()), true);
             }
             adi().wait_for(id);
         }

@@ -101,6 +101,15 @@ impl Shm {
         }
     }
 
+    /// [`tern_device::Direct::packets_below`], by the costs.
+    #[cold]
+    pub(super) fn find_packets_below(&self, peer: u32, shared: bool) -> usize {
+        let process = self.segment.process(peer);
+        let placement = self.direct.places.of(peer as usize, || process.introduction().map(|(pid, _, _)| pid as i32));
+        let below = self.direct.chooser.packets_below(placement, shared, !shared, self.eager() as u64);
+        usize::try_from(below).unwrap_or(usize::MAX)
+    }
+
     /// How a message should go to a published receive.
     pub(super) fn way(&self, peer: u32, message: &Outgoing<'_>, target: &Memory) -> Way {
         let situation = self.situation(peer, tern_tune::Stage::Published, message.source, target);

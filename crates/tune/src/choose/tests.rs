@@ -50,6 +50,25 @@ fn a_receiver_that_computes_is_left_alone() {
 }
 
 #[test]
+fn a_receive_is_published_where_that_saves_what_it_costs() {
+    let pays = |situation: Situation, eager, mapped, kernel| {
+        let mut movers = [1e9; 8];
+        movers[Mover::Eager as usize] = eager;
+        movers[Mover::MappedBoth as usize] = mapped;
+        movers[Mover::CmaBoth as usize] = kernel;
+        choose(&flat(movers), Mechanism::Auto, &situation).pays_to_publish()
+    };
+    let shared = published(64 << 10);
+    assert!(pays(shared, 1000.0, 1000.0 - PUBLISHING - 1.0, 1e6));
+    assert!(!pays(shared, 1000.0, 1000.0 - PUBLISHING, 1e6));
+    let private = Situation { source_shared: false, target_shared: false, ..shared };
+    assert!(pays(private, 1000.0, 0.0, 1000.0 * CLOSE - 1.0), "both are tried");
+    assert!(!pays(private, 1000.0, 0.0, 1000.0 * CLOSE));
+    assert!(!pays(Situation { push: false, pull: false, ..private }, 1000.0, 0.0, 0.0));
+    assert!(pays(Situation { eager: false, ..private }, 0.0, 0.0, 1e6), "it cannot go at once");
+}
+
+#[test]
 fn one_who_waits_helps() {
     for size in [256 << 10, 1 << 20, 1 << 30] {
         assert_eq!(auto(published(size)), Transfer::Mapped { by: By::Both });
