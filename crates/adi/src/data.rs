@@ -1,9 +1,9 @@
 //! Moving bytes between user memory and packets.
 
 use crate::{Data, Status};
+use tern_copy::{SHORT, Source, Target};
 use tern_layout::Blocks;
 use tern_mcm::{Gather, Memory, Payload, copy_short};
-use tern_region::copy::{self as region, SHORT, Source, Target};
 
 impl Data {
     /// What another process can be told of where the data lies.
@@ -24,7 +24,7 @@ impl Data {
     #[inline]
     pub(crate) fn expect(&self) {
         if let Data::Bytes(base, len) = self {
-            region::expect(*base, *len);
+            tern_copy::expect(*base, *len);
         }
     }
 
@@ -47,13 +47,13 @@ impl Data {
             // SAFETY: as above.
             Data::Bytes(base, _) => unsafe {
                 let to = base.add(from);
-                region::copy(to, bytes.as_ptr(), bytes.len(), source, target);
+                tern_copy::copy(to, bytes.as_ptr(), bytes.len(), source, target);
             },
             Data::Typed { base, count, ty } => {
                 // SAFETY: as above, for the bytes that the layout describes.
                 unsafe { ty.unpack(*base, *count, from as u64, bytes) };
                 // SAFETY: `bytes` is mapped.
-                unsafe { region::give_back(bytes.as_ptr(), bytes.len(), source) };
+                unsafe { tern_copy::give_back(bytes.as_ptr(), bytes.len(), source) };
             }
         }
     }

@@ -28,8 +28,9 @@ use outbox::Outbox;
 use rendezvous::{Fetch, Fin};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use tern_copy::{Source, Target};
 use tern_mcm::{Direct, Mcm, Memory};
-use tern_region::copy::{Gauge, Source, Target};
+use tern_region::trial::Gauge;
 
 /// No number of anything.
 const NONE: u32 = u32::MAX;

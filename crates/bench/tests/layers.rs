@@ -21,7 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-layout"],
     &["tern-node"],
     &["tern-pmi"],
-    &["tern-settings", "tern-counters", "tern-maps"],
+    &["tern-settings", "tern-counters", "tern-maps", "tern-copy"],
 ];
 
 /// They use the layers; nothing uses them.

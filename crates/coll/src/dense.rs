@@ -23,7 +23,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
         match len {
             8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
             4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
-            _ => std::ptr::copy_nonoverlapping(from, to, len),
+            _ => tern_copy::plain(to, from, len),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Moving data: pack, unpack, and copies from one layout to another.
 
 use std::mem::MaybeUninit;
-use std::{ptr, slice};
+use std::slice;
 
 use crate::cursor::{Chunk, Cursor, Segments};
 use crate::kernel::{Shape, Steps, copy_grid, transfer};
@@ -167,7 +167,7 @@ impl Type {
             let bytes = len.saturating_sub(from).min(out.len() as u64) as usize;
             let data = base.wrapping_offset(at as isize).wrapping_add(from as usize);
             // SAFETY: `bytes` is at most the length of `out` and of the run from `from` on.
-            unsafe { ptr::copy_nonoverlapping(data, out.as_mut_ptr(), bytes) };
+            unsafe { tern_copy::plain(out.as_mut_ptr(), data, bytes) };
             return bytes;
         }
         if let Some(piece) = self.whole(count)
@@ -193,7 +193,7 @@ impl Type {
             let bytes = len.saturating_sub(from).min(input.len() as u64) as usize;
             let data = base.wrapping_offset(at as isize).wrapping_add(from as usize);
             // SAFETY: `bytes` is at most the length of `input` and of the run from `from` on.
-            unsafe { ptr::copy_nonoverlapping(input.as_ptr(), data, bytes) };
+            unsafe { tern_copy::plain(data, input.as_ptr(), bytes) };
             return bytes;
         }
         if let Some(piece) = self.whole(count)
@@ -226,7 +226,7 @@ impl Type {
             let from = from.wrapping_offset(from_at as isize);
             let to = to.wrapping_offset(to_at as isize);
             // SAFETY: `bytes` is within both runs.
-            unsafe { ptr::copy_nonoverlapping(from, to, bytes as usize) };
+            unsafe { tern_copy::plain(to, from, bytes as usize) };
             return bytes;
         }
         let mut source = Cursor::new(from_type, from_count);

@@ -12,7 +12,6 @@
 //! - [`Heap`]: a process's own part of the file, from which it allocates
 //! - [`Views`]: the parts of others, mapped on first use
 //! - [`cma`]: private memory of others, by system call
-//! - [`copy`]: copy routines that know where the data comes from and who needs it next
 //! - [`Space`]: declared regions with everything above behind one interface
 //!
 //! # A space
@@ -96,7 +95,6 @@
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 pub mod cma;
-pub mod copy;
 mod file;
 pub mod heap;
 mod offsets;

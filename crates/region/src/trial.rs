@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::time::Instant;
+use tern_copy::Target;
 
 /// Transfers in a row by one way. The first shows the change and not the way.
 const TURN: u32 = 6;
@@ -123,6 +124,17 @@ impl Trials {
     pub fn way(&mut self, kind: usize) -> usize {
         let (trial, now, same) = self.begin(kind);
         trial.way(now, same)
+    }
+}
+
+/// Finds out what the memory of long transfers is, by trying both answers.
+#[derive(Debug, Default)]
+pub struct Gauge(Trials);
+
+impl Gauge {
+    /// What the target of a transfer of `len` bytes, which begins now, seems to be: by power of two.
+    pub fn target(&mut self, len: usize) -> Target {
+        [Target::Soon, Target::Later][self.0.way((len | 1).ilog2() as usize)]
     }
 }
 

@@ -68,7 +68,7 @@ impl Reach {
         let exposed = Rc::<Exposed>::default();
         let in_use = exposed.clone();
         let policy = tern_settings::PROMOTE.get();
-        tern_region::copy::use_vectors(chooser.costs().vectors);
+        tern_copy::use_vectors(chooser.costs().vectors);
         let mut promoter = Promoter::new(heap.clone(), policy, chooser.costs().promotion(Placement::Cache, true));
         promoter.set_exchange_costs(chooser.costs().promotion_for_exchanges(Placement::Cache));
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));

@@ -20,8 +20,8 @@ use blocks::{Blocks, LONG};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use tern_copy::{Source, Target};
 use tern_device::{Header, Payload, copy_short};
-use tern_region::copy::{self, Source, Target};
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
@@ -167,7 +167,7 @@ impl Sender {
         };
         match payload {
             // SAFETY: `place` is in the area or in a block, and nobody else's until the packet is sent.
-            Payload::Bytes(bytes) => unsafe { copy::copy(place, bytes.as_ptr(), len, Source::Any, Target::Soon) },
+            Payload::Bytes(bytes) => unsafe { tern_copy::copy(place, bytes.as_ptr(), len, Source::Any, Target::Soon) },
             // SAFETY: as above.
             Payload::Gather(gather) => gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) }),
         }

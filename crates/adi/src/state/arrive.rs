@@ -5,10 +5,10 @@ use super::{Side, State};
 use crate::data::copy;
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, Tuple};
+use tern_copy::{Source, Target, give_back};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Header, Memory, Sink};
-use tern_region::copy::{Source, Target, give_back};
 
 /// A message that no receive had matched when it arrived.
 #[derive(Debug)]

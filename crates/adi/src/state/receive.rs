@@ -3,7 +3,7 @@
 use super::direct::Published;
 use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
-use tern_region::copy::Source;
+use tern_copy::Source;
 
 impl State {
     /// A receive that is not posted: a message is about to be given to it.

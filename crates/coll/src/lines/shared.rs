@@ -225,7 +225,7 @@ impl Lines {
             let (begin, end) = self.share(vector, rank);
             let from = self.look_at(adi, self.told(rank, turn, 1), begin, end - begin)?;
             // SAFETY: the share lies inside both vectors; its owner leaves it as it is until all have read it.
-            unsafe { std::ptr::copy_nonoverlapping(from, out.add(begin), end - begin) };
+            unsafe { tern_copy::plain(out.add(begin), from, end - begin) };
             Some(())
         });
         read.is_some()

@@ -110,7 +110,7 @@ impl What {
             What::Reduction { input, out: vector, .. } => {
                 let input = if input.is_null() { vector.cast_const() } else { *input };
                 // SAFETY: the program's buffer holds so much, and shared memory is apart from it.
-                unsafe { std::ptr::copy_nonoverlapping(input, out.as_mut_ptr(), out.len()) };
+                unsafe { tern_copy::plain(out.as_mut_ptr(), input, out.len()) };
             }
         })
     }

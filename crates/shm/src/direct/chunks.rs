@@ -2,9 +2,9 @@
 
 use crate::board::{Board, CHUNKS, Word};
 use crate::device::Shm;
+use tern_copy::{Source, Target};
 use tern_counters as counters;
 use tern_device::Memory;
-use tern_region::copy::{self, Source, Target};
 
 /// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
 /// chunks are as many as two processes need, but not less than the lower bound.
@@ -127,7 +127,7 @@ pub unsafe fn copy_part(target: &Memory, to: *mut u8, source: &Memory, from: *co
         // SAFETY: the caller's contract.
         return unsafe {
             let (to, from) = (to.add(skip as usize), from.add(skip as usize));
-            copy::copy(to, from, len as usize, Source::Any, Target::Soon);
+            tern_copy::copy(to, from, len as usize, Source::Any, Target::Soon);
         };
     }
     let blocks = |memory: &Memory| tern_layout::Blocks { len: memory.len, block: memory.block, stride: memory.stride };

@@ -7,7 +7,7 @@
 //! write to a line that one has written before and the other has read since takes 8 ns a line
 //! however many are under way, 8 GB/s; to one that the other has written and oneself has read,
 //! a quarter of that. With cores further apart the difference is larger (2.3 and 12 GB/s; example
-//! `copy-speed` of tern-region).
+//! `copy-speed` of tern-copy).
 //!
 //! Where all traffic goes one way, blocks go round, all of them: lines have left both cores' own
 //! caches, if there are enough, before they are written again.

@@ -11,7 +11,7 @@ use super::roles::{
 };
 use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
-use tern_region::copy::use_vectors;
+use tern_copy::use_vectors;
 
 /// What is not the C library must be so much faster.
 const CLEARLY: f64 = 0.98;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 use rustix::thread::CpuSet;
-use tern_region::copy;
+use tern_copy::{Source, Target};
 
 use super::arena::{Arena, LINE};
 use super::{LARGEST, MOVERS, SIZES};
@@ -247,7 +247,7 @@ pub(super) fn io(at: *mut u8, len: usize) -> libc::iovec {
 /// Both runs are mapped and do not overlap.
 pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: by contract.
-    unsafe { copy::copy(to, from, len, copy::Source::Any, copy::Target::Soon) };
+    unsafe { tern_copy::copy(to, from, len, Source::Any, Target::Soon) };
 }
 
 /// Copies out of a block.
@@ -255,9 +255,9 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// # Safety
 /// As for [`copy`].
 pub(super) unsafe fn take(from: *const u8, to: *mut u8, len: usize, streams: bool) {
-    let target = if streams { copy::Target::Later } else { copy::Target::Soon };
+    let target = if streams { Target::Later } else { Target::Soon };
     // SAFETY: by contract.
-    unsafe { copy::copy(to, from, len, copy::Source::Any, target) };
+    unsafe { tern_copy::copy(to, from, len, Source::Any, target) };
 }
 
 /// Whether [`flush`] does anything.

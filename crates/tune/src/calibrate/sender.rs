@@ -6,7 +6,7 @@ use super::arena::PART;
 use super::roles::{EXTRA, Experiment, Process, TURNS, VECTORS, copies, copy, experiments, flush, io, times};
 use super::turns::{Wait, play};
 use crate::{Mover, Warmth};
-use tern_region::copy::use_vectors;
+use tern_copy::use_vectors;
 
 /// Prepares its buffer, helps where both work, and looks at the clock.
 pub(super) fn run(own: &mut Process<'_>) {

@@ -27,7 +27,6 @@ mod x86;
 
 pub use kernel::{Kernel, kernels};
 
-use crate::trial::Trials;
 use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,17 +50,6 @@ pub enum Target {
     Later,
 }
 
-/// Finds out what the memory of long transfers is, by trying both answers.
-#[derive(Debug, Default)]
-pub struct Gauge(Trials);
-
-impl Gauge {
-    /// What the target of a transfer of `len` bytes, which begins now, seems to be: by power of two.
-    pub fn target(&mut self, len: usize) -> Target {
-        [Target::Soon, Target::Later][self.0.way((len | 1).ilog2() as usize)]
-    }
-}
-
 /// Copies shorter than this are left to the C library, whatever is known.
 pub const SHORT: usize = 1 << 10;
 
@@ -81,6 +69,16 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize, source: Source, tar
     };
     // SAFETY: the same contract; the loops are those of this processor.
     unsafe { run(to, from, len) };
+}
+
+/// [`copy`] of memory of which nothing is known.
+///
+/// # Safety
+/// As for [`ptr::copy_nonoverlapping`].
+#[inline]
+pub unsafe fn plain(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the same contract.
+    unsafe { copy(to, from, len, Source::Any, Target::Soon) };
 }
 
 /// Lengths for which the C library may leave the copy to the processor (`rep movsb`), which one does well and another badly

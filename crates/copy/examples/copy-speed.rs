@@ -1,5 +1,5 @@
 //! Prints how fast messages go from one core to another, by copy loop and by way of moving them:
-//! `cargo run --release -p tern-region --example copy-speed -- [off] [sizes=4k,64k] [rounds=9]
+//! `cargo run --release -p tern-copy --example copy-speed -- [off] [sizes=4k,64k] [rounds=9]
 //! [skew=16] [VARIANT]...`
 //!
 //! Two processes, each on a core of its own, send a message to and fro; GB/s is its size by half
@@ -29,7 +29,7 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use std::time::Instant;
-use tern_region::copy::{Kernel, expect, kernels};
+use tern_copy::{Kernel, expect, kernels};
 
 /// Bytes of each process's send buffers, and of its receive buffers.
 const POOL: usize = 128 << 20;
