@@ -5,16 +5,18 @@
 //! of the waits to come sleep at once, before one yields again to see whether it still is so; else fewer.
 //!
 //! Another rank that computes keeps the core for long too. But then this one has mostly computed before, and there are many
-//! short waits after it, which had better yield.
+//! short waits after it, which had better yield. And where many ranks share a core, each of which copies a little in its turn, a
+//! yield takes as long as all of them: so what is long counts by how many there are.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 
-/// Ticks from which on a yield was long: about a millisecond. Shorter ones are those of ranks that wait, or copy.
+/// Ticks from which on a yield was long, for each of those who share the core: about a millisecond. Shorter ones are those of ranks
+/// that wait, or copy.
 const LONG: u64 = 1 << 21;
 /// Yields at most that sleeps take the place of after a long one.
 const SKIPS: u32 = 1024;
-/// Ticks of a long yield to each nanosecond of use of the core: about twice as long as that.
+/// Ticks of a long yield to each nanosecond of use of the core, for each of those who share it: about twice as long as that.
 const SHARE: u64 = 4;
 
 /// What this process has seen of others on its cores.
@@ -43,20 +45,24 @@ impl Strangers {
         skip == 0
     }
 
-    /// A yield has taken so many [`ticks`].
+    /// A yield has taken so many [`ticks`]; `sharers` says how many ranks share a core that are awake, this one counted.
     #[inline]
-    pub fn note(&self, took: u64) {
+    pub fn note(&self, took: u64, sharers: impl FnOnce() -> u32) {
         if took >= LONG {
-            self.note_long(took, used());
+            self.note_long(took, used(), sharers());
         }
     }
 
-    /// A long one, after which this thread has used a core for `used` nanoseconds in all.
+    /// Perhaps a long one, after which this thread has used a core for `used` nanoseconds in all.
     #[cold]
-    fn note_long(&self, took: u64, used: u64) {
+    fn note_long(&self, took: u64, used: u64, sharers: u32) {
+        let each = took / u64::from(sharers.max(1));
+        if each < LONG {
+            return;
+        }
         let own = used.saturating_sub(self.used.replace(used));
         let last = self.last.get();
-        let too_long = took > SHARE * own;
+        let too_long = each > SHARE * own;
         self.last.set(if too_long { (2 * last).clamp(1, SKIPS) } else { last / 2 });
         self.skip.set(if too_long { self.last.get() } else { 0 });
     }
@@ -99,13 +105,20 @@ mod tests {
     fn wait(
         strangers: &Strangers, waits: u32, takes: impl Fn(u32) -> u64, computes: impl Fn(u32) -> u64,
     ) -> (u32, u64) {
+        wait_among(1, strangers, waits, takes, computes)
+    }
+
+    /// The same where so many ranks share the core.
+    fn wait_among(
+        sharers: u32, strangers: &Strangers, waits: u32, takes: impl Fn(u32) -> u64, computes: impl Fn(u32) -> u64,
+    ) -> (u32, u64) {
         let (mut yields, mut ticks, mut used) = (0, 0, strangers.used.get());
         for at in 0..waits {
             used += WAIT + computes(at);
             if strangers.allow_yield() {
                 let took = takes(yields);
                 if took >= LONG {
-                    strangers.note_long(took, used);
+                    strangers.note_long(took, used, sharers);
                     ticks += took;
                 }
                 yields += 1;
@@ -135,6 +148,18 @@ mod tests {
         let takes = |at: u32| u64::from(at.is_multiple_of(turn)) * 2 * LONG;
         let computes = |at: u32| u64::from(at.is_multiple_of(turn)) * compute;
         assert_eq!(wait(&Strangers::default(), 100_000, takes, computes).0, 100_000);
+    }
+
+    #[test]
+    fn many_ranks_on_a_core_that_copy_in_turn_yield() {
+        // Each copies for half of the time that would be long for one, and then waits for the other seven.
+        let copies = LONG / 2;
+        let nanoseconds = copies / 2;
+        let yields = wait_among(8, &Strangers::default(), 10_000, |_| 7 * copies, |_| nanoseconds).0;
+        assert_eq!(yields, 10_000);
+        // A stranger among them.
+        let yields = wait_among(8, &Strangers::default(), 10_000, |_| 8 * 4 * LONG, |_| 0).0;
+        assert!(yields < 1000, "{yields}");
     }
 
     #[test]

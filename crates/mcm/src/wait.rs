@@ -139,7 +139,7 @@ impl Mcm {
                 looks += 1;
             }
             shm.spread_now_and_then();
-            self.strangers.note(yield_core());
+            self.note_yield(yield_core());
             if done() {
                 return true;
             }
@@ -209,6 +209,12 @@ impl Mcm {
         self.strangers.are_about() && !self.patience.get().is_set
     }
 
+    /// Notes how many ticks a yield has taken.
+    #[inline]
+    fn note_yield(&self, took: u64) {
+        self.strangers.note(took, || self.device().awake().div_ceil(self.patience.get().cores));
+    }
+
     /// Whether to yield now; else to sleep.
     #[inline]
     fn may_yield(&self) -> bool {
@@ -230,7 +236,7 @@ impl Mcm {
     /// Lets others on the core, between two looks at what nobody rings for.
     pub fn give_way(&self) {
         if self.may_yield() {
-            self.strangers.note(lock::outside(yield_core));
+            self.note_yield(lock::outside(yield_core));
         } else {
             lock::outside(|| std::thread::sleep(NAP));
         }
@@ -241,7 +247,7 @@ impl Mcm {
     fn yield_or_sleep(&self, passed: u32, idle: u32, step: &mut dyn FnMut() -> Step, tell: &dyn Fn(Duration)) -> bool {
         if passed <= self.patience.get().yields && self.may_yield() {
             self.device().spread();
-            self.strangers.note(lock::outside(yield_core));
+            self.note_yield(lock::outside(yield_core));
             return false;
         }
         let token = self.device().prepare_sleep();
@@ -320,8 +326,8 @@ mod tests {
     fn where_strangers_keep_the_core_a_wait_sleeps_at_once() {
         let with_strangers = |mcm: &Mcm, is_set| {
             mcm.patience.set(Patience { is_set, ..mcm.patience.get() });
-            mcm.strangers.note(u64::MAX);
-            mcm.strangers.note(u64::MAX);
+            mcm.strangers.note(u64::MAX, || 1);
+            mcm.strangers.note(u64::MAX, || 1);
         };
         let mcm = one_of_three(2);
         with_strangers(&mcm, false);
