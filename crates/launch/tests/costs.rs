@@ -52,7 +52,7 @@ fn measured_once_and_then_known() {
     let scratch = Scratch::new("once");
     let first = job("2", &scratch.0, "auto");
     let file = first.out.lines().next().unwrap().to_owned();
-    assert!(file.starts_with(&format!("{}/tern/costs-", scratch.0.display())), "{first:?}");
+    assert!(file.starts_with(&format!("{}/tern/costs3-", scratch.0.display())), "{first:?}");
     assert_eq!(first.sorted(), [&*file, &*file, "tern-costs 3", "tern-costs 2"]);
     // It is read, and left as it is.
     std::fs::write(&file, "tern-costs 3\norigin a test\n").unwrap();

@@ -31,9 +31,9 @@ impl Machine {
         ))
     }
 
-    /// The name of its file.
+    /// The name of its file, which another version of the text has another one for.
     pub fn file(&self) -> String {
-        format!("costs-{:016x}", hash(self.0.as_bytes()))
+        format!("costs{}-{:016x}", crate::text::version(), hash(self.0.as_bytes()))
     }
 }
 
@@ -83,8 +83,8 @@ mod tests {
     fn the_name_of_the_file_follows_from_the_machine() {
         let machine = |text: &str| Machine(text.into());
         // Known answers of FNV-1a.
-        assert_eq!(machine("").file(), "costs-cbf29ce484222325");
-        assert_eq!(machine("foobar").file(), "costs-85944171f73967e8");
+        assert_eq!(machine("").file(), "costs3-cbf29ce484222325");
+        assert_eq!(machine("foobar").file(), "costs3-85944171f73967e8");
         assert_ne!(machine("one").file(), machine("two").file());
     }
 

@@ -21,6 +21,11 @@ use crate::{Costs, Curve, Mover, Placement, Warmth};
 /// The first line. The number changes when older programs could misread the rest, or a mover moves otherwise than before.
 const HEAD: &str = "tern-costs 3";
 
+/// The number in it, which is in the names of files too, so that two versions on one machine do not replace each other's.
+pub fn version() -> &'static str {
+    HEAD.rsplit(' ').next().expect("the number")
+}
+
 /// Who copies some KiB.
 const COPIES: [&str; 2] = ["libc", "vectors"];
 
