@@ -31,6 +31,9 @@ pub struct Faults {
     pub access: Every,
     /// `full=N/M`: of M requests that are posted to send, N find the queue full.
     pub full: Every,
+    /// `early-room`: a send queue has room again when requests have ended, before their completions are polled. Some cards
+    /// are so all the time.
+    pub early_room: bool,
     /// `slow=DURATION`, as 50us or 2ms: each message that comes waits so long.
     pub slow: Duration,
     /// `no-registration=N/M`: of M registrations, N are refused.
@@ -48,8 +51,12 @@ impl FromStr for Faults {
         let mut faults = Faults::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let wrong = || format!("'{part}' is no fault; see the list in the documentation of faults");
-            if part == "tcp" {
-                faults.tcp = true;
+            if let Some(flag) = match part {
+                "tcp" => Some(&mut faults.tcp),
+                "early-room" => Some(&mut faults.early_room),
+                _ => None,
+            } {
+                *flag = true;
                 continue;
             }
             let (name, value) = part.split_once('=').ok_or_else(wrong)?;
@@ -99,8 +106,8 @@ mod tests {
 
     #[test]
     fn text_says_what_goes_wrong() {
-        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp,cut-port=2/9".parse().unwrap();
-        assert!(faults.tcp);
+        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp,cut-port=2/9,early-room".parse().unwrap();
+        assert!(faults.tcp && faults.early_room);
         assert_eq!(faults.cut_after, Some(100));
         assert_eq!(faults.cut_port, Some((2, 9)));
         assert_eq!(faults.receiver_not_ready, Every { hits: 1, of: 8 });

@@ -6,6 +6,9 @@ use crate::{made_by, rdma_core, software};
 use std::time::Duration;
 
 /// The size of a send queue. A maker may give more than asked for ([`QueuePair::limits`]).
+///
+/// Who posts has to see to it that completion queues never overflow: some cards have room for another request when one has
+/// ended, though its completion was not polled, so that [`QueueFull`](crate::Error::QueueFull) bounds no completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Requests that are posted and not complete.

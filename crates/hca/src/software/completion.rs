@@ -26,13 +26,20 @@ pub struct Queue {
     count: AtomicUsize,
     overrun: AtomicBool,
     depth: usize,
+    /// See [`crate::Faults::early_room`].
+    early_room: bool,
     channel: Option<Arc<Channel>>,
     hca: Arc<Shared>,
 }
 
 impl Queue {
     /// Adds a completion. `slots` are counted down when it is polled.
-    pub fn push(&self, completion: Completion, slots: Option<(Arc<AtomicU32>, u32)>) {
+    pub fn push(&self, completion: Completion, mut slots: Option<(Arc<AtomicU32>, u32)>) {
+        if self.early_room
+            && let Some((used, slots)) = slots.take()
+        {
+            used.fetch_sub(slots, Ordering::Relaxed);
+        }
         let mut ring = self.ring.lock();
         if ring.entries.len() == self.depth {
             self.overrun.store(true, Ordering::Relaxed);
@@ -85,6 +92,7 @@ impl CompletionQueue {
             count: AtomicUsize::new(0),
             overrun: AtomicBool::new(false),
             depth: depth.max(1) as usize,
+            early_room: hca.faults().early_room,
             channel: channel.map(|channel| channel.0.clone()),
             hca: hca.clone(),
         }))
