@@ -89,6 +89,8 @@ recovers 2 full=1/3 several
 recovers 2 slow=300us long
 recovers 2 rnr=1/3,full=1/3 onesided
 recovers 3 full=1/3 passive
+recovers 2 early-room several
+recovers 3 early-room passive
 recovers 2 locked=3M passive
 recovers 2 locked=3M long
 recovers 2 locked=3M column

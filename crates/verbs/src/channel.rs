@@ -11,7 +11,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use tern_hca::{Data, Operation, QueuePair, SendFlags, SendRequest};
+use tern_hca::{Data, Error, Operation, QueuePair, SendFlags, SendRequest};
 
 /// A packet, or a part of one, that was built and is to be posted.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +135,9 @@ impl Channel {
     pub fn post_to(
         &self, receive_queue: u32, id: u64, operation: Operation, data: Data<'_>, asks: bool,
     ) -> tern_hca::Result<()> {
+        if !self.sends.has_room(1) {
+            return Err(Error::QueueFull);
+        }
         let signaled = self.sends.signals(asks);
         let flags = SendFlags { signaled, fence: false };
         self.pair.post_send(&SendRequest { id, operation, data, flags, receive_queue })?;

@@ -253,7 +253,8 @@ impl Verbs {
         self.open.borrow_mut().push(peer);
         self.provide(self.open.borrow().len() * self.settings.credits as usize);
         let pair = &connected.sending.pair;
-        let new = || Rc::new(SendQueue::new(pair.limits().depth));
+        // Not all that it may have been given: the completion queue has room for what was asked for.
+        let new = || Rc::new(SendQueue::new(pair.limits().depth.min(self.fabric.limits().depth)));
         let sends = self.sends.borrow_mut().entry(pair.number()).or_insert_with(new).clone();
         let channel = Box::new(Channel::new(peer, connected, sends, header::LONGEST));
         let _ = self.ways[peer as usize].set(Way::Channel(channel));

@@ -10,6 +10,7 @@ mod cut;
 
 use crate::Verbs;
 use crate::send::Posted;
+use crate::send_queue::SendQueue;
 use crate::token::Token;
 use cut::{Cursor, span};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -68,6 +69,7 @@ pub(crate) struct Remotes {
 /// Two queue pairs of this process that are connected to each other. Requests are posted to the first.
 struct Loop {
     pair: Arc<QueuePair>,
+    sends: SendQueue,
     _other: Arc<QueuePair>,
 }
 
@@ -88,6 +90,9 @@ impl Remotes {
     /// The request with that number has ended, and all before it.
     pub fn ended(&self, verbs: &Verbs, peer: u32, number: u32, well: bool) {
         let it = &self.peers[peer as usize];
+        if peer == verbs.me {
+            self.own.get().into_iter().flatten().for_each(|own| own.sends.completed());
+        }
         if !well {
             it.lost.set(true);
         }
@@ -143,7 +148,8 @@ impl Verbs {
             let connection = Connection::default();
             pair.connect(&other.address(), &connection)?;
             other.connect(&pair.address(), &connection)?;
-            Ok(Loop { pair, _other: other })
+            let depth = pair.limits().depth.min(self.fabric.limits().depth);
+            Ok(Loop { pair, sends: SendQueue::new(depth), _other: other })
         };
         self.remotes.own.get_or_init(|| make().ok()).as_ref()
     }
@@ -153,9 +159,15 @@ impl Verbs {
             return self.post(peer, token, operation, data, asks);
         }
         let Some(own) = self.own_loop() else { return Posted::Lost };
+        if !own.sends.has_room(1) {
+            return Posted::Busy;
+        }
         let request = SendRequest { id: token.encode(), operation, data, flags: SendFlags::SIGNALED, receive_queue: 0 };
         match own.pair.post_send(&request) {
-            Ok(()) => Posted::Done,
+            Ok(()) => {
+                own.sends.posted(true);
+                Posted::Done
+            }
             Err(Error::QueueFull) => Posted::Busy,
             Err(_) => Posted::Lost,
         }

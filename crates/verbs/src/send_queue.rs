@@ -1,5 +1,8 @@
 //! What is in a send queue, as the one who posts knows it.
 //!
+//! The depth is kept to here, and not left to the card: to the card a request may be over when it has ended, and here its
+//! completion is still to be polled. Rooms in the completion queue are as many as all send queues are deep.
+//!
 //! Only some requests ask for a completion, which tells that all before it have ended too. Whoever posts knows so how much room
 //! is left, and need not build what the queue would refuse.
 
