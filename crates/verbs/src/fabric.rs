@@ -9,8 +9,10 @@ use tern_hca::{
     ReceiveLimits, Result, SharedReceiveQueue,
 };
 
-/// The most requests that a queue pair holds.
+/// Requests that a queue pair holds: the most, and the fewest where there are so many peers that the completion queue of the
+/// card has no room for as many of each.
 const DEPTH: u32 = 128;
+const FEWEST: u32 = 32;
 /// Segments of a request: header and payload of a packet, or the blocks of a datatype.
 const GATHER: u32 = 16;
 /// Bytes that travel in the request itself, where the card takes as many.
@@ -46,18 +48,18 @@ impl Fabric {
         };
         let hca = Hca::open(&options)?;
         let able = hca.capabilities();
-        let limits = Limits {
-            depth: DEPTH.min(able.send.depth),
-            gather: GATHER.min(able.send.gather),
-            inline: INLINE.min(able.send.inline),
-        };
         let receives = ReceiveLimits { depth: settings.buffers.min(able.receive.depth), scatter: 1 };
         let queued = settings.queues.saturating_mul(crate::queues::DEPTH);
         let over_xrc = settings.transport == Transport::Xrc && able.xrc;
         // What goes over another port than the first has a queue pair of its own to each peer, which XRC is to save.
         let ports = if over_xrc { 1 } else { settings.ports.clamp(1, u32::from(able.ports.max(1))) };
-        let sends = world.saturating_mul(limits.depth).saturating_mul(ports);
-        let all = sends.saturating_add(receives.depth).saturating_add(queued);
+        let (pairs, arrivals) = (world.saturating_mul(ports), receives.depth.saturating_add(queued));
+        let limits = Limits {
+            depth: depth(able.completions, arrivals, pairs).min(able.send.depth),
+            gather: GATHER.min(able.send.gather),
+            inline: INLINE.min(able.send.inline),
+        };
+        let all = pairs.saturating_mul(limits.depth).saturating_add(arrivals);
         let domain = hca.protection_domain()?;
         let notices = hca.completion_channel()?;
         let completions = hca.completion_queue(all.min(able.completions), Some(&notices))?;
@@ -106,6 +108,11 @@ impl Fabric {
     }
 }
 
+/// Requests of each queue pair, so that a queue for `completions` has room for the ends of all, and for `arrivals`.
+fn depth(completions: u32, arrivals: u32, pairs: u32) -> u32 {
+    (completions.saturating_sub(arrivals) / pairs.max(1)).clamp(FEWEST, DEPTH)
+}
+
 /// The address by which peers reach this process over plain sockets.
 pub fn own_address(settings: &Settings) -> IpAddr {
     if let Some(address) = settings.address {
@@ -123,4 +130,19 @@ fn outward() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     Some(socket.local_addr().ok()?.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_completions_have_room() {
+        assert_eq!(depth(1 << 22, 1024, 4096), DEPTH);
+        for pairs in [2, 247, 248, 500, 990] {
+            let depth = depth(32767, 1024, pairs);
+            assert!(pairs * depth + 1024 <= 32767 && (FEWEST..=DEPTH).contains(&depth), "{depth} for {pairs}");
+        }
+        assert_eq!(depth(1000, 2000, 7), FEWEST);
+    }
 }
