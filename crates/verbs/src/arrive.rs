@@ -5,11 +5,12 @@ use crate::channel::Channel;
 use crate::queues::READ;
 use crate::token::Token;
 use crate::wire::{Kind, PREFIX, Prefix};
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 use tern_counters as counters;
 use tern_device::{Header, Sink};
-use tern_hca::{Completion, Status};
+use tern_hca::{Completion, Event, Status};
 
 /// How long a broken queue pair waits for the peer's word why.
 const EXPLANATION: Duration = Duration::from_millis(200);
@@ -391,9 +392,21 @@ impl Verbs {
         channel.backlog.take().into_iter().for_each(|frame| self.bounces.give(frame.buffer));
     }
 
-    /// The completion queue itself is broken.
+    /// Hears what no completion tells: that some were lost, of which the next look at their queue has the error, or that the HCA
+    /// is broken.
     #[cold]
-    fn lose_all(&self, error: &tern_hca::Error) -> usize {
+    pub(crate) fn hear_events(&self) {
+        while let Some(event) = self.fabric.hca.next_event() {
+            if let Event::Fatal(why) = event {
+                self.lose_all(&why);
+            }
+        }
+    }
+
+    /// The HCA is broken, or its completion queue is.
+    #[cold]
+    fn lose_all(&self, error: &dyn Display) -> usize {
+        self.remotes.lose(self.me);
         for peer in self.open.borrow().clone() {
             self.lose(peer, &format!("the HCA of this process is broken: {error}"));
         }

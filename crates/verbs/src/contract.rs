@@ -64,6 +64,7 @@ impl Device for Verbs {
             self.hush();
         }
         self.fabric.notices.drain();
+        self.hear_events();
         // A queue that cannot be armed cannot wake anybody: then nobody sleeps.
         let armed = self.fabric.completions.arm().is_ok();
         // Acquire: pairs with the release in `ring_self`.

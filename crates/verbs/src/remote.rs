@@ -87,6 +87,11 @@ impl Remotes {
         !self.peers[peer as usize].held.borrow().is_empty()
     }
 
+    /// What is under way to that peer will not end.
+    pub fn lose(&self, peer: u32) {
+        self.peers[peer as usize].lost.set(true);
+    }
+
     /// The request with that number has ended, and all before it.
     pub fn ended(&self, verbs: &Verbs, peer: u32, number: u32, well: bool) {
         let it = &self.peers[peer as usize];
