@@ -74,6 +74,7 @@ macro_rules! conformance_tests {
             a_receiver_that_never_is_ready_is_given_up,
             a_peer_that_is_gone_is_noticed,
             full_queues_say_so,
+            a_completion_queue_that_overflows_says_so,
             a_shared_queue_serves_many,
             a_shared_queue_tells_when_it_is_low,
             registration_has_limits,

@@ -1,7 +1,7 @@
 //! Queues: full, shared, low.
 
 use super::world::*;
-use crate::{Data, Error, Event, Operation, SendFlags, SendRequest, Status};
+use crate::{Completion, Data, Error, Event, Operation, QueuePairOptions, SendFlags, SendRequest, Status};
 
 pub fn full_queues_say_so(factory: Factory) -> Result<(), String> {
     let (one, other) = pair(factory)?;
@@ -24,6 +24,27 @@ pub fn full_queues_say_so(factory: Factory) -> Result<(), String> {
     (1..sent).for_each(|id| {
         let _ = other.pair.post_receive(0, &[there.whole()]);
         assert_eq!(next(&one.sends).id, id as u64);
+    });
+    Ok(())
+}
+
+/// Those of cards by an event; who never looks for events waits for what was lost.
+pub fn a_completion_queue_that_overflows_says_so(factory: Factory) -> Result<(), String> {
+    let options = SideOptions::default();
+    let (one, other) = (Side::new(factory()?, &options), Side::new(factory()?, &options));
+    let few = one.hca.completion_queue(16, Some(&one.channel)).expect("a completion queue");
+    let sends = QueuePairOptions { send_completions: &few, ..one.pair_options(&options) };
+    let pair = one.domain.queue_pair(&sends).expect("a queue pair");
+    connect(&pair, &other.pair, &options.connection);
+    let (here, there) = (one.buffer(8), other.buffer(8));
+    let (data, operation) = (&[here.whole()], Operation::Write(there.remote(0)));
+    let request =
+        SendRequest { id: 0, operation, data: Data::Segments(data), flags: SendFlags::SIGNALED, receive_queue: 0 };
+    eventually("what was lost is told", || {
+        // Far more than are polled.
+        (0..options.depth).for_each(|_| _ = pair.post_send(&request));
+        while one.hca.next_event().is_some() {}
+        few.poll(&mut [Completion::default()]) == Err(Error::Overrun)
     });
     Ok(())
 }
@@ -89,15 +110,16 @@ pub fn a_shared_queue_tells_when_it_is_low(factory: Factory) -> Result<(), Strin
 impl Side {
     /// A further queue pair of this side's domain, queues and shared receive queue.
     pub fn pair_like(&self, options: &SideOptions) -> crate::QueuePair {
-        let limits = crate::ReceiveLimits { depth: options.depth, scatter: 4 };
-        self.domain
-            .queue_pair(&crate::QueuePairOptions {
-                send_completions: &self.sends,
-                receive_completions: &self.receives,
-                shared_receive_queue: self.shared.as_ref(),
-                send: crate::Limits { depth: options.depth, gather: 4, inline: 64 },
-                receive: limits,
-            })
-            .expect("a queue pair")
+        self.domain.queue_pair(&self.pair_options(options)).expect("a queue pair")
+    }
+
+    fn pair_options(&self, options: &SideOptions) -> QueuePairOptions<'_> {
+        QueuePairOptions {
+            send_completions: &self.sends,
+            receive_completions: &self.receives,
+            shared_receive_queue: self.shared.as_ref(),
+            send: crate::Limits { depth: options.depth, gather: 4, inline: 64 },
+            receive: crate::ReceiveLimits { depth: options.depth, scatter: 4 },
+        }
     }
 }
