@@ -151,8 +151,7 @@ impl Costs {
         tern_region::promote::Costs {
             promote: Box::new(move |len| promote.at(len as u64)),
             saved: Box::new(move |len| costs.saved(placement, len as u64, cma)),
-            // The receiver before it can be delivered to, and the sender before it delivers.
-            look_up: 2.0 * self.lookup,
+            look_up: self.lookup,
         }
     }
 
@@ -191,7 +190,7 @@ mod tests {
     #[test]
     fn promotion_pays_after_r_over_c_minus_v_uses() {
         let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
-        let mut costs = Costs { promote: flat(1000.0), lookup: 5.0, ..Costs::default() };
+        let mut costs = Costs { promote: flat(1000.0), lookup: 10.0, ..Costs::default() };
         let pace = &mut costs.paces[Placement::Cache as usize];
         for (mover, ns) in [
             (Mover::Pipe, 150.0),
@@ -204,10 +203,10 @@ mod tests {
             pace.movers[mover as usize] = [flat(ns), flat(ns)];
         }
         let uses = |costs: &Costs, cma| costs.promotion(Placement::Cache, cma).break_even(1 << 16);
-        // R / (C - V) is 1000 / (120 - 40 - 2 * 5) and 1000 / (150 - 40 - 2 * 5).
+        // R / (C - V) is 1000 / (120 - 40 - 10) and 1000 / (150 - 40 - 10).
         assert_eq!(uses(&costs, true), Some(15));
         assert_eq!(uses(&costs, false), Some(11));
-        costs.lookup = 40.0;
+        costs.lookup = 80.0;
         assert_eq!(uses(&costs, true), None);
     }
 }

@@ -69,35 +69,44 @@ impl State {
 
     // ---- sending
 
-    /// [`State::send_direct`], or where the data lies if no receive is published for it; a message that goes without asking
-    /// then needs no more than that its use is counted.
+    /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking. Where it
+    /// lies is asked first: meanwhile a receiver does the same for a receive that it is about to publish.
     #[inline]
     pub(super) fn try_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
-        if data.len() <= self.eager_limit(to) {
-            let key = key(tuple.context, tuple.source, tuple.tag);
-            let last = self.streams[to as usize].last(tuple);
-            let direct = self.direct();
-            if !direct.is_awaited(to, &key, last, data.len() as u64) {
-                let located = data.len() >= direct.packets_below(to, true).min(EXCHANGED);
-                return Err(match located {
-                    true => direct.locate(to, data.memory(), self.is_quiet(0)),
-                    false => data.memory(),
-                });
-            }
+        let len = data.len();
+        if len > self.eager_limit(to) {
+            return self.send_direct(to, tuple, data, waits, None);
         }
-        self.send_direct(to, tuple, data, waits)
+        let direct = self.direct();
+        let locates = len >= direct.packets_below(to, true).min(EXCHANGED) && len > direct.copies_up_to(to);
+        let located = locates.then(|| direct.locate(to, data.memory(), self.is_quiet(0)));
+        let key = key(tuple.context, tuple.source, tuple.tag);
+        let last = self.streams[to as usize].last(tuple);
+        if !direct.is_awaited(to, &key, last, len as u64) {
+            return Err(located.unwrap_or_else(|| data.memory()));
+        }
+        self.send_direct(to, tuple, data, waits, located)
     }
 
     /// Delivers a message into a receive that its receiver has published, if there is one. `Err`
-    /// tells where the data lies, for a request to send.
+    /// tells where the data lies, for a request to send; `located` does if it was asked just now.
     #[cold]
-    pub(super) fn send_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
+    fn send_direct(
+        &mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool, located: Option<Memory>,
+    ) -> Result<Sent, Memory> {
         let quiet = self.is_quiet(0);
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
         // What its device would copy, or what would go in packets, need not be located.
         let copied = data.len() <= self.direct().copies_up_to(to).min(self.eager_limit(to));
-        let memory = if copied { data.memory() } else { self.locate(request, to, quiet) };
+        let memory = match located {
+            Some(memory) => {
+                self.keep_located(request, &memory);
+                memory
+            }
+            None if copied => data.memory(),
+            None => self.locate(request, to, quiet),
+        };
         let key = key(tuple.context, tuple.source, tuple.tag);
         let message = Outgoing { source: &memory, sender: request, waits };
         // What is published matches, so that standard and synchronous sends are alike.

@@ -46,7 +46,7 @@ impl State {
         memory
     }
 
-    fn keep_located(&mut self, request: u32, memory: &Memory) {
+    pub(super) fn keep_located(&mut self, request: u32, memory: &Memory) {
         if memory.key != 0 {
             self.located.insert(request, *memory);
         }
