@@ -100,15 +100,18 @@ impl Direct for Shm {
     }
 
     fn packets_below(&self, peer: u32, shared: bool) -> usize {
-        // Two that share a core had better not have the kernel copy, and one copy is better than two.
-        let kernel = !shared && !self.is_crowded() && self.copies(peer);
-        match self.is_crowded() || !shared && !kernel {
-            true if shared => 0,
-            true => usize::MAX,
-            false => {
-                *self.direct.packets_below[usize::from(shared)].get_or_init(|| self.find_packets_below(peer, shared))
-            }
+        if !self.is_home(peer) {
+            // Nothing is published there.
+            return usize::MAX;
         }
+        // Two that share a core had better not have the kernel copy, and for them one copy is better than two.
+        match (self.is_crowded(), shared) {
+            (true, true) => return 0,
+            (true, false) => return usize::MAX,
+            (false, false) if !self.copies(peer) => return usize::MAX,
+            _ => {}
+        }
+        *self.direct.packets_below[usize::from(shared)].get_or_init(|| self.find_packets_below(peer, shared))
     }
 
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
