@@ -2,6 +2,8 @@
 // Persistent requests: started many times, one by one and together, freed when inactive.
 #include "check.h"
 
+#include <unistd.h>
+
 enum { ROUNDS = 40, N = 5000 };
 
 static void all_modes(int to, int from)
@@ -188,11 +190,41 @@ static void one_by_one(int to, int from)
     OK(MPI_Request_free(&wild));
 }
 
+/* One receive alone, of lengths for which it is published or not; its message comes before, at, or after the wait for it. */
+static void long_ones(int to, int from)
+{
+    enum { MOST = 100000 };
+    static unsigned char out[MOST], in[MOST];
+    for (int length = 4096; length <= MOST; length += length / 3) {
+        MPI_Request send, receive;
+        OK(MPI_Send_init(out, length, MPI_BYTE, to, 8, MPI_COMM_WORLD, &send));
+        OK(MPI_Recv_init(in, length, MPI_BYTE, from, 8, MPI_COMM_WORLD, &receive));
+        for (int round = 0; round < 30; round++) {
+            memset(out, 3 * round + rank, length);
+            OK(MPI_Start(&receive));
+            if (round % 3 == rank % 3) usleep(300);
+            OK(MPI_Start(&send));
+            if (round % 5 == 4) usleep(300);
+            OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+            OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+            memset(out, 3 * round + from, length);
+            CHECK(memcmp(in, out, length) == 0, "%d bytes, round %d", length, round);
+            /* What comes here later is a message too many. */
+            memset(in, 0xee, length);
+            if (round % 7 == 6) usleep(300);
+            CHECK(in[0] == 0xee && in[length - 1] == 0xee, "%d bytes, round %d", length, round);
+        }
+        OK(MPI_Request_free(&send));
+        OK(MPI_Request_free(&receive));
+    }
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     all_modes((rank + 1) % size, (rank + size - 1) % size);
     one_by_one((rank + 1) % size, (rank + size - 1) % size);
+    long_ones((rank + 1) % size, (rank + size - 1) % size);
     inactive();
     to_nobody();
     return finish();

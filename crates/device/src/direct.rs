@@ -156,8 +156,8 @@ pub trait Direct {
 
     /// Of receives whose caller waits, those of fewer bytes from `peer` are not worth publishing where packets go without asking:
     /// into memory that is `shared`, or not.
-    fn packets_below(&self, _peer: u32, shared: bool) -> usize {
-        if shared { 0 } else { usize::MAX }
+    fn packets_below(&self, _peer: u32, _shared: bool) -> usize {
+        usize::MAX
     }
 
     /// Says that a transfer with `peer` is about to use this memory; returns it with its place, if shared,
@@ -281,6 +281,11 @@ pub trait Direct {
     /// Takes a published receive back because a message of the stream has matched it, after which its sender
     /// will not use it; false when it has claimed it before.
     fn retract(&self, peer: u32, slot: u32) -> bool;
+
+    /// True where [`Direct::retract`] may be asked though no message of the stream has matched: sender and receiver see the same.
+    fn retracts_freely(&self, _peer: u32) -> bool {
+        false
+    }
 
     /// Takes a published receive back because the program wants it no more. May be asked again and again.
     fn recall(&self, peer: u32, slot: u32) -> Recall {

@@ -217,6 +217,10 @@ impl Direct for Shm {
         back
     }
 
+    fn retracts_freely(&self, peer: u32) -> bool {
+        self.is_home(peer)
+    }
+
     #[inline]
     fn take_filled(&self, peer: u32, slot: u32, room: u64) -> Option<u64> {
         let board = self.own_board(peer);

@@ -222,7 +222,8 @@ impl State {
         }
         let limit = self.eager_limit(peer);
         let direct = self.direct();
-        let won = private && len <= limit && len < direct.packets_below(peer, false) && direct.retract(peer, slot);
+        let better = private && len <= limit && len < direct.packets_below(peer, false);
+        let won = better && direct.retracts_freely(peer) && direct.retract(peer, slot);
         if won {
             self.end_publication(request, true);
         }

@@ -146,6 +146,10 @@ impl Direct for Several {
         device.retract(peer, slot)
     }
 
+    fn retracts_freely(&self, peer: u32) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.retracts_freely(peer))
+    }
+
     fn recall(&self, peer: u32, slot: u32) -> Recall {
         let (device, peer) = self.published_with(peer);
         device.recall(peer, slot)

@@ -7,7 +7,7 @@ use crate::device::Shm;
 use crate::segment::Occupation;
 use tern_counters as counters;
 use tern_device::{Delivery, Key, Memory, Outgoing};
-use tern_tune::{By, Situation, Transfer};
+use tern_tune::{By, Placement, Situation, Transfer};
 
 /// For so many bytes of a message a sender looks once more for a receive that is about to be published,
 /// and so often at most.
@@ -77,6 +77,12 @@ impl Shm {
         self.direct.waits[peer as usize].set(occupation != Occupation::Computes);
     }
 
+    /// Where `peer`, a process of this job, is.
+    fn placement(&self, peer: u32) -> Placement {
+        let introduction = || self.segment.process(peer).introduction();
+        self.direct.places.of(peer as usize, || introduction().map(|(pid, _, _)| pid as i32))
+    }
+
     /// What is known of a message when it is decided how it goes.
     pub(super) fn situation(&self, peer: u32, stage: tern_tune::Stage, source: &Memory, target: &Memory) -> Situation {
         let size = source.len.min(target.len);
@@ -95,7 +101,7 @@ impl Shm {
             pull: !published && kernel,
             eager: size <= self.eager() as u64,
             block: if dense { 0 } else { source.block.min(target.block) },
-            placement: self.direct.places.of(peer as usize, || process.introduction().map(|(pid, _, _)| pid as i32)),
+            placement: self.placement(peer),
             crowded: self.is_crowded(),
             ..Situation::default()
         }
@@ -104,8 +110,7 @@ impl Shm {
     /// [`tern_device::Direct::packets_below`], by the costs.
     #[cold]
     pub(super) fn find_packets_below(&self, peer: u32, shared: bool) -> usize {
-        let process = self.segment.process(peer);
-        let placement = self.direct.places.of(peer as usize, || process.introduction().map(|(pid, _, _)| pid as i32));
+        let placement = self.placement(peer);
         let below = self.direct.chooser.packets_below(placement, shared, !shared, self.eager() as u64);
         usize::try_from(below).unwrap_or(usize::MAX)
     }
