@@ -164,9 +164,9 @@ impl Adi {
         status
     }
 
-    /// Ends a receive that no message has come for and that packets are better for, if it is the only one: its caller then goes on
-    /// by [`Adi::recv_again`], which has less to do when the message is there. False when other receives or messages are in the way, and then nothing
-    /// has happened.
+    /// Ends a receive that no message has come for and that packets are better for, if it is the only one: its caller then
+    /// goes on by [`Adi::recv_again`], which has less to do when the message is there. False when other receives or messages
+    /// are in the way, and then nothing has happened.
     #[inline]
     pub fn end_only_one(&self, request: Request) -> bool {
         !lock::enabled() && self.state.borrow_mut().end_only_one(request.0)

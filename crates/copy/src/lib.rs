@@ -12,9 +12,8 @@
 //! - **The target is not used soon** ([`Target::Later`]): streaming stores do not read the target's
 //!   lines first, and leave the caches to others. Off cache one copy reaches 18 GB/s instead of 11;
 //!   in cache it is the other way round by two to one.
-//!
 //! - **The C library leaves copies of some KiB to the processor** (`rep movsb`), and that is slow where lines lie in another
-//!   core's cache. Whether it is, is measured ([`use_vectors`]): on a Zen 3 vectors take 10 to 20 % less time, from 4 KiB on.
+//!   core's cache. Whether it is, is measured ([`use_vectors`]): on a Zen 3 vectors take up to a fifth less time, from 4 KiB on.
 //!
 //! Other figures here are from two cores of a Zen 4 that share an L3 cache, by the example
 //! `copy-speed`. The loops are chosen once, by what the processor offers.

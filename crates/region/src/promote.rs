@@ -189,6 +189,7 @@ impl Promoter {
         if self.until_refresh == 0 {
             self.refresh();
         }
+        // Where the saving never pays for the look-up, promoted memory is not looked up either.
         let needed = self.needed(len, exchange)?;
         let start = address.addr();
         if let Some(record) = self.records.find_mut(start) {

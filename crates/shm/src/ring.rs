@@ -20,7 +20,6 @@ use blocks::{Blocks, LONG};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
-use tern_copy::{Source, Target};
 use tern_device::{Header, Payload, copy_short};
 
 /// Payload bytes that a cell holds itself.
@@ -167,7 +166,7 @@ impl Sender {
         };
         match payload {
             // SAFETY: `place` is in the area or in a block, and nobody else's until the packet is sent.
-            Payload::Bytes(bytes) => unsafe { tern_copy::copy(place, bytes.as_ptr(), len, Source::Any, Target::Soon) },
+            Payload::Bytes(bytes) => unsafe { tern_copy::plain(place, bytes.as_ptr(), len) },
             // SAFETY: as above.
             Payload::Gather(gather) => gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) }),
         }

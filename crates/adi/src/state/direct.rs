@@ -97,14 +97,13 @@ impl State {
         let quiet = self.is_quiet(0);
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
-        // What its device would copy, or what would go in packets, need not be located.
-        let copied = data.len() <= self.direct().copies_up_to(to).min(self.eager_limit(to));
         let memory = match located {
             Some(memory) => {
                 self.keep_located(request, &memory);
                 memory
             }
-            None if copied => data.memory(),
+            // What its device would copy, or what would go in packets, need not be located.
+            None if data.len() <= self.direct().copies_up_to(to).min(self.eager_limit(to)) => data.memory(),
             None => self.locate(request, to, quiet),
         };
         let key = key(tuple.context, tuple.source, tuple.tag);
@@ -214,7 +213,7 @@ impl State {
     }
 
     /// Takes a receive of `len` bytes back that is published, but for which packets are better now that its owner waits; true as well
-    /// if it is not published.
+    /// if it is too short to be published.
     pub(super) fn withdraw_for_packets(&mut self, request: u32, published: Published, len: usize) -> bool {
         let Published { peer, slot, private, .. } = published;
         if !published.is_published() {

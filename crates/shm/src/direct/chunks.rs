@@ -2,7 +2,6 @@
 
 use crate::board::{Board, CHUNKS, Word};
 use crate::device::Shm;
-use tern_copy::{Source, Target};
 use tern_counters as counters;
 use tern_device::Memory;
 
@@ -127,7 +126,7 @@ pub unsafe fn copy_part(target: &Memory, to: *mut u8, source: &Memory, from: *co
         // SAFETY: the caller's contract.
         return unsafe {
             let (to, from) = (to.add(skip as usize), from.add(skip as usize));
-            tern_copy::copy(to, from, len as usize, Source::Any, Target::Soon);
+            tern_copy::plain(to, from, len as usize);
         };
     }
     let blocks = |memory: &Memory| tern_layout::Blocks { len: memory.len, block: memory.block, stride: memory.stride };

@@ -119,9 +119,10 @@ pub(super) const VECTORS: u64 = 2;
 
 /// Who copies in turn, the C library or vectors, to tell who does it best.
 pub(super) const TURNS: [bool; 4] = [false, true, false, true];
-/// The experiments of each turn.
+/// Experiments of each turn.
 pub(super) const COPIES: usize = 2;
 
+/// These experiments.
 pub(super) fn copies() -> impl Iterator<Item = Experiment> {
     let both: [_; COPIES] = [(Mover::Pipe, 16 << 10), (Mover::MappedBoth, 64 << 10)];
     let warmth = Warmth::Warm;
@@ -247,7 +248,7 @@ pub(super) fn io(at: *mut u8, len: usize) -> libc::iovec {
 /// Both runs are mapped and do not overlap.
 pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: by contract.
-    unsafe { tern_copy::copy(to, from, len, Source::Any, Target::Soon) };
+    unsafe { tern_copy::plain(to, from, len) };
 }
 
 /// Copies out of a block.
