@@ -22,6 +22,9 @@ typedef struct {
     long buffers;       /* of spectrum */
     long work_us;       /* of a stage of the solver; 0: as much as suits the messages */
     int idle;           /* work is sleep (work.h) */
+    const char *place;  /* file of two zeroed cache lines for place.c, or NULL */
+    long near_ns;       /* what a line takes between cores near each other; 0: not known */
+    long patience_ms;   /* how long the whole run waits for that */
     const long *sizes;  /* message sizes in bytes, or NULL for each benchmark's own list */
     int size_count;
 } options;
@@ -34,28 +37,35 @@ extern int world_rank, world_size;
 /* Runs `iterations` rounds of an operation; called on every rank of the communicator. */
 typedef void (*operation)(void *context, long iterations);
 
+/* How long a cache line took from core to core: the least and the most that was seen, nanoseconds; 0: nothing. */
 typedef struct {
+    double least, most;
+} way;
+
+typedef struct figure {
     double median;  /* seconds per iteration, maximum over the ranks, median over the batches */
     double low, high;
     long iterations; /* iterations per batch */
     int batches;
+    way line;
+    const struct figure *before; /* the same, measured where the cores were not near each other; or NULL */
 } figure;
 
 /* Seconds, from a clock that does not need MPI. */
 double now(void);
 
 /* Collective over `comm`: finds how many iterations fill a batch, then times the batches. The
- * result is valid at rank 0 of `comm`. */
+ * result is valid at rank 0 of `comm`, and what is before it until the next one. */
 figure measure(MPI_Comm comm, operation run, void *context);
 
 /* Prints one result line. `per_second` figures have low and high swapped by the caller. */
 void report(const char *name, long size, double median, double low, double high, const char *unit,
             const figure *f);
 
-/* Prints the time of one iteration in microseconds. */
+/* Prints the time of one iteration in microseconds, and of those before. */
 void report_us(const char *name, long size, const figure *f, double iterations_per_operation);
 
-/* Prints amount / time in the given unit. */
+/* Prints amount / time in the given unit, and of those before. */
 void report_rate(const char *name, long size, const figure *f, double amount, const char *unit);
 
 /* --- memory.c --- */

@@ -97,6 +97,7 @@ static void usage(void)
 {
     fprintf(stderr, "usage: tern_mpi_bench BENCHMARK... [--sizes BYTES,...] [--time-ms N] "
                     "[--batches N] [--pool-mib N] [--iterations N] [--buffers N] [--work-us N] [--idle 0|1]\n"
+                    "    [--place FILE [--near-ns N] [--patience-ms N]]\n"
                     "benchmarks:");
     for (int i = 0; i < BENCHMARKS; i++)
         fprintf(stderr, " %s", benchmarks[i].name);
@@ -165,6 +166,12 @@ static int read_arguments(int argc, char **argv, int *chosen)
             opt.work_us = number(value);
         else if (strcmp(argv[i], "--idle") == 0)
             opt.idle = number(value) != 0;
+        else if (strcmp(argv[i], "--place") == 0)
+            opt.place = value;
+        else if (strcmp(argv[i], "--near-ns") == 0)
+            opt.near_ns = number(value);
+        else if (strcmp(argv[i], "--patience-ms") == 0)
+            opt.patience_ms = number(value);
         else
             usage();
         i++;

@@ -1,13 +1,13 @@
 /* How a figure comes about: batches of iterations behind a barrier, the slowest rank counts, and
  * the median of the batches is the result. All bounded by a time budget, because the libraries
  * differ by factors of ten thousand where ranks outnumber cores. */
-#include "bench.h"
+#include "place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { MIN_BATCHES = 3 };
+enum { MIN_BATCHES = 3, OFTEN = 4 };
 
 double now(void)
 {
@@ -19,6 +19,7 @@ double now(void)
 static double time_batch(MPI_Comm comm, operation run, void *context, long iterations)
 {
     MPI_Barrier(comm);
+    place_look(comm);
     double start = now();
     run(context, iterations);
     return now() - start;
@@ -56,6 +57,22 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static figure time_batches(MPI_Comm comm, operation run, void *context, plan p)
+{
+    double mine[MAX_BATCHES], slowest[MAX_BATCHES] = {0};
+    place_begin();
+    for (int i = 0; i < p.batches; i++)
+        mine[i] = time_batch(comm, run, context, p.iterations) / (double)p.iterations;
+    MPI_Barrier(comm);
+    place_look(comm);
+    MPI_Reduce(mine, slowest, (int)p.batches, MPI_DOUBLE, MPI_MAX, 0, comm);
+
+    qsort(slowest, (size_t)p.batches, sizeof slowest[0], ascending);
+    long middle = p.batches / 2;
+    double median = p.batches % 2 ? slowest[middle] : (slowest[middle - 1] + slowest[middle]) / 2;
+    return (figure){median, slowest[0], slowest[p.batches - 1], p.iterations, (int)p.batches, place_seen(), NULL};
+}
+
 figure measure(MPI_Comm comm, operation run, void *context)
 {
     int rank;
@@ -72,32 +89,34 @@ figure measure(MPI_Comm comm, operation run, void *context)
         MPI_Bcast(&p, 2, MPI_LONG, 0, comm);
     }
 
-    double mine[MAX_BATCHES], slowest[MAX_BATCHES] = {0};
-    for (int i = 0; i < p.batches; i++)
-        mine[i] = time_batch(comm, run, context, p.iterations) / (double)p.iterations;
-    MPI_Reduce(mine, slowest, (int)p.batches, MPI_DOUBLE, MPI_MAX, 0, comm);
-
-    qsort(slowest, (size_t)p.batches, sizeof slowest[0], ascending);
-    long middle = p.batches / 2;
-    double median = p.batches % 2 ? slowest[middle] : (slowest[middle - 1] + slowest[middle]) / 2;
-    return (figure){median, slowest[0], slowest[p.batches - 1], p.iterations, (int)p.batches};
+    static figure all[OFTEN];
+    int count = 0;
+    do {
+        all[count] = time_batches(comm, run, context, p);
+        all[count].before = count > 0 ? &all[count - 1] : NULL;
+    } while (++count < OFTEN && place_again(comm));
+    return all[count - 1];
 }
 
 void report(const char *name, long size, double median, double low, double high, const char *unit,
             const figure *f)
 {
-    printf("%s %ld %.6g %s low=%.6g high=%.6g batches=%d iterations=%ld ranks=%d\n", name, size,
+    printf("%s %ld %.6g %s low=%.6g high=%.6g batches=%d iterations=%ld ranks=%d", name, size,
            median, unit, low, high, f->batches, f->iterations, world_size);
+    print_way(f->line);
+    printf("\n");
     fflush(stdout);
 }
 
 void report_us(const char *name, long size, const figure *f, double iterations_per_operation)
 {
     double scale = 1e6 * iterations_per_operation;
-    report(name, size, f->median * scale, f->low * scale, f->high * scale, "us", f);
+    for (; f != NULL; f = f->before)
+        report(name, size, f->median * scale, f->low * scale, f->high * scale, "us", f);
 }
 
 void report_rate(const char *name, long size, const figure *f, double amount, const char *unit)
 {
-    report(name, size, amount / f->median, amount / f->high, amount / f->low, unit, f);
+    for (; f != NULL; f = f->before)
+        report(name, size, amount / f->median, amount / f->high, amount / f->low, unit, f);
 }

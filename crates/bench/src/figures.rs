@@ -1,6 +1,6 @@
 //! Figures: reading them from the program's output, and medians over the rounds.
 
-use crate::probe::{Placement, near_ns};
+use crate::placement::{Kind, Placement, near_ns};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -34,6 +34,8 @@ pub struct Line {
     pub size: u64,
     pub value: f64,
     pub unit: String,
+    /// The shortest and the longest way of a cache line from core to core that was seen meanwhile, nanoseconds.
+    pub line_ns: Option<[f64; 2]>,
 }
 
 const UNITS: [&str; 10] = ["us", "ms", "KiB", "MiB", "GB/s", "MB/s", "M/s", "%", "pairs", "uses"];
@@ -61,10 +63,14 @@ pub fn parse(line: &str) -> Option<Line> {
     let size = words.next()?.parse().ok()?;
     let value: f64 = words.next()?.parse().ok()?;
     let unit = words.next()?.to_string();
+    let line_ns = words.find_map(|word| {
+        let (least, most) = word.strip_prefix("line_ns=")?.split_once(',')?;
+        Some([least.parse().ok()?, most.parse().ok()?])
+    });
     // Shares of time and what is left of it are differences, and noise may bring them below zero.
     let difference = unit == "%" || is_overhead(&benchmark);
     let known = UNITS.contains(&unit.as_str()) && value.is_finite() && (value > 0.0 || difference);
-    known.then_some(Line { benchmark, size, value, unit })
+    known.then_some(Line { benchmark, size, value, unit, line_ns })
 }
 
 /// Median and half the interquartile range of the values of one row and library.
@@ -72,9 +78,10 @@ pub fn parse(line: &str) -> Option<Line> {
 pub struct Summary {
     pub median: f64,
     pub spread: f64,
-    pub rounds: usize,
-    /// All values come from a bad placement: not to be compared with others.
-    pub far: bool,
+    /// Values behind it.
+    pub count: usize,
+    /// None comes from a good placement: not to be compared with others.
+    pub bad: bool,
 }
 
 /// Quantile of ascending values, linear between neighbours.
@@ -95,8 +102,8 @@ pub fn summarise(values: &[f64]) -> Option<Summary> {
     Some(Summary {
         median: quantile(&sorted, 0.5),
         spread: (quantile(&sorted, 0.75) - quantile(&sorted, 0.25)) / 2.0,
-        rounds: sorted.len(),
-        far: false,
+        count: sorted.len(),
+        bad: false,
     })
 }
 
@@ -108,34 +115,41 @@ pub struct Sample {
     pub placement: Option<Placement>,
 }
 
+/// What was not probed, or where cores were never seen apart, is as good as it can be.
+fn kind(placement: Option<Placement>, near_ns: Option<f64>) -> Kind {
+    placement.zip(near_ns).map_or(Kind::Near, |(placement, near)| placement.kind(near))
+}
+
+/// Of those samples that come from such a placement.
+fn summarise_kind(samples: &[Sample], wanted: Kind, near_ns: Option<f64>) -> Option<Summary> {
+    let wanted = samples.iter().filter(|sample| kind(sample.placement, near_ns) == wanted);
+    let values: Vec<f64> = wanted.map(|sample| sample.value).collect();
+    summarise(&values)
+}
+
 /// Of those samples that come from a good placement, or of all when there is none.
 fn summarise_near(samples: &[Sample], near_ns: Option<f64>) -> Option<Summary> {
-    let good = |sample: &&Sample| {
-        let judged = sample.placement.zip(near_ns);
-        judged.is_none_or(|(placement, near)| placement.is_near(near))
-    };
-    let near: Vec<f64> = samples.iter().filter(good).map(|s| s.value).collect();
-    summarise(&near).or_else(|| {
+    summarise_kind(samples, Kind::Near, near_ns).or_else(|| {
         let all: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
         let summary = summarise(&all)?;
-        Some(Summary { far: true, ..summary })
+        Some(Summary { bad: true, ..summary })
     })
 }
 
-const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line_ns,shared,stolen";
+const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line_ns,most_ns,shared,stolen";
 
 /// One line of the CSV.
 fn sample(line: &str) -> Option<(Row, &str, Sample)> {
     let (title, rest) = line.strip_prefix('"')?.split_once("\",")?;
     let fields: Vec<&str> = rest.split(',').collect();
-    let (&[benchmark, size, unit, ranks, library, _, value, line_ns, shared], stolen) = fields.split_first_chunk()?;
+    let [benchmark, size, unit, ranks, library, _, value, line_ns, most_ns, shared, stolen] = fields.try_into().ok()?;
     let placement = match line_ns {
         "" => None,
         _ => Some(Placement {
-            line_ns: line_ns.parse().ok()?,
+            least_ns: line_ns.parse().ok()?,
+            most_ns: most_ns.parse().ok()?,
             shared: shared.parse().ok()?,
-            // Older files do not tell.
-            stolen: stolen.first().map_or(Some(0.0), |stolen| stolen.parse().ok())?,
+            stolen: stolen.parse().ok()?,
         }),
     };
     let row = Row {
@@ -150,7 +164,7 @@ fn sample(line: &str) -> Option<(Row, &str, Sample)> {
 }
 
 /// Everything that was measured: rows in the order of their first appearance, and for each the
-/// samples of each library (by name), one per round.
+/// samples of each library (by name), one per round or more.
 #[derive(Default)]
 pub struct Figures {
     rows: Vec<(Row, BTreeMap<String, Vec<Sample>>)>,
@@ -172,8 +186,9 @@ impl Figures {
         for (row, library, samples) in self.values() {
             let Row { title, benchmark, size, unit, ranks } = row;
             for (round, Sample { value, placement }) in samples.iter().enumerate() {
-                let place = placement.map(|p| format!("{:.1},{},{:.3}", p.line_ns, p.shared, p.stolen));
-                let place = place.as_deref().unwrap_or(",,");
+                let place =
+                    placement.map(|p| format!("{:.1},{:.1},{},{:.3}", p.least_ns, p.most_ns, p.shared, p.stolen));
+                let place = place.as_deref().unwrap_or(",,,");
                 let _ =
                     writeln!(text, "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place}");
             }
@@ -198,18 +213,19 @@ impl Figures {
         self.rows.is_empty()
     }
 
-    fn placements(&self) -> impl Iterator<Item = Placement> {
+    /// Of all samples that were probed.
+    pub fn placements(&self) -> impl Iterator<Item = Placement> {
         let samples = self.values().flat_map(|(_, _, samples)| samples);
         samples.filter_map(|sample| sample.placement)
     }
 
-    /// Median nanoseconds for a cache line from core to core, and the share of the samples that come
-    /// from a bad placement. `None` where nothing was probed.
-    pub fn placement(&self) -> Option<(f64, f64)> {
-        let near = near_ns(self.placements()).unwrap_or(f64::INFINITY);
-        let lines: Vec<f64> = self.placements().map(|p| p.line_ns).collect();
-        let bad = self.placements().filter(|p| !p.is_near(near)).count();
-        Some((summarise(&lines)?.median, bad as f64 / lines.len() as f64))
+    /// Median nanoseconds for a cache line from core to core in the samples from such a placement, and their share.
+    /// `None` where nothing was probed, or nothing is of that kind.
+    pub fn placement(&self, wanted: Kind) -> Option<(f64, f64)> {
+        let near = near_ns(self.placements());
+        let placements = self.placements().filter(|placement| kind(Some(*placement), near) == wanted);
+        let ways: Vec<f64> = placements.map(|placement| (placement.least_ns + placement.most_ns) / 2.0).collect();
+        Some((summarise(&ways)?.median, ways.len() as f64 / self.placements().count() as f64))
     }
 
     /// Rows in order, each with the summary of a library by its name.
@@ -217,6 +233,15 @@ impl Figures {
         let near = near_ns(self.placements());
         self.rows.iter().map(move |(row, libraries)| {
             let summary = move |name: &str| summarise_near(libraries.get(name)?, near);
+            (row, summary)
+        })
+    }
+
+    /// The same of what was measured while the cores were far apart.
+    pub fn far_rows(&self) -> impl Iterator<Item = (&Row, impl Fn(&str) -> Option<Summary>)> {
+        let near = near_ns(self.placements());
+        self.rows.iter().map(move |(row, libraries)| {
+            let summary = move |name: &str| summarise_kind(libraries.get(name)?, Kind::Far, near);
             (row, summary)
         })
     }
@@ -237,7 +262,9 @@ mod tests {
     fn reads_figures_and_nothing_else() {
         let line = parse("pingpong 8 0.103 us low=0.1 high=0.2 ranks=2").unwrap();
         assert_eq!((line.benchmark.as_str(), line.size, line.value), ("pingpong", 8, 0.103));
-        assert_eq!(line.unit, "us");
+        assert_eq!((line.unit.as_str(), line.line_ns), ("us", None));
+        let line = parse("pingpong 8 0.103 us low=0.1 ranks=2 line_ns=55.1,160.0").unwrap();
+        assert_eq!(line.line_ns, Some([55.1, 160.0]));
         assert_eq!(parse("overlap_recv 8 -3.5 % low=-4").unwrap().value, -3.5);
         assert_eq!(parse("overlap_recv_overhead 8 -0.1 us").unwrap().value, -0.1);
         for other in
@@ -255,7 +282,7 @@ mod tests {
     #[test]
     fn median_and_half_interquartile_range() {
         let odd = summarise(&[5.0, 1.0, 3.0, 2.0, 4.0]).unwrap();
-        assert_eq!((odd.median, odd.spread, odd.rounds), (3.0, 1.0, 5));
+        assert_eq!((odd.median, odd.spread, odd.count), (3.0, 1.0, 5));
         let even = summarise(&[1.0, 2.0]).unwrap();
         assert_eq!((even.median, even.spread), (1.5, 0.25));
         assert_eq!(summarise(&[7.0]).unwrap().spread, 0.0);
@@ -289,23 +316,24 @@ mod tests {
 
     #[test]
     fn samples_from_a_bad_placement_are_set_aside_while_there_are_others() {
-        let sample =
-            |value, line_ns, shared| Sample { value, placement: Some(Placement { line_ns, shared, stolen: 0.0 }) };
+        let sample = |value, line_ns, shared| Sample { value, placement: Some(Placement::at(line_ns, shared)) };
         let all =
             [sample(1.0, 50.0, false), sample(9.0, 210.0, false), sample(8.0, 20.0, true), sample(2.0, 90.0, false)];
         let summary = summarise_near(&all, Some(50.0)).unwrap();
-        assert_eq!((summary.median, summary.rounds, summary.far), (1.5, 2, false));
+        assert_eq!((summary.median, summary.count, summary.bad), (1.5, 2, false));
         let summary = summarise_near(&all[1..3], Some(50.0)).unwrap();
-        assert_eq!((summary.median, summary.rounds, summary.far), (8.5, 2, true));
+        assert_eq!((summary.median, summary.count, summary.bad), (8.5, 2, true));
+        assert_eq!(summarise_kind(&all, Kind::Far, Some(50.0)).unwrap().median, 9.0);
+        assert_eq!(summarise_kind(&all[3..], Kind::Far, Some(50.0)), None);
         let unknown = [Sample { value: 3.0, placement: None }];
-        assert!(!summarise_near(&unknown, None).unwrap().far);
+        assert!(!summarise_near(&unknown, None).unwrap().bad);
     }
 
     #[test]
     fn what_is_written_is_read_again() {
         let row =
             Row { title: "Sends, of \u{b5}s".into(), benchmark: "b".into(), size: 8, unit: "us".into(), ranks: 2 };
-        let place = Placement { line_ns: 30.5, shared: false, stolen: 0.125 };
+        let place = Placement { least_ns: 30.5, most_ns: 41.0, shared: false, stolen: 0.125 };
         let mut figures = Figures::default();
         for placement in [Some(place), None] {
             let value = 0.25;

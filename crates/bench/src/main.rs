@@ -5,7 +5,8 @@
 //!   which settings it gets.
 //! - [`program`] compiles the benchmark program, once for each binary interface.
 //! - [`suite`] says what is measured; [`session`] runs it, round by round, through [`run`].
-//! - [`probe`] looks how far apart the cores are, which changes in a virtual machine.
+//! - [`probe`] looks how far apart the cores are, which changes in a virtual machine; [`placement`] says which figures
+//!   may stand beside each other.
 //! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
 //!   the CSV and the JSON, [`plot`] and [`chart`] draw the plots.
 //! - [`rdma`] compares the parts of Tern's network device with each other.
@@ -19,6 +20,7 @@ mod instructions;
 mod library;
 mod line;
 mod peers;
+mod placement;
 mod plot;
 mod probe;
 mod program;
@@ -93,13 +95,13 @@ struct Options {
     /// Add to the figures that are in the output folder, for measuring in several sittings
     #[arg(long, global = true)]
     add: bool,
-    /// Seconds that a launch waits for the cores to be near each other [default: 10, with --quick 2]
+    /// Seconds that a launch waits, all in all, for the cores to be near each other [default: 5, with --quick 1]
     #[arg(long, global = true, value_name = "SECONDS")]
     patience: Option<u64>,
     /// Only these benchmarks of the suite
     #[arg(long, global = true, value_delimiter = ',', value_name = "NAME")]
     only: Vec<String>,
-    /// How often each library runs each benchmark, in turn [default: 5, with --quick 2]
+    /// How often each library runs each benchmark, in turn [default: 5, with --quick 2]; the column n says what came of it
     #[arg(long, global = true)]
     rounds: Option<usize>,
     /// Ranks of the oversubscribed suite [default: 4,8,16, with --quick 8], and of `startup` [default: 2,8,32]

@@ -1,13 +1,11 @@
-//! Where the two cores are: how long a cache line takes from one to the other, and whether they are
-//! two threads of one physical core.
-//!
-//! In a virtual machine that changes every few seconds, as the host moves the virtual cores: lines
-//! then take several times longer, or both ranks share one core's units. Figures from different
-//! placements must not stand beside each other, so each launch is probed before and after. Nor are
-//! figures worth anything while the host gives the cores to others, which the kernel tells.
+//! Looks, before and after a launch, where the two cores are: how long a cache line takes from one to the other, and
+//! whether they are two threads of one physical core; and what the host has given to others meanwhile, which the kernel
+//! tells. Two ranks with a core each look by themselves, too, all the time (place.c); from here they learn which way is
+//! the near one.
 
+use crate::placement::{Kind, OFTEN, Placement, near_ns};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use std::hint::{black_box, spin_loop};
+use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,52 +13,17 @@ use std::time::{Duration, Instant};
 const ROUND_TRIPS: u32 = 1000;
 const BATCHES: u32 = 7;
 const STEPS: u64 = 100_000;
+/// How long to look before the first launch.
+const SURVEY: Duration = Duration::from_secs(3);
 
-/// Above this multiple of the shortest way that was seen, cores are far apart.
-const FAR: f64 = 2.0;
 /// Two threads of one core slow each other down; on cores of their own they do not.
 const SHARED: f64 = 1.25;
-/// Share of the cores' time that the host may give to others.
-const STOLEN: f64 = 0.03;
-
-/// What a probe has found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Placement {
-    /// Nanoseconds for a cache line from core to core, one way.
-    pub line_ns: f64,
-    /// Both are threads of one physical core.
-    pub shared: bool,
-    /// Share of the cores' time that the host has given to others during the launch.
-    pub stolen: f64,
-}
-
-impl Placement {
-    /// Whether figures from here may stand beside those from a placement that takes `near_ns`.
-    pub fn is_near(&self, near_ns: f64) -> bool {
-        !self.shared && self.line_ns <= FAR * near_ns && self.stolen <= STOLEN
-    }
-
-    /// The worse of two: of before and after a launch.
-    fn worse(self, other: Self) -> Self {
-        Self {
-            line_ns: self.line_ns.max(other.line_ns),
-            shared: self.shared || other.shared,
-            stolen: self.stolen.max(other.stolen),
-        }
-    }
-}
-
-/// The shortest way between cores that are not one; `None` when there was none such.
-pub fn near_ns(seen: impl Iterator<Item = Placement>) -> Option<f64> {
-    let own = seen.filter(|placement| !placement.shared);
-    own.map(|placement| placement.line_ns).reduce(f64::min)
-}
-
-/// Time of some cores since the start of the machine, in ticks: what the host has given to others, and all.
+/// Time of some cores since the start of the machine, in ticks: what the host has given to others, and all in which
+/// they had something to do.
 #[derive(Clone, Copy, Default)]
 struct Ticks {
     stolen: u64,
-    all: u64,
+    busy: u64,
 }
 
 impl Ticks {
@@ -78,13 +41,15 @@ impl Ticks {
         });
         times.fold(Ticks::default(), |sum, times| {
             let times: Vec<u64> = times.split_ascii_whitespace().map_while(|time| time.parse().ok()).take(8).collect();
-            Ticks { stolen: sum.stolen + times.get(7).unwrap_or(&0), all: sum.all + times.iter().sum::<u64>() }
+            let idle: u64 = times.iter().skip(3).take(2).sum();
+            let busy = times.iter().sum::<u64>() - idle;
+            Ticks { stolen: sum.stolen + times.get(7).unwrap_or(&0), busy: sum.busy + busy }
         })
     }
 
     fn stolen_since(self, before: Ticks) -> f64 {
-        let all = self.all.saturating_sub(before.all).max(1);
-        self.stolen.saturating_sub(before.stolen) as f64 / all as f64
+        let busy = self.busy.saturating_sub(before.busy).max(1);
+        self.stolen.saturating_sub(before.stolen) as f64 / busy as f64
     }
 }
 
@@ -108,7 +73,6 @@ fn until(flag: &AtomicU32, turn: u32) {
         if looks % 10_000 == 0 {
             thread::yield_now();
         }
-        spin_loop();
     }
 }
 
@@ -208,44 +172,85 @@ impl Probe {
         Self { cores: cores.first_chunk().copied(), patience, seen: Vec::new(), ticks: Ticks::default() }
     }
 
+    /// How long one launch may wait for a good placement.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Where the cores are now; `None` where there is only one.
     pub fn look(&mut self) -> Option<Placement> {
+        let near = self.near_ns();
+        let placement = self.look_once()?;
+        // What seems to be nearer than ever counts when it was seen several times.
+        if !placement.shared && near.is_some_and(|near| placement.is_one(near)) {
+            for _ in 1..OFTEN {
+                self.look_once();
+            }
+        }
+        Some(placement)
+    }
+
+    fn look_once(&mut self) -> Option<Placement> {
         let cores = self.cores?;
-        let placement = Placement { line_ns: line_ns(cores), shared: slowdown(cores) > SHARED, stolen: 0.0 };
+        let placement = Placement::at(line_ns(cores), slowdown(cores) > SHARED);
         self.seen.push(placement);
         Some(placement)
+    }
+
+    /// Looks for a while, to know which places there are; not at all without patience.
+    pub fn survey(&mut self) {
+        let start = Instant::now();
+        while start.elapsed() < self.patience.min(SURVEY) && self.look().is_some() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What was seen in an earlier sitting.
+    pub fn remember(&mut self, seen: impl Iterator<Item = Placement>) {
+        self.seen.extend(seen);
+    }
+
+    /// What a cache line takes between cores near each other; `None` where they were never seen apart.
+    pub fn near_ns(&self) -> Option<f64> {
+        near_ns(self.seen.iter().copied())
     }
 
     /// Whether it is as near as any that was seen. Where cores were never seen apart from each
     /// other, everything is.
     pub fn is_good(&self, placement: Option<Placement>) -> bool {
-        let near = near_ns(self.seen.iter().copied());
-        let judged = placement.zip(near);
-        judged.is_none_or(|(placement, near)| placement.is_near(near))
+        let judged = placement.zip(self.near_ns());
+        judged.is_none_or(|(placement, near)| placement.kind(near) == Kind::Near)
     }
 
     /// Waits for a good placement as long as patience allows, and returns the last look.
     pub fn settle(&mut self) -> Option<Placement> {
         let start = Instant::now();
         loop {
-            let placement = self.look();
+            let placement = self.begin();
             if self.is_good(placement) || start.elapsed() >= self.patience {
-                self.ticks = self.ticks_now();
                 return placement;
             }
             thread::sleep(Duration::from_millis(100));
         }
     }
 
+    /// Looks before a launch that waits by itself.
+    pub fn begin(&mut self) -> Option<Placement> {
+        let placement = self.look();
+        self.ticks = self.ticks_now();
+        placement
+    }
+
     fn ticks_now(&self) -> Ticks {
         Ticks::now(self.cores.as_ref().map_or(&[], |cores| cores))
     }
 
-    /// Looks again after a launch; the worse of both places counts, and what the host has taken meanwhile.
+    /// Looks again after a launch; both places count, and what the host has taken meanwhile.
     pub fn since(&mut self, before: Option<Placement>) -> Option<Placement> {
+        let before = before?;
         let stolen = self.ticks_now().stolen_since(self.ticks);
         let after = self.look();
-        Some(before?.worse(Placement { stolen, ..after? }))
+        Some(before.and(Placement { stolen, ..after? }))
     }
 }
 
@@ -254,7 +259,7 @@ mod tests {
     use super::*;
 
     fn at(line_ns: f64, shared: bool) -> Placement {
-        Placement { line_ns, shared, stolen: 0.0 }
+        Placement::at(line_ns, shared)
     }
 
     fn probe(seen: &[Placement]) -> Probe {
@@ -278,23 +283,10 @@ mod tests {
     }
 
     #[test]
-    fn the_worse_of_before_and_after() {
-        assert_eq!(at(30.0, false).worse(at(160.0, false)), at(160.0, false));
-        assert_eq!(at(30.0, false).worse(at(14.0, true)), at(30.0, true));
-    }
-
-    #[test]
-    fn a_host_that_takes_the_cores_is_no_good_place() {
-        let probe = probe(&[at(30.0, false)]);
-        assert!(probe.is_good(Some(Placement { stolen: 0.01, ..at(30.0, false) })));
-        assert!(!probe.is_good(Some(Placement { stolen: 0.2, ..at(30.0, false) })));
-    }
-
-    #[test]
     fn only_the_cores_that_are_measured_count() {
         let stat = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 60 0 20 500 5 1 4 10 7 0\ncpu1 9 9 9 9 9 9 9 9 9 9\ncpu10 40 0 30 500 0 0 0 30\nctxt 8\n";
-        let (before, now) = (Ticks::parse(stat, &[0, 10]), Ticks { stolen: 90, all: 1400 });
-        assert_eq!((before.stolen, before.all), (40, 1200));
+        let (before, now) = (Ticks::parse(stat, &[0, 10]), Ticks { stolen: 90, busy: 395 });
+        assert_eq!((before.stolen, before.busy), (40, 195));
         assert_eq!(now.stolen_since(before), 0.25);
         let unknown = Ticks::parse("cpu0 1 2", &[0]);
         assert_eq!(unknown.stolen_since(Ticks::default()), 0.0);

@@ -3,11 +3,15 @@
 use crate::cores;
 use crate::figures::{Row, Summary};
 use crate::library::Library;
+use crate::placement::Kind;
 use crate::session::Session;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+
+/// A median of fewer values is hardly worth its name.
+const FEW: usize = 3;
 
 /// Three significant digits.
 pub fn short(value: f64) -> String {
@@ -38,8 +42,8 @@ fn better(row: &Row, a: f64, b: f64) -> bool {
 /// How far Tern is ahead of the best peer: a ratio above 1 when it is better, whatever the unit;
 /// for shares the difference in percentage points. Figures from bad placements are not compared.
 fn lead(row: &Row, tern: Option<Summary>, peers: &[Option<Summary>]) -> Option<String> {
-    let tern = tern.filter(|summary| !summary.far)?.median;
-    let near = peers.iter().flatten().filter(|summary| !summary.far);
+    let tern = tern.filter(|summary| !summary.bad)?.median;
+    let near = peers.iter().flatten().filter(|summary| !summary.bad);
     let best = near.map(|summary| summary.median);
     let best = best.reduce(|a, b| if better(row, a, b) { a } else { b })?;
     Some(if row.is_share() {
@@ -56,43 +60,100 @@ pub fn cell(row: &Row, summary: Option<Summary>, all: &[Option<Summary>]) -> Str
         return "-".to_string();
     };
     let text = short(summary.median);
-    if summary.far {
+    if summary.bad {
         return format!("({text})");
     }
-    let mut near = all.iter().flatten().filter(|other| !other.far);
+    let mut near = all.iter().flatten().filter(|other| !other.bad);
     let best = !near.any(|other| better(row, other.median, summary.median));
     let text = if best { format!("**{text}**") } else { text };
-    format!("{text} ±{}", short(summary.spread))
+    // Of one or two values there is none to speak of.
+    if summary.count < FEW { text } else { format!("{text} ±{}", short(summary.spread)) }
 }
 
-/// The tables of the rows that are wanted, one for each title. A table has a column for each library that has a figure in it.
-pub fn tables(session: &Session, wanted: impl Fn(&Row) -> bool) -> String {
-    let mut text = String::new();
-    // Rows of a title stand together, titles in the order in which they came first.
-    let mut rows: Vec<_> = session.figures.rows().filter(|(row, _)| wanted(row)).collect();
-    let titles: Vec<String> = rows.iter().map(|(row, _)| row.title.clone()).collect();
-    rows.sort_by_key(|(row, _)| titles.iter().position(|title| *title == row.title));
-    for table in rows.chunk_by(|(a, _), (b, _)| a.title == b.title) {
+/// How many values stand behind the figures of a row: of the library with the fewest, and of the one with the most.
+fn counts(all: &[Option<Summary>]) -> String {
+    let counts = all.iter().flatten().map(|summary| if summary.bad { 0 } else { summary.count });
+    match (counts.clone().min(), counts.max()) {
+        (Some(least), Some(most)) if least < most => format!("{least}-{most}"),
+        (least, _) => least.unwrap_or(0).to_string(),
+    }
+}
+
+/// What the libraries, by name, have in a row.
+type Line<'a, F> = (&'a Row, F);
+
+/// The columns of a title's tables: of those libraries that have a figure there.
+struct Columns<'a> {
+    libraries: Vec<&'a Library>,
+    own: Option<usize>,
+}
+
+impl<'a> Columns<'a> {
+    fn of<F: Fn(&str) -> Option<Summary>>(session: &'a Session, table: &[Line<'_, F>]) -> Self {
         let has_figure = |library: &&Library| table.iter().any(|(_, f)| f(&library.name).is_some());
         let libraries: Vec<&Library> = session.libraries.iter().filter(has_figure).collect();
         let own = libraries.iter().position(|library| library.is_plain_tern());
-        let labels: Vec<&str> = libraries.iter().map(|l| l.label.as_str()).collect();
-        let _ = write!(text, "\n**{}**\n\n| operation | size | unit | {} |", table[0].0.title, labels.join(" | "));
-        text += if own.is_some() { " Tern's lead |\n" } else { "\n" };
-        let columns = 3 + labels.len() + usize::from(own.is_some());
-        let _ = writeln!(text, "|{}", "---|".repeat(columns));
+        Self { libraries, own }
+    }
+
+    fn head(&self, title: &str) -> String {
+        let labels: Vec<&str> = self.libraries.iter().map(|l| l.label.as_str()).collect();
+        let lead = if self.own.is_some() { " Tern's lead |" } else { "" };
+        let columns = 4 + labels.len() + usize::from(self.own.is_some());
+        let labels = labels.join(" | ");
+        format!("\n**{title}**\n\n| operation | size | unit | {labels} |{lead} n |\n|{}\n", "---|".repeat(columns))
+    }
+
+    fn summaries(&self, summary: &impl Fn(&str) -> Option<Summary>) -> Vec<Option<Summary>> {
+        self.libraries.iter().map(|library| summary(&library.name)).collect()
+    }
+
+    fn row(&self, row: &Row, all: &[Option<Summary>]) -> String {
+        let cells: Vec<String> = all.iter().map(|one| cell(row, *one, all)).collect();
+        let mut text = format!("| {} | {} | {} | {} |", row.benchmark, size(row), row.unit, cells.join(" | "));
+        if let Some(own) = self.own {
+            let is_peer = |place: &usize| !self.libraries[*place].is_tern();
+            let peers: Vec<_> = (0..all.len()).filter(is_peer).map(|place| all[place]).collect();
+            let lead = lead(row, all[own], &peers).unwrap_or_else(|| "-".to_string());
+            let _ = write!(text, " {lead} |");
+        }
+        let _ = writeln!(text, " {} |", counts(all));
+        text
+    }
+}
+
+/// The lines that are wanted, title by title. Titles stand in the order in which they came first.
+fn by_title<'a, F>(lines: impl Iterator<Item = Line<'a, F>>, wanted: impl Fn(&Row) -> bool) -> Vec<Vec<Line<'a, F>>> {
+    let mut tables: Vec<Vec<Line<'a, F>>> = Vec::new();
+    for (row, summary) in lines.filter(|(row, _)| wanted(row)) {
+        match tables.iter_mut().find(|table| table[0].0.title == row.title) {
+            Some(table) => table.push((row, summary)),
+            None => tables.push(vec![(row, summary)]),
+        }
+    }
+    tables
+}
+
+/// The tables of the rows that are wanted: one for each title, and a further one of what was measured while the cores
+/// were far apart, where that is of more than one library.
+pub fn tables(session: &Session, wanted: impl Fn(&Row) -> bool) -> String {
+    let mut text = String::new();
+    let far = by_title(session.figures.far_rows(), &wanted);
+    for (table, far) in by_title(session.figures.rows(), &wanted).iter().zip(&far) {
+        let columns = Columns::of(session, table);
+        let title = &table[0].0.title;
+        text += &columns.head(title);
         for (row, summary) in table {
-            let all: Vec<Option<Summary>> = libraries.iter().map(|l| summary(&l.name)).collect();
-            let cells: Vec<String> = all.iter().map(|one| cell(row, *one, &all)).collect();
-            let name = &row.benchmark;
-            let _ = write!(text, "| {name} | {} | {} | {} |", size(row), row.unit, cells.join(" | "));
-            if let Some(own) = own {
-                let is_peer = |place: &usize| !libraries[*place].is_tern();
-                let peers: Vec<_> = (0..all.len()).filter(is_peer).map(|p| all[p]).collect();
-                let lead = lead(row, all[own], &peers).unwrap_or_else(|| "-".to_string());
-                let _ = write!(text, " {lead} |");
-            }
-            text.push('\n');
+            text += &columns.row(row, &columns.summaries(summary));
+        }
+        let far: Vec<_> = far.iter().map(|(row, summary)| (row, columns.summaries(summary))).collect();
+        let enough = columns.libraries.len().min(2);
+        let mut far = far.iter().filter(|(_, all)| all.iter().flatten().count() >= enough).peekable();
+        if far.peek().is_some() {
+            text += &columns.head(&format!("{title}; cores far apart"));
+        }
+        for (row, all) in far {
+            text += &columns.row(row, all);
         }
     }
     text
@@ -103,22 +164,14 @@ pub fn markdown(session: &Session) -> String {
     let mut text = format!(
         "{}, cores {:?}, Linux {}. Medians of {}, libraries in turn, ± half the interquartile \
          range. Bold: the best. Tern's lead: how many times better Tern is than the best of the \
-         others, below 1 worse.\n",
+         others, below 1 worse. n: from how many values a figure is, from the library with fewest to the one with \
+         most; of fewer than 3 it is hardly worth its name.\n",
         cores::model(),
         session.cores,
         cores::kernel(),
         if session.added { "one round or more".to_string() } else { format!("{} rounds", session.rounds) },
     );
-    if let Some((median, bad)) = session.figures.placement() {
-        let _ = writeln!(
-            text,
-            "\nA cache line took {median:.0} ns from core to core (median over the launches). {:.0} % of the \
-             values come from a placement more than twice as far, or where both cores are threads of \
-             one, or from a launch during which the host gave more than 3 % of their time to others; they \
-             count only where there are no others, and then stand in parentheses.",
-            100.0 * bad
-        );
-    }
+    text += &places(session);
     text += &tables(session, |_| true);
     if !session.problems.is_empty() {
         text += "\nSkipped or failed:\n";
@@ -129,28 +182,64 @@ pub fn markdown(session: &Session) -> String {
     text
 }
 
-fn document(session: &Session) -> Value {
-    let libraries: Vec<Value> =
-        session.libraries.iter().map(|library| json!({"name": library.name, "label": library.label})).collect();
+/// Where the cores were.
+fn places(session: &Session) -> String {
+    let [near, far] = [Kind::Near, Kind::Far].map(|kind| session.figures.placement(kind));
+    let mut text = String::new();
+    if let Some((ns, share)) = near {
+        let _ = write!(
+            text,
+            "\nA cache line took {ns:.0} ns from core to core where the cores were as near each other as they \
+             were seen, which is {:.0} % of the values",
+            100.0 * share
+        );
+    }
+    if let Some((ns, share)) = far {
+        let _ = write!(
+            text,
+            "; for {:.0} % they were more than twice as far apart ({ns:.0} ns), and these have tables of their own",
+            100.0 * share
+        );
+    }
+    if !text.is_empty() {
+        text += ". Of the others the place changed meanwhile, or both cores were threads of one, or the host gave more than \
+             3 % of their time to others during the launch; where a table has nothing else, what there is stands in parentheses.\n";
+    }
+    text
+}
+
+/// The figures of all libraries in rows, for programs.
+fn values<'a, F: Fn(&str) -> Option<Summary>>(
+    session: &Session, rows: impl Iterator<Item = Line<'a, F>>,
+) -> Vec<Value> {
     let mut figures = Vec::new();
-    for (row, summary) in session.figures.rows() {
+    for (row, summary) in rows {
         for library in &session.libraries {
-            if let Some(Summary { median, spread, rounds, far }) = summary(&library.name) {
+            if let Some(Summary { median, spread, count, bad }) = summary(&library.name) {
                 figures.push(json!({
                     "title": row.title, "benchmark": row.benchmark, "size": row.size,
                     "unit": row.unit, "ranks": row.ranks, "library": library.name,
-                    "median": median, "spread": spread, "rounds": rounds, "far": far,
+                    "median": median, "spread": spread, "count": count, "bad": bad,
                     "higher_is_better": row.higher_is_better(),
                 }));
             }
         }
     }
+    figures
+}
+
+fn document(session: &Session) -> Value {
+    let libraries: Vec<Value> =
+        session.libraries.iter().map(|library| json!({"name": library.name, "label": library.label})).collect();
     let problems: Vec<Value> =
         session.problems.iter().map(|p| json!({"library": p.library, "what": p.what, "reason": p.reason})).collect();
     json!({
         "processor": cores::model(), "kernel": cores::kernel(), "cores": session.cores,
-        "line_ns": session.figures.placement().map(|(median, _)| median),
-        "libraries": libraries, "figures": figures, "problems": problems,
+        "line_ns": session.figures.placement(Kind::Near).map(|(median, _)| median),
+        "far_line_ns": session.figures.placement(Kind::Far).map(|(median, _)| median),
+        "libraries": libraries, "problems": problems,
+        "figures": values(session, session.figures.rows()),
+        "far": values(session, session.figures.far_rows()),
     })
 }
 
@@ -174,7 +263,7 @@ mod tests {
     }
 
     fn summary(median: f64) -> Option<Summary> {
-        Some(Summary { median, spread: 0.0, rounds: 3, far: false })
+        Some(Summary { median, spread: 0.0, count: 3, bad: false })
     }
 
     #[test]
@@ -205,12 +294,22 @@ mod tests {
         assert_eq!(cell(&row("us"), None, &all), "-");
         let far = |median| {
             let summary = summary(median)?;
-            Some(Summary { far: true, ..summary })
+            Some(Summary { bad: true, ..summary })
         };
         let all = [far(1.0), all[1], None];
         assert_eq!(cell(&row("us"), all[0], &all), "(1.00)");
         assert_eq!(cell(&row("us"), all[1], &all), "**2.00** ±0");
         assert_eq!(lead(&row("us"), all[0], &all[1..]), None);
+    }
+
+    #[test]
+    fn few_values_have_no_spread_and_are_counted() {
+        let of = |count| summary(1.0).map(|summary| Summary { count, ..summary });
+        assert_eq!(cell(&row("us"), of(2), &[of(2)]), "**1.00**");
+        assert_eq!(counts(&[of(3), None, of(5)]), "3-5");
+        assert_eq!(counts(&[of(4), of(4)]), "4");
+        let bad = of(2).map(|summary| Summary { bad: true, ..summary });
+        assert_eq!(counts(&[bad, of(4)]), "0-4");
     }
 
     #[test]

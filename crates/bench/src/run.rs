@@ -17,6 +17,12 @@ pub struct Outcome {
     pub wall: Duration,
 }
 
+impl Outcome {
+    pub fn not_started(reason: String) -> Self {
+        Self { output: String::new(), failure: Some(reason), stopped: false, wall: Duration::ZERO }
+    }
+}
+
 /// Makes processes that lose their parent children of this one, so that launchers' helpers
 /// that detach themselves are found, too.
 pub fn adopt_orphans() -> Result<(), String> {
@@ -125,8 +131,7 @@ pub fn run(command: &mut Command, timeout: Duration) -> Outcome {
         Ok(child) => child,
         Err(error) => {
             let program = command.get_program().to_string_lossy();
-            let failure = Some(format!("cannot start {program}: {error}"));
-            return Outcome { output: String::new(), failure, stopped: false, wall: Duration::ZERO };
+            return Outcome::not_started(format!("cannot start {program}: {error}"));
         }
     };
     let output = child.stdout.take().map(collect);

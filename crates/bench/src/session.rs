@@ -3,7 +3,8 @@
 use crate::figures::{self, Figures, Row, Sample, parse};
 use crate::library::{Abi, Library, shown};
 use crate::line::{Extra, KNOWN, Line};
-use crate::probe::{Placement, Probe};
+use crate::placement::Placement;
+use crate::probe::Probe;
 use crate::run::{Outcome, adopt_orphans, run};
 use crate::suite::{Binding, Job};
 use crate::{Options, Places, cores, program, report};
@@ -35,8 +36,12 @@ pub struct Session {
     programs: Vec<(Abi, PathBuf)>,
 }
 
-/// How often a launch is tried until the cores are in a good place before and after.
+/// How often a launch is tried until the host leaves the cores alone, and, where the ranks do not look by themselves,
+/// the cores are in a good place before and after.
 const TRIES: usize = 4;
+
+/// What the file holds that two ranks pass a cache line through: two lines (place.c).
+const LINES: [u8; 256] = [0; 256];
 
 /// The lines that the options ask for, and for those that run in some jobs only, in which.
 fn lines(options: &Options) -> Result<Vec<(Line, Option<Extra>)>, String> {
@@ -90,7 +95,7 @@ impl Session {
     ) -> Result<Self, String> {
         adopt_orphans()?;
         let cores = cores::restrict(options.cores)?;
-        let patience = if options.quick { 2 } else { 10 };
+        let patience = if options.quick { 1 } else { 5 };
         let patience = Duration::from_secs(options.patience.unwrap_or(patience));
         let default_rounds = if options.quick { 2 } else { 5 };
         let mut session = Self {
@@ -125,6 +130,7 @@ impl Session {
             let told = |error: String| format!("{}: {error}", earlier.display());
             let text = std::fs::read_to_string(&earlier).map_err(|e| told(e.to_string()))?;
             session.figures.add_csv(&text).map_err(told)?;
+            session.probe.remember(session.figures.placements());
         }
         if session.libraries.is_empty() {
             return Err("no library to run".to_string());
@@ -210,6 +216,9 @@ impl Session {
         if jobs.is_empty() {
             return Err("no benchmark of that name in this suite".to_string());
         }
+        if jobs.iter().any(|job| job.probed) {
+            self.probe.survey();
+        }
         for (place, job) in jobs.iter().enumerate() {
             let progress = format!("[{}/{}]", place + 1, jobs.len());
             eprintln!("{progress} {} ranks: {}", job.ranks, job.benchmarks.join(", "));
@@ -269,33 +278,61 @@ impl Session {
         self.problem(&library.name, &what, reason);
     }
 
-    /// One launch, and again while the cores are in a bad place, a few times, if there is patience at all. Returns their
-    /// place with the outcome.
+    /// What the program has to know to look where its cores are; nothing if there are not two.
+    fn place_arguments(&self) -> Result<Vec<String>, String> {
+        let Some(near) = self.probe.near_ns() else { return Ok(Vec::new()) };
+        let file = self.output.join("place");
+        std::fs::write(&file, LINES).map_err(|error| format!("{}: {error}", file.display()))?;
+        let (near, patience) = (near.round().max(1.0), self.probe.patience().as_millis());
+        let words = ["--place", &file.display().to_string(), "--near-ns", &near.to_string()].map(String::from);
+        Ok([words.as_slice(), &["--patience-ms".to_string(), patience.to_string()]].concat())
+    }
+
+    /// One launch, and again while the host takes the cores or, where the ranks do not wait by themselves, these are in
+    /// a bad place: a few times, if there is patience at all. Returns their place with the outcome.
     fn launch_near(&mut self, job: &Job, library: &Library) -> (Option<Placement>, Outcome) {
-        let groups: [(usize, &[String], &[String]); 1] = [(job.ranks, &[], &job.arguments())];
         let limit = self.options.timeout.min(job.limit_s);
-        let launch = |session: &Self| session.launch_for(limit, library, job.binding, &groups);
-        if !job.probed {
-            return (None, launch(self));
-        }
+        let mut arguments = job.arguments();
         let mut tries = 0;
         loop {
             tries += 1;
-            let before = self.probe.settle();
-            let outcome = launch(self);
+            let within = job.looks_within();
+            let before = match job.probed {
+                true if within => self.probe.begin(),
+                true => self.probe.settle(),
+                false => None,
+            };
+            if within {
+                arguments = job.arguments();
+                match self.place_arguments() {
+                    Ok(more) => arguments.extend(more),
+                    Err(reason) => return (None, Outcome::not_started(reason)),
+                }
+            }
+            let groups: [(usize, &[String], &[String]); 1] = [(job.ranks, &[], &arguments)];
+            let outcome = self.launch_for(limit, library, job.binding, &groups);
             let place = self.probe.since(before);
+            let good = if within { !place.is_some_and(|place| place.is_stolen()) } else { self.probe.is_good(place) };
             let enough = tries == TRIES || self.options.patience == Some(0);
-            if outcome.failure.is_some() || self.probe.is_good(place) || enough {
+            if outcome.failure.is_some() || good || enough {
                 return (place, outcome);
             }
         }
+    }
+
+    /// Where the cores were while a line was measured, by what the ranks and the runner have seen.
+    fn placement(&self, line_ns: Option<[f64; 2]>, launch: Option<Placement>) -> Option<Placement> {
+        let Some([least_ns, most_ns]) = line_ns else { return launch };
+        let seen = Placement { least_ns, most_ns, shared: false, stolen: launch.map_or(0.0, |launch| launch.stolen) };
+        let shared = self.probe.near_ns().is_some_and(|near| seen.is_one(near));
+        Some(Placement { shared, ..seen })
     }
 
     /// One run. The figures of a run that fails are kept only when it is a single
     /// benchmark, whose figures would otherwise be lost, or when the run was stopped because it took too long. Returns
     /// why it failed.
     fn run_once(&mut self, job: &Job, library: &Library) -> Option<Failure> {
-        let (placement, outcome) = self.launch_near(job, &library.with(&job.variables));
+        let (launch, outcome) = self.launch_near(job, &library.with(&job.variables));
         let mut lines: Vec<figures::Line> = outcome.output.lines().filter_map(parse).collect();
         let mut failure = outcome.failure.map(|reason| Failure { reason, stopped: outcome.stopped });
         if failure.as_ref().is_some_and(|failure| job.benchmarks.len() > 1 && !failure.stopped) {
@@ -310,9 +347,11 @@ impl Session {
         if job.wall && failure.is_none() {
             let value = outcome.wall.as_secs_f64() * 1e3;
             let size = job.ranks as u64;
-            lines.push(figures::Line { benchmark: "launch".into(), size, value, unit: "ms".into() });
+            let (benchmark, unit) = ("launch".into(), "ms".into());
+            lines.push(figures::Line { benchmark, size, value, unit, line_ns: None });
         }
-        for figures::Line { benchmark, size, value, unit } in lines {
+        for figures::Line { benchmark, size, value, unit, line_ns } in lines {
+            let placement = self.placement(line_ns, launch);
             let mut title = job.title.clone();
             if figures::is_overhead(&benchmark) {
                 title += ": time that the message costs";

@@ -59,7 +59,7 @@ impl Job {
             benchmarks: benchmarks.to_vec(),
             sizes: Vec::new(),
             sized: true,
-            time_ms: 50,
+            time_ms: 30,
             batches: 11,
             wall: false,
             probed: true,
@@ -89,6 +89,11 @@ impl Job {
             self.sizes = sizes.to_vec();
         }
         self
+    }
+
+    /// Whether the ranks, which have a core each, can look where these are by themselves.
+    pub fn looks_within(&self) -> bool {
+        self.probed && self.ranks == 2 && self.binding == Binding::Bound
     }
 
     /// The arguments of the benchmark program.
@@ -259,7 +264,7 @@ mod tests {
     #[test]
     fn arguments_name_benchmarks_sizes_and_time() {
         let job = Job::new("t", 2, Binding::Bound, &["barrier", "bcast"]).sizes(&[8, 64]);
-        let expected = "barrier bcast --sizes 8,64 --time-ms 50 --batches 11";
+        let expected = "barrier bcast --sizes 8,64 --time-ms 30 --batches 11";
         assert_eq!(job.arguments().join(" "), expected);
     }
 

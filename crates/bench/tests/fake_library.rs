@@ -68,13 +68,13 @@ fn figures_come_into_the_table_and_the_files() {
     fake(&scratch.0, "echo 'a warning of the library'; echo 'rate 8 30.5 M/s low=1'");
     let output = bench(&scratch.0, &["p2p", "--only", "rate", "--rounds", "3", "--libraries", "tern"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("| rate | 8 B | M/s | **30.5** ±0 | - |"));
+    assert!(text(&output.stdout).contains("| rate | 8 B | M/s | **30.5** ±0 | - | 3 |"));
     let csv = fs::read_to_string(scratch.0.join("out/figures.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + 3, "{csv}");
     let json = fs::read_to_string(scratch.0.join("out/figures.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["figures"][0]["median"], 30.5);
-    assert_eq!(json["figures"][0]["rounds"], 3);
+    assert_eq!(json["figures"][0]["count"], 3);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_benchmark_that_fails_leaves_its_neighbours_their_figures() {
     fake(&scratch.0, script);
     let output = bench(&scratch.0, &["coll", "--only", "barrier,bcast", "--rounds", "2", "--libraries", "tern"]);
     let table = text(&output.stdout);
-    assert!(table.contains("| barrier | 0 B | us | **0.100** ±0 | - |"), "{table}");
+    assert!(table.contains("| barrier | 0 B | us | **0.100** | - |"), "{table}");
     assert!(table.contains("- tern, bcast with 2 ranks: exit status: 1: tern_mpi_bench: no bcast"), "{table}");
 }
 
@@ -117,7 +117,7 @@ fn a_launch_that_is_stopped_leaves_the_figures_that_it_had() {
     fake(&scratch.0, "echo 'barrier 0 0.1 us'; echo >> \"$(dirname \"$0\")/launches\"; sleep 1000");
     let arguments = ["coll", "--only", "barrier,bcast", "--rounds", "2", "--libraries", "tern", "--timeout", "1"];
     let table = text(&bench(&scratch.0, &arguments).stdout);
-    assert!(table.contains("| barrier | 0 B | us | **0.100** ±0 | - |"), "{table}");
+    assert!(table.contains("| barrier | 0 B | us | **0.100** | - |"), "{table}");
     assert!(table.contains("stopped after 1 s, with the figures that it had"), "{table}");
     let launches = fs::read_to_string(scratch.0.join("prefix/bin/launches")).unwrap();
     assert_eq!(launches.lines().count(), 1, "it is not tried again");
@@ -144,5 +144,21 @@ fn a_line_runs_a_library_with_settings() {
     let output = bench(&scratch.0, &arguments);
     let table = text(&output.stdout);
     assert!(table.contains("| Tern | patient | Tern's lead |"), "{table}");
-    assert!(table.contains("| rate | 8 B | M/s | 5.00 ±0 | **7.00** ±0 | - |"), "{table}");
+    assert!(table.contains("| rate | 8 B | M/s | 5.00 | **7.00** | - | 1 |"), "{table}");
+}
+
+/// The ranks look where their cores are: figures from near each other and from far apart have a table each, and what was
+/// measured while that changed has none.
+#[test]
+fn near_and_far_have_a_table_each() {
+    let scratch = Scratch::new("places");
+    let lines = ["3 M/s line_ns=50.0,60.0", "1 M/s line_ns=150.0,260.0", "9 M/s line_ns=50.0,160.0"];
+    let script: Vec<String> = lines.iter().map(|line| format!("echo 'rate 8 {line}'")).collect();
+    fake(&scratch.0, &script.join("; "));
+    let output = bench(&scratch.0, &["p2p", "--only", "rate", "--rounds", "3", "--libraries", "tern"]);
+    let table = text(&output.stdout);
+    assert!(table.contains("took 55 ns") && table.contains("far apart (205 ns)"), "{table}");
+    assert!(table.contains("| rate | 8 B | M/s | **3.00** ±0 | - | 3 |"), "{table}");
+    let (_, far) = table.split_once("cores far apart**").unwrap();
+    assert!(far.contains("| rate | 8 B | M/s | **1.00** ±0 | - | 3 |"), "{far}");
 }
