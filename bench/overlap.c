@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKEN = 7, DATA = 8, WARM_UP = 100, MOST_ITERATIONS = 2000, OFTEN = 4 };
+enum { TOKEN = 7, DATA = 8, WARM_UP = 100, MOST_ITERATIONS = 2000, OFTEN = 2 };
 static const double DOMINATED = 2, GROWTH = 1.3, MOST_WORK = 50, HIDING = 8, LESS = 0.1;
 
 static const long overlap_sizes[] = {1024, 4096, 8192, 16384, 65536, 262144, 1048576, 4194304};

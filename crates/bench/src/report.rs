@@ -135,7 +135,7 @@ fn by_title<'a, F>(lines: impl Iterator<Item = Line<'a, F>>, wanted: impl Fn(&Ro
 }
 
 /// The tables of the rows that are wanted: one for each title, and a further one of what was measured while the cores
-/// were far apart, where that is of more than one library.
+/// were far apart, where that is of more than one library in at least half of the rows.
 pub fn tables(session: &Session, wanted: impl Fn(&Row) -> bool) -> String {
     let mut text = String::new();
     let far = by_title(session.figures.far_rows(), &wanted);
@@ -146,14 +146,12 @@ pub fn tables(session: &Session, wanted: impl Fn(&Row) -> bool) -> String {
         for (row, summary) in table {
             text += &columns.row(row, &columns.summaries(summary));
         }
-        let far: Vec<_> = far.iter().map(|(row, summary)| (row, columns.summaries(summary))).collect();
         let enough = columns.libraries.len().min(2);
-        let mut far = far.iter().filter(|(_, all)| all.iter().flatten().count() >= enough).peekable();
-        if far.peek().is_some() {
+        let far = far.iter().map(|(row, summary)| (row, columns.summaries(summary)));
+        let far: Vec<_> = far.filter(|(_, all)| all.iter().flatten().count() >= enough).collect();
+        if 2 * far.len() >= table.len() {
             text += &columns.head(&format!("{title}; cores far apart"));
-        }
-        for (row, all) in far {
-            text += &columns.row(row, all);
+            far.iter().for_each(|(row, all)| text += &columns.row(row, all));
         }
     }
     text
@@ -197,12 +195,13 @@ fn places(session: &Session) -> String {
     if let Some((ns, share)) = far {
         let _ = write!(
             text,
-            "; for {:.0} % they were more than twice as far apart ({ns:.0} ns), and these have tables of their own",
+            "; for {:.0} % they were more than twice as far apart ({ns:.0} ns), and these have tables of their own \
+             where that was often",
             100.0 * share
         );
     }
     if !text.is_empty() {
-        text += ". Of the others the place changed meanwhile, or both cores were threads of one, or the host gave more than \
+        text += ". Of others the place changed meanwhile, or both cores were threads of one, or the host gave more than \
              3 % of their time to others during the launch; where a table has nothing else, what there is stands in parentheses.\n";
     }
     text
