@@ -294,12 +294,8 @@ impl Window {
             let range = start as usize..end as usize;
             if place != 0 && (mixes || range == (0..bytes[index])) { range } else { 0..0 }
         };
+        // What was put there in vain stays pinned as well: a fork must not replace pages that peers write to by the kernel.
         let own = within(peers.rank as usize);
-        if own.is_empty()
-            && let Some(range) = unfinished.belongings.pinned.take()
-        {
-            direct.unpin(&range);
-        }
         // SAFETY: allocated for this, and unmapped when the window is over.
         let shared = unsafe { Shared::new(common.start, plan) };
         if !in_common && !dynamic && !base.is_null() {
