@@ -25,16 +25,19 @@ impl Promoter {
         }
         let range = self.pinnable(address.addr(), len)?;
         let (start, len) = (range.start, range.len());
+        let pages = whole_pages(start, len)?;
+        // Before anything is promoted: what cannot be pinned would be promoted for nothing.
+        if !self.ready.as_ref()?.ground.pins.add(&pages) {
+            return None;
+        }
         let first = std::ptr::with_exposed_provenance(start);
         let presumed = self.presumed(first, len);
         let place = presumed.filter(|&place| self.verify(first, len, place));
-        let place = match place {
-            Some(place) => place,
-            None => self.promote_to_pin(start, len)?,
+        let Some(place) = place.or_else(|| self.promote_to_pin(start, len)) else {
+            self.unpin(&range);
+            return None;
         };
-        let pages = whole_pages(start, len)?;
-        let pinned = self.ready.as_ref().is_some_and(|ready| ready.ground.pins.add(&pages));
-        pinned.then_some((range, place))
+        Some((range, place))
     }
 
     fn promote_to_pin(&mut self, start: usize, len: usize) -> Option<Place> {

@@ -154,6 +154,32 @@ static void pinned_in_the_heap(void)
     CHECK(promote_pin(f, few, 4 * 4096, &start, &length) == -1 || (uintptr_t)few % 4096 == 0);
 }
 
+/* What there is no room to pin is not promoted for it either. */
+static void pinned_without_room(void)
+{
+    size_t start, length;
+    at[0] = malloc(HEAPED);
+    char *other = malloc(MAPPED);
+    fixture *f = promote_start(AUTO, USES);
+    int64_t pinned = promote_pin(f, at[0], HEAPED, &start, &length);
+    if (pinned < 0 && strstr(promote_why(f), "the kernel lacks"))
+        SKIP("%s", promote_why(f));
+    CHECK(pinned >= 0);
+    int pins = 1;
+    while (pins < 1000 && promote_pin(f, at[0], HEAPED, &start, &length) == pinned)
+        pins++;
+    CHECK(pins < 1000);
+    CHECK(promote_pin(f, other, MAPPED, &start, &length) == -1);
+    CHECK(promote_count(f, PROMOTED) == 1 && promote_presumed(f, other, MAPPED) == -1);
+    promote_unpin(f, at[0] + start, length);
+    /* The room is for what can be promoted, and nothing keeps it otherwise. */
+    promote_in_use(f, true);
+    for (int i = 0; i < 100; i++)
+        CHECK(promote_pin(f, other, MAPPED, &start, &length) == -1);
+    promote_in_use(f, false);
+    CHECK(promote_pin(f, other, MAPPED, &start, &length) >= 0);
+}
+
 static int quiesced;
 static void quiesce(void)
 {
@@ -457,6 +483,7 @@ int main(int argc, char **argv)
     static const test_case cases[] = {
         {"forks", forks},
         {"pinned_in_the_heap", pinned_in_the_heap},
+        {"pinned_without_room", pinned_without_room},
         {"quiesce_before_fork", quiesce_before_fork},
         {"new_programs", new_programs},
         {"a_thread_before", a_thread_before},
