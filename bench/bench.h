@@ -114,6 +114,8 @@ void run_alltoall(void);
 void run_allgather(void);
 void run_gather(void);
 void run_scatter(void);
+void run_comm_split(void);
+void run_comm_dup(void);
 void run_bcast_turns(void);
 void run_scatter_turns(void);
 void run_barrier_persistent(void);

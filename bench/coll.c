@@ -248,6 +248,44 @@ static void run(const char *name, operation op, proof prove, int in, int out)
     run_form(name, op, NULL, prove, in, out);
 }
 
+/* Communicators are made and freed again. The parts of a split are two, of every second rank. */
+static void comm_split(void *context, long iterations)
+{
+    (void)context;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Comm part;
+        MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &part);
+        MPI_Comm_free(&part);
+    }
+}
+
+static void comm_dup(void *context, long iterations)
+{
+    (void)context;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Comm copy;
+        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        MPI_Comm_free(&copy);
+    }
+}
+
+static void run_making(const char *name, operation op)
+{
+    figure f = measure(MPI_COMM_WORLD, op, NULL);
+    if (world_rank == 0)
+        report_us(name, 0, &f, 1);
+}
+
+void run_comm_split(void)
+{
+    run_making("comm_split", comm_split);
+}
+
+void run_comm_dup(void)
+{
+    run_making("comm_dup", comm_dup);
+}
+
 void run_barrier(void)
 {
     figure f = measure(MPI_COMM_WORLD, barrier, NULL);

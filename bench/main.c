@@ -40,6 +40,8 @@ static const struct {
     {"allgather", run_allgather},
     {"gather", run_gather},
     {"scatter", run_scatter},
+    {"comm_split", run_comm_split},
+    {"comm_dup", run_comm_dup},
     {"bcast_turns", run_bcast_turns},
     {"scatter_turns", run_scatter_turns},
     {"barrier_persistent", run_barrier_persistent},

@@ -449,6 +449,16 @@ impl Lines {
         Ok(())
     }
 
+    /// What every member gives, by rank: a few bytes of the library's own, as many at all.
+    pub fn tell<const N: usize>(&self, adi: &Adi, mine: [u8; N]) -> Result<Vec<[u8; N]>, Mismatch> {
+        const { assert!(LineArea::in_cell(N)) };
+        let turn = self.give(adi, Kind::Tell, N, N, |out| out.copy_from_slice(&mine))?;
+        self.await_givers(adi, turn)?;
+        // SAFETY: reached, and this process publishes nothing meanwhile.
+        let told = (0..self.size()).map(|rank| unsafe { self.payload(rank, turn, N) });
+        Ok(told.map(|bytes| bytes.try_into().expect("as many bytes")).collect())
+    }
+
     /// Every member gives `len` bytes of a block of `whole` for each other rank, in order, and takes its own of theirs.
     pub fn alltoall(
         &self, adi: &Adi, whole: usize, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),

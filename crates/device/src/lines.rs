@@ -118,7 +118,7 @@ impl LineArea {
 
     /// True for a payload that lies in the turn's cell.
     #[inline]
-    pub fn in_cell(len: usize) -> bool {
+    pub const fn in_cell(len: usize) -> bool {
         len <= INLINE
     }
 

@@ -76,6 +76,11 @@ fn finishes(work: &mut Work) -> bool {
     work.as_mut().poll(&mut context).is_ready()
 }
 
+/// True when nothing goes on in the background.
+pub fn is_idle() -> bool {
+    TASKS.get().pending.borrow().is_empty()
+}
+
 /// Lets every pending task get on.
 fn poll_all() -> Background {
     let tasks = TASKS.get();

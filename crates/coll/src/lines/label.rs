@@ -17,6 +17,8 @@ pub enum Kind {
     Allreduce,
     Scan,
     ReduceScatter,
+    /// The members tell each other something of the library's own.
+    Tell,
     /// None: what the others wait for will not come, for a process of another node is lost.
     Lost,
 }

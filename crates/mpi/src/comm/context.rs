@@ -11,12 +11,15 @@
 //! are ordered alike at all processes, so the lowest one of the job always gets on; and nobody
 //! enters before all its processes have arrived, so a round never waits for one that is not
 //! there yet.
+//!
+//! Where nothing else in a process can ask for its ids until an agreement is over, it may offer them as it arrives. So one
+//! exchange is enough for most communicators ([`crate::comm::arrive`]).
 
 use crate::comm::exchange::Circle;
 use crate::comm::identity::{self, Identity};
 use crate::error::Result;
 use crate::guarded::Guarded;
-use crate::task::{stepped, until};
+use crate::task::{self, stepped, until};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use tern_coll::Farewell;
@@ -139,6 +142,12 @@ impl State {
         });
     }
 
+    /// Notes what was agreed on.
+    fn take(&self, id: u32, epoch: u32) {
+        self.used.borrow_mut().insert(id);
+        self.epoch.set(epoch.max(self.epoch.get()));
+    }
+
     fn try_hold(&self, key: Key) -> bool {
         let free = !self.held.get() && self.active.borrow().first() == Some(&key);
         if free {
@@ -224,8 +233,7 @@ pub async fn allocate(circle: &Circle) -> Result<ContextId> {
         let own = offer(mine, state.epoch.get(), &state.used.borrow().0);
         let agreed = circle.agree(own, join_offers).await.map(|all| outcome_of(&all));
         if let Ok(Some((id, epoch))) = agreed {
-            state.used.borrow_mut().insert(id);
-            state.epoch.set(epoch.max(state.epoch.get()));
+            state.take(id, epoch);
         }
         if mine {
             state.give_back();
@@ -239,6 +247,31 @@ pub async fn allocate(circle: &Circle) -> Result<ContextId> {
     state.active.borrow_mut().remove(&key);
     stepped();
     outcome.map(|(id, epoch)| ContextId::new(id, epoch))
+}
+
+/// Bytes of an offer that is made early.
+pub const EARLY: usize = 104;
+
+/// What this process offers before it knows that the others have arrived. It counts if no other thread and nothing in the
+/// background can take part in an agreement meanwhile, which would wait for this one.
+pub fn offer_early() -> [u8; EARLY] {
+    let state = STATE.get();
+    state.sweep();
+    let used = state.used.borrow();
+    let alone = !tern_mcm::lock::enabled() && task::is_idle() && state.active.borrow().is_empty();
+    let own = offer(alone && IDS + used.0.len() <= EARLY, state.epoch.get(), &used.0);
+    let mut early = [0; EARLY];
+    early[..own.len()].copy_from_slice(&own);
+    early
+}
+
+/// The id that the early offers of all give, if all count. This process has made its own just before.
+pub fn agree_early<'a>(mut offers: impl Iterator<Item = &'a [u8]>) -> Option<ContextId> {
+    let mut all = offers.next()?.to_vec();
+    offers.for_each(|other| join_offers(&mut all, other));
+    let (id, epoch) = outcome_of(&all)?;
+    STATE.get().take(id, epoch);
+    Some(ContextId::new(id, epoch))
 }
 
 /// The id and its epoch that all offers together give, if all count.
@@ -302,6 +335,26 @@ mod tests {
             assert!(sequence_tag(number) < channel_tag(0));
             assert!(channel_tag(number) < tern_adi::ANY_TAG);
         }
+    }
+
+    #[test]
+    fn early_offers_give_an_id_if_all_count() {
+        let early = offer_early();
+        let id = agree_early([&early[..], &early].into_iter()).expect("all count");
+        assert_eq!((id.id, &STATE.get().used.borrow().0[..]), (2, &[1 << 2][..]));
+        let mut busy = early;
+        busy[0] = 1;
+        assert!(agree_early([&early[..], &busy].into_iter()).is_none());
+        // Another process has more in use than this one.
+        let mut more = early;
+        (0..9).for_each(|byte| more[IDS + byte] = 0xff);
+        let later = agree_early([&more[..], &offer_early()].into_iter()).expect("all count");
+        assert!(later.id == 72 && later.epoch > id.epoch);
+        // What does not fit does not count.
+        STATE.get().used.borrow_mut().insert(8 * EARLY as u32);
+        assert_eq!(offer_early()[0], 1);
+        STATE.get().used.borrow_mut().remove(8 * EARLY as u32);
+        assert_eq!(offer_early()[0], 0);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 //! Each way has an `async` function that does the work; the blocking MPI function runs it to its
 //! end, the nonblocking one lets it go on in the background ([`crate::task`]). First the
 //! processes exchange what they must know of each other, and with that have all arrived; then
-//! they agree on a context id.
+//! they agree on a context id. Blocking functions do both at once where they can ([`crate::comm::arrive`]).
 
 use crate::args::{Out, RawStatus};
 use crate::attribute;
 use crate::check;
+use crate::comm::arrive::{self, Arrived, arrive};
 use crate::comm::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::comm::exchange::{Circle, pack, unpack};
 use crate::comm::hand_out;
@@ -38,13 +39,18 @@ pub fn give(newcomm: Out<usize>, made: Made) -> Result<()> {
 
 /// Duplicates `comm`, whose attributes' copies are given. When copying failed at one process,
 /// the call fails at all.
-async fn duplicate(comm: Rc<Comm>, circle: Circle, copies: Result<Attributes>, info: InfoMap) -> Made {
-    let failed = circle.agree(vec![copies.is_err() as u8], |a, b| a[0] |= b[0]).await?;
+async fn duplicate(
+    comm: Rc<Comm>, circle: Circle, copies: Result<Attributes>, info: InfoMap, arrived: Option<Arrived>,
+) -> Made {
+    let failed = match &arrived {
+        Some(arrived) => arrived.given.iter().any(|[failed, _]| *failed != 0),
+        None => circle.agree(vec![copies.is_err() as u8], |a, b| a[0] |= b[0]).await?[0] != 0,
+    };
     let attributes = copies?;
-    if failed[0] != 0 {
+    if failed {
         return err!(MPI_ERR_OTHER, "a callback that copies an attribute failed at another process");
     }
-    let id = allocate(&circle).await?;
+    let id = arrive::id(arrived, &circle).await?;
     let mut new = Comm::new(id, comm.local.clone(), comm.remote.clone(), inherited(&comm));
     new.attributes = attributes;
     *new.info.borrow_mut() = info;
@@ -60,8 +66,9 @@ pub fn inherited(comm: &Comm) -> Rc<Errhandler> {
 fn dup_blocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>) -> Result<()> {
     check::meet(&comm)?;
     let copies = attribute::copy_all(&comm.attributes, comm.handle.get());
+    let arrived = arrive(&comm, [copies.is_err() as i32, 0])?;
     let circle = comm.circle();
-    give(newcomm, run(duplicate(comm, circle, copies, info)))
+    give(newcomm, run(duplicate(comm, circle, copies, info, arrived)))
 }
 
 fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: Out<usize>) -> Result<()> {
@@ -75,7 +82,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
     });
     let parent = comm.clone();
     let task = task::start(async move {
-        let made = duplicate(parent, circle, copies, info).await;
+        let made = duplicate(parent, circle, copies, info, None).await;
         let (new, outcome) = match made {
             Ok(new) => (new, Ok(())),
             Err(error) => (None, Err(error)),
@@ -128,11 +135,17 @@ pub fn comm_idup_with_info(
 // --- Subsets ---------------------------------------------------------------------------------
 
 /// A communicator of the processes of `group`, made by all processes of `comm`. Processes may
-/// give different groups that do not overlap.
-pub async fn subset(comm: Rc<Comm>, group: Rc<Group>) -> Made {
+/// give different groups that do not overlap. Blocks.
+pub fn subset(comm: Rc<Comm>, group: Rc<Group>) -> Made {
+    let arrived = arrive(&comm, [0, 0])?;
+    run(subset_of(comm, group, arrived))
+}
+
+async fn subset_of(comm: Rc<Comm>, group: Rc<Group>, arrived: Option<Arrived>) -> Made {
     check::met(&comm).await?;
     let circle = comm.circle();
     let remote = match &comm.remote {
+        None if arrived.is_some() => None,
         None => {
             circle.meet().await?;
             None
@@ -145,7 +158,7 @@ pub async fn subset(comm: Rc<Comm>, group: Rc<Group>) -> Made {
             Some(Group::new(known.expect("processes of the parent's remote group are known")))
         }
     };
-    let id = allocate(&circle).await?;
+    let id = arrive::id(arrived, &circle).await?;
     let empty = remote.as_ref().is_some_and(|remote| remote.procs.is_empty());
     if empty || group.rank_of(runtime().me).is_none() {
         return Ok(None);
@@ -163,7 +176,7 @@ fn check_subset(comm: &Comm, group: &Group) -> Result<()> {
 /// MPI_Comm_create
 pub fn comm_create(comm: Rc<Comm>, group: Rc<Group>, newcomm: Out<usize>) -> Result<()> {
     check_subset(&comm, &group)?;
-    give(newcomm, run(subset(comm, group)))
+    give(newcomm, subset(comm, group))
 }
 
 /// MPI_Comm_create_group: only the group's processes take part.
@@ -242,14 +255,25 @@ pub fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u32 {
 // --- Split -----------------------------------------------------------------------------------
 
 /// Communicators of the processes that give the same color, ordered by key, then by their order
-/// in `comm`. None for MPI_UNDEFINED.
-pub async fn split(comm: Rc<Comm>, color: i32, key: i32) -> Made {
+/// in `comm`. None for MPI_UNDEFINED. Blocks.
+pub fn split(comm: Rc<Comm>, color: i32, key: i32) -> Made {
+    let arrived = arrive(&comm, [color, key])?;
+    run(split_of(comm, color, key, arrived))
+}
+
+async fn split_of(comm: Rc<Comm>, color: i32, key: i32, mut arrived: Option<Arrived>) -> Made {
     check::met(&comm).await?;
     let circle = comm.circle();
-    let all = circle.gather(&pack(&[color, key])).await?;
+    let all = match &mut arrived {
+        Some(arrived) => std::mem::take(&mut arrived.given),
+        None => {
+            let all = circle.gather(&pack(&[color, key])).await?;
+            all.iter().map(|bytes| unpack(bytes).try_into().expect("two numbers")).collect()
+        }
+    };
     let side = |offset: usize, group: &Group| {
         let mut members: Vec<(i32, usize)> = (0..group.procs.len())
-            .map(|rank| (unpack(&all[offset + rank]), rank))
+            .map(|rank| (all[offset + rank], rank))
             .filter(|(given, _)| given[0] == color)
             .map(|(given, rank)| (given[1], rank))
             .collect();
@@ -258,7 +282,7 @@ pub async fn split(comm: Rc<Comm>, color: i32, key: i32) -> Made {
     };
     let local = side(comm.own_offset(), &comm.local);
     let remote = comm.remote.as_ref().map(|remote| side(comm.remote_offset(), remote));
-    let id = allocate(&circle).await?;
+    let id = arrive::id(arrived, &circle).await?;
     let empty = remote.as_ref().is_some_and(|remote| remote.procs.is_empty());
     if color == MPI_UNDEFINED || empty {
         return Ok(None);
@@ -271,7 +295,7 @@ pub fn comm_split(comm: Rc<Comm>, color: i32, key: i32, newcomm: Out<usize>) -> 
     if color < 0 && color != MPI_UNDEFINED {
         return err!(MPI_ERR_ARG, "color {color} is negative and not MPI_UNDEFINED");
     }
-    give(newcomm, run(split(comm, color, key)))
+    give(newcomm, split(comm, color, key))
 }
 
 const RESOURCE: &str = "mpi_hw_resource_type";
@@ -299,7 +323,7 @@ pub fn comm_split_type(
         _ => return err!(MPI_ERR_ARG, "{split_type} is not a split type (MPI_COMM_TYPE_...)"),
     };
     let (parent, size) = (comm.clone(), comm.size());
-    let made = run(split(comm, color, key))?;
+    let made = split(comm, color, key)?;
     // Unguided, only a communicator smaller than its parent counts.
     let unguided = split_type == MPI_COMM_TYPE_HW_UNGUIDED;
     let made = made.filter(|new| !unguided || new.size() < size);

@@ -1,6 +1,7 @@
 //! Communicators: what they are asked, and their end (MPI 5.0 sections 7.4 and 7.6). How they
 //! are made is in [`crate::comm::create`].
 
+pub mod arrive;
 pub mod context;
 pub mod create;
 pub mod exchange;

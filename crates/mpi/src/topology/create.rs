@@ -32,7 +32,7 @@ fn with_topology(
         false => (0..size as usize).collect(),
     };
     let group = comm.local.derive(order.iter().map(|&old| comm.local.procs[old]).collect());
-    give(run(subset(comm, group))?, Some(topology), newcomm)
+    give(subset(comm, group)?, Some(topology), newcomm)
 }
 
 /// For each of `size` new ranks the rank in `comm` of the process that takes it. All members call it, and
@@ -146,7 +146,7 @@ pub fn cart_sub(comm: Rc<Comm>, remain_dims: Counts, newcomm: Out<usize>) -> Res
         Ok((color, Topology::Cartesian { dims: kept.0, periods: kept.1 }))
     })?;
     let key = comm.rank;
-    give(run(split(comm, color, key))?, Some(topology), newcomm)
+    give(split(comm, color, key)?, Some(topology), newcomm)
 }
 
 /// Reads a graph. MPI_ERR_TOPOLOGY when its index falls, MPI_ERR_RANK for an edge to no node.
@@ -236,7 +236,7 @@ pub fn dist_graph_create_adjacent(
         0 => (comm.local.clone(), topology),
         _ => run(exchange_places(comm.clone(), topology))?,
     };
-    let made = run(subset(comm, group))?;
+    let made = subset(comm, group)?;
     if let Some(new) = &made {
         *new.info.borrow_mut() = info::map_of(&info);
     }

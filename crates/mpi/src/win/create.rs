@@ -5,7 +5,8 @@ use super::hints::Hints;
 use super::object::{self, Own, Win, lookup};
 use super::target;
 use crate::args::Out;
-use crate::comm::context::{ContextId, allocate};
+use crate::comm::arrive::{self, Arrived, arrive};
+use crate::comm::context::ContextId;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::objects::{Attributes, Comm, Info, objects};
@@ -45,16 +46,24 @@ fn check_disp_unit(disp_unit: i64) -> Result<()> {
 
 /// A context id for a window of all processes of `comm`, once all of them have come with right
 /// arguments. Where one has wrong ones the call fails at all.
-async fn meet(comm: Rc<Comm>, wrong: Option<Box<Error>>) -> Result<ContextId> {
+fn meet(comm: Rc<Comm>, wrong: Option<Box<Error>>) -> Result<ContextId> {
+    let arrived = arrive(&comm, [wrong.is_some() as i32, 0])?;
+    task::run(id(comm, wrong, arrived))
+}
+
+async fn id(comm: Rc<Comm>, wrong: Option<Box<Error>>, arrived: Option<Arrived>) -> Result<ContextId> {
     let circle = comm.circle();
-    let failed = circle.agree(vec![wrong.is_some() as u8], |a, b| a[0] |= b[0]).await?;
+    let failed = match &arrived {
+        Some(arrived) => arrived.given.iter().any(|[failed, _]| *failed != 0),
+        None => circle.agree(vec![wrong.is_some() as u8], |a, b| a[0] |= b[0]).await?[0] != 0,
+    };
     if let Some(error) = wrong {
         return Err(error);
     }
-    if failed[0] != 0 {
+    if failed {
         return err!(MPI_ERR_OTHER, "the arguments of another process are wrong, so there is no window");
     }
-    allocate(&circle).await
+    arrive::id(arrived, &circle).await
 }
 
 /// Makes a window over `comm`. Collective; `checked` is what this process brings.
@@ -65,7 +74,7 @@ fn make(
         return err!(MPI_ERR_COMM, "{} is an intercommunicator; windows need an intracommunicator", comm.label());
     }
     let checked = checked.and_then(|exposure| check_disp_unit(disp_unit).map(|_| exposure));
-    let id = task::run(meet(comm.clone(), checked.as_ref().err().cloned()))?;
+    let id = meet(comm.clone(), checked.as_ref().err().cloned())?;
     let fatal = || errhandler::predefined(MPI_ERRORS_ARE_FATAL);
     let own = Comm::new(id, comm.local.clone(), None, fatal());
     let window = Window::new(adi(), own.peers.clone(), checked?, disp_unit).map_err(|error| {
