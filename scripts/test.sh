@@ -58,7 +58,7 @@ ask_cpu() {
 
 # The first lines of a part's output that say which test failed, and how.
 failures() {
-    grep -aE -A 1 '^ *FAIL|^(FAIL|ERROR): |^test .*FAILED$|^error(:|\[)|panicked at ' "$1" | grep -av '^--$' | head -n 12 |
+    grep -aE -A 1 '^ *FAIL|^ERROR: |^test .*FAILED$|^error(:|\[)|panicked at ' "$1" | grep -av '^--$' | head -n 12 |
         cut -c 1-240 | sed 's/^/      /'
 }
 
