@@ -5,7 +5,8 @@
 // Addresses are those of the program, which MPI trusts as C does.
 #![allow(clippy::not_unsafe_ptr_arg_deref, clippy::too_many_arguments)]
 
-use crate::lines::{Kind, Lines, Mismatch, Vector, shared};
+use crate::lines::shared::{self, Own};
+use crate::lines::{Kind, Lines, Mismatch, Vector};
 use crate::peers::{Buffer, Operator, Peers};
 use std::rc::Rc;
 use tern_adi::{Adi, Data};
@@ -59,7 +60,7 @@ fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
 }
 
 /// Where `blocks` blocks from `rank` on begin, if they are one run of bytes; else null.
-pub(crate) fn dense(buffer: &Buffer, rank: usize, blocks: i64) -> *const u8 {
+fn dense(buffer: &Buffer, rank: usize, blocks: i64) -> *const u8 {
     match Data::new(buffer.base, buffer.count * blocks, &buffer.ty) {
         Data::Bytes(..) => block(buffer, rank),
         _ => std::ptr::null(),
@@ -145,6 +146,21 @@ pub(crate) fn reduces(lines: &Lines, bytes: usize) -> bool {
     bytes <= lines.capacity() && bytes * lines.size() <= ALL_TO_ALL
 }
 
+/// What the others read of this member in an allgather, if that is long enough to be read where it lies. `send` is `None`
+/// for MPI_IN_PLACE.
+pub(crate) fn read_in_allgather(lines: &Lines, send: Option<&Buffer>, recv: &Buffer) -> Option<Own> {
+    let len = recv.bytes();
+    let memory = || send.map_or_else(|| dense(recv, lines.rank(), 1), |send| dense(send, 0, 1));
+    shared::serves(len, len).then(|| (memory(), len))
+}
+
+/// The same in an alltoall. What comes in would take the place of what the others still read, if that lay there too.
+pub(crate) fn read_in_alltoall(lines: &Lines, send: Option<&Buffer>, recv: &Buffer) -> Option<Own> {
+    let (len, size) = (recv.bytes(), lines.size());
+    let own = || send.map_or((std::ptr::null(), 0), |send| (dense(send, 0, size as i64), len * size));
+    shared::serves(len, len * size).then(own)
+}
+
 pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
     match lines(adi, peers) {
         Some(lines) => Some(lines.barrier(adi)),
@@ -206,8 +222,7 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
     };
     let len = recv.bytes();
     let me = peers.rank as usize;
-    if shared::serves(len, len) {
-        let source = send.map_or((dense(recv, me, 1), len), |send| (dense(send, 0, 1), len));
+    if let Some(source) = read_in_allgather(lines, send, recv) {
         let take = |rank: usize, bytes: &[u8]| put(recv, rank, bytes);
         if let Some(done) = shared::done(lines.exchange_shared(adi, Kind::Allgather, len, source, 0, take)) {
             if let Some(send) = send {
@@ -231,9 +246,7 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
     let lines = lines(adi, peers)?;
     let (len, size) = (recv.bytes(), lines.size());
     let me = peers.rank as usize;
-    if shared::serves(len, len * size) {
-        // In place, what comes in would take the place of what the others still read.
-        let source = send.map_or((std::ptr::null(), 0), |send| (dense(send, 0, size as i64), len * size));
+    if let Some(source) = read_in_alltoall(lines, send, recv) {
         let take = |rank: usize, bytes: &[u8]| put(recv, rank, bytes);
         if let Some(done) = shared::done(lines.exchange_shared(adi, Kind::Alltoall, len, source, me * len, take)) {
             send.into_iter().for_each(|send| own(send, me, recv, me));
@@ -331,7 +344,7 @@ pub fn reduce_scatter_block(
     adi: &Adi, peers: &Peers, send: *const u8, recv: *mut u8, count: i64, ty: &Type, op: &Operator,
 ) -> Fast {
     let lines = lines(adi, peers)?;
-    let serves = |vector: &Vector| shared::serves(vector.bytes, vector.bytes * lines.size());
+    let serves = |vector: &Vector| shared::serves_reduce_scatter(lines, vector.bytes);
     if let Some(vector) = any_vector(op, ty, count).filter(serves) {
         // SAFETY: the program's buffers hold a block for each rank, and one (MPI's own rule).
         if let Some(done) = shared::done(unsafe { lines.reduce_scatter_shared(adi, &vector, send, recv) }) {

@@ -32,6 +32,11 @@ pub fn serves_allreduce(lines: &Lines, len: usize) -> bool {
     len >= if lines.size() == 2 { MEMORY } else { ALLREDUCE }
 }
 
+/// The same of a vector of `len` bytes for each member.
+pub fn serves_reduce_scatter(lines: &Lines, len: usize) -> bool {
+    serves(len, len * lines.size())
+}
+
 /// Most bytes that are combined at a time, so that the result stays in the cache from one member's part to the next.
 const AT_ONCE: usize = 32 << 10;
 

@@ -1,10 +1,11 @@
 //! What a persistent collective over lines of its own does: those in which all members give and all take.
 
-use crate::fast::{any_vector, dense, get, longest_part, others, own, put, reduces};
+use crate::fast::{
+    any_vector, gathers, get, longest_part, others, own, put, read_in_allgather, read_in_alltoall, reduces,
+};
 use crate::lines::shared::{self, Own};
 use crate::lines::{Kind, Lines, Mismatch, Vector};
 use crate::peers::{Buffer, Operator};
-use std::ptr::null;
 use tern_adi::Adi;
 use tern_layout::Type;
 
@@ -56,21 +57,17 @@ impl What {
     /// Where the memory lies that the others read, if it is long enough to be read in place.
     pub fn places(&self, lines: &Lines) -> Option<[Own; 2]> {
         let (_, len) = self.label();
-        let places = match self {
-            What::Barrier => return None,
-            What::Allgather { send: None, recv } => [(dense(recv, lines.rank(), 1), len); 2],
-            What::Allgather { send: Some(send), .. } => [(dense(send, 0, 1), len); 2],
-            What::Alltoall { send: None, .. } => [(null(), 0); 2],
-            What::Alltoall { send: Some(send), .. } => [(dense(send, 0, lines.size() as i64), len * lines.size()); 2],
-            What::Reduction { input, scatter: true, .. } => [(*input, len * lines.size()); 2],
-            What::Reduction { input, out, .. } => [(*input, len), (out.cast_const(), len)],
-        };
-        let serves = match self {
-            What::Reduction { scatter: false, .. } => shared::serves_allreduce(lines, len),
-            What::Allgather { .. } => shared::serves(len, len),
-            _ => shared::serves(len, len * lines.size()),
-        };
-        serves.then_some(places)
+        Some(match self {
+            What::Allgather { send, recv } => [read_in_allgather(lines, send.as_ref(), recv)?; 2],
+            What::Alltoall { send, recv } => [read_in_alltoall(lines, send.as_ref(), recv)?; 2],
+            What::Reduction { input, scatter: true, .. } if shared::serves_reduce_scatter(lines, len) => {
+                [(*input, len * lines.size()); 2]
+            }
+            What::Reduction { input, out, scatter: false, .. } if shared::serves_allreduce(lines, len) => {
+                [(*input, len), (out.cast_const(), len)]
+            }
+            What::Barrier | What::Reduction { .. } => return None,
+        })
     }
 
     /// Whether it goes over the lines in one turn.
@@ -78,7 +75,7 @@ impl What {
         let (_, len) = self.label();
         match self {
             What::Barrier => true,
-            What::Allgather { .. } => len <= longest_part(lines),
+            What::Allgather { .. } => gathers(lines, len),
             What::Alltoall { .. } => len * (lines.size() - 1) <= longest_part(lines),
             What::Reduction { scatter, .. } => reduces(lines, len * if *scatter { lines.size() } else { 1 }),
         }
