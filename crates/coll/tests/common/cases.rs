@@ -4,7 +4,7 @@
 use super::Random;
 use super::memory::{Even, Memory, any_shape, even, mixed, uneven};
 use super::network::{Losses, Outcome, bridge, group, run_with_losses};
-use super::operators::{Combine, add, compose, fold, operator};
+use super::reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 use std::cell::RefCell;
 use std::rc::Rc;
 use tern_coll::*;
@@ -27,30 +27,30 @@ impl Case {
         Case { policy, size, remote, units, seed, losses: Losses::default(), outcomes: RefCell::default() }
     }
 
-    fn random(&self) -> Random {
+    pub fn random(&self) -> Random {
         Random::new(self.seed)
     }
 
-    fn members(&self) -> Vec<Rc<Peers>> {
+    pub fn members(&self) -> Vec<Rc<Peers>> {
         match self.remote {
             0 => group(self.size, self.policy),
             remote => bridge(self.size, remote, self.policy),
         }
     }
 
-    fn run(&self, members: &[Rc<Peers>], schedules: Vec<Schedule>) {
+    pub fn run(&self, members: &[Rc<Peers>], schedules: Vec<Schedule>) {
         let (outcomes, _) = run_with_losses(members, schedules, self.seed ^ 0x5555, self.losses.clone());
         assert!(!self.losses.cuts.is_empty() || outcomes.iter().all(|outcome| *outcome == Some(Ok(()))));
         *self.outcomes.borrow_mut() = outcomes;
     }
 
     /// Members are numbered through: those of the group, then those of the other.
-    fn all(&self) -> usize {
+    pub fn all(&self) -> usize {
         self.size + self.remote
     }
 
     /// The members that member `i` gets data from: its own group, or the other one.
-    fn sources(&self, i: usize) -> std::ops::Range<usize> {
+    pub fn sources(&self, i: usize) -> std::ops::Range<usize> {
         match (self.remote, i < self.size) {
             (0, _) => 0..self.size,
             (_, true) => self.size..self.all(),
@@ -58,12 +58,12 @@ impl Case {
         }
     }
 
-    fn rank(&self, i: usize) -> usize {
+    pub fn rank(&self, i: usize) -> usize {
         if i < self.size { i } else { i - self.size }
     }
 
     /// A root for every member; the root is in the group.
-    fn roots(&self, root: usize) -> Vec<Root> {
+    pub fn roots(&self, root: usize) -> Vec<Root> {
         let role = |i| match (self.remote, i) {
             (0, _) => Root::Rank(root as u32),
             (_, i) if i == root => Root::Root,
@@ -74,7 +74,7 @@ impl Case {
     }
 
     /// The members that take part in a rooted collective as other than the root.
-    fn leaves(&self) -> std::ops::Range<usize> {
+    pub fn leaves(&self) -> std::ops::Range<usize> {
         if self.remote == 0 { 0..self.size } else { self.size..self.all() }
     }
 }
@@ -89,12 +89,12 @@ fn evens(random: &mut Random, n: usize, units: usize, blocks: impl Fn(usize) -> 
 }
 
 /// How many units each of `n` ranks has.
-fn any_units(random: &mut Random, n: usize, most: usize) -> Vec<usize> {
+pub fn any_units(random: &mut Random, n: usize, most: usize) -> Vec<usize> {
     (0..n).map(|_| if random.one_in(4) { 0 } else { random.below(most + 1) }).collect()
 }
 
 /// Compares the memory of members from `first` on. Who has got an error knows nothing of it.
-fn check(c: &Case, what: &str, first: usize, memory: &[&Memory], expected: &[Memory]) {
+pub fn check(c: &Case, what: &str, first: usize, memory: &[&Memory], expected: &[Memory]) {
     assert_eq!(memory.len(), expected.len());
     for (i, (have, want)) in (first..).zip(memory.iter().zip(expected)) {
         if c.outcomes.borrow()[i] == Some(Ok(())) {
@@ -296,7 +296,7 @@ pub fn alltoall(c: &Case) {
     check(c, "alltoall", 0, &refs(&recvs), &expected);
 }
 
-fn refs(buffers: &[Even]) -> Vec<&Memory> {
+pub fn refs(buffers: &[Even]) -> Vec<&Memory> {
     buffers.iter().map(|b| &b.memory).collect()
 }
 
@@ -368,178 +368,6 @@ pub fn alltoallw(c: &Case) {
     };
     c.run(&members, (0..c.all()).map(schedule).collect());
     check(c, "alltoallw", 0, &recvs.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
-}
-
-/// A reduction's inputs and outputs. All members use one layout, and one element is one unit.
-struct Vectors {
-    inputs: Vec<Even>,
-    outputs: Vec<Even>,
-    in_place: bool,
-    function: Combine,
-    operator: Operator,
-}
-
-impl Vectors {
-    /// Outputs have `out(i)` units.
-    fn new(c: &Case, r: &mut Random, units: usize, out: impl Fn(usize) -> usize) -> Vectors {
-        let in_place = c.remote == 0 && r.one_in(2);
-        let shape = loop {
-            let shape = any_shape(r);
-            if shape.per_unit == 1 {
-                break shape;
-            }
-        };
-        let (function, commutative): (Combine, bool) = if r.one_in(2) { (add, true) } else { (compose, false) };
-        let inputs: Vec<Even> = (0..c.all()).map(|_| even(r, &shape, units, 1)).collect();
-        let outputs = (0..c.all()).map(|i| even(r, &shape, if in_place { units } else { out(i) }, 1));
-        let mut outputs: Vec<Even> = outputs.collect();
-        if in_place {
-            for (input, output) in inputs.iter().zip(&mut outputs) {
-                output.memory.write(0, &input.memory.read(0));
-            }
-        }
-        let operator = operator(function, commutative);
-        Vectors { inputs, outputs, in_place, function, operator }
-    }
-
-    fn input(&self, i: usize) -> Option<&Buffer> {
-        (!self.in_place).then_some(&self.inputs[i].buffer)
-    }
-
-    fn fold(&self, members: std::ops::Range<usize>) -> Vec<u8> {
-        let vectors: Vec<_> = members.map(|i| self.inputs[i].memory.read(0)).collect();
-        fold(self.function, &vectors)
-    }
-
-    /// The outputs, of which those of `results` begin with that data, and the rest is as it was.
-    fn expected(&self, results: impl Fn(usize) -> Option<Vec<u8>>) -> Vec<Memory> {
-        let mut all = Vec::new();
-        for (i, output) in self.outputs.iter().enumerate() {
-            let mut memory = output.memory.clone();
-            if let Some(result) = results(i) {
-                let mut whole = memory.read(0);
-                whole[..result.len()].copy_from_slice(&result);
-                memory.write(0, &whole);
-            }
-            all.push(memory);
-        }
-        all
-    }
-
-    fn check(&self, c: &Case, what: &str, inputs: &[Memory], expected: &[Memory]) {
-        check(c, what, 0, &refs(&self.outputs), expected);
-        check(c, &format!("{what}: input"), 0, &refs(&self.inputs), inputs);
-    }
-
-    fn before(&self) -> Vec<Memory> {
-        self.inputs.iter().map(|b| b.memory.clone()).collect()
-    }
-}
-
-pub fn reduce(c: &Case) {
-    let mut r = c.random();
-    let root = r.below(c.size);
-    let members = c.members();
-    let v = Vectors::new(c, &mut r, c.units, |_| c.units);
-    let sum = v.fold(c.leaves());
-    let roots = c.roots(root);
-    // In place holds for the root only; the others give their inputs.
-    let expected = v.expected(|i| (i == root).then(|| sum.clone()));
-    let before = v.before();
-    let schedule = |i: usize| {
-        let given = c.leaves().contains(&i) && !(v.in_place && i == root);
-        let input = given.then_some(&v.inputs[i].buffer);
-        let output = (i == root).then_some(&v.outputs[i].buffer);
-        tern_coll::reduce(&members[i], input, output, &v.operator, roots[i])
-    };
-    c.run(&members, (0..c.all()).map(schedule).collect());
-    v.check(c, "reduce", &before, &expected);
-}
-
-pub fn allreduce(c: &Case) {
-    let mut r = c.random();
-    let members = c.members();
-    let v = Vectors::new(c, &mut r, c.units, |_| c.units);
-    let expected = v.expected(|i| Some(v.fold(c.sources(i))));
-    let before = v.before();
-    let schedule = |i: usize| tern_coll::allreduce(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
-    c.run(&members, (0..c.all()).map(schedule).collect());
-    v.check(c, "allreduce", &before, &expected);
-}
-
-pub fn reduce_scatter(c: &Case) {
-    let mut r = c.random();
-    let members = c.members();
-    let mut counts = any_units(&mut r, c.all(), c.units);
-    // Both groups cut the same total.
-    let total: usize = counts[..c.size].iter().sum();
-    if c.remote > 0 {
-        let mut left = total;
-        for count in &mut counts[c.size..] {
-            *count = r.below(left + 1);
-            left -= *count;
-        }
-        *counts.last_mut().unwrap() += left;
-    }
-    let v = Vectors::new(c, &mut r, total, |i| counts[i]);
-    let group = |i: usize| if i < c.size { 0..c.size } else { c.size..c.all() };
-    let expected = v.expected(|i| {
-        let start: usize = counts[group(i).start..i].iter().sum();
-        let sum = v.fold(c.sources(i));
-        Some(sum[start * 8..(start + counts[i]) * 8].to_vec())
-    });
-    let before = v.before();
-    let schedule = |i: usize| {
-        let counts: Vec<i64> = counts[group(i)].iter().map(|&n| n as i64).collect();
-        let output = &v.outputs[i].buffer;
-        tern_coll::reduce_scatter(&members[i], v.input(i), output, &counts, &v.operator)
-    };
-    c.run(&members, (0..c.all()).map(schedule).collect());
-    v.check(c, "reduce_scatter", &before, &expected);
-}
-
-pub fn reduce_scatter_block(c: &Case) {
-    let mut r = c.random();
-    let members = c.members();
-    // Each group's total is the same, so blocks are as large as the other group has members.
-    let scale = c.units.min(6);
-    let block = |i: usize| if c.remote == 0 { c.units } else { scale * c.sources(i).len() };
-    let total = block(0) * c.size;
-    let v = Vectors::new(c, &mut r, total, block);
-    let expected = v.expected(|i| {
-        let sum = v.fold(c.sources(i));
-        let start = c.rank(i) * block(i) * 8;
-        Some(sum[start..start + block(i) * 8].to_vec())
-    });
-    let before = v.before();
-    let schedule = |i: usize| {
-        let output = Buffer { count: block(i) as i64, ..v.outputs[i].buffer.clone() };
-        tern_coll::reduce_scatter_block(&members[i], v.input(i), &output, &v.operator)
-    };
-    c.run(&members, (0..c.all()).map(schedule).collect());
-    v.check(c, "reduce_scatter_block", &before, &expected);
-}
-
-pub fn scan(c: &Case) {
-    let mut r = c.random();
-    let members = c.members();
-    let v = Vectors::new(c, &mut r, c.units, |_| c.units);
-    let expected = v.expected(|i| Some(v.fold(0..i + 1)));
-    let before = v.before();
-    let schedule = |i: usize| tern_coll::scan(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
-    c.run(&members, (0..c.all()).map(schedule).collect());
-    v.check(c, "scan", &before, &expected);
-}
-
-pub fn exscan(c: &Case) {
-    let mut r = c.random();
-    let members = c.members();
-    let v = Vectors::new(c, &mut r, c.units, |_| c.units);
-    let expected = v.expected(|i| (i > 0).then(|| v.fold(0..i)));
-    let before = v.before();
-    let schedule = |i: usize| tern_coll::exscan(&members[i], v.input(i), &v.outputs[i].buffer, &v.operator);
-    c.run(&members, (0..c.all()).map(schedule).collect());
-    v.check(c, "exscan", &before, &expected);
 }
 
 /// Every collective of chapter 6, with the one whose choice it follows, and whether it exists on

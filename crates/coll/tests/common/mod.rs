@@ -5,6 +5,7 @@ pub mod cases;
 pub mod memory;
 pub mod network;
 pub mod operators;
+pub mod reductions;
 
 /// A small deterministic generator (an LCG with its high bits mixed down).
 #[derive(Clone)]

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "not every test program uses all of it")]
 
+pub mod calls;
+
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};

@@ -6,9 +6,10 @@ use rustix::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tern_adi::Adi;
+use tern_adi::{Adi, Data};
 use tern_coll::Peers;
 use tern_device::Device;
+use tern_layout::Type;
 use tern_mcm::{Mcm, Patience};
 use tern_rma::{Error, Exposure, Started, Window};
 use tern_settings::Mechanism;
@@ -254,4 +255,31 @@ impl Process<'_> {
         tern_coll::run(self.adi, &peers, told).expect("numbers");
         all
     }
+}
+
+/// Runs a test for each kind of memory and mechanism.
+pub fn everywhere(size: u32, body: impl Fn(&Process<'_>, Memory, Mechanism) + Sync) {
+    for memory in MEMORIES {
+        for mechanism in MECHANISMS {
+            if memory.knows(mechanism) {
+                world_of(memory, size, |process| body(process, memory, mechanism));
+            }
+        }
+    }
+}
+
+/// A row of numbers as origin.
+pub fn row<T>(values: &[T], ty: &Rc<Type>) -> Data {
+    Data::new(values.as_ptr().cast(), values.len() as i64, ty)
+}
+
+/// It has begun, or is done.
+pub fn fine(result: Result<tern_rma::Started, tern_rma::Error>) {
+    result.expect("an access");
+}
+
+/// The words of this process's own memory.
+pub fn words<T: Copy>(base: *const u8, count: usize) -> Vec<T> {
+    // SAFETY: the window has so many, and nobody changes them now.
+    unsafe { std::slice::from_raw_parts(base.cast::<T>(), count).to_vec() }
 }
