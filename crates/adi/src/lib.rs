@@ -73,6 +73,14 @@ impl Adi {
         self.mcm.set_waiting(true);
     }
 
+    /// The same for a call that sends as well as it receives. Its receives from processes of this node are not published: whoever
+    /// sends to it most likely waits as well, and then each had better copy its own, from memory that is shared, or out of packets.
+    /// Nothing has to be known of where the receives lie.
+    pub fn will_exchange(&self) {
+        self.will_wait();
+        self.state.borrow_mut().exchanges = true;
+    }
+
     /// The same for a collective whose longest message is so long. All its processes make the same calls.
     pub fn will_wait_together(&self, longest: impl FnOnce() -> usize) {
         self.will_wait();

@@ -96,7 +96,7 @@ impl Adi {
     #[inline]
     pub fn wait_until_telling(&self, done: &mut dyn FnMut() -> bool, awaited: &dyn Fn() -> Awaited) {
         self.wait(done, awaited);
-        self.state.borrow_mut().waits = false;
+        self.state.borrow_mut().end_call();
     }
 
     /// As [`Adi::wait_until_telling`], inlined.

@@ -80,12 +80,39 @@ impl Adi {
         self.recv_by(from, pattern, data, true)
     }
 
+    /// Sends and receives, and returns when the data is there; the send may go on. For two processes of this node other than this
+    /// one ([`Adi::is_near`]), in a process whose calls need no lock.
+    pub fn exchange(
+        &self, to: Proc, tuple: Tuple, out: Data, from: Proc, pattern: Pattern, into: Data,
+    ) -> (Sent, Status) {
+        self.will_exchange();
+        let sent = self.isend(to, tuple, out, SendMode::Standard);
+        let status = self.recv_by(from, pattern, into, true);
+        self.state.borrow_mut().end_call();
+        (sent, status)
+    }
+
+    /// A process of this node, and not this one.
+    pub fn is_near(&self, process: Proc) -> bool {
+        self.is_peer(process) && self.mcm.direct().is_some_and(|direct| direct.shares_with(process))
+    }
+
     /// `packets`: as [`State::takes_packets`] says.
     #[inline]
     fn recv_by(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         data.expect();
+        let long = packets && data.len() > self.mcm.eager(from);
+        if long {
+            // Its sender does not ask if it sees this process wait.
+            self.mcm.set_waiting(true);
+        }
         match packets.then(|| self.take_next(from, &pattern, &data)).flatten() {
-            Some(status) => status,
+            Some(status) => {
+                if long {
+                    self.mcm.set_waiting(false);
+                }
+                status
+            }
             None => self.recv_waiting(from, pattern, data, packets),
         }
     }

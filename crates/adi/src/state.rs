@@ -147,6 +147,8 @@ pub struct State {
     expected_begun: bool,
     /// Where the memory of the receive that is about to be published lies, if that was found out just now.
     expected_at: Option<Memory>,
+    /// The caller sends and receives, and waits for both: its peers most likely do the same with it.
+    pub exchanges: bool,
 }
 
 impl State {
@@ -197,8 +199,21 @@ impl State {
             expecting: false,
             expected_begun: false,
             expected_at: None,
+            exchanges: false,
             mcm,
         }
+    }
+
+    /// A call that has waited for what it had started is over.
+    pub fn end_call(&mut self) {
+        (self.waits, self.exchanges) = (false, false);
+    }
+
+    /// The longest message that may go to `peer` without asking, if that waits: see [`Direct::ahead`].
+    #[inline]
+    fn waiting_limit(&self, peer: Proc) -> usize {
+        let ahead = || self.mcm.direct().map_or(0, |direct| direct.ahead(peer));
+        self.eager_limit.unwrap_or_else(|| self.mcm.eager(peer).max(ahead()))
     }
 
     /// Longest message to `peer` that goes without asking.

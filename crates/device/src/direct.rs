@@ -154,10 +154,22 @@ pub trait Direct {
     /// Smallest receive worth publishing, and smallest message worth looking for one, in bytes.
     fn threshold(&self) -> usize;
 
-    /// Of receives whose caller waits, those of fewer bytes from `peer` are not worth publishing where packets go without asking:
-    /// into memory that is `shared`, or not.
+    /// Of receives whose caller waits, those of fewer bytes from `peer` are not worth publishing where packets go without asking
+    /// ([`Direct::ahead`]): into memory that is `shared`, or not.
     fn packets_below(&self, _peer: u32, _shared: bool) -> usize {
         usize::MAX
+    }
+
+    /// The longest message that goes to `peer` in packets without asking if [`Direct::waits_for_packets`] says so, beyond the
+    /// length up to which all do.
+    fn ahead(&self, _peer: u32) -> usize {
+        0
+    }
+
+    /// Whether `peer` waits in the library now, so that it takes the packets of a message of `len` bytes as they come, and that is
+    /// the best way there is for private memory.
+    fn waits_for_packets(&self, _peer: u32, _len: usize) -> bool {
+        false
     }
 
     /// Says that a transfer with `peer` is about to use this memory; returns it with its place, if shared,

@@ -95,7 +95,7 @@ pub fn recv(buf: *mut u8, count: i64, datatype: usize, source: i32, tag: i32, co
     Some(report(adi.recv(from, pattern, data), status))
 }
 
-/// The message goes before a short answer is looked for, whose receive is never listed.
+/// The message goes before the answer is looked for, whose receive is never listed.
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]
 pub fn sendrecv(
@@ -106,19 +106,34 @@ pub fn sendrecv(
     let (out, into) = (dense(sendbuf, sendcount, sendtype)?, dense(recvbuf, recvcount, recvtype)?);
     let both = |comm: &Rc<Comm>| Some((target(comm, dest, sendtag)?, origin(comm, source, recvtag)?));
     let ((to, tuple), (from, pattern)) = comm::find(comm, both)?;
-    // A long receive is published before the message goes, for the peer does the same.
     if !adi.is_short(&into) || !adi.is_short(&out) {
-        return None;
+        // To and from other nodes a long receive is published before the message goes, for the peer does the same.
+        let near = adi.is_near(to) && adi.is_near(from);
+        return near.then(|| exchange(adi, (to, tuple, out), (from, pattern, into), status));
     }
     let mut sent = Sent::Done;
     if !adi.send_now(to, &tuple, sendbuf, out.len()) {
         sent = adi.isend(to, tuple, out, SendMode::Standard);
     }
-    let received = report(adi.recv(from, pattern, into), status);
-    Some(match sent {
+    let received = adi.recv(from, pattern, into);
+    Some(end_exchange(adi, to, sent, received, status))
+}
+
+#[inline(never)]
+fn exchange(
+    adi: &Adi, (to, tuple, out): (Proc, Tuple, Data), (from, pattern, into): (Proc, Pattern, Data), status: StatusOut,
+) -> Result<()> {
+    let (sent, received) = adi.exchange(to, tuple, out, from, pattern, into);
+    end_exchange(adi, to, sent, received, status)
+}
+
+#[inline(always)]
+fn end_exchange(adi: &Adi, to: Proc, sent: Sent, received: Status, status: StatusOut) -> Result<()> {
+    let received = report(received, status);
+    match sent {
         Sent::Done => received,
         Sent::Pending(id) => received.and(end_send(adi, id, to)),
-    })
+    }
 }
 
 /// Waits for a send.

@@ -163,7 +163,7 @@ impl Shm {
         let reach = Reach::new(&segment, fd, me, &chooser)?;
         Ok(Shm {
             segment,
-            direct: direct::State::new(reach, chooser, processes),
+            direct: direct::State::new(reach, chooser, processes, division.room() / 4 * 3),
             me,
             abilities,
             cores,

@@ -22,6 +22,9 @@ use tern_tune::{By, Chooser, Costs, Places, Transfer};
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
 
+/// Longest message that goes without asking to a peer that waits: for longer ones the handshake does not count.
+const MOST_AHEAD: usize = 512 << 10;
+
 /// What this process has published and what it delivers.
 pub struct State {
     pub reach: Reach,
@@ -37,6 +40,8 @@ pub struct State {
     published: RefCell<Vec<(u32, u32)>>,
     /// Valgrind wants to know what peers write.
     checked: bool,
+    /// See [`Direct::ahead`].
+    ahead: usize,
     /// See [`Direct::packets_below`]: of private memory, of shared memory.
     packets_below: [OnceCell<usize>; 2],
     pending: RefCell<Vec<Pending>>,
@@ -54,8 +59,10 @@ pub struct Pending {
 }
 
 impl State {
-    pub fn new(reach: Reach, chooser: Rc<Chooser>, processes: u32) -> State {
+    /// `ahead`: the bytes that a ring takes while its receiver takes none of them, or somewhat fewer.
+    pub fn new(reach: Reach, chooser: Rc<Chooser>, processes: u32, ahead: usize) -> State {
         State {
+            ahead: ahead.min(MOST_AHEAD),
             chooser,
             hits: vec![Cell::new(false); processes as usize],
             waits: vec![Cell::new(false); processes as usize],
@@ -112,6 +119,20 @@ impl Direct for Shm {
             _ => {}
         }
         *self.direct.packets_below[usize::from(shared)].get_or_init(|| self.find_packets_below(peer, shared))
+    }
+
+    fn ahead(&self, peer: u32) -> usize {
+        if self.is_home(peer) { self.direct.ahead } else { 0 }
+    }
+
+    #[inline]
+    fn waits_for_packets(&self, peer: u32, len: usize) -> bool {
+        if len >= self.packets_below(peer, false) {
+            return false;
+        }
+        let waits = self.is_waiting(peer, len as u64);
+        self.learn(peer);
+        waits
     }
 
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {

@@ -74,7 +74,7 @@ impl State {
     #[inline]
     pub(super) fn try_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
         let len = data.len();
-        if len > self.eager_limit(to) {
+        if len > self.waiting_limit(to) {
             return self.send_direct(to, tuple, data, waits, None);
         }
         let direct = self.direct();
@@ -144,7 +144,7 @@ impl State {
     pub(super) fn publish(
         &mut self, request: u32, from: Proc, pattern: &Pattern, located: Option<Memory>,
     ) -> Published {
-        if from == self.mcm.me() {
+        if from == self.mcm.me() || (self.exchanges && self.direct().shares_with(from)) {
             return Published::NOT;
         }
         match self.matching.hindrance(pattern, None) {
@@ -155,7 +155,7 @@ impl State {
         let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
         let len = memory.len as usize;
         let below = |shared| self.direct().packets_below(from, shared);
-        if self.waits && len <= self.eager_limit(from) && len < below(memory.place != 0) {
+        if self.waits && len <= self.waiting_limit(from) && len < below(memory.place != 0) {
             // Packets are better for a receiver that waits, and the sender would only lose time by looking.
             return Published::NOT;
         }
@@ -219,7 +219,7 @@ impl State {
         if !published.is_published() {
             return len < self.direct_from;
         }
-        let limit = self.eager_limit(peer);
+        let limit = self.waiting_limit(peer);
         let direct = self.direct();
         let better = private && len <= limit && len < direct.packets_below(peer, false);
         let won = better && direct.retracts_freely(peer) && direct.retract(peer, slot);

@@ -103,7 +103,7 @@ impl State {
 
     fn takes_long_packets(&mut self, from: Proc, data: &Data) -> bool {
         let len = data.len();
-        if from == UNKNOWN || from == self.mcm.me() || len > self.eager_limit(from) {
+        if from == UNKNOWN || from == self.mcm.me() || len > self.waiting_limit(from) {
             return false;
         }
         let direct = self.direct();

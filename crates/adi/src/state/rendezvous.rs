@@ -171,7 +171,10 @@ impl State {
         if self.transfers.get(request).data.memory().is_opaque() {
             return Pull::No;
         }
-        let target = self.locate(request, from, false);
+        let target = match self.exchanges && source.place != 0 {
+            true => self.transfers.get(request).data.memory(),
+            false => self.locate(request, from, false),
+        };
         self.direct().pull(from, source, &target, request)
     }
 

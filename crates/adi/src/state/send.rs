@@ -50,7 +50,8 @@ impl State {
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
         let exchanged = self.waits && memory.place != 0 && size >= EXCHANGED;
-        if size > self.eager_limit(to) || exchanged || self.is_full(to) {
+        let asks = size > self.eager_limit(to) && !(waits && self.goes_ahead(to, &memory, mode));
+        if asks || exchanged || self.is_full(to) {
             return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory)));
         }
         if memory.key != 0 {
@@ -68,6 +69,17 @@ impl State {
         self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
         self.flush(to);
         Sent::Pending(crate::Request(request))
+    }
+
+    /// Whether a message above the eager limit goes without asking all the same, since its receiver waits and would have it in
+    /// packets anyway.
+    #[cold]
+    fn goes_ahead(&self, to: Proc, memory: &Memory, mode: SendMode) -> bool {
+        let len = memory.len as usize;
+        mode == SendMode::Standard
+            && memory.place == 0
+            && len <= self.waiting_limit(to)
+            && self.direct().waits_for_packets(to, len)
     }
 
     pub(super) fn new_send(&mut self, to: Proc, tuple: Tuple, data: Data) -> u32 {

@@ -2,13 +2,15 @@
 //! refused at times, a sender prefers the stream at times, and deliveries take their time.
 
 use crate::network::Port;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall, Sink};
 
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
     pub static QUIET: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+    /// All processes wait.
+    pub static WAITING: Cell<bool> = const { Cell::new(false) };
     /// Keys that were given for memory and are not released, and the last one.
     static KEYS: RefCell<(HashSet<u64>, u64)> = RefCell::default();
 }
@@ -25,6 +27,8 @@ pub fn forget_keys() {
 
 /// Smallest transfer that uses them, in bytes: below and above the eager limits of the tests.
 const THRESHOLD: usize = 12;
+/// Longest message, in bytes, that goes without asking to who waits; also of data with gaps.
+pub const AHEAD: usize = 402;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -152,6 +156,14 @@ pub fn look(port: &Port, sink: &mut dyn Sink) -> usize {
 impl Direct for Port {
     fn threshold(&self) -> usize {
         THRESHOLD
+    }
+
+    fn ahead(&self, _peer: u32) -> usize {
+        AHEAD
+    }
+
+    fn waits_for_packets(&self, _peer: u32, _len: usize) -> bool {
+        WAITING.get()
     }
 
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {

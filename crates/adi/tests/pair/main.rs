@@ -337,6 +337,42 @@ fn a_flood_waits_at_its_sender() {
     assert_eq!(engines[1].unexpected(), (1, 50));
 }
 
+/// A call that waits for its send does not ask a peer that waits too, up to a length; all others do.
+#[test]
+fn a_long_message_goes_ahead_to_who_waits() {
+    let tuple = Tuple { context: 0, source: 0, tag: 1 };
+    let long = direct::AHEAD;
+    for (waiting, len, sender_waits, goes) in [
+        (true, long, true, true),
+        (false, long, true, false),
+        (true, long + 1, true, false),
+        (true, long, false, false),
+    ] {
+        direct::WAITING.set(waiting);
+        for seed in 0..50 {
+            let engines = world::engines_of_devices(2, Manners { seed, packet: 64, queue: 100 });
+            let content: Vec<u8> = (0..len).map(|at| at as u8).collect();
+            let mut out = buffer::Buffer::holding(&content, seed % 2 == 0);
+            if sender_waits {
+                engines[0].will_wait();
+            }
+            let sent = engines[0].isend(1, tuple, out.data(), SendMode::Standard);
+            let progress = || (0..1000).for_each(|at| _ = engines[at % 2].progress());
+            progress();
+            let done = match sent {
+                Sent::Done => true,
+                Sent::Pending(request) => engines[0].is_done(request),
+            };
+            assert_eq!(done, goes, "seed {seed}");
+            let mut into = buffer::Buffer::new(out.len(), seed % 3 == 0);
+            let receive = engines[1].irecv(0, Pattern { context: 0, source: 0, tag: 1 }, into.data());
+            progress();
+            assert_eq!(engines[1].take(receive).bytes, out.len() as u64);
+            into.check(&content);
+        }
+    }
+}
+
 /// A name finds its transfer until that is ended or given up, and what it owns lives until it is over.
 #[test]
 fn names_of_transfers() {

@@ -129,14 +129,19 @@ const ROUNDS: usize = 200_000;
 
 /// The engines of `processes` that reach each other.
 pub fn engines(processes: u32, manners: Manners, eager_limit: usize) -> Vec<Adi> {
-    connected(processes, manners, eager_limit).0
+    connected(processes, manners, Some(eager_limit)).0
 }
 
-fn connected(processes: u32, manners: Manners, eager_limit: usize) -> (Vec<Adi>, Scissors) {
+/// The same, where the devices say how much goes without asking.
+pub fn engines_of_devices(processes: u32, manners: Manners) -> Vec<Adi> {
+    connected(processes, manners, None).0
+}
+
+fn connected(processes: u32, manners: Manners, eager_limit: Option<usize>) -> (Vec<Adi>, Scissors) {
     let ways = [Rendezvous::Auto, Rendezvous::Rget, Rendezvous::Rput, Rendezvous::Packets];
     let engine = |(me, port)| {
         let mcm = Mcm::new(Box::new(port), me, processes, Patience::new(1, 1));
-        let engine = Adi::new(Rc::new(mcm), Some(eager_limit));
+        let engine = Adi::new(Rc::new(mcm), eager_limit);
         engine.use_rendezvous(ways[manners.seed as usize % ways.len()]);
         engine.cap_unexpected(CAPS[(manners.seed >> 8) as usize % CAPS.len()]);
         engine
@@ -148,7 +153,7 @@ fn connected(processes: u32, manners: Manners, eager_limit: usize) -> (Vec<Adi>,
 impl World {
     pub fn new(processes: u32, manners: Manners, eager_limit: usize) -> World {
         crate::direct::forget_keys();
-        let (engines, scissors) = connected(processes, manners, eager_limit);
+        let (engines, scissors) = connected(processes, manners, Some(eager_limit));
         World { scissors: Some(scissors), ..World::over(engines) }
     }
 

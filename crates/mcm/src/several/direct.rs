@@ -195,6 +195,14 @@ impl Direct for Several {
         self.direct_to(peer).map_or(usize::MAX, |(device, peer)| device.packets_below(peer, shared))
     }
 
+    fn ahead(&self, peer: u32) -> usize {
+        self.direct_to(peer).map_or(0, |(device, peer)| device.ahead(peer))
+    }
+
+    fn waits_for_packets(&self, peer: u32, len: usize) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.waits_for_packets(peer, len))
+    }
+
     fn copies_up_to(&self, peer: u32) -> usize {
         self.direct_to(peer).map_or(0, |(device, peer)| device.copies_up_to(peer))
     }

@@ -163,7 +163,7 @@ pub fn sendrecv(
     sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, dest: i32, sendtag: i32, recvbuf: *mut u8,
     recvcount: i64, recvtype: Rc<Datatype>, source: i32, recvtag: i32, comm: Rc<Comm>, status: StatusOut,
 ) -> Result<()> {
-    adi().will_wait();
+    adi().will_exchange();
     let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
     let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
     adi().wait_until(&mut || send.is_done() && receive.is_done());
@@ -188,7 +188,7 @@ pub fn sendrecv_replace(
     comm: Rc<Comm>, status: StatusOut,
 ) -> Result<()> {
     let mut copy = packed(buf, count, &datatype);
-    adi().will_wait();
+    adi().will_exchange();
     let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
     let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
     adi().wait_until(&mut || send.is_done() && receive.is_done());

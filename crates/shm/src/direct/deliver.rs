@@ -56,7 +56,7 @@ impl Shm {
 
     /// Whether `peer` has nothing to do but wait for a message of `size` bytes. One that has waited
     /// before may be about to. One that copies a message of its own takes a short one in passing.
-    fn is_waiting(&self, peer: u32, size: u64) -> bool {
+    pub(super) fn is_waiting(&self, peer: u32, size: u64) -> bool {
         let process = self.segment.process(peer);
         let looks = if self.direct.waits[peer as usize].get() { NEARLY } else { 1 };
         (0..looks).any(|look| {
@@ -111,7 +111,8 @@ impl Shm {
     #[cold]
     pub(super) fn find_packets_below(&self, peer: u32, shared: bool) -> usize {
         let placement = self.placement(peer);
-        let below = self.direct.chooser.packets_below(placement, shared, !shared, self.eager() as u64);
+        let most = self.eager().max(self.direct.ahead) as u64;
+        let below = self.direct.chooser.packets_below(placement, shared, !shared, most);
         usize::try_from(below).unwrap_or(usize::MAX)
     }
 

@@ -45,6 +45,11 @@ impl Division {
         let stride = block + UNIT + GAP;
         Division { short, block, stride, blocks: ((len - short) / stride) as u32 }
     }
+
+    /// Payload bytes that the blocks of one ring hold.
+    pub fn room(&self) -> usize {
+        self.blocks as usize * self.block
+    }
 }
 
 /// The blocks of a pair of processes, as one of them knows them.
