@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MIN_BATCHES = 3, OFTEN = 4 };
+enum { MIN_BATCHES = 3, OFTEN = 4, WARM = 250, WARM_BUDGETS = 10 };
 
 double now(void)
 {
@@ -73,13 +73,24 @@ static figure time_batches(MPI_Comm comm, operation run, void *context, plan p)
     return (figure){median, slowest[0], slowest[p.batches - 1], p.iterations, (int)p.batches, place_seen(), NULL};
 }
 
+/* What comes first is not measured: it connects, allocates and touches, and libraries that register or share buffers which
+ * are used again do so. As many iterations as that takes, but not many times longer than the measurement itself. */
+static void warm_up(MPI_Comm comm, operation run, void *context)
+{
+    time_batch(comm, run, context, 1);
+    double seconds = time_batch(comm, run, context, 1), fitting = WARM_BUDGETS * 1e-3 * (double)opt.time_ms / seconds;
+    long iterations = fitting < WARM ? (long)fitting : WARM;
+    MPI_Bcast(&iterations, 1, MPI_LONG, 0, comm);
+    if (iterations > 0)
+        time_batch(comm, run, context, iterations);
+}
+
 figure measure(MPI_Comm comm, operation run, void *context)
 {
     int rank;
     MPI_Comm_rank(comm, &rank);
     plan p = {1, 0};
-    /* The first round is not looked at: it connects, allocates and touches. */
-    time_batch(comm, run, context, p.iterations);
+    warm_up(comm, run, context);
     while (p.batches == 0) {
         /* Twice, and the shorter counts: a rank that loses its core once must not decide. */
         double seconds = time_batch(comm, run, context, p.iterations);
