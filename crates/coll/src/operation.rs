@@ -87,7 +87,7 @@ pub enum Failure {
 pub struct Operation<R = tern_adi::Request> {
     peers: Rc<Peers>,
     schedule: Schedule,
-    /// The tag of every start, for persistent and blocking ones.
+    /// The tag of every start, for persistent and blocking ones and those with a number taken before.
     fixed: Option<u32>,
     tag: Cell<u32>,
     /// The next action.
@@ -126,16 +126,23 @@ impl<R: Copy> Operation<R> {
         operation
     }
 
+    /// Takes the number now that a start would take: the operation may then start after later ones, or before
+    /// them, in an order of each member's own. All members reserve in the same order.
+    pub fn reserve(&mut self) {
+        self.fixed = Some(self.numbered());
+    }
+
+    fn numbered(&self) -> u32 {
+        let number = self.peers.sequence.get();
+        self.peers.sequence.set(number.wrapping_add(1));
+        number & NUMBERS
+    }
+
     /// Makes the operation active. It must not be active already. Nothing is sent before the
     /// first [`Operation::advance`].
     pub fn start(&self) {
         debug_assert!(self.done.get(), "started while active");
-        let tag = self.fixed.unwrap_or_else(|| {
-            let number = self.peers.sequence.get();
-            self.peers.sequence.set(number.wrapping_add(1));
-            number & NUMBERS
-        });
-        self.tag.set(tag);
+        self.tag.set(self.fixed.unwrap_or_else(|| self.numbered()));
         self.next.set(0);
         self.failure.set(None);
         self.done.set(false);

@@ -99,6 +99,38 @@ fn persistent_ones_may_start_in_any_order() {
     }
 }
 
+/// Two operations whose numbers are taken in one order, started in another on each rank.
+#[test]
+fn reserved_ones_may_start_in_any_order() {
+    let int = Type::basic(Basic::Int64);
+    let sum = Operator::Predefined(Op::Sum);
+    let size = 5;
+    let members = group(size, Policy::default());
+    let mut sums: Vec<[i64; 2]> = (0..size as i64).map(|rank| [rank, 1]).collect();
+    let mut others: Vec<[i64; 2]> = (0..size as i64).map(|rank| [100 * rank, 7]).collect();
+    let mut operations = Vec::new();
+    for values in [&mut sums, &mut others] {
+        for rank in 0..size {
+            let schedule = allreduce(&members[rank], None, &buffer_of(&mut values[rank], &int), &sum);
+            let mut operation = Operation::new(&members[rank], schedule);
+            operation.reserve();
+            operations.push(operation);
+        }
+    }
+    for rank in 0..size {
+        let (first, second) = (&operations[rank], &operations[size + rank]);
+        let order = if rank % 2 == 0 { [first, second] } else { [second, first] };
+        for operation in order {
+            operation.start();
+        }
+    }
+    Network::new(size, 11).run(&listed(&members, &operations));
+    for rank in 0..size {
+        assert_eq!(sums[rank], [10, 5]);
+        assert_eq!(others[rank], [1000, 35]);
+    }
+}
+
 /// An operation that is done does nothing, and one that was never started is done.
 #[test]
 fn done_before_the_start_and_after_the_end() {

@@ -26,7 +26,12 @@ fn collectives() -> &'static Collectives {
 /// Starts a collective and gives the program its request.
 pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
     let agreement = agreement(comm, &plan);
-    let operation = Rc::new(Operation::new(&comm.peers, plan.schedule(&comm.peers)));
+    let mut operation = Operation::new(&comm.peers, plan.schedule(&comm.peers));
+    if agreement.is_some() {
+        // It starts later, and at each member in another order with those that are under way besides.
+        operation.reserve();
+    }
+    let operation = Rc::new(operation);
     let error = ended(&operation);
     let operation: Rc<dyn Round> = operation;
     request.set(begin(comm, &operation, error, agreement).into_handle());
