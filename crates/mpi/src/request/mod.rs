@@ -63,6 +63,11 @@ impl Outcome {
 }
 
 impl Work {
+    /// True once it is complete; what it consisted of is gone when its status was asked for.
+    fn is_done(&self) -> bool {
+        self.ended.borrow().is_some() || (self.done)()
+    }
+
     /// The status of complete work.
     fn peek(&self) -> RawStatus {
         let ended = self.ended.take().unwrap_or_else(|| (self.finish)());
@@ -121,7 +126,7 @@ impl Request {
         match self {
             Request::Transfer { id, .. } => adi().is_done(*id),
             Request::Complete | Request::Received(_) => true,
-            Request::Work(work) => (work.done)(),
+            Request::Work(work) => work.is_done(),
             Request::Persistent(p) => p.active.borrow().as_ref().is_none_or(Request::is_done),
             Request::Generalized(generalized) => generalized.complete.get(),
         }
@@ -193,6 +198,8 @@ impl Request {
             Request::Transfer { id, .. } => adi().cancel(*id),
             Request::Complete | Request::Received(_) => {}
             Request::Work(work) => match &work.cancel {
+                // Its status was asked for: there is nothing left to cancel.
+                Some(_) if work.ended.borrow().is_some() => {}
                 Some(cancel) => cancel(),
                 None => {
                     return err!(MPI_ERR_REQUEST, "a collective operation cannot be cancelled");
