@@ -89,6 +89,8 @@ impl Adi {
         let sent = self.isend(to, tuple, out, SendMode::Standard);
         let status = self.recv_by(from, pattern, into, true);
         self.state.borrow_mut().end_call();
+        // A message that was there has not been waited for.
+        self.mcm.set_waiting(false);
         (sent, status)
     }
 

@@ -9,6 +9,8 @@ use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall, Sink};
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
     pub static QUIET: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+    /// What a process has last said of whether it waits.
+    pub static SAID: Cell<bool> = const { Cell::new(false) };
     /// All processes wait.
     pub static WAITING: Cell<bool> = const { Cell::new(false) };
     /// Keys that were given for memory and are not released, and the last one.

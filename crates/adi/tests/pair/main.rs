@@ -373,6 +373,26 @@ fn a_long_message_goes_ahead_to_who_waits() {
     }
 }
 
+/// Who has sent and received computes again, also when it did not have to wait.
+#[test]
+fn an_exchange_ends() {
+    for (seed, len) in (0..40).flat_map(|seed| [(seed, 20), (seed, 300)]) {
+        let engines = world::engines(2, Manners { seed, packet: 400, queue: 100 }, 400);
+        let tuple = |rank| Tuple { context: 0, source: rank, tag: 1 };
+        let mut out = [buffer::Buffer::new(len, false), buffer::Buffer::holding(&vec![7; len], false)];
+        let mut into = buffer::Buffer::new(len, false);
+        engines[1].isend(0, tuple(1), out[1].data(), SendMode::Standard);
+        for _ in 0..100 {
+            engines[1].progress();
+        }
+        let pattern = Pattern { context: 0, source: 1, tag: 1 };
+        let (_, status) = engines[0].exchange(1, tuple(0), out[0].data(), 1, pattern, into.data());
+        assert_eq!(status.bytes, len as u64);
+        into.check(&vec![7; len]);
+        assert!(!direct::SAID.get(), "{len} bytes");
+    }
+}
+
 /// A name finds its transfer until that is ended or given up, and what it owns lives until it is over.
 #[test]
 fn names_of_transfers() {

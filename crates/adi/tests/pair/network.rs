@@ -275,6 +275,10 @@ impl Device for Port {
         used
     }
 
+    fn set_waiting(&self, waiting: bool) {
+        direct::SAID.set(waiting);
+    }
+
     fn prepare_sleep(&self) -> u32 {
         panic!("a driver in one thread never waits")
     }
