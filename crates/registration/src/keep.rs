@@ -50,7 +50,9 @@ impl<R> Registrations<R> {
     /// As [`Registrations::new`] where the kernel does not tell of unmappings.
     pub fn unwatched(limits: Limits) -> Registrations<R> {
         let keeper = Keeper::Nobody("userfaultfd", rustix::io::Errno::PERM);
-        Registrations { keeper, ..Registrations::new(Limits { entries: 0, ..limits }) }
+        let mut registrations = Registrations::new(Limits { entries: 0, ..limits });
+        registrations.keeper = keeper;
+        registrations
     }
 
     /// Why nothing is kept, as a sentence for the user; `None` when registrations are kept, or are not
@@ -161,6 +163,15 @@ impl<R> Registrations<R> {
     fn pages(&self, address: u64, len: u64) -> (u64, u64) {
         let start = address & !(self.page - 1);
         (start, (address + len.max(1)).next_multiple_of(self.page))
+    }
+}
+
+impl<R> Drop for Registrations<R> {
+    /// Nothing stays watched: a child of fork may have the userfaultfd for longer, and then it is not over when it is closed here.
+    fn drop(&mut self) {
+        self.sweep();
+        self.cache.invalidate_all();
+        self.work();
     }
 }
 

@@ -9,6 +9,10 @@
 //! The caller goes on when the event has been *read*, which is before it is noted. So the thread says
 //! that it is reading before it reads, and [`Watch::take`] waits while it does.
 //!
+//! Nobody would read what the thread itself unmaps. So it has mapped its own memory before [`Watch::start`] returns: a program
+//! that unmaps memory and then maps other at its place finds nothing of the thread's there. And the userfaultfd is closed before
+//! it ends, which frees what it had: the C library may give memory back then.
+//!
 //! Not told: MADV_FREE, which takes nothing from memory that is pinned; guard pages (Linux 6.13), which a
 //! program puts where it has no data; and shmdt and the truncation of files, so that only private
 //! memory of no file is watched. A child of fork has no watch; it notices by a page that the kernel
@@ -19,8 +23,8 @@ use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use rustix::io::{Errno, Result, read, write};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 
 /// Ranges that may wait to be taken; with more, all memory counts as changed.
@@ -89,6 +93,8 @@ fn last_error() -> Errno {
 
 /// What the thread and its owner share.
 struct Shared {
+    /// The thread runs.
+    started: Barrier,
     /// The thread reads events and has not noted them.
     reading: AtomicBool,
     /// Ranges noted ever, and taken ever.
@@ -102,6 +108,7 @@ struct Shared {
 impl Shared {
     fn new() -> Shared {
         Shared {
+            started: Barrier::new(2),
             reading: AtomicBool::new(false),
             noted: AtomicU64::new(0),
             taken: AtomicU64::new(0),
@@ -156,7 +163,8 @@ impl Drop for Mine {
 
 /// The watch over this process's address space.
 pub struct Watch {
-    file: Arc<OwnedFd>,
+    /// The thread's too, which closes it. `None` while this is dropped.
+    file: Option<Arc<OwnedFd>>,
     shared: Arc<Shared>,
     /// Written to end the thread.
     stop: Arc<OwnedFd>,
@@ -184,9 +192,18 @@ impl Watch {
         let (shared, mine) = (Arc::new(Shared::new()), Mine::new()?);
         let watch = (file.clone(), stop.clone(), shared.clone());
         let name = std::thread::Builder::new().name("tern-unmap".into()).stack_size(64 << 10);
-        let thread = without_signals(|| name.spawn(move || run(&watch.0, &watch.1, &watch.2)));
+        let thread = without_signals(|| {
+            name.spawn(move || {
+                let (file, stop, shared) = watch;
+                shared.started.wait();
+                run(&file, &stop, &shared);
+                // First of all that it drops.
+                drop(file);
+            })
+        });
         let thread = thread.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
-        Ok(Watch { file, shared, stop, thread: Some(thread), mine })
+        shared.started.wait();
+        Ok(Watch { file: Some(file), shared, stop, thread: Some(thread), mine })
     }
 
     /// False in a child of fork, which has no watch.
@@ -200,12 +217,16 @@ impl Watch {
     /// Errors: EINVAL for memory that cannot be watched, EBUSY when somebody else watches it.
     pub fn watch(&self, start: u64, end: u64) -> Result<()> {
         let mut register = Register { start, len: end - start, mode: MODE_WRITE_PROTECT, ioctls: 0 };
-        control(&self.file, both::<Register>(0), &mut register)
+        control(self.file(), both::<Register>(0), &mut register)
     }
 
     /// Watches these whole pages no longer. Best effort: events too many do no harm.
     pub fn leave(&self, start: u64, end: u64) {
-        let _ = control(&self.file, reads::<Stretch>(1), &mut Stretch { start, len: end - start });
+        let _ = control(self.file(), reads::<Stretch>(1), &mut Stretch { start, len: end - start });
+    }
+
+    fn file(&self) -> &OwnedFd {
+        self.file.as_ref().expect("open until the watch is dropped")
     }
 
     /// True when [`Watch::take`] has something to tell.
@@ -247,6 +268,8 @@ impl Drop for Watch {
             // The thread is the parent's.
             return std::mem::forget(self.thread.take());
         }
+        // The thread's is the last, so that it is closed before the thread ends.
+        drop(self.file.take());
         let _ = write(&self.stop, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
