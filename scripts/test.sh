@@ -4,6 +4,7 @@
 # in its last line how much there was: `N passed, N failed, N skipped`.
 # Usage: scripts/test.sh PREFIX
 #   TERN_TEST_RANKS   numbers of ranks for mpi4py's suite [1 2 4]
+#   TERN_TEST_LIMIT   seconds after which a part is stopped and has failed [none]
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -69,7 +70,12 @@ part() {
     ask_cpu
     started=$(date +%s) before=$cpu
     printf '\n== %s ==\n' "$name"
-    { code=0; "$@" 2>&1 || code=$?; echo "$code" > "$logs/code"; } | tee "$logs/output"
+    {
+        code=0
+        ${TERN_TEST_LIMIT:+timeout --kill-after=30 "$TERN_TEST_LIMIT"} "$@" 2>&1 || code=$?
+        case $code in 124 | 137) echo "FAIL stopped with $code, by ${TERN_TEST_LIMIT:-no} s of TERN_TEST_LIMIT" ;; esac
+        echo "$code" > "$logs/code"
+    } | tee "$logs/output"
     code=$(cat "$logs/code")
     ask_cpu
     printf '%8d %8d  %s\n' $(($(date +%s) - started)) $((cpu - before)) "$name" | tee -a "$logs/times"
