@@ -34,6 +34,16 @@ pub fn arrive(comm: &Comm, given: [i32; 2]) -> Result<Option<Arrived>> {
     Ok(Some(Arrived { given, id: agree_early(told.iter().map(|bytes| &bytes[GIVEN..])) }))
 }
 
+/// Whether a member has given, or gives now, that it has failed: the first number where it is not 0.
+///
+/// Errors: as of [`Circle::any`].
+pub async fn failed(arrived: &Option<Arrived>, circle: &Circle, mine: bool) -> Result<bool> {
+    match arrived {
+        Some(arrived) => Ok(arrived.given.iter().any(|[failed, _]| *failed != 0)),
+        None => circle.any(mine).await,
+    }
+}
+
 /// The context id that was agreed on as all arrived, or is now. All have.
 ///
 /// Errors: as of [`allocate`].

@@ -42,10 +42,7 @@ pub fn give(newcomm: Out<usize>, made: Made) -> Result<()> {
 async fn duplicate(
     comm: Rc<Comm>, circle: Circle, copies: Result<Attributes>, info: InfoMap, arrived: Option<Arrived>,
 ) -> Made {
-    let failed = match &arrived {
-        Some(arrived) => arrived.given.iter().any(|[failed, _]| *failed != 0),
-        None => circle.agree(vec![copies.is_err() as u8], |a, b| a[0] |= b[0]).await?[0] != 0,
-    };
+    let failed = arrive::failed(&arrived, &circle, copies.is_err()).await?;
     let attributes = copies?;
     if failed {
         return err!(MPI_ERR_OTHER, "a callback that copies an attribute failed at another process");

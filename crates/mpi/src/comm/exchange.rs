@@ -30,6 +30,13 @@ pub struct Circle {
 pub type Combine = fn(&mut Vec<u8>, &[u8]);
 
 impl Circle {
+    /// Whether any member says yes; every process learns it.
+    ///
+    /// Errors: as of [`Circle::agree`].
+    pub async fn any(&self, yes: bool) -> Result<bool> {
+        Ok(self.agree(vec![yes as u8], |all, more| all[0] |= more[0]).await?[0] != 0)
+    }
+
     /// Combines the contributions of all; every process gets the result. `combine` must not
     /// depend on the order.
     ///

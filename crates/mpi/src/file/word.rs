@@ -42,8 +42,8 @@ impl Word {
             return Ok(Word::Own(Cell::new(0)));
         }
         let word = Word::in_memory(circle).await?;
-        let missing = circle.agree(vec![matches!(word, Word::Missing) as u8], |all, more| all[0] |= more[0]).await;
-        if let Ok([0, ..]) = missing.as_deref() {
+        let missing = circle.any(matches!(word, Word::Missing)).await;
+        if let Ok(false) = missing {
             return Ok(word);
         }
         word.free();
@@ -175,13 +175,13 @@ async fn keep(circle: &Circle) -> Result<Option<tern_io::File>> {
     (mode.create, mode.exclusive) = (false, false);
     let mine = if first || told.is_empty() { made } else { tern_io::File::open(path, mode).ok() };
     let mine = mine.filter(tern_io::File::has_locks);
-    let missing = circle.agree(vec![mine.is_none() as u8], |all, more| all[0] |= more[0]).await;
+    let missing = circle.any(mine.is_none()).await;
     if first && !told.is_empty() {
         // All have it open or do without. A name that stays would be a nuisance, no error.
         let _ = tern_io::File::delete(path);
     }
     let missing = missing?;
-    Ok(mine.filter(|_| missing[0] == 0))
+    Ok(mine.filter(|_| !missing))
 }
 
 /// Replaces the number in the file by what `change` makes of it; returns what it was.

@@ -32,11 +32,11 @@ pub fn tell(circle: &Circle, root: usize, value: Option<Result<Vec<u8>>>) -> Res
 
 /// Fails at all processes of the circle if it does at one.
 pub fn agree(circle: &Circle, outcome: &Result<()>) -> Result<()> {
-    let (circle, failed) = (circle.clone(), outcome.is_err() as u8);
-    let all = run(async move { circle.agree(vec![failed], |all, more| all[0] |= more[0]).await })?;
-    match (outcome, all[0]) {
+    let (circle, failed) = (circle.clone(), outcome.is_err());
+    let failed = run(async move { circle.any(failed).await })?;
+    match (outcome, failed) {
         (Err(error), _) => Err(error.clone()),
-        (Ok(()), 0) => Ok(()),
+        (Ok(()), false) => Ok(()),
         _ => err!(MPI_ERR_OTHER, "it failed at another process of the communicator"),
     }
 }

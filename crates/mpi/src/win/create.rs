@@ -53,10 +53,7 @@ fn meet(comm: Rc<Comm>, wrong: Option<Box<Error>>) -> Result<ContextId> {
 
 async fn id(comm: Rc<Comm>, wrong: Option<Box<Error>>, arrived: Option<Arrived>) -> Result<ContextId> {
     let circle = comm.circle();
-    let failed = match &arrived {
-        Some(arrived) => arrived.given.iter().any(|[failed, _]| *failed != 0),
-        None => circle.agree(vec![wrong.is_some() as u8], |a, b| a[0] |= b[0]).await?[0] != 0,
-    };
+    let failed = arrive::failed(&arrived, &circle, wrong.is_some()).await?;
     if let Some(error) = wrong {
         return Err(error);
     }
