@@ -1,7 +1,7 @@
 //! Receives: started, waited for, found by a probe.
 
 use crate::packet::Packet;
-use crate::state::State;
+use crate::state::{PIECE, State};
 use crate::*;
 use tern_mcm::{Sink, Step, lock};
 
@@ -103,9 +103,9 @@ impl Adi {
     #[inline]
     fn recv_by(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         data.expect();
-        let long = packets && data.len() > self.mcm.eager(from);
+        let long = packets && data.len() > PIECE;
         if long {
-            // Its sender does not ask if it sees this process wait.
+            // The longest go without asking if their sender sees this process wait.
             self.mcm.set_waiting(true);
         }
         match packets.then(|| self.take_next(from, &pattern, &data)).flatten() {

@@ -14,6 +14,7 @@ mod send;
 mod unexpected;
 
 pub use arrive::{Arrival, Body};
+pub use outbox::PIECE;
 
 use crate::matching::{Matching, Place};
 use crate::slab::Slab;

@@ -160,15 +160,15 @@ pub trait Direct {
         usize::MAX
     }
 
-    /// The longest message that goes to `peer` in packets without asking if [`Direct::waits_for_packets`] says so, beyond the
-    /// length up to which all do.
+    /// The longest message that goes to `peer` in packets without asking if [`Direct::is_waiting`] says so, beyond the length up
+    /// to which all do.
     fn ahead(&self, _peer: u32) -> usize {
         0
     }
 
-    /// Whether `peer` waits in the library now, so that it takes the packets of a message of `len` bytes as they come, and that is
-    /// the best way there is for private memory.
-    fn waits_for_packets(&self, _peer: u32, _len: usize) -> bool {
+    /// Whether `peer` waits in the library now, so that it takes the packets of a message of `len` bytes as they come. Asked where
+    /// [`Direct::ahead`] allows that.
+    fn is_waiting(&self, _peer: u32, _len: usize) -> bool {
         false
     }
 

@@ -126,11 +126,8 @@ impl Direct for Shm {
     }
 
     #[inline]
-    fn waits_for_packets(&self, peer: u32, len: usize) -> bool {
-        if len >= self.packets_below(peer, false) {
-            return false;
-        }
-        let waits = self.is_waiting(peer, len as u64);
+    fn is_waiting(&self, peer: u32, len: usize) -> bool {
+        let waits = self.has_time(peer, len as u64);
         self.learn(peer);
         waits
     }

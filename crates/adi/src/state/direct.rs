@@ -67,6 +67,13 @@ impl State {
         self.transfers.len() == 1 + own && !self.expecting
     }
 
+    /// Whether a receive of `len` bytes from `peer`, or a message to it, had better go in packets without asking while both wait,
+    /// into memory that is `shared`, or not.
+    #[inline]
+    pub(super) fn suits_packets(&self, peer: Proc, len: usize, shared: bool) -> bool {
+        len <= self.waiting_limit(peer) && len < self.direct().packets_below(peer, shared)
+    }
+
     // ---- sending
 
     /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking. Where it
@@ -153,9 +160,7 @@ impl State {
             Some(hindrance) => return self.publish_later(request, from, pattern, Some(hindrance)),
         }
         let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
-        let len = memory.len as usize;
-        let below = |shared| self.direct().packets_below(from, shared);
-        if self.waits && len <= self.waiting_limit(from) && len < below(memory.place != 0) {
+        if self.waits && self.suits_packets(from, memory.len as usize, memory.place != 0) {
             // Packets are better for a receiver that waits, and the sender would only lose time by looking.
             return Published::NOT;
         }
@@ -219,9 +224,8 @@ impl State {
         if !published.is_published() {
             return len < self.direct_from;
         }
-        let limit = self.waiting_limit(peer);
         let direct = self.direct();
-        let better = private && len <= limit && len < direct.packets_below(peer, false);
+        let better = private && self.suits_packets(peer, len, false);
         let won = better && direct.retracts_freely(peer) && direct.retract(peer, slot);
         if won {
             self.end_publication(request, true);

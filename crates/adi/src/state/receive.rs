@@ -103,16 +103,16 @@ impl State {
 
     fn takes_long_packets(&mut self, from: Proc, data: &Data) -> bool {
         let len = data.len();
-        if from == UNKNOWN || from == self.mcm.me() || len > self.waiting_limit(from) {
+        if from == UNKNOWN || from == self.mcm.me() {
+            return false;
+        }
+        if self.suits_packets(from, len, true) {
+            return true;
+        }
+        if !self.suits_packets(from, len, false) {
             return false;
         }
         let direct = self.direct();
-        if len < direct.packets_below(from, true) {
-            return true;
-        }
-        if len >= direct.packets_below(from, false) {
-            return false;
-        }
         let memory = direct.locate(from, data.memory(), self.is_quiet(0));
         if memory.key != 0 {
             // Nobody will reach for it.

@@ -78,8 +78,8 @@ impl State {
         let len = memory.len as usize;
         mode == SendMode::Standard
             && memory.place == 0
-            && len <= self.waiting_limit(to)
-            && self.direct().waits_for_packets(to, len)
+            && self.suits_packets(to, len, false)
+            && self.direct().is_waiting(to, len)
     }
 
     pub(super) fn new_send(&mut self, to: Proc, tuple: Tuple, data: Data) -> u32 {

@@ -164,7 +164,7 @@ impl Direct for Port {
         AHEAD
     }
 
-    fn waits_for_packets(&self, _peer: u32, _len: usize) -> bool {
+    fn is_waiting(&self, _peer: u32, _len: usize) -> bool {
         WAITING.get()
     }
 

@@ -199,8 +199,8 @@ impl Direct for Several {
         self.direct_to(peer).map_or(0, |(device, peer)| device.ahead(peer))
     }
 
-    fn waits_for_packets(&self, peer: u32, len: usize) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.waits_for_packets(peer, len))
+    fn is_waiting(&self, peer: u32, len: usize) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.is_waiting(peer, len))
     }
 
     fn copies_up_to(&self, peer: u32) -> usize {

@@ -56,7 +56,7 @@ impl Shm {
 
     /// Whether `peer` has nothing to do but wait for a message of `size` bytes. One that has waited
     /// before may be about to. One that copies a message of its own takes a short one in passing.
-    pub(super) fn is_waiting(&self, peer: u32, size: u64) -> bool {
+    pub(super) fn has_time(&self, peer: u32, size: u64) -> bool {
         let process = self.segment.process(peer);
         let looks = if self.direct.waits[peer as usize].get() { NEARLY } else { 1 };
         (0..looks).any(|look| {
@@ -94,7 +94,7 @@ impl Shm {
         Situation {
             size,
             stage,
-            other_waits: self.is_waiting(peer, size),
+            other_waits: self.has_time(peer, size),
             source_shared: known && source.place != 0,
             target_shared: known && target.place != 0,
             push: published && kernel,
