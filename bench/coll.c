@@ -269,7 +269,8 @@ static void comm_dup(void *context, long iterations)
     }
 }
 
-static void run_making(const char *name, operation op)
+/* An operation without data. */
+static void run_bare(const char *name, operation op)
 {
     figure f = measure(MPI_COMM_WORLD, op, NULL);
     if (world_rank == 0)
@@ -278,19 +279,17 @@ static void run_making(const char *name, operation op)
 
 void run_comm_split(void)
 {
-    run_making("comm_split", comm_split);
+    run_bare("comm_split", comm_split);
 }
 
 void run_comm_dup(void)
 {
-    run_making("comm_dup", comm_dup);
+    run_bare("comm_dup", comm_dup);
 }
 
 void run_barrier(void)
 {
-    figure f = measure(MPI_COMM_WORLD, barrier, NULL);
-    if (world_rank == 0)
-        report_us("barrier", 0, &f, 1);
+    run_bare("barrier", barrier);
 }
 
 void run_bcast(void)
@@ -367,9 +366,7 @@ void run_scatter_turns(void)
 void run_barrier_persistent(void)
 {
     init_barrier(NULL);
-    figure f = measure(MPI_COMM_WORLD, start, NULL);
-    if (world_rank == 0)
-        report_us("barrier_persistent", 0, &f, 1);
+    run_bare("barrier_persistent", start);
     MPI_Request_free(&persistent);
 }
 

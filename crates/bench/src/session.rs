@@ -292,18 +292,17 @@ impl Session {
     /// a bad place: a few times, if there is patience at all. Returns their place with the outcome.
     fn launch_near(&mut self, job: &Job, library: &Library) -> (Option<Placement>, Outcome) {
         let limit = self.options.timeout.min(job.limit_s);
-        let mut arguments = job.arguments();
+        let within = job.looks_within();
         let mut tries = 0;
         loop {
             tries += 1;
-            let within = job.looks_within();
+            let mut arguments = job.arguments();
             let before = match job.probed {
                 true if within => self.probe.begin(),
                 true => self.probe.settle(),
                 false => None,
             };
             if within {
-                arguments = job.arguments();
                 match self.place_arguments() {
                     Ok(more) => arguments.extend(more),
                     Err(reason) => return (None, Outcome::not_started(reason)),
