@@ -134,7 +134,7 @@ macro_rules! settings {
 
 settings! {
     /// Largest message, in bytes, that is sent at once without asking whether the receiver is
-    /// ready. `auto`: the device chooses.
+    /// ready. `auto`: the device chooses, and longer ones of calls that wait may go so to a receiver that is seen to wait.
     EAGER_LIMIT: Option<u64> = "TERN_EAGER_LIMIT", "auto", 0..=1 << 30 => "sending";
 
     /// Bytes of memory for messages that came before their receives. When they take more, their senders have to ask before they
