@@ -99,35 +99,3 @@ pub fn bump() {
         OWNER.store(identity(), Ordering::Relaxed);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_keep_apart_and_entries_nest() {
-        enable();
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let work = || {
-            for round in 0..2000 {
-                let _outer = enter_locked();
-                let _inner = enter_locked();
-                let seen = COUNT.load(Ordering::Relaxed);
-                if round % 7 == 0 {
-                    bump();
-                    outside(std::thread::yield_now);
-                    COUNT.fetch_add(1, Ordering::Relaxed);
-                } else {
-                    std::hint::spin_loop();
-                    COUNT.store(seen + 1, Ordering::Relaxed);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(work);
-            }
-        });
-        assert_eq!(COUNT.load(Ordering::Relaxed), 8000);
-    }
-}
