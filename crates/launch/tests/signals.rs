@@ -4,10 +4,14 @@ mod common;
 
 use common::{Job, Running, send, stat, until};
 
-/// A job of three ranks, each a shell that has started a process in a session of its own.
+/// A job of three ranks, each a shell that has started a process in a session of its own. Its process group is not that of the
+/// tests: where those lead a session, as below `setsid`, that one is orphaned, and no process of it is stopped by SIGTSTP.
 fn sleepers() -> Running {
     let script = "setsid sleep 1000 & sleep 1000; echo late";
-    let running = Job::new(&["-n", "3", "sh", "-c", script]).start();
+    let job = Job::new(&["-n", "3", "sh", "-c", script]).with(|command| {
+        std::os::unix::process::CommandExt::process_group(command, 0);
+    });
+    let running = job.start();
     running.wait_for("sleep", 6);
     running
 }
