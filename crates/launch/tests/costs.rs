@@ -35,6 +35,13 @@ fn job(ranks: &str, cache: &Path, costs: &str) -> Run {
     run
 }
 
+/// As [`job`] of two ranks for which costs are measured. Where a process that measures does not get its core for a fifth of a
+/// second, the job goes on without; then another one is started.
+fn measured(cache: &Path) -> Run {
+    let runs = std::iter::repeat_with(|| job("2", cache, "auto"));
+    runs.take(30).find(|run| run.out != "\n\n").expect("nothing was ever measured")
+}
+
 /// Whether something can be measured here; says so if not.
 fn can_measure() -> bool {
     let able = tern_node::usable_cores() > 1 && tern_node::memory_limit() >= 256 << 20;
@@ -50,7 +57,7 @@ fn measured_once_and_then_known() {
         return;
     }
     let scratch = Scratch::new("once");
-    let first = job("2", &scratch.0, "auto");
+    let first = measured(&scratch.0);
     let file = first.out.lines().next().unwrap().to_owned();
     assert!(file.starts_with(&format!("{}/tern/costs3-", scratch.0.display())), "{first:?}");
     assert_eq!(first.sorted(), [&*file, &*file, "tern-costs 3", "tern-costs 3"]);
@@ -61,7 +68,7 @@ fn measured_once_and_then_known() {
     assert_eq!(text, "tern-costs 3\norigin a test\n");
     // Nonsense is measured anew.
     std::fs::write(&file, "tern-costs 3\norigin\n").unwrap();
-    assert_eq!(job("2", &scratch.0, "auto").sorted(), first.sorted());
+    assert_eq!(measured(&scratch.0).sorted(), first.sorted());
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.lines().count() > 10, "{text}");
 }
@@ -71,7 +78,7 @@ fn where_nothing_can_be_stored_the_costs_last_for_the_job() {
     if !can_measure() {
         return;
     }
-    let run = job("2", Path::new("/proc/nowhere"), "auto");
+    let run = measured(Path::new("/proc/nowhere"));
     let lines = run.sorted();
     assert!(lines[0].starts_with("/proc/"), "{run:?}");
     assert_eq!(lines[2..], ["tern-costs 3", "tern-costs 3"], "{run:?}");
