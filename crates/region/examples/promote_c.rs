@@ -95,6 +95,18 @@ pub unsafe extern "C" fn promote_pin(
     offset(pinned.map(|(_, place)| place))
 }
 
+/// Makes private what is promoted of those bytes' pages and not pinned.
+///
+/// # Safety
+/// `fixture` is of `promote_start`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_settle(fixture: *mut Fixture, address: *const u8, len: usize) {
+    // SAFETY: the caller's promise.
+    if let Some(promoter) = unsafe { promoter(fixture) } {
+        promoter.settle(address, len);
+    }
+}
+
 /// Ends what `promote_pin` began at those bytes.
 ///
 /// # Safety

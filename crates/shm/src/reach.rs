@@ -129,6 +129,14 @@ impl Reach {
         }
     }
 
+    /// [`Reach::expose`] for a receive that lies in private memory since it was published: a fork has made it private.
+    pub fn expose_later(&self, peer: u32, slot: u32, memory: &Memory) {
+        // Another thread may be at the list; but with several threads nothing is promoted, and nobody asks.
+        if self.exposed.receives.try_borrow_mut().is_ok() {
+            self.expose(peer, slot, memory);
+        }
+    }
+
     /// Ends what [`Reach::expose`] began.
     pub fn cover(&self, peer: u32, slot: u32) {
         let mut receives = self.exposed.receives.borrow_mut();
@@ -137,9 +145,12 @@ impl Reach {
         }
     }
 
-    /// Notes that all peers may be at private memory, until [`Reach::cover_for_all`].
+    /// Notes that all peers may be at private memory, until [`Reach::cover_for_all`]. What messages have made shared of its pages
+    /// is private from now on.
     pub fn expose_for_all(&self, memory: *const u8, len: usize) {
         self.exposed.windows.borrow_mut().push(memory as usize..memory as usize + len);
+        self.exposed.quiet.set(false);
+        self.promoter.borrow_mut().settle(memory, len);
     }
 
     /// Ends what [`Reach::expose_for_all`] began.

@@ -106,17 +106,47 @@ impl Ground {
         self.privatise(&promoted);
     }
 
-    /// The same for a fork: but for what is pinned, which is returned.
+    /// The same of some pages, but for what is pinned. False when there was nothing to do.
+    pub fn demote_part(&self, pages: &Range<usize>) -> bool {
+        if self.is_gone() {
+            return false;
+        }
+        let (mut promoted, mut at) = (Vec::new(), pages.start);
+        while let Some(vma) = self.maps.at(at).filter(|_| at < pages.end) {
+            let here = at..vma.end.min(pages.end);
+            at = here.end;
+            if vma.is_shared(self.id) && self.area.contains(&vma.offset) {
+                promoted.push(vma.part(here));
+            }
+        }
+        let (_, others) = self.divide(promoted.into_iter());
+        if others.is_empty() {
+            return false;
+        }
+        if let Some(quiesce) = self.quiesce {
+            quiesce();
+        }
+        self.privatise(&others);
+        true
+    }
+
+    /// [`Ground::demote`] for a fork: but for what is pinned, which is returned.
     fn demote_for_fork(&self) -> Vec<Vma> {
+        let (pinned, others) = self.divide(self.promoted_now().into_iter());
+        self.privatise(&others);
+        pinned
+    }
+
+    /// What of some mappings is pinned, and what not.
+    fn divide(&self, all: impl Iterator<Item = Vma>) -> (Vec<Vma>, Vec<Vma>) {
         let (mut pinned, mut others) = (Vec::new(), Vec::new());
-        for vma in self.promoted_now() {
+        for vma in all {
             for (range, is_pinned) in self.pins.divide(vma.start..vma.end) {
                 let piece = vma.part(range);
                 if is_pinned { pinned.push(piece) } else { others.push(piece) }
             }
         }
-        self.privatise(&others);
-        pinned
+        (pinned, others)
     }
 
     /// What is promoted in this process, none of which is being written to by a message of a peer's.

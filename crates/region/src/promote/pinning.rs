@@ -58,9 +58,27 @@ impl Promoter {
             Owned::Chunk(_) => Some(start..start + len),
             Owned::Heap { .. } => {
                 let page = rustix::param::page_size();
-                let inner = start.checked_next_multiple_of(page)?..(start + len) & !(page - 1);
-                (inner.start < inner.end && inner.len() >= FEWEST_PINNED * page).then_some(inner)
+                // A page at the edge that is pinned already holds only memory of that kind, too.
+                let pins = &ready.ground.pins;
+                let is_pinned = |at: usize| pins.holds(&(at..at + page));
+                let last = pages.end - page;
+                let from = if is_pinned(pages.start) { start } else { start.checked_next_multiple_of(page)? };
+                let to = if is_pinned(last) { start + len } else { (start + len) & !(page - 1) };
+                (from < to && (to - from >= FEWEST_PINNED * page || pins.holds(&pages))).then_some(from..to)
             }
+        }
+    }
+
+    /// Makes what is promoted of the pages of these bytes private, but for what is pinned. To be called before peers may be at
+    /// the bytes by the kernel, whenever they like: a fork replaces promoted pages, and what they write meanwhile would be lost.
+    ///
+    /// With more threads than one promotion ends for good.
+    pub fn settle(&mut self, address: *const u8, len: usize) {
+        let Some(ready) = &self.ready else { return };
+        if let Some(pages) = whole_pages(address.addr(), len)
+            && ready.ground.demote_part(&pages)
+        {
+            self.refresh();
         }
     }
 

@@ -45,6 +45,11 @@ impl Pins {
         }
     }
 
+    /// Whether all of it is in the set.
+    pub fn holds(&self, range: &Range<usize>) -> bool {
+        self.divide(range.clone()).iter().all(|(_, held)| *held)
+    }
+
     /// `whole` in pieces, in order, with whether each is in the set.
     pub fn divide(&self, whole: Range<usize>) -> Vec<(Range<usize>, bool)> {
         let held = |pin: &Pin| {
@@ -81,6 +86,7 @@ mod tests {
         pins.remove(&(10..20));
         assert_eq!(pins.divide(0..100), [(0..90, false), (90..100, true)]);
         assert_eq!(pins.divide(95..99), [(95..99, true)]);
+        assert!(pins.holds(&(95..99)) && !pins.holds(&(85..95)) && !pins.holds(&(10..20)));
     }
 
     #[test]

@@ -180,6 +180,34 @@ static void pinned_without_room(void)
     CHECK(promote_pin(f, other, MAPPED, &start, &length) >= 0);
 }
 
+/* Memory that was promoted for messages, and is pinned then: the pages at its edges become private before peers may be there,
+ * and no fork replaces them. A part of it finds all its pages pinned, also when it ends or begins within one. */
+static void pinned_after_messages(void)
+{
+    size_t start, length, part, rest;
+    at[0] = malloc(HEAPED);
+    fill(at[0], HEAPED, 1);
+    fixture *f = promote_start(AUTO, USES);
+    int64_t place = promoted(f, at[0], HEAPED);
+    int64_t pinned = promote_pin(f, at[0], HEAPED, &start, &length);
+    CHECK(start > 0 && start < 4096 && pinned == place + (int64_t)start);
+    char *first = at[0] + start, *end = first + length;
+    CHECK(promote_verify(f, at[0], start, place) && promote_verify(f, end, 1, pinned + (int64_t)length));
+    promote_settle(f, at[0], start);
+    CHECK(!promote_verify(f, at[0], start, place) && promote_verify(f, end, 1, pinned + (int64_t)length));
+    promote_settle(f, at[0], HEAPED);
+    CHECK(!promote_verify(f, end, 1, pinned + (int64_t)length) && promote_verify(f, first, length, pinned));
+    CHECK(filled(at[0], HEAPED, 1));
+    CHECK(promote_pin(f, first + 100, 5000, &part, &rest) == pinned + 100 && part == 0 && rest == 5000);
+    promote_unpin(f, first, length);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(!filled(at[0], HEAPED, 1));
+    wait_for(child);
+    CHECK(promote_verify(f, first + 100, 5000, pinned + 100) && !promote_verify(f, first + 8192, 1, pinned + 8192));
+    CHECK(filled(at[0], HEAPED, 1));
+}
+
 static int quiesced;
 static void quiesce(void)
 {
@@ -484,6 +512,7 @@ int main(int argc, char **argv)
         {"forks", forks},
         {"pinned_in_the_heap", pinned_in_the_heap},
         {"pinned_without_room", pinned_without_room},
+        {"pinned_after_messages", pinned_after_messages},
         {"quiesce_before_fork", quiesce_before_fork},
         {"new_programs", new_programs},
         {"a_thread_before", a_thread_before},

@@ -125,7 +125,11 @@ impl Shm {
         for &(peer, _) in self.direct.published.borrow().iter() {
             let board = self.own_board(peer);
             for slot in 0..board.used() {
-                while board.target(slot).place != 0 && !board.make_private(slot) {
+                while board.target(slot).place != 0 {
+                    if board.make_private(slot) {
+                        self.direct.reach.expose_later(peer, slot, &board.target(slot));
+                        break;
+                    }
                     let word = board.word(slot);
                     match word.stage() {
                         Stage::Shared => _ = self.help(peer, board, slot, word),
