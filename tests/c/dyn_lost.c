@@ -55,6 +55,38 @@ static void receive(MPI_Comm inter)
     }
 }
 
+/* Of a send and a receive in one call the error of either is told. Nobody is at the other end of the receives. */
+static void exchange(MPI_Comm inter)
+{
+    int out = 1, in = -1, flag = 0, index = -1;
+    MPI_Request request, two[2];
+    MPI_Status status, both[2];
+    FAILS(MPI_ERR_PROC_ABORTED,
+          MPI_Sendrecv(&out, 1, MPI_INT, 0, 9, &in, 1, MPI_INT, MPI_PROC_NULL, 9, inter, &status));
+    CHECK(status.MPI_SOURCE == MPI_PROC_NULL, "%d", status.MPI_SOURCE);
+    FAILS(MPI_ERR_PROC_ABORTED,
+          MPI_Sendrecv(many, LONG, MPI_INT, 0, 9, &in, 1, MPI_INT, MPI_PROC_NULL, 9, inter, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_PROC_ABORTED,
+          MPI_Sendrecv_replace(&out, 1, MPI_INT, 0, 9, MPI_PROC_NULL, 9, inter, MPI_STATUS_IGNORE));
+
+    OK(MPI_Isendrecv(&out, 1, MPI_INT, 0, 9, &in, 1, MPI_INT, MPI_PROC_NULL, 9, inter, &request));
+    /* Asking for the status ends nothing, and is no error. */
+    while (!flag)
+        OK(MPI_Request_get_status(request, &flag, &status));
+    FAILS(MPI_ERR_PROC_ABORTED, MPI_Wait(&request, &status));
+    CHECK(request == MPI_REQUEST_NULL && status.MPI_SOURCE == MPI_PROC_NULL);
+    OK(MPI_Isendrecv_replace(many, LONG, MPI_INT, 0, 9, MPI_PROC_NULL, 9, inter, &request));
+    FAILS(MPI_ERR_PROC_ABORTED, MPI_Testany(1, &request, &index, &flag, MPI_STATUS_IGNORE));
+    CHECK(flag && index == 0 && request == MPI_REQUEST_NULL);
+
+    OK(MPI_Irecv(&in, 1, MPI_INT, MPI_PROC_NULL, 9, inter, &two[0]));
+    OK(MPI_Isendrecv(&out, 1, MPI_INT, 0, 9, &in, 1, MPI_INT, MPI_PROC_NULL, 9, inter, &two[1]));
+    FAILS(MPI_ERR_IN_STATUS, MPI_Waitall(2, two, both));
+    MPI_Error_class(both[1].MPI_ERROR, &index);
+    CHECK(both[0].MPI_ERROR == MPI_SUCCESS && index == MPI_ERR_PROC_ABORTED, "%d, %d", both[0].MPI_ERROR, index);
+    CHECK(out == 1 && in == -1);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm inter;
@@ -71,6 +103,7 @@ int main(int argc, char **argv)
         receive(inter);
     FAILS(MPI_ERR_PROC_ABORTED, MPI_Recv(many, 1, MPI_INT, 0, 9, inter, MPI_STATUS_IGNORE));
     FAILS(MPI_ERR_PROC_ABORTED, MPI_Send(many, LONG, MPI_INT, 0, 9, inter));
+    exchange(inter);
 
     MPI_Comm late;
     pid_t second = meet(argv[0], "late", &late);

@@ -101,6 +101,38 @@ static void nobody(void)
     OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
 }
 
+/* What is under way when its request is freed still takes place, with the data of the call. */
+static void freed(int n)
+{
+    if (size < 2 || rank > 1) return;
+    int other = 1 - rank, wrong = 0, there = 0;
+    int *cells = malloc(n * sizeof(int));
+    MPI_Request request;
+    for (int i = 0; i < n; i++) cells[i] = rank == 0 ? i : -1;
+    if (rank == 0) {
+        OK(MPI_Isendrecv_replace(cells, n, MPI_INT, other, 5, other, 5, MPI_COMM_WORLD, &request));
+        OK(MPI_Request_free(&request));
+        CHECK(request == MPI_REQUEST_NULL);
+        /* The library's copy must not be among what can be had again. */
+        char *others = malloc(n * sizeof(int));
+        memset(others, 0xee, n * sizeof(int));
+        OK(MPI_Send(others, 1, MPI_BYTE, other, 6, MPI_COMM_WORLD));
+        free(others);
+        for (volatile int *last = cells + n - 1; *last != -(n - 1);)
+            OK(MPI_Iprobe(other, 7, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE));
+        OK(MPI_Recv(NULL, 0, MPI_INT, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    } else {
+        OK(MPI_Recv(&there, 1, MPI_BYTE, other, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Recv(cells, n, MPI_INT, other, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        for (int i = 0; i < n; i++) wrong += cells[i] != i;
+        CHECK(wrong == 0, "%d of %d", wrong, n);
+        for (int i = 0; i < n; i++) cells[i] = -i;
+        OK(MPI_Send(cells, n, MPI_INT, other, 5, MPI_COMM_WORLD));
+        OK(MPI_Send(NULL, 0, MPI_INT, other, 7, MPI_COMM_WORLD));
+    }
+    free(cells);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -108,5 +140,8 @@ int main(int argc, char **argv)
     replace_with_gaps();
     along_a_line();
     nobody();
+    freed(1000);
+    freed(30000);
+    freed(1000000);
     return finish();
 }

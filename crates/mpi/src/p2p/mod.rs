@@ -11,7 +11,8 @@ use crate::constants::*;
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
-use crate::request::{Request, complete_handle};
+use crate::request::completion::report_one;
+use crate::request::{Outcome, Request, complete_handle};
 use crate::runtime::adi;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -146,7 +147,7 @@ pub(crate) fn null_receive() -> Request {
     Request::Work(Rc::new(crate::request::Work {
         scope: Scope::None,
         done: Box::new(|| true),
-        finish: Box::new(|| crate::request::Outcome::success(null_status())),
+        finish: Box::new(|| Outcome::success(null_status())),
         ended: RefCell::default(),
         cancel: Some(Box::new(|| ())),
     }))
@@ -167,10 +168,7 @@ pub fn sendrecv(
     let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
     let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
     adi().wait_until(&mut || send.is_done() && receive.is_done());
-    send.finish();
-    let outcome = receive.finish();
-    status.set(&outcome.status);
-    outcome.error.map_or(Ok(()), Err)
+    report_one(ended(&send, &receive), status)
 }
 
 /// The packed bytes of a message, so that its buffer may change.
@@ -192,10 +190,7 @@ pub fn sendrecv_replace(
     let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
     let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
     adi().wait_until(&mut || send.is_done() && receive.is_done());
-    send.finish();
-    let outcome = receive.finish();
-    status.set(&outcome.status);
-    outcome.error.map_or(Ok(()), Err)
+    report_one(ended(&send, &receive), status)
 }
 
 /// Sends bytes that the library holds until the request is complete.
@@ -237,14 +232,17 @@ pub fn isendrecv_replace(
 fn both(send: Request, receive: Request, comm: Rc<Comm>, hold: Vec<u8>) -> Request {
     let pair = Rc::new((send, receive, hold));
     let (ends, takes) = (pair.clone(), pair);
-    Request::Work(Rc::new(crate::request::Work {
-        scope: Scope::Comm(comm),
-        done: Box::new(move || ends.0.is_done() && ends.1.is_done()),
-        finish: Box::new(move || {
-            takes.0.finish();
-            takes.1.finish()
-        }),
-        ended: RefCell::default(),
-        cancel: None,
-    }))
+    let done = move || ends.0.is_done() && ends.1.is_done();
+    Request::work_ending(Scope::Comm(comm), done, move || ended(&takes.0, &takes.1))
+}
+
+/// How a send and a receive of one call have ended: the status is the receive's (section 3.10), the error that of either.
+fn ended(send: &Request, receive: &Request) -> Outcome {
+    let sent = send.finish();
+    let mut outcome = receive.finish();
+    if outcome.error.is_none() {
+        outcome.status.error = sent.status.error;
+        outcome.error = sent.error;
+    }
+    outcome
 }

@@ -5,8 +5,10 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::p2p::persistent::end_message;
 use crate::request::finished;
-use crate::request::{Outcome, Request, complete_handle, end_transfer, forget, lookup, retire};
+use crate::request::{Outcome, Request, Work, complete_handle, end_transfer, forget, lookup, retire};
 use crate::runtime::adi;
+use crate::task;
+use std::rc::Rc;
 use tern_adi::Awaited;
 
 /// The request that `handle` names; `None` for a null or inactive one, whose status is empty.
@@ -345,8 +347,8 @@ pub fn request_free(request: Out<usize>) -> Result<()> {
             request.set(MPI_REQUEST_NULL);
             return Ok(());
         }
-        Request::Generalized(_) => {}
-        Request::Complete | Request::Received(_) | Request::Work(_) => {}
+        Request::Work(work) => let_end(work.clone()),
+        Request::Complete | Request::Received(_) | Request::Generalized(_) => {}
     }
     forget(&found, &mut handle);
     request.set(handle);
@@ -355,9 +357,20 @@ pub fn request_free(request: Out<usize>) -> Result<()> {
 
 /// Lets the last round of a freed persistent request run to its end.
 fn release_round(active: Option<Request>) {
-    if let Some(Request::Transfer { id, .. }) = active {
-        adi().release(id);
+    match active {
+        Some(Request::Transfer { id, .. }) => adi().release(id),
+        Some(Request::Work(work)) => let_end(work),
+        _ => {}
     }
+}
+
+/// Keeps freed work, and what it needs, until it is complete, and ends it then.
+fn let_end(work: Rc<Work>) {
+    task::start(async move {
+        task::until(|| work.is_done().then_some(())).await;
+        work.end();
+        Ok(())
+    });
 }
 
 pub fn cancel(request: Out<usize>) -> Result<()> {

@@ -68,9 +68,14 @@ impl Work {
         self.ended.borrow().is_some() || (self.done)()
     }
 
+    /// Ends complete work.
+    fn end(&self) -> Outcome {
+        self.ended.take().unwrap_or_else(|| (self.finish)())
+    }
+
     /// The status of complete work.
     fn peek(&self) -> RawStatus {
-        let ended = self.ended.take().unwrap_or_else(|| (self.finish)());
+        let ended = self.end();
         let status = ended.status;
         self.ended.replace(Some(ended));
         status
@@ -183,7 +188,7 @@ impl Request {
             Request::Transfer { id, receive, .. } => transfer_outcome(adi().take(*id), *receive),
             Request::Complete => Outcome::success(RawStatus::empty()),
             Request::Received(status) => transfer_outcome(*status, true),
-            Request::Work(work) => work.ended.take().unwrap_or_else(|| (work.finish)()),
+            Request::Work(work) => work.end(),
             Request::Persistent(persistent) => {
                 let active = persistent.active.borrow_mut().take();
                 active.map_or_else(|| Outcome::success(RawStatus::empty()), |a| a.finish())
