@@ -1,7 +1,7 @@
 //! Progress: what devices bring is delivered, what waits is sent, and calls wait until something is done.
 
 use crate::*;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tern_mcm::{Step, lock};
 
 /// Work done at each progress.
@@ -26,8 +26,29 @@ pub type Observer = Rc<dyn Fn(&Adi, Duration, Awaited)>;
 impl Adi {
     /// Makes progress until the request has completed.
     pub fn wait_for(&self, request: Request) {
+        let alone = !self.mcm.keeps_waiting();
+        if alone {
+            self.state.borrow_mut().habit.wait(Instant::now);
+        }
         let done = || self.is_done(request) || self.take_posted(request);
         self.wait(done, &|| Awaited::Transfers(vec![request]));
+        if alone {
+            self.state.borrow_mut().go_on();
+        }
+    }
+
+    /// This process counts as one that waits until what is returned is dropped, by a call that waits for several requests.
+    pub fn keep_waiting(&self) -> impl Drop + '_ {
+        struct Keeps<'a>(&'a Adi);
+        impl Drop for Keeps<'_> {
+            fn drop(&mut self) {
+                self.0.mcm.keep_waiting(false);
+                self.0.state.borrow_mut().go_on();
+            }
+        }
+        self.mcm.keep_waiting(true);
+        self.state.borrow_mut().habit.wait(Instant::now);
+        Keeps(self)
     }
 
     /// Polls the devices once, delivers what came, sends what waits, runs the hooks. Returns true
@@ -56,6 +77,7 @@ impl Adi {
     /// Progress for a call that looks whether something has come, and returns if not.
     #[inline]
     pub fn look(&self) {
+        self.state.borrow_mut().habit.look();
         let moved = self.progress();
         self.mcm.looked(moved);
     }

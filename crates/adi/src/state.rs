@@ -3,6 +3,7 @@
 mod arrive;
 mod cancel;
 mod direct;
+mod habit;
 mod late;
 mod lending;
 mod lost;
@@ -23,6 +24,7 @@ use crate::unexpected::Cap;
 use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use direct::Published;
+use habit::Habit;
 use late::Late;
 use lending::Trials;
 use outbox::Outbox;
@@ -105,6 +107,8 @@ pub struct State {
     taken: Vec<tuple::Receiver>,
     /// Receives that are to be published later.
     late: Late,
+    /// Whether publishing pays.
+    pub habit: Habit,
     /// Receives of this length and more are published, and messages of it look for one.
     pub direct_from: usize,
     /// Eager messages of this length and more may go from where they lie.
@@ -179,6 +183,7 @@ impl State {
             streams: vec![tuple::Sender::default(); peers],
             taken: vec![tuple::Receiver::default(); peers],
             late: Late::default(),
+            habit: Habit::default(),
             direct_from,
             lends_from: mcm.sends_from(),
             trials: Trials::default(),

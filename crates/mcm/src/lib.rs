@@ -36,6 +36,8 @@ pub struct Mcm {
     vain: Cell<u32>,
     /// Waits that sleep tell so.
     watched: Cell<bool>,
+    /// One wait follows the other.
+    keeps_waiting: Cell<bool>,
 }
 
 /// The device. Packets go through shared memory so often that it is called by name.
@@ -91,6 +93,7 @@ impl Mcm {
             cores: u32::MAX,
             vain: Cell::new(0),
             watched: Cell::new(false),
+            keeps_waiting: Cell::new(false),
         }
     }
 
@@ -292,6 +295,18 @@ impl Mcm {
     /// See [`Device::lines`].
     pub fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
         self.device().lines(peer, index)
+    }
+
+    /// One wait follows the other: in between this process counts as one that waits, until it is over.
+    pub fn keep_waiting(&self, on: bool) {
+        self.keeps_waiting.set(on);
+        self.set_waiting(on);
+    }
+
+    /// Whether [`Mcm::keep_waiting`] is on.
+    #[inline]
+    pub fn keeps_waiting(&self) -> bool {
+        self.keeps_waiting.get()
     }
 
     /// See [`Device::set_waiting`]. [`Mcm::wait`] lowers it when it ends.

@@ -179,7 +179,9 @@ impl Mcm {
                 }
             }
         }
-        self.device().set_waiting(false);
+        if !self.keeps_waiting.get() {
+            self.device().set_waiting(false);
+        }
     }
 
     /// Looks to spin for, as things are now, when the core was passed on so many times.

@@ -5,6 +5,7 @@ use super::send::EXCHANGED;
 use super::{NONE, Side, State};
 use crate::matching::Hindrance;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
+use std::time::Instant;
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Recall};
@@ -12,6 +13,7 @@ use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Recall};
 /// What the sender of a receive can see of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
+    /// Its sender; `NONE` for a receive that nobody has thought of publishing.
     pub peer: Proc,
     /// Where the device keeps it; `NONE` when it is not published, `WATCHED` as told there.
     slot: u32,
@@ -34,6 +36,11 @@ impl Published {
     #[inline]
     pub fn is_published(&self) -> bool {
         self.slot < WATCHED
+    }
+
+    /// Not published, since packets suit it.
+    fn left(peer: Proc) -> Published {
+        Published { peer, ..Published::NOT }
     }
 
     pub fn is_watched(&self) -> bool {
@@ -154,6 +161,17 @@ impl State {
         if from == self.mcm.me() || (self.exchanges && self.direct().shares_with(from)) {
             return Published::NOT;
         }
+        let mut located = located;
+        if !self.waits && self.direct().shares_with(from) {
+            let len = self.transfers.get(request).data.len();
+            if self.habit.post(Instant::now()) && len <= self.eager_limit(from) {
+                let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
+                if self.suits_packets(from, len, memory.place != 0) {
+                    return Published::left(from);
+                }
+                located = Some(memory);
+            }
+        }
         match self.matching.hindrance(pattern, None) {
             None => {}
             Some(Hindrance::Wild) => return Published::NOT,
@@ -218,11 +236,11 @@ impl State {
     }
 
     /// Takes a receive of `len` bytes back that is published, but for which packets are better now that its owner waits; true as well
-    /// if it is too short to be published.
+    /// if it was left unpublished for that reason or is too short.
     pub(super) fn withdraw_for_packets(&mut self, request: u32, published: Published, len: usize) -> bool {
         let Published { peer, slot, private, .. } = published;
         if !published.is_published() {
-            return len < self.direct_from;
+            return len < self.direct_from || (slot == NONE && peer != NONE);
         }
         let direct = self.direct();
         let better = private && self.suits_packets(peer, len, false);

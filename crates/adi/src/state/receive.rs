@@ -3,6 +3,7 @@
 use super::direct::Published;
 use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
+use std::time::Instant;
 use tern_copy::Source;
 
 impl State {
@@ -123,6 +124,12 @@ impl State {
         self.expected_at.is_none()
     }
 
+    /// The program goes on after it has waited for requests.
+    #[inline]
+    pub fn go_on(&mut self) {
+        self.habit.go_on(self.matching.is_receiving(), Instant::now);
+    }
+
     /// True for a receive that is too short to be published.
     #[inline]
     pub fn is_short(&self, data: &Data) -> bool {
@@ -161,8 +168,10 @@ impl State {
         if !only || !self.withdraw_for_packets(request, published, len) {
             return false;
         }
+        self.habit.wait(Instant::now);
         self.matching.withdraw(place);
         self.transfers.free(request);
+        self.go_on();
         true
     }
 

@@ -124,6 +124,7 @@ fn in_status(failed: Vec<(usize, Box<Error>)>, statuses: StatusesOut, count: usi
 
 pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<()> {
     let mut failed = Vec::new();
+    let _waits = (count > 1).then(|| adi().keep_waiting());
     for index in 0..count as usize {
         let handle = requests.get(index);
         if handle == complete_handle() {

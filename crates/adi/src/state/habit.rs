@@ -1,0 +1,130 @@
+//! Whether the program does anything between posting receives and waiting for them.
+//!
+//! A receive is published so that its message comes while the program computes. One that only posts a few receives and then
+//! waits for them has nothing from that: its short messages come in packets as soon as it waits, and each publication would
+//! only be taken back. What it did the last times tells.
+
+use std::time::{Duration, Instant};
+
+/// The program has computed when more time than this passes between two receives, or before it waits. Posting one takes a quarter
+/// of it; copying the shortest message that is published takes about as long.
+const GAP: Duration = Duration::from_nanos(500);
+
+/// So often must it have waited at once, one time after the other.
+const TIMES: u32 = 4;
+
+#[derive(Debug, Default)]
+pub struct Habit {
+    /// When the program last posted a receive, or left a wait while some were posted.
+    posted: Option<Instant>,
+    /// Times that it waited at once.
+    at_once: u32,
+}
+
+impl Habit {
+    /// A receive is posted. True when the program most likely waits for it at once.
+    pub fn post(&mut self, now: Instant) -> bool {
+        self.see(now);
+        self.posted = Some(now);
+        self.at_once >= TIMES
+    }
+
+    /// The program begins to wait for requests.
+    #[inline]
+    pub fn wait(&mut self, now: impl FnOnce() -> Instant) {
+        if self.posted.is_some() {
+            self.see(now());
+            self.at_once = (self.at_once + 1).min(TIMES);
+        }
+    }
+
+    /// The program goes on after that, while receives are still posted, or none.
+    #[inline]
+    pub fn go_on(&mut self, receiving: bool, now: impl FnOnce() -> Instant) {
+        if self.posted.is_some() {
+            self.posted = receiving.then(now);
+        }
+    }
+
+    /// The program has looked for something that is not there, and goes on.
+    #[inline]
+    pub fn look(&mut self) {
+        if self.posted.is_some() {
+            *self = Habit::default();
+        }
+    }
+
+    fn see(&mut self, now: Instant) {
+        if self.posted.is_some_and(|posted| now - posted > GAP) {
+            self.at_once = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program with its clock.
+    struct Program(Habit, Instant);
+
+    impl Program {
+        fn new() -> Program {
+            Program(Habit::default(), Instant::now())
+        }
+
+        /// Posts a receive and waits after `between`, again after `rest` if the receive is still posted then. True when it would
+        /// have been left unpublished.
+        fn receives(&mut self, between: Duration, rest: Option<Duration>) -> bool {
+            let left = self.0.post(self.1);
+            self.1 += between;
+            self.0.wait(|| self.1);
+            self.0.go_on(rest.is_some(), || self.1);
+            if let Some(rest) = rest {
+                self.1 += rest;
+                self.0.wait(|| self.1);
+                self.0.go_on(false, || self.1);
+            }
+            self.1 += 10 * GAP;
+            left
+        }
+    }
+
+    #[test]
+    fn who_waits_at_once_a_few_times_is_left() {
+        let mut program = Program::new();
+        let left: Vec<_> = (0..6).map(|_| program.receives(GAP / 2, None)).collect();
+        assert_eq!(left, [false, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn who_computes_is_published_from_then_on() {
+        let mut program = Program::new();
+        (0..6).for_each(|_| _ = program.receives(GAP / 2, None));
+        assert!(program.receives(2 * GAP, None), "this one could not be known");
+        (0..20).for_each(|_| assert!(!program.receives(2 * GAP, None)));
+    }
+
+    #[test]
+    fn who_computes_after_waiting_for_something_else_is_published() {
+        let mut program = Program::new();
+        (0..20).for_each(|_| assert!(!program.receives(GAP / 2, Some(2 * GAP))));
+    }
+
+    #[test]
+    fn who_looks_is_published() {
+        let mut program = Program::new();
+        (0..6).for_each(|_| _ = program.receives(GAP / 2, None));
+        assert!(program.0.post(program.1));
+        program.0.look();
+        assert!(!program.0.post(program.1));
+    }
+
+    #[test]
+    fn receives_that_take_long_to_post_are_published() {
+        let mut program = Program::new();
+        (0..6).for_each(|_| _ = program.receives(GAP / 2, None));
+        assert!(program.0.post(program.1));
+        assert!(!program.0.post(program.1 + 2 * GAP));
+    }
+}
