@@ -255,7 +255,6 @@ mod tests {
         assert_eq!(text_of(-1), None);
     }
 
-    // One test: the added codes are the process's.
     #[test]
     fn codes_are_removed_from_the_inside_out() {
         let class = add(None);
