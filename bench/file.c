@@ -207,7 +207,8 @@ static void point(const description *d, target *t, long bytes, void (*past)(cons
         report_rate(d->name, t->size, &f, 1e-6 * (double)bytes * world_size, "MB/s");
 }
 
-/* A file of its own for each run, which nobody sees after it. */
+/* A file of its own for each size, which nobody sees after it: the kernel caches a file in pieces as long as the first
+ * writes were, and longer ones are faster ever after. */
 static void open_all(target *t, long bytes)
 {
     char name[256];
@@ -237,15 +238,15 @@ void run_file(void)
     const long *sizes = opt.sizes ? opt.sizes : file_sizes;
     int count = opt.sizes ? opt.size_count : (int)(sizeof file_sizes / sizeof *file_sizes);
     target t = {0};
-    open_all(&t, PART);
     for (int i = 0; i < count; i++) {
         t.size = sizes[i];
         if (t.size < 1 || PART % t.size != 0)
             fail("file: %ld is no size that divides %d", t.size, PART);
+        open_all(&t, PART);
         for (size_t j = 0; j < sizeof parts / sizeof *parts; j++)
             point(&parts[j], &t, PART, parts_plain);
+        close_all(&t);
     }
-    close_all(&t);
 }
 
 static void run_blocks(const description *all, size_t many, int sync, int uncached)
@@ -253,11 +254,11 @@ static void run_blocks(const description *all, size_t many, int sync, int uncach
     const long *sizes = opt.sizes ? opt.sizes : block_sizes;
     int count = opt.sizes ? opt.size_count : (int)(sizeof block_sizes / sizeof *block_sizes);
     target t = {.synced = sync, .cold = uncached};
-    open_all(&t, BLOCKS);
     for (int i = 0; i < count; i++) {
         t.size = sizes[i];
         if (t.size < 1 || BLOCKS % t.size != 0)
             fail("file_blocks: %ld is no size that divides %d", t.size, BLOCKS);
+        open_all(&t, BLOCKS);
         MPI_Datatype block, turn;
         MPI_Type_contiguous((int)t.size, MPI_BYTE, &block);
         MPI_Type_create_resized(block, 0, (MPI_Aint)t.size * world_size, &turn);
@@ -268,8 +269,8 @@ static void run_blocks(const description *all, size_t many, int sync, int uncach
             point(&all[j], &t, BLOCKS, blocks_plain);
         MPI_Type_free(&block);
         MPI_Type_free(&turn);
+        close_all(&t);
     }
-    close_all(&t);
 }
 
 void run_file_blocks(void)

@@ -336,7 +336,7 @@ pub fn comm_split_type(
 }
 
 /// A number for all processes that share memory with a process of this job: those of the job on its node.
-fn node_of(proc: Proc) -> i32 {
+pub fn node_of(proc: Proc) -> i32 {
     let job = runtime().job.job_id as i32 & i32::MAX;
     job ^ runtime().nodes[proc as usize] as i32
 }

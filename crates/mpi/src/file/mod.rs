@@ -15,6 +15,7 @@ mod delete;
 mod errhandler;
 mod error;
 mod hints;
+mod identity;
 mod nonblocking;
 mod open;
 mod ordered;

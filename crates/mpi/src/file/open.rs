@@ -2,6 +2,7 @@
 
 use super::agree::{consent, first_says, same};
 use super::hints::{Hints, encode, merged};
+use super::identity::{self, Identity};
 use super::view::View;
 use super::word::Word;
 use super::{File, default_errhandler, delete, lookup};
@@ -110,7 +111,7 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
 /// Opens the file at all processes: first at the first one, which alone may create it. Returns the
 /// first process's hints too, encoded.
 async fn engine(circle: &Circle, path: &Path, amode: i32, asked: &InfoMap) -> Result<(tern_io::File, Vec<u8>)> {
-    let open = |first: bool| -> Result<(tern_io::File, Vec<u8>)> {
+    let open = |first: bool| -> Result<(tern_io::File, Identity)> {
         let has = |bit: i32| amode & bit != 0;
         let file = tern_io::File::open(
             path,
@@ -121,20 +122,19 @@ async fn engine(circle: &Circle, path: &Path, amode: i32, asked: &InfoMap) -> Re
                 exclusive: first && has(MPI_MODE_EXCL),
             },
         )?;
-        let (device, number) = file.identity()?;
-        Ok((file, [device.to_ne_bytes(), number.to_ne_bytes()].concat()))
+        let identity = Identity::of(&file)?;
+        Ok((file, identity))
     };
     let mut own = if circle.me == 0 { Some(open(true)) } else { None };
     let told = match &own {
-        Some(Ok((_, identity))) => Ok([identity, &encode(asked)[..]].concat()),
+        Some(Ok(_)) => Ok(encode(asked)),
         Some(Err(error)) => Err(error.clone()),
         None => Ok(Vec::new()),
     };
-    let told = first_says(circle, told).await?;
+    let first = first_says(circle, told).await?;
     let opened = own.take().unwrap_or_else(|| open(false));
-    let identity = opened.as_ref().map(|(_, identity)| identity.clone()).map_err(Clone::clone);
-    let made = same(circle, identity, "file (the names lead to different ones)").await;
-    if let Err(error) = made {
+    let identity = opened.as_ref().map(|(_, identity)| *identity).map_err(Clone::clone);
+    if let Err(error) = identity::same(circle, identity).await {
         if amode & MPI_MODE_CREATE != 0 && amode & MPI_MODE_EXCL != 0 {
             // Made by us a moment ago, for nothing. The error that counts is the one above.
             if circle.me == 0 {
@@ -144,7 +144,7 @@ async fn engine(circle: &Circle, path: &Path, amode: i32, asked: &InfoMap) -> Re
         }
         return Err(error);
     }
-    Ok((opened?.0, told[16..].to_vec()))
+    Ok((opened?.0, first))
 }
 
 /// MPI_File_close: collective. What was written is with the kernel, and visible to whoever opens the
