@@ -55,6 +55,14 @@ static inline int kind_differs(int kind, MPI_Comm comm)
     return kind == ALLOCATED || is_dynamic(kind) || on_one_node(comm);
 }
 
+/* For each kind that differs from the others. */
+static inline void each_kind(void (*with)(int kind))
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        if (kind_differs(kind, MPI_COMM_WORLD))
+            with(kind);
+}
+
 /* A window with `bytes` zeros at each rank and 1 as the displacement unit; errors are returned. */
 static inline struct window open_window(int kind, MPI_Aint bytes, MPI_Comm comm)
 {

@@ -107,9 +107,11 @@ impl Entry<'_> {
         if self.function.later {
             let _ = writeln!(
                 out,
-                "    if let Some(Ok(())) = fast::{}_later({}) {{\n        return MPI_SUCCESS;\n    }}",
+                "    match fast::{}_later({}) {{\n        Some(Ok(())) => return MPI_SUCCESS,\n        \
+                 Some(Err(error)) => return face::failed({}, \"{name}\", error),\n        None => {{}}\n    }}",
                 self.core_name(),
                 self.unchecked(),
+                self.scope(),
             );
         }
         if self.function.any_time {

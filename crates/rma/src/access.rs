@@ -3,7 +3,7 @@
 use crate::attached::{Piece, Placed, cover};
 use crate::card::Key;
 use crate::combine::Combination;
-use crate::elements::{Side, copy, runs, span};
+use crate::elements::{Side, runs, span};
 use crate::messages::{Kind, PART, Question, RUNS};
 use crate::owner::ROOM;
 use crate::window::{Way, Window};
@@ -250,7 +250,7 @@ impl Window {
         if spot.way == Way::Mapped {
             self.stored.set(true);
             // SAFETY: the origin is the program's; the target lies in the window.
-            unsafe { Side::new(spot.here, target.count, target.ty).copy_from(&own) };
+            unsafe { self.move_sides(&own, &Side::new(spot.here, target.count, target.ty), Direction::Put) };
             return Ok(Started::Done);
         }
         self.move_far(origin, target, &spot, len, Direction::Put)
@@ -273,7 +273,7 @@ impl Window {
         }
         if spot.way == Way::Mapped {
             // SAFETY: the origin is the program's; the target lies in the window.
-            unsafe { own.copy_from(&Side::new(spot.here, target.count, target.ty)) };
+            unsafe { self.move_sides(&Side::new(spot.here, target.count, target.ty), &own, Direction::Get) };
             return Ok(Started::Done);
         }
         self.move_far(origin, target, &spot, spot.len, Direction::Get)
@@ -329,13 +329,9 @@ impl Window {
             return Err(unreachable_memory(rank));
         }
         let (own, here) = (own.wrapping_add(from), spot.here.wrapping_add(from));
+        let (source, target) = if way == Direction::Put { (own, here) } else { (here, own) };
         // SAFETY: as above; these bytes are mapped.
-        unsafe {
-            match way {
-                Direction::Put => copy(own, here, to - from),
-                Direction::Get => copy(here, own, to - from),
-            }
-        }
+        unsafe { self.move_mapped(source, target, to - from, way) };
         self.stored.set(true);
         Ok(())
     }

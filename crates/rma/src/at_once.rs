@@ -4,13 +4,13 @@
 
 use crate::accumulate::count;
 use crate::combine::{Combination, is_swapped_by_instruction};
-use crate::elements::copy;
 use crate::guarded::Part;
 use crate::window::{Held, Window};
 use crate::words::Try;
 use tern_coll::ops::Op;
 use tern_counters as counters;
 use tern_layout::Basic;
+use tern_mcm::Direction;
 
 impl Window {
     /// Where so many bytes of `rank` lie here, if they are in the window and mapped; `atomic`: only where
@@ -34,7 +34,7 @@ impl Window {
         counters::PUT_BYTES.add(bytes as u64);
         self.stored.set(true);
         // SAFETY: the origin is the program's; the target lies in the window.
-        unsafe { copy(origin, target, bytes) };
+        unsafe { self.move_mapped(origin, target, bytes, Direction::Put) };
         true
     }
 
@@ -45,7 +45,7 @@ impl Window {
         counters::GET.add(1);
         counters::GET_BYTES.add(bytes as u64);
         // SAFETY: as for `put_now`.
-        unsafe { copy(target, origin, bytes) };
+        unsafe { self.move_mapped(target, origin, bytes, Direction::Get) };
         true
     }
 
@@ -64,7 +64,9 @@ impl Window {
         }
         let part = Part { operand, target, result, count: elements };
         // SAFETY: the target lies in the window; origin and result are the program's.
-        let done = unsafe { self.combine_by_instructions(rank, combination, &part) };
+        let done = unsafe {
+            self.combine_by_instructions(rank, combination, &part) || self.combine_under_guard(rank, combination, part)
+        };
         if done {
             count(bytes);
         }
@@ -79,7 +81,10 @@ impl Window {
         let Some(target) = self.mapped(rank, displacement, size, true) else { return false };
         // SAFETY: all are one element, and the target lies in the window.
         let swapped = is_swapped_by_instruction(size, target)
-            && unsafe { self.swap_by_instruction(rank, size, origin, compare, result, target) };
+            && unsafe {
+                self.swap_by_instruction(rank, size, origin, compare, result, target)
+                    || self.swap_under_guard(rank, size, origin, compare, result, target)
+            };
         if swapped {
             count(size);
         }

@@ -390,6 +390,7 @@ impl Window {
             started: RefCell::default(),
             gathered: Cell::new(0),
             room: Cell::default(),
+            gauges: Default::default(),
             stored: Cell::new(false),
             awaited: Cell::new(0),
             all: Cell::new(false),
@@ -458,7 +459,7 @@ fn attend(window: &Weak<Window>) -> Background {
 fn help(window: &Weak<Window>) -> Background {
     match window.upgrade() {
         Some(window) if !window.over.get() => {
-            if window.answer_origin() {
+            if window.answer_origins() {
                 Background::Moved
             } else {
                 Background::Waiting

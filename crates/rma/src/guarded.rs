@@ -11,18 +11,24 @@ use tern_mcm::Step;
 /// Looks at a guard before anything else is done.
 const LOOKS: u32 = 100;
 
-/// Elements from which on a row is combined by a kernel: it takes a change of the mode, at times.
-const ROW: usize = 1024;
+/// A row has more elements. Fewer take as long by instructions as entering the guard does.
+const FEW: usize = 16;
 
-/// True for what is combined by a kernel and so all at once. Bytes are also structures, and though only each byte has to be
+/// True for what is combined all at once, and so by a kernel. Bytes are also structures, and though only each byte has to be
 /// replaced atomically, programs rely on what all other libraries do: to see all of one replacement or nothing of it.
 #[inline(always)]
-fn is_row(combination: &Combination, count: usize) -> bool {
-    count >= ROW || (combination.size == 1 && count > 1)
+fn is_whole(combination: &Combination, count: usize) -> bool {
+    combination.size == 1 && count > 1
 }
 
 /// Instructions that combine are full fences, too.
 const FENCES: bool = cfg!(target_arch = "x86_64");
+
+/// Whether instructions suit so many elements where the mode allows them.
+#[inline(always)]
+fn suits_instructions(guard: &Guard, combination: &Combination, count: usize) -> bool {
+    !is_whole(combination, count) && (count <= FEW || guard.bears(count))
+}
 
 /// The guard of a member, held.
 pub(crate) struct Entered<'a>(&'a Guard, u32);
@@ -77,16 +83,16 @@ impl Window {
     }
 
     /// Combines a part of the memory of `rank` by instructions, which are possible there, if the guard's mode allows it
-    /// and the part is no long row; else nothing has happened.
+    /// and nothing else suits the part better; else nothing has happened.
     ///
     /// # Safety
     /// As for [`Window::combine_part`].
     #[inline(always)]
     pub(crate) unsafe fn combine_by_instructions(&self, rank: u32, combination: &Combination, part: &Part) -> bool {
-        if is_row(combination, part.count) && self.fences {
+        let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
+        if !suits_instructions(guard, combination, part.count) && self.fences {
             return false;
         }
-        let (busy, guard) = (&self.shared.member(self.rank()).busy, &self.shared.member(rank).guard);
         let allowed = busy.begin(rank, guard);
         if allowed {
             // SAFETY: contract of this function; the guard's mode allows it.
@@ -108,37 +114,47 @@ impl Window {
         &self, inside: &Entered<'_>, combination: &Combination, instructions: bool, part: &Part,
     ) {
         let Part { operand, target, result, count } = *part;
-        let (rank, row) = (inside.1, is_row(combination, count));
-        let guard = &self.shared.member(rank).guard;
+        let guard = inside.0;
         let allowed = instructions && guard.allows_instructions();
         self.stored.set(true);
         // SAFETY: contract of this function; the guard is held, and the mode does not change.
         unsafe {
-            if allowed && !(row && self.forbid_instructions(rank)) {
-                combination.by_instructions(operand, target, result, count);
-            } else {
-                combination.under_guard(operand, target, result, count);
-                if instructions {
-                    guard.note(row);
-                }
+            if allowed && (suits_instructions(guard, combination, count) || !self.forbid_instructions(inside)) {
+                return combination.by_instructions(operand, target, result, count);
             }
+            combination.under_guard(operand, target, result, count);
         }
+        if !instructions {
+            return;
+        }
+        if is_whole(combination, count) { guard.note_kernel() } else { guard.note(count, self.rank()) }
+    }
+
+    /// [`Window::combine_inside`], where instructions are possible, if nobody is inside or leaves soon; else nothing has
+    /// happened.
+    ///
+    /// # Safety
+    /// As for [`Window::combine_part`].
+    #[inline(never)]
+    pub(crate) unsafe fn combine_under_guard(&self, rank: u32, combination: &Combination, part: Part) -> bool {
+        let Some(inside) = self.enter_soon(rank) else { return false };
+        // SAFETY: contract of this function.
+        unsafe { self.combine_inside(&inside, combination, true, &part) };
+        true
     }
 
     /// Whoever holds the guard of `rank` combines elements without instructions, at some of which others may be by
     /// instructions: from now on these use the guard.
     pub(crate) fn keep_from_instructions(&self, inside: &Entered<'_>) {
-        let guard = &self.shared.member(inside.1).guard;
-        if guard.allows_instructions() {
-            self.forbid_instructions(inside.1);
+        if inside.0.allows_instructions() {
+            self.forbid_instructions(inside);
         }
-        guard.note(true);
+        inside.0.note_kernel();
     }
 
     /// Changes the mode of a guard that the caller holds; false: it cannot.
     #[cold]
-    fn forbid_instructions(&self, rank: u32) -> bool {
-        let guard = &self.shared.member(rank).guard;
+    fn forbid_instructions(&self, &Entered(guard, rank): &Entered<'_>) -> bool {
         if !self.fences {
             return false;
         }
@@ -161,20 +177,27 @@ impl Window {
         Entered::at(&self.shared.member(rank).guard, rank)
     }
 
-    /// Enters the guard of `rank`. Nothing may be waited for while inside.
-    pub(crate) fn enter(&self, rank: u32) -> Entered<'_> {
-        let guard = &self.shared.member(rank).guard;
+    /// Enters the guard of `rank` if nobody is inside, or leaves soon.
+    fn enter_soon(&self, rank: u32) -> Option<Entered<'_>> {
         for _ in 0..LOOKS {
-            if let Some(inside) = Entered::at(guard, rank) {
-                return inside;
+            if let Some(inside) = self.try_enter(rank) {
+                return Some(inside);
             }
             std::hint::spin_loop();
+        }
+        None
+    }
+
+    /// Enters the guard of `rank`. Nothing may be waited for while inside.
+    pub(crate) fn enter(&self, rank: u32) -> Entered<'_> {
+        if let Some(inside) = self.enter_soon(rank) {
+            return inside;
         }
         // Whoever is inside does not wait, but may have lost its core. Nobody rings when it leaves, so
         // this does not sleep.
         let mut inside = None;
         self.adi.mcm().wait(|| {
-            inside = Entered::at(guard, rank);
+            inside = self.try_enter(rank);
             if inside.is_some() {
                 return Step::Done;
             }
@@ -205,6 +228,20 @@ impl Window {
         allowed
     }
 
+    /// [`Window::swap_inside`], where an instruction exists, if nobody is inside or leaves soon; else nothing has happened.
+    ///
+    /// # Safety
+    /// As for [`Window::swap_by_instruction`].
+    #[inline(never)]
+    pub(crate) unsafe fn swap_under_guard(
+        &self, rank: u32, size: usize, origin: *const u8, compare: *const u8, result: *mut u8, target: *mut u8,
+    ) -> bool {
+        let Some(inside) = self.enter_soon(rank) else { return false };
+        // SAFETY: contract of this function.
+        unsafe { self.swap_inside(&inside, size, true, origin, compare, result, target) };
+        true
+    }
+
     /// Compares and swaps one element, in memory of which `atomic` says whether instructions are used there,
     /// under its guard.
     ///
@@ -214,7 +251,7 @@ impl Window {
         &self, inside: &Entered<'_>, size: usize, atomic: bool, origin: *const u8, compare: *const u8, result: *mut u8,
         target: *mut u8,
     ) {
-        let guard = &self.shared.member(inside.1).guard;
+        let guard = inside.0;
         self.stored.set(true);
         let instructions = atomic && is_swapped_by_instruction(size, target);
         // SAFETY: contract of this function; the guard is held, and the mode does not change.
@@ -224,7 +261,7 @@ impl Window {
             } else {
                 swap_under_guard(size, origin, compare, result, target);
                 if instructions {
-                    guard.note(false);
+                    guard.note(1, self.rank());
                 }
             }
         }

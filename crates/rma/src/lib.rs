@@ -45,6 +45,8 @@ mod gathered;
 #[cfg(not(loom))]
 mod guarded;
 #[cfg(not(loom))]
+mod mapped;
+#[cfg(not(loom))]
 mod messages;
 #[cfg(not(loom))]
 mod serve;

@@ -12,6 +12,8 @@
 #[cfg(not(loom))]
 mod answer;
 #[cfg(not(loom))]
+mod at_once;
+#[cfg(not(loom))]
 mod request;
 
 use crate::atomics::{AtomicU32, Ordering};
@@ -63,12 +65,18 @@ impl State {
         self.0.compare_exchange(ASKED, NOTHING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
+    /// True when there is a request.
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        // Relaxed: what follows is `take`.
+        self.0.load(Ordering::Relaxed) == ASKED
+    }
+
     /// True when there is a request, which is the owner's now.
     #[inline]
     pub fn take(&self) -> bool {
         // Acquire: pairs with the release in `ask`.
-        self.0.load(Ordering::Relaxed) == ASKED
-            && self.0.compare_exchange(ASKED, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.is_asked() && self.0.compare_exchange(ASKED, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// The owner has done what it took, or could not.

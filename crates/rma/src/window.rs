@@ -12,6 +12,7 @@ use std::rc::Rc;
 use tern_adi::Adi;
 use tern_coll::Peers;
 use tern_mcm::Direct;
+use tern_region::trial::Gauge;
 
 /// The memory that this process brings into a window. All members bring the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +140,8 @@ pub struct Window {
     pub(crate) gathered: Cell<u32>,
     /// Memory for elements that the kernel brings, kept for the next time.
     pub(crate) room: Cell<Vec<u128>>,
+    /// Of long puts and long gets of mapped memory.
+    pub(crate) gauges: [RefCell<Gauge>; 2],
     /// Something was written by plain stores since the last full fence.
     pub(crate) stored: Cell<bool>,
     /// Completions that end the exposure epoch.

@@ -240,6 +240,15 @@ fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, access
                 let dense = |ty: &Rc<Type>| ty.named() == Some(basic) && basic.size() == basic.extent();
                 let (rank, at, none) = (access.target, target.displacement, std::ptr::null_mut());
                 let (given, wanted) = (origin.middle(), result.middle());
+                let (what, elements) = ((op, basic), count as usize);
+                let combine = |result: *mut u8| {
+                    let at_owner = || window.combine_at_owner(given, result, &target, elements, what);
+                    window.combine_now(given, result, rank, at, elements, what) || at_owner().expect("an accumulate")
+                };
+                let swap = |compare: *mut u8| {
+                    let at_owner = || window.swap_at_owner(given, compare, wanted, &target, from.len());
+                    window.swap_now(given, compare, wanted, rank, at, from.len()) || at_owner().expect("a swap")
+                };
                 let served = access.seed.is_multiple_of(3)
                     && dense(&ty)
                     && match access.kind {
@@ -248,18 +257,9 @@ fn run(memory: Memory, mechanism: tern_settings::Mechanism, basic: Basic, access
                             dense(&own) && (window.put_now(given, rank, at, from.len()) || later())
                         }
                         Kind::Get => dense(&own) && window.get_now(wanted, rank, at, own_result.len()),
-                        Kind::Accumulate => {
-                            dense(&own) && window.combine_now(given, none, rank, at, count as usize, (op, basic))
-                        }
-                        Kind::GetAccumulate | Kind::FetchAndOp => {
-                            dense(&own)
-                                && dense(&into)
-                                && window.combine_now(given, wanted, rank, at, count as usize, (op, basic))
-                        }
-                        Kind::CompareAndSwap => {
-                            basic.pair().is_none()
-                                && window.swap_now(given, compare.middle(), wanted, rank, at, from.len())
-                        }
+                        Kind::Accumulate => dense(&own) && combine(none),
+                        Kind::GetAccumulate | Kind::FetchAndOp => dense(&own) && dense(&into) && combine(wanted),
+                        Kind::CompareAndSwap => basic.pair().is_none() && swap(compare.middle()),
                     };
                 let started = match access.kind {
                     _ if served => Ok(tern_rma::Started::Done),
@@ -344,4 +344,70 @@ fn every_memory_and_mechanism_is_used() {
             run(memory, mechanism, Basic::Int64, &accesses);
         }
     }
+}
+
+/// What this process, of two, asks of the owner of private memory, over and over until that answers.
+fn ask(window: &tern_rma::Window, asked: impl Fn() -> bool) {
+    let byte = Type::basic(Basic::Byte);
+    while !asked() {
+        // It was not there. Only accesses of other kinds lead to another try.
+        let got = Data::new(std::ptr::null_mut::<u8>(), 0, &byte);
+        let mut bytes = [0u8; 8];
+        let into = Data::new(bytes.as_mut_ptr(), 8, &byte);
+        let target = Target { rank: 0, displacement: 0, ty: &byte, count: 8 };
+        let _ = window.get_accumulate(&got, &into, &target, Op::NoOp).expect("an access");
+        std::thread::yield_now();
+    }
+}
+
+/// Elements of each type and every operation, one and several, in private memory of a process that waits.
+#[test]
+fn owners_that_wait_do_what_the_model_does() {
+    world_of(Memory::Private, 2, |process| {
+        let made = process.window(Memory::Private, BYTES, tern_settings::Mechanism::Auto);
+        if process.rank == 0 {
+            process.await_turn(1);
+            return process.free(made);
+        }
+        let window = &made.window;
+        for basic in BASICS.into_iter().filter(|basic| basic.size() == basic.extent()) {
+            for (index, elements) in (0..Op::ALL.len()).flat_map(|index| [(index, 1), (index, 5)]) {
+                let (op, ty, byte) = (operation(index, basic, true), Type::basic(basic), Type::basic(Basic::Byte));
+                let (mut there, mut origin, mut result) = (Buffer::random(1), Buffer::random(2), Buffer::new(0xee));
+                let bytes = elements * basic.size() as usize;
+                let target = Target { rank: 0, displacement: 16 + index as i64 % 2, ty: &ty, count: elements as i64 };
+                let all = Target { ty: &byte, count: bytes as i64, ..target };
+                let fetches = op == Op::NoOp || !(index + elements).is_multiple_of(3);
+
+                let put = Data::new(there.middle(), bytes as i64, &byte);
+                let _ = window.put(&put, &all).expect("a put");
+                let wanted = if fetches { result.middle() } else { std::ptr::null_mut() };
+                let given = origin.middle();
+                let combined = || window.combine_at_owner(given, wanted, &target, elements, (op, basic));
+                ask(window, || combined().expect("an accumulate"));
+                let mut now = there.bytes()[BYTES / 2..][..bytes].to_vec();
+                let before = combine(op, basic, &origin.bytes()[BYTES / 2..][..bytes], &mut now);
+                assert!(!fetches || result.bytes()[BYTES / 2..][..bytes] == before, "{op:?}, {basic:?}, {elements}");
+                let get = Data::new(result.middle(), bytes as i64, &byte);
+                let _ = window.get(&get, &all).expect("a get");
+                assert_eq!(result.bytes()[BYTES / 2..][..bytes], now, "{op:?}, {basic:?}, {elements}");
+
+                // A swap that fails, and one that does not.
+                let one = Target { count: 1, ..target };
+                let size = basic.size() as usize;
+                for compare in [vec![0xff; size], now[..size].to_vec()] {
+                    let (wanted, compared) = (result.middle(), compare.as_ptr());
+                    ask(window, || window.swap_at_owner(given, compared, wanted, &one, size).expect("a swap"));
+                    assert_eq!(result.bytes()[BYTES / 2..][..size], now[..size], "{basic:?}");
+                    if compare == now[..size] {
+                        now[..size].copy_from_slice(&origin.bytes()[BYTES / 2..][..size]);
+                    }
+                    let _ = window.get(&get, &all).expect("a get");
+                    assert_eq!(result.bytes()[BYTES / 2..][..bytes], now, "{basic:?}");
+                }
+            }
+        }
+        process.end_turn();
+        process.free(made);
+    });
 }

@@ -253,11 +253,20 @@ fn targets_need_not_take_part() {
     }
 }
 
-/// Long rows and single elements meet at the same place, by turns and at once.
+/// Rows and single elements meet at the same place, by turns and at once.
 #[test]
-fn rows_and_single_elements_mix() {
-    const ROUNDS: i64 = 120;
-    const MANY: usize = 1500;
+fn long_rows_and_single_elements_mix() {
+    rows_and_single_elements_mix::<1500>(120);
+}
+
+/// The same with so many rows that they count for a change of the guard's mode, there and back.
+#[test]
+fn short_rows_and_single_elements_mix() {
+    rows_and_single_elements_mix::<40>(400);
+}
+
+fn rows_and_single_elements_mix<const MANY: usize>(rounds: i64) {
+    let last = MANY as i64 - 1;
     everywhere(3, |process, memory, mechanism| {
         let made = process.window(memory, 16 << 10, mechanism);
         let (window, ty) = (&made.window, Type::basic(Basic::Int64));
@@ -265,16 +274,16 @@ fn rows_and_single_elements_mix() {
             |element: i64, count| Target { rank: 2, displacement: made.origins[2] + 8 * element, ty: &ty, count };
         let (ones, mut before) = (vec![1i64; MANY], vec![0i64; MANY]);
         let mut swaps = 0;
-        for round in 0..ROUNDS {
+        for round in 0..rounds {
             // At times there is one row among many single elements, at times rows alone.
-            if (round + i64::from(process.rank)) % 3 == 0 || round > ROUNDS - 10 {
+            if (round + i64::from(process.rank)) % 3 == 0 || round > rounds - 10 {
                 let result = row(&before, &ty);
                 let started = window.get_accumulate(&row(&ones, &ty), &result, &place(0, MANY as i64), Op::Sum);
                 process.complete(window, started);
                 let before = std::hint::black_box(&mut before);
-                assert!(before.iter().all(|value| (0..=20 * ROUNDS).contains(value)), "half an element");
+                assert!(before.iter().all(|value| (0..=20 * rounds).contains(value)), "half an element");
             }
-            for element in [7, 8, 1499] {
+            for element in [7, 8, last] {
                 let (one, mut old) = (1i64, 0i64);
                 let started =
                     window.fetch_and_op((&raw const one).cast(), (&raw mut old).cast(), &place(element, 1), Op::Sum);
@@ -290,12 +299,12 @@ fn rows_and_single_elements_mix() {
         let swaps: u64 = process.tell([swaps]).iter().map(|[swaps]| swaps).sum();
         if process.rank == 2 {
             let rows: i64 = (0..3)
-                .map(|rank| (0..ROUNDS).filter(|round| (round + rank) % 3 == 0 || *round > ROUNDS - 10).count() as i64)
+                .map(|rank| (0..rounds).filter(|round| (round + rank) % 3 == 0 || *round > rounds - 10).count() as i64)
                 .sum();
             let mut expected = vec![rows; MANY];
             let now = words::<i64>(made.base, MANY);
-            expected[8] += 3 * ROUNDS + swaps as i64;
-            (expected[7], expected[1499]) = (now[7], now[1499]);
+            expected[8] += 3 * rounds + swaps as i64;
+            (expected[7], expected[MANY - 1]) = (now[7], now[MANY - 1]);
             assert_eq!(now, expected, "{memory:?}, {mechanism:?}");
         }
         process.free(made);

@@ -5,6 +5,7 @@
 
 use super::accumulate::is_swapped;
 use super::object::{Win, find, lookup};
+use super::target::outcome;
 use crate::constants::*;
 use crate::datatype::predefined::{dense_basic, dense_size};
 use crate::enter::is_single;
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::Basic;
-use tern_rma::Target;
+use tern_rma::{Target, Window};
 
 /// The window of a call that needs no lock, in place: nothing may be waited for while it is looked at.
 #[inline(always)]
@@ -115,29 +116,80 @@ pub fn get_later(
     win.window.get(&Data::Bytes(buf, bytes), &target).ok().map(|_| Ok(()))
 }
 
-// ---- accumulates: dense elements of one predefined type, which instructions combine
+// ---- accumulates: dense elements of one predefined type, which instructions combine, or the owner of private memory
 
 /// The elements of an accumulate: the same number of one dense predefined type at all sides.
 struct Elements {
     count: usize,
     basic: Basic,
+    op: Op,
 }
 
 impl Elements {
     #[inline(always)]
-    fn of(count: i64, datatype: usize) -> Option<Elements> {
+    fn of(count: i64, datatype: usize, op: usize) -> Option<Elements> {
         // So that no number of bytes overflows.
         let few = (1..1 << 40).contains(&count);
-        Some(Elements { count: count as usize, basic: dense_basic(datatype).filter(|_| few)? })
+        let basic = dense_basic(datatype).filter(|_| few)?;
+        Some(Elements { count: count as usize, basic, op: op::known(op)? })
+    }
+
+    /// Of an accumulate.
+    #[inline(always)]
+    fn added(
+        origin: *mut u8, (origin_count, origin_type): (i64, usize), (count, datatype): (i64, usize), op: usize,
+    ) -> Option<Elements> {
+        let elements = Elements::of(count, datatype, op).filter(|elements| elements.op != Op::NoOp)?;
+        let given = !origin.is_null() && origin_count == count && origin_type == datatype;
+        given.then_some(elements)
+    }
+
+    /// Of an accumulate that fetches.
+    #[inline(always)]
+    fn fetched(
+        (origin, origin_count, origin_type): (*mut u8, i64, usize),
+        (result, result_count, result_type): (*mut u8, i64, usize), (count, datatype): (i64, usize), op: usize,
+    ) -> Option<Elements> {
+        let elements = Elements::of(count, datatype, op)?;
+        // The origin of MPI_NO_OP means nothing.
+        let given = elements.op == Op::NoOp || (!origin.is_null() && origin_count == count && origin_type == datatype);
+        let wanted = !result.is_null() && result_count == count && result_type == datatype;
+        (given && wanted).then_some(elements)
     }
 
     /// Combines them; `result` is null where nobody wants the old values.
     #[inline(always)]
-    fn combine(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, op: Op, win: usize) -> Fast {
+    fn combine(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, win: usize) -> Fast {
         let win = near(win)?;
         let rank = open(win, rank)?;
-        let done = win.window.combine_now(origin, result, rank, displacement, self.count, (op, self.basic));
+        let done = win.window.combine_now(origin, result, rank, displacement, self.count, (self.op, self.basic));
         done.then_some(Ok(()))
+    }
+
+    /// [`Elements::combine`] where the target is not mapped.
+    #[inline]
+    fn combine_later(&self, origin: *const u8, result: *mut u8, rank: i32, displacement: i64, win: usize) -> Fast {
+        let bytes = self.count * self.basic.size() as usize;
+        let what = (self.op, self.basic);
+        by_owner(win, rank, displacement, bytes, |window, target| {
+            window.combine_at_owner(origin, result, target, self.count, what)
+        })
+    }
+}
+
+/// Asks the owner of so many bytes, who is looked for without progress.
+#[inline(always)]
+fn by_owner(
+    win: usize, rank: i32, displacement: i64, bytes: usize,
+    ask: impl FnOnce(&Window, &Target<'_>) -> Result<bool, tern_rma::Error>,
+) -> Fast {
+    let win = near(win)?;
+    let rank = open(win, rank).filter(|_| displacement >= 0 || win.is_dynamic())?;
+    let done = ask(&win.window, &Target { rank, displacement, ty: &win.byte, count: bytes as i64 });
+    match outcome(win, done) {
+        Ok(true) => Some(Ok(())),
+        Ok(false) => None,
+        Err(error) => Some(Err(error)),
     }
 }
 
@@ -146,12 +198,17 @@ pub fn accumulate(
     origin: *mut u8, origin_count: i64, origin_type: usize, rank: i32, displacement: i64, count: i64, datatype: usize,
     op: usize, win: usize,
 ) -> Fast {
-    let elements = Elements::of(count, datatype)?;
-    let op = op::known(op).filter(|&op| op != Op::NoOp)?;
-    if origin.is_null() || origin_count != count || origin_type != datatype {
-        return None;
-    }
-    elements.combine(origin, std::ptr::null_mut(), rank, displacement, op, win)
+    let elements = Elements::added(origin, (origin_count, origin_type), (count, datatype), op)?;
+    elements.combine(origin, std::ptr::null_mut(), rank, displacement, win)
+}
+
+/// [`accumulate`] where the target is not mapped.
+pub fn accumulate_later(
+    origin: *mut u8, origin_count: i64, origin_type: usize, rank: i32, displacement: i64, count: i64, datatype: usize,
+    op: usize, win: usize,
+) -> Fast {
+    let elements = Elements::added(origin, (origin_count, origin_type), (count, datatype), op)?;
+    elements.combine_later(origin, std::ptr::null_mut(), rank, displacement, win)
 }
 
 #[inline(always)]
@@ -159,39 +216,62 @@ pub fn get_accumulate(
     origin: *mut u8, origin_count: i64, origin_type: usize, result: *mut u8, result_count: i64, result_type: usize,
     rank: i32, displacement: i64, count: i64, datatype: usize, op: usize, win: usize,
 ) -> Fast {
-    let elements = Elements::of(count, datatype)?;
-    let op = op::known(op)?;
-    // The origin of MPI_NO_OP means nothing.
-    let given = op == Op::NoOp || (!origin.is_null() && origin_count == count && origin_type == datatype);
-    if !given || result.is_null() || result_count != count || result_type != datatype {
-        return None;
-    }
-    elements.combine(origin, result, rank, displacement, op, win)
+    let (from, into) = ((origin, origin_count, origin_type), (result, result_count, result_type));
+    let elements = Elements::fetched(from, into, (count, datatype), op)?;
+    elements.combine(origin, result, rank, displacement, win)
+}
+
+/// [`get_accumulate`] where the target is not mapped.
+pub fn get_accumulate_later(
+    origin: *mut u8, origin_count: i64, origin_type: usize, result: *mut u8, result_count: i64, result_type: usize,
+    rank: i32, displacement: i64, count: i64, datatype: usize, op: usize, win: usize,
+) -> Fast {
+    let (from, into) = ((origin, origin_count, origin_type), (result, result_count, result_type));
+    let elements = Elements::fetched(from, into, (count, datatype), op)?;
+    elements.combine_later(origin, result, rank, displacement, win)
 }
 
 #[inline(always)]
 pub fn fetch_and_op(
     origin: *mut u8, result: *mut u8, datatype: usize, rank: i32, displacement: i64, op: usize, win: usize,
 ) -> Fast {
-    let elements = Elements::of(1, datatype)?;
-    let op = op::known(op)?;
-    if result.is_null() || (origin.is_null() && op != Op::NoOp) {
-        return None;
-    }
-    elements.combine(origin, result, rank, displacement, op, win)
+    let elements = Elements::fetched((origin, 1, datatype), (result, 1, datatype), (1, datatype), op)?;
+    elements.combine(origin, result, rank, displacement, win)
+}
+
+/// [`fetch_and_op`] where the target is not mapped.
+pub fn fetch_and_op_later(
+    origin: *mut u8, result: *mut u8, datatype: usize, rank: i32, displacement: i64, op: usize, win: usize,
+) -> Fast {
+    let elements = Elements::fetched((origin, 1, datatype), (result, 1, datatype), (1, datatype), op)?;
+    elements.combine_later(origin, result, rank, displacement, win)
+}
+
+/// The bytes of an element that is compared and swapped, if it can be.
+#[inline(always)]
+fn swapped(datatype: usize, pointers: [*mut u8; 3]) -> Option<usize> {
+    let size = dense_size(datatype)?;
+    (is_swapped(dense_basic(datatype)?) && pointers.iter().all(|at| !at.is_null())).then_some(size)
 }
 
 #[inline(always)]
 pub fn compare_and_swap(
     origin: *mut u8, compare: *mut u8, result: *mut u8, datatype: usize, rank: i32, displacement: i64, win: usize,
 ) -> Fast {
-    let size = dense_size(datatype)?;
-    if !is_swapped(dense_basic(datatype)?) || origin.is_null() || compare.is_null() || result.is_null() {
-        return None;
-    }
+    let size = swapped(datatype, [origin, compare, result])?;
     let win = near(win)?;
     let rank = open(win, rank)?;
     win.window.swap_now(origin, compare, result, rank, displacement, size).then_some(Ok(()))
+}
+
+/// [`compare_and_swap`] where the target is not mapped.
+pub fn compare_and_swap_later(
+    origin: *mut u8, compare: *mut u8, result: *mut u8, datatype: usize, rank: i32, displacement: i64, win: usize,
+) -> Fast {
+    let size = swapped(datatype, [origin, compare, result])?;
+    by_owner(win, rank, displacement, size, |window, target| {
+        window.swap_at_owner(origin, compare, result, target, size)
+    })
 }
 
 // ---- synchronisation that finds nothing to wait for

@@ -41,7 +41,8 @@ impl Form {
     }
 }
 
-/// What an owner is asked: to combine elements with those of its memory.
+/// What an owner is asked: to combine elements with those of its memory. The answer to a short request comes by the same line:
+/// by one of its own it took half as long again where that was measured.
 #[repr(C, align(128))]
 pub struct Request {
     pub(super) state: State,
@@ -68,7 +69,13 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// True when the owner is to be asked.
+    /// True when an access now would ask the owner.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.skip.get() == 0
+    }
+
+    /// True when the owner is to be asked. The access is counted.
     #[inline]
     fn asks(&self) -> bool {
         let skip = self.skip.get();
@@ -96,6 +103,12 @@ enum Waited {
 impl Request {
     fn elements(&self) -> *mut u8 {
         self.elements.get().cast()
+    }
+
+    /// Of a request that is asked.
+    pub(super) fn form(&self) -> Form {
+        let [_, _, form, ..] = self.what.load(Ordering::Relaxed).to_le_bytes();
+        Form::of(form)
     }
 
     /// Waits for an answer. `is_there`: whether the owner's process is, which costs a system call.
