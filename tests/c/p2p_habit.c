@@ -1,7 +1,7 @@
 // ranks: 2 3
 // timeout: 60
-/* Windows of receives that are waited for at once, so that Tern comes to leave them unpublished, and in between windows during
- * which the receiver computes, looks, waits for one message of several; with lengths around the limits. */
+// Windows of receives that are waited for at once, so that Tern comes to leave them unpublished, and in between windows during
+// which the receiver computes, looks, waits for one message first or for one after the other; with lengths around the limits.
 #include "check.h"
 #include <time.h>
 
@@ -18,6 +18,13 @@ static void compute(long microseconds)
     do {
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
+}
+
+/* Of message `k` of a round: in two rounds of three all messages are as long. */
+static int length_of(int round, int k)
+{
+    int kinds = (int)(sizeof lengths / sizeof lengths[0]);
+    return lengths[(round / 5 + (round % 3 ? 0 : k)) % kinds];
 }
 
 static unsigned char expected(int round, int k, int at)
@@ -53,18 +60,16 @@ static void wait_for(int kind, MPI_Request *requests)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-    int me = rank;
     unsigned char *buffer = malloc((size_t)WINDOW * LONGEST);
     MPI_Request requests[WINDOW];
     for (int round = 0; round < ROUNDS; round++) {
         /* Several rounds at once, then one of another kind. */
         int kind = round % 7 < 5 ? AT_ONCE : 1 + round / 7 % (KINDS - 1);
-        int longest = (int)(sizeof lengths / sizeof lengths[0]);
-        int receives = (me + round) % 2, other = receives ? (me + size - 1) % size : (me + 1) % size;
-        if (size % 2 && (receives ? me == 0 : me == size - 1))
+        int receives = (rank + round) % 2, other = receives ? (rank + size - 1) % size : (rank + 1) % size;
+        if (size % 2 && (receives ? rank == 0 : rank == size - 1))
             continue;
         for (int k = 0; k < WINDOW; k++) {
-            int length = lengths[(round / 5 + (round % 3 ? 0 : k)) % longest];
+            int length = length_of(round, k);
             unsigned char *at = buffer + (size_t)k * LONGEST;
             if (receives) {
                 MPI_Irecv(at, length, MPI_BYTE, k % 11 == 10 ? MPI_ANY_SOURCE : other, round, MPI_COMM_WORLD, &requests[k]);
@@ -76,7 +81,7 @@ int main(int argc, char **argv)
         }
         wait_for(receives ? kind : AT_ONCE, requests);
         for (int k = 0; k < WINDOW && receives; k++) {
-            int length = lengths[(round / 5 + (round % 3 ? 0 : k)) % longest];
+            int length = length_of(round, k);
             const unsigned char *at = buffer + (size_t)k * LONGEST;
             int wrong = 0;
             for (int i = 0; i < length; i++)

@@ -3,28 +3,11 @@
 // Memory of a window is shared in place, but one process may not use the kernel's copies, so that the part that is shared
 // in place is of no use: all bytes go by the kernel, or in messages. A fork replaces no page of it: what a peer has put
 // there in the meantime would be lost.
-#include "check.h"
-#include <stdint.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "fork.h"
+#include "mapping.h"
 
 /* In malloc's heap, where the first and the last page hold other data too. */
 enum { COUNT = 8000 };
-
-/* Whether the page at `address` belongs to a mapping that others may have too. */
-static int is_shared(const void *address)
-{
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char line[1000], letters[5] = "";
-    int shared = 0;
-    while (fgets(line, sizeof line, maps)) {
-        uintptr_t start, end;
-        if (sscanf(line, "%lx-%lx %4s", &start, &end, letters) == 3 && start <= (uintptr_t)address && (uintptr_t)address < end)
-            shared = letters[3] == 's';
-    }
-    fclose(maps);
-    return shared;
-}
 
 static void put(MPI_Win win, long *from, long value)
 {
@@ -50,7 +33,7 @@ int main(int argc, char **argv)
     OK(MPI_Win_create(memory, COUNT * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     put(win, from, 5);
     if (rank == 1) {
-        int shared = is_shared(memory + COUNT / 2), status;
+        int shared = is_shared(memory + COUNT / 2);
         pid_t child = fork();
         if (child == 0) {
             int right = memory[0] == 5 && memory[COUNT / 2] == 5;
@@ -58,7 +41,7 @@ int main(int argc, char **argv)
                 memory[i] = -1;
             _exit(!right);
         }
-        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        ends_well(child);
         CHECK(is_shared(memory + COUNT / 2) == shared);
         for (int i = 0; i < COUNT; i++)
             if (memory[i] != 5) {

@@ -3,28 +3,11 @@
 // Memory that messages have made shared in place becomes that of a window. A fork replaces no page of it to which others
 // write by the kernel: what they put there in the meantime would be lost. A receive beside it, which is open meanwhile and
 // whose first page is one of the window's, gets its message; and no page of it is replaced either once it is private.
-#include "check.h"
-#include <stdint.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "fork.h"
+#include "mapping.h"
 
 /* In malloc's heap, where the first and the last page hold other data too. */
 enum { COUNT = 8000 };
-
-/* Whether the page at `address` belongs to a mapping that others may have too. */
-static int is_shared(const void *address)
-{
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char line[1000], letters[5] = "";
-    int shared = 0;
-    while (fgets(line, sizeof line, maps)) {
-        uintptr_t start, end;
-        if (sscanf(line, "%lx-%lx %4s", &start, &end, letters) == 3 && start <= (uintptr_t)address && (uintptr_t)address < end)
-            shared = letters[3] == 's';
-    }
-    fclose(maps);
-    return shared;
-}
 
 static void set(long *memory, long value)
 {
@@ -59,15 +42,6 @@ static void put(MPI_Win win, long *from, long value)
         OK(MPI_Win_unlock(1, win));
     }
     OK(MPI_Barrier(MPI_COMM_WORLD));
-}
-
-static void go_apart(void)
-{
-    int status;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(0);
-    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 static void window(long *memory, long *beside, long *from)

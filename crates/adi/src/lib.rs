@@ -21,7 +21,7 @@ use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use tern_mcm::{Mcm, Memory};
+use tern_mcm::{Direct, Mcm, Memory};
 
 /// The point-to-point engine of this process.
 pub struct Adi {
@@ -106,6 +106,22 @@ impl Adi {
     /// Whether it is still there, and was when it was presumed to be. Counts as a use, too.
     pub fn is_still_at(&self, place: u64, memory: *const u8, len: usize) -> bool {
         self.mcm.direct().is_some_and(|direct| direct.is_still(&Memory::dense(memory, len), place))
+    }
+
+    /// From now on, or no more, others read memory at places that this process has told while the program goes on. Ends as often
+    /// as it begins.
+    pub fn keep_places(&self, more: bool) {
+        self.mcm.direct().inspect(|direct| direct.keep_places(more));
+    }
+
+    /// Something has happened, outside this engine, that another thread of this process may wait for by [`Adi::wait_until`].
+    pub fn wake_others(&self) {
+        self.state.borrow().wake_others();
+    }
+
+    /// A number: while it does not change, peers see what this process stores to memory at the place that it has told.
+    pub fn demotions(&self) -> u32 {
+        self.mcm.direct().map_or(0, Direct::demotions)
     }
 
     /// Says to `to` that the message of that tuple will not come, since somebody is lost. The receive that would get it is

@@ -32,7 +32,7 @@ use rendezvous::{Fetch, Fin};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_copy::{Source, Target};
-use tern_mcm::{Direct, Mcm, Memory};
+use tern_mcm::{Direct, Mcm, Memory, lock};
 use tern_region::trial::Gauge;
 
 /// No number of anything.
@@ -257,9 +257,18 @@ impl State {
         (self.transfers.generation(name.index) % Name::GENERATIONS == name.generation).then_some(transfer)
     }
 
+    /// Something has happened that another thread may sleep for.
+    #[inline]
+    pub fn wake_others(&self) {
+        if lock::enabled() {
+            self.mcm.ring(self.mcm.me());
+        }
+    }
+
     fn complete(&mut self, request: u32) {
         self.moved = true;
         self.ended = true;
+        self.wake_others();
         if !self.located.is_empty() {
             self.unlocate(request);
         }

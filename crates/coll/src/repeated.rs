@@ -32,13 +32,20 @@ enum Phase {
     Done,
     /// What this member gives is published.
     Short(u64),
-    /// Where it lies is told; whether it is there still.
-    Places(u64, bool),
+    /// Where it lies is told; whether it is there still, and [`Adi::demotions`] before.
+    Places(u64, bool, u32),
     /// The own share of a reduction to all is combined. Also where the places were told.
     Combined(u64, u64),
     /// All is read.
     Ending(u64),
     Messages,
+}
+
+impl Phase {
+    /// The others may look at this member's memory.
+    fn is_looked_at(self) -> bool {
+        matches!(self, Phase::Places(..) | Phase::Combined(..) | Phase::Ending(_))
+    }
 }
 
 /// Why a round failed.
@@ -75,14 +82,22 @@ impl Repeated {
         mismatch.or_else(|| self.messages.failure().map(Wrong::Failure))
     }
 
+    fn enter(&self, adi: &Adi, phase: Phase) {
+        let before = self.phase.replace(phase).is_looked_at();
+        if before != phase.is_looked_at() {
+            adi.keep_places(phase.is_looked_at());
+        }
+    }
+
     /// Begins the round by telling where memory lies, if that may pay.
     fn begin(&self, adi: &Adi) -> Result<(), Mismatch> {
         let (kind, len) = self.what.label();
+        let demotions = adi.demotions();
         if let Some(own) = self.what.places(&self.lines)
             && let Some(Told { turn, held }) =
                 self.lines.tell_places(adi, kind, len, &own[..self.what.buffers(&self.lines)])?
         {
-            self.phase.set(Phase::Places(turn, held));
+            self.enter(adi, Phase::Places(turn, held, demotions));
             return Ok(());
         }
         self.begin_otherwise(adi)
@@ -91,9 +106,9 @@ impl Repeated {
     /// Begins the round in a way that is always possible.
     fn begin_otherwise(&self, adi: &Adi) -> Result<(), Mismatch> {
         if self.what.is_short(&self.lines) {
-            self.phase.set(Phase::Short(self.what.give(adi, &self.lines)?));
+            self.enter(adi, Phase::Short(self.what.give(adi, &self.lines)?));
         } else {
-            self.phase.set(Phase::Messages);
+            self.enter(adi, Phase::Messages);
             self.messages.start();
         }
         Ok(())
@@ -108,39 +123,41 @@ impl Repeated {
             Phase::Done | Phase::Messages => {}
             Phase::Short(turn) => {
                 what.take(lines, turn);
-                self.phase.set(Phase::Done);
+                self.enter(adi, Phase::Done);
             }
-            Phase::Places(turn, held) => {
+            Phase::Places(turn, held, demotions) => {
                 if !lines.is_shared(kind, turn, what.buffers(lines)) {
                     return self.begin_otherwise(adi);
                 }
                 let good = held && what.read(adi, lines, turn);
-                let next = say(good)?;
                 let combined = what.buffers(lines) == 2;
-                self.phase.set(if combined { Phase::Combined(next, turn) } else { Phase::Ending(next) });
+                // The process may have forked since, so that others do not see the share that was stored.
+                let seen = !combined || adi.demotions() == demotions;
+                let next = say(good && seen)?;
+                self.enter(adi, if combined { Phase::Combined(next, turn) } else { Phase::Ending(next) });
             }
             Phase::Combined(turn, places) => {
                 if !lines.all_could(turn) {
                     return self.begin_otherwise(adi);
                 }
-                self.phase.set(Phase::Ending(say(what.read_rest(adi, lines, places))?));
+                self.enter(adi, Phase::Ending(say(what.read_rest(adi, lines, places))?));
             }
             Phase::Ending(turn) => {
                 if !lines.all_could(turn) {
                     return self.begin_otherwise(adi);
                 }
                 tern_counters::COLLECTIVE_SHARED.add(1);
-                self.phase.set(Phase::Done);
+                self.enter(adi, Phase::Done);
             }
         }
         Ok(())
     }
 
     /// The round goes no further on this side.
-    fn settle(&self, done: Result<(), Mismatch>) {
+    fn settle(&self, adi: &Adi, done: Result<(), Mismatch>) {
         if let Err(mismatch) = done {
             self.mismatch.set(Some(mismatch));
-            self.phase.set(Phase::Done);
+            self.enter(adi, Phase::Done);
         }
     }
 }
@@ -149,7 +166,7 @@ impl Round for Repeated {
     fn start(&self, adi: &Adi) {
         debug_assert!(self.is_done(), "started while active");
         self.mismatch.set(None);
-        self.settle(self.begin(adi));
+        self.settle(adi, self.begin(adi));
         self.lines.ring_all(adi);
     }
 
@@ -164,10 +181,10 @@ impl Round for Repeated {
                     }
                     return self.is_done();
                 }
-                Phase::Short(turn) | Phase::Places(turn, _) | Phase::Combined(turn, _) | Phase::Ending(turn) => {
+                Phase::Short(turn) | Phase::Places(turn, ..) | Phase::Combined(turn, _) | Phase::Ending(turn) => {
                     match self.lines.have_all(turn) {
                         None => return false,
-                        Some(agreed) => self.settle(agreed.and_then(|()| self.go_on(adi, phase))),
+                        Some(agreed) => self.settle(adi, agreed.and_then(|()| self.go_on(adi, phase))),
                     }
                     self.lines.ring_all(adi);
                 }
@@ -183,7 +200,7 @@ impl Round for Repeated {
         match self.phase.get() {
             Phase::Messages => self.messages.step(),
             Phase::Done => 0,
-            Phase::Short(turn) | Phase::Places(turn, _) | Phase::Combined(turn, _) | Phase::Ending(turn) => {
+            Phase::Short(turn) | Phase::Places(turn, ..) | Phase::Combined(turn, _) | Phase::Ending(turn) => {
                 turn as usize
             }
         }

@@ -193,6 +193,16 @@ pub trait Direct {
         false
     }
 
+    /// A number that changes when memory begins to be made private that was shared in place, by a fork of another thread too. While
+    /// it does not, peers see at its place what this process stores to memory.
+    fn demotions(&self) -> u32 {
+        0
+    }
+
+    /// Peers read memory at places that they were told, until this is called with false as often as with true: beside what transfers
+    /// do.
+    fn keep_places(&self, _more: bool) {}
+
     /// Says that the transfer is over for which [`Direct::locate`] gave memory with a key.
     fn release(&self, _memory: &Memory) {}
 

@@ -309,7 +309,7 @@ impl Mcm {
         self.keeps_waiting.get()
     }
 
-    /// See [`Device::set_waiting`]. [`Mcm::wait`] lowers it when it ends.
+    /// See [`Device::set_waiting`]. [`Mcm::wait`] lowers it when it ends, unless [`Mcm::keep_waiting`] is on.
     #[inline]
     pub fn set_waiting(&self, waiting: bool) {
         self.device().set_waiting(waiting);

@@ -26,8 +26,9 @@ use tern_adi::{Adi, Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple
 
 pub use crate::collective::fast::{allreduce, barrier, bcast, gather, reduce, scatter};
 pub use crate::win::fast::{
-    accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, get_later, put, put_later, win_flush,
-    win_flush_all, win_flush_local, win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,
+    accumulate, accumulate_later, compare_and_swap, compare_and_swap_later, fetch_and_op, fetch_and_op_later, get,
+    get_accumulate, get_accumulate_later, get_later, put, put_later, win_flush, win_flush_all, win_flush_local,
+    win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,
 };
 
 /// What became of a call: `None` when it was declined.

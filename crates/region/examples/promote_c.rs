@@ -153,7 +153,7 @@ pub unsafe extern "C" fn promote_in_use(fixture: *mut Fixture, busy: bool) {
     }
 }
 
-/// Has a function called before memory is made private for a fork; before the first use.
+/// Has a function called before memory is made private; before the first use.
 ///
 /// # Safety
 /// `fixture` is of `promote_start`.
@@ -163,10 +163,11 @@ pub unsafe extern "C" fn promote_quiesce(fixture: *mut Fixture, quiesce: extern 
     QUIESCE.get_or_init(|| quiesce);
     // SAFETY: the caller's promise.
     if let Some(promoter) = unsafe { promoter(fixture) } {
-        promoter.set_quiesce(|| {
+        promoter.set_quiesce(|_, _| {
             if let Some(quiesce) = QUIESCE.get() {
                 quiesce();
             }
+            Box::new(|| ())
         });
     }
 }

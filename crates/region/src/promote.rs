@@ -45,6 +45,7 @@ mod records;
 mod refusal;
 mod usage;
 
+pub use fork::Quiesce;
 pub use refusal::Refusal;
 pub use usage::Costs;
 
@@ -57,6 +58,7 @@ use ready::{AREAS, Ready, divide};
 use records::{Record, Records};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::MutexGuard;
 use tern_counters as counters;
 use tern_counters::events;
 use tern_maps::{FileId, Maps};
@@ -98,7 +100,7 @@ pub struct Promoter {
     exchange_costs: Option<Costs>,
     usage: Usage,
     in_use: Option<InUse>,
-    quiesce: Option<fn()>,
+    quiesce: Option<Quiesce>,
     imports: Imports,
     /// Made at the first attempt.
     ready: Option<Ready>,
@@ -144,10 +146,9 @@ impl Promoter {
         self.in_use = Some(in_use);
     }
 
-    /// To be called from the handler of a fork before memory is made private, if any was promoted:
-    /// from its return to that of fork no peer may write into a promoted buffer. To be set before the
-    /// first use.
-    pub fn set_quiesce(&mut self, quiesce: fn()) {
+    /// What keeps peers away from memory that is about to be made private, by the handler of a fork too. To be set before the first
+    /// use.
+    pub fn set_quiesce(&mut self, quiesce: Quiesce) {
         self.quiesce = Some(quiesce);
     }
 
@@ -295,6 +296,18 @@ impl Promoter {
 
     pub fn counts(&self) -> Counts {
         Counts { bytes: self.records.bytes(), ..self.counts }
+    }
+
+    /// Memory that is shared in place stays so while the result lives, whatever other threads do. `None`: there are none that could
+    /// fork meanwhile.
+    pub fn keep_forks_out(&self) -> Option<MutexGuard<'static, ()>> {
+        self.ready.as_ref()?.ground.keep_forks_out()
+    }
+
+    /// Changes when memory begins to be made private, whoever does that. Equal before and after this process has stored to memory
+    /// that was at its place: peers see it there.
+    pub fn demotions(&self) -> u32 {
+        self.ready.as_ref().map_or(0, |ready| ready.ground.demotions())
     }
 
     fn is_over(&self) -> bool {

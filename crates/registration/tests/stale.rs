@@ -231,14 +231,18 @@ fn all_memory_is_registered(world: &mut World) {
     assert!(number > 3, "{mappings}");
     // A child has the userfaultfd for longer.
     let (ends, child) = child_that_waits();
-    let limits = Limits { bytes: 1 << 30, entries: 10_000 };
-    world.registrations = Registrations::new(limits);
+    world.registrations = World::new().registrations;
     unmap(map(std::ptr::null_mut(), LEN, MapFlags::empty()), LEN);
     drop(ends);
+    ends_well(child);
+}
+
+/// Waits for a child of fork, which exits with 0.
+fn ends_well(child: libc::pid_t) {
     let mut status = 0;
-    // SAFETY: the child of above.
-    unsafe { libc::waitpid(child, &raw mut status, 0) };
-    assert_eq!(status, 0);
+    // SAFETY: fills in the status alone.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "what the child has seen");
 }
 
 /// A child of fork that has all descriptors, until what is returned with it is dropped.
@@ -284,10 +288,7 @@ fn fork(world: &mut World) {
         // SAFETY: ends the child at once.
         unsafe { libc::_exit(!good as i32) };
     }
-    let mut status = 0;
-    // SAFETY: the child of above.
-    unsafe { libc::waitpid(child, &raw mut status, 0) };
-    assert_eq!(status, 0, "the child's view");
+    ends_well(child);
     assert!(!world.registers(at, LEN), "the parent's memory is where it was");
     unmap(at, LEN);
     let at = map(at, LEN, MapFlags::FIXED);

@@ -6,7 +6,7 @@
 //! publication, so that a slot that was used again is never taken for what it was.
 
 use crate::hint::demote;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence, yield_now};
 use tern_device::{Key, Memory};
 
 /// Receives that can be published for one sender at a time. The model checker tries few.
@@ -27,6 +27,8 @@ pub enum Stage {
     Filled = 4,
     /// The sender sends packets.
     Packets = 5,
+    /// An open receive that its receiver has closed for a moment.
+    Held = 6,
 }
 
 /// The message is as long as its receive has room for, so that the receiver need not look for its length
@@ -51,6 +53,7 @@ impl Word {
             3 => Stage::Shared,
             4 => Stage::Filled,
             5 => Stage::Packets,
+            6 => Stage::Held,
             _ => Stage::Free,
         }
     }
@@ -309,9 +312,16 @@ impl Board {
 
     /// Wins an open receive back and frees its slot; false when the sender has claimed it.
     pub fn retract(&self, slot: u32) -> bool {
-        let word = self.word(slot);
-        // Acquire on failure: pairs with the sender's claim, whose stream messages come after it.
-        word.stage() == Stage::Open && self.swap(slot, word, Stage::Free)
+        loop {
+            let word = self.word(slot);
+            match word.stage() {
+                Stage::Open if self.swap(slot, word, Stage::Free) => return true,
+                // A fork in another thread holds it.
+                Stage::Open | Stage::Held => yield_now(),
+                // Acquire in `word`: pairs with the sender's claim, whose stream messages come after it.
+                _ => return false,
+            }
+        }
     }
 
     /// Frees a slot that was filled, or whose message came by packets.
@@ -321,17 +331,19 @@ impl Board {
         self.words[slot as usize].store(word.0, Ordering::Release);
     }
 
-    /// Says that an open receive lies in private memory now. False when the sender has claimed it.
-    pub fn make_private(&self, slot: u32) -> bool {
+    /// Closes an open receive until [`Board::reopen`]; false when the sender has claimed it. Meanwhile the sender uses no younger one
+    /// in its place.
+    pub fn hold(&self, slot: u32) -> bool {
         let word = self.word(slot);
-        if word.stage() != Stage::Open || !self.swap(slot, word, Stage::Claimed) {
-            return false;
-        }
+        word.stage() == Stage::Open && self.swap(slot, word, Stage::Held)
+    }
+
+    /// Opens a receive again that was held, and that lies in private memory now.
+    pub fn reopen(&self, slot: u32) {
         let at = self.slot(slot);
         at.target.store(&Memory { place: 0, ..at.target.load() });
         // Release: pairs with the acquire in `word`.
-        self.words[slot as usize].store(word.0, Ordering::Release);
-        true
+        self.words[slot as usize].store(self.word(slot).with(Stage::Open).0, Ordering::Release);
     }
 
     /// The request that a slot belongs to.
@@ -358,15 +370,16 @@ impl Board {
         // Acquire: pairs with the release in `raise`. It is read after the words and before the
         // claim: a receive that was won back before this number was stored fails the claim.
         let seen = self.seen.load(Ordering::Acquire);
-        (seen.wrapping_sub(last) as i32 >= 0).then_some(oldest)
+        (seen.wrapping_sub(last) as i32 >= 0 && oldest.1.stage() == Stage::Open).then_some(oldest)
     }
 
+    /// The oldest receive for `key` that is open, or held.
     fn oldest(&self, key: &Key) -> Option<(u32, Word)> {
         let mark = mark(key);
         let mut oldest: Option<(u32, Word)> = None;
         for index in 0..self.used() {
             let word = self.word(index);
-            if word.stage() == Stage::Open && word.mark() == mark && self.is_for(index, key) {
+            if matches!(word.stage(), Stage::Open | Stage::Held) && word.mark() == mark && self.is_for(index, key) {
                 let is_older = |(_, other): (u32, Word)| (word.order().wrapping_sub(other.order()) as i32) < 0;
                 if oldest.is_none_or(is_older) {
                     oldest = Some((index, word));

@@ -348,6 +348,7 @@ impl Shm {
 
 impl Drop for Shm {
     fn drop(&mut self) {
+        let _forks = self.direct.reach.keep_forks_out();
         crate::fork::forget(self);
     }
 }

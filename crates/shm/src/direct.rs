@@ -2,6 +2,7 @@
 
 mod chunks;
 mod deliver;
+mod hold;
 mod joint;
 mod look;
 
@@ -16,6 +17,7 @@ use deliver::Way;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
 
@@ -38,6 +40,8 @@ pub struct State {
     order: Cell<u32>,
     /// Peers with published receives, and how many.
     published: RefCell<Vec<(u32, u32)>>,
+    /// By peer: whether a receive was ever published for it.
+    boards: Vec<AtomicBool>,
     /// Valgrind wants to know what peers write.
     checked: bool,
     /// See [`Direct::ahead`].
@@ -70,6 +74,7 @@ impl State {
             places: Places::new(processes as usize),
             order: Cell::new(0),
             published: RefCell::default(),
+            boards: (0..processes).map(|_| AtomicBool::new(false)).collect(),
             checked: memcheck::is_running(),
             packets_below: Default::default(),
             pending: RefCell::default(),
@@ -89,6 +94,8 @@ impl State {
 
     /// Notes that one receive of `peer` more, or one less, is published.
     fn count(&self, peer: u32, more: bool) {
+        // Relaxed: who publishes keeps forks out, and nobody else looks.
+        self.boards[peer as usize].store(true, Ordering::Relaxed);
         let mut published = self.published.borrow_mut();
         match published.iter().position(|&(other, _)| other == peer) {
             None => published.push((peer, 1)),
@@ -98,6 +105,17 @@ impl State {
                 published.swap_remove(at);
             }
         }
+    }
+}
+
+impl Shm {
+    /// A receive is published, as the next of all.
+    fn note_publication(&self, peer: u32, slot: u32, memory: &Memory) {
+        let order = &self.direct.order;
+        order.set(order.get().wrapping_add(1));
+        self.direct.count(peer, true);
+        self.direct.reach.expose(peer, slot, memory);
+        fork::watch(self);
     }
 }
 
@@ -146,6 +164,14 @@ impl Direct for Shm {
 
     fn is_still(&self, memory: &Memory, place: u64) -> bool {
         self.direct.reach.is_still(memory, place)
+    }
+
+    fn demotions(&self) -> u32 {
+        self.direct.reach.demotions()
+    }
+
+    fn keep_places(&self, more: bool) {
+        self.direct.reach.keep_places(more);
     }
 
     fn allocate(&self, len: usize) -> Option<*mut u8> {
@@ -216,13 +242,12 @@ impl Direct for Shm {
         if !self.is_home(peer) {
             return None;
         }
-        let receive = Published { key: *key, receiver, target: *memory };
+        let forks = self.direct.reach.keep_forks_out();
+        let memory = if forks.is_some() { self.direct.reach.look_again(memory) } else { *memory };
+        let receive = Published { key: *key, receiver, target: memory };
         let order = self.direct.order.get();
         let slot = self.own_board(peer).publish(&receive, order, seen)?;
-        self.direct.order.set(order.wrapping_add(1));
-        self.direct.count(peer, true);
-        self.direct.reach.expose(peer, slot, memory);
-        fork::watch(self);
+        self.note_publication(peer, slot, &memory);
         Some(slot)
     }
 

@@ -1,7 +1,12 @@
-//! What a fork needs: promoted memory becomes private before it, so that no peer may write to its
-//! place in the node's memory any more.
+//! What a fork needs: promoted memory becomes private before it. Pages are replaced then, so no peer may write to them
+//! meanwhile: neither at their place in the node's memory nor, where a receive in private memory shares a page with promoted
+//! memory, by the kernel.
+//!
+//! Any thread may fork, whatever the one inside the library is doing. So this looks at the boards alone, and at nothing else that
+//! other threads change; and while there are such, who publishes keeps forks out ([`tern_region::Promoter::keep_forks_out`]).
 
 use crate::device::Shm;
+use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -11,8 +16,8 @@ static DEVICE: AtomicPtr<Shm> = AtomicPtr::new(ptr::null_mut());
 /// Remembers the device. It is where it stays.
 #[inline]
 pub fn watch(device: &Shm) {
-    // Relaxed: the handler runs in the thread that publishes, the only one while memory is promoted.
-    DEVICE.store(ptr::from_ref(device).cast_mut(), Ordering::Relaxed);
+    // Release: pairs with the acquire in `quiesce`.
+    DEVICE.store(ptr::from_ref(device).cast_mut(), Ordering::Release);
 }
 
 /// Forgets the device, which is about to go.
@@ -21,10 +26,11 @@ pub fn forget(device: &Shm) {
     let _ = DEVICE.compare_exchange(device, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// The handler: no peer writes to promoted memory after this.
-pub fn quiesce() {
-    // SAFETY: null, or a device that has not gone (`forget`).
-    if let Some(device) = unsafe { DEVICE.load(Ordering::Relaxed).as_ref() } {
-        device.withdraw_places();
-    }
+/// No peer writes to these pages, as [`tern_region::promote::Quiesce`] asks.
+pub fn quiesce(pages: &[Range<usize>], alone: bool) -> Box<dyn FnOnce()> {
+    // SAFETY: null, or a device that has not gone: who lets one go keeps forks out meanwhile.
+    let device: Option<&'static Shm> = unsafe { DEVICE.load(Ordering::Acquire).as_ref() };
+    let Some(device) = device else { return Box::new(|| ()) };
+    let held = device.hold_receives(pages);
+    Box::new(move || device.release_receives(&held, alone))
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
+use std::sync::MutexGuard;
 use tern_counters as counters;
 use tern_device::{Direction, Memory, Run as Piece};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
@@ -33,12 +34,14 @@ struct Exposed {
     windows: RefCell<Vec<Range<usize>>>,
     /// No transfer was under way when the last one began.
     quiet: Cell<bool>,
+    /// See [`Direct::keep_places`](tern_device::Direct::keep_places).
+    places: Cell<u32>,
 }
 
 impl Exposed {
     fn is_in_use(&self, range: &Range<usize>) -> bool {
         if *range == (0..usize::MAX) {
-            return !self.quiet.get();
+            return !self.quiet.get() || self.places.get() > 0;
         }
         let meets = |other: &Range<usize>| other.start < range.end && range.start < other.end;
         self.receives.borrow().iter().any(|(_, _, receive)| meets(receive)) || self.windows.borrow().iter().any(meets)
@@ -117,7 +120,38 @@ impl Reach {
     /// Whether dense memory is at its presumed place.
     pub fn is_still(&self, memory: &Memory, place: u64) -> bool {
         let start = memory.address as *const u8;
+        // Nobody has told whether any transfer is.
+        self.exposed.quiet.set(false);
         self.promoter.borrow_mut().is_still_used(start, memory.len as usize, Place(place))
+    }
+
+    /// See [`Promoter::keep_forks_out`].
+    #[inline]
+    pub fn keep_forks_out(&self) -> Option<MutexGuard<'static, ()>> {
+        self.promoter.borrow().keep_forks_out()
+    }
+
+    /// See [`Promoter::demotions`].
+    pub fn demotions(&self) -> u32 {
+        self.promoter.borrow().demotions()
+    }
+
+    /// See [`Direct::keep_places`](tern_device::Direct::keep_places).
+    pub fn keep_places(&self, more: bool) {
+        let places = &self.exposed.places;
+        places.set(if more { places.get() + 1 } else { places.get() - 1 });
+    }
+
+    /// Own memory that was located just now, where it lies if another thread has forked since.
+    pub fn look_again(&self, memory: &Memory) -> Memory {
+        let (low, len) = memory.span();
+        let start = memory.address.wrapping_add_signed(low) as *const u8;
+        let place = memory.place.wrapping_add_signed(low);
+        self.exposed.quiet.set(false);
+        let stays = memory.place == 0
+            || self.heap.place(start, len as usize).is_some()
+            || self.promoter.borrow_mut().verify(start, len as usize, Place(place));
+        if stays { *memory } else { Memory { place: 0, ..*memory } }
     }
 
     /// Notes that peers may write to the private memory of a published receive.
@@ -126,14 +160,6 @@ impl Reach {
             let (low, len) = memory.span();
             let start = memory.address.wrapping_add_signed(low) as usize;
             self.exposed.receives.borrow_mut().push((peer, slot, start..start + len as usize));
-        }
-    }
-
-    /// [`Reach::expose`] for a receive that lies in private memory since it was published: a fork has made it private.
-    pub fn expose_later(&self, peer: u32, slot: u32, memory: &Memory) {
-        // Another thread may be at the list; but with several threads nothing is promoted, and nobody asks.
-        if self.exposed.receives.try_borrow_mut().is_ok() {
-            self.expose(peer, slot, memory);
         }
     }
 
@@ -299,6 +325,14 @@ impl Reach {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `read`.
         self.move_runs(peer, len, |pid| unsafe { cma::read(pid, &part(own), &part(theirs)) })
+    }
+
+    /// As [`Reach::read_part`], from a process that the kernel is known to reach, by a thread that may not be the one inside the
+    /// library.
+    pub fn read_from(pid: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
+        // SAFETY: as for `read`.
+        let moved = unsafe { cma::read(pid as Pid, &part(own, skip, len), &part(theirs, skip, len)) };
+        moved.is_ok_and(|moved| moved as u64 == len)
     }
 
     fn transfer(

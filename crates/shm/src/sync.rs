@@ -4,3 +4,8 @@
 pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+#[cfg(loom)]
+pub use loom::thread::yield_now;
+#[cfg(not(loom))]
+pub use std::thread::yield_now;

@@ -62,6 +62,7 @@ impl State {
         events::raise(events::Kind::Unexpected, [tuple.source as u64, tuple.tag as u64, size]);
         let arrival = self.arrivals.insert(arrival);
         self.matching.keep(tuple, arrival);
+        self.wake_others();
         arrival
     }
 

@@ -162,15 +162,12 @@ impl State {
             return Published::NOT;
         }
         let mut located = located;
-        if !self.waits && self.direct().shares_with(from) {
-            let len = self.transfers.get(request).data.len();
-            if self.habit.post(Instant::now()) && len <= self.eager_limit(from) {
-                let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
-                if self.suits_packets(from, len, memory.place != 0) {
-                    return Published::left(from);
-                }
-                located = Some(memory);
+        if self.will_most_likely_wait(request, from) {
+            let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
+            if self.suits_packets(from, memory.len as usize, memory.place != 0) {
+                return Published::left(from);
             }
+            located = Some(memory);
         }
         match self.matching.hindrance(pattern, None) {
             None => {}
@@ -186,6 +183,15 @@ impl State {
             counters::PUBLISHED_REFUSED.add(1);
             self.publish_later(request, from, pattern, None)
         })
+    }
+
+    /// Whether the program, by what it did the last times, waits at once for this receive from a process of the node, whose message
+    /// goes without asking.
+    fn will_most_likely_wait(&mut self, request: u32, from: Proc) -> bool {
+        !self.waits
+            && self.direct().shares_with(from)
+            && self.habit.post(Instant::now())
+            && self.transfers.get(request).data.len() <= self.eager_limit(from)
     }
 
     pub(super) fn locate_receive(&mut self, request: u32, from: Proc) -> Memory {

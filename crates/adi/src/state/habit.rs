@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-/// The program has computed when more time than this passes between two receives, or before it waits. Posting one takes a quarter
-/// of it; copying the shortest message that is published takes about as long.
+/// The program has computed when more time than this passes between two receives, or before it waits. Windows that are posted in a
+/// loop stay below it; with 5 us, programs that compute for 1.5 us while 8 or 16 KiB come were taken for such (an AMD EPYC).
 const GAP: Duration = Duration::from_nanos(500);
 
 /// So often must it have waited at once, one time after the other.

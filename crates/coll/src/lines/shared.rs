@@ -5,8 +5,8 @@
 //! could read that of all others; both wait for all. Whether all memory is shared is known to all after the first, so that
 //! all go another way if some is not; and then the next such calls do not ask. A place is published as it was last found out:
 //! the kernel is asked while the others arrive, and if it was another one, the last turn says that too, and all go the other way.
-//! Peers only read, and not beyond the last turn, so it does not matter what a fork or the end of a promotion does to
-//! memory meanwhile.
+//! Peers only read, and not beyond the last turn, so it does not matter what a fork or the end of a promotion does meanwhile to
+//! memory that is not stored to.
 
 use super::label::{Done, Kind, label};
 use super::{Lines, Mismatch, Vector};
@@ -263,11 +263,14 @@ impl Lines {
         let (kind, len) = (Kind::Allreduce, vector.bytes);
         let own = [(input, len), (out.cast_const(), len)];
         let buffers = 1 + usize::from(self.has_shares());
+        let demotions = adi.demotions();
         let Some(Told { turn, held }) = self.exchange_places(adi, kind, len, &own[..buffers])? else { return Ok(None) };
         let share = self.share(vector, self.me);
         // SAFETY: the caller's promise; in place nothing is shared.
         let good = unsafe { self.combine_all(adi, turn, vector, share, input, out.wrapping_add(share.0)) };
-        let all = self.agree(adi, kind, len, held && good)?;
+        // Another thread may have forked, so that others do not see the share that was stored.
+        let seen = !self.has_shares() || adi.demotions() == demotions;
+        let all = self.agree(adi, kind, len, held && good && seen)?;
         if all.is_none() || !self.has_shares() {
             return Ok(all);
         }

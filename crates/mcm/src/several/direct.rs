@@ -50,6 +50,14 @@ impl Direct for Several {
         self.shm.is_still(memory, place)
     }
 
+    fn demotions(&self) -> u32 {
+        self.shm.demotions()
+    }
+
+    fn keep_places(&self, more: bool) {
+        self.shm.keep_places(more);
+    }
+
     fn release(&self, memory: &Memory) {
         // Only a network gives keys.
         if let Some(network) = self.network.direct() {

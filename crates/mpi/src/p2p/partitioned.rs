@@ -145,6 +145,7 @@ impl Sender {
             None => Sent::Done,
         };
         *self.message.borrow_mut() = Some(sent);
+        adi().wake_others();
     }
 
     fn is_done(&self) -> bool {

@@ -4,6 +4,7 @@ use crate::args::{Out, RawStatus};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::request::{Outcome, Request, forget, lookup};
+use crate::runtime::adi;
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -85,6 +86,7 @@ pub fn grequest_complete(mut request: usize) -> Result<()> {
     match &found {
         Some(named @ Request::Generalized(generalized)) => {
             generalized.complete.set(true);
+            adi().wake_others();
             if generalized.released.get() {
                 forget(named, &mut request);
                 generalized.free()?;

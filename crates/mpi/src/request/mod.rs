@@ -207,7 +207,11 @@ impl Request {
                 Some(_) if work.ended.borrow().is_some() => {}
                 Some(cancel) => cancel(),
                 None => {
-                    return err!(MPI_ERR_REQUEST, "a collective operation cannot be cancelled");
+                    return err!(
+                        MPI_ERR_REQUEST,
+                        "the request is of an operation that cannot be cancelled: only a send, a receive and a generalized \
+                         request can, not a send and a receive in one, nor what is partitioned, collective or of a file"
+                    );
                 }
             },
             Request::Persistent(persistent) => match persistent.active.borrow().clone() {

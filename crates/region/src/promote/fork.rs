@@ -12,9 +12,13 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use tern_maps::{FileId, Maps, Vma};
+
+/// Called before promoted memory at these addresses is made private, perhaps by another thread than the promoter's: no peer writes
+/// to it from its return until what it has returned is called. `alone`: there is no other thread.
+pub type Quiesce = fn(pages: &[Range<usize>], alone: bool) -> Box<dyn FnOnce()>;
 
 /// The part of promotion that a fork handler may use. Lives as long as the process.
 pub struct Ground {
@@ -25,10 +29,14 @@ pub struct Ground {
     pub id: FileId,
     /// The offsets that hold promoted memory and nothing else.
     pub area: Range<u64>,
-    /// Called before promoted memory is made private.
-    pub quiesce: Option<fn()>,
+    pub quiesce: Option<Quiesce>,
     /// What stays shared across a fork.
     pub pins: Pins,
+    single: process::Single,
+    /// Held while memory is made private, and by who is not to be disturbed by that ([`Ground::keep_forks_out`]).
+    gate: Mutex<()>,
+    /// How often memory has begun to be made private.
+    demotions: AtomicU32,
     over: AtomicBool,
     gone: AtomicBool,
 }
@@ -45,7 +53,7 @@ unsafe extern "C" {
 
 impl Ground {
     pub fn new(
-        maps: Maps, huge: HugePages, file: OwnedFd, id: FileId, area: Range<u64>, quiesce: Option<fn()>,
+        maps: Maps, huge: HugePages, file: OwnedFd, id: FileId, area: Range<u64>, quiesce: Option<Quiesce>,
     ) -> Ground {
         Ground {
             maps,
@@ -55,6 +63,9 @@ impl Ground {
             area,
             quiesce,
             pins: Pins::default(),
+            single: process::Single::find(),
+            gate: Mutex::new(()),
+            demotions: AtomicU32::new(0),
             over: AtomicBool::new(false),
             gone: AtomicBool::new(false),
         }
@@ -100,17 +111,29 @@ impl Ground {
         self.over.store(true, Ordering::Relaxed);
     }
 
+    /// No memory is made private while the result lives. `None`: there is no other thread that could fork.
+    pub fn keep_forks_out(&self) -> Option<MutexGuard<'_, ()>> {
+        if self.single.is_set() { None } else { self.close() }
+    }
+
+    /// Changes when memory begins to be made private.
+    pub fn demotions(&self) -> u32 {
+        // A full fence: pairs with the one in `begin_demotion`. What this process has stored to memory before, while it had not begun,
+        // is in the pages that peers see.
+        fence(Ordering::SeqCst);
+        self.demotions.load(Ordering::Relaxed)
+    }
+
     /// Makes all promoted memory private, with the same contents.
     pub fn demote(&self) {
-        let promoted = self.promoted_now();
-        self.privatise(&promoted);
+        let Some(_gate) = self.close() else { return };
+        let alone = self.begin_demotion();
+        self.replace(&self.promoted_now(), alone);
     }
 
     /// The same of some pages, but for what is pinned. False when there was nothing to do.
     pub fn demote_part(&self, pages: &Range<usize>) -> bool {
-        if self.is_gone() {
-            return false;
-        }
+        let Some(_gate) = self.close() else { return false };
         let (mut promoted, mut at) = (Vec::new(), pages.start);
         while let Some(vma) = self.maps.at(at).filter(|_| at < pages.end) {
             let here = at..vma.end.min(pages.end);
@@ -123,18 +146,38 @@ impl Ground {
         if others.is_empty() {
             return false;
         }
-        if let Some(quiesce) = self.quiesce {
-            quiesce();
-        }
-        self.privatise(&others);
+        let alone = self.begin_demotion();
+        self.replace(&others, alone);
         true
     }
 
     /// [`Ground::demote`] for a fork: but for what is pinned, which is returned.
     fn demote_for_fork(&self) -> Vec<Vma> {
+        let Some(_gate) = self.close() else { return Vec::new() };
+        let alone = self.begin_demotion();
         let (pinned, others) = self.divide(self.promoted_now().into_iter());
-        self.privatise(&others);
+        self.replace(&others, alone);
         pinned
+    }
+
+    /// `None`: this is a child, which has nothing to make private, and where a thread that is not there may have held the gate.
+    fn close(&self) -> Option<MutexGuard<'_, ()>> {
+        // It protects no data of its own.
+        (!self.is_gone()).then(|| self.gate.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// To be called before it is looked what is promoted and pinned. With several threads promotion is over, which is told first:
+    /// who has looked whether it is, and finds that it was not, has done so before. True when there is no other thread.
+    fn begin_demotion(&self) -> bool {
+        let alone = process::has_one_thread();
+        if !alone {
+            self.end();
+        }
+        // Relaxed: changed under the gate alone.
+        self.demotions.store(self.demotions.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        // A full fence: pairs with those in `demotions` and `pin`.
+        fence(Ordering::SeqCst);
+        alone
     }
 
     /// What of some mappings is pinned, and what not.
@@ -149,21 +192,12 @@ impl Ground {
         (pinned, others)
     }
 
-    /// What is promoted in this process, none of which is being written to by a message of a peer's.
+    /// What is promoted in this process.
     fn promoted_now(&self) -> Vec<Vma> {
-        if self.is_gone() {
-            return Vec::new();
-        }
-        let promoted = self.promoted().unwrap_or_else(|error| {
+        self.promoted().unwrap_or_else(|error| {
             eprintln!("tern: a child may share memory with its parent: cannot read /proc/self/maps: {error}");
             Vec::new()
-        });
-        if !promoted.is_empty()
-            && let Some(quiesce) = self.quiesce
-        {
-            quiesce();
-        }
-        promoted
+        })
     }
 
     /// In a child: makes pinned memory private, of which the parent keeps the shared pages.
@@ -175,12 +209,17 @@ impl Ground {
         }
     }
 
-    fn privatise(&self, promoted: &[Vma]) {
-        let alone = process::has_one_thread();
+    /// Makes promoted mappings private, while no peer writes to them.
+    fn replace(&self, promoted: &[Vma], alone: bool) {
+        if promoted.is_empty() {
+            return;
+        }
+        let pages: Vec<Range<usize>> = promoted.iter().map(|vma| vma.start..vma.end).collect();
+        let go_on = self.quiesce.map(|quiesce| quiesce(&pages, alone));
         tern_counters::DEMOTED.add(promoted.len() as u64);
         for vma in promoted {
-            // SAFETY: a promoted mapping, as the kernel says; one thread for the one, any number
-            // for the other; `quiesce` has kept peers away.
+            // SAFETY: a promoted mapping, as the kernel says, which no other thread replaces meanwhile (`gate`); one thread for
+            // the one, any number for the other; `quiesce` keeps peers away.
             let plain = unsafe {
                 if alone {
                     pages::thaw(vma, self.file.as_fd())
@@ -192,6 +231,9 @@ impl Ground {
             if !plain {
                 self.end();
             }
+        }
+        if let Some(go_on) = go_on {
+            go_on();
         }
     }
 }

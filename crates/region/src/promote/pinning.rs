@@ -3,6 +3,7 @@
 use super::owner::Owned;
 use super::{Place, Policy, Promoter, whole_pages};
 use std::ops::Range;
+use std::sync::atomic::{Ordering, fence};
 
 /// Bytes that are promoted to be pinned, all in all: a program that pins some memory for long gains by it, and one that pins
 /// fresh memory again and again loses some tenths of a second, once (1.5 ms for a MiB on an AMD EPYC).
@@ -30,6 +31,8 @@ impl Promoter {
         if !self.ready.as_ref()?.ground.pins.add(&pages) {
             return None;
         }
+        // A full fence: pairs with the one in `begin_demotion`. A fork in another thread sees the pin, or has ended promotion.
+        fence(Ordering::SeqCst);
         let first = std::ptr::with_exposed_provenance(start);
         let presumed = self.presumed(first, len);
         let place = presumed.filter(|&place| self.verify(first, len, place));

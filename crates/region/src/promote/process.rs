@@ -5,6 +5,7 @@ use super::refusal::Refusal;
 use rustix::fs;
 use rustix::process::{Resource, getrlimit};
 use std::io::{BufRead, BufReader, Read};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Memory that must be left when the second copy has been made.
 const SPARE: u64 = 64 << 20;
@@ -25,13 +26,28 @@ pub fn check() -> Result<(), Refusal> {
     check_mappings()
 }
 
+/// glibc's word for a process that has not started a thread (2.32).
+pub struct Single(Option<&'static AtomicU8>);
+
+impl Single {
+    pub fn find() -> Single {
+        let single = owner::symbol(c"__libc_single_threaded").cast::<AtomicU8>();
+        // SAFETY: null, or a `char` of glibc's, which stays where it is; it is written by the thread that starts the second one.
+        Single(unsafe { single.as_ref() })
+    }
+
+    /// False too if it does not exist.
+    #[inline]
+    pub fn is_set(&self) -> bool {
+        // Relaxed: written before there is another thread to see it.
+        self.0.is_some_and(|single| single.load(Ordering::Relaxed) != 0)
+    }
+}
+
 /// Whether glibc has never started a thread and the kernel knows of one only.
 pub fn has_one_thread() -> bool {
-    let single = owner::symbol(c"__libc_single_threaded").cast::<u8>();
-    // SAFETY: a `char` of glibc's (2.32), which is written when a thread is started, so by this one.
-    let single = !single.is_null() && unsafe { single.read_volatile() } != 0;
     // A directory has two links and one more for each thread.
-    single && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink == 3)
+    Single::find().is_set() && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink == 3)
 }
 
 /// Whether a core dump treats shared memory without a name (bit 1) like private memory (bit 0);

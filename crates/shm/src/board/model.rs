@@ -131,6 +131,44 @@ fn a_younger_receive_in_front_is_not_taken_for_the_oldest() {
     });
 }
 
+/// A receive that is held for a moment is neither used by the sender nor passed over for a younger one.
+#[test]
+fn a_held_receive_keeps_its_turn() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let older = board.publish(&receive(1), 0, 0).expect("room");
+        board.publish(&receive(2), 1, 0).expect("room");
+        let other = board.clone();
+        let sender = thread::spawn(move || {
+            let (slot, word) = other.find(&KEY, 0)?;
+            other.claim(slot, word).then(|| other.receiver(slot))
+        });
+        if board.hold(older) {
+            assert_eq!(board.word(older).stage(), Stage::Held);
+            board.reopen(older);
+        }
+        assert!(matches!(sender.join().unwrap(), None | Some(1)));
+    });
+}
+
+/// A receive that is held for a moment is won back by another thread of its process.
+#[test]
+fn a_held_receive_is_won_back() {
+    loom::model(|| {
+        let board = Arc::new(Board::empty());
+        let slot = board.publish(&receive(1), 0, 0).expect("room");
+        let other = board.clone();
+        let forks = thread::spawn(move || {
+            if other.hold(slot) {
+                other.reopen(slot);
+            }
+        });
+        assert!(board.retract(slot), "nobody has claimed it");
+        forks.join().unwrap();
+        assert_eq!(board.word(slot).stage(), Stage::Free);
+    });
+}
+
 /// Rule 2: after a stream message has taken a receive, the sender does not use it, nor a younger
 /// one before the receiver has said that it has taken the message.
 #[test]

@@ -2,6 +2,8 @@
 
 use crate::board::{Board, CHUNKS, Word};
 use crate::device::Shm;
+use crate::reach::Reach;
+use std::cell::Cell;
 use tern_counters as counters;
 use tern_device::Memory;
 
@@ -85,6 +87,44 @@ impl Shm {
             }
             Way::Kernel => self.direct.reach.read_part(peer, source, target, skip, len),
         })
+    }
+
+    /// The receiver's share, by a thread that may not be the one inside the library.
+    pub(super) fn help_anywhere(&self, peer: u32, board: &Board, slot: u32, word: Word) {
+        let (source, target) = (board.source(slot), board.target(slot));
+        let finished = match is_by_kernel(&source, &target) {
+            true => {
+                let Some((pid, ..)) = self.segment.process(peer).introduction() else { return };
+                let fails = Cell::new(false);
+                let finished = self.copy_chunks(board, slot, word, true, |source, target, skip, len| {
+                    fails.set(!Reach::read_from(pid, source, target, skip, len));
+                    !fails.get()
+                });
+                if fails.get() {
+                    board.slot(slot).refuse();
+                }
+                finished
+            }
+            false => {
+                let (low, len) = source.span();
+                let Some(view) = self.direct.reach.map(source.place.wrapping_add_signed(low), len as usize) else {
+                    return;
+                };
+                let from = view.wrapping_offset(-low as isize);
+                let finished = self.copy_chunks(board, slot, word, true, |source, target, skip, len| {
+                    // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
+                    unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len) };
+                    true
+                });
+                // SAFETY: mapped above, for this alone.
+                unsafe { tern_region::unmap(view, len as usize) };
+                finished
+            }
+        };
+        if finished {
+            // The sender may sleep until it is done.
+            self.segment.bell(peer).ring();
+        }
     }
 
     /// Copies chunks of the transfer that was seen at `word` until all are claimed, each by `copy`, which is given the

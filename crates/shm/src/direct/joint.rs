@@ -4,7 +4,6 @@ use super::Pending;
 use super::chunks::{PROOF, by_kernel, chunk};
 use crate::board::{Published, SLOTS, Stage};
 use crate::device::Shm;
-use crate::fork;
 use tern_counters as counters;
 use tern_device::{Key, Memory, Pull};
 
@@ -27,13 +26,16 @@ impl Shm {
             return None;
         }
         let source = if kernel { by_kernel(source) } else { *source };
+        let forks = self.direct.reach.keep_forks_out();
+        let target = if forks.is_some() { self.direct.reach.look_again(target) } else { *target };
+        if !kernel && target.place == 0 {
+            // Another thread has forked, and the sender sees that memory no more.
+            return None;
+        }
         let order = self.direct.order.get();
-        let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target: *target };
+        let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target };
         let slot = self.own_board(peer).begin(&receive, &source, order)?;
-        self.direct.order.set(order.wrapping_add(1));
-        self.direct.count(peer, true);
-        self.direct.reach.expose(peer, slot, target);
-        fork::watch(self);
+        self.note_publication(peer, slot, &target);
         let (messages, bytes) = match kernel {
             true => (&counters::KERNEL, &counters::KERNEL_BYTES),
             false => (&counters::SHARED, &counters::SHARED_BYTES),

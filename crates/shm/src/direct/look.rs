@@ -119,29 +119,6 @@ impl Shm {
         finished
     }
 
-    /// Waits until no peer writes to what this process has published by its place in the node's memory,
-    /// and says that it lies in private memory from now on.
-    pub(crate) fn withdraw_places(&self) {
-        for &(peer, _) in self.direct.published.borrow().iter() {
-            let board = self.own_board(peer);
-            for slot in 0..board.used() {
-                while board.target(slot).place != 0 {
-                    if board.make_private(slot) {
-                        self.direct.reach.expose_later(peer, slot, &board.target(slot));
-                        break;
-                    }
-                    let word = board.word(slot);
-                    match word.stage() {
-                        Stage::Shared => _ = self.help(peer, board, slot, word),
-                        Stage::Free | Stage::Filled | Stage::Packets => break,
-                        Stage::Open | Stage::Claimed => {}
-                    }
-                    rustix::thread::sched_yield();
-                }
-            }
-        }
-    }
-
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
     fn help(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
         // If this side cannot, the sender does it alone.

@@ -1,0 +1,57 @@
+//! Published receives whose pages are about to be replaced ([`crate::fork`]): by any thread, so that only boards are looked at.
+
+use crate::board::{Board, Stage};
+use crate::device::Shm;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use tern_device::Memory;
+
+impl Shm {
+    /// Closes the receives in these pages that are open, and waits for those that are being filled; the held ones, by peer and
+    /// slot. Nobody publishes meanwhile.
+    pub(crate) fn hold_receives(&self, pages: &[Range<usize>]) -> Vec<(u32, u32)> {
+        let mut held = Vec::new();
+        // Relaxed: a thread that publishes keeps forks out.
+        let peers = self.direct.boards.iter().enumerate().filter(|(_, used)| used.load(Ordering::Relaxed));
+        for (peer, _) in peers {
+            let board = self.own_board(peer as u32);
+            let slots = (0..board.used()).filter(|&slot| self.hold(peer as u32, board, slot, pages));
+            held.extend(slots.map(|slot| (peer as u32, slot)));
+        }
+        held
+    }
+
+    /// True when the receive is held; false when its sender has no part in it any more, or never had.
+    fn hold(&self, peer: u32, board: &Board, slot: u32, pages: &[Range<usize>]) -> bool {
+        loop {
+            let word = board.word(slot);
+            match word.stage() {
+                Stage::Free | Stage::Filled | Stage::Packets => return false,
+                _ if !meets(&board.target(slot), pages) => return false,
+                Stage::Open if board.hold(slot) => return true,
+                Stage::Shared => self.help_anywhere(peer, board, slot, word),
+                Stage::Open | Stage::Claimed | Stage::Held => {}
+            }
+            rustix::thread::sched_yield();
+        }
+    }
+
+    /// Opens these receives again, which lie in private memory now. `alone`: there is no other thread.
+    pub(crate) fn release_receives(&self, held: &[(u32, u32)], alone: bool) {
+        for &(peer, slot) in held {
+            let board = self.own_board(peer);
+            let target = board.target(slot);
+            board.reopen(slot);
+            if alone && target.place != 0 {
+                self.direct.reach.expose(peer, slot, &Memory { place: 0, ..target });
+            }
+        }
+    }
+}
+
+/// Whether one of the pages holds some of that memory.
+fn meets(memory: &Memory, pages: &[Range<usize>]) -> bool {
+    let (low, len) = memory.span();
+    let start = memory.address.wrapping_add_signed(low) as usize;
+    pages.iter().any(|pages| pages.start < start + len as usize && start < pages.end)
+}
