@@ -6,8 +6,8 @@
  *     base       of an iteration without work
  *     alone      of the work without a message
  *     together   of an iteration with work
- * The work is increased until an iteration takes at least DOMINATED times base, and then for as long as
- * more of it makes the message cost less: a message that one side moves alone takes longer than one
+ * The work is increased until an iteration takes at least DOMINATED times base, and then, up to HIDING times base,
+ * if more of it makes the message cost less: a message that one side moves alone takes longer than one
  * that both move, and is hidden only by work that lasts as long. Then
  *     overhead = together - alone            availability = 1 - overhead / base
  * Where the work slows the transfer down, availability is below zero, and is reported as it is.
@@ -146,11 +146,14 @@ static long enough_work(iteration run, pair *p, long iterations, double base)
     while (wanted < MOST_WORK * base &&
            usual(run, p, iterations, (long)(wanted / per_step)) < DOMINATED * base)
         wanted *= GROWTH;
-    double less = cost(run, p, iterations, (long)(wanted / per_step)), then;
-    while (wanted < HIDING * base &&
-           (then = cost(run, p, iterations, (long)(2 * wanted / per_step))) < less - LESS * base) {
-        wanted *= 2;
-        less = then;
+    /* The cost may rise before it falls: by a way that takes longer, and is not hidden yet. */
+    double least = cost(run, p, iterations, (long)(wanted / per_step));
+    for (double more = 2 * wanted; more < 2 * HIDING * base; more *= 2) {
+        double then = cost(run, p, iterations, (long)(more / per_step));
+        if (then < least - LESS * base) {
+            least = then;
+            wanted = more;
+        }
     }
     return (long)(wanted / per_step) + 1;
 }
