@@ -90,6 +90,7 @@ mod on_one_node_and_another {
         lines_begin_empty,
         lines_show_what_their_owner_publishes,
         published_receives_are_filled,
+        receives_are_filled_again,
         long_messages_fill_short_receives,
         strided_memory_is_filled_where_it_lies,
         the_rules_of_publication_hold,

@@ -6,6 +6,7 @@
 //! at both processes, whatever the program does in between.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Instant;
 use tern_copy::Target;
 
@@ -13,8 +14,9 @@ use tern_copy::Target;
 const TURN: u32 = 6;
 /// Turns of a trial: each way has half of them, so that a change of pace in the meantime hits both.
 const TURNS: u32 = 4;
-/// Transfers by the better way until the next trial.
-const REST: u32 = 1000;
+/// Transfers by the better way until the next trial: after a trial that has found what the one before it did, twice as many as
+/// before it. A program's first transfers are unlike what follows.
+const REST: RangeInclusive<u32> = 60..=1000;
 /// Of the times between transfers the quickest decide, since whatever disturbs makes them longer: of so
 /// many the slowest, lest one that came by chance counts.
 const KEPT: usize = 3;
@@ -28,6 +30,8 @@ pub struct Trial {
     better: usize,
     /// Transfers of the trial, then of the rest after it.
     count: u32,
+    /// How many the next rest has.
+    rest: u32,
     last: Option<u64>,
     quickest: [[u64; KEPT]; 2],
 }
@@ -50,7 +54,7 @@ impl Trial {
             count => {
                 if count == TURN * TURNS {
                     self.decide();
-                } else if count >= TURN * TURNS + REST {
+                } else if count >= TURN * TURNS + self.rest {
                     self.count = 0;
                 }
                 self.better
@@ -80,9 +84,12 @@ impl Trial {
 
     fn decide(&mut self) {
         let [mine, other] = [self.better, 1 - self.better].map(|way| self.quickest[way][KEPT - 1]);
-        if other < mine - mine / MARGIN {
+        self.rest = if other < mine - mine / MARGIN {
             self.better = 1 - self.better;
-        }
+            *REST.start()
+        } else {
+            (2 * self.rest).clamp(*REST.start(), *REST.end())
+        };
     }
 }
 
@@ -154,16 +161,39 @@ mod tests {
         others
     }
 
+    /// Transfers of the other way in so many, if it never is the better one.
+    fn tried(mut count: u32) -> u32 {
+        let (mut others, mut rest) = (0, *REST.start());
+        while let Some(left) = count.checked_sub(TURN * TURNS + rest) {
+            (count, others) = (left, others + TURN * TURNS / 2);
+            rest = (2 * rest).min(*REST.end());
+        }
+        others + count.saturating_sub(TURN).min(TURN * TURNS / 2)
+    }
+
     #[test]
     fn the_presumed_way_stays_if_it_is_better() {
         let others = run(&mut Trial::default(), 10_000, |_, way| [100, 150][way]);
-        assert_eq!(others, 10 * TURN * TURNS / 2);
+        assert_eq!(others, tried(10_000));
+    }
+
+    #[test]
+    fn a_wrong_start_is_put_right_soon() {
+        let others =
+            run(
+                &mut Trial::default(),
+                1000,
+                |number, way| {
+                    if number < TURN * TURNS { [100, 5000][way] } else { [150, 100][way] }
+                },
+            );
+        assert!(others > 700, "{others}");
     }
 
     #[test]
     fn the_other_way_is_taken_when_it_is_better() {
         let others = run(&mut Trial::default(), 10_000, |_, way| [150, 100][way]);
-        assert!(others > 9_800, "{others}");
+        assert!(others > 9_700, "{others}");
     }
 
     #[test]
@@ -171,7 +201,7 @@ mod tests {
         let others = run(&mut Trial::default(), 10_000, |number, way| {
             [100, 130][way] + if number % 3 == 0 { 5000 } else { u64::from(number % 7) }
         });
-        assert_eq!(others, 10 * TURN * TURNS / 2);
+        assert_eq!(others, tried(10_000));
     }
 
     #[test]
@@ -185,7 +215,7 @@ mod tests {
     #[test]
     fn what_lies_between_does_not_count() {
         let mut trial = Trial::default();
-        for number in 0..500 {
+        for number in 0..u64::from(TURN * TURNS + REST.start()) {
             // Nothing is known of how long any of them took.
             assert!(trial.way(number * number, false) == 0 || number < u64::from(TURN * TURNS));
         }

@@ -7,6 +7,7 @@
 
 use crate::hint::demote;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence, yield_now};
+use tern_copy::Target;
 use tern_device::{Key, Memory};
 
 /// Receives that can be published for one sender at a time. The model checker tries few.
@@ -36,8 +37,10 @@ pub enum Stage {
 const FITS: u64 = 1 << 16;
 /// The receiver has begun a copy that the sender asked for; nobody has looked for this receive.
 const JOINT: u64 = 1 << 17;
+/// Who has shared a slot found that the copies of both had better pass the caches.
+const LATER: u64 = 1 << 18;
 
-/// The word of a slot: stage, a few bits of the key, whether the message fits exactly, order.
+/// The word of a slot: stage, a few bits of the key, what the three bits above say, order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(u64);
 
@@ -69,6 +72,16 @@ impl Word {
 
     pub fn is_joint(self) -> bool {
         self.0 & JOINT != 0
+    }
+
+    /// What the target of a shared copy is taken for, by both sides.
+    pub fn target(self) -> Target {
+        if self.0 & LATER != 0 { Target::Later } else { Target::Soon }
+    }
+
+    /// The word of a copy to such a target.
+    fn to(self, target: Target) -> Word {
+        Word(if target == Target::Later { self.0 | LATER } else { self.0 })
     }
 
     fn mark(self) -> u8 {
@@ -291,14 +304,14 @@ impl Board {
     }
 
     /// Begins a copy from `source` in a free slot, in which the sender may take part, once it knows the slot and
-    /// `order`; `None` when there is none.
-    pub fn begin(&self, receive: &Published, source: &Memory, order: u32) -> Option<u32> {
+    /// `order`; `None` when there is none. `lies`: what the target is taken for.
+    pub fn begin(&self, receive: &Published, source: &Memory, order: u32, lies: Target) -> Option<u32> {
         let index = self.free_slot()?;
         let slot = self.slot(index);
         slot.key[1].store((receive.receiver as u64) << 32, Ordering::Relaxed);
         slot.target.store(&receive.target);
         let word = Word(Word::new(Stage::Claimed, 0, order).0 | JOINT);
-        self.share(index, word, source, source.len);
+        self.share(index, word, source, source.len, lies);
         Some(index)
     }
 
@@ -405,13 +418,13 @@ impl Board {
         self.swap(slot, word, Stage::Claimed)
     }
 
-    /// Offers a claimed receive to both sides, to copy from `source`.
-    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64) {
+    /// Offers a claimed receive to both sides, to copy from `source`; its word from now on.
+    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64, lies: Target) -> Word {
         let at = self.slot(slot);
         at.source.store(source);
         at.claims.store(Claims::new(word).0, Ordering::Relaxed);
         at.copied.store(0, Ordering::Relaxed);
-        self.set(slot, word, Stage::Shared, size);
+        self.set(slot, word.to(lies), Stage::Shared, size)
     }
 
     /// Says that a claimed receive is filled by packets.
@@ -438,9 +451,9 @@ impl Board {
         demote(&raw const self.words[slot as usize]);
     }
 
-    /// True while a slot that was claimed at `word` is copied by both.
+    /// True while a slot that was shared as `word` is copied by both.
     pub fn is_shared(&self, slot: u32, word: Word) -> bool {
-        Word(self.word(slot).0 & !FITS) == Word(word.0 & !FITS).with(Stage::Shared)
+        self.word(slot) == word
     }
 
     /// The sender's side of a shared slot.
@@ -454,20 +467,21 @@ impl Board {
         if self.word(slot).fits() { at.target.len() } else { at.size.load(Ordering::Relaxed) }
     }
 
-    fn set(&self, slot: u32, word: Word, stage: Stage, size: u64) {
+    fn set(&self, slot: u32, word: Word, stage: Stage, size: u64) -> Word {
         let at = self.slot(slot);
         let fits = size == at.target.len();
         if !fits {
             // A store takes this line from the receiver, and its neighbour with it, which the receiver reads.
             at.size.store(size, Ordering::Relaxed);
         }
-        let fits = if fits { FITS } else { 0 };
+        let word = Word(word.with(stage).0 | if fits { FITS } else { 0 });
         // Release: pairs with the acquire in `word`.
-        self.words[slot as usize].store(word.with(stage).0 | fits, Ordering::Release);
+        self.words[slot as usize].store(word.0, Ordering::Release);
         if stage == Stage::Filled {
             // The receiver looks at it when it comes back from computing.
             demote(&raw const self.words[slot as usize]);
         }
+        word
     }
 
     fn swap(&self, slot: u32, from: Word, to: Stage) -> bool {

@@ -19,6 +19,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
+use tern_region::trial::Gauge;
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
 
 /// Smallest transfer that pays for publishing.
@@ -49,6 +50,8 @@ pub struct State {
     /// See [`Direct::packets_below`]: of private memory, of shared memory.
     packets_below: [OnceCell<usize>; 2],
     pending: RefCell<Vec<Pending>>,
+    /// What the targets of long messages are.
+    gauge: RefCell<Gauge>,
 }
 
 /// A message that both sides copy and that is not finished.
@@ -78,6 +81,7 @@ impl State {
             checked: memcheck::is_running(),
             packets_below: Default::default(),
             pending: RefCell::default(),
+            gauge: RefCell::default(),
         }
     }
 
@@ -302,10 +306,10 @@ impl Direct for Shm {
                 if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
                     return Pull::Joint(number);
                 }
-                let len = source.len.min(target.len);
+                let (len, lies) = (source.len.min(target.len), self.gauge(source, target));
                 // SAFETY: the sender waits with its memory until it is told; the target is the
                 // program's, which it leaves to the receive.
-                unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len) };
+                unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len, lies) };
                 count_mapped(len);
                 Pull::Done
             }

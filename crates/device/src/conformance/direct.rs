@@ -7,6 +7,8 @@ use super::pattern::{bytes, check};
 use super::{Factory, everybody, patience};
 use crate::{Delivery, Device, Direct, Direction, Header, Key, Memory, Outgoing, Pull, Recall, Run, Sink};
 
+/// Messages in a row after which a device that finds out which way is better has tried each.
+const OFTEN: u64 = 40;
 const KEY: Key = Key { context: 3, source: 0, tag: 11 };
 
 /// What [`Direct`] has told.
@@ -150,6 +152,24 @@ pub fn published_receives_are_filled(factory: Factory) {
                 receiver.set_waiting(false);
             }
         }
+    });
+}
+
+/// A long message that comes again and again, by whichever ways the device tries.
+pub fn receives_are_filled_again(factory: Factory) {
+    pair(factory, |sender, receiver| {
+        let (out, source) = shared(sender, 1, 150_000);
+        let (into, target) = shared(receiver, 0, 150_000);
+        for round in 0..OFTEN {
+            out.copy_from_slice(&bytes(round, 150_000));
+            // One that computes is given it by its sender alone.
+            receiver.set_waiting(round % 3 > 0);
+            publish(receiver, &target, 5, 0);
+            let delivery = deliver_soon(sender, receiver, &source, 0, round % 3 > 1);
+            assert_eq!(settle(sender, receiver, delivery), (5, 150_000));
+            check(round, into);
+        }
+        receiver.set_waiting(false);
     });
 }
 
@@ -321,11 +341,12 @@ pub fn a_late_receiver_fetches(factory: Factory) {
     pair(factory, |sender, receiver| {
         let (out, source) = shared(sender, 1, 100_000);
         let (into, target) = shared(receiver, 0, 100_000);
-        // A sender that waits may take part.
-        for (round, waits) in [(0, false), (1, true), (2, true), (3, true)] {
+        // A sender that waits may take part. So often that a device which tries ways to copy tries them all.
+        for round in 0..OFTEN {
+            let waits = round > 0;
             out.copy_from_slice(&bytes(round, 100_000));
             sender.set_waiting(waits);
-            if pull(sender, receiver, &source, &target, round == 2) {
+            if pull(sender, receiver, &source, &target, round % 3 == 2) {
                 check(round, into);
             }
         }

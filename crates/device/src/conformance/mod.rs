@@ -73,6 +73,7 @@ macro_rules! conformance_tests {
             lines_are_apart,
             lines_between_threads,
             published_receives_are_filled,
+            receives_are_filled_again,
             long_messages_fill_short_receives,
             strided_memory_is_filled_where_it_lies,
             the_rules_of_publication_hold,

@@ -4,6 +4,7 @@ use super::{Board, Published, SLOTS, SharedMemory, Slot, Stage};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use loom::sync::Arc;
 use loom::thread;
+use tern_copy::Target;
 use tern_device::{Key, Memory};
 
 impl Board {
@@ -203,7 +204,8 @@ fn shared_chunks_are_copied_once() {
         let slot = board.publish(&receive(1), 0, 0).expect("room");
         let (slot, word) = board.find(&KEY, 0).filter(|&(found, _)| found == slot).expect("open");
         assert!(board.claim(slot, word));
-        board.share(slot, word, &Memory { address: 5, ..Memory::opaque(3) }, 3);
+        let word = board.share(slot, word, &Memory { address: 5, ..Memory::opaque(3) }, 3, Target::Later);
+        assert_eq!(board.word(slot).target(), Target::Later);
         let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
         let work = move |back: bool, board: &Board, copies: &[AtomicU32; 3]| {
             assert_eq!(board.source(slot).address, 5);
@@ -237,7 +239,7 @@ fn a_chunk_that_was_given_back_is_copied_by_the_other() {
         loom::model(move || {
             let board = Arc::new(Board::empty());
             let source = Memory { address: 5, ..Memory::opaque(2) };
-            let slot = board.begin(&receive(1), &source, 0).expect("room");
+            let slot = board.begin(&receive(1), &source, 0, Target::Soon).expect("room");
             let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
             // Who fails tries once; the other one looks again and again, as long as it is not over.
             let work = move |back: bool, board: &Board, copies: &[AtomicU32; 2]| {
@@ -279,7 +281,7 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
         let board = Arc::new(Board::empty());
         let source = Memory { address: 5, ..Memory::opaque(8) };
         let long = |len: u64| Published { target: Memory { len, ..receive(1).target }, ..receive(1) };
-        let slot = board.begin(&long(1), &source, 0).expect("room");
+        let slot = board.begin(&long(1), &source, 0, Target::Soon).expect("room");
         let copies = Arc::new(AtomicU32::new(0));
         let (other, counts) = (board.clone(), copies.clone());
         let sender = thread::spawn(move || {
@@ -301,7 +303,7 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
             assert!(board.slot(slot).copied(1));
             board.finish(slot);
             board.free(slot);
-            assert_eq!(board.begin(&long(2), &source, 1), Some(slot));
+            assert_eq!(board.begin(&long(2), &source, 1, Target::Soon), Some(slot));
             assert!(board.slot(slot).claim(board.word(slot), true, 2).is_some());
         }
         sender.join().unwrap();

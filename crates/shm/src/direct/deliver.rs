@@ -5,6 +5,7 @@ use super::chunks::{by_kernel, chunk, copy_part, count_mapped};
 use crate::board::{Board, Word};
 use crate::device::Shm;
 use crate::segment::Occupation;
+use tern_copy::Target;
 use tern_counters as counters;
 use tern_device::{Delivery, Key, Memory, Outgoing};
 use tern_tune::{By, Placement, Situation, Transfer};
@@ -140,7 +141,9 @@ impl Shm {
 
     /// Fills a claimed receive; `None` when the mechanism has failed, which it no longer is
     /// chosen after.
-    pub(super) fn fill(&self, way: Way, peer: u32, slot: u32, word: Word, message: &Outgoing<'_>) -> Option<Delivery> {
+    pub(super) fn fill(
+        &self, way: Way, peer: u32, slot: u32, mut word: Word, message: &Outgoing<'_>,
+    ) -> Option<Delivery> {
         let Outgoing { source, sender, waits } = *message;
         let board = self.segment.board(peer, self.me);
         let target = board.target(slot);
@@ -152,7 +155,8 @@ impl Shm {
                 if way == Way::Both {
                     counters::SHARED.add(1);
                     counters::SHARED_BYTES.add(len);
-                    board.share(slot, word, source, source.len);
+                    let lies = self.gauge(source, &target);
+                    word = board.share(slot, word, source, source.len, lies);
                     // One chunk is copied faster by who reads from the other's cache than by who
                     // writes to what the other has. A sender that could compute leaves all of it.
                     let mine = waits && len > chunk(len, false);
@@ -161,9 +165,10 @@ impl Shm {
                         false => Delivery::Pending,
                     }
                 } else {
+                    let lies = self.gauge(source, &target);
                     // SAFETY: the receiver has declared its memory, and cannot take it back any
                     // more; the sender's is the program's, valid while it sends.
-                    unsafe { copy_part(&target, to, source, own, 0, len) };
+                    unsafe { copy_part(&target, to, source, own, 0, len, lies) };
                     count_mapped(len);
                     board.fill(slot, word, source.len);
                     Delivery::Done
@@ -177,7 +182,7 @@ impl Shm {
             Way::KernelBoth => {
                 counters::KERNEL.add(1);
                 counters::KERNEL_BYTES.add(len);
-                board.share(slot, word, &by_kernel(source), source.len);
+                word = board.share(slot, word, &by_kernel(source), source.len, Target::Soon);
                 match self.copy_out(peer, board, slot, word) {
                     true => Delivery::Done,
                     false => Delivery::Pending,

@@ -4,6 +4,7 @@ use super::Pending;
 use super::chunks::{PROOF, by_kernel, chunk};
 use crate::board::{Published, SLOTS, Stage};
 use crate::device::Shm;
+use tern_copy::Target;
 use tern_counters as counters;
 use tern_device::{Key, Memory, Pull};
 
@@ -34,7 +35,8 @@ impl Shm {
         }
         let order = self.direct.order.get();
         let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target };
-        let slot = self.own_board(peer).begin(&receive, &source, order)?;
+        let lies = if kernel { Target::Soon } else { self.gauge(&source, &target) };
+        let slot = self.own_board(peer).begin(&receive, &source, order, lies)?;
         self.note_publication(peer, slot, &target);
         let (messages, bytes) = match kernel {
             true => (&counters::KERNEL, &counters::KERNEL_BYTES),
