@@ -30,9 +30,13 @@ pub enum Packet {
     Eager { tuple: Tuple, size: u64, sync: Option<Synchronous> },
     /// The next bytes of the last eager message on this channel.
     More,
-    /// Request to send: a message of `size` bytes that waits at the sender.
-    Rts { tuple: Tuple, size: u64, sender: Synchronous },
-    /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`.
+    /// Request to send: a message of `size` bytes that waits at the sender. Unless that is `sure` of where it has told that its
+    /// memory is, [`Packet::Sure`] follows.
+    Rts { tuple: Tuple, size: u64, sender: Synchronous, sure: bool },
+    /// Whether the place was right that the request to send has told.
+    Sure { sender: u32, right: bool },
+    /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`. None, and no request: it has copied them
+    /// from where its sender was not sure that they are.
     Cts { sender: u32, receiver: u32, bytes: u64 },
     /// The same; the payload says where the receiver's memory is, if the sender can write there.
     Put { sender: u32, receiver: u32, bytes: u64 },
@@ -70,7 +74,9 @@ const JOIN: u64 = 11;
 const FULL: u64 = 12;
 const ROOM: u64 = 13;
 const MISSING: u64 = 14;
+const SURE: u64 = 15;
 const SYNC: u64 = 1 << 8;
+const PRESUMED: u64 = 1 << 9;
 
 #[inline]
 fn pair(low: u32, high: u32) -> u64 {
@@ -88,7 +94,10 @@ impl Packet {
             Packet::Eager { ref tuple, size, sync: None } => with(EAGER, tuple, size, 0),
             Packet::Eager { ref tuple, size, sync: Some(id) } => with(EAGER | SYNC, tuple, size, id.word()),
             Packet::More => [MORE, 0, 0, 0],
-            Packet::Rts { ref tuple, size, sender } => with(RTS, tuple, size, sender.word()),
+            Packet::Rts { ref tuple, size, sender, sure } => {
+                with(if sure { RTS } else { RTS | PRESUMED }, tuple, size, sender.word())
+            }
+            Packet::Sure { sender, right } => [SURE, 0, right as u64, sender as u64],
             Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
             Packet::Put { sender, receiver, bytes } => [PUT, 0, bytes, pair(sender, receiver)],
             Packet::Fin { receiver } => [FIN, 0, 0, receiver as u64],
@@ -124,7 +133,8 @@ impl Packet {
         match first & 0xff {
             EAGER => Packet::Eager { tuple, size, sync: (first & SYNC != 0).then_some(Synchronous::of(ids)) },
             MORE => Packet::More,
-            RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids) },
+            RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids), sure: first & PRESUMED == 0 },
+            SURE => Packet::Sure { sender: low, right: size != 0 },
             CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
             PUT => Packet::Put { sender: low, receiver: (ids >> 32) as u32, bytes: size },
             FIN => Packet::Fin { receiver: low },
@@ -153,7 +163,10 @@ mod tests {
             Packet::Eager { tuple, size: 1 << 40, sync: None },
             Packet::Eager { tuple, size: 0, sync: Some(Synchronous { request: any, mark: 7 }) },
             Packet::More,
-            Packet::Rts { tuple, size: u64::MAX, sender: Synchronous { request: 5, mark: any } },
+            Packet::Rts { tuple, size: u64::MAX, sender: Synchronous { request: 5, mark: any }, sure: true },
+            Packet::Rts { tuple, size: 1, sender: Synchronous { request: any, mark: 0 }, sure: false },
+            Packet::Sure { sender: any, right: true },
+            Packet::Sure { sender: 1, right: false },
             Packet::Cts { sender: 1, receiver: any, bytes: 9 },
             Packet::Put { sender: any, receiver: 1, bytes: 1 << 50 },
             Packet::Fin { receiver: any },

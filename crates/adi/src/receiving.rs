@@ -71,8 +71,13 @@ impl Adi {
     /// into its place; to whatever else comes the receive is open while that is looked at.
     #[inline]
     pub fn recv(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
-        let packets = !lock::enabled() && self.state.borrow_mut().takes_packets(from, &data);
-        self.recv_by(from, pattern, data, packets)
+        let packets = !lock::enabled() && self.state.borrow_mut().takes_packets(from, &pattern, &data);
+        let long = data.len() > PIECE;
+        let status = self.recv_by(from, pattern, data, packets);
+        if long {
+            self.state.borrow_mut().end_hope();
+        }
+        status
     }
 
     /// The same for a receive that [`Adi::end_only_one`] has ended.

@@ -3,6 +3,7 @@
 mod arrive;
 mod cancel;
 mod direct;
+mod fetching;
 mod habit;
 mod late;
 mod lending;
@@ -24,6 +25,7 @@ use crate::unexpected::Cap;
 use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use direct::Published;
+use fetching::Fetching;
 use habit::Habit;
 use late::Late;
 use lending::Trials;
@@ -122,6 +124,8 @@ pub struct State {
     pub lends_now: Option<bool>,
     /// Messages on their way to receives that fetch them.
     fetches: Vec<Fetch>,
+    /// What receivers copy themselves while they wait.
+    fetching: Fetching,
     /// Messages on their way from here whose receivers are to be told of the end.
     fins: HashMap<u32, Fin>,
     /// Processes that cannot be reached any more, and why.
@@ -189,6 +193,7 @@ impl State {
             trials: Trials::default(),
             lends_now: None,
             fetches: Vec::new(),
+            fetching: Fetching::default(),
             fins: HashMap::new(),
             lost: HashMap::new(),
             members: None,

@@ -47,6 +47,11 @@ impl Sender {
         self.last[entry(tuple)] = self.sent;
     }
 
+    /// Messages that have gone on the stream.
+    pub fn sent(&self) -> u32 {
+        self.sent
+    }
+
     /// True once in `every` messages of the stream, before it goes; a power of two.
     #[inline]
     pub fn is_turn(&self, every: u32) -> bool {

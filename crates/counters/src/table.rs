@@ -268,6 +268,10 @@ counters! {
         DEMOTED = "demoted": Counter, "pieces", Tuner;
         /// Pieces of promoted memory that the program has freed or moved.
         PROMOTED_GONE = "promoted_gone": Counter, "pieces", Developer;
+        /// Messages whose receiver was told where promoted memory was last, before the kernel was asked whether it is there still.
+        PRESUMED = "presumed": Counter, "messages", Tuner;
+        /// Those of them that were not there any more.
+        MISPLACED = "misplaced": Counter, "messages", Tuner;
     }
     in "waiting" {
         /// Times that the process passed its core on while it waited.

@@ -160,6 +160,25 @@ pub trait Direct {
         usize::MAX
     }
 
+    /// Whether a receiver that waits had better fetch a message of `len` bytes alone, if it lies in memory that both reach
+    /// ([`Direct::pull`]), than publish the receive and copy with the sender. `sure`: for that, the kernel need not be asked where
+    /// its own memory lies.
+    fn fetches(&self, _peer: u32, _len: usize, _sure: bool) -> bool {
+        false
+    }
+
+    /// Tells `peer` that this process waits in a call for a message of this key, which nothing else can match before, and is going
+    /// to fetch it. `taken`: messages of the stream that it has taken from it.
+    fn hope(&self, _peer: u32, _key: &Key, _taken: u32) {}
+
+    /// It does not wait any more.
+    fn end_hope(&self, _peer: u32) {}
+
+    /// Whether `peer` waits for the next message of this key, when `sent` messages have gone there on the stream.
+    fn is_hoped(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
+        false
+    }
+
     /// The longest message that goes to `peer` in packets without asking if [`Direct::is_waiting`] says so, beyond the length up
     /// to which all do.
     fn ahead(&self, _peer: u32) -> usize {

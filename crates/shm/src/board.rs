@@ -99,6 +99,15 @@ fn mark(key: &Key) -> u8 {
     (mixed >> 24) as u8
 }
 
+/// A message of this key, once so many have been taken from the stream; never 0.
+fn hope(key: &Key, taken: u32) -> u64 {
+    let Key { context, source, tag } = *key;
+    let mixed = [context, source as u32, tag as u32]
+        .iter()
+        .fold(0u32, |mixed, part| (mixed.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9));
+    (taken as u64) << 32 | (mixed | 1) as u64
+}
+
 /// Memory as five words that both sides may look at at any time.
 #[repr(C)]
 #[derive(Default)]
@@ -250,6 +259,8 @@ pub struct Board {
     /// Number of the last stream message that the receiver has taken.
     seen: AtomicU32,
     words: [AtomicU64; SLOTS],
+    /// The message that the receiver waits for and is going to fetch ([`hope`]), or 0.
+    hope: AtomicU64,
     slots: [Slot; SLOTS],
 }
 
@@ -321,6 +332,17 @@ impl Board {
         // Release: pairs with the acquire in `find`; a sender that sees the number sees what was
         // won back before it.
         self.seen.store(seen, Ordering::Release);
+    }
+
+    /// The receiver waits for a message of this key, unpublished, and has taken so many from the stream.
+    pub fn hope(&self, key: &Key, taken: u32) {
+        // Relaxed: the sender only asks to send then.
+        self.hope.store(hope(key, taken), Ordering::Relaxed);
+    }
+
+    /// It does not any more.
+    pub fn end_hope(&self) {
+        self.hope.store(0, Ordering::Relaxed);
     }
 
     /// Wins an open receive back and frees its slot; false when the sender has claimed it.
@@ -406,6 +428,11 @@ impl Board {
         let slot = self.slot(slot);
         slot.key[0].load(Ordering::Relaxed) == key.context as u64 | (key.tag as u32 as u64) << 32
             && slot.key[1].load(Ordering::Relaxed) as u32 == key.source as u32
+    }
+
+    /// Whether the receiver waits for the next message of this key, when `sent` have gone on the stream.
+    pub fn is_hoped(&self, key: &Key, sent: u32) -> bool {
+        self.hope.load(Ordering::Relaxed) == hope(key, sent)
     }
 
     /// What the slot says; only valid once it is claimed with the word that was seen.

@@ -13,9 +13,9 @@ use crate::memcheck;
 use crate::reach::Reach;
 use crate::segment::Occupation;
 use chunks::{copy_part, count_mapped};
-use deliver::Way;
+use deliver::{Hopes, Way};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
@@ -28,6 +28,12 @@ const THRESHOLD: usize = 8 << 10;
 /// Longest message that goes without asking to a peer that waits: for longer ones the handshake does not count.
 const MOST_AHEAD: usize = 512 << 10;
 
+/// Messages that a receiver which waits had better copy alone: shorter ones are as soon there in packets, of longer ones two processes
+/// copy so much more than one that they have time to ask the kernel where their memory lies.
+const FETCHED: RangeInclusive<usize> = 16 << 10..=64 << 10;
+/// The longest where the kernel need not be asked.
+const FETCHED_SURELY: usize = 32 << 10;
+
 /// What this process has published and what it delivers.
 pub struct State {
     pub reach: Reach,
@@ -37,6 +43,8 @@ pub struct State {
     hits: Vec<Cell<bool>>,
     /// By peer: whether it waited in the library after the last message had been moved.
     waits: Vec<Cell<bool>>,
+    /// By peer: whether it is worth waiting a little for it to hope for a message.
+    hopes: Vec<Cell<Hopes>>,
     /// Receives published since the beginning.
     order: Cell<u32>,
     /// Peers with published receives, and how many.
@@ -73,6 +81,7 @@ impl State {
             chooser,
             hits: vec![Cell::new(false); processes as usize],
             waits: vec![Cell::new(false); processes as usize],
+            hopes: vec![Cell::default(); processes as usize],
             reach,
             places: Places::new(processes as usize),
             order: Cell::new(0),
@@ -141,6 +150,26 @@ impl Direct for Shm {
             _ => {}
         }
         *self.direct.packets_below[usize::from(shared)].get_or_init(|| self.find_packets_below(peer, shared))
+    }
+
+    fn fetches(&self, peer: u32, len: usize, sure: bool) -> bool {
+        let most = if sure { FETCHED_SURELY } else { *FETCHED.end() };
+        (*FETCHED.start()..=most).contains(&len)
+            && self.is_home(peer)
+            && !self.is_crowded()
+            && len >= self.packets_below(peer, true)
+    }
+
+    fn hope(&self, peer: u32, key: &Key, taken: u32) {
+        self.own_board(peer).hope(key, taken);
+    }
+
+    fn end_hope(&self, peer: u32) {
+        self.own_board(peer).end_hope();
+    }
+
+    fn is_hoped(&self, peer: u32, key: &Key, sent: u32) -> bool {
+        self.is_awaited_soon(peer, key, sent)
     }
 
     fn ahead(&self, peer: u32) -> usize {

@@ -200,6 +200,7 @@ impl State {
                 self.begin(request, from, &tuple, size);
                 self.absorb(request, payload, self.payload);
                 self.incoming[from as usize] = Incoming::Transfer(request);
+                self.came_in_packets(from);
             }
             if let Some(sender) = sync {
                 self.acknowledge(from, request, sender);
@@ -240,9 +241,13 @@ impl Sink for State {
         match Packet::decode(header) {
             Packet::Eager { tuple, size, sync } => self.eager(from, tuple, size, sync, payload),
             Packet::More => self.more(from, payload),
-            Packet::Rts { tuple, size, sender } => {
+            Packet::Rts { tuple, size, sender, sure } => {
+                if !sure {
+                    self.expect_word(from, sender.request);
+                }
                 self.request_to_send(from, tuple, size, sender, payload);
             }
+            Packet::Sure { sender, right } => self.heard(from, sender, right),
             Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),
             Packet::Put { sender, receiver, bytes } => self.put(from, sender, receiver, bytes, payload),
             Packet::Fin { receiver } => self.complete(receiver),

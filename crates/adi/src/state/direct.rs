@@ -48,7 +48,7 @@ impl Published {
     }
 }
 
-fn key(context: u32, source: i32, tag: i32) -> Key {
+pub(super) fn key(context: u32, source: i32, tag: i32) -> Key {
     Key { context, source, tag }
 }
 
@@ -83,23 +83,33 @@ impl State {
 
     // ---- sending
 
-    /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking. Where it
-    /// lies is asked first: meanwhile a receiver does the same for a receive that it is about to publish.
+    /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking, and whether
+    /// that is sure. Where it lies is asked first: meanwhile a receiver does the same for a receive that it is about to publish.
     #[inline]
-    pub(super) fn try_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Memory> {
+    pub(super) fn try_direct(
+        &mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool,
+    ) -> Result<Sent, (Memory, bool)> {
         let len = data.len();
         if len > self.waiting_limit(to) {
-            return self.send_direct(to, tuple, data, waits, None);
+            return self.send_direct(to, tuple, data, waits, None).map_err(|memory| (memory, true));
         }
         let direct = self.direct();
+        let presumed = if waits || self.waits { self.presume(to, data) } else { None };
         let locates = len >= direct.packets_below(to, true).min(EXCHANGED) && len > direct.copies_up_to(to);
-        let located = locates.then(|| direct.locate(to, data.memory(), self.is_quiet(0)));
+        let locate = || direct.locate(to, data.memory(), self.is_quiet(0));
+        let mut located = (presumed.is_none() && locates).then(locate);
         let key = key(tuple.context, tuple.source, tuple.tag);
         let last = self.streams[to as usize].last(tuple);
         if !direct.is_awaited(to, &key, last, len as u64) {
-            return Err(located.unwrap_or_else(|| data.memory()));
+            return Err(match presumed {
+                Some(memory) => (memory, false),
+                None => (located.unwrap_or_else(|| data.memory()), true),
+            });
         }
-        self.send_direct(to, tuple, data, waits, located)
+        if presumed.is_some() && locates {
+            located = Some(locate());
+        }
+        self.send_direct(to, tuple, data, waits, located).map_err(|memory| (memory, true))
     }
 
     /// Delivers a message into a receive that its receiver has published, if there is one. `Err`

@@ -17,6 +17,8 @@ const TIMES: u32 = 4;
 pub struct Habit {
     /// When the program last posted a receive, or left a wait while some were posted.
     posted: Option<Instant>,
+    /// The library is still at it.
+    posting: bool,
     /// Times that it waited at once.
     at_once: u32,
 }
@@ -25,8 +27,17 @@ impl Habit {
     /// A receive is posted. True when the program most likely waits for it at once.
     pub fn post(&mut self, now: Instant) -> bool {
         self.see(now);
-        self.posted = Some(now);
+        (self.posted, self.posting) = (Some(now), true);
         self.at_once >= TIMES
+    }
+
+    /// The receive has been posted: what that took is not the program's time. Where its memory lies may have been asked of the
+    /// kernel.
+    #[inline]
+    pub fn is_posted(&mut self, now: impl FnOnce() -> Instant) {
+        if std::mem::take(&mut self.posting) {
+            self.posted = Some(now());
+        }
     }
 
     /// The program begins to wait for requests.
@@ -118,6 +129,18 @@ mod tests {
         assert!(program.0.post(program.1));
         program.0.look();
         assert!(!program.0.post(program.1));
+    }
+
+    #[test]
+    fn what_posting_takes_does_not_count() {
+        let mut program = Program::new();
+        for round in 0..6 {
+            assert_eq!(program.0.post(program.1), round >= TIMES, "round {round}");
+            program.1 += 3 * GAP;
+            program.0.is_posted(|| program.1);
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ impl State {
         outbox.bulk.clear();
         self.fetches.retain(|fetch| fetch.from != peer);
         self.fins.retain(|_, fin| fin.to != peer);
+        self.forget_words(peer);
         self.incoming[peer as usize] = Incoming::Nowhere;
         self.drop_messages(peer);
         let waits: Vec<u32> = self.transfers.numbered().map(|(request, _)| request).collect();

@@ -32,6 +32,7 @@ impl State {
         }
         self.transfers.get(request).data.expect();
         let visible = if long { self.publish(request, from, &pattern, located) } else { Published::NOT };
+        self.habit.is_posted(Instant::now);
         let posted = self.matching.post(pattern, request);
         if visible.is_published() {
             self.matching.publish(posted);
@@ -98,16 +99,16 @@ impl State {
     /// True for a receive that is not to be published, by a call that waits for nothing else. Of a longer one that is, its memory
     /// is located then, for [`State::receive`].
     #[inline]
-    pub fn takes_packets(&mut self, from: Proc, data: &Data) -> bool {
-        self.is_short(data) || self.takes_long_packets(from, data)
+    pub fn takes_packets(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
+        self.is_short(data) || self.takes_long_packets(from, pattern, data)
     }
 
-    fn takes_long_packets(&mut self, from: Proc, data: &Data) -> bool {
+    fn takes_long_packets(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
         let len = data.len();
         if from == UNKNOWN || from == self.mcm.me() {
             return false;
         }
-        if self.suits_packets(from, len, true) {
+        if self.suits_packets(from, len, true) || self.hopes_to_fetch(from, pattern, data) {
             return true;
         }
         if !self.suits_packets(from, len, false) {

@@ -10,7 +10,7 @@
 //! the library (`Rts`, `Join`, and no packet at the end), and there is no second.
 
 use super::outbox::{Bulk, Outgoing};
-use super::{Body, Side, State, arrive::Arrival};
+use super::{Body, NONE, Side, State, arrive::Arrival};
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, Rendezvous, Tuple};
 use tern_counters as counters;
@@ -62,24 +62,32 @@ impl State {
 
     // ---- the sender
 
-    /// Asks the receiver to take a message, which may lie in `memory` that was located for it.
-    pub(super) fn request_send(&mut self, to: Proc, tuple: Tuple, data: Data, memory: Memory) -> u32 {
+    /// Asks the receiver to take a message, which may lie in `memory` that was located for it, if that is `sure`.
+    pub(super) fn request_send(&mut self, to: Proc, tuple: Tuple, data: Data, memory: Memory, sure: bool) -> u32 {
         let size = data.len() as u64;
         counters::SENT_RENDEZVOUS.add(1);
         counters::SENT_RENDEZVOUS_BYTES.add(size);
         let request = self.new_send(to, tuple, data);
         self.keep_located(request, &memory);
         let sender = Synchronous { request, mark: self.mark };
-        let header = Packet::Rts { tuple, size, sender }.encode();
+        let header = Packet::Rts { tuple, size, sender, sure }.encode();
         self.queue(to, Outgoing::Located(header, memory));
         self.flush(to);
+        if !sure {
+            self.make_sure(to, request, memory.place);
+        }
         request
     }
 
     /// The receiver wants `bytes` bytes in packets; with none, it has the message.
     pub(super) fn clear(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
+        let mistaken = self.is_mistaken(request);
         if bytes == 0 {
-            return self.advance_send(request, true, true);
+            if !mistaken || receiver != NONE {
+                self.advance_send(request, true, true);
+            }
+            // Else it has copied from the wrong place, and will ask for packets when it hears of that.
+            return;
         }
         self.bulk(from, Bulk { request, receiver, sent: 0, end: bytes as usize });
     }
@@ -106,6 +114,8 @@ impl State {
 
     /// The receiver copies the message, and this side may help.
     pub(super) fn join(&mut self, from: Proc, request: u32, number: u64) {
+        // The kernel copies from the address.
+        self.is_mistaken(request);
         let source = self.transfers.get(request).data.memory();
         if self.direct().join(from, &source, number, request) == Pull::Done {
             self.advance_send(request, true, true);
@@ -148,7 +158,10 @@ impl State {
             *expected = bytes as usize;
         }
         let sender = sender.request;
-        match if bytes > 0 { self.pull(request, from, source) } else { Pull::No } {
+        let source = &self.source_of(from, sender, source);
+        let pull = if bytes > 0 { self.pull(request, from, source) } else { Pull::No };
+        let unsure = self.awaits_word(from, sender, request, bytes, pull);
+        match pull {
             Pull::No if self.invite(request, from, source, sender, bytes) => return,
             Pull::No => {}
             Pull::Done => bytes = 0,
@@ -156,8 +169,9 @@ impl State {
             Pull::Joint(number) => return self.control(from, Packet::Join { sender, number }),
         }
         // Without a byte to send it tells the sender that all is done.
-        self.control(from, Packet::Cts { sender, receiver: request, bytes });
-        if bytes == 0 {
+        let receiver = if unsure { NONE } else { request };
+        self.control(from, Packet::Cts { sender, receiver, bytes });
+        if bytes == 0 && !unsure {
             self.complete(request);
         }
     }
@@ -171,7 +185,8 @@ impl State {
         if self.transfers.get(request).data.memory().is_opaque() {
             return Pull::No;
         }
-        let target = match self.exchanges && source.place != 0 {
+        let alone = self.exchanges || self.suits_fetching(from, source.len as usize, false);
+        let target = match alone && source.place != 0 {
             true => self.transfers.get(request).data.memory(),
             false => self.locate(request, from, false),
         };

@@ -39,20 +39,21 @@ impl State {
             return Sent::Pending(crate::Request(request));
         }
         let size = data.len();
-        let mut memory = Memory::opaque(size);
+        let (mut memory, mut sure) = (Memory::opaque(size), true);
         if size >= self.direct_from {
             match self.try_direct(to, &tuple, &data, waits) {
                 Ok(sent) => return sent,
-                Err(located) => memory = located,
+                Err(located) => (memory, sure) = located,
             }
         }
+        let fetched = waits && self.is_fetched(to, &tuple, &memory);
         self.streams[to as usize].put(&tuple);
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
         let exchanged = self.waits && memory.place != 0 && size >= EXCHANGED;
         let asks = size > self.eager_limit(to) && !(waits && self.goes_ahead(to, &memory, mode));
-        if asks || exchanged || self.is_full(to) {
-            return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory)));
+        if asks || exchanged || self.is_full(to) || fetched {
+            return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory, sure)));
         }
         if memory.key != 0 {
             // Nobody will reach for it.

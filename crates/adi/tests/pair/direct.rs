@@ -29,6 +29,11 @@ pub fn forget_keys() {
 
 /// Smallest transfer that uses them, in bytes: below and above the eager limits of the tests.
 const THRESHOLD: usize = 12;
+/// Shortest message that a receiver fetches if it waits.
+const FETCHED: usize = 16;
+/// Presumed places, of memory that is there, and of memory that is not.
+const RIGHT: u64 = 1;
+const WRONG: u64 = 2;
 /// Longest message, in bytes, that goes without asking to who waits; also of data with gaps.
 pub const AHEAD: usize = 402;
 
@@ -168,6 +173,27 @@ impl Direct for Port {
         WAITING.get()
     }
 
+    fn fetches(&self, _peer: u32, len: usize, _sure: bool) -> bool {
+        len >= FETCHED
+    }
+
+    fn is_hoped(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
+        WAITING.get()
+    }
+
+    fn presume(&self, memory: &Memory) -> Option<u64> {
+        assert!(memory.is_dense(), "it cannot be in one place");
+        (!self.chance(4)).then(|| if self.chance(2) { RIGHT } else { WRONG })
+    }
+
+    fn is_still(&self, _memory: &Memory, place: u64) -> bool {
+        place == RIGHT
+    }
+
+    fn place(&self, _memory: *const u8, _len: usize) -> Option<u64> {
+        None
+    }
+
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
         QUIET.with_borrow_mut(|all| all.push(quiet));
         if memory.is_opaque() || self.chance(3) {
@@ -266,11 +292,18 @@ impl Direct for Port {
         if self.is_cut_from(peer) {
             return Pull::Pending;
         }
-        if self.chance(2) {
+        if source.place == WRONG && self.chance(2) {
+            // Something that no message holds.
+            let nothing = vec![0xee; source.len as usize];
+            copy(&Memory::dense(nothing.as_ptr(), nothing.len()), target);
+            return Pull::Done;
+        }
+        if source.place == RIGHT || (source.place == 0 && self.chance(2)) {
             copy(source, target);
             return Pull::Done;
         }
-        let joint = self.chance(2);
+        // Memory that has a place is copied now, or by both from where it is.
+        let joint = source.place != 0 || self.chance(2);
         self.board(self.me(), peer, |board| {
             board.joint += 1;
             let number = joint.then_some(board.joint);
@@ -313,6 +346,10 @@ impl Direct for Port {
         }
         self.board(peer, self.me(), |board| board.sent.push(sender));
         Pull::Pending
+    }
+
+    fn is_awaited(&self, _peer: u32, _key: &Key, _last: u32, _len: u64) -> bool {
+        !(WAITING.get() && self.chance(2))
     }
 
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {

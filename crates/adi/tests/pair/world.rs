@@ -1,6 +1,7 @@
 //! Engines of a few processes in one thread, driven step by step, and a record of what happened.
 
 use crate::buffer::{Buffer, whole};
+use crate::direct;
 use crate::network::{Manners, Scissors, ports};
 use std::rc::Rc;
 use tern_adi::{
@@ -219,7 +220,9 @@ impl World {
         let number = self.messages.len();
         let bytes: Vec<u8> = (0..whole(len, gaps)).map(|at| (number * 31 + at * 7 + (at >> 8)) as u8 & 0x7f).collect();
         let mut buffer = Buffer::holding(&bytes, gaps);
+        direct::WAITING.set(number.is_multiple_of(2));
         let sent = self.engines[from as usize].isend(to, tuple, buffer.data(), mode);
+        direct::WAITING.set(false);
         self.outgoing.push(buffer);
         let (request, done) = match sent {
             Sent::Done => (None, Some(self.step)),

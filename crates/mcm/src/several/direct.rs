@@ -42,6 +42,26 @@ impl Direct for Several {
         }
     }
 
+    fn fetches(&self, peer: u32, len: usize, sure: bool) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.fetches(peer, len, sure))
+    }
+
+    fn hope(&self, peer: u32, key: &Key, taken: u32) {
+        if let Some((device, peer)) = self.direct_to(peer) {
+            device.hope(peer, key, taken);
+        }
+    }
+
+    fn end_hope(&self, peer: u32) {
+        if let Some((device, peer)) = self.direct_to(peer) {
+            device.end_hope(peer);
+        }
+    }
+
+    fn is_hoped(&self, peer: u32, key: &Key, sent: u32) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.is_hoped(peer, key, sent))
+    }
+
     fn presume(&self, memory: &Memory) -> Option<u64> {
         self.shm.presume(memory)
     }

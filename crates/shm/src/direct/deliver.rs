@@ -19,6 +19,37 @@ const LOOKS: u32 = 200;
 /// Looks at a process that has not begun to wait yet.
 const NEARLY: u32 = 25;
 
+/// Looks at a process that may be about to hope for a message, which take about as long as a copy of 16 KiB.
+const SOON: u32 = 50;
+
+/// What came of the last looks whether a peer hoped for a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Hopes(i8);
+
+impl Hopes {
+    /// Looks in vain until they are left, and messages until the next.
+    const PATIENCE: i8 = 16;
+    const REST: i8 = -64;
+
+    fn is_worth_waiting(self) -> bool {
+        self.0 > 0
+    }
+
+    fn after(self, hoped: bool) -> Hopes {
+        match self.0 {
+            _ if hoped => Hopes::default(),
+            Hopes::REST => Hopes(1),
+            left => Hopes(left - 1),
+        }
+    }
+}
+
+impl Default for Hopes {
+    fn default() -> Hopes {
+        Hopes(Hopes::PATIENCE)
+    }
+}
+
 /// How a message reaches a published receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -72,6 +103,20 @@ impl Shm {
         })
     }
 
+    /// [`tern_device::Direct::is_hoped`]. A peer that answers is about to begin to wait.
+    pub(super) fn is_awaited_soon(&self, peer: u32, key: &Key, sent: u32) -> bool {
+        let (board, hopes) = (self.segment.board(peer, self.me), &self.direct.hopes[peer as usize]);
+        let looks = if hopes.get().is_worth_waiting() { SOON } else { 1 };
+        let hoped = (0..looks).any(|look| {
+            if look > 0 {
+                std::hint::spin_loop();
+            }
+            board.is_hoped(key, sent)
+        });
+        hopes.set(hopes.get().after(hoped));
+        hoped
+    }
+
     /// After a copy: notes whether `peer` waits now.
     pub(super) fn learn(&self, peer: u32) {
         let occupation = self.segment.process(peer).occupation();
@@ -95,7 +140,8 @@ impl Shm {
         Situation {
             size,
             stage,
-            other_waits: self.has_time(peer, size),
+            // Who reads what is shared into private memory does it alone.
+            other_waits: (published || source.place == 0 || target.place != 0) && self.has_time(peer, size),
             source_shared: known && source.place != 0,
             target_shared: known && target.place != 0,
             push: published && kernel,
@@ -196,5 +242,22 @@ impl Shm {
         }
         self.segment.bell(peer).ring();
         Some(delivery)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_never_hopes_is_seldom_waited_for() {
+        let mut hopes = Hopes::default();
+        let mut waits = 0;
+        for _ in 0..1000 {
+            waits += u32::from(hopes.is_worth_waiting());
+            hopes = hopes.after(false);
+        }
+        assert!((16..40).contains(&waits), "{waits}");
+        assert!(hopes.after(true).is_worth_waiting(), "once is enough");
     }
 }

@@ -1,0 +1,231 @@
+//! Messages of some KiB out of memory that their receiver reaches, while it waits: it copies them from where they lie, and has
+//! published nothing. There is one copy as with a published receive, and nothing to be found out about the receiver's memory.
+//!
+//! Whether promoted memory is still where it was must be asked of the kernel, which takes as long as copying 32 KiB. So a sender
+//! that waits tells the place that it presumes (`Rts`), asks meanwhile, and tells what it has heard (`Sure`). Until then the
+//! receiver has bytes that may be the wrong ones. If they are, it asks for packets.
+
+use super::direct::key;
+use super::{NONE, Side, State};
+use crate::packet::Packet;
+use crate::{ANY_TAG, Data, Pattern, Proc, Tuple};
+use tern_counters as counters;
+use tern_mcm::{Memory, Pull};
+
+/// Receives that are published after one whose message has come in packets: at first, and at most. Each time in a row it is twice
+/// as many.
+const PUBLISHED: u8 = 1;
+const MOST_PUBLISHED: u8 = 64;
+
+/// Of one peer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peer {
+    /// So many receives are published before the next one is not.
+    left: u8,
+    /// How many it were the last time.
+    last: u8,
+}
+
+/// A message whose sender has not said yet whether it is where the receiver was told.
+#[derive(Clone, Copy, Debug)]
+struct Unsure {
+    from: Proc,
+    /// The sender's request.
+    sender: u32,
+    /// The receive that has copied it; `NONE` while there is none.
+    receiver: u32,
+    bytes: u64,
+    /// It is not, and no receive has asked for it.
+    wrong: bool,
+}
+
+/// What is known of such messages.
+#[derive(Debug, Default)]
+pub struct Fetching {
+    peers: Vec<Peer>,
+    /// The sender that the receive under way was left unpublished for.
+    hoped: Option<Proc>,
+    unsure: Vec<Unsure>,
+    /// Own sends that are not where their receivers were told.
+    misplaced: Vec<u32>,
+}
+
+impl Fetching {
+    fn peer(&mut self, peer: Proc) -> &mut Peer {
+        let at = peer as usize;
+        if self.peers.len() <= at {
+            self.peers.resize(at + 1, Peer::default());
+        }
+        &mut self.peers[at]
+    }
+
+    fn position(&self, from: Proc, sender: u32) -> Option<usize> {
+        self.unsure.iter().position(|unsure| (unsure.from, unsure.sender) == (from, sender))
+    }
+}
+
+impl State {
+    /// [`tern_mcm::Direct::fetches`], of messages that would go without asking.
+    #[inline]
+    pub(super) fn suits_fetching(&self, peer: Proc, len: usize, sure: bool) -> bool {
+        len <= self.eager_limit(peer) && self.direct().fetches(peer, len, sure)
+    }
+
+    // ---- the sender
+
+    /// Where the data of such a message is presumed to lie.
+    pub(super) fn presume(&self, to: Proc, data: &Data) -> Option<Memory> {
+        let memory = data.memory();
+        let fits = memory.is_dense() && self.suits_fetching(to, data.len(), false);
+        let place = fits.then(|| self.direct().presume(&memory)).flatten()?;
+        Some(Memory { place, ..memory })
+    }
+
+    /// Whether such a message, the next on the stream, is going to be fetched from `memory`. Its receiver waits for this one: to others
+    /// a sender that waits would not get on if they counted on its message to be buffered.
+    pub(super) fn is_fetched(&self, to: Proc, tuple: &Tuple, memory: &Memory) -> bool {
+        memory.place != 0
+            && self.suits_fetching(to, memory.len as usize, false)
+            && self.direct().is_hoped(
+                to,
+                &key(tuple.context, tuple.source, tuple.tag),
+                self.streams[to as usize].sent(),
+            )
+    }
+
+    /// Tells the receiver of send `request` whether it was told the right place.
+    pub(super) fn make_sure(&mut self, to: Proc, request: u32, place: u64) {
+        let right = self.direct().is_still(&self.transfers.get(request).data.memory(), place);
+        counters::PRESUMED.add(1);
+        if !right {
+            counters::MISPLACED.add(1);
+            self.fetching.misplaced.push(request);
+        }
+        self.control(to, Packet::Sure { sender: request, right });
+    }
+
+    /// True once for a send whose receiver was told the wrong place: its word that it has the message is not to be believed.
+    pub(super) fn is_mistaken(&mut self, request: u32) -> bool {
+        let misplaced = &mut self.fetching.misplaced;
+        let found = misplaced.iter().position(|&other| other == request);
+        found.map(|at| misplaced.swap_remove(at)).is_some()
+    }
+
+    // ---- the receiver
+
+    /// Whether the receive that is about to start had better not be published, since its message can most likely be fetched: the
+    /// receiver's own memory is shared, and so may be the sender's. Tells the sender if so, until [`State::end_hope`].
+    pub(super) fn hopes_to_fetch(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
+        let memory = data.memory();
+        if pattern.tag == ANY_TAG || !memory.is_dense() || !self.suits_fetching(from, data.len(), false) {
+            return false;
+        }
+        let direct = self.direct();
+        let sure = direct.place(memory.address as *const u8, data.len()).is_some();
+        let suits = if sure { self.suits_fetching(from, data.len(), true) } else { direct.presume(&memory).is_some() };
+        if !suits {
+            return false;
+        }
+        let peer = self.fetching.peer(from);
+        if peer.left > 0 {
+            peer.left -= 1;
+            return false;
+        }
+        if self.matching.find_unexpected(pattern).is_none() {
+            self.direct().hope(
+                from,
+                &key(pattern.context, pattern.source, pattern.tag),
+                self.taken[from as usize].taken,
+            );
+            self.fetching.hoped = Some(from);
+        }
+        true
+    }
+
+    /// The receive has got its message, or some of it.
+    pub fn end_hope(&mut self) {
+        if let Some(from) = self.fetching.hoped.take() {
+            self.direct().end_hope(from);
+        }
+    }
+
+    /// A long message from `from` has come in packets.
+    pub(super) fn came_in_packets(&mut self, from: Proc) {
+        if self.fetching.hoped == Some(from) {
+            self.end_hope();
+            let peer = self.fetching.peer(from);
+            peer.last = peer.last.saturating_mul(2).clamp(PUBLISHED, MOST_PUBLISHED);
+            peer.left = peer.last;
+        }
+    }
+
+    fn was_fetched(&mut self, from: Proc) {
+        if self.fetching.hoped == Some(from) {
+            self.end_hope();
+            self.fetching.peer(from).last = 0;
+        }
+    }
+
+    /// A sender will say whether its message is where it has told.
+    pub(super) fn expect_word(&mut self, from: Proc, sender: u32) {
+        // One that was taken back, and of which nobody has asked, may have left its word.
+        if let Some(at) = self.fetching.position(from, sender) {
+            self.fetching.unsure.swap_remove(at);
+        }
+        self.fetching.unsure.push(Unsure { from, sender, receiver: NONE, bytes: 0, wrong: false });
+    }
+
+    /// Where a message lies that a receive is about to ask for, of which its sender has told `source`.
+    pub(super) fn source_of(&mut self, from: Proc, sender: u32, source: &Memory) -> Memory {
+        match self.fetching.position(from, sender) {
+            Some(at) if self.fetching.unsure[at].wrong => {
+                self.fetching.unsure.swap_remove(at);
+                Memory::opaque(source.len as usize)
+            }
+            _ => *source,
+        }
+    }
+
+    /// What has come of the attempt of receive `receiver` to get at the `bytes` bytes of a message: true when it has copied them, and
+    /// the sender has not said yet that they are the right ones.
+    pub(super) fn awaits_word(&mut self, from: Proc, sender: u32, receiver: u32, bytes: u64, pull: Pull) -> bool {
+        if pull == Pull::Done {
+            self.was_fetched(from);
+        }
+        let Some(at) = self.fetching.position(from, sender) else { return false };
+        if pull != Pull::Done {
+            self.fetching.unsure.swap_remove(at);
+            return false;
+        }
+        let unsure = &mut self.fetching.unsure[at];
+        (unsure.receiver, unsure.bytes) = (receiver, bytes);
+        true
+    }
+
+    /// The sender of a message says whether it is where it has told.
+    pub(super) fn heard(&mut self, from: Proc, sender: u32, right: bool) {
+        let Some(at) = self.fetching.position(from, sender) else { return };
+        let Unsure { receiver, bytes, .. } = self.fetching.unsure[at];
+        if receiver == NONE && !right {
+            self.fetching.unsure[at].wrong = true;
+            return;
+        }
+        self.fetching.unsure.swap_remove(at);
+        if receiver == NONE {
+            return;
+        }
+        if right {
+            self.complete(receiver);
+        } else {
+            self.control(from, Packet::Cts { sender, receiver, bytes });
+        }
+    }
+
+    /// Process `peer` is lost: it says nothing any more, and hears nothing.
+    pub(super) fn forget_words(&mut self, peer: Proc) {
+        self.fetching.unsure.retain(|unsure| unsure.from != peer);
+        let transfers = &self.transfers;
+        let is_for = |request: u32| matches!(transfers.get(request).side, Side::Send { to, .. } if to == peer);
+        self.fetching.misplaced.retain(|&request| !is_for(request));
+    }
+}

@@ -1,0 +1,64 @@
+// ranks: 2
+// mpiexec: -x TERN_PROMOTE=always
+// timeout: 60
+// Programs that count on messages below the eager limit to be buffered, while their memory comes to be shared: both send before
+// they receive, or a message is sent that is received after another one.
+#include "check.h"
+
+enum { LENGTH = 32768, ROUNDS = 400 };
+
+static char *out, *in, *more;
+
+static void receive(char *into, int tag, int value)
+{
+    OK(MPI_Recv(into, LENGTH, MPI_BYTE, !rank, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(into[0] == (char)value && into[LENGTH - 1] == (char)value);
+}
+
+static void send(int tag, int value)
+{
+    memset(out, value, LENGTH);
+    OK(MPI_Send(out, LENGTH, MPI_BYTE, !rank, tag, MPI_COMM_WORLD));
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    out = malloc(LENGTH);
+    in = malloc(LENGTH);
+    more = malloc(LENGTH);
+    for (int round = 0; round < ROUNDS; round++) {
+        /* In between, what makes each side expect that the other one waits. */
+        for (int i = 0; i < 4; i++) {
+            if (rank == 0)
+                send(1, round + i);
+            receive(in, 1, round + i + (rank == 0));
+            if (rank == 1)
+                send(1, round + i + 1);
+        }
+        if (round % 2)
+            OK(MPI_Barrier(MPI_COMM_WORLD));
+        /* Both send first. */
+        send(2, round + rank);
+        receive(in, 2, round + !rank);
+        /* The receiver waits for the second message first. */
+        if (rank == round / 2 % 2) {
+            send(3, round);
+            send(4, round + 1);
+        } else {
+            receive(in, 4, round + 1);
+            receive(more, 3, round);
+        }
+        /* The second message of a tag is received after the answer to the first one. */
+        if (rank == round % 2) {
+            send(5, round);
+            send(5, round + 1);
+            receive(in, 6, round);
+        } else {
+            receive(in, 5, round);
+            send(6, round);
+            receive(in, 5, round + 1);
+        }
+    }
+    return finish();
+}
