@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rustix::fd::{AsFd, OwnedFd};
 use tern_device::conformance::{Action, Group, follow};
-use tern_device::{Device, Header, Payload, Sink};
+use tern_device::{Device, Header, Key, Payload, Sink};
 use tern_shm::Shm;
 
 /// Processes over one memfd. They live in one process here, with a mapping each.
@@ -131,6 +131,25 @@ fn the_next_packet_of_a_peer_is_taken_by_itself() {
     while me.poll(&mut inbox) > 0 {}
     inbox.0.sort();
     assert_eq!(inbox.0, [(1, b"and".to_vec()), (2, b"two".to_vec())]);
+}
+
+/// What a receiver hopes for, it alone says, of one message, until it is over.
+#[test]
+fn a_hope_is_for_one_message_of_one_peer() {
+    let group = Segment::new(3, None);
+    let devices: Vec<_> = (0..3).map(|me| group.join(me)).collect();
+    let direct = |at: usize| devices[at].direct().expect("it publishes");
+    let key = Key { context: 3, source: 1, tag: 7 };
+    assert!(!direct(1).is_hoped(0, &key, 5));
+    direct(0).hope(1, &key, 5);
+    assert!(direct(1).is_hoped(0, &key, 5));
+    assert!(!direct(1).is_hoped(0, &key, 6), "another message has gone before this one");
+    for other in [Key { tag: 8, ..key }, Key { context: 4, ..key }, Key { source: 0, ..key }] {
+        assert!(!direct(1).is_hoped(0, &other, 5), "{other:?}");
+    }
+    assert!(!direct(2).is_hoped(0, &key, 5), "another peer");
+    direct(0).end_hope(1);
+    assert!(!direct(1).is_hoped(0, &key, 5));
 }
 
 /// The last process finds all its structures inside the mapping.

@@ -3,7 +3,7 @@
 use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 use std::sync::Once;
-use tern_device::{Delivery, Device, Direct, Header, Key, Memory, Outgoing, Sink};
+use tern_device::{Delivery, Device, Direct, Header, Key, Memory, Outgoing, Pull, Sink};
 use tern_shm::Shm;
 
 const LEN: usize = 256 << 10;
@@ -103,6 +103,34 @@ fn what_neither_side_can_have_copied_goes_in_packets() {
     assert_eq!(here, Told { undelivered: vec![(1, 7, 5, LEN as u64)], ..Told::default() });
     sender.poll(&mut here);
     assert_eq!(here.undelivered.len(), 1, "told once");
+}
+
+/// The kernel has copied the beginning, and refuses the rest.
+#[test]
+fn what_both_have_begun_and_neither_can_end_goes_in_packets() {
+    let [sender, receiver] = pair();
+    let (source, target) = (Pages::new(1), Pages::new(0));
+    if !direct(&sender).copies(1) {
+        return eprintln!("skipped: memory of other processes cannot be copied here");
+    }
+    sender.set_waiting(true);
+    let pull = direct(&receiver).pull(0, &source.memory(), &target.memory(), 5);
+    let Pull::Joint(number) = pull else { panic!("{pull:?} where both have time") };
+    source.lock(true);
+    target.lock(true);
+    assert_eq!(direct(&sender).join(1, &source.memory(), number, 7), Pull::Pending);
+    let (mut here, mut there) = (Told::default(), Told::default());
+    sender.poll(&mut here);
+    assert_eq!(here, Told::default(), "the receiver has not said anything");
+    receiver.poll(&mut there);
+    receiver.poll(&mut there);
+    sender.poll(&mut here);
+    assert_eq!(here, Told { undelivered: vec![(1, 7, 5, LEN as u64)], ..Told::default() });
+    receiver.poll(&mut there);
+    sender.poll(&mut here);
+    assert_eq!((here.undelivered.len(), there), (1, Told::default()), "told once");
+    let publish = || direct(&receiver).publish(0, &KEY, &target.memory(), 6, 0);
+    assert!((0..30).all(|_| publish().is_some()), "its slot is free again");
 }
 
 #[test]

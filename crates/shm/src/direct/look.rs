@@ -39,6 +39,11 @@ impl Shm {
                 let filled = match word.stage() {
                     Stage::Filled => true,
                     Stage::Shared => self.help(peer, board, slot, word),
+                    Stage::Packets if word.is_joint() => {
+                        // Nobody but this process has a use for the slot: the packets are for the request.
+                        self.forget(peer, slot);
+                        false
+                    }
                     _ => false,
                 };
                 if filled {
@@ -97,7 +102,7 @@ impl Shm {
     /// Neither side can have the kernel copy the rest of a message: the kernel has worked before, and is not asked again.
     fn is_refused(&self, message: &Pending) -> bool {
         let Pending { peer, slot, word, .. } = *message;
-        !word.is_joint() && !self.copies(peer) && self.segment.board(peer, self.me).slot(slot).is_refused()
+        !self.copies(peer) && self.segment.board(peer, self.me).slot(slot).is_refused()
     }
 
     #[cold]
