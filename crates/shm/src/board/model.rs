@@ -24,6 +24,7 @@ impl Board {
             used: AtomicU32::new(0),
             seen: AtomicU32::new(0),
             words: std::array::from_fn::<_, SLOTS, _>(|_| zero()),
+            hope: zero(),
             slots: std::array::from_fn::<_, SLOTS, _>(|_| slot()),
         }
     }

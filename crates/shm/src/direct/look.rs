@@ -101,7 +101,7 @@ impl Shm {
 
     /// Neither side can have the kernel copy the rest of a message: the kernel has worked before, and is not asked again.
     fn is_refused(&self, message: &Pending) -> bool {
-        let Pending { peer, slot, word, .. } = *message;
+        let Pending { peer, slot, .. } = *message;
         !self.copies(peer) && self.segment.board(peer, self.me).slot(slot).is_refused()
     }
 
