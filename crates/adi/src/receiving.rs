@@ -72,12 +72,7 @@ impl Adi {
     #[inline]
     pub fn recv(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
         let packets = !lock::enabled() && self.state.borrow_mut().takes_packets(from, &pattern, &data);
-        let long = data.len() > PIECE;
-        let status = self.recv_by(from, pattern, data, packets);
-        if long {
-            self.state.borrow_mut().end_hope();
-        }
-        status
+        self.recv_by(from, pattern, data, packets)
     }
 
     /// The same for a receive that [`Adi::end_only_one`] has ended.
@@ -117,6 +112,7 @@ impl Adi {
             Some(status) => {
                 if long {
                     self.mcm.set_waiting(false);
+                    self.state.borrow_mut().end_hope();
                 }
                 status
             }
@@ -128,6 +124,7 @@ impl Adi {
     fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         // With several threads there may be several calls that wait.
         if !packets || !self.state.borrow_mut().expect(from, data.clone()) {
+            self.state.borrow_mut().end_hope();
             self.will_wait();
             let request = self.irecv(from, pattern, data);
             self.wait_until_telling(&mut || self.is_done(request), &|| Awaited::Transfers(vec![request]));

@@ -336,7 +336,7 @@ impl Board {
 
     /// The receiver waits for a message of this key, unpublished, and has taken so many from the stream.
     pub fn hope(&self, key: &Key, taken: u32) {
-        // Relaxed: the sender only asks to send then.
+        // Relaxed, here and below: nothing is read by it. The sender only asks to send then.
         self.hope.store(hope(key, taken), Ordering::Relaxed);
     }
 

@@ -26,7 +26,7 @@ impl State {
     }
 
     pub(super) fn cancelled(&mut self, request: u32) {
-        self.is_mistaken(request);
+        self.end_misplaced(request);
         self.transfers.get_mut(request).status.cancelled = true;
         self.complete(request);
     }

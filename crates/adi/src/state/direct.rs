@@ -84,7 +84,8 @@ impl State {
     // ---- sending
 
     /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking, and whether
-    /// that is sure. Where it lies is asked first: meanwhile a receiver does the same for a receive that it is about to publish.
+    /// that is sure. Where it lies is asked first, unless that is presumed: meanwhile a receiver does the same for a receive that it is
+    /// about to publish.
     #[inline]
     pub(super) fn try_direct(
         &mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool,

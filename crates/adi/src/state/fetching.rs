@@ -104,8 +104,9 @@ impl State {
         self.control(to, Packet::Sure { sender: request, right });
     }
 
-    /// True once for a send whose receiver was told the wrong place: its word that it has the message is not to be believed.
-    pub(super) fn is_mistaken(&mut self, request: u32) -> bool {
+    /// A send is answered, or taken back. True if its receiver was told the wrong place: its word that it has the message is not to
+    /// be believed.
+    pub(super) fn end_misplaced(&mut self, request: u32) -> bool {
         let misplaced = &mut self.fetching.misplaced;
         let found = misplaced.iter().position(|&other| other == request);
         found.map(|at| misplaced.swap_remove(at)).is_some()

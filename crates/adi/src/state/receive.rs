@@ -86,6 +86,7 @@ impl State {
     pub fn end_expected(&mut self) {
         self.expecting = false;
         self.expected_begun = false;
+        self.end_hope();
     }
 
     /// True when the next message of the stream can only be for the receive that is about to start, or for a later one, and nothing

@@ -81,7 +81,7 @@ impl State {
 
     /// The receiver wants `bytes` bytes in packets; with none, it has the message.
     pub(super) fn clear(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
-        let mistaken = self.is_mistaken(request);
+        let mistaken = self.end_misplaced(request);
         if bytes == 0 {
             if !mistaken || receiver != NONE {
                 self.advance_send(request, true, true);
@@ -114,8 +114,8 @@ impl State {
 
     /// The receiver copies the message, and this side may help.
     pub(super) fn join(&mut self, from: Proc, request: u32, number: u64) {
-        // The kernel copies from the address.
-        self.is_mistaken(request);
+        // Both have the kernel copy from the address: the place does not matter any more.
+        self.end_misplaced(request);
         let source = self.transfers.get(request).data.memory();
         if self.direct().join(from, &source, number, request) == Pull::Done {
             self.advance_send(request, true, true);

@@ -46,11 +46,11 @@ impl State {
                 Err(located) => (memory, sure) = located,
             }
         }
-        let fetched = waits && self.is_fetched(to, &tuple, &memory);
-        self.streams[to as usize].put(&tuple);
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
         let exchanged = self.waits && memory.place != 0 && size >= EXCHANGED;
+        let fetched = !exchanged && waits && self.is_fetched(to, &tuple, &memory);
+        self.streams[to as usize].put(&tuple);
         let asks = size > self.eager_limit(to) && !(waits && self.goes_ahead(to, &memory, mode));
         if asks || exchanged || self.is_full(to) || fetched {
             return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory, sure)));

@@ -50,6 +50,16 @@ impl Default for Hopes {
     }
 }
 
+/// Whether that holds at one of so many looks.
+fn comes_true(looks: u32, holds: impl Fn() -> bool) -> bool {
+    (0..looks).any(|look| {
+        if look > 0 {
+            std::hint::spin_loop();
+        }
+        holds()
+    })
+}
+
 /// How a message reaches a published receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -91,15 +101,10 @@ impl Shm {
     pub(super) fn has_time(&self, peer: u32, size: u64) -> bool {
         let process = self.segment.process(peer);
         let looks = if self.direct.waits[peer as usize].get() { NEARLY } else { 1 };
-        (0..looks).any(|look| {
-            if look > 0 {
-                std::hint::spin_loop();
-            }
-            match process.occupation() {
-                Occupation::Waits => true,
-                Occupation::Copies => size <= self.eager() as u64,
-                Occupation::Computes => false,
-            }
+        comes_true(looks, || match process.occupation() {
+            Occupation::Waits => true,
+            Occupation::Copies => size <= self.eager() as u64,
+            Occupation::Computes => false,
         })
     }
 
@@ -107,12 +112,7 @@ impl Shm {
     pub(super) fn is_awaited_soon(&self, peer: u32, key: &Key, sent: u32) -> bool {
         let (board, hopes) = (self.segment.board(peer, self.me), &self.direct.hopes[peer as usize]);
         let looks = if hopes.get().is_worth_waiting() { SOON } else { 1 };
-        let hoped = (0..looks).any(|look| {
-            if look > 0 {
-                std::hint::spin_loop();
-            }
-            board.is_hoped(key, sent)
-        });
+        let hoped = comes_true(looks, || board.is_hoped(key, sent));
         hopes.set(hopes.get().after(hoped));
         hoped
     }
