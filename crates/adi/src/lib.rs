@@ -21,7 +21,7 @@ use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use tern_mcm::{Direct, Mcm, Memory};
+use tern_mcm::{Direct, Mcm, Memory, Purpose};
 
 /// The point-to-point engine of this process.
 pub struct Adi {
@@ -95,7 +95,7 @@ impl Adi {
     pub fn place(&self, peer: Proc, memory: *const u8, len: usize) -> u64 {
         let Some(direct) = self.mcm.direct() else { return 0 };
         let quiet = self.state.borrow().is_quiet(0);
-        direct.locate_for_exchange(peer, Memory::dense(memory, len), quiet).place
+        direct.locate_for(peer, Memory::dense(memory, len), quiet, Purpose::Collective).place
     }
 
     /// Where it lay when that was last found out, without asking the kernel.

@@ -149,6 +149,19 @@ pub enum Direction {
     Get,
 }
 
+/// What memory is used for when it is located ([`Direct::locate_for`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// One message, of which nothing more is known.
+    Message,
+    /// One message, by a call that waits for nothing else.
+    Awaited,
+    /// A message of a call that sends and receives.
+    Exchange,
+    /// A call in which every process copies what comes in, and would copy what goes out as well if the memory were not shared.
+    Collective,
+}
+
 /// Tuple queues and single copies between processes. `peer` is never this process.
 pub trait Direct {
     /// Smallest receive worth publishing, and smallest message worth looking for one, in bytes.
@@ -195,8 +208,8 @@ pub trait Direct {
     /// or the key by which the peer reaches it. `quiet`: no other transfer of this process is under way.
     fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory;
 
-    /// The same for an exchange, in which both sides would copy at the same time if the memory were not shared.
-    fn locate_for_exchange(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
+    /// The same where it is known what the memory is used for.
+    fn locate_for(&self, peer: u32, memory: Memory, quiet: bool, _purpose: Purpose) -> Memory {
         self.locate(peer, memory, quiet)
     }
 

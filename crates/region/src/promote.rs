@@ -95,9 +95,8 @@ pub struct Counts {
 pub struct Promoter {
     heap: Rc<Heap>,
     policy: Policy,
-    costs: Costs,
-    /// The same where each side of an exchange saves a copy; as `costs`, if nothing is known of that.
-    exchange_costs: Option<Costs>,
+    /// By what the memory is used for ([`Promoter::add_costs`]).
+    costs: Vec<Costs>,
     usage: Usage,
     in_use: Option<InUse>,
     quiesce: Option<Quiesce>,
@@ -111,8 +110,8 @@ pub struct Promoter {
     until_refresh: usize,
     /// What is left of [`pinning::MOST_PINNED`].
     may_pin: usize,
-    /// For messages and for exchanges: the length that was asked about last, and the uses that promotion pays for then.
-    needed: [(usize, Option<u32>); 2],
+    /// By what it is used for: the length that was asked about last, and the uses that promotion pays for then.
+    needed: Vec<(usize, Option<u32>)>,
 }
 
 impl Promoter {
@@ -122,8 +121,7 @@ impl Promoter {
         Promoter {
             heap,
             policy,
-            costs,
-            exchange_costs: None,
+            costs: vec![costs],
             usage: Usage::new(),
             in_use: None,
             quiesce: None,
@@ -134,7 +132,7 @@ impl Promoter {
             counts: Counts::default(),
             until_refresh: 64,
             may_pin: pinning::MOST_PINNED,
-            needed: [(0, None); 2],
+            needed: vec![(0, None)],
         }
     }
 
@@ -152,21 +150,18 @@ impl Promoter {
         self.quiesce = Some(quiesce);
     }
 
-    /// What promotion saves of an exchange, in which two processes copy at the same time.
-    pub fn set_exchange_costs(&mut self, costs: Costs) {
-        self.exchange_costs = Some(costs);
+    /// What promotion costs and saves where memory is used in another way than for a single message. Ways have numbers, in this order,
+    /// from 1 on.
+    pub fn add_costs(&mut self, costs: Costs) {
+        self.costs.push(costs);
+        self.needed.push((0, None));
     }
 
     /// Counts one use of the buffer for a message, and promotes it when the rule says so, together with those beside it if that pays
     /// sooner. `Some`: the kernel
     /// said just now that these bytes are shared, at that place.
     pub fn used(&mut self, address: *const u8, len: usize) -> Option<Place> {
-        self.used_for(address, len, false)
-    }
-
-    /// The same of a use in an exchange.
-    pub fn used_in_exchange(&mut self, address: *const u8, len: usize) -> Option<Place> {
-        self.used_for(address, len, true)
+        self.used_for(address, len, 0)
     }
 
     /// Counts one use of the buffer at the place that it was [presumed](Promoter::presumed) to have; false if the kernel says
@@ -178,11 +173,8 @@ impl Promoter {
         self.verify(address, len, place)
     }
 
-    fn costs(&self, exchange: bool) -> &Costs {
-        self.exchange_costs.as_ref().filter(|_| exchange).unwrap_or(&self.costs)
-    }
-
-    fn used_for(&mut self, address: *const u8, len: usize, exchange: bool) -> Option<Place> {
+    /// The same of a use of that number ([`Promoter::add_costs`]).
+    pub fn used_for(&mut self, address: *const u8, len: usize, way: usize) -> Option<Place> {
         if self.policy == Policy::Off || len == 0 || self.is_over() {
             return None;
         }
@@ -191,7 +183,7 @@ impl Promoter {
             self.refresh();
         }
         // Where the saving never pays for the look-up, promoted memory is not looked up either.
-        let needed = self.needed(len, exchange)?;
+        let needed = self.needed(len, way)?;
         let start = address.addr();
         if let Some(record) = self.records.find_mut(start) {
             record.uses = record.uses.saturating_add(1);
@@ -204,16 +196,16 @@ impl Promoter {
         if self.usage.used(start, len, needed) {
             return self.try_promote(start, len, needed);
         }
-        self.promote_row(start, len, exchange)
+        self.promote_row(start, len, way)
     }
 
     /// Uses of a buffer of `len` bytes that promotion pays for.
     #[inline]
-    fn needed(&mut self, len: usize, exchange: bool) -> Option<u32> {
-        let (known, needed) = self.needed[usize::from(exchange)];
+    fn needed(&mut self, len: usize, way: usize) -> Option<u32> {
+        let (known, needed) = self.needed[way];
         if known != len {
-            let needed = if self.policy == Policy::Always { Some(1) } else { self.costs(exchange).break_even(len) };
-            self.needed[usize::from(exchange)] = (len, needed);
+            let needed = if self.policy == Policy::Always { Some(1) } else { self.costs[way].break_even(len) };
+            self.needed[way] = (len, needed);
             return needed;
         }
         needed
@@ -221,9 +213,9 @@ impl Promoter {
 
     /// Promotes the buffers that this one stands beside as one, if their uses together pay for that: the windows and slots of a
     /// program, of which each would have to be used very often by itself.
-    fn promote_row(&mut self, start: usize, len: usize, exchange: bool) -> Option<Place> {
+    fn promote_row(&mut self, start: usize, len: usize, way: usize) -> Option<Place> {
         let row = self.usage.row(start, len)?;
-        let needed = self.costs(exchange).break_even_together(len, row.len)?;
+        let needed = self.costs[way].break_even_together(len, row.len)?;
         if row.uses < u64::from(needed) * u64::from(row.patience) {
             return None;
         }
@@ -407,10 +399,10 @@ impl Promoter {
         for gone in self.records.keep(&mapped) {
             self.counts.gone += 1;
             counters::PROMOTED_GONE.add(1);
-            if gone.uses < gone.needed {
-                self.usage.failed(gone.address, gone.len);
-            } else {
-                self.usage.paid(gone.address, gone.len);
+            match gone.has_paid() {
+                Some(true) => self.usage.paid(gone.address, gone.len),
+                Some(false) => self.usage.failed(gone.address, gone.len),
+                None => {}
             }
             // The slot of a chunk is given back as a whole; in the heap's, what is unmapped.
             if ready.slot_of(gone.offset) == 0 {

@@ -18,7 +18,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Run};
+use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Purpose, Run};
 use tern_region::trial::Gauge;
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
 
@@ -30,7 +30,7 @@ const MOST_AHEAD: usize = 512 << 10;
 
 /// Messages that a receiver which waits had better copy alone: shorter ones are as soon there in packets, of longer ones two processes
 /// copy so much more than one that they have time to ask the kernel where their memory lies.
-const FETCHED: RangeInclusive<usize> = 16 << 10..=64 << 10;
+pub const FETCHED: RangeInclusive<usize> = 16 << 10..=64 << 10;
 /// The longest where the kernel need not be asked.
 const FETCHED_SURELY: usize = 32 << 10;
 
@@ -184,11 +184,11 @@ impl Direct for Shm {
     }
 
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
-        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, false) }
+        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, Purpose::Message) }
     }
 
-    fn locate_for_exchange(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
-        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, true) }
+    fn locate_for(&self, _peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
+        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, purpose) }
     }
 
     fn presume(&self, memory: &Memory) -> Option<u64> {

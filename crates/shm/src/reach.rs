@@ -1,15 +1,16 @@
 //! How this process reaches the memory of its peers: through the node's shared file, or by the
 //! kernel.
 
+use crate::direct::FETCHED;
 use crate::segment::{Node, Process, Segment};
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_counters as counters;
-use tern_device::{Direction, Memory, Run as Piece};
+use tern_device::{Direction, Memory, Purpose, Run as Piece};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_tune::{Chooser, Placement};
@@ -48,6 +49,13 @@ impl Exposed {
     }
 }
 
+/// Lengths of messages that waiting receivers fetch, between cores that share a cache ([`Direct::fetches`](tern_device::Direct::fetches)).
+fn fetched(chooser: &Chooser) -> RangeInclusive<usize> {
+    let most = *FETCHED.end();
+    let least = chooser.packets_below(Placement::Cache, true, false, most as u64);
+    usize::try_from(least).unwrap_or(usize::MAX).max(*FETCHED.start())..=most
+}
+
 /// The ways from this process to the others of the node.
 pub struct Reach {
     heap: Rc<Heap>,
@@ -73,7 +81,11 @@ impl Reach {
         let policy = tern_settings::PROMOTE.get();
         tern_copy::use_vectors(chooser.costs().vectors);
         let mut promoter = Promoter::new(heap.clone(), policy, chooser.costs().promotion(Placement::Cache, true));
-        promoter.set_exchange_costs(chooser.costs().promotion_for_exchanges(Placement::Cache));
+        // In the order of `Purpose`.
+        let costs = chooser.costs();
+        promoter.add_costs(costs.promotion_for_awaited(Placement::Cache, fetched(chooser)));
+        promoter.add_costs(costs.promotion_for_exchanges(Placement::Cache));
+        promoter.add_costs(costs.promotion_for_collectives(Placement::Cache));
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
         promoter.set_quiesce(crate::fork::quiesce);
         Ok(Reach {
@@ -93,8 +105,8 @@ impl Reach {
     }
 
     /// Finds out where own memory lies in the shared file, if it does, and counts the use of memory
-    /// that does not. `quiet`: no other transfer is under way; `exchange`: this one is of both sides at the same time.
-    pub fn locate(&self, memory: Memory, quiet: bool, exchange: bool) -> Memory {
+    /// that does not. `quiet`: no other transfer is under way.
+    pub fn locate(&self, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
         let (low, len) = memory.span();
         let start = memory.address.wrapping_add_signed(low) as *const u8;
         let place = self.heap.place(start, len as usize).or_else(|| {
@@ -102,11 +114,7 @@ impl Reach {
             let mostly_data = memory.len >= len / 4;
             self.exposed.quiet.set(quiet);
             let mut promoter = self.promoter.borrow_mut();
-            match exchange {
-                _ if !mostly_data => None,
-                true => promoter.used_in_exchange(start, len as usize),
-                false => promoter.used(start, len as usize),
-            }
+            if mostly_data { promoter.used_for(start, len as usize, purpose as usize) } else { None }
         });
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
     }

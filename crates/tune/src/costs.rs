@@ -1,6 +1,8 @@
 //! What things cost on this machine.
 
 use crate::Curve;
+use crate::choose::PUBLISHING;
+use std::ops::RangeInclusive;
 
 /// How two cores stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,22 +149,38 @@ impl Costs {
     /// What promotion costs, and what it saves a message between processes of this placement, for
     /// the rule of [`tern_region::promote`]. `cma`: whether the kernel copies private memory.
     pub fn promotion(&self, placement: Placement, cma: bool) -> tern_region::promote::Costs {
-        let (promote, costs) = (self.promote.clone(), self.clone());
-        tern_region::promote::Costs {
-            promote: Box::new(move |len| promote.at(len as u64)),
-            saved: Box::new(move |len| costs.saved(placement, len as u64, cma)),
-            look_up: self.lookup,
-        }
+        let costs = self.clone();
+        self.promotion_that_saves(move |len| costs.saved(placement, len as u64, cma))
     }
 
-    /// The same of an exchange between processes that share memory: each copies once, what comes in, where it would copy twice,
-    /// what goes out as well. The two do not overlap, as those of one message do.
+    /// The same of a message whose caller waits for it. Those of a length in `fetched` the receiver copies alone, while its sender looks
+    /// up where they lie.
+    pub fn promotion_for_awaited(
+        &self, placement: Placement, fetched: RangeInclusive<usize>,
+    ) -> tern_region::promote::Costs {
+        let costs = self.clone();
+        self.promotion_that_saves(move |len| match fetched.contains(&len) {
+            true => costs.at(placement, Mover::Pipe, len) - costs.at(placement, Mover::Mapped, len) + costs.lookup,
+            false => costs.saved(placement, len as u64, true),
+        })
+    }
+
+    /// The same of an exchange of messages between two processes: each copies once, what comes in, where it would copy twice,
+    /// what goes out as well, which do not overlap as those of one message do; but the messages do not go at once.
     pub fn promotion_for_exchanges(&self, placement: Placement) -> tern_region::promote::Costs {
-        let (promote, costs) = (self.promote.clone(), self.clone());
-        let saved = move |len| {
-            let at = |mover| costs.pace(placement).at(mover, Warmth::Warm, len as u64);
-            2.0 * at(Mover::Pipe) - at(Mover::Mapped)
-        };
+        let costs = self.clone();
+        let asking = PUBLISHING + 2.0 * self.pace(placement).packet;
+        self.promotion_that_saves(move |len| costs.saved_of_two(placement, len) - asking)
+    }
+
+    /// The same of a call in which each process copies what comes in out of the memory of the others, which know where it lies.
+    pub fn promotion_for_collectives(&self, placement: Placement) -> tern_region::promote::Costs {
+        let costs = self.clone();
+        self.promotion_that_saves(move |len| costs.saved_of_two(placement, len))
+    }
+
+    fn promotion_that_saves(&self, saved: impl Fn(usize) -> f64 + 'static) -> tern_region::promote::Costs {
+        let promote = self.promote.clone();
         tern_region::promote::Costs {
             promote: Box::new(move |len| promote.at(len as u64)),
             saved: Box::new(saved),
@@ -170,10 +188,18 @@ impl Costs {
         }
     }
 
+    fn at(&self, placement: Placement, mover: Mover, len: usize) -> f64 {
+        self.pace(placement).at(mover, Warmth::Warm, len as u64)
+    }
+
+    /// What one copy between mapped pages saves of two through the ring, one after the other.
+    fn saved_of_two(&self, placement: Placement, len: usize) -> f64 {
+        2.0 * self.at(placement, Mover::Pipe, len) - self.at(placement, Mover::Mapped, len)
+    }
+
     /// C: what a copy between mapped pages saves of the best way without them.
     fn saved(&self, placement: Placement, size: u64, cma: bool) -> f64 {
-        let pace = self.pace(placement);
-        let at = |mover| pace.at(mover, Warmth::Warm, size);
+        let at = |mover| self.at(placement, mover, size as usize);
         let private = match cma {
             true => at(Mover::Pipe).min(at(Mover::Cma)).min(at(Mover::CmaPush)).min(at(Mover::CmaBoth)),
             false => at(Mover::Pipe),
@@ -208,5 +234,20 @@ mod tests {
         assert_eq!(uses(&costs, false), Some(11));
         costs.lookup = 80.0;
         assert_eq!(uses(&costs, true), None);
+    }
+
+    #[test]
+    fn what_is_fetched_pays_for_no_look_up() {
+        let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
+        let mut costs = Costs { promote: flat(1000.0), lookup: 80.0, ..Costs::default() };
+        for mover in &mut costs.paces[Placement::Cache as usize].movers {
+            *mover = [flat(150.0), flat(150.0)];
+        }
+        costs.paces[Placement::Cache as usize].movers[Mover::Mapped as usize] = [flat(100.0), flat(100.0)];
+        let awaited = costs.promotion_for_awaited(Placement::Cache, 1000..=2000);
+        assert_eq!([999, 1000, 2000, 2001].map(|len| awaited.break_even(len)), [None, Some(21), Some(21), None]);
+        // R / (2 * 150 - 100 - V).
+        assert_eq!(costs.promotion_for_collectives(Placement::Cache).break_even(1000), Some(9));
+        assert_eq!(costs.promotion_for_exchanges(Placement::Cache).break_even(1000), None);
     }
 }

@@ -8,7 +8,7 @@ use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use std::time::Instant;
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Recall};
+use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Purpose, Recall};
 
 /// What the sender of a receive can see of it.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +97,12 @@ impl State {
         let direct = self.direct();
         let presumed = if waits || self.waits { self.presume(to, data) } else { None };
         let locates = len >= direct.packets_below(to, true).min(EXCHANGED) && len > direct.copies_up_to(to);
-        let locate = || direct.locate(to, data.memory(), self.is_quiet(0));
+        let purpose = match self.exchanges {
+            true => Purpose::Exchange,
+            false if waits || self.waits => Purpose::Awaited,
+            false => Purpose::Message,
+        };
+        let locate = || direct.locate_for(to, data.memory(), self.is_quiet(0), purpose);
         let mut located = (presumed.is_none() && locates).then(locate);
         let key = key(tuple.context, tuple.source, tuple.tag);
         let last = self.streams[to as usize].last(tuple);

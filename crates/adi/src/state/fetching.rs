@@ -114,16 +114,19 @@ impl State {
 
     // ---- the receiver
 
-    /// Whether the receive that is about to start had better not be published, since its message can most likely be fetched: the
-    /// receiver's own memory is shared, and so may be the sender's. Tells the sender if so, until [`State::end_hope`].
+    /// Whether the receive that is about to start had better not be published, since its message may be fetched if it lies in shared
+    /// memory: the receiver's own is shared as well, or would get packets otherwise. Tells the sender if so, until
+    /// [`State::end_hope`].
     pub(super) fn hopes_to_fetch(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
         let memory = data.memory();
         if pattern.tag == ANY_TAG || !memory.is_dense() || !self.suits_fetching(from, data.len(), false) {
             return false;
         }
         let direct = self.direct();
-        let sure = direct.place(memory.address as *const u8, data.len()).is_some();
-        let suits = if sure { self.suits_fetching(from, data.len(), true) } else { direct.presume(&memory).is_some() };
+        let suits = match direct.place(memory.address as *const u8, data.len()) {
+            Some(_) => self.suits_fetching(from, data.len(), true),
+            None => direct.presume(&memory).is_some() || self.suits_packets(from, data.len(), false),
+        };
         if !suits {
             return false;
         }

@@ -4,7 +4,7 @@
 use super::Several;
 use super::numbers::Way;
 use std::ops::Range;
-use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Recall, Run};
+use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Purpose, Recall, Run};
 
 impl Several {
     /// The device for `peer`, and the peer's number there; none if it has no direct ways.
@@ -35,9 +35,9 @@ impl Direct for Several {
         }
     }
 
-    fn locate_for_exchange(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
+    fn locate_for(&self, peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
         match self.direct_to(peer) {
-            Some((device, peer)) => device.locate_for_exchange(peer, memory, quiet),
+            Some((device, peer)) => device.locate_for(peer, memory, quiet, purpose),
             None => memory,
         }
     }

@@ -17,6 +17,13 @@ pub struct Record {
     pub uses: u32,
 }
 
+impl Record {
+    /// Whether it was used as often as pays for its promotion. `None`: its buffer begins in another piece, which counts the uses.
+    pub fn has_paid(&self) -> Option<bool> {
+        self.pages.contains(&self.address).then_some(self.uses >= self.needed)
+    }
+}
+
 /// Records, sorted by address; no two overlap.
 #[derive(Default)]
 pub struct Records {

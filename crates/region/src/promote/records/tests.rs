@@ -87,3 +87,12 @@ proptest! {
         prop_assert!(records.keep(&mapped).is_empty(), "nothing changes the second time");
     }
 }
+
+#[test]
+fn uses_are_counted_where_the_buffer_begins() {
+    let first = Record { uses: 3, ..record(10, 2, 100) };
+    assert_eq!(first.has_paid(), Some(true));
+    assert_eq!(Record { uses: 2, ..first.clone() }.has_paid(), Some(false));
+    let rest = Record { address: first.address, ..record(12, 2, 102) };
+    assert_eq!(rest.has_paid(), None, "promoted for the same buffer, of which the first pages were");
+}
