@@ -5,93 +5,19 @@
 //! claims it, both by compare and swap on that word. A word holds the receive's order of
 //! publication, so that a slot that was used again is never taken for what it was.
 
+mod slot;
+mod word;
+
+pub use slot::{CHUNKS, Slot};
+pub use word::{Stage, Word};
+
 use crate::hint::demote;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, fence, yield_now};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
 use tern_copy::Target;
 use tern_device::{Key, Memory};
 
 /// Receives that can be published for one sender at a time. The model checker tries few.
 pub const SLOTS: usize = if cfg!(loom) { 2 } else { 30 };
-
-/// How a slot stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Stage {
-    Free = 0,
-    /// A receive that the sender may claim.
-    Open = 1,
-    /// The sender fills it alone.
-    Claimed = 2,
-    /// Whoever is at work copies the next chunk.
-    Shared = 3,
-    /// The bytes are there.
-    Filled = 4,
-    /// The sender sends packets.
-    Packets = 5,
-    /// An open receive that its receiver has closed for a moment.
-    Held = 6,
-}
-
-/// The message is as long as its receive has room for, so that the receiver need not look for its length
-/// on the sender's line.
-const FITS: u64 = 1 << 16;
-/// The receiver has begun a copy that the sender asked for; nobody has looked for this receive.
-const JOINT: u64 = 1 << 17;
-/// Who has shared a slot found that the copies of both had better pass the caches.
-const LATER: u64 = 1 << 18;
-
-/// The word of a slot: stage, a few bits of the key, what the three bits above say, order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word(u64);
-
-impl Word {
-    fn new(stage: Stage, mark: u8, order: u32) -> Word {
-        Word(stage as u64 | (mark as u64) << 8 | (order as u64) << 32)
-    }
-
-    pub fn stage(self) -> Stage {
-        match self.0 & 0xff {
-            1 => Stage::Open,
-            2 => Stage::Claimed,
-            3 => Stage::Shared,
-            4 => Stage::Filled,
-            5 => Stage::Packets,
-            6 => Stage::Held,
-            _ => Stage::Free,
-        }
-    }
-
-    fn with(self, stage: Stage) -> Word {
-        Word(self.0 & !0xff | stage as u64)
-    }
-
-    /// The message is as long as its receive has room for.
-    pub fn fits(self) -> bool {
-        self.0 & FITS != 0
-    }
-
-    pub fn is_joint(self) -> bool {
-        self.0 & JOINT != 0
-    }
-
-    /// What the target of a shared copy is taken for, by both sides.
-    pub fn target(self) -> Target {
-        if self.0 & LATER != 0 { Target::Later } else { Target::Soon }
-    }
-
-    /// The word of a copy to such a target.
-    fn to(self, target: Target) -> Word {
-        Word(if target == Target::Later { self.0 | LATER } else { self.0 })
-    }
-
-    fn mark(self) -> u8 {
-        (self.0 >> 8) as u8
-    }
-
-    pub fn order(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
 
 /// A few bits of a key.
 fn mark(key: &Key) -> u8 {
@@ -106,140 +32,6 @@ fn hope(key: &Key, taken: u32) -> u64 {
         .iter()
         .fold(0u32, |mixed, part| (mixed.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9));
     (taken as u64) << 32 | (mixed | 1) as u64
-}
-
-/// Memory as five words that both sides may look at at any time.
-#[repr(C)]
-#[derive(Default)]
-struct SharedMemory([AtomicU64; 5]);
-
-impl SharedMemory {
-    // Relaxed, all of them: the slot's word orders them for whoever has a part in the transfer. The fences are for one who
-    // comes to a transfer that is over: what it finds of the next one here, it finds after the end of the first.
-    fn store(&self, memory: &Memory) {
-        // Release: pairs with the acquire in `load`.
-        fence(Ordering::Release);
-        let words = [memory.address, memory.len, memory.block, memory.stride as u64, memory.place];
-        for (to, word) in self.0.iter().zip(words) {
-            to.store(word, Ordering::Relaxed);
-        }
-    }
-
-    fn len(&self) -> u64 {
-        self.0[1].load(Ordering::Relaxed)
-    }
-
-    fn load(&self) -> Memory {
-        let word = |at: usize| self.0[at].load(Ordering::Relaxed);
-        let memory =
-            Memory { address: word(0), len: word(1), block: word(2), stride: word(3) as i64, place: word(4), key: 0 };
-        // Acquire: pairs with the release in `store`.
-        fence(Ordering::Acquire);
-        memory
-    }
-}
-
-/// One receive: the first line is the receiver's, the second the sender's.
-#[repr(C, align(64))]
-#[derive(Default)]
-pub struct Slot {
-    /// Context and tag; source and the receiver's request.
-    key: [AtomicU64; 2],
-    target: SharedMemory,
-    _line: u64,
-    source: SharedMemory,
-    /// Length of the message in bytes.
-    size: AtomicU64,
-    /// How far the chunks of a shared slot are claimed: [`Claims`].
-    claims: AtomicU64,
-    /// Chunks copied, and [`REFUSED`].
-    copied: AtomicU32,
-}
-
-/// Chunks claimed from the front and from the back, and the order of the receive that they belong to: who comes late
-/// claims nothing of the next one in the slot.
-#[derive(Clone, Copy)]
-struct Claims(u64);
-
-/// Chunks of one message at most.
-pub const CHUNKS: u32 = u16::MAX as u32;
-/// Beside the count of the copied chunks: the receiver copies none.
-const REFUSED: u32 = 1 << 16;
-
-impl Claims {
-    fn new(word: Word) -> Claims {
-        Claims((word.order() as u64) << 32)
-    }
-
-    /// A transfer that is over: however many chunks somebody takes it to have, none is left.
-    fn over(self) -> Claims {
-        Claims(self.0 | CHUNKS as u64)
-    }
-
-    /// What is claimed when one side has given its last chunk back.
-    fn without(self, back: bool) -> Claims {
-        Claims(self.0 - if back { 1 << 16 } else { 1 })
-    }
-
-    /// The next of `chunks` for `word`, and what then is claimed.
-    fn next(self, word: Word, back: bool, chunks: u32) -> Option<(u32, Claims)> {
-        let (front, rear) = (self.0 as u16 as u32, (self.0 >> 16) as u16 as u32);
-        if self.0 >> 32 != word.order() as u64 || front + rear >= chunks {
-            return None;
-        }
-        Some(if back { (chunks - 1 - rear, Claims(self.0 + (1 << 16))) } else { (front, Claims(self.0 + 1)) })
-    }
-}
-
-impl Slot {
-    /// Claims a chunk of the `chunks`, at most [`CHUNKS`], of the copy that was seen at `word`, from the front or from
-    /// the back; `None` when all are claimed or it is over.
-    #[inline]
-    pub fn claim(&self, word: Word, back: bool, chunks: u32) -> Option<u32> {
-        // Relaxed: it hands out numbers; what they stand for is ordered by the slot's word and by
-        // `copied`.
-        let mut before = self.claims.load(Ordering::Relaxed);
-        loop {
-            let (chunk, after) = Claims(before).next(word, back, chunks)?;
-            match self.claims.compare_exchange(before, after.0, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some(chunk),
-                Err(now) => before = now,
-            }
-        }
-    }
-
-    /// Gives back the chunk that this side has claimed last, and cannot copy.
-    #[cold]
-    pub fn give_back(&self, back: bool) {
-        // Relaxed: as in `claim`. The transfer is not over while a chunk of it is not copied, so the claims are its own.
-        let mut before = self.claims.load(Ordering::Relaxed);
-        while let Err(now) =
-            self.claims.compare_exchange(before, Claims(before).without(back).0, Ordering::Relaxed, Ordering::Relaxed)
-        {
-            before = now;
-        }
-    }
-
-    /// Counts a chunk that was copied; true when it was the last of `chunks`.
-    #[inline]
-    pub fn copied(&self, chunks: u32) -> bool {
-        // AcqRel: who counts the last one has seen all the others', and says so by `finish`.
-        (self.copied.fetch_add(1, Ordering::AcqRel) + 1) & CHUNKS == chunks
-    }
-
-    /// The receiver copies nothing more of this transfer, and has given back what it had claimed.
-    #[cold]
-    pub fn refuse(&self) {
-        // Release: pairs with the acquire in `is_refused`; the receiver writes to its memory no more.
-        self.copied.fetch_or(REFUSED, Ordering::Release);
-    }
-
-    /// The sender alone is left to copy.
-    #[cold]
-    pub fn is_refused(&self) -> bool {
-        // Acquire: pairs with the release in `refuse`.
-        self.copied.load(Ordering::Acquire) & REFUSED != 0
-    }
 }
 
 /// What a slot says of its receive.
@@ -321,7 +113,7 @@ impl Board {
         let slot = self.slot(index);
         slot.key[1].store((receive.receiver as u64) << 32, Ordering::Relaxed);
         slot.target.store(&receive.target);
-        let word = Word(Word::new(Stage::Claimed, 0, order).0 | JOINT);
+        let word = Word::new(Stage::Claimed, 0, order).joint();
         self.share(index, word, source, source.len, lies);
         Some(index)
     }
@@ -447,10 +239,7 @@ impl Board {
 
     /// Offers a claimed receive to both sides, to copy from `source`; its word from now on.
     pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64, lies: Target) -> Word {
-        let at = self.slot(slot);
-        at.source.store(source);
-        at.claims.store(Claims::new(word).0, Ordering::Relaxed);
-        at.copied.store(0, Ordering::Relaxed);
+        self.slot(slot).share(word, source);
         self.set(slot, word.to(lies), Stage::Shared, size)
     }
 
@@ -470,9 +259,7 @@ impl Board {
     /// Says that the last chunk of a shared slot has been copied.
     pub fn finish(&self, slot: u32) {
         let word = self.word(slot).with(Stage::Filled);
-        let claims = &self.slot(slot).claims;
-        // Relaxed: all chunks are claimed, nobody changes it any more; see `SharedMemory` for who comes late.
-        claims.store(Claims(claims.load(Ordering::Relaxed)).over().0, Ordering::Relaxed);
+        self.slot(slot).end_sharing();
         // Release: pairs with the acquire in `word`.
         self.words[slot as usize].store(word.0, Ordering::Release);
         demote(&raw const self.words[slot as usize]);
@@ -485,7 +272,7 @@ impl Board {
 
     /// The sender's side of a shared slot.
     pub fn source(&self, slot: u32) -> Memory {
-        self.slot(slot).source.load()
+        self.slot(slot).source()
     }
 
     /// The length of the message that has filled a slot.
@@ -501,7 +288,7 @@ impl Board {
             // A store takes this line from the receiver, and its neighbour with it, which the receiver reads.
             at.size.store(size, Ordering::Relaxed);
         }
-        let word = Word(word.with(stage).0 | if fits { FITS } else { 0 });
+        let word = if fits { word.with(stage).fitting() } else { word.with(stage) };
         // Release: pairs with the acquire in `word`.
         self.words[slot as usize].store(word.0, Ordering::Release);
         if stage == Stage::Filled {

@@ -1,6 +1,6 @@
 //! The board under loom.
 
-use super::{Board, Published, SLOTS, SharedMemory, Slot, Stage};
+use super::{Board, Published, SLOTS, Slot, Stage};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use loom::sync::Arc;
 use loom::thread;
@@ -10,22 +10,12 @@ use tern_device::{Key, Memory};
 impl Board {
     fn empty() -> Board {
         let zero = || AtomicU64::new(0);
-        let memory = || SharedMemory([zero(), zero(), zero(), zero(), zero()]);
-        let slot = || Slot {
-            key: [zero(), zero()],
-            target: memory(),
-            _line: 0,
-            source: memory(),
-            size: zero(),
-            claims: zero(),
-            copied: AtomicU32::new(0),
-        };
         Board {
             used: AtomicU32::new(0),
             seen: AtomicU32::new(0),
             words: std::array::from_fn::<_, SLOTS, _>(|_| zero()),
             hope: zero(),
-            slots: std::array::from_fn::<_, SLOTS, _>(|_| slot()),
+            slots: std::array::from_fn::<_, SLOTS, _>(|_| Slot::empty()),
         }
     }
 }
