@@ -1,24 +1,11 @@
 //! The board under loom.
 
-use super::{Board, Published, SLOTS, Slot, Stage};
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use super::{Board, Published, Stage};
+use crate::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 use tern_copy::Target;
 use tern_device::{Key, Memory};
-
-impl Board {
-    fn empty() -> Board {
-        let zero = || AtomicU64::new(0);
-        Board {
-            used: AtomicU32::new(0),
-            seen: AtomicU32::new(0),
-            words: std::array::from_fn::<_, SLOTS, _>(|_| zero()),
-            hope: zero(),
-            slots: std::array::from_fn::<_, SLOTS, _>(|_| Slot::empty()),
-        }
-    }
-}
 
 const KEY: Key = Key { context: 1, source: 0, tag: 7 };
 
@@ -30,7 +17,7 @@ fn receive(receiver: u32) -> Published {
 #[test]
 fn a_receive_is_claimed_or_won_back_but_never_both() {
     loom::model(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let slot = board.publish(&receive(1), 0, 0).expect("room");
         let other = board.clone();
         let sender = thread::spawn(move || {
@@ -55,7 +42,7 @@ fn a_receive_is_claimed_or_won_back_but_never_both() {
 #[test]
 fn the_oldest_receive_is_claimed_first() {
     loom::model(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let first = board.publish(&receive(1), 0, 0).expect("room");
         let other = board.clone();
         let sender = thread::spawn(move || {
@@ -84,7 +71,7 @@ fn the_oldest_receive_is_claimed_first() {
 #[test]
 fn the_oldest_of_two_that_are_published_during_a_look_is_claimed_first() {
     loom::model(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let first = board.publish(&receive(1), 0, 0).expect("room");
         let used = board.publish(&receive(0), 1, 0).expect("room");
         assert!(board.retract(used));
@@ -109,7 +96,7 @@ fn the_oldest_of_two_that_are_published_during_a_look_is_claimed_first() {
 #[test]
 fn a_younger_receive_in_front_is_not_taken_for_the_oldest() {
     loom::model(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let blocker = board.publish(&Published { key: Key { tag: 9, ..KEY }, ..receive(0) }, 0, 0);
         let other = board.clone();
         let sender = thread::spawn(move || {
@@ -127,7 +114,7 @@ fn a_younger_receive_in_front_is_not_taken_for_the_oldest() {
 #[test]
 fn a_held_receive_keeps_its_turn() {
     loom::model(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let older = board.publish(&receive(1), 0, 0).expect("room");
         board.publish(&receive(2), 1, 0).expect("room");
         let other = board.clone();
@@ -147,7 +134,7 @@ fn a_held_receive_keeps_its_turn() {
 #[test]
 fn a_held_receive_is_won_back() {
     loom::model(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let slot = board.publish(&receive(1), 0, 0).expect("room");
         let other = board.clone();
         let forks = thread::spawn(move || {
@@ -166,7 +153,7 @@ fn a_held_receive_is_won_back() {
 #[test]
 fn a_number_on_the_stream_holds_the_sender_back() {
     loom::model(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let first = board.publish(&receive(1), 0, 0).expect("room");
         let second = board.publish(&receive(2), 1, 0).expect("room");
         let stream = Arc::new(AtomicU32::new(0));
@@ -191,7 +178,7 @@ fn a_number_on_the_stream_holds_the_sender_back() {
 #[test]
 fn shared_chunks_are_copied_once() {
     loom::model(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let slot = board.publish(&receive(1), 0, 0).expect("room");
         let (slot, word) = board.find(&KEY, 0).filter(|&(found, _)| found == slot).expect("open");
         assert!(board.claim(slot, word));
@@ -228,7 +215,7 @@ fn shared_chunks_are_copied_once() {
 fn a_chunk_that_was_given_back_is_copied_by_the_other() {
     for fails in [false, true] {
         loom::model(move || {
-            let board = Arc::new(Board::empty());
+            let board = Arc::new(Board::default());
             let source = Memory { address: 5, ..Memory::opaque(2) };
             let slot = board.begin(&receive(1), &source, 0, Target::Soon).expect("room");
             let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
@@ -269,7 +256,7 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let board = Arc::new(Board::empty());
+        let board = Arc::new(Board::default());
         let source = Memory { address: 5, ..Memory::opaque(8) };
         let long = |len: u64| Published { target: Memory { len, ..receive(1).target }, ..receive(1) };
         let slot = board.begin(&long(1), &source, 0, Target::Soon).expect("room");

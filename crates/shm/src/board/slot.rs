@@ -156,20 +156,3 @@ impl Slot {
         self.copied.load(Ordering::Acquire) & REFUSED != 0
     }
 }
-
-#[cfg(all(test, loom))]
-impl Slot {
-    pub(super) fn empty() -> Slot {
-        let zero = || AtomicU64::new(0);
-        let memory = || SharedMemory([zero(), zero(), zero(), zero(), zero()]);
-        Slot {
-            key: [zero(), zero()],
-            target: memory(),
-            _line: 0,
-            source: memory(),
-            size: zero(),
-            claims: zero(),
-            copied: AtomicU32::new(0),
-        }
-    }
-}
