@@ -91,6 +91,7 @@ void run_pingpong_off(void);
 void run_pingpong_alloc(void);
 void run_sendrecv(void);
 void run_sendrecv_off(void);
+void run_halo(void);
 void run_rate(void);
 void run_stream(void);
 void run_column(void);

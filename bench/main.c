@@ -20,6 +20,7 @@ static const struct {
     {"pingpong_alloc", run_pingpong_alloc},
     {"sendrecv", run_sendrecv},
     {"sendrecv_off", run_sendrecv_off},
+    {"halo", run_halo},
     {"rate", run_rate},
     {"stream", run_stream},
     {"column", run_column},

@@ -4,12 +4,13 @@
 
 #include <string.h>
 
-enum { WINDOW = 64, LARGE_WINDOW = 16, LARGE = 65536 };
+enum { WINDOW = 64, LARGE_WINDOW = 16, LARGE = 65536, NEIGHBOURS = 4 };
 
 static const long latency_sizes[] = {0,     8,     64,     256,     1024,   4096,
                                      16384, 65536, 262144, 1048576, 4194304};
 static const long off_sizes[] = {8, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
 static const long sendrecv_sizes[] = {4096, 65536, 1048576, 4194304};
+static const long halo_sizes[] = {8, 1024, 4096, 16384, 65536, 262144, 1048576};
 static const long rate_sizes[] = {8};
 static const long stream_sizes[] = {8, 1024, 16384, 65536, 1048576};
 
@@ -96,6 +97,22 @@ static void stream(void *context, long iterations)
     }
 }
 
+/* What a solver does with its neighbours, each time step: all receives, all sends, one wait. */
+static void halo(void *context, long iterations)
+{
+    pair *p = context;
+    int count = (int)p->size, window = p->window;
+    for (long i = 0; i < iterations; i++) {
+        for (int k = 0; k < window; k++)
+            MPI_Irecv(p->receive + (size_t)k * p->slot_bytes, count, MPI_BYTE, p->other, k, p->comm,
+                      &p->requests[k]);
+        for (int k = 0; k < window; k++)
+            MPI_Isend(p->send + (size_t)k * p->slot_bytes, count, MPI_BYTE, p->other, k, p->comm,
+                      &p->requests[window + k]);
+        MPI_Waitall(2 * window, p->requests, MPI_STATUSES_IGNORE);
+    }
+}
+
 /* One round with empty receive buffers, then a look at what came. */
 static void prove(const char *name, operation run, pair *p)
 {
@@ -106,9 +123,10 @@ static void prove(const char *name, operation run, pair *p)
     run(p, 1);
     if (p->window == 0)
         check(name, p->receive + at, (size_t)p->size, at, (unsigned)p->other);
-    else if (p->me == 1)
+    else if (p->me == 1 || run == halo)
         for (size_t k = 0; k < (size_t)p->window; k++)
-            check(name, p->receive + k * p->slot_bytes, (size_t)p->size, k * p->slot_bytes, 0);
+            check(name, p->receive + k * p->slot_bytes, (size_t)p->size, k * p->slot_bytes,
+                  (unsigned)p->other);
 }
 
 typedef void (*reporter)(const char *name, const pair *p, const figure *f);
@@ -119,9 +137,15 @@ typedef struct {
     reporter tell;
     const long *sizes;
     size_t size_count;
-    int off_cache, windowed;
+    int off_cache;
+    int window; /* messages in a row, of long ones fewer; 0: one */
     origin from;
 } description;
+
+static int window_of(const description *d, long size)
+{
+    return d->window > LARGE_WINDOW && size > LARGE ? LARGE_WINDOW : d->window;
+}
 
 /* What ranks 0 and 1 do: every size of one benchmark. */
 static void run_pair(MPI_Comm comm, const void *what)
@@ -132,7 +156,7 @@ static void run_pair(MPI_Comm comm, const void *what)
     size_t pool = d->off_cache ? (size_t)opt.pool_mib << 19 : 0; /* half to send, half to receive */
     size_t bytes = pool;
     for (size_t i = 0; i < count; i++) {
-        size_t slots = !d->windowed ? 1 : sizes[i] > LARGE ? LARGE_WINDOW : WINDOW;
+        size_t slots = d->window ? (size_t)window_of(d, sizes[i]) : 1;
         if (slot_of(sizes[i]) * slots > bytes && !pool)
             bytes = slot_of(sizes[i]) * slots;
     }
@@ -141,7 +165,7 @@ static void run_pair(MPI_Comm comm, const void *what)
     pair_allocate(&p, bytes, d->from);
     for (size_t i = 0; i < count; i++) {
         lay_out(&p, sizes[i], pool);
-        p.window = !d->windowed ? 0 : sizes[i] > LARGE ? LARGE_WINDOW : WINDOW;
+        p.window = window_of(d, sizes[i]);
         prove(d->name, d->run, &p);
         figure f = measure(comm, d->run, &p);
         if (p.me == 0)
@@ -163,6 +187,11 @@ static void tell_half(const char *name, const pair *p, const figure *f)
 static void tell_both_ways(const char *name, const pair *p, const figure *f)
 {
     report_rate(name, p->size, f, 2e-9 * (double)p->size, "GB/s");
+}
+
+static void tell_halo(const char *name, const pair *p, const figure *f)
+{
+    report_us(name, p->size, f, 1);
 }
 
 static void tell_messages(const char *name, const pair *p, const figure *f)
@@ -212,12 +241,17 @@ void run_sendrecv_off(void)
     run(&(description){"sendrecv_off", sendrecv, tell_both_ways, SIZES(sendrecv_sizes), .off_cache = 1});
 }
 
+void run_halo(void)
+{
+    run(&(description){"halo", halo, tell_halo, SIZES(halo_sizes), .window = NEIGHBOURS});
+}
+
 void run_rate(void)
 {
-    run(&(description){"rate", stream, tell_messages, SIZES(rate_sizes), .windowed = 1});
+    run(&(description){"rate", stream, tell_messages, SIZES(rate_sizes), .window = WINDOW});
 }
 
 void run_stream(void)
 {
-    run(&(description){"stream", stream, tell_stream, SIZES(stream_sizes), .windowed = 1});
+    run(&(description){"stream", stream, tell_stream, SIZES(stream_sizes), .window = WINDOW});
 }

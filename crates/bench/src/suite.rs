@@ -124,6 +124,7 @@ pub fn point_to_point(quick: bool) -> Vec<Job> {
         job("Ping-pong, memory from MPI_Alloc_mem", "pingpong_alloc").quick(quick, some).mechanisms(),
         job("Both ways at once, bytes of both counted", "sendrecv").quick(quick, &some[1..]),
         job("Both ways at once, off cache", "sendrecv_off").quick(quick, &some[1..]),
+        job("Exchange with neighbours: 4 receives, 4 sends, one wait", "halo").quick(quick, some),
         job("Message rate, windows of 64", "rate").quick(quick, &[8]),
         job("Windows of sends", "stream").quick(quick, some),
         column,
