@@ -96,7 +96,9 @@ impl State {
         }
         let direct = self.direct();
         let presumed = if waits || self.waits { self.presume(to, data) } else { None };
-        let locates = len >= direct.packets_below(to, true).min(EXCHANGED) && len > direct.copies_up_to(to);
+        let packets_below = direct.packets_below(to, true);
+        let asks_from = if waits || self.waits { packets_below.min(EXCHANGED) } else { packets_below };
+        let locates = len >= asks_from && len > direct.copies_up_to(to);
         let purpose = match self.exchanges {
             true => Purpose::Exchange,
             false if waits || self.waits => Purpose::Awaited,
@@ -179,6 +181,9 @@ impl State {
         }
         let mut located = located;
         if self.will_most_likely_wait(request, from) {
+            if self.suits_packets(from, self.transfers.get(request).data.len(), true) {
+                return Published::left(from);
+            }
             let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
             if self.suits_packets(from, memory.len as usize, memory.place != 0) {
                 return Published::left(from);

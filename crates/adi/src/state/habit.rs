@@ -17,8 +17,8 @@ const TIMES: u32 = 4;
 pub struct Habit {
     /// When the program last posted a receive, or left a wait while some were posted.
     posted: Option<Instant>,
-    /// The library is still at it.
-    posting: bool,
+    /// The library is still at that, or at a send.
+    starting: bool,
     /// Times that it waited at once.
     at_once: u32,
 }
@@ -27,15 +27,24 @@ impl Habit {
     /// A receive is posted. True when the program most likely waits for it at once.
     pub fn post(&mut self, now: Instant) -> bool {
         self.see(now);
-        (self.posted, self.posting) = (Some(now), true);
+        (self.posted, self.starting) = (Some(now), true);
         self.at_once >= TIMES
     }
 
-    /// The receive has been posted: what that took is not the program's time. Where its memory lies may have been asked of the
-    /// kernel.
+    /// The program begins a send, which may have to be copied at once.
     #[inline]
-    pub fn is_posted(&mut self, now: impl FnOnce() -> Instant) {
-        if std::mem::take(&mut self.posting) {
+    pub fn send(&mut self, now: impl FnOnce() -> Instant) {
+        if self.posted.is_some() {
+            self.see(now());
+            self.starting = true;
+        }
+    }
+
+    /// The receive has been posted, or the send begun: what that took is not the program's time. Where its memory lies may have been
+    /// asked of the kernel.
+    #[inline]
+    pub fn is_started(&mut self, now: impl FnOnce() -> Instant) {
+        if std::mem::take(&mut self.starting) {
             self.posted = Some(now());
         }
     }
@@ -137,10 +146,35 @@ mod tests {
         for round in 0..6 {
             assert_eq!(program.0.post(program.1), round >= TIMES, "round {round}");
             program.1 += 3 * GAP;
-            program.0.is_posted(|| program.1);
+            program.0.is_started(|| program.1);
             program.0.wait(|| program.1);
             program.0.go_on(false, || program.1);
         }
+    }
+
+    #[test]
+    fn what_sends_take_does_not_count_but_what_is_between_them_does() {
+        let mut program = Program::new();
+        for (round, between) in [[GAP / 2; 6], [2 * GAP; 6]].concat().into_iter().enumerate() {
+            assert_eq!(program.0.post(program.1), (TIMES..=6).contains(&(round as u32)), "round {round}");
+            program.0.is_started(|| program.1);
+            for _ in 0..3 {
+                program.1 += between;
+                program.0.send(|| program.1);
+                program.1 += 10 * GAP;
+                program.0.is_started(|| program.1);
+            }
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
+            program.1 += 10 * GAP;
+        }
+    }
+
+    #[test]
+    fn sends_without_receives_are_not_looked_at() {
+        let mut habit = Habit::default();
+        habit.send(|| unreachable!("nobody needs the time"));
+        habit.is_started(|| unreachable!("nobody needs the time"));
     }
 
     #[test]

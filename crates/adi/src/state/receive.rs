@@ -32,7 +32,7 @@ impl State {
         }
         self.transfers.get(request).data.expect();
         let visible = if long { self.publish(request, from, &pattern, located) } else { Published::NOT };
-        self.habit.is_posted(Instant::now);
+        self.habit.is_started(Instant::now);
         let posted = self.matching.post(pattern, request);
         if visible.is_published() {
             self.matching.publish(posted);

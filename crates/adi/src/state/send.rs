@@ -5,6 +5,7 @@ use super::outbox::{Outgoing, PIECE};
 use super::{Side, State, Transfer};
 use crate::packet::{Packet, Synchronous};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
+use std::time::Instant;
 use tern_counters as counters;
 use tern_mcm::{Cut, Header, Lending, Memory};
 
@@ -27,6 +28,17 @@ fn count_eager(size: usize) {
 impl State {
     /// Starts a send. `waits`: the caller does nothing else until the buffer may be reused.
     pub fn send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
+        if data.len() < self.direct_from {
+            return self.start_send(to, tuple, data, mode, waits);
+        }
+        self.habit.send(Instant::now);
+        let sent = self.start_send(to, tuple, data, mode, waits);
+        self.habit.is_started(Instant::now);
+        sent
+    }
+
+    #[inline]
+    fn start_send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
         if to == self.mcm.me() {
             return self.send_to_self(tuple, data, mode);
         }
