@@ -81,6 +81,11 @@ impl State {
         len <= self.waiting_limit(peer) && len < self.direct().packets_below(peer, shared)
     }
 
+    /// True for a send by which the program most likely exchanges data with its neighbours. `waits`: it waits for that alone.
+    pub(super) fn is_exchange(&self, waits: bool) -> bool {
+        !waits && self.habit.exchanges()
+    }
+
     // ---- sending
 
     /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking, and whether
@@ -95,13 +100,14 @@ impl State {
             return self.send_direct(to, tuple, data, waits, None).map_err(|memory| (memory, true));
         }
         let direct = self.direct();
-        let presumed = if waits || self.waits { self.presume(to, data) } else { None };
+        let (awaited, exchanges) = (waits || self.waits, self.exchanges || self.is_exchange(waits));
+        let presumed = if awaited || exchanges { self.presume(to, data) } else { None };
         let packets_below = direct.packets_below(to, true);
-        let asks_from = if waits || self.waits { packets_below.min(EXCHANGED) } else { packets_below };
+        let asks_from = if awaited || exchanges { packets_below.min(EXCHANGED) } else { packets_below };
         let locates = len >= asks_from && len > direct.copies_up_to(to);
-        let purpose = match self.exchanges {
+        let purpose = match exchanges {
             true => Purpose::Exchange,
-            false if waits || self.waits => Purpose::Awaited,
+            false if awaited => Purpose::Awaited,
             false => Purpose::Message,
         };
         let locate = || direct.locate_for(to, data.memory(), self.is_quiet(0), purpose);
@@ -181,7 +187,7 @@ impl State {
         }
         let mut located = located;
         if self.will_most_likely_wait(request, from) {
-            if self.suits_packets(from, self.transfers.get(request).data.len(), true) {
+            if self.habit.exchanges() || self.suits_packets(from, self.transfers.get(request).data.len(), true) {
                 return Published::left(from);
             }
             let memory = located.unwrap_or_else(|| self.locate_receive(request, from));

@@ -21,11 +21,18 @@ pub struct Habit {
     starting: bool,
     /// Times that it waited at once.
     at_once: u32,
+    /// It has sent since it began to post receives.
+    sends: bool,
+    /// It did so the last time.
+    sent: bool,
 }
 
 impl Habit {
     /// A receive is posted. True when the program most likely waits for it at once.
     pub fn post(&mut self, now: Instant) -> bool {
+        if self.posted.is_none() {
+            self.sent = std::mem::take(&mut self.sends);
+        }
         self.see(now);
         (self.posted, self.starting) = (Some(now), true);
         self.at_once >= TIMES
@@ -36,8 +43,14 @@ impl Habit {
     pub fn send(&mut self, now: impl FnOnce() -> Instant) {
         if self.posted.is_some() {
             self.see(now());
-            self.starting = true;
+            (self.starting, self.sends) = (true, true);
         }
+    }
+
+    /// The program most likely sends to those from which it receives, and then waits at once for all of that.
+    #[inline]
+    pub fn exchanges(&self) -> bool {
+        self.posted.is_some() && self.at_once >= TIMES && self.sent
     }
 
     /// The receive has been posted, or the send begun: what that took is not the program's time. Where its memory lies may have been
@@ -167,6 +180,22 @@ mod tests {
             program.0.wait(|| program.1);
             program.0.go_on(false, || program.1);
             program.1 += 10 * GAP;
+        }
+    }
+
+    #[test]
+    fn who_sends_between_posting_and_waiting_exchanges() {
+        let mut program = Program::new();
+        for round in 0..20 {
+            program.0.post(program.1);
+            let (exchanges, sends) = (program.0.exchanges(), round < 10);
+            assert_eq!(exchanges, (TIMES..=10).contains(&round), "round {round}");
+            if sends {
+                program.0.send(|| program.1);
+            }
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
+            assert!(!program.0.exchanges(), "nothing is posted");
         }
     }
 
