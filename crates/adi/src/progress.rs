@@ -28,12 +28,18 @@ impl Adi {
     pub fn wait_for(&self, request: Request) {
         let alone = !self.mcm.keeps_waiting();
         if alone {
-            self.state.borrow_mut().habit.wait(Instant::now);
+            let mut state = self.state.borrow_mut();
+            state.habit.wait(Instant::now);
+            if !lock::enabled() {
+                state.hope_for(request.0);
+            }
         }
         let done = || self.is_done(request) || self.take_posted(request);
         self.wait(done, &|| Awaited::Transfers(vec![request]));
         if alone {
-            self.state.borrow_mut().go_on();
+            let mut state = self.state.borrow_mut();
+            state.end_hope();
+            state.go_on();
         }
     }
 

@@ -77,6 +77,11 @@ impl Adi {
 
     /// The same for a receive that [`Adi::end_only_one`] has ended.
     pub fn recv_again(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
+        let mut state = self.state.borrow_mut();
+        if !state.is_short(&data) {
+            state.hopes_to_fetch(from, &pattern, &data);
+        }
+        drop(state);
         self.recv_by(from, pattern, data, true)
     }
 

@@ -43,6 +43,10 @@ impl Published {
         Published { peer, ..Published::NOT }
     }
 
+    pub fn is_left(&self) -> bool {
+        self.slot == NONE && self.peer != NONE
+    }
+
     pub fn is_watched(&self) -> bool {
         self.slot == WATCHED
     }
@@ -101,13 +105,15 @@ impl State {
         }
         let direct = self.direct();
         let (awaited, exchanges) = (waits || self.waits, self.exchanges || self.is_exchange(waits));
-        let presumed = if awaited || exchanges { self.presume(to, data) } else { None };
+        let offers = || awaited || exchanges || self.is_hoped(to, tuple, len);
+        let presumed = self.presume(to, data).filter(|_| offers());
+        let offers = awaited || exchanges || presumed.is_some();
         let packets_below = direct.packets_below(to, true);
-        let asks_from = if awaited || exchanges { packets_below.min(EXCHANGED) } else { packets_below };
+        let asks_from = if offers { packets_below.min(EXCHANGED) } else { packets_below };
         let locates = len >= asks_from && len > direct.copies_up_to(to);
         let purpose = match exchanges {
             true => Purpose::Exchange,
-            false if awaited => Purpose::Awaited,
+            false if offers => Purpose::Awaited,
             false => Purpose::Message,
         };
         let locate = || direct.locate_for(to, data.memory(), self.is_quiet(0), purpose);
@@ -187,7 +193,12 @@ impl State {
         }
         let mut located = located;
         if self.will_most_likely_wait(request, from) {
-            if self.habit.exchanges() || self.suits_packets(from, self.transfers.get(request).data.len(), true) {
+            let data = self.transfers.get(request).data.clone();
+            let waits_alone = self.habit.waits_for_one() && self.matching.is_empty() && self.is_flushed();
+            if self.habit.exchanges()
+                || self.suits_packets(from, data.len(), true)
+                || (waits_alone && self.had_better_fetch(from, pattern, &data))
+            {
                 return Published::left(from);
             }
             let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
@@ -273,7 +284,7 @@ impl State {
     pub(super) fn withdraw_for_packets(&mut self, request: u32, published: Published, len: usize) -> bool {
         let Published { peer, slot, private, .. } = published;
         if !published.is_published() {
-            return len < self.direct_from || (slot == NONE && peer != NONE);
+            return len < self.direct_from || published.is_left();
         }
         let direct = self.direct();
         let better = private && self.suits_packets(peer, len, false);

@@ -6,7 +6,7 @@
 //! receiver has bytes that may be the wrong ones. If they are, it asks for packets.
 
 use super::direct::key;
-use super::{NONE, Side, State};
+use super::{NONE, Side, State, Transfer};
 use crate::packet::Packet;
 use crate::{ANY_TAG, Data, Pattern, Proc, Tuple};
 use tern_counters as counters;
@@ -84,13 +84,14 @@ impl State {
     /// Whether such a message, the next on the stream, is going to be fetched from `memory`. Its receiver waits for this one: to others
     /// a sender that waits would not get on if they counted on its message to be buffered.
     pub(super) fn is_fetched(&self, to: Proc, tuple: &Tuple, memory: &Memory) -> bool {
-        memory.place != 0
-            && self.suits_fetching(to, memory.len as usize, false)
-            && self.direct().is_hoped(
-                to,
-                &key(tuple.context, tuple.source, tuple.tag),
-                self.streams[to as usize].sent(),
-            )
+        memory.place != 0 && self.is_hoped(to, tuple, memory.len as usize)
+    }
+
+    /// Whether the receiver of the next message on the stream, of `len` bytes, waits for it and would fetch it.
+    pub(super) fn is_hoped(&self, to: Proc, tuple: &Tuple, len: usize) -> bool {
+        let key = key(tuple.context, tuple.source, tuple.tag);
+        self.suits_fetching(to, len, false)
+            && self.direct().is_hoped(to, &key, self.streams[to as usize].sent())
     }
 
     /// Tells the receiver of send `request` whether it was told the right place.
@@ -117,7 +118,23 @@ impl State {
     /// Whether the receive that is about to start had better not be published, since its message may be fetched if it lies in shared
     /// memory: the receiver's own is shared as well, or would get packets otherwise. Tells the sender if so, until
     /// [`State::end_hope`].
-    pub(super) fn hopes_to_fetch(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
+    pub fn hopes_to_fetch(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
+        if !self.had_better_fetch(from, pattern, data) {
+            return false;
+        }
+        if self.matching.find_unexpected(pattern).is_none() {
+            self.direct().hope(
+                from,
+                &key(pattern.context, pattern.source, pattern.tag),
+                self.taken[from as usize].taken,
+            );
+            self.fetching.hoped = Some(from);
+        }
+        true
+    }
+
+    /// Whether a receive had better not be published, since its caller is going to wait for it alone and can hope then.
+    pub(super) fn had_better_fetch(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
         let memory = data.memory();
         if pattern.tag == ANY_TAG || !memory.is_dense() || !self.suits_fetching(from, data.len(), false) {
             return false;
@@ -131,19 +148,22 @@ impl State {
             return false;
         }
         let peer = self.fetching.peer(from);
-        if peer.left > 0 {
-            peer.left -= 1;
-            return false;
+        let turn = peer.left == 0;
+        peer.left = peer.left.saturating_sub(1);
+        turn
+    }
+
+    /// The program waits for receive `request` alone: hopes for its message, if that may be fetched, until [`State::end_hope`].
+    pub fn hope_for(&mut self, request: u32) {
+        let Transfer { side: Side::Receive { place: Some(place), from, published, .. }, data, .. } =
+            self.transfers.get(request)
+        else {
+            return;
+        };
+        if published.is_left() && self.matching.is_only_one() && self.is_flushed() {
+            let (from, pattern, data) = (*from, self.matching.posted_pattern(*place), data.clone());
+            self.hopes_to_fetch(from, &pattern, &data);
         }
-        if self.matching.find_unexpected(pattern).is_none() {
-            self.direct().hope(
-                from,
-                &key(pattern.context, pattern.source, pattern.tag),
-                self.taken[from as usize].taken,
-            );
-            self.fetching.hoped = Some(from);
-        }
-        true
     }
 
     /// The receive has got its message, or some of it.

@@ -21,18 +21,24 @@ pub struct Habit {
     starting: bool,
     /// Times that it waited at once.
     at_once: u32,
-    /// It has sent since it began to post receives.
+    /// What it has done since it began to post receives, and did the last time.
+    round: Round,
+    last: Round,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    receives: u32,
     sends: bool,
-    /// It did so the last time.
-    sent: bool,
 }
 
 impl Habit {
     /// A receive is posted. True when the program most likely waits for it at once.
     pub fn post(&mut self, now: Instant) -> bool {
         if self.posted.is_none() {
-            self.sent = std::mem::take(&mut self.sends);
+            self.last = std::mem::take(&mut self.round);
         }
+        self.round.receives += 1;
         self.see(now);
         (self.posted, self.starting) = (Some(now), true);
         self.at_once >= TIMES
@@ -43,14 +49,20 @@ impl Habit {
     pub fn send(&mut self, now: impl FnOnce() -> Instant) {
         if self.posted.is_some() {
             self.see(now());
-            (self.starting, self.sends) = (true, true);
+            (self.starting, self.round.sends) = (true, true);
         }
     }
 
     /// The program most likely sends to those from which it receives, and then waits at once for all of that.
     #[inline]
     pub fn exchanges(&self) -> bool {
-        self.posted.is_some() && self.at_once >= TIMES && self.sent
+        self.posted.is_some() && self.at_once >= TIMES && self.last.sends
+    }
+
+    /// It most likely waits for one receive at a time.
+    #[inline]
+    pub fn waits_for_one(&self) -> bool {
+        self.posted.is_some() && self.at_once >= TIMES && self.last.receives == 1
     }
 
     /// The receive has been posted, or the send begun: what that took is not the program's time. Where its memory lies may have been
@@ -196,6 +208,20 @@ mod tests {
             program.0.wait(|| program.1);
             program.0.go_on(false, || program.1);
             assert!(!program.0.exchanges(), "nothing is posted");
+        }
+    }
+
+    #[test]
+    fn who_posts_several_receives_does_not_wait_for_one() {
+        let mut program = Program::new();
+        for round in 0..20 {
+            program.0.post(program.1);
+            assert_eq!(program.0.waits_for_one(), (TIMES..=10).contains(&round), "round {round}");
+            if round >= 10 {
+                program.0.post(program.1);
+            }
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
         }
     }
 

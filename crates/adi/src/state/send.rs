@@ -61,7 +61,8 @@ impl State {
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
         let exchanged = (self.waits || self.is_exchange(waits)) && memory.place != 0 && size >= EXCHANGED;
-        let fetched = !exchanged && waits && self.is_fetched(to, &tuple, &memory);
+        // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
+        let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory) } else { !sure };
         self.streams[to as usize].put(&tuple);
         let asks = size > self.eager_limit(to) && !(waits && self.goes_ahead(to, &memory, mode));
         if asks || exchanged || self.is_full(to) || fetched {
