@@ -4,14 +4,14 @@
 // timeout: 120
 // Messages from memory that was shared in place, of which the sender tells where it was before it has asked whether it still is
 // there. Between them the memory is freed, and allocated again at the same address: what has been told is wrong then, and the
-// message arrives all the same.
+// message arrives all the same. By calls that wait, by nonblocking ones and by persistent requests.
 #include "check.h"
 #include "mapping.h"
 
 typedef unsigned long long number;
 
 /* Chunks of so many bytes have a mapping of their own, which goes when they are freed. */
-enum { CHUNK = 1 << 20, MESSAGES = 12, ROUNDS = 300, ENOUGH = 20 };
+enum { CHUNK = 1 << 20, MESSAGES = 12, ROUNDS = 300, LEAST = 60, ENOUGH = 20 };
 
 static const int lengths[] = {16384, 20001, 32768, 65536};
 
@@ -41,23 +41,66 @@ static unsigned char byte(int round, int message, int at)
     return (unsigned char)(round * 53 + message * 17 + at + at / 251);
 }
 
+enum { WAITING, NONBLOCKING, PERSISTENT, KINDS };
+
+static MPI_Request requests[2]; /* to send and to receive, of a round with persistent ones */
+
+static void send(int kind, const unsigned char *out, int length, int tag)
+{
+    MPI_Request request;
+    switch (kind) {
+    case WAITING:
+        OK(MPI_Send(out, length, MPI_BYTE, !rank, tag, MPI_COMM_WORLD));
+        break;
+    case NONBLOCKING:
+        OK(MPI_Isend(out, length, MPI_BYTE, !rank, tag, MPI_COMM_WORLD, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        break;
+    default:
+        OK(MPI_Start(&requests[0]));
+        OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    }
+}
+
+static void receive(int kind, unsigned char *in, int length, int tag)
+{
+    MPI_Request request;
+    switch (kind) {
+    case WAITING:
+        OK(MPI_Recv(in, length, MPI_BYTE, !rank, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        break;
+    case NONBLOCKING:
+        OK(MPI_Irecv(in, length, MPI_BYTE, !rank, tag, MPI_COMM_WORLD, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        break;
+    default:
+        OK(MPI_Start(&requests[1]));
+        OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+    }
+}
+
 /* One way and back, so that either rank waits for the other. */
 static void play(unsigned char *out, unsigned char *in, int round, int length)
 {
+    int kind = round % KINDS;
+    OK(MPI_Send_init(out, length, MPI_BYTE, !rank, MESSAGES, MPI_COMM_WORLD, &requests[0]));
+    OK(MPI_Recv_init(in, length, MPI_BYTE, !rank, MESSAGES, MPI_COMM_WORLD, &requests[1]));
     for (int message = 0; message < MESSAGES; message++) {
         for (int i = 0; i < length; i++)
             out[i] = byte(round, 2 * message + rank, i);
         memset(in, 0, (size_t)length);
         if (rank == 0)
-            OK(MPI_Send(out, length, MPI_BYTE, 1, message, MPI_COMM_WORLD));
-        OK(MPI_Recv(in, length, MPI_BYTE, !rank, message, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            send(kind, out, length, message);
+        receive(kind, in, length, message);
         if (rank == 1)
-            OK(MPI_Send(out, length, MPI_BYTE, 0, message, MPI_COMM_WORLD));
+            send(kind, out, length, message);
         int wrong = 0;
         for (int i = 0; i < length; i++)
             wrong += in[i] != byte(round, 2 * message + !rank, i);
         CHECK(wrong == 0);
     }
+    OK(MPI_Request_free(&requests[0]));
+    OK(MPI_Request_free(&requests[1]));
 }
 
 int main(int argc, char **argv)
@@ -68,7 +111,7 @@ int main(int argc, char **argv)
     OK(MPI_T_pvar_session_create(&session));
     MPI_T_pvar_handle presumed = counter("presumed"), misplaced = counter("misplaced");
     number wrong = 0;
-    for (int round = 0; round < ROUNDS && wrong < ENOUGH; round++) {
+    for (int round = 0; round < ROUNDS && (wrong < ENOUGH || round < LEAST); round++) {
         unsigned char *out = malloc(CHUNK), *in = malloc(CHUNK);
         /* The buffers change places now and then, so that what is received into lies where something was sent from. */
         play(round % 5 ? out : in, round % 5 ? in : out, round, lengths[round % 4]);

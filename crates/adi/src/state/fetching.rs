@@ -90,8 +90,7 @@ impl State {
     /// Whether the receiver of the next message on the stream, of `len` bytes, waits for it and would fetch it.
     pub(super) fn is_hoped(&self, to: Proc, tuple: &Tuple, len: usize) -> bool {
         let key = key(tuple.context, tuple.source, tuple.tag);
-        self.suits_fetching(to, len, false)
-            && self.direct().is_hoped(to, &key, self.streams[to as usize].sent())
+        self.suits_fetching(to, len, false) && self.direct().is_hoped(to, &key, self.streams[to as usize].sent())
     }
 
     /// Tells the receiver of send `request` whether it was told the right place.
