@@ -2,7 +2,7 @@
 // mpiexec: -x TERN_PROMOTE=always
 // timeout: 60
 // Programs that count on messages below the eager limit to be buffered, while their memory comes to be shared: both send before
-// they receive, or a message is sent that is received after another one.
+// they receive, or a message is sent that is received after another one. By calls that wait and by nonblocking ones.
 #include "check.h"
 
 enum { LENGTH = 32768, ROUNDS = 400 };
@@ -19,6 +19,23 @@ static void send(int tag, int value)
 {
     memset(out, value, LENGTH);
     OK(MPI_Send(out, LENGTH, MPI_BYTE, !rank, tag, MPI_COMM_WORLD));
+}
+
+/* Both post a receive and send; `first`: they wait for their sends before they go on to what is received first. */
+static void exchange(int tag, int value, int first)
+{
+    MPI_Request requests[2];
+    memset(out, value + rank, LENGTH);
+    OK(MPI_Irecv(in, LENGTH, MPI_BYTE, !rank, first ? tag + 1 : tag, MPI_COMM_WORLD, &requests[0]));
+    OK(MPI_Isend(out, LENGTH, MPI_BYTE, !rank, tag, MPI_COMM_WORLD, &requests[1]));
+    if (first) {
+        OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+        send(tag + 1, value + 1 + rank);
+    }
+    OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK(in[0] == (char)(value + first + !rank) && in[LENGTH - 1] == (char)(value + first + !rank));
+    if (first)
+        receive(more, tag, value + !rank);
 }
 
 int main(int argc, char **argv)
@@ -59,6 +76,10 @@ int main(int argc, char **argv)
             send(6, round);
             receive(in, 5, round + 1);
         }
+        /* As neighbours that exchange data, and then not so. */
+        for (int i = 0; i < 6; i++)
+            exchange(7, round + i, 0);
+        exchange(8, round, 1);
     }
     return finish();
 }

@@ -31,8 +31,8 @@ pub enum Packet {
     /// The next bytes of the last eager message on this channel.
     More,
     /// Request to send: a message of `size` bytes that waits at the sender. Unless that is `sure` of where it has told that its
-    /// memory is, [`Packet::Sure`] follows.
-    Rts { tuple: Tuple, size: u64, sender: Synchronous, sure: bool },
+    /// memory is, [`Packet::Sure`] follows. `kept`: it is sure, and counts on the message to be kept if no receive wants it yet.
+    Rts { tuple: Tuple, size: u64, sender: Synchronous, sure: bool, kept: bool },
     /// Whether the place was right that the request to send has told.
     Sure { sender: u32, right: bool },
     /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`. None, and no request: it has copied them
@@ -77,6 +77,7 @@ const MISSING: u64 = 14;
 const SURE: u64 = 15;
 const SYNC: u64 = 1 << 8;
 const PRESUMED: u64 = 1 << 9;
+const KEPT: u64 = 1 << 10;
 
 #[inline]
 fn pair(low: u32, high: u32) -> u64 {
@@ -94,8 +95,9 @@ impl Packet {
             Packet::Eager { ref tuple, size, sync: None } => with(EAGER, tuple, size, 0),
             Packet::Eager { ref tuple, size, sync: Some(id) } => with(EAGER | SYNC, tuple, size, id.word()),
             Packet::More => [MORE, 0, 0, 0],
-            Packet::Rts { ref tuple, size, sender, sure } => {
-                with(if sure { RTS } else { RTS | PRESUMED }, tuple, size, sender.word())
+            Packet::Rts { ref tuple, size, sender, sure, kept } => {
+                let kind = RTS | if sure { 0 } else { PRESUMED } | if kept { KEPT } else { 0 };
+                with(kind, tuple, size, sender.word())
             }
             Packet::Sure { sender, right } => [SURE, 0, right as u64, sender as u64],
             Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
@@ -133,7 +135,10 @@ impl Packet {
         match first & 0xff {
             EAGER => Packet::Eager { tuple, size, sync: (first & SYNC != 0).then_some(Synchronous::of(ids)) },
             MORE => Packet::More,
-            RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids), sure: first & PRESUMED == 0 },
+            RTS => {
+                let (sure, kept) = (first & PRESUMED == 0, first & KEPT != 0);
+                Packet::Rts { tuple, size, sender: Synchronous::of(ids), sure, kept }
+            }
             SURE => Packet::Sure { sender: low, right: size != 0 },
             CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
             PUT => Packet::Put { sender: low, receiver: (ids >> 32) as u32, bytes: size },
@@ -163,8 +168,14 @@ mod tests {
             Packet::Eager { tuple, size: 1 << 40, sync: None },
             Packet::Eager { tuple, size: 0, sync: Some(Synchronous { request: any, mark: 7 }) },
             Packet::More,
-            Packet::Rts { tuple, size: u64::MAX, sender: Synchronous { request: 5, mark: any }, sure: true },
-            Packet::Rts { tuple, size: 1, sender: Synchronous { request: any, mark: 0 }, sure: false },
+            Packet::Rts {
+                tuple,
+                size: u64::MAX,
+                sender: Synchronous { request: 5, mark: any },
+                sure: true,
+                kept: true,
+            },
+            Packet::Rts { tuple, size: 1, sender: Synchronous { request: any, mark: 0 }, sure: false, kept: false },
             Packet::Sure { sender: any, right: true },
             Packet::Sure { sender: 1, right: false },
             Packet::Cts { sender: 1, receiver: any, bytes: 9 },

@@ -241,11 +241,11 @@ impl Sink for State {
         match Packet::decode(header) {
             Packet::Eager { tuple, size, sync } => self.eager(from, tuple, size, sync, payload),
             Packet::More => self.more(from, payload),
-            Packet::Rts { tuple, size, sender, sure } => {
+            Packet::Rts { tuple, size, sender, sure, kept } => {
                 if !sure {
                     self.expect_word(from, sender.request);
                 }
-                self.request_to_send(from, tuple, size, sender, payload);
+                self.request_to_send(from, tuple, size, sender, payload, kept);
             }
             Packet::Sure { sender, right } => self.heard(from, sender, right),
             Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),

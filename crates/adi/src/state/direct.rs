@@ -104,14 +104,14 @@ impl State {
             return self.send_direct(to, tuple, data, waits, None).map_err(|memory| (memory, true));
         }
         let direct = self.direct();
-        let (awaited, exchanges) = (waits || self.waits, self.exchanges || self.is_exchange(waits));
-        let offers = || awaited || exchanges || self.is_hoped(to, tuple, len);
-        let presumed = self.presume(to, data).filter(|_| offers());
-        let offers = awaited || exchanges || presumed.is_some();
+        let (awaited, exchange) = (waits || self.waits, self.is_exchange(waits));
+        let offers = || awaited || self.is_hoped(to, tuple, len);
+        let presumed = if exchange { None } else { self.presume(to, data).filter(|_| offers()) };
+        let offers = awaited || exchange || presumed.is_some();
         let packets_below = direct.packets_below(to, true);
         let asks_from = if offers { packets_below.min(EXCHANGED) } else { packets_below };
         let locates = len >= asks_from && len > direct.copies_up_to(to);
-        let purpose = match exchanges {
+        let purpose = match self.exchanges || exchange {
             true => Purpose::Exchange,
             false if offers => Purpose::Awaited,
             false => Purpose::Message,

@@ -62,15 +62,18 @@ impl State {
 
     // ---- the sender
 
-    /// Asks the receiver to take a message, which may lie in `memory` that was located for it, if that is `sure`.
-    pub(super) fn request_send(&mut self, to: Proc, tuple: Tuple, data: Data, memory: Memory, sure: bool) -> u32 {
+    /// Asks the receiver to take a message, which may lie in `memory` that was located for it, if that is `sure`; and to keep it, if it
+    /// cannot be received yet.
+    pub(super) fn request_send(
+        &mut self, to: Proc, tuple: Tuple, data: Data, memory: Memory, sure: bool, kept: bool,
+    ) -> u32 {
         let size = data.len() as u64;
         counters::SENT_RENDEZVOUS.add(1);
         counters::SENT_RENDEZVOUS_BYTES.add(size);
         let request = self.new_send(to, tuple, data);
         self.keep_located(request, &memory);
         let sender = Synchronous { request, mark: self.mark };
-        let header = Packet::Rts { tuple, size, sender, sure }.encode();
+        let header = Packet::Rts { tuple, size, sender, sure, kept }.encode();
         self.queue(to, Outgoing::Located(header, memory));
         self.flush(to);
         if !sure {
@@ -134,12 +137,27 @@ impl State {
 
     // ---- the receiver
 
-    pub(super) fn request_to_send(&mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8]) {
+    pub(super) fn request_to_send(
+        &mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8], kept: bool,
+    ) {
         let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
         if let Some(request) = self.match_arrival(from, &tuple) {
             return self.clear_to_send(request, from, &tuple, size, sender, &source);
         }
-        self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source } });
+        let bytes = if kept { self.read(&source) } else { None };
+        let Some(bytes) = bytes else {
+            self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source } });
+            return;
+        };
+        self.keep(Arrival { tuple, from, size, body: Body::Bytes { bytes, sync: None } });
+        self.control(from, Packet::Cts { sender: sender.request, receiver: NONE, bytes: 0 });
+    }
+
+    /// The bytes of a message that waits in memory which this process sees as well.
+    fn read(&self, source: &Memory) -> Option<Vec<u8>> {
+        let view = if source.place == 0 { None } else { self.mcm.direct()?.view(source) }?;
+        // SAFETY: dense memory of the sender's, which it leaves alone until it is told; the view is good until the next one.
+        Some(unsafe { std::slice::from_raw_parts(view, source.len as usize) }.to_vec())
     }
 
     /// Fetches the bytes that the receive has room for, or asks the sender for them.

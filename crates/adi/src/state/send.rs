@@ -60,13 +60,16 @@ impl State {
         }
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
-        let exchanged = (self.waits || self.is_exchange(waits)) && memory.place != 0 && size >= EXCHANGED;
+        let exchange = self.is_exchange(waits);
+        let exchanged = (self.waits || exchange) && memory.place != 0 && size >= EXCHANGED;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory) } else { !sure };
         self.streams[to as usize].put(&tuple);
         let asks = size > self.eager_limit(to) && !(waits && self.goes_ahead(to, &memory, mode));
         if asks || exchanged || self.is_full(to) || fetched {
-            return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory, sure)));
+            // Below the eager limit programs may count on what only exchanges do not buffer.
+            let kept = exchange && exchanged && !asks && memory.is_dense() && mode == SendMode::Standard;
+            return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory, sure, kept)));
         }
         if memory.key != 0 {
             // Nobody will reach for it.

@@ -87,7 +87,8 @@ impl State {
             unreachable!("a message begins with its tuple")
         };
         let sender = sync.unwrap_or(Synchronous { request, mark: 0 });
-        Outgoing::Located(Packet::Rts { tuple, size, sender, sure: true }.encode(), Memory::opaque(size as usize))
+        let packet = Packet::Rts { tuple, size, sender, sure: true, kept: false };
+        Outgoing::Located(packet.encode(), Memory::opaque(size as usize))
     }
 
     /// Takes what has come, for a program that sends and sends and looks at nothing else.
