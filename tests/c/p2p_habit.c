@@ -3,22 +3,13 @@
 // Windows of receives that are waited for at once, so that Tern comes to leave them unpublished, and in between windows during
 // which the receiver computes, looks, waits for one message first or for one after the other; with lengths around the limits.
 #include "check.h"
-#include <time.h>
+#include "compute.h"
 
 enum { WINDOW = 40, LONGEST = 300000, ROUNDS = 60 };
 
 static const int lengths[] = {100, 8192, 16384, 40000, 65536, 65537, 131072, LONGEST};
 
 enum { AT_ONCE, COMPUTES, LOOKS, ONE_FIRST, BLOCKS, KINDS };
-
-static void compute(long microseconds)
-{
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
-}
 
 /* Of message `k` of a round: in two rounds of three all messages are as long. */
 static int length_of(int round, int k)

@@ -4,22 +4,13 @@
 // rounds that compute, look, send by calls that wait, receive only or send nothing back, with memory that is freed and allocated
 // again meanwhile.
 #include "check.h"
-#include <time.h>
+#include "compute.h"
 
 enum { SIDES = 2, PARTS = 2, REQUESTS = SIDES * PARTS, LONGEST = 200000, ROUNDS = 400 };
 
 static const int lengths[] = {100, 8192, 16384, 32768, 65536, 65537, LONGEST};
 
 enum { AT_ONCE, COMPUTES_AFTER_POSTING, COMPUTES_AFTER_SENDING, LOOKS, WAITS_FOR_SENDS, BY_SEND, SHORT, KINDS };
-
-static void compute(long microseconds)
-{
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
-}
 
 static unsigned char expected(int round, int from, int k, int at)
 {
