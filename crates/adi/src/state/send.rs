@@ -67,7 +67,7 @@ impl State {
         self.streams[to as usize].put(&tuple);
         let asks = size > self.eager_limit(to) && !(waits && self.goes_ahead(to, &memory, mode));
         if asks || exchanged || self.is_full(to) || fetched {
-            // Below the eager limit programs may count on what only exchanges do not buffer.
+            // A program may count on a message of this length to be buffered, as it would be in packets.
             let kept = exchange && exchanged && !asks && memory.is_dense() && mode == SendMode::Standard;
             return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory, sure, kept)));
         }
