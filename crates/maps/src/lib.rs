@@ -1,7 +1,9 @@
-//! This process's mappings, as the kernel tells them: PROCMAP_QUERY (Linux 6.11) on /proc/self/maps, or its text.
+//! This process's mappings, as the kernel tells them: PROCMAP_QUERY (Linux 6.11) on /proc/self/maps, or its text; and what
+//! this process unmaps, told before the unmapping call returns ([`watch`]).
 
 mod query;
 mod vma;
+pub mod watch;
 
 pub use vma::{FileId, Vma};
 

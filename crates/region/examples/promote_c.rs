@@ -18,14 +18,17 @@ pub struct Fixture {
 }
 
 /// Starts promotion over a node's file of its own: `policy` is 0 for off, 1 for auto, 2 for always.
-/// Under auto, a buffer is promoted at its `uses`-th use.
+/// Under auto, a buffer is promoted at its `uses`-th use. With PROMOTE_TOLD in the environment the kernel tells of what is unmapped.
 #[unsafe(no_mangle)]
 pub extern "C" fn promote_start(policy: c_int, uses: c_int) -> *mut Fixture {
     let policy = [Policy::Off, Policy::Auto, Policy::Always][policy as usize];
     let file = rustix::fs::memfd_create("tern", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd_create");
     let heap = Rc::new(Heap::new(file.try_clone().expect("dup"), 1 << 21, 1 << 52));
     let costs = Costs { promote: Box::new(move |_| f64::from(uses) - 1.0), saved: Box::new(|_| 2.0), look_up: 1.0 };
-    let promoter = Promoter::new(heap, policy, costs);
+    let mut promoter = Promoter::new(heap, policy, costs);
+    if std::env::var_os("PROMOTE_TOLD").is_some() {
+        promoter.tell_me();
+    }
     Box::into_raw(Box::new(Fixture { promoter: Some(promoter), file: File::from(file), why: CString::default() }))
 }
 

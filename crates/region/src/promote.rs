@@ -21,7 +21,8 @@
 //!
 //! What cannot be found out counts as no. Before a fork everything is made private again (`fork`), but for what is pinned
 //! (`pins`): that stays shared in the parent, and the child makes it private for itself.
-//! Before each use the kernel is asked what is at the address; nothing is hooked or patched.
+//! Before each use the kernel is asked what is at the address, or it tells by itself what the program unmaps or moves
+//! ([`Promoter::tell_me`]); nothing is hooked or patched.
 //!
 //! What is left: a program that calls MADV_DONTNEED on malloc's memory, or clone, by a system call in
 //! assembly, through a name that it looks up at run time, or from an object that it loads after the
@@ -43,10 +44,12 @@ mod process;
 mod ready;
 mod records;
 mod refusal;
+mod told;
 mod usage;
 
 pub use fork::Quiesce;
 pub use refusal::Refusal;
+pub use told::tells;
 pub use usage::Costs;
 
 use crate::heap::{Heap, Place};
@@ -62,6 +65,7 @@ use std::sync::MutexGuard;
 use tern_counters as counters;
 use tern_counters::events;
 use tern_maps::{FileId, Maps};
+use told::Told;
 use usage::Usage;
 
 /// When to promote: never; when it pays, by [`Costs`], and cannot show; or at the first use, and
@@ -104,6 +108,7 @@ pub struct Promoter {
     /// Made at the first attempt.
     ready: Option<Ready>,
     records: Records,
+    told: Told,
     refusal: Option<Refusal>,
     counts: Counts,
     /// Uses until the records are compared with the kernel's.
@@ -128,6 +133,7 @@ impl Promoter {
             imports: Imports::default(),
             ready: None,
             records: Records::default(),
+            told: Told::default(),
             refusal: None,
             counts: Counts::default(),
             until_refresh: 64,
@@ -148,6 +154,12 @@ impl Promoter {
     /// use.
     pub fn set_quiesce(&mut self, quiesce: Quiesce) {
         self.quiesce = Some(quiesce);
+    }
+
+    /// From the first promotion on the kernel tells of what this process unmaps or moves, if it does that, and is not asked at each
+    /// use. What the program unmaps of promoted memory takes it some microseconds longer.
+    pub fn tell_me(&mut self) {
+        self.told = Told::wanted();
     }
 
     /// What promotion costs and saves where memory is used in another way than for a single message. Ways have numbers, in this order,
@@ -251,8 +263,11 @@ impl Promoter {
         self.records.place(address.addr(), len).map(Place)
     }
 
-    /// Whether the bytes are at that place of the file now, by what the kernel says.
+    /// Whether the bytes are at that place of the file now, by what the kernel says, or has told.
     pub fn verify(&mut self, address: *const u8, len: usize, place: Place) -> bool {
+        if self.is_told() {
+            return self.presumed(address, len) == Some(place);
+        }
         let start = address.addr();
         let Some(ready) = &self.ready else {
             return false;
@@ -270,6 +285,32 @@ impl Promoter {
             self.refresh();
         }
         holds
+    }
+
+    /// The place of the bytes, if that is known without asking the kernel.
+    #[inline]
+    pub fn known(&mut self, address: *const u8, len: usize) -> Option<Place> {
+        if self.is_told() { self.presumed(address, len) } else { None }
+    }
+
+    /// Whether the records say what is mapped now.
+    #[inline]
+    fn is_told(&mut self) -> bool {
+        match self.told.news() {
+            told::News::Unknown => false,
+            told::News::None => self.ready.as_ref().is_some_and(|ready| !ready.ground.is_over()),
+            told::News::Some => self.hear(),
+        }
+    }
+
+    /// The program has unmapped or moved something. Whether the records say what is mapped now.
+    #[cold]
+    fn hear(&mut self) -> bool {
+        // First what is told: what the program's other threads unmap from now on is news again.
+        self.told.take();
+        self.refresh();
+        self.records.pieces().for_each(|pages| self.told.watch(pages));
+        self.told.is_on() && self.ready.as_ref().is_some_and(|ready| !ready.ground.is_over())
     }
 
     /// Makes all promoted memory private, with the same contents; with more threads than one, or too
@@ -310,7 +351,7 @@ impl Promoter {
     fn promote(&mut self, start: usize, len: usize, needed: u32) -> Result<Place, Refusal> {
         self.get_ready()?;
         self.refresh();
-        process::check()?;
+        process::check(self.told.descriptor())?;
         if self.policy != Policy::Always {
             self.imports.check()?;
         }
@@ -341,6 +382,8 @@ impl Promoter {
         for piece in private {
             counters::PROMOTED_BYTES.add(piece.len() as u64);
             let offset = offset + (piece.start - base) as u64;
+            // Before anybody relies on it, and so before the kernel is asked for the last time.
+            self.told.watch(&piece);
             self.records.insert(Record { pages: piece, offset, address: start, len, needed, uses: 0 });
         }
         self.counts.promoted += 1;
@@ -360,7 +403,7 @@ impl Promoter {
         let maps = Maps::open_exact().map_err(|_| Refusal::Kernel)?;
         let huge = HugePages::open().map_err(|_| Refusal::Kernel)?;
         let malloc = Malloc::prove()?;
-        process::check()?;
+        process::check(None)?;
         let file = self.heap.file();
         let id = FileId::of(file).map_err(|_| Refusal::File)?;
         let file = rustix::io::fcntl_dupfd_cloexec(file, 0).map_err(|_| Refusal::File)?;
@@ -411,8 +454,8 @@ impl Promoter {
         }
         ready.give_back(&mapped, busy);
         counters::PROMOTED_NOW.set(self.records.bytes());
-        // One question to the kernel for each mapping: spread over four times as many uses.
-        self.until_refresh = 64 + 4 * mapped.len();
+        // One question to the kernel for each mapping: spread over four times as many uses. Who is told asks for what is busy alone.
+        self.until_refresh = if self.told.is_on() && !busy { usize::MAX } else { 64 + 4 * mapped.len() };
     }
 }
 

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
             if !wanted.is_empty() && !wanted.contains(&case) {
                 continue;
             }
-            for (variant, outcome) in run(&program, &case, &directory) {
+            for (variant, outcome) in run_both(&program, &case, &directory) {
                 let what = match outcome {
                     Outcome::Passed => "ok".to_owned(),
                     Outcome::Skipped(ref why) => format!("ignored, skipped: {why}"),
@@ -90,6 +90,23 @@ fn build(name: &str, directory: &Path, examples: &Path) -> PathBuf {
 fn cases(program: &Path) -> Vec<String> {
     let output = Command::new(program).arg("--list").output().expect("the program starts");
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+/// Runs one case where the kernel is asked at each use, and where it tells of what is unmapped.
+fn run_both(program: &Path, case: &str, directory: &Path) -> Vec<(String, Outcome)> {
+    let mut outcomes = run(program, case, directory);
+    if let Err(error) = tern_maps::watch::Watch::is_possible() {
+        outcomes.push((" told".to_owned(), Outcome::Skipped(format!("userfaultfd: {error}"))));
+        return outcomes;
+    }
+    let own = directory.join("told");
+    std::fs::create_dir_all(&own).expect("a directory of its own");
+    // SAFETY: this program has one thread.
+    unsafe { std::env::set_var("PROMOTE_TOLD", "1") };
+    outcomes.extend(run(program, case, &own).into_iter().map(|(variant, outcome)| (variant + " told", outcome)));
+    // SAFETY: as above.
+    unsafe { std::env::remove_var("PROMOTE_TOLD") };
+    outcomes
 }
 
 /// Runs one case, in as many variants as it has, in the surroundings that it needs.

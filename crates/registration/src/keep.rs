@@ -1,7 +1,7 @@
 //! Registrations of memory: the cache and the watch together.
 
 use crate::cache::{Cache, Limits, Use};
-use crate::watch::Watch;
+use tern_maps::watch::Watch;
 use tern_maps::Maps;
 
 /// What has happened so far.

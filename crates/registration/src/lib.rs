@@ -3,18 +3,15 @@
 //!
 //! - [`cache`] is which registrations there are: a data structure that knows neither cards nor the
 //!   kernel. A registration in use stays; of the others the least recently used goes first.
-//! - [`watch`] asks the kernel to tell of what this process unmaps, before the unmapping call
-//!   returns: userfaultfd, which needs no hooks in the C library and patches no code.
 //! - [`frequent`] counts which buffers are used so often that registering them pays.
-//! - [`Registrations`] joins the two with whatever registers memory. Memory whose unmapping the
-//!   kernel does not tell of is registered for one transfer only.
+//! - [`Registrations`] joins the two with whatever registers memory, and with the kernel's word of what this process unmaps
+//!   ([`tern_maps::watch`]). Memory whose unmapping the kernel does not tell of is registered for one transfer only.
 //!
 //! It knows nothing of MPI. One thread at a time uses it; others may unmap what they like.
 
 pub mod cache;
 pub mod frequent;
 mod keep;
-pub mod watch;
 
 pub use cache::{Limits, Use};
 pub use keep::{Registrations, Totals};

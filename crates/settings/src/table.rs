@@ -258,6 +258,10 @@ settings! {
     /// the user must know that they do not call it with MADV_DONTNEED on memory of malloc's.
     PROMOTE: Promote = "TERN_PROMOTE", "auto" => "promotion";
 
+    /// Whether the kernel tells of promoted memory that the program unmaps (userfaultfd, where it is allowed), so that it need not be
+    /// asked at each use; off: it is asked.
+    WATCH: bool = "TERN_WATCH", "on" => "promotion";
+
     /// How long mpiexec waits for processes that it has asked to end before it kills them.
     GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR => "general", Launcher;
 

@@ -2,6 +2,7 @@
 //! kernel.
 
 use crate::direct::FETCHED;
+use crate::memcheck;
 use crate::segment::{Node, Process, Segment};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -56,6 +57,12 @@ fn fetched(chooser: &Chooser) -> RangeInclusive<usize> {
     usize::try_from(least).unwrap_or(usize::MAX).max(*FETCHED.start())..=most
 }
 
+/// Whether the kernel tells what this process unmaps, so that promoted memory need not be looked up.
+fn tells() -> bool {
+    // Valgrind knows no userfaultfd.
+    tern_settings::WATCH.get() && !memcheck::is_running() && tern_region::promote::tells().is_ok()
+}
+
 /// The ways from this process to the others of the node.
 pub struct Reach {
     heap: Rc<Heap>,
@@ -80,9 +87,16 @@ impl Reach {
         let in_use = exposed.clone();
         let policy = tern_settings::PROMOTE.get();
         tern_copy::use_vectors(chooser.costs().vectors);
-        let mut promoter = Promoter::new(heap.clone(), policy, chooser.costs().promotion(Placement::Cache, true));
+        let told = tells();
+        let mut costs = chooser.costs().clone();
+        if told {
+            costs.lookup = 0.0;
+        }
+        let mut promoter = Promoter::new(heap.clone(), policy, costs.promotion(Placement::Cache, true));
+        if told {
+            promoter.tell_me();
+        }
         // In the order of `Purpose`.
-        let costs = chooser.costs();
         promoter.add_costs(costs.promotion_for_awaited(Placement::Cache, fetched(chooser)));
         promoter.add_costs(costs.promotion_for_exchanges(Placement::Cache));
         promoter.add_costs(costs.promotion_for_collectives(Placement::Cache));

@@ -2,6 +2,7 @@
 
 use super::owner;
 use super::refusal::Refusal;
+use rustix::fd::RawFd;
 use rustix::fs;
 use rustix::process::{Resource, getrlimit};
 use std::io::{BufRead, BufReader, Read};
@@ -10,8 +11,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Memory that must be left when the second copy has been made.
 const SPARE: u64 = 64 << 20;
 
-/// All that can change from one promotion to the next, but for the memory.
-pub fn check() -> Result<(), Refusal> {
+/// All that can change from one promotion to the next, but for the memory. `own`: a descriptor of ours that would be refused.
+pub fn check(own: Option<RawFd>) -> Result<(), Refusal> {
     if !has_one_thread() {
         return Err(Refusal::Threads);
     }
@@ -22,7 +23,7 @@ pub fn check() -> Result<(), Refusal> {
     if !is_dumped_alike() {
         return Err(Refusal::CoreFilter);
     }
-    check_descriptors()?;
+    check_descriptors(own)?;
     check_mappings()
 }
 
@@ -44,10 +45,11 @@ impl Single {
     }
 }
 
-/// Whether glibc has never started a thread and the kernel knows of one only.
+/// Whether glibc has never started a thread and the kernel knows of one only, but for those that read what is unmapped.
 pub fn has_one_thread() -> bool {
     // A directory has two links and one more for each thread.
-    Single::find().is_set() && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink == 3)
+    let links = 3 + u64::from(tern_maps::watch::readers());
+    Single::find().is_set() && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink as u64 == links)
 }
 
 /// Whether a core dump treats shared memory without a name (bit 1) like private memory (bit 0);
@@ -59,10 +61,14 @@ fn is_dumped_alike() -> bool {
 }
 
 /// Refuses open descriptors of anything that could use memory behind the processor's back.
-fn check_descriptors() -> Result<(), Refusal> {
+fn check_descriptors(own: Option<RawFd>) -> Result<(), Refusal> {
+    let own = own.map(|number| number.to_string());
     let unknown = || Refusal::Descriptor("/proc/self/fd".to_owned());
     for entry in std::fs::read_dir("/proc/self/fd").map_err(|_| unknown())? {
         let path = entry.map_err(|_| unknown())?.path();
+        if own.as_ref().is_some_and(|own| path.ends_with(own)) {
+            continue;
+        }
         let link = std::fs::read_link(&path).map_err(|_| unknown())?;
         let link = link.to_string_lossy();
         let harmless = if link.starts_with("socket:") { is_plain_socket(&path) } else { is_harmless(&link) };

@@ -39,6 +39,11 @@ impl Records {
         self.records.iter().map(|record| record.pages.len() as u64).sum()
     }
 
+    /// The pages of each.
+    pub fn pieces(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.records.iter().map(|record| &record.pages)
+    }
+
     /// `record` must not overlap another.
     pub fn insert(&mut self, record: Record) {
         let index = self.records.partition_point(|one| one.pages.start < record.pages.start);

@@ -485,6 +485,26 @@ static void a_peer(void)
     wait_for(peer);
 }
 
+/* The program closes what it has not opened: what it frees is freed all the same, and nothing is relied on. */
+static void all_descriptors_closed(void)
+{
+    fixture *f = promote_start(AUTO, USES);
+    char *at = malloc(MAPPED);
+    fill(at, MAPPED, 1);
+    promoted(f, at, MAPPED);
+    if (close_range(3, ~0u, 0))
+        SKIP("close_range: %m");
+    /* Others have their numbers now. */
+    int pipes[2][2];
+    CHECK(!pipe(pipes[0]) && !pipe(pipes[1]));
+    CHECK(filled(at, MAPPED, 1));
+    free(at);
+    at = malloc(MAPPED);
+    CHECK(promote_used(f, at, MAPPED) == -1 && promote_presumed(f, at, MAPPED) == -1);
+    fill(at, MAPPED, 2);
+    CHECK(filled(at, MAPPED, 2));
+}
+
 int main(int argc, char **argv)
 {
     static const test_case cases[] = {
@@ -506,6 +526,7 @@ int main(int argc, char **argv)
         {"many_promoted", many_promoted},
         {"pinned_while_it_may_pay", pinned_while_it_may_pay},
         {"demoted", demoted},
+        {"all_descriptors_closed", all_descriptors_closed},
         {"signal_handlers", signal_handlers},
         {"a_peer", a_peer},
     };
