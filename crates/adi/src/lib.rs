@@ -100,7 +100,7 @@ impl Adi {
 
     /// Where it lay when that was last found out, without asking the kernel.
     pub fn presumed_place(&self, memory: *const u8, len: usize) -> Option<u64> {
-        self.mcm.direct()?.presume(&Memory::dense(memory, len))
+        self.mcm.direct()?.presume(&Memory::dense(memory, len)).map(|presumed| presumed.place)
     }
 
     /// Whether it is still there, and was when it was presumed to be. Counts as a use, too.

@@ -149,6 +149,15 @@ pub enum Direction {
     Get,
 }
 
+/// Where own memory is presumed to lie ([`Direct::presume`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Presumed {
+    /// As in [`Memory`].
+    pub place: u64,
+    /// The kernel has not told that it has moved, and would have.
+    pub sure: bool,
+}
+
 /// What memory is used for when it is located ([`Direct::locate_for`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -213,9 +222,9 @@ pub trait Direct {
         self.locate(peer, memory, quiet)
     }
 
-    /// The place that own dense memory had when that was last found out, without asking the kernel. A peer may be told it, if it
-    /// is told afterwards whether [`Direct::is_still`] holds.
-    fn presume(&self, _memory: &Memory) -> Option<u64> {
+    /// The place that own dense memory had when that was last found out, without asking the kernel. Unless that is sure, a peer may be
+    /// told it if it is told afterwards whether [`Direct::is_still`] holds.
+    fn presume(&self, _memory: &Memory) -> Option<Presumed> {
         None
     }
 

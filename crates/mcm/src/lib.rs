@@ -9,7 +9,7 @@ mod wait;
 pub use several::Several;
 pub use tern_device::{
     Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, LineArea, Lost, Memory, Occupied, Outgoing,
-    Payload, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
+    Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
 };
 pub use wait::{Patience, Step};
 

@@ -179,9 +179,7 @@ impl Promoter {
     /// Counts one use of the buffer at the place that it was [presumed](Promoter::presumed) to have; false if the kernel says
     /// that it is not there. It is promoted no more then: who was told the place has perhaps looked there already.
     pub fn is_still_used(&mut self, address: *const u8, len: usize, place: Place) -> bool {
-        if let Some(record) = self.records.find_mut(address.addr()) {
-            record.uses = record.uses.saturating_add(1);
-        }
+        self.count_use(address.addr());
         self.verify(address, len, place)
     }
 
@@ -197,13 +195,11 @@ impl Promoter {
         // Where the saving never pays for the look-up, promoted memory is not looked up either.
         let needed = self.needed(len, way)?;
         let start = address.addr();
-        if let Some(record) = self.records.find_mut(start) {
-            record.uses = record.uses.saturating_add(1);
-            if let Some(place) = self.presumed(address, len)
-                && self.verify(address, len, place)
-            {
-                return Some(place);
-            }
+        if self.count_use(start)
+            && let Some(place) = self.presumed(address, len)
+            && self.verify(address, len, place)
+        {
+            return Some(place);
         }
         if self.usage.used(start, len, needed) {
             return self.try_promote(start, len, needed);
@@ -287,10 +283,18 @@ impl Promoter {
         holds
     }
 
-    /// The place of the bytes, if that is known without asking the kernel.
-    #[inline]
+    /// The place of the bytes, if that is known without asking the kernel; counts as a use of them.
     pub fn known(&mut self, address: *const u8, len: usize) -> Option<Place> {
-        if self.is_told() { self.presumed(address, len) } else { None }
+        let place = if self.is_told() { self.presumed(address, len) } else { None };
+        if place.is_some() {
+            self.count_use(address.addr());
+        }
+        place
+    }
+
+    /// Counts one use more of what is promoted there.
+    fn count_use(&mut self, start: usize) -> bool {
+        self.records.find_mut(start).map(|record| record.uses = record.uses.saturating_add(1)).is_some()
     }
 
     /// Whether the records say what is mapped now.

@@ -18,7 +18,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Purpose, Run};
+use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Presumed, Pull, Purpose, Run};
 use tern_region::trial::Gauge;
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
 
@@ -191,7 +191,7 @@ impl Direct for Shm {
         if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, purpose) }
     }
 
-    fn presume(&self, memory: &Memory) -> Option<u64> {
+    fn presume(&self, memory: &Memory) -> Option<Presumed> {
         self.direct.reach.presume(memory)
     }
 

@@ -11,7 +11,7 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_counters as counters;
-use tern_device::{Direction, Memory, Purpose, Run as Piece};
+use tern_device::{Direction, Memory, Presumed, Purpose, Run as Piece};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_tune::{Chooser, Placement};
@@ -133,10 +133,13 @@ impl Reach {
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
     }
 
-    /// The place that dense memory had when that was last found out.
-    pub fn presume(&self, memory: &Memory) -> Option<u64> {
-        let start = memory.address as *const u8;
-        self.promoter.borrow().presumed(start, memory.len as usize).map(|Place(at)| at)
+    /// The place that dense memory had when that was last found out. Counts as a use of it where that is sure.
+    pub fn presume(&self, memory: &Memory) -> Option<Presumed> {
+        let (start, len) = (memory.address as *const u8, memory.len as usize);
+        let mut promoter = self.promoter.borrow_mut();
+        let known = self.heap.place(start, len).or_else(|| promoter.known(start, len));
+        let place = known.or_else(|| promoter.presumed(start, len))?;
+        Some(Presumed { place: place.0, sure: known.is_some() })
     }
 
     /// Whether dense memory is at its presumed place.

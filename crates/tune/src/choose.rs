@@ -271,7 +271,7 @@ const DOUBT: f64 = 2.5;
 const CLOSE: f64 = 1.5;
 /// Nanoseconds that both sides have more to do for a published receive than for a packet: to locate, publish, find, claim and
 /// free, some 1,500 instructions.
-pub const PUBLISHING: f64 = 300.0;
+pub const PUBLISHING: f64 = 130.0;
 
 impl Choice {
     /// Whether a receive had better be published, for a message that could go in packets at once: where the kernel would copy, even

@@ -56,6 +56,22 @@ pub(super) fn key(context: u32, source: i32, tag: i32) -> Key {
     Key { context, source, tag }
 }
 
+/// Where the data of a message lies that no published receive takes.
+pub(super) struct Aside {
+    pub memory: Memory,
+    /// What its receiver is told of that is true.
+    pub sure: bool,
+    /// Its receiver waits for it and would fetch it from there, or the call waits as well.
+    pub offered: bool,
+}
+
+impl From<Memory> for Aside {
+    /// Located just now, or not at all.
+    fn from(memory: Memory) -> Aside {
+        Aside { memory, sure: true, offered: false }
+    }
+}
+
 /// Counts a message of `len` bytes that has looked for a published receive.
 fn count(delivery: &Delivery, len: usize) {
     let (messages, bytes) = match delivery {
@@ -92,16 +108,15 @@ impl State {
 
     // ---- sending
 
-    /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking, and whether
-    /// that is sure. Where it lies is asked first, unless that is presumed: meanwhile a receiver does the same for a receive that it is
-    /// about to publish.
+    /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking. Where it lies
+    /// is asked first, unless that is presumed: meanwhile a receiver does the same for a receive that it is about to publish.
     #[inline]
     pub(super) fn try_direct(
         &mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool,
-    ) -> Result<Sent, (Memory, bool)> {
+    ) -> Result<Sent, Aside> {
         let len = data.len();
         if len > self.waiting_limit(to) {
-            return self.send_direct(to, tuple, data, waits, None).map_err(|memory| (memory, true));
+            return self.send_direct(to, tuple, data, waits, None).map_err(Aside::from);
         }
         let direct = self.direct();
         let (awaited, exchange) = (waits || self.waits, self.is_exchange(waits));
@@ -122,14 +137,14 @@ impl State {
         let last = self.streams[to as usize].last(tuple);
         if !direct.is_awaited(to, &key, last, len as u64) {
             return Err(match presumed {
-                Some(memory) => (memory, false),
-                None => (located.unwrap_or_else(|| data.memory()), true),
+                Some((memory, sure)) => Aside { memory, sure, offered: true },
+                None => located.unwrap_or_else(|| data.memory()).into(),
             });
         }
         if presumed.is_some() && locates {
             located = Some(locate());
         }
-        self.send_direct(to, tuple, data, waits, located).map_err(|memory| (memory, true))
+        self.send_direct(to, tuple, data, waits, located).map_err(Aside::from)
     }
 
     /// Delivers a message into a receive that its receiver has published, if there is one. `Err`

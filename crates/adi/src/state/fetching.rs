@@ -10,7 +10,7 @@ use super::{NONE, Side, State, Transfer};
 use crate::packet::Packet;
 use crate::{ANY_TAG, Data, Pattern, Proc, Tuple};
 use tern_counters as counters;
-use tern_mcm::{Memory, Pull};
+use tern_mcm::{Memory, Presumed, Pull};
 
 /// Receives that are published after one whose message has come in packets: at first, and at most. Each time in a row it is twice
 /// as many.
@@ -73,12 +73,12 @@ impl State {
 
     // ---- the sender
 
-    /// Where the data of such a message is presumed to lie.
-    pub(super) fn presume(&self, to: Proc, data: &Data) -> Option<Memory> {
+    /// Where the data of such a message is presumed to lie, and whether that is sure.
+    pub(super) fn presume(&self, to: Proc, data: &Data) -> Option<(Memory, bool)> {
         let memory = data.memory();
         let fits = memory.is_dense() && self.suits_fetching(to, data.len(), false);
-        let place = fits.then(|| self.direct().presume(&memory)).flatten()?;
-        Some(Memory { place, ..memory })
+        let Presumed { place, sure } = fits.then(|| self.direct().presume(&memory)).flatten()?;
+        Some((Memory { place, ..memory }, sure))
     }
 
     /// Whether such a message, the next on the stream, is going to be fetched from `memory`. Its receiver waits for this one: to others
@@ -138,10 +138,9 @@ impl State {
         if pattern.tag == ANY_TAG || !memory.is_dense() || !self.suits_fetching(from, data.len(), false) {
             return false;
         }
-        let direct = self.direct();
-        let suits = match direct.place(memory.address as *const u8, data.len()) {
-            Some(_) => self.suits_fetching(from, data.len(), true),
-            None => direct.presume(&memory).is_some() || self.suits_packets(from, data.len(), false),
+        let suits = match self.direct().presume(&memory) {
+            Some(presumed) => !presumed.sure || self.suits_fetching(from, data.len(), true),
+            None => self.suits_packets(from, data.len(), false),
         };
         if !suits {
             return false;

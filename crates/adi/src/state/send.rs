@@ -1,6 +1,7 @@
 //! Starting a send: at once if it can go, or as a request.
 
 use super::arrive::{Arrival, Body};
+use super::direct::Aside;
 use super::outbox::{Outgoing, PIECE};
 use super::{Side, State, Transfer};
 use crate::packet::{Packet, Synchronous};
@@ -51,19 +52,20 @@ impl State {
             return Sent::Pending(crate::Request(request));
         }
         let size = data.len();
-        let (mut memory, mut sure) = (Memory::opaque(size), true);
+        let mut aside = Aside::from(Memory::opaque(size));
         if size >= self.direct_from {
             match self.try_direct(to, &tuple, &data, waits) {
                 Ok(sent) => return sent,
-                Err(located) => (memory, sure) = located,
+                Err(located) => aside = located,
             }
         }
+        let Aside { memory, sure, offered } = aside;
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
         let exchange = self.is_exchange(waits);
         let exchanged = (self.waits || exchange) && memory.place != 0 && size >= EXCHANGED;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
-        let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory) } else { !sure };
+        let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory) } else { offered };
         self.streams[to as usize].put(&tuple);
         let asks = size > self.eager_limit(to) && !(waits && self.goes_ahead(to, &memory, mode));
         if asks || exchanged || self.is_full(to) || fetched {

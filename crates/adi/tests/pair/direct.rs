@@ -4,7 +4,7 @@
 use crate::network::Port;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall, Sink};
+use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Presumed, Pull, Recall, Sink};
 
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
@@ -181,9 +181,12 @@ impl Direct for Port {
         WAITING.get()
     }
 
-    fn presume(&self, memory: &Memory) -> Option<u64> {
+    fn presume(&self, memory: &Memory) -> Option<Presumed> {
         assert!(memory.is_dense(), "it cannot be in one place");
-        (!self.chance(4)).then(|| if self.chance(2) { RIGHT } else { WRONG })
+        (!self.chance(4)).then(|| {
+            let place = if self.chance(2) { RIGHT } else { WRONG };
+            Presumed { place, sure: place == RIGHT && self.chance(2) }
+        })
     }
 
     fn is_still(&self, _memory: &Memory, place: u64) -> bool {

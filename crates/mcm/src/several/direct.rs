@@ -4,7 +4,7 @@
 use super::Several;
 use super::numbers::Way;
 use std::ops::Range;
-use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Pull, Purpose, Recall, Run};
+use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Presumed, Pull, Purpose, Recall, Run};
 
 impl Several {
     /// The device for `peer`, and the peer's number there; none if it has no direct ways.
@@ -62,7 +62,7 @@ impl Direct for Several {
         self.direct_to(peer).is_some_and(|(device, peer)| device.is_hoped(peer, key, sent))
     }
 
-    fn presume(&self, memory: &Memory) -> Option<u64> {
+    fn presume(&self, memory: &Memory) -> Option<Presumed> {
         self.shm.presume(memory)
     }
 
