@@ -243,7 +243,7 @@ impl State {
     fn will_most_likely_wait(&mut self, request: u32, from: Proc) -> bool {
         !self.waits
             && self.direct().shares_with(from)
-            && self.habit.post(Instant::now())
+            && self.habit.post(Instant::now)
             && self.transfers.get(request).data.len() <= self.eager_limit(from)
     }
 

@@ -1,7 +1,7 @@
 //! The sender of a message for a published receive: how the bytes get there.
 
 use super::Pending;
-use super::chunks::{by_kernel, chunk, copy_part, count_mapped};
+use super::chunks::{CHUNK, by_kernel, chunk, copy_part, count_mapped};
 use crate::board::{Board, Word};
 use crate::device::Shm;
 use crate::segment::Occupation;
@@ -137,11 +137,12 @@ impl Shm {
         let (own, theirs) = if published { (source, target) } else { (target, source) };
         let kernel = known && self.direct.reach.kernel_copies(peer, process, own, theirs);
         let dense = source.is_dense() && target.is_dense();
+        // Who reads what is shared into private memory does it alone, and so does who has one chunk of it to read.
+        let alone = !published && source.place != 0 && (target.place == 0 || size <= *CHUNK.start());
         Situation {
             size,
             stage,
-            // Who reads what is shared into private memory does it alone.
-            other_waits: (published || source.place == 0 || target.place != 0) && self.has_time(peer, size),
+            other_waits: !alone && self.has_time(peer, size),
             source_shared: known && source.place != 0,
             target_shared: known && target.place != 0,
             push: published && kernel,
