@@ -80,9 +80,7 @@ impl Inbound {
         let mut packets = 0;
         while packets < BURST {
             let Some((header, payload)) = self.ring.peek() else { break };
-            if packets > 0 {
-                self.ring.prefetch(2);
-            }
+            self.ring.prefetch(if packets > 0 { 2 } else { 1 });
             let long = payload.len() > INLINE;
             sink.packet(peer, header, payload);
             self.ring.advance();
