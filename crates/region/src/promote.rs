@@ -179,7 +179,7 @@ impl Promoter {
     /// Counts one use of the buffer at the place that it was [presumed](Promoter::presumed) to have; false if the kernel says
     /// that it is not there. It is promoted no more then: who was told the place has perhaps looked there already.
     pub fn is_still_used(&mut self, address: *const u8, len: usize, place: Place) -> bool {
-        self.count_use(address.addr());
+        self.records.used(address.addr(), len);
         self.verify(address, len, place)
     }
 
@@ -192,11 +192,13 @@ impl Promoter {
         if self.until_refresh == 0 {
             self.refresh();
         }
+        if let Some(place) = self.known(address, len) {
+            return Some(place);
+        }
         // Where the saving never pays for the look-up, promoted memory is not looked up either.
         let needed = self.needed(len, way)?;
         let start = address.addr();
-        if self.count_use(start)
-            && let Some(place) = self.presumed(address, len)
+        if let Some(place) = self.records.used(start, len).map(Place)
             && self.verify(address, len, place)
         {
             return Some(place);
@@ -284,17 +286,9 @@ impl Promoter {
     }
 
     /// The place of the bytes, if that is known without asking the kernel; counts as a use of them.
+    #[inline]
     pub fn known(&mut self, address: *const u8, len: usize) -> Option<Place> {
-        let place = if self.is_told() { self.presumed(address, len) } else { None };
-        if place.is_some() {
-            self.count_use(address.addr());
-        }
-        place
-    }
-
-    /// Counts one use more of what is promoted there.
-    fn count_use(&mut self, start: usize) -> bool {
-        self.records.find_mut(start).map(|record| record.uses = record.uses.saturating_add(1)).is_some()
+        if self.is_told() { self.records.used(address.addr(), len).map(Place) } else { None }
     }
 
     /// Whether the records say what is mapped now.

@@ -56,15 +56,21 @@ impl Records {
         (address < self.records[index].pages.end).then_some(index)
     }
 
-    /// The record of the piece that holds `address`.
-    pub fn find_mut(&mut self, address: usize) -> Option<&mut Record> {
-        self.index(address).map(|index| &mut self.records[index])
-    }
-
     /// Where in the file `len` bytes at `address` are, if all of them are promoted, at offsets that
     /// follow each other.
     pub fn place(&self, address: usize, len: usize) -> Option<u64> {
+        self.place_from(self.index(address)?, address, len)
+    }
+
+    /// The same, and counts one use more of the piece that holds `address`.
+    pub fn used(&mut self, address: usize, len: usize) -> Option<u64> {
         let first = self.index(address)?;
+        let uses = &mut self.records[first].uses;
+        *uses = uses.saturating_add(1);
+        self.place_from(first, address, len)
+    }
+
+    fn place_from(&self, first: usize, address: usize, len: usize) -> Option<u64> {
         let end = address.checked_add(len)?;
         let record = &self.records[first];
         let offset = record.offset + (address - record.pages.start) as u64;
