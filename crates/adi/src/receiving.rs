@@ -131,6 +131,8 @@ impl Adi {
         if !packets || !self.state.borrow_mut().expect(from, data.clone()) {
             self.state.borrow_mut().end_hope();
             self.will_wait();
+            // Before it is published: its sender looks at once whether this process would help.
+            self.mcm.set_waiting(true);
             let request = self.irecv(from, pattern, data);
             self.wait_until_telling(&mut || self.is_done(request), &|| Awaited::Transfers(vec![request]));
             return self.take(request);

@@ -11,7 +11,7 @@ mod word;
 pub use slot::{CHUNKS, Slot};
 pub use word::{Stage, Word};
 
-use crate::hint::demote;
+use crate::hint::{demote, prefetch_for_writing};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
 use tern_copy::Target;
 use tern_device::{Key, Memory};
@@ -114,7 +114,7 @@ impl Board {
         slot.key[1].store((receive.receiver as u64) << 32, Ordering::Relaxed);
         slot.target.store(&receive.target);
         let word = Word::new(Stage::Claimed, 0, order).joint();
-        self.share(index, word, source, source.len, lies);
+        self.share(index, word, source, source.len, lies, false);
         Some(index)
     }
 
@@ -206,7 +206,12 @@ impl Board {
         let mut oldest: Option<(u32, Word)> = None;
         for index in 0..self.used() {
             let word = self.word(index);
-            if matches!(word.stage(), Stage::Open | Stage::Held) && word.mark() == mark && self.is_for(index, key) {
+            if !matches!(word.stage(), Stage::Open | Stage::Held) || word.mark() != mark {
+                continue;
+            }
+            // Who finds it is going to write there.
+            prefetch_for_writing(self.slot(index).sender());
+            if self.is_for(index, key) {
                 let is_older = |(_, other): (u32, Word)| (word.order().wrapping_sub(other.order()) as i32) < 0;
                 if oldest.is_none_or(is_older) {
                     oldest = Some((index, word));
@@ -238,8 +243,9 @@ impl Board {
     }
 
     /// Offers a claimed receive to both sides, to copy from `source`; its word from now on.
-    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64, lies: Target) -> Word {
-        self.slot(slot).share(word, source);
+    /// `begun`: who offers it begins with the first chunk.
+    pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64, lies: Target, begun: bool) -> Word {
+        self.slot(slot).share(word, source, begun);
         self.set(slot, word.to(lies), Stage::Shared, size)
     }
 

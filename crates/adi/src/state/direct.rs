@@ -227,11 +227,18 @@ impl State {
             Some(Hindrance::Wild) => return Published::NOT,
             Some(hindrance) => return self.publish_later(request, from, pattern, Some(hindrance)),
         }
-        let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
-        if self.waits && self.suits_packets(from, memory.len as usize, memory.place != 0) {
-            // Packets are better for a receiver that waits, and the sender would only lose time by looking.
-            return Published::NOT;
-        }
+        let memory = match located {
+            // Its caller, if that waits, has found it to be no memory that is better filled in packets.
+            Some(memory) => memory,
+            None => {
+                let memory = self.locate_receive(request, from);
+                if self.waits && self.suits_packets(from, memory.len as usize, memory.place != 0) {
+                    // Packets are better for a receiver that waits, and the sender would only lose time by looking.
+                    return Published::NOT;
+                }
+                memory
+            }
+        };
         self.announce(request, from, pattern, &memory).unwrap_or_else(|| {
             counters::PUBLISHED_REFUSED.add(1);
             self.publish_later(request, from, pattern, None)

@@ -5,6 +5,7 @@ use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
 use std::time::Instant;
 use tern_copy::Source;
+use tern_mcm::{Memory, Presumed};
 
 impl State {
     /// A receive that is not posted: a message is about to be given to it.
@@ -112,11 +113,18 @@ impl State {
         if self.suits_packets(from, len, true) || self.hopes_to_fetch(from, pattern, data) {
             return true;
         }
+        let direct = self.direct();
+        let memory = data.memory();
+        if memory.is_dense()
+            && let Some(Presumed { place, sure: true }) = direct.presume(&memory)
+        {
+            self.expected_at = Some(Memory { place, ..memory });
+            return false;
+        }
         if !self.suits_packets(from, len, false) {
             return false;
         }
-        let direct = self.direct();
-        let memory = direct.locate(from, data.memory(), self.is_quiet(0));
+        let memory = direct.locate(from, memory, self.is_quiet(0));
         if memory.key != 0 {
             // Nobody will reach for it.
             direct.release(&memory);

@@ -182,7 +182,7 @@ fn shared_chunks_are_copied_once() {
         let slot = board.publish(&receive(1), 0, 0).expect("room");
         let (slot, word) = board.find(&KEY, 0).filter(|&(found, _)| found == slot).expect("open");
         assert!(board.claim(slot, word));
-        let word = board.share(slot, word, &Memory { address: 5, ..Memory::opaque(3) }, 3, Target::Later);
+        let word = board.share(slot, word, &Memory { address: 5, ..Memory::opaque(3) }, 3, Target::Later, false);
         assert_eq!(board.word(slot).target(), Target::Later);
         let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
         let work = move |back: bool, board: &Board, copies: &[AtomicU32; 3]| {

@@ -63,8 +63,9 @@ pub const CHUNKS: u32 = u16::MAX as u32;
 const REFUSED: u32 = 1 << 16;
 
 impl Claims {
-    fn new(word: Word) -> Claims {
-        Claims((word.order() as u64) << 32)
+    /// `begun`: with the first chunk.
+    fn new(word: Word, begun: bool) -> Claims {
+        Claims((word.order() as u64) << 32 | u64::from(begun))
     }
 
     /// A transfer that is over: however many chunks somebody takes it to have, none is left.
@@ -88,11 +89,16 @@ impl Claims {
 }
 
 impl Slot {
+    /// The sender's line.
+    pub(super) fn sender(&self) -> *const AtomicU64 {
+        &raw const self.source.0[0]
+    }
+
     /// All of `source` is to be copied, by both sides, once they see `word`.
-    pub(super) fn share(&self, word: Word, source: &Memory) {
+    pub(super) fn share(&self, word: Word, source: &Memory, begun: bool) {
         self.source.store(source);
         // Relaxed, both: whoever claims has seen the word that is stored after them.
-        self.claims.store(Claims::new(word).0, Ordering::Relaxed);
+        self.claims.store(Claims::new(word, begun).0, Ordering::Relaxed);
         self.copied.store(0, Ordering::Relaxed);
     }
 

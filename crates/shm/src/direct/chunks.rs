@@ -8,8 +8,8 @@ use tern_copy::{Source, Target};
 use tern_counters as counters;
 use tern_device::Memory;
 
-/// Bytes that one side copies at a time when both are at work: half of a shorter message, since two
-/// chunks are as many as two processes need, but not less than the lower bound.
+/// Bytes that one side copies at a time when both are at work: of a message up to twice as long two chunks, which are as many as two
+/// processes need, but not less than the lower bound. The first is the sender's, who begins a little sooner.
 pub const CHUNK: std::ops::RangeInclusive<u64> = 16 << 10..=32 << 10;
 
 /// The first bytes of a message that the receiver has asked the kernel to copy from both sides: it has them before the sender
@@ -21,7 +21,8 @@ const _: () = assert!(tern_tune::CMA_BOTH_FROM >= 4 * PROOF);
 pub fn chunk(len: u64, by_kernel: bool) -> u64 {
     let wanted = match by_kernel {
         true => tern_tune::cma_chunk(len),
-        false => len.div_ceil(2).next_multiple_of(64).clamp(*CHUNK.start(), *CHUNK.end()),
+        false if len <= 2 * CHUNK.end() => (len / 16 * 9).next_multiple_of(64).max(*CHUNK.start()),
+        false => *CHUNK.end(),
     };
     wanted.max(len.div_ceil(CHUNKS as u64).next_multiple_of(64))
 }
@@ -72,10 +73,16 @@ impl Shm {
         }
     }
 
-    /// The sender's share of a copy by both sides; true when it has copied the last chunk.
-    pub(super) fn copy_out(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
-        let Some(way) = self.way_to(peer, board, slot, &board.target(slot)) else { return false };
-        self.copy_chunks(board, slot, word, false, |source, target, skip, len| match way {
+    /// The sender's share of a copy by both sides; true when it has copied the last chunk. `begun`: the first chunk is its own.
+    pub(super) fn copy_out(&self, peer: u32, board: &Board, slot: u32, word: Word, begun: bool) -> bool {
+        let Some(way) = self.way_to(peer, board, slot, &board.target(slot)) else {
+            if begun {
+                board.slot(slot).give_back(false);
+            }
+            return false;
+        };
+        let first = begun.then_some(0);
+        self.copy_chunks(board, slot, word, false, first, |source, target, skip, len| match way {
             Way::View(to) => {
                 // SAFETY: see `copy_chunks`; `to` is where the receiver's memory lies here.
                 unsafe { copy_part(target, to, source, source.address as *const u8, skip, len, word.target()) };
@@ -93,7 +100,7 @@ impl Shm {
             }
             return false;
         };
-        self.copy_chunks(board, slot, word, true, |source, target, skip, len| match way {
+        self.copy_chunks(board, slot, word, true, None, |source, target, skip, len| match way {
             Way::View(from) => {
                 // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
                 unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len, word.target()) };
@@ -110,7 +117,7 @@ impl Shm {
             true => {
                 let Some((pid, ..)) = self.segment.process(peer).introduction() else { return };
                 let fails = Cell::new(false);
-                let finished = self.copy_chunks(board, slot, word, true, |source, target, skip, len| {
+                let finished = self.copy_chunks(board, slot, word, true, None, |source, target, skip, len| {
                     fails.set(!Reach::read_from(pid, source, target, skip, len));
                     !fails.get()
                 });
@@ -125,7 +132,7 @@ impl Shm {
                     return;
                 };
                 let from = view.wrapping_offset(-low as isize);
-                let finished = self.copy_chunks(board, slot, word, true, |source, target, skip, len| {
+                let finished = self.copy_chunks(board, slot, word, true, None, |source, target, skip, len| {
                     // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
                     unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len, word.target()) };
                     true
@@ -142,10 +149,11 @@ impl Shm {
     }
 
     /// Copies chunks of the transfer that was seen at `word` until all are claimed, each by `copy`, which is given the
-    /// chunk's first byte and its length and says whether it could; true when this process has copied the last one.
-    /// Both sides have declared their memory for this transfer, which is not over before all chunks are copied.
+    /// chunk's first byte and its length and says whether it could; true when this process has copied the last one. `first` is claimed
+    /// already. Both sides have declared their memory for this transfer, which is not over before all chunks are copied.
     fn copy_chunks(
-        &self, board: &Board, slot: u32, word: Word, back: bool, copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
+        &self, board: &Board, slot: u32, word: Word, back: bool, mut first: Option<u32>,
+        copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
     ) -> bool {
         let (source, target) = (board.source(slot), board.target(slot));
         let by_kernel = is_by_kernel(&source, &target);
@@ -154,7 +162,7 @@ impl Shm {
         let chunk_len = chunk(len, by_kernel);
         let chunks = len.div_ceil(chunk_len) as u32;
         let shared = board.slot(slot);
-        while let Some(chunk) = shared.claim(word, back, chunks) {
+        while let Some(chunk) = first.take().or_else(|| shared.claim(word, back, chunks)) {
             let skip = chunk as u64 * chunk_len;
             if !copy(&source, &target, begun + skip, chunk_len.min(len - skip)) {
                 // The other side does the rest.

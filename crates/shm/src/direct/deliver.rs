@@ -203,11 +203,11 @@ impl Shm {
                     counters::SHARED.add(1);
                     counters::SHARED_BYTES.add(len);
                     let lies = self.gauge(source, &target);
-                    word = board.share(slot, word, source, source.len, lies);
                     // One chunk is copied faster by who reads from the other's cache than by who
                     // writes to what the other has. A sender that could compute leaves all of it.
                     let mine = waits && len > chunk(len, false);
-                    match mine && self.copy_out(peer, board, slot, word) {
+                    word = board.share(slot, word, source, source.len, lies, mine);
+                    match mine && self.copy_out(peer, board, slot, word, mine) {
                         true => Delivery::Done,
                         false => Delivery::Pending,
                     }
@@ -229,8 +229,8 @@ impl Shm {
             Way::KernelBoth => {
                 counters::KERNEL.add(1);
                 counters::KERNEL_BYTES.add(len);
-                word = board.share(slot, word, &by_kernel(source), source.len, Target::Soon);
-                match self.copy_out(peer, board, slot, word) {
+                word = board.share(slot, word, &by_kernel(source), source.len, Target::Soon, true);
+                match self.copy_out(peer, board, slot, word, true) {
                     true => Delivery::Done,
                     false => Delivery::Pending,
                 }

@@ -116,7 +116,7 @@ impl Shm {
     #[cold]
     fn take_over(&self, message: &Pending) -> bool {
         let Pending { peer, slot, word, .. } = *message;
-        let finished = self.copy_out(peer, self.segment.board(peer, self.me), slot, word);
+        let finished = self.copy_out(peer, self.segment.board(peer, self.me), slot, word, false);
         if finished {
             // The receiver may sleep until it is done.
             self.segment.bell(peer).ring();
