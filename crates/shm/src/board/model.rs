@@ -174,40 +174,44 @@ fn a_number_on_the_stream_holds_the_sender_back() {
     });
 }
 
-/// Both sides claim chunks; each is copied once, and one of them finishes.
+/// Both sides claim chunks; each is copied once, and one of them finishes: also where the sender has begun with the first chunk.
 #[test]
 fn shared_chunks_are_copied_once() {
-    loom::model(|| {
-        let board = Arc::new(Board::default());
-        let slot = board.publish(&receive(1), 0, 0).expect("room");
-        let (slot, word) = board.find(&KEY, 0).filter(|&(found, _)| found == slot).expect("open");
-        assert!(board.claim(slot, word));
-        let word = board.share(slot, word, &Memory { address: 5, ..Memory::opaque(3) }, 3, Target::Later, false);
-        assert_eq!(board.word(slot).target(), Target::Later);
-        let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
-        let work = move |back: bool, board: &Board, copies: &[AtomicU32; 3]| {
-            assert_eq!(board.source(slot).address, 5);
-            let at = board.slot(slot);
-            let mut finished = false;
-            while let Some(chunk) = at.claim(word, back, 3) {
-                copies[chunk as usize].fetch_add(1, Ordering::Relaxed);
-                if at.copied(3) {
-                    board.finish(slot);
-                    finished = true;
+    for begun in [false, true] {
+        loom::model(move || {
+            let board = Arc::new(Board::default());
+            let slot = board.publish(&receive(1), 0, 0).expect("room");
+            let (slot, word) = board.find(&KEY, 0).filter(|&(found, _)| found == slot).expect("open");
+            assert!(board.claim(slot, word));
+            let source = Memory { address: 5, ..Memory::opaque(3) };
+            let word = board.share(slot, word, &source, 3, Target::Later, begun);
+            assert_eq!(board.word(slot).target(), Target::Later);
+            let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
+            let work = move |back: bool, board: &Board, copies: &[AtomicU32; 3]| {
+                assert_eq!(board.source(slot).address, 5);
+                let at = board.slot(slot);
+                let mut first = (begun && !back).then_some(0);
+                let mut finished = false;
+                while let Some(chunk) = first.take().or_else(|| at.claim(word, back, 3)) {
+                    copies[chunk as usize].fetch_add(1, Ordering::Relaxed);
+                    if at.copied(3) {
+                        board.finish(slot);
+                        finished = true;
+                    }
                 }
+                finished
+            };
+            let (other, counts) = (board.clone(), copies.clone());
+            let sender = thread::spawn(move || work(false, &other, &counts));
+            let mine = work(true, &board, &copies);
+            let theirs = sender.join().unwrap();
+            assert_ne!(mine, theirs);
+            assert!(!board.is_shared(slot, word));
+            for count in copies.iter() {
+                assert_eq!(count.load(Ordering::Relaxed), 1);
             }
-            finished
-        };
-        let (other, counts) = (board.clone(), copies.clone());
-        let sender = thread::spawn(move || work(false, &other, &counts));
-        let mine = work(true, &board, &copies);
-        let theirs = sender.join().unwrap();
-        assert_ne!(mine, theirs);
-        assert!(!board.is_shared(slot, word));
-        for count in copies.iter() {
-            assert_eq!(count.load(Ordering::Relaxed), 1);
-        }
-    });
+        });
+    }
 }
 
 /// One of the two fails: each chunk is copied once, and the other finishes.
