@@ -29,7 +29,7 @@ impl Adi {
         let alone = !self.mcm.keeps_waiting();
         if alone {
             let mut state = self.state.borrow_mut();
-            state.habit.wait(Instant::now);
+            state.habits.wait(Instant::now);
             if !lock::enabled() {
                 state.hope_for(request.0);
             }
@@ -53,7 +53,7 @@ impl Adi {
             }
         }
         self.mcm.keep_waiting(true);
-        self.state.borrow_mut().habit.wait(Instant::now);
+        self.state.borrow_mut().habits.wait(Instant::now);
         Keeps(self)
     }
 
@@ -83,7 +83,7 @@ impl Adi {
     /// Progress for a call that looks whether something has come, and returns if not.
     #[inline]
     pub fn look(&self) {
-        self.state.borrow_mut().habit.look();
+        self.state.borrow_mut().habits.look();
         let moved = self.progress();
         self.mcm.looked(moved);
     }

@@ -26,7 +26,7 @@ use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use direct::Published;
 use fetching::Fetching;
-use habit::Habit;
+use habit::Habits;
 use late::Late;
 use lending::Trials;
 use outbox::Outbox;
@@ -110,7 +110,7 @@ pub struct State {
     /// Receives that are to be published later.
     late: Late,
     /// Whether publishing pays.
-    pub habit: Habit,
+    pub habits: Habits,
     /// Receives of this length and more are published, and messages of it look for one.
     pub direct_from: usize,
     /// Eager messages of this length and more may go from where they lie.
@@ -187,7 +187,7 @@ impl State {
             streams: vec![tuple::Sender::default(); peers],
             taken: vec![tuple::Receiver::default(); peers],
             late: Late::default(),
-            habit: Habit::default(),
+            habits: Habits::default(),
             direct_from,
             lends_from: mcm.sends_from(),
             trials: Trials::default(),

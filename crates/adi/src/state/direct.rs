@@ -103,7 +103,7 @@ impl State {
 
     /// True for a send by which the program most likely exchanges data with its neighbours. `waits`: it waits for that alone.
     pub(super) fn is_exchange(&self, waits: bool) -> bool {
-        !waits && self.habit.exchanges()
+        !waits && self.habits.exchanges()
     }
 
     // ---- sending
@@ -209,10 +209,12 @@ impl State {
         let mut located = located;
         if self.will_most_likely_wait(request, from) {
             let data = self.transfers.get(request).data.clone();
-            let waits_alone = self.habit.waits_for_one() && self.matching.is_empty() && self.is_flushed();
-            if self.habit.exchanges()
-                || self.suits_packets(from, data.len(), true)
-                || (waits_alone && self.had_better_fetch(from, pattern, &data))
+            let short = data.len() <= self.eager_limit(from);
+            let waits_alone = self.habits.waits_for_one() && self.matching.is_empty() && self.is_flushed();
+            if short
+                && (self.habits.exchanges()
+                    || self.suits_packets(from, data.len(), true)
+                    || (waits_alone && self.had_better_fetch(from, pattern, &data)))
             {
                 return Published::left(from);
             }
@@ -246,12 +248,12 @@ impl State {
     }
 
     /// Whether the program, by what it did the last times, waits at once for this receive from a process of the node, whose message
-    /// goes without asking.
+    /// goes without asking, or may.
     fn will_most_likely_wait(&mut self, request: u32, from: Proc) -> bool {
         !self.waits
             && self.direct().shares_with(from)
-            && self.habit.post(Instant::now)
-            && self.transfers.get(request).data.len() <= self.eager_limit(from)
+            && self.habits.post(Instant::now)
+            && self.transfers.get(request).data.len() <= self.waiting_limit(from)
     }
 
     pub(super) fn locate_receive(&mut self, request: u32, from: Proc) -> Memory {

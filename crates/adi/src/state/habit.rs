@@ -3,6 +3,9 @@
 //! A receive is published so that its message comes while the program computes. One that only posts a few receives and then
 //! waits for them has nothing from that: its short messages come in packets as soon as it waits, and each publication would
 //! only be taken back. What it did the last times tells.
+//!
+//! In the same way a nonblocking send of a long message leaves the copying to a receiver that waits, so that the program can compute;
+//! one that starts its sends and then waits for them has nothing from that either.
 
 use std::time::{Duration, Instant};
 
@@ -17,9 +20,82 @@ const TIMES: u32 = 4;
 /// machine). No round length that programs are likely to repeat.
 const WATCHED: u32 = 7;
 
+/// What the program does.
 #[derive(Debug, Default)]
-pub struct Habit {
-    /// A round is under way: the program has posted a receive, or has left a wait while some were posted.
+pub struct Habits {
+    /// After it has posted receives.
+    receives: Habit,
+    /// After it has started long sends that it can wait for later.
+    sends: Habit,
+}
+
+impl Habits {
+    /// See [`Habit::post`].
+    pub fn post(&mut self, now: impl FnOnce() -> Instant) -> bool {
+        self.receives.post(now)
+    }
+
+    /// The program begins a send, which may have to be copied at once: `later` a long one that it waits for later.
+    #[inline]
+    pub fn send(&mut self, later: bool, now: impl Fn() -> Instant) {
+        self.receives.send(&now);
+        if later {
+            self.sends.post(now);
+        }
+    }
+
+    /// The receive has been posted, or the send begun: what that took is not the program's time. Where its memory lies may have been
+    /// asked of the kernel.
+    #[inline]
+    pub fn is_started(&mut self, now: impl Fn() -> Instant) {
+        self.receives.is_started(&now);
+        self.sends.is_started(now);
+    }
+
+    /// The program most likely sends to those from which it receives, and then waits at once for all of that.
+    #[inline]
+    pub fn exchanges(&self) -> bool {
+        self.receives.is_at_once() && self.receives.last.sends
+    }
+
+    /// It most likely waits for one receive at a time.
+    #[inline]
+    pub fn waits_for_one(&self) -> bool {
+        self.receives.is_at_once() && self.receives.last.posted == 1
+    }
+
+    /// It most likely waits at once for the long sends that it starts.
+    #[inline]
+    pub fn waits_for_sends(&self) -> bool {
+        self.sends.is_at_once()
+    }
+
+    /// The program begins to wait for requests.
+    #[inline]
+    pub fn wait(&mut self, now: impl Fn() -> Instant) {
+        self.receives.wait(&now);
+        self.sends.wait(now);
+    }
+
+    /// The program goes on after that, while receives are still posted, or none.
+    #[inline]
+    pub fn go_on(&mut self, receiving: bool, now: impl FnOnce() -> Instant) {
+        self.receives.go_on(receiving, now);
+        self.sends.go_on(false, || unreachable!("the next send begins a round"));
+    }
+
+    /// The program has looked for something that is not there, and goes on.
+    #[inline]
+    pub fn look(&mut self) {
+        self.receives.look();
+        self.sends.look();
+    }
+}
+
+/// What the program does between posting requests of a kind and waiting for them.
+#[derive(Debug, Default)]
+struct Habit {
+    /// A round is under way: the program has posted a request, or has left a wait while some were posted.
     open: bool,
     /// When it did that last, if this round is watched.
     posted: Option<Instant>,
@@ -36,15 +112,16 @@ pub struct Habit {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    receives: u32,
+    posted: u32,
+    /// Other requests, which were started in between.
     sends: bool,
 }
 
 impl Habit {
-    /// A receive is posted. True when the program most likely waits for it at once.
-    pub fn post(&mut self, now: impl FnOnce() -> Instant) -> bool {
+    /// A request is posted. True when the program most likely waits for it at once.
+    fn post(&mut self, now: impl FnOnce() -> Instant) -> bool {
         let watched = if self.open { self.posted.is_some() } else { self.begin() };
-        self.round.receives += 1;
+        self.round.posted += 1;
         if watched {
             let now = now();
             self.see(now);
@@ -61,9 +138,9 @@ impl Habit {
         self.unwatched == 0
     }
 
-    /// The program begins a send, which may have to be copied at once.
+    /// See [`Habits::send`].
     #[inline]
-    pub fn send(&mut self, now: impl FnOnce() -> Instant) {
+    fn send(&mut self, now: impl FnOnce() -> Instant) {
         self.round.sends |= self.open;
         if self.posted.is_some() {
             self.see(now());
@@ -71,48 +148,41 @@ impl Habit {
         }
     }
 
-    /// The program most likely sends to those from which it receives, and then waits at once for all of that.
+    /// Requests are posted that the program most likely waits for at once.
     #[inline]
-    pub fn exchanges(&self) -> bool {
-        self.open && self.at_once >= TIMES && self.last.sends
+    fn is_at_once(&self) -> bool {
+        self.open && self.at_once >= TIMES
     }
 
-    /// It most likely waits for one receive at a time.
+    /// See [`Habits::is_started`].
     #[inline]
-    pub fn waits_for_one(&self) -> bool {
-        self.open && self.at_once >= TIMES && self.last.receives == 1
-    }
-
-    /// The receive has been posted, or the send begun: what that took is not the program's time. Where its memory lies may have been
-    /// asked of the kernel.
-    #[inline]
-    pub fn is_started(&mut self, now: impl FnOnce() -> Instant) {
+    fn is_started(&mut self, now: impl FnOnce() -> Instant) {
         if std::mem::take(&mut self.starting) {
             self.posted = Some(now());
         }
     }
 
-    /// The program begins to wait for requests.
+    /// See [`Habits::wait`].
     #[inline]
-    pub fn wait(&mut self, now: impl FnOnce() -> Instant) {
+    fn wait(&mut self, now: impl FnOnce() -> Instant) {
         if self.posted.is_some() {
             self.see(now());
             self.at_once = (self.at_once + 1).min(TIMES);
         }
     }
 
-    /// The program goes on after that, while receives are still posted, or none.
+    /// See [`Habits::go_on`]. `more`: some are still posted.
     #[inline]
-    pub fn go_on(&mut self, receiving: bool, now: impl FnOnce() -> Instant) {
-        self.open &= receiving;
+    fn go_on(&mut self, more: bool, now: impl FnOnce() -> Instant) {
+        self.open &= more;
         if self.posted.is_some() {
-            self.posted = receiving.then(now);
+            self.posted = more.then(now);
         }
     }
 
-    /// The program has looked for something that is not there, and goes on.
+    /// See [`Habits::look`].
     #[inline]
-    pub fn look(&mut self) {
+    fn look(&mut self) {
         if self.open {
             *self = Habit::default();
         }
@@ -130,11 +200,11 @@ mod tests {
     use super::*;
 
     /// A program with its clock.
-    struct Program(Habit, Instant);
+    struct Program(Habits, Instant);
 
     impl Program {
         fn new() -> Program {
-            Program(Habit::default(), Instant::now())
+            Program(Habits::default(), Instant::now())
         }
 
         /// Posts a receive and waits after `between`, again after `rest` if the receive is still posted then. True when it would
@@ -207,7 +277,7 @@ mod tests {
             program.0.is_started(|| program.1);
             for _ in 0..3 {
                 program.1 += between;
-                program.0.send(|| program.1);
+                program.0.send(false, || program.1);
                 program.1 += 10 * GAP;
                 program.0.is_started(|| program.1);
             }
@@ -227,7 +297,7 @@ mod tests {
             let (exchanges, sends) = (program.0.exchanges(), round < 10);
             assert_eq!(exchanges, (TIMES..=10).contains(&round), "round {round}");
             if sends {
-                program.0.send(|| program.1);
+                program.0.send(false, || program.1);
             }
             program.0.wait(|| program.1);
             program.0.go_on(false, || program.1);
@@ -251,8 +321,8 @@ mod tests {
 
     #[test]
     fn sends_without_receives_are_not_looked_at() {
-        let mut habit = Habit::default();
-        habit.send(|| unreachable!("nobody needs the time"));
+        let mut habit = Habits::default();
+        habit.send(false, || unreachable!("nobody needs the time"));
         habit.is_started(|| unreachable!("nobody needs the time"));
     }
 
@@ -269,5 +339,24 @@ mod tests {
             program.0.go_on(false, || program.1);
         }
         assert!(left[0] && left[WATCHED as usize..].iter().all(|left| !left), "{left:?}");
+    }
+    #[test]
+    fn who_computes_after_starting_long_sends_does_not_wait_for_them() {
+        let mut program = Program::new();
+        let mut waits = Vec::new();
+        for between in [[GAP / 2; 10], [2 * GAP; 10]].concat() {
+            for _ in 0..3 {
+                program.0.send(true, || program.1);
+                program.1 += 10 * GAP;
+                program.0.is_started(|| program.1);
+            }
+            waits.push(program.0.waits_for_sends());
+            program.1 += between;
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
+            assert!(!program.0.waits_for_sends(), "none is started");
+        }
+        assert!((0..=10).all(|round| waits[round] == (round >= TIMES as usize)), "{waits:?}");
+        assert!(waits[10 + WATCHED as usize..].iter().all(|waits| !waits), "{waits:?}");
     }
 }

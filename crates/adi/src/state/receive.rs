@@ -33,7 +33,7 @@ impl State {
         }
         self.transfers.get(request).data.expect();
         let visible = if long { self.publish(request, from, &pattern, located) } else { Published::NOT };
-        self.habit.is_started(Instant::now);
+        self.habits.is_started(Instant::now);
         let posted = self.matching.post(pattern, request);
         if visible.is_published() {
             self.matching.publish(posted);
@@ -137,7 +137,7 @@ impl State {
     /// The program goes on after it has waited for requests.
     #[inline]
     pub fn go_on(&mut self) {
-        self.habit.go_on(self.matching.is_receiving(), Instant::now);
+        self.habits.go_on(self.matching.is_receiving(), Instant::now);
     }
 
     /// True for a receive that is too short to be published.
@@ -178,7 +178,7 @@ impl State {
         if !only || !self.withdraw_for_packets(request, published, len) {
             return false;
         }
-        self.habit.wait(Instant::now);
+        self.habits.wait(Instant::now);
         self.matching.withdraw(place);
         self.transfers.free(request);
         self.go_on();

@@ -32,9 +32,9 @@ impl State {
         if data.len() < self.direct_from {
             return self.start_send(to, tuple, data, mode, waits);
         }
-        self.habit.send(Instant::now);
+        self.habits.send(!waits && data.len() > self.eager_limit(to), Instant::now);
         let sent = self.start_send(to, tuple, data, mode, waits);
-        self.habit.is_started(Instant::now);
+        self.habits.is_started(Instant::now);
         sent
     }
 
@@ -67,7 +67,8 @@ impl State {
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory) } else { offered };
         self.streams[to as usize].put(&tuple);
-        let asks = size > self.eager_limit(to) && !(waits && self.goes_ahead(to, &memory, mode));
+        let will_wait = waits || self.habits.waits_for_sends();
+        let asks = size > self.eager_limit(to) && !(will_wait && self.goes_ahead(to, &memory, mode));
         if asks || exchanged || self.is_full(to) || fetched {
             // A program may count on a message of this length to be buffered, as it would be in packets.
             let kept = exchange && exchanged && !asks && memory.is_dense() && mode == SendMode::Standard;
