@@ -207,7 +207,7 @@ impl State {
             return Published::NOT;
         }
         let mut located = located;
-        if self.will_most_likely_wait(request, from) {
+        if self.will_most_likely_wait(from) {
             let data = self.transfers.get(request).data.clone();
             let short = data.len() <= self.eager_limit(from);
             let waits_alone = self.habits.waits_for_one() && self.matching.is_empty() && self.is_flushed();
@@ -219,7 +219,9 @@ impl State {
                 return Published::left(from);
             }
             let memory = located.unwrap_or_else(|| self.locate_receive(request, from));
-            if self.suits_packets(from, memory.len as usize, memory.place != 0) {
+            // In an exchange its sender would have the kernel copy it, while this process is about to do nothing but wait.
+            let exchanged = !short && self.habits.exchanges() && memory.place == 0;
+            if exchanged || self.suits_packets(from, memory.len as usize, memory.place != 0) {
                 return Published::left(from);
             }
             located = Some(memory);
@@ -247,13 +249,11 @@ impl State {
         })
     }
 
-    /// Whether the program, by what it did the last times, waits at once for this receive from a process of the node, whose message
-    /// goes without asking, or may.
-    fn will_most_likely_wait(&mut self, request: u32, from: Proc) -> bool {
+    /// Whether the program, by what it did the last times, waits at once for this receive from a process of the node.
+    fn will_most_likely_wait(&mut self, from: Proc) -> bool {
         !self.waits
             && self.direct().shares_with(from)
             && self.habits.post(Instant::now)
-            && self.transfers.get(request).data.len() <= self.waiting_limit(from)
     }
 
     pub(super) fn locate_receive(&mut self, request: u32, from: Proc) -> Memory {
