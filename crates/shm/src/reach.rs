@@ -136,6 +136,8 @@ impl Reach {
     /// The place that dense memory had when that was last found out. Counts as a use of it where that is sure.
     pub fn presume(&self, memory: &Memory) -> Option<Presumed> {
         let (start, len) = (memory.address as *const u8, memory.len as usize);
+        // Nobody has told whether any transfer is under way.
+        self.exposed.quiet.set(false);
         let mut promoter = self.promoter.borrow_mut();
         let known = self.heap.place(start, len).or_else(|| promoter.known(start, len));
         let place = known.or_else(|| promoter.presumed(start, len))?;
@@ -144,10 +146,10 @@ impl Reach {
 
     /// Whether dense memory is at its presumed place.
     pub fn is_still(&self, memory: &Memory, place: u64) -> bool {
-        let start = memory.address as *const u8;
-        // Nobody has told whether any transfer is.
+        let (start, len, place) = (memory.address as *const u8, memory.len as usize, Place(place));
+        // As in `presume`.
         self.exposed.quiet.set(false);
-        self.promoter.borrow_mut().is_still_used(start, memory.len as usize, Place(place))
+        self.heap.place(start, len) == Some(place) || self.promoter.borrow_mut().is_still_used(start, len, place)
     }
 
     /// See [`Promoter::keep_forks_out`].
