@@ -59,6 +59,7 @@ for mechanism in pipe cma mapped; do
     with TERN_MECHANISM="$mechanism"
 done
 with TERN_PROMOTE=always
+with TERN_PROMOTE=always TERN_WATCH=off
 with TERN_PROMOTE=always TERN_MECHANISM=mapped
 
 echo "$passed passed, $failed failed, $skipped skipped"

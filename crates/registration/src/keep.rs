@@ -1,8 +1,8 @@
 //! Registrations of memory: the cache and the watch together.
 
 use crate::cache::{Cache, Limits, Use};
-use tern_maps::watch::Watch;
 use tern_maps::Maps;
+use tern_maps::watch::Watch;
 
 /// What has happened so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

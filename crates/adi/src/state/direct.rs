@@ -111,9 +111,7 @@ impl State {
     /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking. Where it lies
     /// is asked first, unless that is presumed: meanwhile a receiver does the same for a receive that it is about to publish.
     #[inline]
-    pub(super) fn try_direct(
-        &mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool,
-    ) -> Result<Sent, Aside> {
+    pub(super) fn try_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Aside> {
         let len = data.len();
         if len > self.waiting_limit(to) {
             return self.send_direct(to, tuple, data, waits, None).map_err(Aside::from);
@@ -251,9 +249,7 @@ impl State {
 
     /// Whether the program, by what it did the last times, waits at once for this receive from a process of the node.
     fn will_most_likely_wait(&mut self, from: Proc) -> bool {
-        !self.waits
-            && self.direct().shares_with(from)
-            && self.habits.post(Instant::now)
+        !self.waits && self.direct().shares_with(from) && self.habits.post(Instant::now)
     }
 
     pub(super) fn locate_receive(&mut self, request: u32, from: Proc) -> Memory {

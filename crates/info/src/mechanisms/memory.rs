@@ -116,42 +116,18 @@ pub fn kernel_module() -> Found {
     }
 }
 
-/// The question about one mapping, as the kernel lays it out (Linux 6.11).
-#[repr(C)]
-#[derive(Default)]
-struct ProcmapQuery {
-    size: u64,
-    flags: u64,
-    address: u64,
-    start: u64,
-    end: u64,
-    vma_flags: u64,
-    page_size: u64,
-    offset: u64,
-    inode: u64,
-    device: [u32; 2],
-    name_size: u32,
-    build_id_size: u32,
-    name_address: u64,
-    build_id_address: u64,
-}
-
-/// Turning private buffers into shared memory: needs PROCMAP_QUERY.
+/// Turning private buffers into shared memory: needs PROCMAP_QUERY, and goes better with userfaultfd.
 pub fn promotion() -> Found {
-    const NUMBER: libc::c_ulong =
-        (3 << 30) | ((size_of::<ProcmapQuery>() as libc::c_ulong) << 16) | ((b'f' as libc::c_ulong) << 8) | 17;
-    let Ok(maps) = File::open("/proc/self/maps") else {
-        return Found::No("/proc/self/maps cannot be read".into());
-    };
-    let word = 0u8;
-    let address = ptr::from_ref(&word) as u64;
-    let mut query = ProcmapQuery { size: size_of::<ProcmapQuery>() as u64, address, ..ProcmapQuery::default() };
-    // SAFETY: the struct is laid out as the kernel expects and says its own size.
-    let result = unsafe { libc::ioctl(maps.as_raw_fd(), NUMBER, &mut query) };
-    if result == 0 && query.start <= address && address < query.end {
-        return Found::Yes("the kernel answers PROCMAP_QUERY".into());
+    if let Err(error) = tern_maps::Maps::open_exact() {
+        return Found::No(format!("the kernel does not answer PROCMAP_QUERY, which came with Linux 6.11: {error}"));
     }
-    Found::No("the kernel does not answer PROCMAP_QUERY, which came with Linux 6.11".into())
+    Found::Yes(match tern_maps::watch::Watch::is_possible() {
+        Ok(()) => "the kernel answers PROCMAP_QUERY, and tells what a program unmaps (userfaultfd)".into(),
+        Err(error) => format!(
+            "the kernel answers PROCMAP_QUERY; it is asked at each use, for it does not tell what a program unmaps \
+             (userfaultfd: {error})"
+        ),
+    })
 }
 
 /// Huge pages, for shared memory.

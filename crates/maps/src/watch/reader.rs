@@ -12,7 +12,7 @@ use super::userfaultfd::last_error;
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 use rustix::io::{Errno, Result};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-use rustix::thread::futex;
+use rustix::thread::{futex, set_name};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -129,7 +129,15 @@ unsafe fn spawn(begin: *mut Begin) -> Result<()> {
     // SAFETY: contract; `alive` is where the kernel writes a 0 when the thread has ended.
     let thread = unsafe {
         let alive = (*begin).alive.as_ptr();
-        libc::clone(main, begin.cast(), flags, begin.cast(), none.cast::<libc::pid_t>(), none, alive.cast::<libc::pid_t>())
+        libc::clone(
+            main,
+            begin.cast(),
+            flags,
+            begin.cast(),
+            none.cast::<libc::pid_t>(),
+            none,
+            alive.cast::<libc::pid_t>(),
+        )
     };
     if thread < 0 { Err(last_error()) } else { Ok(()) }
 }
@@ -138,6 +146,7 @@ unsafe fn spawn(begin: *mut Begin) -> Result<()> {
 extern "C" fn main(begin: *mut c_void) -> libc::c_int {
     // SAFETY: what `start` has written; it stays until this thread has ended.
     let begin = unsafe { &*begin.cast::<Begin>() };
+    let _ = set_name(c"tern-unmap");
     let kept = keep_alone(begin.files);
     // Release: partner is the acquire in `wait_while` and `start`.
     begin.state.store(if kept { RUNNING } else { FAILED }, Ordering::Release);

@@ -49,7 +49,7 @@ impl Single {
 pub fn has_one_thread() -> bool {
     // A directory has two links and one more for each thread.
     let links = 3 + u64::from(tern_maps::watch::readers());
-    Single::find().is_set() && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink as u64 == links)
+    Single::find().is_set() && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink == links)
 }
 
 /// Whether a core dump treats shared memory without a name (bit 1) like private memory (bit 0);
