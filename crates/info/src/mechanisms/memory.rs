@@ -1,7 +1,7 @@
 //! Ways to move data between processes of this machine.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::ptr;
 
 use rustix::io::Errno;
