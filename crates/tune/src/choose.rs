@@ -269,21 +269,17 @@ pub struct Choice {
 const DOUBT: f64 = 2.5;
 /// The same where a message could go at once, for it costs something to find out.
 const CLOSE: f64 = 1.5;
-/// Nanoseconds that both sides have more to do for a published receive than for a packet: to locate, publish, find, claim and
-/// free, some 1,500 instructions.
-pub const PUBLISHING: f64 = 130.0;
-
 impl Choice {
     /// Whether a receive had better be published, for a message that could go in packets at once: where the kernel would copy, even
-    /// if that is only close, since then both ways are tried.
-    pub fn pays_to_publish(&self) -> bool {
+    /// if that is only close, since then both ways are tried. `publishing`: [`Costs::publishing`].
+    pub fn pays_to_publish(&self, publishing: f64) -> bool {
         let ways = || Transfer::ALL.into_iter().zip(self.all).filter_map(|(transfer, ns)| Some((transfer, ns?)));
         let best = |is: fn(Transfer) -> bool| cheapest(ways().filter(|(transfer, _)| is(*transfer))).map(|(_, ns)| ns);
         let packets = best(|transfer| transfer == Transfer::Eager);
         let mapped = best(|transfer| transfer.is(Mechanism::Mapped));
         let kernel = best(|transfer| transfer.is(Mechanism::Cma));
         match (packets, mapped, kernel) {
-            (Some(packets), Some(mapped), _) => mapped + PUBLISHING < packets,
+            (Some(packets), Some(mapped), _) => mapped + publishing < packets,
             (Some(packets), None, Some(kernel)) => kernel < CLOSE * packets,
             (Some(_), None, None) => false,
             (None, ..) => true,

@@ -1,7 +1,6 @@
 //! What things cost on this machine.
 
 use crate::Curve;
-use crate::choose::PUBLISHING;
 use std::ops::RangeInclusive;
 
 /// How two cores stand to each other.
@@ -146,6 +145,13 @@ impl Costs {
         &self.paces[placement as usize]
     }
 
+    /// Nanoseconds that both sides have more to do for a published receive than for a packet: to publish, find, claim and free it. The
+    /// line that says so goes from core to core once more, like a packet.
+    pub fn publishing(&self, placement: Placement) -> f64 {
+        const INSTRUCTIONS: f64 = 60.0;
+        INSTRUCTIONS + self.pace(placement).packet
+    }
+
     /// What promotion costs, and what it saves a message between processes of this placement, for
     /// the rule of [`tern_region::promote`]. `cma`: whether the kernel copies private memory.
     pub fn promotion(&self, placement: Placement, cma: bool) -> tern_region::promote::Costs {
@@ -169,7 +175,7 @@ impl Costs {
     /// what goes out as well, which do not overlap as those of one message do; but the messages do not go at once.
     pub fn promotion_for_exchanges(&self, placement: Placement) -> tern_region::promote::Costs {
         let costs = self.clone();
-        let asking = PUBLISHING + 2.0 * self.pace(placement).packet;
+        let asking = self.publishing(placement) + 2.0 * self.pace(placement).packet;
         self.promotion_that_saves(move |len| costs.saved_of_two(placement, len) - asking)
     }
 

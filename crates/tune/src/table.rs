@@ -111,7 +111,7 @@ impl Chooser {
         };
         let sizes = std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= eager);
         let pays = |choice: Choice| match self.asked {
-            Mechanism::Auto => choice.pays_to_publish(),
+            Mechanism::Auto => choice.pays_to_publish(self.costs().publishing(placement)),
             _ => choice.transfer.by().is_some(),
         };
         sizes.into_iter().find(|&size| pays(self.explain(&situation(size)))).unwrap_or(u64::MAX)
