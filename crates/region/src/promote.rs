@@ -159,7 +159,7 @@ impl Promoter {
     /// From the first promotion on the kernel tells of what this process unmaps or moves, if it does that, and is not asked at each
     /// use. What the program unmaps of promoted memory takes it some microseconds longer.
     pub fn tell_me(&mut self) {
-        self.told = Told::wanted();
+        self.told = Told::Wanted;
     }
 
     /// What promotion costs and saves where memory is used in another way than for a single message. Ways have numbers, in this order,
@@ -380,7 +380,7 @@ impl Promoter {
         for piece in private {
             counters::PROMOTED_BYTES.add(piece.len() as u64);
             let offset = offset + (piece.start - base) as u64;
-            // Before anybody relies on it, and so before the kernel is asked for the last time.
+            // Before anybody relies on it.
             self.told.watch(&piece);
             self.records.insert(Record { pages: piece, offset, address: start, len, needed, uses: 0 });
         }

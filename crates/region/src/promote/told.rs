@@ -33,10 +33,6 @@ pub enum News {
 }
 
 impl Told {
-    pub fn wanted() -> Told {
-        Told::Wanted
-    }
-
     pub fn is_on(&self) -> bool {
         matches!(self, Told::On(_))
     }
