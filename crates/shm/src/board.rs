@@ -11,7 +11,7 @@ mod word;
 pub use slot::{CHUNKS, Slot};
 pub use word::{Stage, Word};
 
-use crate::hint::{demote, prefetch_for_writing};
+use crate::hint::demote;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
 use tern_copy::Target;
 use tern_device::{Key, Memory};
@@ -206,12 +206,7 @@ impl Board {
         let mut oldest: Option<(u32, Word)> = None;
         for index in 0..self.used() {
             let word = self.word(index);
-            if !matches!(word.stage(), Stage::Open | Stage::Held) || word.mark() != mark {
-                continue;
-            }
-            // Who finds it is going to write there.
-            prefetch_for_writing(self.slot(index).sender());
-            if self.is_for(index, key) {
+            if matches!(word.stage(), Stage::Open | Stage::Held) && word.mark() == mark && self.is_for(index, key) {
                 let is_older = |(_, other): (u32, Word)| (word.order().wrapping_sub(other.order()) as i32) < 0;
                 if oldest.is_none_or(is_older) {
                     oldest = Some((index, word));

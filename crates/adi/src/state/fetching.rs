@@ -1,8 +1,8 @@
 //! Messages of some KiB out of memory that their receiver reaches, while it waits: it copies them from where they lie, and has
 //! published nothing. There is one copy as with a published receive, and nothing to be found out about the receiver's memory.
 //!
-//! Whether promoted memory is still where it was must be asked of the kernel, which takes as long as copying 32 KiB. So a sender
-//! that waits tells the place that it presumes (`Rts`), asks meanwhile, and tells what it has heard (`Sure`). Until then the
+//! Whether promoted memory is still where it was must be asked of the kernel where that does not tell by itself, which takes as long as
+//! copying 32 KiB. So a sender that waits and is not sure tells the place that it presumes (`Rts`), asks meanwhile, and tells what it has heard (`Sure`). Until then the
 //! receiver has bytes that may be the wrong ones. If they are, it asks for packets.
 
 use super::direct::key;

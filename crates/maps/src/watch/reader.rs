@@ -34,7 +34,7 @@ const STARTING: u32 = 0;
 const RUNNING: u32 = 1;
 const FAILED: u32 = 2;
 
-/// What a reader does, with its two descriptors, which are the lowest of its own.
+/// What a reader does, with its two descriptors.
 pub type Work = fn(shared: *const c_void, files: [BorrowedFd<'_>; 2]);
 
 /// What it is started with, at the top of its stack.
@@ -54,7 +54,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Starts a thread that does `work`. It has copies of the two descriptors, under other numbers.
+    /// Starts a thread that does `work`. It has copies of the two descriptors, under the same numbers, and no others.
     ///
     /// Errors: those of mmap and clone; ENOSYS before Linux 5.9, or what a sandbox says to close_range.
     ///
@@ -78,6 +78,7 @@ impl Reader {
             let _ = unsafe { munmap(stack, STACK) };
             return Err(error);
         }
+        // Relaxed, here and in `drop`: a number alone.
         READERS.fetch_add(1, Ordering::Relaxed);
         let reader = ManuallyDrop::into_inner(reader);
         wait_while(&reader.begin().state, STARTING);
@@ -158,7 +159,7 @@ extern "C" fn main(begin: *mut c_void) -> libc::c_int {
     0
 }
 
-/// Closes all of this thread's descriptors but two. What the program closes is closed then, and not for this thread alone.
+/// Closes all of this thread's descriptors but two: else a pipe that the program closes would stay open here.
 fn keep_alone(files: [RawFd; 2]) -> bool {
     let (low, high) = (files[0].min(files[1]) as u32, files[0].max(files[1]) as u32);
     let close = |first: u32, last: u32| {

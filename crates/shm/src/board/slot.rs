@@ -89,11 +89,6 @@ impl Claims {
 }
 
 impl Slot {
-    /// The sender's line.
-    pub(super) fn sender(&self) -> *const AtomicU64 {
-        &raw const self.source.0[0]
-    }
-
     /// All of `source` is to be copied, by both sides, once they see `word`.
     pub(super) fn share(&self, word: Word, source: &Memory, begun: bool) {
         self.source.store(source);
