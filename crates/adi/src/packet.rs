@@ -22,6 +22,30 @@ impl Synchronous {
     }
 }
 
+/// On what terms a message waits at its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The sender is sure of where it has told that its memory is; if not, [`Packet::Sure`] follows.
+    pub sure: bool,
+    /// It is, and counts on the message to be kept if no receive wants it yet.
+    pub kept: bool,
+    /// The message lies in private memory, and its receiver had better have the kernel copy it alone.
+    pub alone: bool,
+}
+
+impl Terms {
+    pub const PLAIN: Terms = Terms { sure: true, kept: false, alone: false };
+
+    fn bits(self) -> u64 {
+        let bit = |is: bool, bit: u64| if is { bit } else { 0 };
+        bit(!self.sure, PRESUMED) | bit(self.kept, KEPT) | bit(self.alone, ALONE)
+    }
+
+    fn of(bits: u64) -> Terms {
+        Terms { sure: bits & PRESUMED == 0, kept: bits & KEPT != 0, alone: bits & ALONE != 0 }
+    }
+}
+
 /// What a packet is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
@@ -30,9 +54,8 @@ pub enum Packet {
     Eager { tuple: Tuple, size: u64, sync: Option<Synchronous> },
     /// The next bytes of the last eager message on this channel.
     More,
-    /// Request to send: a message of `size` bytes that waits at the sender. Unless that is `sure` of where it has told that its
-    /// memory is, [`Packet::Sure`] follows. `kept`: it is sure, and counts on the message to be kept if no receive wants it yet.
-    Rts { tuple: Tuple, size: u64, sender: Synchronous, sure: bool, kept: bool },
+    /// Request to send: a message of `size` bytes that waits at the sender.
+    Rts { tuple: Tuple, size: u64, sender: Synchronous, terms: Terms },
     /// Whether the place was right that the request to send has told.
     Sure { sender: u32, right: bool },
     /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`. None, and no request: it has copied them
@@ -78,6 +101,7 @@ const SURE: u64 = 15;
 const SYNC: u64 = 1 << 8;
 const PRESUMED: u64 = 1 << 9;
 const KEPT: u64 = 1 << 10;
+const ALONE: u64 = 1 << 11;
 
 #[inline]
 fn pair(low: u32, high: u32) -> u64 {
@@ -95,10 +119,7 @@ impl Packet {
             Packet::Eager { ref tuple, size, sync: None } => with(EAGER, tuple, size, 0),
             Packet::Eager { ref tuple, size, sync: Some(id) } => with(EAGER | SYNC, tuple, size, id.word()),
             Packet::More => [MORE, 0, 0, 0],
-            Packet::Rts { ref tuple, size, sender, sure, kept } => {
-                let kind = RTS | if sure { 0 } else { PRESUMED } | if kept { KEPT } else { 0 };
-                with(kind, tuple, size, sender.word())
-            }
+            Packet::Rts { ref tuple, size, sender, terms } => with(RTS | terms.bits(), tuple, size, sender.word()),
             Packet::Sure { sender, right } => [SURE, 0, right as u64, sender as u64],
             Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
             Packet::Put { sender, receiver, bytes } => [PUT, 0, bytes, pair(sender, receiver)],
@@ -135,10 +156,7 @@ impl Packet {
         match first & 0xff {
             EAGER => Packet::Eager { tuple, size, sync: (first & SYNC != 0).then_some(Synchronous::of(ids)) },
             MORE => Packet::More,
-            RTS => {
-                let (sure, kept) = (first & PRESUMED == 0, first & KEPT != 0);
-                Packet::Rts { tuple, size, sender: Synchronous::of(ids), sure, kept }
-            }
+            RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids), terms: Terms::of(first) },
             SURE => Packet::Sure { sender: low, right: size != 0 },
             CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
             PUT => Packet::Put { sender: low, receiver: (ids >> 32) as u32, bytes: size },
@@ -172,10 +190,14 @@ mod tests {
                 tuple,
                 size: u64::MAX,
                 sender: Synchronous { request: 5, mark: any },
-                sure: true,
-                kept: true,
+                terms: Terms { kept: true, alone: true, ..Terms::PLAIN },
             },
-            Packet::Rts { tuple, size: 1, sender: Synchronous { request: any, mark: 0 }, sure: false, kept: false },
+            Packet::Rts {
+                tuple,
+                size: 1,
+                sender: Synchronous { request: any, mark: 0 },
+                terms: Terms { sure: false, ..Terms::PLAIN },
+            },
             Packet::Sure { sender: any, right: true },
             Packet::Sure { sender: 1, right: false },
             Packet::Cts { sender: 1, receiver: any, bytes: 9 },

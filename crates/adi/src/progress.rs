@@ -1,7 +1,7 @@
 //! Progress: what devices bring is delivered, what waits is sent, and calls wait until something is done.
 
 use crate::*;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tern_mcm::{Step, lock};
 
 /// Work done at each progress.
@@ -29,7 +29,7 @@ impl Adi {
         let alone = !self.mcm.keeps_waiting();
         if alone {
             let mut state = self.state.borrow_mut();
-            state.habits.wait(Instant::now);
+            state.wait();
             if !lock::enabled() {
                 state.hope_for(request.0);
             }
@@ -53,7 +53,7 @@ impl Adi {
             }
         }
         self.mcm.keep_waiting(true);
-        self.state.borrow_mut().habits.wait(Instant::now);
+        self.state.borrow_mut().wait();
         Keeps(self)
     }
 
@@ -63,6 +63,7 @@ impl Adi {
     pub fn progress(&self) -> bool {
         let mut moved = {
             let mut state = self.state.borrow_mut();
+            state.looks = state.looks.wrapping_add(1);
             let packets = self.mcm.poll(&mut *state);
             state.flush_all();
             if state.has_late() {

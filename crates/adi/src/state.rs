@@ -1,6 +1,7 @@
 //! The protocol state of one process: requests, arrivals, and what waits to be sent.
 
 mod arrive;
+mod asking;
 mod cancel;
 mod direct;
 mod fetching;
@@ -35,7 +36,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_copy::{Source, Target};
 use tern_mcm::{Direct, Mcm, Memory, lock};
-use tern_region::trial::Gauge;
+use tern_region::trial::{Gauge, Rounds};
 
 /// No number of anything.
 const NONE: u32 = u32::MAX;
@@ -119,6 +120,9 @@ pub struct State {
     kept: Cap,
     /// Peers to which nothing goes without asking, because they keep too much.
     full: HashSet<Proc>,
+    /// Times that the program has let the library look at everything, and by peer what that was when its sender was about to.
+    pub looks: u32,
+    looked: Vec<u32>,
     /// Whether calls that wait lend what they send, by the length of that; and the choice of the call that is under way.
     trials: Trials,
     pub lends_now: Option<bool>,
@@ -126,6 +130,10 @@ pub struct State {
     fetches: Vec<Fetch>,
     /// What receivers copy themselves while they wait.
     fetching: Fetching,
+    /// Which messages they had better have the kernel copy.
+    asking: Rounds,
+    /// Something long was transferred since the program has waited.
+    in_round: bool,
     /// Messages on their way from here whose receivers are to be told of the end.
     fins: HashMap<u32, Fin>,
     /// Processes that cannot be reached any more, and why.
@@ -177,6 +185,8 @@ impl State {
             shortest: short,
             kept: Cap::new(peers),
             full: HashSet::new(),
+            looks: 0,
+            looked: vec![0; peers],
             matching: Matching::new(),
             transfers,
             arrivals: Slab::new(),
@@ -194,6 +204,8 @@ impl State {
             lends_now: None,
             fetches: Vec::new(),
             fetching: Fetching::default(),
+            asking: Rounds::default(),
+            in_round: false,
             fins: HashMap::new(),
             lost: HashMap::new(),
             members: None,
@@ -212,6 +224,15 @@ impl State {
             expected_at: None,
             exchanges: false,
             mcm,
+        }
+    }
+
+    /// What is started from now on is another round: the program waits for what it has started, or a call begins.
+    #[inline]
+    pub fn end_round(&mut self) {
+        if std::mem::take(&mut self.in_round) {
+            self.asking.end_round();
+            self.direct().end_round();
         }
     }
 
@@ -238,6 +259,7 @@ impl State {
         let peers = self.mcm.size() as usize;
         self.incoming.resize(peers, Incoming::Nowhere);
         self.streams.resize(peers, tuple::Sender::default());
+        self.looked.resize(peers, 0);
         self.taken.resize(peers, tuple::Receiver::default());
         self.kept.grow(peers);
         self.outboxes.resize_with(peers, Outbox::default);

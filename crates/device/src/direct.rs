@@ -158,6 +158,15 @@ pub struct Presumed {
     pub sure: bool,
 }
 
+/// Whether something holds, by what is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likely {
+    No,
+    /// It should be tried.
+    Perhaps,
+    Yes,
+}
+
 /// What memory is used for when it is located ([`Direct::locate_for`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -187,6 +196,12 @@ pub trait Direct {
     /// its own memory lies.
     fn fetches(&self, _peer: u32, _len: usize, _sure: bool) -> bool {
         false
+    }
+
+    /// Whether the receiver of a message of `len` bytes between private memories, which waits for it, had better have the kernel copy
+    /// it alone ([`Direct::fetch`]) than take it in packets.
+    fn suits_kernel(&self, _peer: u32, _len: usize) -> Likely {
+        Likely::No
     }
 
     /// Tells `peer` that this process waits in a call for a message of this key, which nothing else can match before, and is going
@@ -329,6 +344,12 @@ pub trait Direct {
     /// Ends what [`Direct::expose`] began.
     fn cover(&self, _memory: *const u8, _len: usize) {}
 
+    // ---- both
+
+    /// The program begins to wait for what it has started: what begins from now on is another round. Where it is found out which way is
+    /// sooner, all transfers of a round go the same way.
+    fn end_round(&self) {}
+
     // ---- the receiver
 
     /// Publishes a receive from `peer` for its request `receiver`; `seen` is the number of the last
@@ -372,6 +393,12 @@ pub trait Direct {
     /// Copies from the memory of a sender that has asked to send into our own, which belongs to request
     /// `receiver`.
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull;
+
+    /// Has the kernel copy from the private memory of a sender that has asked to send into our own, both in one piece, at once; false
+    /// when it cannot.
+    fn fetch(&self, _peer: u32, _source: &Memory, _target: &Memory) -> bool {
+        false
+    }
 
     // ---- the sender
 

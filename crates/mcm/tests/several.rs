@@ -98,6 +98,7 @@ mod on_one_node_and_another {
         a_late_receiver_fetches,
         mapped_memory_is_the_same_for_both,
         private_memory_is_copied_without_help,
+        private_memory_is_fetched,
         a_ring_before_sleeping_counts,
         a_process_wakes_its_own_threads,
     );

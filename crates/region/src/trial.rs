@@ -134,6 +134,30 @@ impl Trials {
     }
 }
 
+/// Trials of which all transfers of a *round* go the same way: those that are begun together, and then waited for. What counts is how
+/// soon the next round begins with a transfer of that kind, since beginning one says little of what it costs.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    trials: Trials,
+    /// Of the round that is under way, if it has begun.
+    way: Option<usize>,
+}
+
+impl Rounds {
+    /// The way for a transfer of `kind` that begins now. `presumed`: the better way as far as is known, if none of that kind was tried.
+    pub fn way(&mut self, kind: usize, presumed: usize) -> usize {
+        *self.way.get_or_insert_with(|| {
+            self.trials.trials.entry(kind).or_insert_with(|| Trial { better: presumed, ..Trial::default() });
+            self.trials.way(kind)
+        })
+    }
+
+    /// What begins from now on is another round.
+    pub fn end_round(&mut self) {
+        self.way = None;
+    }
+}
+
 /// Finds out what the memory of long transfers is, by trying both answers.
 #[derive(Debug, Default)]
 pub struct Gauge(Trials);
@@ -210,6 +234,21 @@ mod tests {
         run(&mut trial, 3000, |_, way| [100, 150][way]);
         let others = run(&mut trial, 5000, |_, way| [150, 100][way]);
         assert!(others > 3500, "{others}");
+    }
+
+    #[test]
+    fn a_round_goes_one_way() {
+        let mut rounds = Rounds::default();
+        let mut ways = Vec::new();
+        for _ in 0..TURN * TURNS {
+            let way = rounds.way(3, 1);
+            assert!((0..5).all(|kind| rounds.way(kind, 0) == way), "those that are begun with it");
+            rounds.end_round();
+            ways.push(way);
+        }
+        let turn = TURN as usize;
+        assert!(ways[..turn].iter().chain(&ways[3 * turn..]).all(|&way| way == 1), "what was presumed: {ways:?}");
+        assert!(ways[turn..3 * turn].iter().all(|&way| way == 0), "and what is tried: {ways:?}");
     }
 
     #[test]

@@ -18,8 +18,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Presumed, Pull, Purpose, Run};
+use tern_device::{Delivery, Direct, Direction, Key, Likely, Memory, Outgoing, Presumed, Pull, Purpose, Run};
 use tern_region::trial::Gauge;
+use tern_settings::Mechanism;
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
 
 /// Smallest transfer that pays for publishing.
@@ -57,6 +58,8 @@ pub struct State {
     ahead: usize,
     /// See [`Direct::packets_below`]: of private memory, of shared memory.
     packets_below: [OnceCell<usize>; 2],
+    /// From which length on see [`Direct::suits_kernel`].
+    kernel_from: OnceCell<usize>,
     pending: RefCell<Vec<Pending>>,
     /// What the targets of long messages are.
     gauge: RefCell<Gauge>,
@@ -89,6 +92,7 @@ impl State {
             boards: (0..processes).map(|_| AtomicBool::new(false)).collect(),
             checked: memcheck::is_running(),
             packets_below: Default::default(),
+            kernel_from: OnceCell::new(),
             pending: RefCell::default(),
             gauge: RefCell::default(),
         }
@@ -158,6 +162,18 @@ impl Direct for Shm {
             && self.is_home(peer)
             && !self.is_crowded()
             && len >= self.packets_below(peer, true)
+    }
+
+    fn suits_kernel(&self, peer: u32, len: usize) -> Likely {
+        let from = || *self.direct.kernel_from.get_or_init(|| self.find_kernel_from(peer));
+        if len < *FETCHED.start() || !self.is_home(peer) || self.is_crowded() || len < from() {
+            return Likely::No;
+        }
+        match (self.copies(peer), self.direct.chooser.asked()) {
+            (false, _) => Likely::No,
+            (true, Mechanism::Cma) => Likely::Yes,
+            (true, _) => Likely::Perhaps,
+        }
     }
 
     fn hope(&self, peer: u32, key: &Key, taken: u32) {
@@ -353,6 +369,14 @@ impl Direct for Shm {
             }
             Transfer::Eager | Transfer::Pipe => Pull::No,
         }
+    }
+
+    fn end_round(&self) {
+        self.direct.chooser.end_round();
+    }
+
+    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        self.copies(peer) && self.direct.reach.read(peer, source, target)
     }
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {

@@ -270,9 +270,9 @@ const DOUBT: f64 = 2.5;
 /// The same where a message could go at once, for it costs something to find out.
 const CLOSE: f64 = 1.5;
 impl Choice {
-    /// Whether a receive had better be published, for a message that could go in packets at once: where the kernel would copy, even
-    /// if that is only close, since then both ways are tried. `publishing`: [`Costs::publishing`].
-    pub fn pays_to_publish(&self, publishing: f64) -> bool {
+    /// Whether a receive had better be published, for a message of `size` bytes that could go in packets at once: where the kernel would
+    /// copy, even if that is only close, if both ways are tried then. `publishing`: [`Costs::publishing`].
+    pub fn pays_to_publish(&self, size: u64, publishing: f64) -> bool {
         let ways = || Transfer::ALL.into_iter().zip(self.all).filter_map(|(transfer, ns)| Some((transfer, ns?)));
         let best = |is: fn(Transfer) -> bool| cheapest(ways().filter(|(transfer, _)| is(*transfer))).map(|(_, ns)| ns);
         let packets = best(|transfer| transfer == Transfer::Eager);
@@ -280,7 +280,8 @@ impl Choice {
         let kernel = best(|transfer| transfer.is(Mechanism::Cma));
         match (packets, mapped, kernel) {
             (Some(packets), Some(mapped), _) => mapped + publishing < packets,
-            (Some(packets), None, Some(kernel)) => kernel < CLOSE * packets,
+            (Some(packets), None, Some(kernel)) if size >= CMA_BOTH_FROM => kernel < CLOSE * packets,
+            (Some(packets), None, Some(kernel)) => kernel + publishing < packets,
             (Some(_), None, None) => false,
             (None, ..) => true,
         }
@@ -304,6 +305,14 @@ impl Choice {
         let long = !situation.eager || situation.size >= CMA_BOTH_FROM;
         (open && private && long && ns < DOUBT * self.ns).then_some(rival)
     }
+}
+
+/// Whether a receiver that waits for a message between private memories may have it sooner if the kernel copies it for this process
+/// alone, after a request to send, than in packets.
+pub fn may_fetch_by_kernel(costs: &Costs, placement: Placement, size: u64) -> bool {
+    let requested = Situation { size, stage: Stage::Requested, pull: true, placement, ..Situation::default() };
+    let fetched = requested.predict(costs, Transfer::Cma { by: By::Receiver }) + costs.pace(placement).packet;
+    fetched < DOUBT * Situation { stage: Stage::Unseen, ..requested }.predict(costs, Transfer::Eager)
 }
 
 /// Chooses how to move a message.

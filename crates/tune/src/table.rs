@@ -3,9 +3,10 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
-use tern_region::trial::Trials;
+use tern_region::trial::Rounds;
 use tern_settings::Mechanism;
 
+use crate::choose::may_fetch_by_kernel;
 use crate::{Choice, Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// Sizes are told apart in four steps per power of two, from 256 B to 16 MiB.
@@ -18,8 +19,9 @@ const EMPTY: u8 = 0;
 /// A cell whose choice is made by trying.
 const CONTESTED: u8 = u8::MAX;
 
-/// The smallest message that could go otherwise than in packets.
+/// The smallest message that could go otherwise than in packets, and one from which on nothing changes.
 const SMALLEST: u64 = 4 << 10;
+const LARGEST: u64 = 16 << 20;
 
 /// Chooses for one process. Cells are computed when they are first asked for; the costs are read
 /// then too, so that making a `Chooser` costs nothing.
@@ -36,9 +38,9 @@ pub struct Chooser {
 /// What the costs leave open.
 #[derive(Debug, Default)]
 struct Contests {
-    /// By cell: the presumed way and its rival.
-    ways: HashMap<usize, [Transfer; 2]>,
-    trials: Trials,
+    /// By cell: packets and the kernel's copy, and which of them is presumed to be better.
+    ways: HashMap<usize, ([Transfer; 2], usize)>,
+    rounds: Rounds,
 }
 
 impl Chooser {
@@ -80,7 +82,11 @@ impl Chooser {
         if self.asked == Mechanism::Auto
             && let Some(rival) = choice.rival(situation)
         {
-            self.contests.borrow_mut().ways.insert(at, [transfer, rival]);
+            let contest = match transfer.by() {
+                None => ([transfer, rival], 0),
+                Some(_) => ([rival, transfer], 1),
+            };
+            self.contests.borrow_mut().ways.insert(at, contest);
             self.cells[at].set(CONTESTED);
             return self.contest(at);
         }
@@ -93,8 +99,13 @@ impl Chooser {
     #[cold]
     fn contest(&self, at: usize) -> Transfer {
         let mut contests = self.contests.borrow_mut();
-        let way = contests.trials.way(at);
-        contests.ways[&at][way]
+        let (ways, presumed) = contests.ways[&at];
+        ways[contests.rounds.way(at, presumed)]
+    }
+
+    /// The program waits: its next transfers are another round of theirs.
+    pub fn end_round(&self) {
+        self.contests.borrow_mut().rounds.end_round();
     }
 
     /// Messages of fewer bytes go sooner in packets, at once, than into a receive that is published for them while its owner
@@ -110,11 +121,28 @@ impl Chooser {
             ..Situation::default()
         };
         let sizes = std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= eager);
-        let pays = |choice: Choice| match self.asked {
-            Mechanism::Auto => choice.pays_to_publish(self.costs().publishing(placement)),
+        let pays = |size: u64, choice: Choice| match self.asked {
+            Mechanism::Auto => choice.pays_to_publish(size, self.costs().publishing(placement)),
             _ => choice.transfer.by().is_some(),
         };
-        sizes.into_iter().find(|&size| pays(self.explain(&situation(size)))).unwrap_or(u64::MAX)
+        sizes.into_iter().find(|&size| pays(size, self.explain(&situation(size)))).unwrap_or(u64::MAX)
+    }
+
+    /// From so many bytes on a message between private memories may be there sooner if a receiver that waits has the kernel copy it
+    /// alone than in packets: both ways should be tried. `u64::MAX`: never.
+    pub fn kernel_fetches_from(&self, placement: Placement) -> u64 {
+        let mut sizes =
+            std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= LARGEST);
+        let pays = |&size: &u64| match self.asked {
+            Mechanism::Auto => may_fetch_by_kernel(self.costs(), placement, size),
+            asked => asked == Mechanism::Cma,
+        };
+        sizes.find(pays).unwrap_or(u64::MAX)
+    }
+
+    /// The mechanism that was asked for.
+    pub fn asked(&self) -> Mechanism {
+        self.asked
     }
 
     /// The choice that [`Chooser::pick`] gives, unless a rival of it is tried, with the predictions that
@@ -268,6 +296,7 @@ pub(crate) mod tests {
             let chosen = choose(&Costs::default(), Mechanism::Auto, &rounded(&situation));
             let expected = [Some(chosen.transfer), chosen.rival(&rounded(&situation))];
             for _ in 0..20 {
+                chooser.end_round();
                 assert!(expected.contains(&Some(chooser.pick(&situation))));
             }
             assert!(expected.into_iter().flatten().all(|transfer| situation.allows(transfer)));

@@ -96,7 +96,7 @@ impl State {
                 }
             }
             Body::Waiting { sender, source } => {
-                self.clear_to_send(request, from, &tuple, size, sender, &source);
+                self.clear_to_send(request, from, &tuple, size, sender, &source, false);
             }
             Body::Own { request: own, mark } => {
                 let data = self.transfers.get(own).data.clone();
@@ -241,11 +241,11 @@ impl Sink for State {
         match Packet::decode(header) {
             Packet::Eager { tuple, size, sync } => self.eager(from, tuple, size, sync, payload),
             Packet::More => self.more(from, payload),
-            Packet::Rts { tuple, size, sender, sure, kept } => {
-                if !sure {
+            Packet::Rts { tuple, size, sender, terms } => {
+                if !terms.sure {
                     self.expect_word(from, sender.request);
                 }
-                self.request_to_send(from, tuple, size, sender, payload, kept);
+                self.request_to_send(from, tuple, size, sender, payload, terms);
             }
             Packet::Sure { sender, right } => self.heard(from, sender, right),
             Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),

@@ -10,7 +10,7 @@ use super::{NONE, Side, State, Transfer};
 use crate::packet::Packet;
 use crate::{ANY_TAG, Data, Pattern, Proc, Tuple};
 use tern_counters as counters;
-use tern_mcm::{Memory, Presumed, Pull};
+use tern_mcm::{Likely, Memory, Presumed, Pull};
 
 /// Receives that are published after one whose message has come in packets: at first, and at most. Each time in a row it is twice
 /// as many.
@@ -140,6 +140,8 @@ impl State {
         }
         let suits = match self.direct().presume(&memory) {
             Some(presumed) => !presumed.sure || self.suits_fetching(from, data.len(), true),
+            // Whether its sender asks for that is found out on the messages themselves.
+            None if self.direct().suits_kernel(from, data.len()) != Likely::No => return true,
             None => self.suits_packets(from, data.len(), false),
         };
         if !suits {

@@ -134,6 +134,13 @@ impl State {
         self.expected_at.is_none()
     }
 
+    /// The program begins to wait for requests.
+    #[inline]
+    pub fn wait(&mut self) {
+        self.habits.wait(Instant::now);
+        self.end_round();
+    }
+
     /// The program goes on after it has waited for requests.
     #[inline]
     pub fn go_on(&mut self) {
@@ -178,7 +185,7 @@ impl State {
         if !only || !self.withdraw_for_packets(request, published, len) {
             return false;
         }
-        self.habits.wait(Instant::now);
+        self.wait();
         self.matching.withdraw(place);
         self.transfers.free(request);
         self.go_on();

@@ -11,7 +11,7 @@
 
 use super::outbox::{Bulk, Outgoing};
 use super::{Body, NONE, Side, State, arrive::Arrival};
-use crate::packet::{Packet, Synchronous};
+use crate::packet::{Packet, Synchronous, Terms};
 use crate::{Data, Proc, Rendezvous, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Memory, Pull};
@@ -62,21 +62,18 @@ impl State {
 
     // ---- the sender
 
-    /// Asks the receiver to take a message, which may lie in `memory` that was located for it, if that is `sure`; and to keep it, if it
-    /// cannot be received yet.
-    pub(super) fn request_send(
-        &mut self, to: Proc, tuple: Tuple, data: Data, memory: Memory, sure: bool, kept: bool,
-    ) -> u32 {
+    /// Asks the receiver to take a message on these terms, which may lie in `memory` that was located for it.
+    pub(super) fn request_send(&mut self, to: Proc, tuple: Tuple, data: Data, memory: Memory, terms: Terms) -> u32 {
         let size = data.len() as u64;
         counters::SENT_RENDEZVOUS.add(1);
         counters::SENT_RENDEZVOUS_BYTES.add(size);
         let request = self.new_send(to, tuple, data);
         self.keep_located(request, &memory);
         let sender = Synchronous { request, mark: self.mark };
-        let header = Packet::Rts { tuple, size, sender, sure, kept }.encode();
+        let header = Packet::Rts { tuple, size, sender, terms }.encode();
         self.queue(to, Outgoing::Located(header, memory));
         self.flush(to);
-        if !sure {
+        if !terms.sure {
             self.make_sure(to, request, memory.place);
         }
         request
@@ -138,13 +135,13 @@ impl State {
     // ---- the receiver
 
     pub(super) fn request_to_send(
-        &mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8], kept: bool,
+        &mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8], terms: Terms,
     ) {
         let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
         if let Some(request) = self.match_arrival(from, &tuple) {
-            return self.clear_to_send(request, from, &tuple, size, sender, &source);
+            return self.clear_to_send(request, from, &tuple, size, sender, &source, terms.alone);
         }
-        let bytes = if kept { self.read(&source) } else { None };
+        let bytes = if terms.kept { self.read(from, &source) } else { None };
         let Some(bytes) = bytes else {
             self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source } });
             return;
@@ -153,16 +150,27 @@ impl State {
         self.control(from, Packet::Cts { sender: sender.request, receiver: NONE, bytes: 0 });
     }
 
-    /// The bytes of a message that waits in memory which this process sees as well.
-    fn read(&self, source: &Memory) -> Option<Vec<u8>> {
-        let view = if source.place == 0 { None } else { self.mcm.direct()?.view(source) }?;
+    /// The bytes of a message that waits in memory which this process sees as well, or out of which the kernel copies.
+    fn read(&self, from: Proc, source: &Memory) -> Option<Vec<u8>> {
+        let direct = self.mcm.direct()?;
+        if source.is_opaque() {
+            // The words did not travel whole.
+            return None;
+        }
+        if source.place == 0 {
+            let bytes = vec![0; source.len as usize];
+            return direct.fetch(from, source, &Memory::dense(bytes.as_ptr(), bytes.len())).then_some(bytes);
+        }
+        let view = direct.view(source)?;
         // SAFETY: dense memory of the sender's, which it leaves alone until it is told; the view is good until the next one.
         Some(unsafe { std::slice::from_raw_parts(view, source.len as usize) }.to_vec())
     }
 
-    /// Fetches the bytes that the receive has room for, or asks the sender for them.
+    /// Fetches the bytes that the receive has room for, or asks the sender for them. `alone`: see [`Terms`].
+    #[expect(clippy::too_many_arguments, reason = "all of a request to send, and the receive that it is for")]
     pub(super) fn clear_to_send(
         &mut self, request: u32, from: Proc, tuple: &Tuple, size: u64, sender: Synchronous, source: &Memory,
+        alone: bool,
     ) {
         let room = self.transfers.get(request).data.len() as u64;
         let mut bytes = size.min(room);
@@ -177,7 +185,11 @@ impl State {
         }
         let sender = sender.request;
         let source = &self.source_of(from, sender, source);
-        let pull = if bytes > 0 { self.pull(request, from, source) } else { Pull::No };
+        let pull = match bytes {
+            0 => Pull::No,
+            _ if alone && self.fetch(request, from, source) => Pull::Done,
+            _ => self.pull(request, from, source),
+        };
         let unsure = self.awaits_word(from, sender, request, bytes, pull);
         match pull {
             Pull::No if self.invite(request, from, source, sender, bytes) => return,
@@ -196,6 +208,7 @@ impl State {
 
     /// Fetches the message that waits at its sender in `source`, if that is possible and better than packets.
     fn pull(&mut self, request: u32, from: Proc, source: &Memory) -> Pull {
+        self.in_round = true;
         let unwanted = source.key != 0 && !matches!(self.rendezvous, Rendezvous::Auto | Rendezvous::Rget);
         if unwanted || source.is_opaque() || self.mcm.direct().is_none() {
             return Pull::No;
@@ -209,6 +222,12 @@ impl State {
             false => self.locate(request, from, false),
         };
         self.direct().pull(from, source, &target, request)
+    }
+
+    /// Has the kernel copy the message that waits at its sender in `source`, if it can.
+    fn fetch(&self, request: u32, from: Proc, source: &Memory) -> bool {
+        let target = self.transfers.get(request).data.memory();
+        !source.is_opaque() && target.is_dense() && self.direct().fetch(from, source, &target)
     }
 
     /// Request `receiver` has fetched its message; the sender wants to know, unless it was asked to help.

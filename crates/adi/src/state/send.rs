@@ -4,14 +4,14 @@ use super::arrive::{Arrival, Body};
 use super::direct::Aside;
 use super::outbox::{Outgoing, PIECE};
 use super::{Side, State, Transfer};
-use crate::packet::{Packet, Synchronous};
+use crate::packet::{Packet, Synchronous, Terms};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use std::time::Instant;
 use tern_counters as counters;
 use tern_mcm::{Cut, Header, Lending, Memory};
 
-/// Messages to a peer after which its sender looks at what has come, if it does nothing but send: it may be told to ask
-/// first. Powers of two, the second a multiple of the first; it is for the shortest messages.
+/// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
+/// to ask first. Powers of two, the second a multiple of the first; it is for the shortest messages.
 const LOOK_EVERY: u32 = 16;
 const LOOK_EVERY_SHORT: u32 = 64;
 /// Shortest message that goes so out of memory that the peer reaches, if its caller waits for its receives as well.
@@ -32,6 +32,10 @@ impl State {
         if data.len() < self.direct_from {
             return self.start_send(to, tuple, data, mode, waits);
         }
+        if waits && !self.waits {
+            self.end_round();
+        }
+        self.in_round = true;
         self.habits.send(!waits && data.len() > self.eager_limit(to), Instant::now);
         let sent = self.start_send(to, tuple, data, mode, waits);
         self.habits.is_started(Instant::now);
@@ -44,7 +48,7 @@ impl State {
             return self.send_to_self(tuple, data, mode);
         }
         if self.streams[to as usize].is_turn(LOOK_EVERY) {
-            self.look_aside();
+            self.look_aside(to);
         }
         if !self.lost.is_empty() && self.lost.contains_key(&to) {
             let request = self.new_send(to, tuple, data);
@@ -66,13 +70,22 @@ impl State {
         let exchanged = (self.waits || exchange) && memory.place != 0 && size >= EXCHANGED;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory) } else { offered };
+        let by_kernel = if mode == SendMode::Standard { self.by_kernel(to, &tuple, &memory, waits) } else { None };
+        let alone = by_kernel == Some(true);
         self.streams[to as usize].put(&tuple);
-        let will_wait = waits || self.habits.waits_for_sends();
-        let asks = size > self.eager_limit(to) && !(will_wait && self.goes_ahead(to, &memory, mode));
-        if asks || exchanged || self.is_full(to) || fetched {
+        let goes_ahead = || {
+            let will_wait = waits || self.habits.waits_for_sends();
+            will_wait && !alone && self.goes_ahead(to, &memory, mode)
+        };
+        let asks = size > self.eager_limit(to) && !goes_ahead();
+        if asks || exchanged || alone || self.is_full(to) || fetched {
             // A program may count on a message of this length to be buffered, as it would be in packets.
-            let kept = exchange && exchanged && !asks && memory.is_dense() && mode == SendMode::Standard;
-            return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory, sure, kept)));
+            let short = exchange && size <= self.eager_limit(to) && mode == SendMode::Standard;
+            let kept = short && (exchanged || alone) && memory.is_dense();
+            let terms = Terms { sure, kept, alone };
+            // What is tried is not left to the receiver.
+            let memory = if by_kernel == Some(false) { Memory::opaque(size) } else { memory };
+            return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory, terms)));
         }
         if memory.key != 0 {
             // Nobody will reach for it.

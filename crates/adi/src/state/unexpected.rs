@@ -3,7 +3,7 @@
 use super::outbox::Outgoing;
 use super::{Arrival, Body, State};
 use crate::Proc;
-use crate::packet::{Packet, Synchronous};
+use crate::packet::{Packet, Synchronous, Terms};
 use crate::unexpected::BESIDE;
 use std::ops::Range;
 use tern_counters as counters;
@@ -87,13 +87,18 @@ impl State {
             unreachable!("a message begins with its tuple")
         };
         let sender = sync.unwrap_or(Synchronous { request, mark: 0 });
-        let packet = Packet::Rts { tuple, size, sender, sure: true, kept: false };
+        let packet = Packet::Rts { tuple, size, sender, terms: Terms::PLAIN };
         Outgoing::Located(packet.encode(), Memory::opaque(size as usize))
     }
 
-    /// Takes what has come, for a program that sends and sends and looks at nothing else.
+    /// Takes what has come, for a program that sends and sends and looks at nothing else: if it has not looked since the last time that
+    /// this was asked about `to`.
     #[cold]
-    pub(super) fn look_aside(&mut self) {
+    pub(super) fn look_aside(&mut self, to: Proc) {
+        let before = std::mem::replace(&mut self.looked[to as usize], self.looks);
+        if before != self.looks {
+            return;
+        }
         let mcm = self.mcm.clone();
         if mcm.poll(self) > 0 {
             self.moved = true;

@@ -4,7 +4,7 @@
 use crate::network::Port;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Presumed, Pull, Recall, Sink};
+use tern_device::{Delivery, Direct, Key, Likely, Memory, Outgoing, Presumed, Pull, Recall, Sink};
 
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
@@ -177,6 +177,14 @@ impl Direct for Port {
         len >= FETCHED
     }
 
+    fn suits_kernel(&self, _peer: u32, len: usize) -> Likely {
+        match len >= FETCHED && self.chance(2) {
+            true if self.chance(2) => Likely::Yes,
+            true => Likely::Perhaps,
+            false => Likely::No,
+        }
+    }
+
     fn is_hoped(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
         WAITING.get()
     }
@@ -286,6 +294,15 @@ impl Direct for Port {
 
     fn raise(&self, peer: u32, seen: u32) {
         self.board(self.me(), peer, |board| board.seen = seen);
+    }
+
+    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        assert!(source.is_dense() && target.is_dense() && source.place == 0, "the kernel knows addresses");
+        let can = !self.is_cut_from(peer) && !self.chance(4);
+        if can {
+            copy(source, target);
+        }
+        can
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {

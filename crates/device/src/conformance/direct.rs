@@ -5,7 +5,7 @@
 
 use super::pattern::{bytes, check};
 use super::{Factory, everybody, patience};
-use crate::{Delivery, Device, Direct, Direction, Header, Key, Memory, Outgoing, Pull, Recall, Run, Sink};
+use crate::{Delivery, Device, Direct, Direction, Header, Key, Likely, Memory, Outgoing, Pull, Recall, Run, Sink};
 
 /// Messages in a row after which a device that finds out which way is better has tried each.
 const OFTEN: u64 = 40;
@@ -407,5 +407,20 @@ pub fn private_memory_is_copied_without_help(factory: Factory) {
         check(1, &[&bytes(1, 100)[..], &own[..19_900]].concat());
         assert!(!copy(&[run(&own[..8])], &[Run { address: 8, len: 8 }], Direction::Put));
         direct(there).cover(theirs.as_ptr(), theirs.len());
+    });
+}
+
+/// Private memory of a sender that has asked to send is fetched by its receiver alone, where both are told that this may pay.
+pub fn private_memory_is_fetched(factory: Factory) {
+    pair(factory, |sender, receiver| {
+        for (number, (len, room)) in [(16_384, 16_384), (70_001, 70_001), (50_000, 20_000)].into_iter().enumerate() {
+            let (out, into) = (bytes(number as u64, len), vec![0; room]);
+            let (source, target) = (Memory::dense(out.as_ptr(), len), Memory::dense(into.as_ptr(), room));
+            if !direct(receiver).fetch(0, &source, &target) {
+                assert_eq!(direct(sender).suits_kernel(1, len), Likely::No, "it was told that it works");
+                return eprintln!("skipped: private memory cannot be fetched here");
+            }
+            check(number as u64, &into);
+        }
     });
 }

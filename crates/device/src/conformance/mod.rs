@@ -82,6 +82,7 @@ macro_rules! conformance_tests {
             a_late_receiver_fetches,
             mapped_memory_is_the_same_for_both,
             private_memory_is_copied_without_help,
+            private_memory_is_fetched,
             memory_is_reached_without_its_owner,
             words_are_changed_in_one_step,
             a_packet_wakes_a_sleeper,

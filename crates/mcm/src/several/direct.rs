@@ -4,7 +4,7 @@
 use super::Several;
 use super::numbers::Way;
 use std::ops::Range;
-use tern_device::{Delivery, Direct, Direction, Key, Memory, Outgoing, Presumed, Pull, Purpose, Recall, Run};
+use tern_device::{Delivery, Direct, Direction, Key, Likely, Memory, Outgoing, Presumed, Pull, Purpose, Recall, Run};
 
 impl Several {
     /// The device for `peer`, and the peer's number there; none if it has no direct ways.
@@ -44,6 +44,10 @@ impl Direct for Several {
 
     fn fetches(&self, peer: u32, len: usize, sure: bool) -> bool {
         self.direct_to(peer).is_some_and(|(device, peer)| device.fetches(peer, len, sure))
+    }
+
+    fn suits_kernel(&self, peer: u32, len: usize) -> Likely {
+        self.direct_to(peer).map_or(Likely::No, |(device, peer)| device.suits_kernel(peer, len))
     }
 
     fn hope(&self, peer: u32, key: &Key, taken: u32) {
@@ -203,6 +207,14 @@ impl Direct for Several {
             Some((device, peer)) => device.pull(peer, source, target, receiver),
             None => Pull::No,
         }
+    }
+
+    fn end_round(&self) {
+        self.shm.end_round();
+    }
+
+    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.fetch(peer, source, target))
     }
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {

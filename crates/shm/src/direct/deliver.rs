@@ -164,6 +164,13 @@ impl Shm {
         usize::try_from(below).unwrap_or(usize::MAX)
     }
 
+    /// The shortest message between private memories of which a receiver that waits may sooner have the kernel copy it than packets
+    /// bring it.
+    #[cold]
+    pub(super) fn find_kernel_from(&self, peer: u32) -> usize {
+        usize::try_from(self.direct.chooser.kernel_fetches_from(self.placement(peer))).unwrap_or(usize::MAX)
+    }
+
     /// How a message should go to a published receive.
     pub(super) fn way(&self, peer: u32, message: &Outgoing<'_>, target: &Memory) -> Way {
         let situation = self.situation(peer, tern_tune::Stage::Published, message.source, target);

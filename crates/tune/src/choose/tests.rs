@@ -56,12 +56,21 @@ fn a_receive_is_published_where_that_saves_what_it_costs() {
         movers[Mover::Eager as usize] = eager;
         movers[Mover::MappedBoth as usize] = mapped;
         movers[Mover::CmaBoth as usize] = kernel;
-        choose(&flat(movers), Mechanism::Auto, &situation).pays_to_publish(100.0)
+        choose(&flat(movers), Mechanism::Auto, &situation).pays_to_publish(situation.size, 100.0)
     };
     let shared = published(64 << 10);
     assert!(pays(shared, 1000.0, 899.0, 1e6));
     assert!(!pays(shared, 1000.0, 900.0, 1e6));
     let private = Situation { source_shared: false, target_shared: false, ..shared };
+    let short = |kernel| {
+        let mut movers = [1e9; 8];
+        movers[Mover::Eager as usize] = 1000.0;
+        movers[Mover::CmaPush as usize] = kernel;
+        let situation = Situation { size: CMA_BOTH_FROM - 1, ..private };
+        choose(&flat(movers), Mechanism::Auto, &situation).pays_to_publish(situation.size, 100.0)
+    };
+    assert!(short(899.0));
+    assert!(!short(900.0), "nothing is tried");
     assert!(pays(private, 1000.0, 0.0, 1000.0 * CLOSE - 1.0), "both are tried");
     assert!(!pays(private, 1000.0, 0.0, 1000.0 * CLOSE));
     assert!(!pays(Situation { push: false, pull: false, ..private }, 1000.0, 0.0, 0.0));
@@ -196,4 +205,18 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn the_kernel_is_tried_where_it_is_not_far_from_packets() {
+    let may = |packets, kernel| {
+        let mut movers = [1e9; 8];
+        movers[Mover::Eager as usize] = packets;
+        movers[Mover::Cma as usize] = kernel;
+        let mut costs = flat(movers);
+        costs.paces[Placement::Cache as usize].packet = 0.0;
+        may_fetch_by_kernel(&costs, Placement::Cache, 64 << 10)
+    };
+    assert!(may(1000.0, 1000.0 * DOUBT - 1.0));
+    assert!(!may(1000.0, 1000.0 * DOUBT));
 }

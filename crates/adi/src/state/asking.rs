@@ -1,0 +1,51 @@
+//! Messages between private memories that their receiver has the kernel copy, alone, where they could go in packets.
+//!
+//! Packets are copied twice, the kernel copies once and takes its time to begin: which of the two is sooner depends on the machine, and on
+//! where in which cache the program has its data. So both are tried on the program's own messages. What counts is how soon the
+//! program comes to send again: of messages that it starts together and then waits for, the time from one such round to the next, since
+//! starting one says little of what it costs.
+
+use super::State;
+use crate::{Proc, Tuple};
+use tern_mcm::{Likely, Memory};
+
+/// What a message is sent along with.
+#[derive(Clone, Copy, Debug)]
+enum Round {
+    /// Nothing: its receiver waits for nothing else.
+    Alone,
+    /// What a collective sends.
+    Call,
+    /// What both processes send each other, and wait for.
+    Exchange,
+}
+
+impl State {
+    /// Whether the receiver of a message of the stream out of `memory` is to be asked for it, so that it has the kernel copy it alone;
+    /// if not, it goes in packets. `None`: neither was found out. `waits`: the call waits for it alone.
+    #[inline]
+    pub(super) fn by_kernel(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, waits: bool) -> Option<bool> {
+        // What is shorter was not located.
+        let private = memory.is_dense() && memory.place == 0 && memory.key == 0;
+        if private { self.try_kernel(to, tuple, memory, waits) } else { None }
+    }
+
+    #[cold]
+    fn try_kernel(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, waits: bool) -> Option<bool> {
+        let len = memory.len as usize;
+        let likely = self.direct().suits_kernel(to, len);
+        if likely == Likely::No {
+            return None;
+        }
+        let long = len > self.eager_limit(to);
+        let round = match long {
+            _ if self.exchanges || self.is_exchange(waits) => Round::Exchange,
+            false if self.waits => Round::Call,
+            // To others a sender would not get on if they counted on its message to be buffered.
+            false if self.is_hoped(to, tuple, len) => Round::Alone,
+            _ => return None,
+        };
+        let kind = len.ilog2() as usize * 3 + round as usize;
+        Some(likely == Likely::Yes || self.asking.way(kind, 0) == 1)
+    }
+}
