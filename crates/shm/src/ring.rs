@@ -215,6 +215,10 @@ impl Sender {
     #[inline(always)]
     unsafe fn publish(&self, slot: *mut Slot, header: &Header, len: usize) {
         let next = self.next.get().wrapping_add(1);
+        if len > FIRST_LINE && len <= INLINE && self.demotes && self.blocks.is_answered() {
+            // The line that the receiver does not look for.
+            demote(slot.cast::<u8>().wrapping_add(UNIT));
+        }
         // SAFETY: passed on to the caller.
         unsafe {
             (*slot).len = len as u32;
