@@ -277,6 +277,13 @@ impl Matching {
         self.open == 1 && self.waiting == 0 && self.expected.is_none()
     }
 
+    /// True for a posted receive without wildcards that gets the next message of its tuple, whatever else is posted.
+    #[inline]
+    pub fn is_first(&self, place: Place) -> bool {
+        let Entry { list, previous, .. } = self.posted.entries[place.0 as usize];
+        list != OTHER && previous == NONE && self.posted.other.first == NONE && self.expected.is_none()
+    }
+
     /// True while there is a receive that a message could be for.
     #[inline]
     pub fn is_open(&self) -> bool {

@@ -8,6 +8,9 @@ use tern_mcm::{Sink, Step, lock};
 /// Looks at the rings between two looks at everything, by a call that waits for a message.
 const LOOKS: u32 = 16;
 
+/// The same where it waits for others as well, whose messages may come before.
+const LOOKS_AMONG: u32 = 4;
+
 /// Packets for earlier receives that the start of a receive takes at most.
 const AT_ONCE: u32 = 4;
 
@@ -218,11 +221,12 @@ impl Adi {
             return false;
         }
         let mut state = self.state.borrow_mut();
-        let Some((from, pattern)) = state.only_one(request.0).filter(|&(from, _)| self.is_peer(from)) else {
+        let Some((from, pattern, only)) = state.next_one(request.0).filter(|&(from, ..)| self.is_peer(from)) else {
             return false;
         };
         let mut done = false;
-        self.mcm.take_next(from, LOOKS, |header, payload| {
+        let looks = if only { LOOKS } else { LOOKS_AMONG };
+        self.mcm.take_next(from, looks, |header, payload| {
             let Some(tag) = Packet::wanted(header, &pattern, payload.len()) else { return false };
             let tuple = Tuple { context: pattern.context, source: pattern.source, tag };
             state.take_posted(request.0, from, &tuple, payload);

@@ -159,16 +159,17 @@ impl State {
         self.matching.is_receiving()
     }
 
-    /// Of a short receive that is posted while no other is and no message is kept, and nothing waits to be sent, the
-    /// process that it names and what it asks for: the next message of the stream can only be for it, or for a later one.
+    /// Of a short receive that is posted, while nothing waits to be sent, the process that it names and what it asks for: the next
+    /// message of the stream that it matches is for it. And whether no other is posted, and no message kept.
     #[inline]
-    pub fn only_one(&self, request: u32) -> Option<(Proc, Pattern)> {
+    pub fn next_one(&self, request: u32) -> Option<(Proc, Pattern, bool)> {
         let Transfer { side: Side::Receive { place: Some(place), from, .. }, data, .. } = self.transfers.get(request)
         else {
             return None;
         };
-        let only = self.matching.is_only_one() && self.is_short(data) && self.is_flushed();
-        only.then(|| (*from, self.matching.posted_pattern(*place)))
+        let only = self.matching.is_only_one();
+        let next = (only || self.matching.is_first(*place)) && self.is_short(data) && self.is_flushed();
+        next.then(|| (*from, self.matching.posted_pattern(*place), only))
     }
 
     /// Ends a receive without its message, if no other is posted, no message is kept, nothing waits to be sent, and it is not
@@ -192,7 +193,7 @@ impl State {
         true
     }
 
-    /// Completes the receive of [`State::only_one`] with its message.
+    /// Completes the receive of [`State::next_one`] with its message.
     #[inline]
     pub fn take_posted(&mut self, request: u32, from: Proc, tuple: &Tuple, payload: &[u8]) {
         let transfer = self.transfers.get_mut(request);
