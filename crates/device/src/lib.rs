@@ -166,6 +166,22 @@ pub struct Cut {
     pub len: usize,
 }
 
+/// Looks for the next packet of a peer ([`Device::take_next`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Looks {
+    pub times: u32,
+    /// Another packet most likely comes right behind it: to ask for that early pays though its sender may still have to write it.
+    pub more: bool,
+}
+
+impl Looks {
+    /// So many, and nothing is known of what comes behind.
+    #[inline]
+    pub fn times(times: u32) -> Looks {
+        Looks { times, more: false }
+    }
+}
+
 /// A way to carry packets. Not thread-safe: callers hold the library's lock.
 pub trait Device {
     fn abilities(&self) -> &Abilities;
@@ -202,9 +218,8 @@ pub trait Device {
     fn poll(&self, sink: &mut dyn Sink) -> usize;
 
     /// Offers the next packet of `peer`, which is not this process, to `take`, as soon as there is one, and gives it up when `take`
-    /// says that it has used it. For one who waits for nothing else: it looks at this peer alone,
-    /// `looks` times. True when the packet was used; it may say false at any time.
-    fn take_next(&self, _peer: u32, _looks: u32, _take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+    /// says that it has used it. For one who waits for nothing else: it looks at this peer alone, so many times. True when the packet was used; it may say false at any time.
+    fn take_next(&self, _peer: u32, _looks: Looks, _take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         false
     }
 

@@ -8,8 +8,8 @@ mod wait;
 
 pub use several::Several;
 pub use tern_device::{
-    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, Occupied,
-    Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
+    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Looks, Lost, Memory,
+    Occupied, Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
 };
 pub use wait::{Patience, Step};
 
@@ -269,7 +269,7 @@ impl Mcm {
 
     /// See [`Device::take_next`].
     #[inline]
-    pub fn take_next(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
+    pub fn take_next(&self, peer: u32, looks: Looks, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
         match &self.device {
             Carrier::Shm(shm) => shm.take_from(peer, looks, take),
             Carrier::Several(several) => several.take_from(peer, looks, take),
