@@ -25,6 +25,7 @@ use crate::tuple;
 use crate::unexpected::Cap;
 use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
+use asking::Ways;
 use direct::Published;
 use fetching::Fetching;
 use habit::Habits;
@@ -132,6 +133,8 @@ pub struct State {
     fetching: Fetching,
     /// Which messages they had better have the kernel copy.
     asking: Rounds,
+    /// What peers do.
+    ways: Vec<Ways>,
     /// Something long was transferred since the program has waited.
     in_round: bool,
     /// Messages on their way from here whose receivers are to be told of the end.
@@ -205,6 +208,7 @@ impl State {
             fetches: Vec::new(),
             fetching: Fetching::default(),
             asking: Rounds::default(),
+            ways: vec![Ways::default(); peers],
             in_round: false,
             fins: HashMap::new(),
             lost: HashMap::new(),
@@ -260,6 +264,7 @@ impl State {
         self.incoming.resize(peers, Incoming::Nowhere);
         self.streams.resize(peers, tuple::Sender::default());
         self.looked.resize(peers, 0);
+        self.ways.resize(peers, Ways::default());
         self.taken.resize(peers, tuple::Receiver::default());
         self.kept.grow(peers);
         self.outboxes.resize_with(peers, Outbox::default);

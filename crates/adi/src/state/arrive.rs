@@ -201,6 +201,7 @@ impl State {
                 self.absorb(request, payload, self.payload);
                 self.incoming[from as usize] = Incoming::Transfer(request);
                 self.came_in_packets(from);
+                self.note_way(from, size, false);
             }
             if let Some(sender) = sync {
                 self.acknowledge(from, request, sender);

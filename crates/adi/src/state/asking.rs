@@ -4,6 +4,10 @@
 //! where in which cache the program has its data. So both are tried on the program's own messages. What counts is how soon the
 //! program comes to send again: of messages that it starts together and then waits for, the time from one such round to the next, since
 //! starting one says little of what it costs.
+//!
+//! Two processes that send each other messages at the same time had better go the same way: if one sends packets and the other asks,
+//! the first has all of its own copies to make and the other's as well, which takes longer than either way, and neither finds out by trying
+//! alone. So one of the two tries, and the other does what it sees of it.
 
 use super::State;
 use crate::{Proc, Tuple};
@@ -20,7 +24,34 @@ enum Round {
     Exchange,
 }
 
+/// How the last messages of a peer have come, by the power of two of their length.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ways {
+    known: u64,
+    by_kernel: u64,
+}
+
+impl Ways {
+    fn note(&mut self, len: usize, by_kernel: bool) {
+        let bit = 1 << len.ilog2();
+        self.known |= bit;
+        self.by_kernel = if by_kernel { self.by_kernel | bit } else { self.by_kernel & !bit };
+    }
+
+    fn of(self, len: usize) -> Option<bool> {
+        let bit = 1 << len.ilog2();
+        (self.known & bit != 0).then_some(self.by_kernel & bit != 0)
+    }
+}
+
 impl State {
+    /// A message of `len` bytes, that could have gone either way, has come from a peer.
+    pub(super) fn note_way(&mut self, from: Proc, len: u64, by_kernel: bool) {
+        if len > 0 {
+            self.ways[from as usize].note(len as usize, by_kernel);
+        }
+    }
+
     /// Whether the receiver of a message of the stream out of `memory` is to be asked for it, so that it has the kernel copy it alone;
     /// if not, it goes in packets. `None`: neither was found out. `waits`: the call waits for it alone.
     #[inline]
@@ -45,7 +76,14 @@ impl State {
             false if self.is_hoped(to, tuple, len) => Round::Alone,
             _ => return None,
         };
+        if likely == Likely::Yes {
+            return Some(true);
+        }
+        let shown = if to < self.mcm.me() { self.ways[to as usize].of(len) } else { None };
+        if let (Round::Call | Round::Exchange, Some(_)) = (round, shown) {
+            return shown;
+        }
         let kind = len.ilog2() as usize * 3 + round as usize;
-        Some(likely == Likely::Yes || self.asking.way(kind, 0) == 1)
+        Some(self.asking.way(kind, 0) == 1)
     }
 }
