@@ -33,7 +33,7 @@ const MOST_AHEAD: usize = 512 << 10;
 /// copy so much more than one that they have time to ask the kernel where their memory lies.
 pub const FETCHED: RangeInclusive<usize> = 16 << 10..=64 << 10;
 /// The longest where the kernel need not be asked.
-const FETCHED_SURELY: usize = 32 << 10;
+pub const FETCHED_SURELY: usize = 32 << 10;
 
 /// What this process has published and what it delivers.
 pub struct State {

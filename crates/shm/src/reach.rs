@@ -1,7 +1,7 @@
 //! How this process reaches the memory of its peers: through the node's shared file, or by the
 //! kernel.
 
-use crate::direct::FETCHED;
+use crate::direct::{FETCHED, FETCHED_SURELY};
 use crate::memcheck;
 use crate::segment::{Node, Process, Segment};
 use std::cell::{Cell, RefCell};
@@ -51,8 +51,9 @@ impl Exposed {
 }
 
 /// Lengths of messages that waiting receivers fetch, between cores that share a cache ([`Direct::fetches`](tern_device::Direct::fetches)).
-fn fetched(chooser: &Chooser) -> RangeInclusive<usize> {
-    let most = *FETCHED.end();
+/// `sure`: the kernel tells where memory lies.
+fn fetched(chooser: &Chooser, sure: bool) -> RangeInclusive<usize> {
+    let most = if sure { FETCHED_SURELY } else { *FETCHED.end() };
     let least = chooser.packets_below(Placement::Cache, true, false, most as u64);
     usize::try_from(least).unwrap_or(usize::MAX).max(*FETCHED.start())..=most
 }
@@ -97,7 +98,7 @@ impl Reach {
             promoter.tell_me();
         }
         // In the order of `Purpose`.
-        promoter.add_costs(costs.promotion_for_awaited(Placement::Cache, fetched(chooser)));
+        promoter.add_costs(costs.promotion_for_awaited(Placement::Cache, fetched(chooser, told)));
         promoter.add_costs(costs.promotion_for_exchanges(Placement::Cache));
         promoter.add_costs(costs.promotion_for_collectives(Placement::Cache));
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));

@@ -160,14 +160,15 @@ impl Costs {
     }
 
     /// The same of a message whose caller waits for it. Those of a length in `fetched` the receiver copies alone, while its sender looks
-    /// up where they lie.
+    /// up where they lie; what is sent from there by calls that do not wait goes as any other.
     pub fn promotion_for_awaited(
         &self, placement: Placement, fetched: RangeInclusive<usize>,
     ) -> tern_region::promote::Costs {
         let costs = self.clone();
-        self.promotion_that_saves(move |len| match fetched.contains(&len) {
-            true => costs.at(placement, Mover::Pipe, len) - costs.at(placement, Mover::Mapped, len) + costs.lookup,
-            false => costs.saved(placement, len as u64, true),
+        self.promotion_that_saves(move |len| {
+            let any = costs.saved(placement, len as u64, true);
+            let fetch = || costs.at(placement, Mover::Pipe, len) - costs.at(placement, Mover::Mapped, len) + costs.lookup;
+            if fetched.contains(&len) { any.max(fetch()) } else { any }
         })
     }
 
