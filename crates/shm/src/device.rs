@@ -152,8 +152,8 @@ impl Shm {
         let division = Division::new(geometry.data);
         let abilities = Abilities {
             name: "shm",
-            packet: division.block,
-            eager: 8 * division.block,
+            packet: division.packet(),
+            eager: 8 * division.packet(),
             inline: INLINE,
             latency_ns: 100.0,
             bandwidth: 20.0,
@@ -241,15 +241,14 @@ impl Shm {
     fn open(&self, peer: u32) -> Outbound {
         let blocks = self.blocks(peer);
         self.with_way(peer, |segment, me, peer| {
-            let (ring, data) = segment.ring(me, peer);
+            let (ring, _) = segment.ring(me, peer);
             let process = segment.process(peer);
             // Release: pairs with the acquire in `find_contacts`. The ring is empty still, and
             // polling an empty ring is harmless, so the bit may go first.
             process.contacts[me as usize / 64].fetch_or(1 << (me % 64), Ordering::Release);
-            let short = Division::new(segment.geometry.data).short;
             // SAFETY: inside the mapping, which lives as long as the sender (`disconnect` forgets it
             // before it); every process is the only sender of its own rings.
-            let ring = unsafe { Sender::new(ring, data, short, blocks) };
+            let ring = unsafe { Sender::new(ring, blocks) };
             Outbound { ring, bell: segment.bell(peer) }
         })
     }
@@ -264,10 +263,9 @@ impl Shm {
     fn attend(&self, peer: u32) -> Inbound {
         let blocks = self.blocks(peer);
         self.with_way(peer, |segment, me, peer| {
-            let (ring, data) = segment.ring(peer, me);
-            let short = Division::new(segment.geometry.data).short;
+            let (ring, _) = segment.ring(peer, me);
             // SAFETY: inside the mapping, which lives as long as this; we are the only receiver.
-            let ring = unsafe { Receiver::new(ring, data, short, blocks) };
+            let ring = unsafe { Receiver::new(ring, blocks) };
             Inbound { ring, bell: segment.bell(peer) }
         })
     }

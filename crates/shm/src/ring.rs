@@ -1,22 +1,19 @@
 //! One direction of a pair: a ring of cells from one sender to one receiver.
 //!
 //! A cell is two cache lines: the turn word, the packet's header, and a payload of a few bytes.
-//! Other short payloads lie in the ring's data area, at an offset that the cell tells. The sender
-//! owns the allocation of both; the receiver says only how many cells it has taken. Long payloads
-//! lie in a block ([`blocks`]), which the receiver keeps and gives another one back for.
+//! Other payloads lie in a block ([`blocks`]) of the data area, which the receiver keeps and gives another one back for. For the rest it
+//! says only how many cells it has taken.
 //!
 //! A cell is full when its turn word is the cell's position plus one. Shared memory begins as
 //! zeros, and no position's turn repeats before 2^32 packets, so a ring needs no set-up: a
 //! sender may write before the receiver has started.
 
-mod area;
 pub mod blocks;
 
 use crate::bell;
 use crate::hint::{can_demote, demote, prefetch, prefetch_for_writing};
 use crate::sync::{AtomicU32, Ordering};
-use area::{Area, UNIT};
-use blocks::{Blocks, LONG};
+use blocks::{Blocks, UNIT};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -41,7 +38,8 @@ pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
 pub struct Slot {
     turn: AtomicU32,
     len: u32,
-    offset: u64,
+    /// Where a payload lies that is not here: see `tell_block`.
+    told: u64,
     header: Header,
     inline: [u8; INLINE],
 }
@@ -67,13 +65,11 @@ struct Taken {
 /// The sender's end.
 pub struct Sender {
     ring: *const Ring,
-    data: *mut u8,
     blocks: Rc<Blocks>,
     /// Position of the next cell.
     next: Var<u32>,
     /// What the receiver was last seen to have taken.
     taken: Var<u32>,
-    area: RefCell<Area>,
     /// Positions of packets in blocks for which the receiver has given none back yet.
     lent: RefCell<VecDeque<u32>>,
     /// A packet was refused since [`Sender::want_room`].
@@ -83,16 +79,14 @@ pub struct Sender {
 
 impl Sender {
     /// # Safety
-    /// `ring` is a mapped [`Ring`] with `data_len` bytes for short payloads at `data`; both stay
-    /// mapped while the sender lives, and this is the ring's only sender.
-    pub unsafe fn new(ring: *const Ring, data: *mut u8, data_len: usize, blocks: Rc<Blocks>) -> Sender {
+    /// `ring` is a mapped [`Ring`], which stays mapped while the sender lives, and this is its only sender. `blocks` are those of the two
+    /// processes.
+    pub unsafe fn new(ring: *const Ring, blocks: Rc<Blocks>) -> Sender {
         Sender {
             ring,
-            data,
             blocks,
             next: Var::new(0),
             taken: Var::new(0),
-            area: RefCell::new(Area::new(data_len, CELLS as usize)),
             lent: RefCell::new(VecDeque::with_capacity(CELLS as usize)),
             refused: Var::new(false),
             demotes: can_demote(),
@@ -122,11 +116,10 @@ impl Sender {
     /// Learns what the receiver has taken.
     #[cold]
     fn refresh(&self) {
-        // Acquire: pairs with the release in `Receiver::release`; the cells, data and blocks told
+        // Acquire: pairs with the release in `Receiver::release`; the cells and blocks told
         // there are ours again.
         let taken = self.ring().taken.cells.load(Ordering::Acquire);
         self.taken.set(taken);
-        self.area.borrow_mut().release(taken);
         let mut lent = self.lent.borrow_mut();
         while let Some(&position) = lent.front() {
             if (taken.wrapping_sub(position) as i32) <= 0 {
@@ -142,31 +135,20 @@ impl Sender {
     /// Lays a payload of `len` bytes out, of which a cell has no room for; returns where, for the
     /// receiver, or `None` when there is no room.
     fn put_data(&self, payload: &mut Payload<'_>, len: usize) -> Option<u64> {
-        let position = self.next.get();
-        let (place, told) = if len < LONG {
-            let take = || self.area.borrow_mut().take(position, len);
-            let offset = take().or_else(|| {
-                self.refresh();
-                take()
-            })?;
-            // SAFETY: inside the area.
-            (unsafe { self.data.add(offset) }, offset as u64)
-        } else {
-            let block = self.blocks.take().or_else(|| {
-                self.refresh();
-                self.blocks.take()
-            })?;
-            self.lent.borrow_mut().push_back(position);
-            // As it lies in its lines at the sender: so it often does at the receiver, and a copy
-            // between like places is faster.
-            let skew = match payload {
-                Payload::Bytes(bytes) => bytes.as_ptr() as usize % UNIT,
-                Payload::Gather(_) => 0,
-            };
-            (self.blocks.place(block).wrapping_add(skew), tell_block(block, skew))
+        let block = self.blocks.take(len).or_else(|| {
+            self.refresh();
+            self.blocks.take(len)
+        })?;
+        self.lent.borrow_mut().push_back(self.next.get());
+        // As it lies in its lines at the sender: so it often does at the receiver, and a long copy
+        // between like places is faster.
+        let skew = match payload {
+            Payload::Bytes(bytes) if self.blocks.is_long(block) => bytes.as_ptr() as usize % UNIT,
+            _ => 0,
         };
+        let place = self.blocks.place(block, skew, len);
         match payload {
-            // SAFETY: `place` is in the area or in a block, and nobody else's until the packet is sent.
+            // SAFETY: `place` is in the block, which is nobody else's until the packet is sent.
             Payload::Bytes(bytes) => unsafe { tern_copy::plain(place, bytes.as_ptr(), len) },
             // SAFETY: as above.
             Payload::Gather(gather) => gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) }),
@@ -176,7 +158,7 @@ impl Sender {
                 demote(place.wrapping_add(at));
             }
         }
-        Some(told)
+        Some(tell_block(block, skew))
     }
 
     /// Puts a packet with at most [`INLINE`] bytes of payload into the ring; false when it is full.
@@ -271,7 +253,7 @@ impl Sender {
                 let inline = std::slice::from_raw_parts_mut((&raw mut (*slot).inline).cast(), len);
                 payload.write_to(inline);
             } else {
-                (*slot).offset = self.put_data(&mut payload, len)?;
+                (*slot).told = self.put_data(&mut payload, len)?;
             }
             self.publish(slot, header, len);
         }
@@ -291,8 +273,6 @@ fn told_block(told: u64) -> (u32, usize) {
 /// The receiver's end.
 pub struct Receiver {
     ring: *const Ring,
-    data: *const u8,
-    data_len: usize,
     blocks: Rc<Blocks>,
     next: Var<u32>,
 }
@@ -300,8 +280,8 @@ pub struct Receiver {
 impl Receiver {
     /// # Safety
     /// As for [`Sender::new`]; this is the ring's only receiver.
-    pub unsafe fn new(ring: *const Ring, data: *const u8, data_len: usize, blocks: Rc<Blocks>) -> Receiver {
-        Receiver { ring, data, data_len, blocks, next: Var::new(0) }
+    pub unsafe fn new(ring: *const Ring, blocks: Rc<Blocks>) -> Receiver {
+        Receiver { ring, blocks, next: Var::new(0) }
     }
 
     /// The next packet, if it has arrived. It stays in the ring until [`Receiver::release`].
@@ -309,7 +289,7 @@ impl Receiver {
     pub fn peek(&self) -> Option<(&Header, &[u8])> {
         let position = self.next.get();
         // SAFETY: the ring is mapped while self lives. The sender leaves a full cell alone until
-        // it is released, and its length and offset are checked against the data area.
+        // it is released, and its length and place are checked against the blocks.
         unsafe {
             let slot = &raw const (*self.ring).slots[(position % CELLS) as usize];
             // Acquire: pairs with the release in `Sender::send`.
@@ -319,14 +299,9 @@ impl Receiver {
             let len = (*slot).len as usize;
             let payload = if len <= INLINE {
                 std::slice::from_raw_parts((&raw const (*slot).inline).cast(), len)
-            } else if len < LONG {
-                let offset = (*slot).offset as usize;
-                assert!(offset + len <= self.data_len, "a cell points outside its ring's data");
-                std::slice::from_raw_parts(self.data.add(offset), len)
             } else {
-                let (block, skew) = told_block((*slot).offset);
-                assert!(len <= self.blocks.size(), "a cell tells more than a block");
-                std::slice::from_raw_parts(self.blocks.place(block).add(skew), len)
+                let (block, skew) = told_block((*slot).told);
+                std::slice::from_raw_parts(self.blocks.place(block, skew, len), len)
             };
             Some((&(*slot).header, payload))
         }
@@ -360,9 +335,9 @@ impl Receiver {
         // SAFETY: mapped while self lives; the cell is full, and left alone until it is released.
         let (len, told) = unsafe {
             let slot = &raw const (*self.ring).slots[cell];
-            ((*slot).len as usize, (*slot).offset)
+            ((*slot).len as usize, (*slot).told)
         };
-        if len >= LONG {
+        if len > INLINE {
             let other = self.blocks.swap(told_block(told).0);
             // SAFETY: mapped while self lives.
             let back = unsafe { &(*self.ring).taken.blocks[cell] };

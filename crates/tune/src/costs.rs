@@ -167,7 +167,8 @@ impl Costs {
         let costs = self.clone();
         self.promotion_that_saves(move |len| {
             let any = costs.saved(placement, len as u64, true);
-            let fetch = || costs.at(placement, Mover::Pipe, len) - costs.at(placement, Mover::Mapped, len) + costs.lookup;
+            let fetch =
+                || costs.at(placement, Mover::Pipe, len) - costs.at(placement, Mover::Mapped, len) + costs.lookup;
             if fetched.contains(&len) { any.max(fetch()) } else { any }
         })
     }

@@ -1,4 +1,5 @@
-//! The blocks in which long payloads travel between two processes, in both directions.
+//! The blocks in which payloads travel that a cell has no room for, between two processes in both directions. They are of two
+//! kinds, for short payloads and for long ones.
 //!
 //! A block belongs to one of the two at any time. It goes to the receiver with the payload; the
 //! receiver keeps it for what it sends next, and gives another one back, the one that it has not
@@ -12,54 +13,73 @@
 //! Where all traffic goes one way, blocks go round, all of them: lines have left both cores' own
 //! caches, if there are enough, before they are written again.
 
-use super::area::UNIT;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// Payloads from here on travel in blocks.
-pub const LONG: usize = if cfg!(loom) { 3 * UNIT } else { 1 << 10 };
-/// Unused bytes behind a block: its reader makes the processor fetch what follows, too, and a line
+/// A cache line.
+pub const UNIT: usize = 64;
+
+/// The largest payload of a block for short ones, where there is room for so many.
+const LARGEST_SHORT: usize = if cfg!(loom) { 2 * UNIT } else { 1 << 10 };
+const SHORT_BLOCKS: usize = 32;
+/// Unused bytes behind a block for long ones: its reader makes the processor fetch what follows, too, and a line
 /// that the receiver holds is slow to write.
 const GAP: usize = if cfg!(loom) { 0 } else { 512 };
-/// The largest payload of a block.
+/// The smallest and the largest payload that such a block has room for.
+const LEAST: usize = if cfg!(loom) { 3 * UNIT } else { 1 << 10 };
 const LARGEST: usize = 8 << 10;
 
-/// How a ring's data area is divided: short payloads, then blocks.
+/// Blocks of one kind in a ring's data area.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    /// Where they begin.
+    start: usize,
+    /// The largest payload.
+    size: usize,
+    /// From block to block.
+    stride: usize,
+    /// How many.
+    blocks: u32,
+}
+
+/// How a ring's data area is divided: blocks for short payloads, then those for long ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Division {
-    /// Bytes for short payloads.
-    pub short: usize,
-    /// The largest payload of a block.
-    pub block: usize,
-    /// From block to block. A payload may begin anywhere in the first unit of its block.
-    stride: usize,
-    /// How many blocks.
-    blocks: u32,
+    short: Kind,
+    /// A payload may begin anywhere in the first unit of such a block.
+    long: Kind,
 }
 
 impl Division {
     /// For `len` bytes.
     pub fn new(len: usize) -> Division {
-        let short = (len / 4).min(64 << 10) / UNIT * UNIT;
-        let block = (len / 16 / UNIT * UNIT).clamp(LONG, LARGEST);
-        let stride = block + UNIT + GAP;
-        Division { short, block, stride, blocks: ((len - short) / stride) as u32 }
+        let room = (len / 4).min(64 << 10) / UNIT * UNIT;
+        let size = (room / SHORT_BLOCKS / UNIT * UNIT).clamp(2 * UNIT, LARGEST_SHORT);
+        let short = Kind { start: 0, size, stride: size, blocks: (room / size) as u32 };
+        let size = (len / 16 / UNIT * UNIT).clamp(LEAST, LARGEST);
+        let stride = size + UNIT + GAP;
+        Division { short, long: Kind { start: room, size, stride, blocks: ((len - room) / stride) as u32 } }
     }
 
-    /// Payload bytes that the blocks of one ring hold.
+    /// The largest payload of a packet.
+    pub fn packet(&self) -> usize {
+        self.long.size
+    }
+
+    /// Payload bytes that the blocks of one ring for long ones hold.
     pub fn room(&self) -> usize {
-        self.blocks as usize * self.block
+        self.long.blocks as usize * self.long.size
     }
 }
 
-/// The blocks of a pair of processes, as one of them knows them.
+/// The blocks of a pair of processes, as one of them knows them. They have numbers: first those for short payloads, of the process with
+/// the lower number and then of the other one, then those for long payloads.
 pub struct Blocks {
     division: Division,
-    /// Where the blocks begin: those that the process with the lower number had first, then the
-    /// other's.
+    /// The data areas: that of the process with the lower number, then the other's.
     parts: [*mut u8; 2],
-    /// Ours, the one to write next in front.
-    free: RefCell<VecDeque<u32>>,
+    /// Ours, the one to write next in front: for short payloads, for long ones.
+    free: [RefCell<VecDeque<u32>>; 2],
     /// Payloads that were sent since a packet came back.
     ahead: Cell<u32>,
 }
@@ -74,23 +94,41 @@ impl Blocks {
     /// # Safety
     /// Both areas are mapped while this lives, and divided in this way by both.
     pub unsafe fn new(division: Division, parts: [*mut u8; 2], lower: bool) -> Blocks {
-        let first = if lower { 0 } else { division.blocks };
-        let parts = parts.map(|part| part.wrapping_add(division.short));
-        let free = RefCell::new((first..first + division.blocks).collect());
+        let of = |first: u32, Kind { blocks, .. }: Kind| {
+            let first = if lower { first } else { first + blocks };
+            RefCell::new((first..first + blocks).collect())
+        };
+        let free = [of(0, division.short), of(2 * division.short.blocks, division.long)];
         Blocks { division, parts, free, ahead: Cell::new(0) }
     }
 
-    /// The largest payload of a block.
+    /// The largest payload.
     pub fn size(&self) -> usize {
-        self.division.block
+        self.division.packet()
     }
 
-    /// Where a block begins, which lies in the area whatever the number is.
-    pub fn place(&self, block: u32) -> *mut u8 {
-        let Division { blocks, stride, .. } = self.division;
-        assert!(block < 2 * blocks, "no block {block}");
-        let part = self.parts[(block / blocks) as usize];
-        part.wrapping_add((block % blocks) as usize * stride)
+    /// The kind of a block, and its number among those of that kind.
+    fn kind(&self, block: u32) -> (&Kind, u32) {
+        match block.checked_sub(2 * self.division.short.blocks) {
+            None => (&self.division.short, block),
+            Some(block) => (&self.division.long, block),
+        }
+    }
+
+    /// True for a block in whose first unit a payload may begin anywhere.
+    #[inline]
+    pub fn is_long(&self, block: u32) -> bool {
+        block >= 2 * self.division.short.blocks
+    }
+
+    /// Where a payload of `len` bytes lies in a block, `skew` bytes from its beginning: in the area, whatever the numbers are.
+    #[inline]
+    pub fn place(&self, block: u32, skew: usize, len: usize) -> *mut u8 {
+        let (&Kind { start, size, stride, blocks }, number) = self.kind(block);
+        let room = size + if self.is_long(block) { UNIT } else { 0 };
+        assert!(number < 2 * blocks && skew + len <= room, "{len} bytes at {skew} of block {block}");
+        let part = self.parts[(number / blocks) as usize];
+        part.wrapping_add(start + (number % blocks) as usize * stride + skew)
     }
 
     /// Counts a payload that is sent; true while packets come back as well.
@@ -106,21 +144,29 @@ impl Blocks {
         self.ahead.set(0);
     }
 
-    /// A block to write to.
-    pub fn take(&self) -> Option<u32> {
-        self.free.borrow_mut().pop_front()
+    /// A block to write `len` bytes to.
+    #[inline]
+    pub fn take(&self, len: usize) -> Option<u32> {
+        let [short, long] = &self.free;
+        let fitting = if len <= self.division.short.size { short.borrow_mut().pop_front() } else { None };
+        fitting.or_else(|| long.borrow_mut().pop_front())
+    }
+
+    fn free(&self, block: u32) -> &RefCell<VecDeque<u32>> {
+        &self.free[usize::from(self.is_long(block))]
     }
 
     /// Keeps the block that a payload came in; returns the one to give back for it.
+    #[inline]
     pub fn swap(&self, block: u32) -> u32 {
-        let mut free = self.free.borrow_mut();
+        let mut free = self.free(block).borrow_mut();
         free.push_front(block);
         free.pop_back().expect("the one that was just put there")
     }
 
     /// Notes that the peer has given a block back.
     pub fn regain(&self, block: u32) {
-        self.free.borrow_mut().push_back(block);
+        self.free(block).borrow_mut().push_back(block);
     }
 }
 
@@ -135,66 +181,93 @@ mod tests {
         [true, false].map(|lower| unsafe { Blocks::new(Division::new(len), parts, lower) })
     }
 
+    /// A payload that fits no block for short ones.
+    const LONG: usize = LARGEST_SHORT + 1;
+
     #[test]
     fn blocks_lie_in_their_areas_and_apart() {
         for len in [8 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20] {
-            let [one, two] = pair(len);
-            let mut places: Vec<usize> = Vec::new();
-            for side in [&one, &two] {
-                let own = std::iter::from_fn(|| side.take()).map(|block| side.place(block) as usize);
-                places.extend(own);
+            let sides = pair(len);
+            let mut places: Vec<(usize, usize)> = Vec::new();
+            for side in &sides {
+                for block in std::iter::from_fn(|| side.take(1)) {
+                    let (skew, len) =
+                        if side.is_long(block) { (UNIT, side.size()) } else { (0, side.division.short.size) };
+                    places.push((side.place(block, 0, 1) as usize, skew + len));
+                }
             }
-            assert!(places.len() >= 6, "{len}: {} blocks", places.len());
-            assert!(one.size() >= LONG);
+            let Division { short, long } = sides[0].division;
+            assert!(short.blocks >= 16 && long.blocks >= 3, "{len}: {short:?} {long:?}");
+            assert_eq!(places.len() as u32, 2 * (short.blocks + long.blocks));
+            assert!(short.size > super::super::INLINE && long.size >= LEAST);
             places.sort_unstable();
-            for place in &places {
-                let area = place >> 20 << 20;
-                assert!(place + one.size() + UNIT <= area + len && place - area >= Division::new(len).short);
+            for (place, room) in &places {
+                assert!(place + room <= (place >> 20 << 20) + len);
             }
-            assert!(places.windows(2).all(|pair| pair[0] + one.size() + UNIT <= pair[1]));
+            assert!(places.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes at")]
+    fn a_payload_does_not_leave_its_block() {
+        let [one, _] = pair(256 << 10);
+        one.place(0, 1, one.division.short.size);
     }
 
     #[test]
     fn an_answer_goes_in_the_block_that_came() {
         let [one, two] = pair(256 << 10);
-        for _ in 0..100 {
-            let block = one.take().expect("a block");
+        for len in [100, LONG].repeat(100) {
+            let block = one.take(len).expect("a block");
             one.regain(two.swap(block));
-            assert_eq!(two.take(), Some(block));
+            assert_eq!(two.take(len), Some(block));
             two.regain(one.swap(block));
         }
     }
 
     #[test]
+    fn short_payloads_go_in_long_blocks_where_there_are_no_others() {
+        let [one, two] = pair(256 << 10);
+        let (short, long) = (one.division.short.blocks, one.division.long.blocks);
+        let taken: Vec<u32> = std::iter::from_fn(|| one.take(100)).collect();
+        assert_eq!(taken.iter().filter(|&&block| one.is_long(block)).count() as u32, long);
+        assert_eq!(taken.len() as u32, short + long);
+        taken.into_iter().for_each(|block| one.regain(two.swap(block)));
+        assert!(one.take(LONG).is_some_and(|block| one.is_long(block)));
+    }
+
+    #[test]
     fn one_way_traffic_goes_round_all_blocks() {
         let [one, two] = pair(256 << 10);
-        let all = 2 * Division::new(256 << 10).blocks as usize;
-        let mut used: Vec<u32> = Vec::new();
-        for _ in 0..2 * all {
-            let block = one.take().expect("a block");
-            one.regain(two.swap(block));
-            used.push(block);
+        for (len, blocks) in [(100, one.division.short.blocks), (LONG, one.division.long.blocks)] {
+            let all = 2 * blocks as usize;
+            let mut used: Vec<u32> = Vec::new();
+            for _ in 0..2 * all {
+                let block = one.take(len).expect("a block");
+                one.regain(two.swap(block));
+                used.push(block);
+            }
+            assert_eq!(used[..all], used[all..]);
+            used.truncate(all);
+            used.sort_unstable();
+            assert!(used.windows(2).all(|pair| pair[0] + 1 == pair[1]), "each once");
         }
-        assert_eq!(used[..all], used[all..]);
-        used.truncate(all);
-        used.sort_unstable();
-        assert!(used.into_iter().eq(0..all as u32));
     }
 
     proptest! {
         /// However payloads go to and fro, a block has one owner, and nobody runs out for good.
         #[test]
-        fn every_block_has_one_owner(steps in prop::collection::vec((0..2usize, 0..3u8), 1..400)) {
+        fn every_block_has_one_owner(steps in prop::collection::vec((0..2usize, 0..4u8), 1..400)) {
             let sides = pair(16 << 10);
-            let all = 2 * Division::new(16 << 10).blocks;
+            let all = 2 * (sides[0].division.short.blocks + sides[0].division.long.blocks);
             // By sender: blocks with payloads, and blocks given back.
             let mut under_way: [VecDeque<u32>; 2] = Default::default();
             let mut given_back: [VecDeque<u32>; 2] = Default::default();
             for (side, step) in steps {
                 let sent = under_way[side].len() + given_back[side].len();
                 match step {
-                    0 => match sides[side].take() {
+                    0 | 3 => match sides[side].take(if step == 0 { LONG } else { 100 }) {
                         Some(block) => under_way[side].push_back(block),
                         None => prop_assert!(sent > 0, "no block, though none is away"),
                     },
@@ -206,7 +279,7 @@ mod tests {
                     },
                 }
                 let mut owned: Vec<u32> = under_way.iter().chain(&given_back).flatten().copied().collect();
-                sides.iter().for_each(|side| owned.extend(side.free.borrow().iter()));
+                sides.iter().flat_map(|side| &side.free).for_each(|free| owned.extend(free.borrow().iter()));
                 owned.sort_unstable();
                 prop_assert!(owned.into_iter().eq(0..all));
             }

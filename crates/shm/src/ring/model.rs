@@ -5,8 +5,7 @@
 //! shadow that loom does see: the sender writes it where it fills the payload, the receiver
 //! reads it while it holds the packet, and loom fails when the two are not ordered.
 
-use super::area::UNIT;
-use super::blocks::{self, Blocks, Division};
+use super::blocks::{Blocks, Division, UNIT};
 use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken};
 use crate::bell::{Barrier, Bell};
 use crate::sync::AtomicU32;
@@ -16,21 +15,18 @@ use loom::thread;
 use std::rc::Rc;
 use tern_device::{Gather, Payload};
 
-/// Three packets of two units each: the fourth has to wrap.
-const DATA: usize = 6 * UNIT;
-/// The longest packet of such a ring: two units.
-const LONG: usize = DATA / 4;
-/// Three blocks for each side.
+/// Two blocks for short payloads and three for long ones for each side.
 const PART: usize = 16 * UNIT;
-const IN_BLOCK: usize = blocks::LONG;
+const SHORT: usize = 2 * UNIT;
+const LONG: usize = 3 * UNIT;
 
 /// Two rings, one each way, and what belongs to them. All tests but one use the first ring only.
 struct Memory {
     ring: Ring,
     back: Ring,
-    data: std::cell::UnsafeCell<[u8; DATA + 2 * PART]>,
+    data: std::cell::UnsafeCell<[u8; 2 * PART]>,
     cells: [UnsafeCell<u8>; 2 * CELLS as usize],
-    units: [UnsafeCell<u8>; (DATA + 2 * PART) / UNIT],
+    units: [UnsafeCell<u8>; 2 * PART / UNIT],
 }
 
 // SAFETY: `data` is only touched through the ring, whose rules are what is tested here.
@@ -38,7 +34,7 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     fn new() -> Arc<Memory> {
-        let slot = || Slot { turn: AtomicU32::new(0), len: 0, offset: 0, header: [0; 4], inline: [0; INLINE] };
+        let slot = || Slot { turn: AtomicU32::new(0), len: 0, told: 0, header: [0; 4], inline: [0; INLINE] };
         let ring = || Ring {
             slots: std::array::from_fn(|_| slot()),
             taken: Taken {
@@ -50,7 +46,7 @@ impl Memory {
         Arc::new(Memory {
             ring: ring(),
             back: ring(),
-            data: [0; DATA + 2 * PART].into(),
+            data: [0; 2 * PART].into(),
             cells: std::array::from_fn(|_| UnsafeCell::new(0)),
             units: std::array::from_fn(|_| UnsafeCell::new(0)),
         })
@@ -62,8 +58,7 @@ impl Memory {
 
     /// The blocks, as the one or the other side knows them.
     fn blocks(&self, lower: bool) -> Rc<Blocks> {
-        let part = self.base().wrapping_add(DATA);
-        let parts = [part, part.wrapping_add(PART)];
+        let parts = [self.base(), self.base().wrapping_add(PART)];
         // SAFETY: the memory outlives what is made of it.
         Rc::new(unsafe { Blocks::new(Division::new(PART), parts, lower) })
     }
@@ -71,7 +66,7 @@ impl Memory {
     /// The shadows of the units that `len` bytes at `start` lie in; none for inline payloads.
     fn shadows(&self, start: *const u8, len: usize) -> &[UnsafeCell<u8>] {
         match (start as usize).checked_sub(self.base() as usize) {
-            Some(offset) if offset < DATA + 2 * PART => &self.units[offset / UNIT..(offset + len).div_ceil(UNIT)],
+            Some(offset) if offset < 2 * PART => &self.units[offset / UNIT..(offset + len).div_ceil(UNIT)],
             _ => &[],
         }
     }
@@ -103,7 +98,7 @@ impl Gather for Fill<'_> {
 /// Sends packets of the lengths given, the first with value 1, the next with 2, and so on.
 fn send_all(memory: &Memory, lengths: &[usize]) {
     // SAFETY: the memory outlives the sender; there is one.
-    let sender = unsafe { Sender::new(&memory.ring, memory.base(), DATA, memory.blocks(true)) };
+    let sender = unsafe { Sender::new(&memory.ring, memory.blocks(true)) };
     for (number, &len) in lengths.iter().enumerate() {
         send_one(memory, &sender, 0, number, len);
     }
@@ -121,7 +116,7 @@ fn send_one(memory: &Memory, sender: &Sender, cells: usize, number: usize, len: 
 fn receive_all(memory: &Memory, lengths: &[usize]) {
     let blocks = memory.blocks(false);
     // SAFETY: the memory outlives the receiver; there is one.
-    let receiver = unsafe { Receiver::new(&memory.ring, memory.base(), DATA, blocks) };
+    let receiver = unsafe { Receiver::new(&memory.ring, blocks) };
     for (number, &len) in lengths.iter().enumerate() {
         receive_one(memory, &receiver, 0, number, len);
     }
@@ -166,19 +161,20 @@ fn short_packets_share_cells() {
 }
 
 #[test]
-fn long_packets_share_the_data_area() {
-    pass(&[LONG, LONG, LONG, LONG, LONG]);
+fn blocks_for_short_payloads_go_round() {
+    // Five: four blocks, and the first again.
+    pass(&[SHORT; 5]);
 }
 
 #[test]
 fn short_and_long_packets_mix() {
-    pass(&[LONG, 0, LONG, 3, LONG]);
+    pass(&[LONG, 0, SHORT, 3, LONG]);
 }
 
 #[test]
 fn blocks_go_round() {
     // Seven: six blocks, and the first again.
-    pass(&[IN_BLOCK; 7]);
+    pass(&[LONG; 7]);
 }
 
 /// Each side answers in the blocks that have come, and gives others back.
@@ -191,26 +187,24 @@ fn blocks_are_kept_for_the_answer() {
         let memory = Memory::new();
         let other = memory.clone();
         let answering = thread::spawn(move || {
-            let (base, blocks) = (other.base(), other.blocks(false));
+            let blocks = other.blocks(false);
             // SAFETY: the memory outlives both; there is one of each.
-            let (sender, receiver) = unsafe {
-                (Sender::new(&other.back, base, 0, blocks.clone()), Receiver::new(&other.ring, base, 0, blocks))
-            };
+            let (sender, receiver) =
+                unsafe { (Sender::new(&other.back, blocks.clone()), Receiver::new(&other.ring, blocks)) };
             for number in 0..TURNS {
-                receive_one(&other, &receiver, 0, 2 * number, IN_BLOCK);
-                receive_one(&other, &receiver, 0, 2 * number + 1, IN_BLOCK);
-                send_one(&other, &sender, CELLS as usize, number, IN_BLOCK);
+                receive_one(&other, &receiver, 0, 2 * number, LONG);
+                receive_one(&other, &receiver, 0, 2 * number + 1, LONG);
+                send_one(&other, &sender, CELLS as usize, number, LONG);
             }
         });
-        let (base, blocks) = (memory.base(), memory.blocks(true));
+        let blocks = memory.blocks(true);
         // SAFETY: as above.
-        let (sender, receiver) = unsafe {
-            (Sender::new(&memory.ring, base, 0, blocks.clone()), Receiver::new(&memory.back, base, 0, blocks))
-        };
+        let (sender, receiver) =
+            unsafe { (Sender::new(&memory.ring, blocks.clone()), Receiver::new(&memory.back, blocks)) };
         for number in 0..TURNS {
-            send_one(&memory, &sender, 0, 2 * number, IN_BLOCK);
-            send_one(&memory, &sender, 0, 2 * number + 1, IN_BLOCK);
-            receive_one(&memory, &receiver, CELLS as usize, number, IN_BLOCK);
+            send_one(&memory, &sender, 0, 2 * number, LONG);
+            send_one(&memory, &sender, 0, 2 * number + 1, LONG);
+            receive_one(&memory, &receiver, CELLS as usize, number, LONG);
         }
         answering.join().unwrap();
     });
@@ -222,14 +216,14 @@ fn room_wakes_a_sleeping_sender() {
     loom::model(|| {
         let (memory, bell) = (Memory::new(), Arc::new(Bell::new()));
         // SAFETY: the memory outlives the sender; there is one.
-        let sender = unsafe { Sender::new(&memory.ring, memory.base(), DATA, memory.blocks(true)) };
+        let sender = unsafe { Sender::new(&memory.ring, memory.blocks(true)) };
         for _ in 0..CELLS {
             sender.send(&[0; 4], Payload::Bytes(&[])).expect("room");
         }
         let (other, sleeper) = (memory.clone(), bell.clone());
         let receiving = thread::spawn(move || {
             // SAFETY: as above, for the one receiver.
-            let receiver = unsafe { Receiver::new(&other.ring, other.base(), DATA, other.blocks(false)) };
+            let receiver = unsafe { Receiver::new(&other.ring, other.blocks(false)) };
             for _ in 0..2 {
                 receiver.peek().expect("the ring is full");
                 receiver.advance();
@@ -259,7 +253,7 @@ fn releasing_too_early_is_caught() {
         let other = memory.clone();
         let sender = thread::spawn(move || send_all(&other, &[1; 5]));
         // SAFETY: as in `receive_all`.
-        let receiver = unsafe { Receiver::new(&memory.ring, memory.base(), DATA, memory.blocks(false)) };
+        let receiver = unsafe { Receiver::new(&memory.ring, memory.blocks(false)) };
         while receiver.peek().is_none() {
             thread::yield_now();
         }
