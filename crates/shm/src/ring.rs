@@ -135,9 +135,10 @@ impl Sender {
     /// Lays a payload of `len` bytes out, of which a cell has no room for; returns where, for the
     /// receiver, or `None` when there is no room.
     fn put_data(&self, payload: &mut Payload<'_>, len: usize) -> Option<u64> {
-        let block = self.blocks.take(len).or_else(|| {
+        let answered = self.blocks.is_answered();
+        let block = self.blocks.take(len, answered).or_else(|| {
             self.refresh();
-            self.blocks.take(len)
+            self.blocks.take(len, answered)
         })?;
         self.lent.borrow_mut().push_back(self.next.get());
         // As it lies in its lines at the sender: so it often does at the receiver, and a long copy
@@ -153,7 +154,7 @@ impl Sender {
             // SAFETY: as above.
             Payload::Gather(gather) => gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) }),
         }
-        if self.demotes && len <= DEMOTED && self.blocks.is_answered() {
+        if self.demotes && len <= DEMOTED && answered {
             for at in (0..len).step_by(UNIT) {
                 demote(place.wrapping_add(at));
             }

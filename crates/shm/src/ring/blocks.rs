@@ -144,12 +144,16 @@ impl Blocks {
         self.ahead.set(0);
     }
 
-    /// A block to write `len` bytes to.
+    /// A block to write `len` bytes to. `answered`: as [`Blocks::is_answered`] says. In a stream what fills a block for short payloads has
+    /// another next to it whose lines its reader fetches too early.
     #[inline]
-    pub fn take(&self, len: usize) -> Option<u32> {
-        let [short, long] = &self.free;
-        let fitting = if len <= self.division.short.size { short.borrow_mut().pop_front() } else { None };
-        fitting.or_else(|| long.borrow_mut().pop_front())
+    pub fn take(&self, len: usize, answered: bool) -> Option<u32> {
+        let [mut short, mut long] = self.free.each_ref().map(RefCell::borrow_mut);
+        let size = self.division.short.size;
+        if len <= if answered { size } else { size / 2 } {
+            return short.pop_front().or_else(|| long.pop_front());
+        }
+        long.pop_front().or_else(|| if len <= size { short.pop_front() } else { None })
     }
 
     fn free(&self, block: u32) -> &RefCell<VecDeque<u32>> {
@@ -190,7 +194,7 @@ mod tests {
             let sides = pair(len);
             let mut places: Vec<(usize, usize)> = Vec::new();
             for side in &sides {
-                for block in std::iter::from_fn(|| side.take(1)) {
+                for block in std::iter::from_fn(|| side.take(1, true)) {
                     let (skew, len) =
                         if side.is_long(block) { (UNIT, side.size()) } else { (0, side.division.short.size) };
                     places.push((side.place(block, 0, 1) as usize, skew + len));
@@ -219,22 +223,25 @@ mod tests {
     fn an_answer_goes_in_the_block_that_came() {
         let [one, two] = pair(256 << 10);
         for len in [100, LONG].repeat(100) {
-            let block = one.take(len).expect("a block");
+            let block = one.take(len, true).expect("a block");
             one.regain(two.swap(block));
-            assert_eq!(two.take(len), Some(block));
+            assert_eq!(two.take(len, true), Some(block));
             two.regain(one.swap(block));
         }
     }
 
     #[test]
-    fn short_payloads_go_in_long_blocks_where_there_are_no_others() {
+    fn short_payloads_go_in_whichever_blocks_there_are() {
         let [one, two] = pair(256 << 10);
-        let (short, long) = (one.division.short.blocks, one.division.long.blocks);
-        let taken: Vec<u32> = std::iter::from_fn(|| one.take(100)).collect();
-        assert_eq!(taken.iter().filter(|&&block| one.is_long(block)).count() as u32, long);
-        assert_eq!(taken.len() as u32, short + long);
-        taken.into_iter().for_each(|block| one.regain(two.swap(block)));
-        assert!(one.take(LONG).is_some_and(|block| one.is_long(block)));
+        let (short, long, size) = (one.division.short.blocks, one.division.long.blocks, one.division.short.size);
+        for answered in [true, false] {
+            let taken: Vec<u32> = std::iter::from_fn(|| one.take(size, answered)).collect();
+            assert_eq!(one.is_long(taken[0]), !answered, "in a stream they had better not lie side by side");
+            assert_eq!(taken.iter().filter(|&&block| one.is_long(block)).count() as u32, long);
+            assert_eq!(taken.len() as u32, short + long);
+            taken.into_iter().for_each(|block| one.regain(two.swap(block)));
+        }
+        assert!(one.take(LONG, true).is_some_and(|block| one.is_long(block)));
     }
 
     #[test]
@@ -244,7 +251,7 @@ mod tests {
             let all = 2 * blocks as usize;
             let mut used: Vec<u32> = Vec::new();
             for _ in 0..2 * all {
-                let block = one.take(len).expect("a block");
+                let block = one.take(len, true).expect("a block");
                 one.regain(two.swap(block));
                 used.push(block);
             }
@@ -267,7 +274,7 @@ mod tests {
             for (side, step) in steps {
                 let sent = under_way[side].len() + given_back[side].len();
                 match step {
-                    0 | 3 => match sides[side].take(if step == 0 { LONG } else { 100 }) {
+                    0 | 3 => match sides[side].take(if step == 0 { LONG } else { 100 }, true) {
                         Some(block) => under_way[side].push_back(block),
                         None => prop_assert!(sent > 0, "no block, though none is away"),
                     },
