@@ -2,10 +2,11 @@
 //! short one need not have. They take the same turns of the lines as those, so that members may mix the two.
 
 use crate::fast::{Fast, broadcasts, gathers, reduces, scatters};
-use crate::lines::{Lines, Vector, shared};
+use crate::lines::{FETCHED, Lines, Vector, shared};
 use crate::ops::Op;
 use crate::peers::Peers;
 use tern_adi::Adi;
+use tern_copy::{Source, Target};
 use tern_layout::Basic;
 
 /// One side of a collective at this process: where its memory begins. Null where it has none, or has it in the other
@@ -28,6 +29,23 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
+/// The same into a payload of the lines: another process has read what this one has given in that place before. `asked`: lines of one that
+/// is not long are asked for before it is written ([`FETCHED`]), where not all wait for all.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline(always)]
+pub(crate) unsafe fn give(from: *const u8, to: &mut [u8], asked: bool) {
+    let len = to.len();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match len < tern_copy::SHORT || asked && len <= FETCHED {
+            true => copy(from, to.as_mut_ptr(), len),
+            false => tern_copy::copy(to.as_mut_ptr(), from, len, Source::Any, Target::Peer),
+        }
+    }
+}
+
 /// The lines of `peers` and this process's rank there.
 #[inline(always)]
 fn place<'a>(adi: &Adi, peers: &'a Peers) -> Option<(&'a Lines, usize)> {
@@ -42,10 +60,10 @@ fn place<'a>(adi: &Adi, peers: &'a Peers) -> Option<(&'a Lines, usize)> {
 pub unsafe fn bcast(adi: &Adi, peers: &Peers, buffer: Base, len: usize, root: u32) -> Fast {
     let (lines, _) = place(adi, peers).filter(|(lines, _)| broadcasts(lines, len))?;
     // SAFETY: the caller's promise, for both; shared memory never overlaps the program's.
-    let give = |at: usize, out: &mut [u8]| unsafe { copy(buffer.add(at), out.as_mut_ptr(), out.len()) };
+    let given = |at: usize, out: &mut [u8]| unsafe { give(buffer.add(at), out, true) };
     // SAFETY: as above.
     let take = |at: usize, bytes: &[u8]| unsafe { copy(bytes.as_ptr(), buffer.add(at), bytes.len()) };
-    Some(lines.bcast(adi, root as usize, len, give, take))
+    Some(lines.bcast(adi, root as usize, len, given, take))
 }
 
 /// Every member gives `len` bytes at `send`; the root gets them one behind the other at `recv`.
@@ -61,10 +79,10 @@ pub unsafe fn gather(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usiz
         unsafe { copy(send, recv.add(me * len), len) };
     }
     // SAFETY: the caller's promise; shared memory never overlaps the program's.
-    let give = |out: &mut [u8]| unsafe { copy(send, out.as_mut_ptr(), len) };
+    let given = |out: &mut [u8]| unsafe { give(send, out, true) };
     // SAFETY: as above.
     let take = |rank: usize, bytes: &[u8]| unsafe { copy(bytes.as_ptr(), recv.add(rank * len), len) };
-    Some(lines.gather(adi, root, len, give, take))
+    Some(lines.gather(adi, root, len, given, take))
 }
 
 /// The root gives a block of `len` bytes for each member at `send`; each gets its own at `recv`.
@@ -79,17 +97,17 @@ pub unsafe fn scatter(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usi
         // SAFETY: the caller's promise; MPI forbids that they overlap.
         unsafe { copy(send.add(me * len), recv, len) };
     }
-    let give = |out: &mut [u8]| {
+    let given = |out: &mut [u8]| {
         let (before, behind) = out.split_at_mut(root * len);
         // SAFETY: the caller's promise; shared memory never overlaps the program's.
         unsafe {
-            copy(send, before.as_mut_ptr(), before.len());
-            copy(send.add((root + 1) * len), behind.as_mut_ptr(), behind.len());
+            give(send, before, true);
+            give(send.add((root + 1) * len), behind, true);
         }
     };
     // SAFETY: as above.
     let take = |bytes: &[u8]| unsafe { copy(bytes.as_ptr(), recv, len) };
-    Some(lines.scatter(adi, root, len, give, take))
+    Some(lines.scatter(adi, root, len, given, take))
 }
 
 /// The reduction of `count` elements at `send`, or for MPI_IN_PLACE at `recv`; the root, or everybody if there is none,

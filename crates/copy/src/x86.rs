@@ -12,10 +12,23 @@ const BLOCK: usize = 256;
 /// time of 256, and 64 take longer; in caches it does not matter.
 const SHORT_BLOCK: usize = 128;
 
+/// Bytes from what is stored to what is asked for, to be written then: less does not help as much.
+const AHEAD: usize = 1 << 10;
+
+/// The processor's maker, by the first letters of its name.
+fn is_made_by(maker: [u8; 4]) -> bool {
+    __cpuid(0).ebx == u32::from_le_bytes(maker)
+}
+
 /// True when reading a line that another core has written is best followed by writing it back.
 /// Measured on AMD's Zen 4 only, so nobody else gets it.
 fn pays_write_back() -> bool {
-    has_write_back() && __cpuid(0).ebx == u32::from_le_bytes(*b"Auth")
+    has_write_back() && is_made_by(*b"Auth")
+}
+
+/// True when lines that another core has are to be asked for before they are written. It does not help on AMD's Zen 4.
+fn pays_asking() -> bool {
+    is_made_by(*b"Genu")
 }
 
 /// CLWB: leaf 7, EBX, bit 24 (AMD's manual, volume 3; Intel's, volume 2).
@@ -27,17 +40,21 @@ fn has_write_back() -> bool {
 pub(super) fn choose() -> Loops {
     let mut loops = Loops::PORTABLE;
     loops.stream = if is_x86_feature_detected!("avx512f") {
-        avx512::<true, false>
+        avx512::<true, false, false>
     } else if is_x86_feature_detected!("avx2") {
-        avx2::<true, false>
+        avx2::<true, false, false>
     } else {
-        sse2::<true, false>
+        sse2::<true, false, false>
     };
     loops.take_and_stream = loops.stream;
-    loops.plain = if is_x86_feature_detected!("avx2") { avx2::<false, false> } else { sse2::<false, false> };
+    loops.plain =
+        if is_x86_feature_detected!("avx2") { avx2::<false, false, false> } else { sse2::<false, false, false> };
+    if pays_asking() && is_x86_feature_detected!("avx2") {
+        loops.give = Some(avx2::<false, false, true>);
+    }
     if pays_write_back() && is_x86_feature_detected!("avx2") {
-        loops.take = avx2::<false, true>;
-        loops.take_and_stream = avx2::<true, true>;
+        loops.take = avx2::<false, true, false>;
+        loops.take_and_stream = avx2::<true, true, false>;
         loops.give_back = write_back;
     }
     loops
@@ -47,22 +64,23 @@ pub(super) fn choose() -> Loops {
 pub(super) fn list(all: &mut Vec<Kernel>) {
     let mut add = |name, run| all.push(Kernel { name, run });
     add("movsb", movsb);
-    add("sse2", sse2::<false, false>);
-    add("sse2-stream", sse2::<true, false>);
+    add("sse2", sse2::<false, false, false>);
+    add("sse2-stream", sse2::<true, false, false>);
     if is_x86_feature_detected!("avx2") {
-        add("avx2", avx2::<false, false>);
-        add("avx2-stream", avx2::<true, false>);
+        add("avx2", avx2::<false, false, false>);
+        add("avx2-stream", avx2::<true, false, false>);
+        add("avx2-give", avx2::<false, false, true>);
         if has_write_back() {
-            add("avx2-take", avx2::<false, true>);
-            add("avx2-take-stream", avx2::<true, true>);
+            add("avx2-take", avx2::<false, true, false>);
+            add("avx2-take-stream", avx2::<true, true, false>);
         }
     }
     if is_x86_feature_detected!("avx512f") {
-        add("avx512", avx512::<false, false>);
-        add("avx512-stream", avx512::<true, false>);
+        add("avx512", avx512::<false, false, false>);
+        add("avx512-stream", avx512::<true, false, false>);
         if has_write_back() {
-            add("avx512-take", avx512::<false, true>);
-            add("avx512-take-stream", avx512::<true, true>);
+            add("avx512-take", avx512::<false, true, false>);
+            add("avx512-take-stream", avx512::<true, true, false>);
         }
     }
 }
@@ -101,13 +119,15 @@ unsafe fn write_back(from: *const u8, len: usize) {
 /// ends go to the C library.
 ///
 /// STREAM: stores pass the caches, and a fence orders them with what follows. WRITE_BACK: the
-/// source's lines are written back once they have been read.
+/// source's lines are written back once they have been read. ASK: the target's lines are asked for ahead.
 macro_rules! vector_loop {
     ($name:ident, $feature:literal, $vector:ty, $load:ident, $store:ident, $stream:ident) => {
         /// # Safety
         /// As for `copy_nonoverlapping`; the processor has what the name says, and CLWB with
         /// WRITE_BACK.
-        unsafe fn $name<const STREAM: bool, const WRITE_BACK: bool>(to: *mut u8, from: *const u8, len: usize) {
+        unsafe fn $name<const STREAM: bool, const WRITE_BACK: bool, const ASK: bool>(
+            to: *mut u8, from: *const u8, len: usize,
+        ) {
             #[target_feature(enable = $feature)]
             #[inline]
             unsafe fn block<const STREAM: bool, const VECTORS: usize>(to: *mut u8, from: *const u8) {
@@ -129,13 +149,18 @@ macro_rules! vector_loop {
                 }
             }
             #[target_feature(enable = $feature)]
-            unsafe fn blocks<const STREAM: bool, const WRITE_BACK: bool>(
+            unsafe fn blocks<const STREAM: bool, const WRITE_BACK: bool, const ASK: bool>(
                 to: *mut u8, from: *const u8, len: usize,
             ) -> usize {
                 let long = STREAM || WRITE_BACK;
                 let step = if long { BLOCK } else { SHORT_BLOCK };
                 let mut at = 0;
                 while at + step <= len {
+                    if ASK && at + AHEAD + step <= len {
+                        for line in (0..step).step_by(LINE) {
+                            prefetch_for_writing(to.wrapping_add(at + AHEAD + line));
+                        }
+                    }
                     // SAFETY: the block is within both; `to` is aligned to a line.
                     unsafe {
                         let (to, from) = (to.add(at), from.add(at));
@@ -158,7 +183,7 @@ macro_rules! vector_loop {
             // SAFETY: head, blocks and tail make up the whole.
             unsafe {
                 ptr_copy(to, from, head);
-                let done = head + blocks::<STREAM, WRITE_BACK>(to.add(head), from.add(head), len - head);
+                let done = head + blocks::<STREAM, WRITE_BACK, ASK>(to.add(head), from.add(head), len - head);
                 ptr_copy(to.add(done), from.add(done), len - done);
                 if WRITE_BACK && done < len {
                     write_back(from.add(done), len - done);

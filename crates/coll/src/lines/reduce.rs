@@ -2,7 +2,7 @@
 
 use super::Lines;
 use super::label::{Done, Kind, label};
-use crate::dense::copy;
+use crate::dense::give;
 use crate::ops::{Kernel3, Op, kernel3};
 use std::cell::Cell;
 use tern_adi::Adi;
@@ -65,7 +65,7 @@ impl Lines {
             return Ok(());
         }
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) })?;
+        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { give(input, to, root.is_some()) })?;
         if root.is_some_and(|root| root != self.me) {
             self.ring_all(adi);
             return Ok(());
@@ -111,7 +111,7 @@ impl Lines {
         };
         let turn = self.next();
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, elements * size, |to| unsafe { copy_in(input, to) })?;
+        self.publish_with(adi, turn, label, elements * size, |to| unsafe { give(input, to, false) })?;
         self.await_givers(adi, turn)?;
         let (begin, len) = share(self.me);
         let mine = out.wrapping_add(begin);
@@ -120,7 +120,7 @@ impl Lines {
         unsafe { self.combine(turn, elements * size, begin, self.size(), &own, mine) };
         let turn = self.next();
         // SAFETY: `mine` holds `len` bytes.
-        self.publish_with(adi, turn, label, len, |to| unsafe { copy_in(mine, to) })?;
+        self.publish_with(adi, turn, label, len, |to| unsafe { give(mine, to, false) })?;
         self.await_givers(adi, turn)?;
         for rank in (0..self.size()).filter(|&rank| rank != self.me) {
             let (begin, len) = share(rank);
@@ -141,7 +141,7 @@ impl Lines {
     pub unsafe fn scan(&self, adi: &Adi, exclusive: bool, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
         let (turn, label) = (self.next(), label(Kind::Scan, exclusive as u32, vector.bytes));
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { copy_in(input, to) })?;
+        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { give(input, to, false) })?;
         self.ring_all(adi);
         let end = self.me + !exclusive as usize;
         self.await_below(adi, end, turn)?;
@@ -160,19 +160,12 @@ impl Lines {
         let (turn, label) = (self.next(), label(Kind::ReduceScatter, 0, vector.bytes));
         let total = vector.bytes * self.size();
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, total, |to| unsafe { copy_in(input, to) })?;
+        self.publish_with(adi, turn, label, total, |to| unsafe { give(input, to, false) })?;
         self.await_givers(adi, turn)?;
         // SAFETY: all have reached the turn.
         unsafe { self.combine(turn, total, self.me * vector.bytes, self.size(), vector, out) };
         Ok(())
     }
-}
-
-/// # Safety
-/// `input` holds as many bytes as `to`.
-unsafe fn copy_in(input: *const u8, to: &mut [u8]) {
-    // SAFETY: the caller's promise; shared memory never overlaps the program's.
-    unsafe { copy(input, to.as_mut_ptr(), to.len()) }
 }
 
 /// The kernel that a communicator has looked for last: most programs reduce in one way.
