@@ -36,8 +36,6 @@ const UNIT: usize = 64;
 const ALLREDUCE: usize = 4 << 20;
 /// The same between two processes: above, each sends the half that the other adds up, in one copy.
 const ALLREDUCE_OF_TWO: usize = 32 << 10;
-/// Where data goes one way, those who read copy a part of so many bytes while those who give write the next.
-const PIPELINED: usize = 8 << 10;
 /// Longest broadcast that goes through the lines, in parts.
 const BCAST: usize = 4 << 20;
 /// The same between two processes, for whom the second copy saves none: above, the sender's one copy is faster.
@@ -201,7 +199,7 @@ pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buf
     if let (Some(send), Some(recv), true) = (send, recv, peers.rank as usize == root) {
         own(send, 0, recv, root);
     }
-    Some(in_parts(len, part.min(PIPELINED), |from, some| {
+    Some(in_parts(len, part, |from, some| {
         let give = |out: &mut [u8]| send.into_iter().for_each(|send| get_part(send, 0, from, out));
         let take = |rank: usize, bytes: &[u8]| recv.into_iter().for_each(|recv| put_part(recv, rank, from, bytes));
         lines.gather(adi, root, some, give, take)
@@ -219,15 +217,12 @@ pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Bu
     if let (Some(send), Some(recv), true) = (send, recv, me == root) {
         own(send, root, recv, 0);
     }
-    Some(in_parts(len, PIPELINED, |from, some| {
-        let give = |out: &mut [u8]| {
-            let send = send.expect("the root has data to send");
-            let parts = others(lines, root).zip(out.chunks_exact_mut(some.max(1)));
-            parts.for_each(|(rank, out)| get_part(send, rank, from, out));
-        };
-        let take = |bytes: &[u8]| recv.into_iter().for_each(|recv| put_part(recv, 0, from, bytes));
-        lines.scatter(adi, root, some, give, take)
-    }))
+    let give = |out: &mut [u8]| {
+        let send = send.expect("the root has data to send");
+        others(lines, root).zip(out.chunks_exact_mut(len.max(1))).for_each(|(rank, out)| get(send, rank, out));
+    };
+    let take = |bytes: &[u8]| recv.into_iter().for_each(|recv| put(recv, 0, bytes));
+    Some(lines.scatter(adi, root, len, give, take))
 }
 
 /// `send` is `None` for MPI_IN_PLACE: the own block is in `recv` already.
@@ -313,7 +308,6 @@ pub fn reduce(
     };
     let input = if send.is_null() { recv.cast_const() } else { send };
     let size = (vector.bytes / vector.elements.max(1)).max(1);
-    let part = part.min(PIPELINED);
     Some(in_parts(vector.bytes, part - part % size, |from, some| {
         let vector = Vector { elements: some / size, bytes: some, ..vector };
         let (input, out) = (input.wrapping_add(from), if recv.is_null() { recv } else { recv.wrapping_add(from) });

@@ -71,7 +71,7 @@ fn is_fetched(len: usize) -> bool {
 }
 
 /// Bytes of a long broadcast per turn: the readers copy one part while the root writes the next.
-const CHUNK: usize = 8 << 10;
+const CHUNK: usize = 16 << 10;
 
 impl Lines {
     /// The lines of `peers`, if all of them are on this node and its device has lines for this
@@ -368,7 +368,7 @@ impl Lines {
         &self, adi: &Adi, root: usize, len: usize, mut send: impl FnMut(usize, &mut [u8]),
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
-        let chunk = self.capacity().min(if len >= 2 * CHUNK { CHUNK } else { len.max(1) });
+        let chunk = self.capacity().min(if len > 2 * CHUNK { CHUNK } else { len.max(1) });
         let label = label(Kind::Bcast, root as u32, len);
         let mut at = 0;
         loop {
