@@ -42,6 +42,8 @@ pub struct Lines {
     compared: Cell<u64>,
     /// The context of the communicator's collectives.
     context: u32,
+    /// The longest payload that is asked for early.
+    fetched: usize,
 }
 
 /// The last turn on some lines, after which this process reads nothing more of the others.
@@ -62,13 +64,9 @@ impl Farewell {
 const AHEAD: u64 = 2;
 
 /// Payloads up to this length are asked for early, where they do not lie in their cells.
-pub(crate) const FETCHED: usize = 8 << 10;
-
-/// Whether a payload of `len` bytes is.
-#[inline(always)]
-fn is_fetched(len: usize) -> bool {
-    len <= FETCHED && !LineArea::in_cell(len)
-}
+pub(crate) const FETCHED: usize = 2 << 10;
+/// The same where a copy does not ask for the lines that it is going to write ([`tern_copy::asks`]).
+const FETCHED_OTHERWISE: usize = 8 << 10;
 
 /// Bytes of a long broadcast per turn: the readers copy one part while the root writes the next.
 const CHUNK: usize = 16 << 10;
@@ -102,6 +100,7 @@ impl Lines {
             reached: Cell::new(base),
             compared: Cell::new(base),
             context: peers.context,
+            fetched: if tern_copy::asks() { FETCHED } else { FETCHED_OTHERWISE },
         }
     }
 
@@ -136,6 +135,12 @@ impl Lines {
 
     pub fn size(&self) -> usize {
         self.areas.len()
+    }
+
+    /// Whether the lines of a payload of `len` bytes are asked for early.
+    #[inline(always)]
+    fn is_fetched(&self, len: usize) -> bool {
+        len <= self.fetched && !LineArea::in_cell(len)
     }
 
     /// The longest payload of one member.
@@ -181,7 +186,7 @@ impl Lines {
         let area = &self.areas[self.me];
         // The peers have read this one long ago: it comes back while the next turns are written.
         area.prefetch_for_writing(turn + AHEAD);
-        if is_fetched(len) && self.reached.get() + 1 < turn {
+        if self.is_fetched(len) && self.reached.get() + 1 < turn {
             // Whoever waits for all in each turn would only wait longer.
             area.prefetch_payload_for_writing(turn + AHEAD, len);
         }
@@ -327,7 +332,7 @@ impl Lines {
     #[inline]
     pub(crate) unsafe fn payload(&self, rank: usize, turn: u64, len: usize) -> &[u8] {
         let area = &self.areas[rank];
-        if is_fetched(len) && area.reached(turn + AHEAD) {
+        if self.is_fetched(len) && area.reached(turn + AHEAD) {
             // Its owner runs ahead, mostly with payloads of one length.
             area.prefetch_payload(turn + AHEAD, len);
         }

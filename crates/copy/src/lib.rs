@@ -86,6 +86,11 @@ pub unsafe fn plain(to: *mut u8, from: *const u8, len: usize) {
     unsafe { copy(to, from, len, Source::Any, Target::Soon) };
 }
 
+/// Whether a copy to [`Target::Peer`] asks for lines ahead of writing.
+pub fn asks() -> bool {
+    LOOPS.give.is_some()
+}
+
 /// Lengths for which the C library may leave the copy to the processor (`rep movsb`), which one does well and another badly
 /// where the lines lie in another core's cache.
 const LEFT: std::ops::RangeInclusive<usize> = 2 << 10..=1 << 20;
