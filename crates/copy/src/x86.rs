@@ -14,6 +14,8 @@ const SHORT_BLOCK: usize = 128;
 
 /// Bytes from what is stored to what is asked for, to be written then: less does not help as much.
 const AHEAD: usize = 1 << 10;
+/// The same of what is read.
+const FOLLOWED: usize = 2 << 10;
 
 /// The processor's maker, by the first letters of its name.
 fn is_made_by(maker: [u8; 4]) -> bool {
@@ -26,7 +28,8 @@ fn pays_write_back() -> bool {
     has_write_back() && is_made_by(*b"Auth")
 }
 
-/// True when lines that another core has are to be asked for before they are written. It does not help on AMD's Zen 4.
+/// True when lines that another core has are to be asked for before they are written, and those of a long run before they are read. Neither
+/// helps on AMD's Zen 4.
 fn pays_asking() -> bool {
     is_made_by(*b"Genu")
 }
@@ -40,21 +43,21 @@ fn has_write_back() -> bool {
 pub(super) fn choose() -> Loops {
     let mut loops = Loops::PORTABLE;
     loops.stream = if is_x86_feature_detected!("avx512f") {
-        avx512::<true, false, false>
+        avx512::<STREAM>
     } else if is_x86_feature_detected!("avx2") {
-        avx2::<true, false, false>
+        avx2::<STREAM>
     } else {
-        sse2::<true, false, false>
+        sse2::<STREAM>
     };
     loops.take_and_stream = loops.stream;
-    loops.plain =
-        if is_x86_feature_detected!("avx2") { avx2::<false, false, false> } else { sse2::<false, false, false> };
+    loops.plain = if is_x86_feature_detected!("avx2") { avx2::<PLAIN> } else { sse2::<PLAIN> };
     if pays_asking() && is_x86_feature_detected!("avx2") {
-        loops.give = Some(avx2::<false, false, true>);
+        loops.give = Some(avx2::<ASK>);
+        loops.follow = Some(avx2::<FOLLOW>);
     }
     if pays_write_back() && is_x86_feature_detected!("avx2") {
-        loops.take = avx2::<false, true, false>;
-        loops.take_and_stream = avx2::<true, true, false>;
+        loops.take = avx2::<WRITE_BACK>;
+        loops.take_and_stream = avx2::<{ STREAM | WRITE_BACK }>;
         loops.give_back = write_back;
     }
     loops
@@ -64,23 +67,24 @@ pub(super) fn choose() -> Loops {
 pub(super) fn list(all: &mut Vec<Kernel>) {
     let mut add = |name, run| all.push(Kernel { name, run });
     add("movsb", movsb);
-    add("sse2", sse2::<false, false, false>);
-    add("sse2-stream", sse2::<true, false, false>);
+    add("sse2", sse2::<PLAIN>);
+    add("sse2-stream", sse2::<STREAM>);
     if is_x86_feature_detected!("avx2") {
-        add("avx2", avx2::<false, false, false>);
-        add("avx2-stream", avx2::<true, false, false>);
-        add("avx2-give", avx2::<false, false, true>);
+        add("avx2", avx2::<PLAIN>);
+        add("avx2-stream", avx2::<STREAM>);
+        add("avx2-give", avx2::<ASK>);
+        add("avx2-follow", avx2::<FOLLOW>);
         if has_write_back() {
-            add("avx2-take", avx2::<false, true, false>);
-            add("avx2-take-stream", avx2::<true, true, false>);
+            add("avx2-take", avx2::<WRITE_BACK>);
+            add("avx2-take-stream", avx2::<{ STREAM | WRITE_BACK }>);
         }
     }
     if is_x86_feature_detected!("avx512f") {
-        add("avx512", avx512::<false, false, false>);
-        add("avx512-stream", avx512::<true, false, false>);
+        add("avx512", avx512::<PLAIN>);
+        add("avx512-stream", avx512::<STREAM>);
         if has_write_back() {
-            add("avx512-take", avx512::<false, true, false>);
-            add("avx512-take-stream", avx512::<true, true, false>);
+            add("avx512-take", avx512::<WRITE_BACK>);
+            add("avx512-take-stream", avx512::<{ STREAM | WRITE_BACK }>);
         }
     }
 }
@@ -93,6 +97,13 @@ unsafe fn movsb(to: *mut u8, from: *const u8, len: usize) {
         asm!("rep movsb", inout("rcx") len => _, inout("rdi") to => _, inout("rsi") from => _,
             options(nostack, preserves_flags));
     }
+}
+
+/// Hints the processor to fetch a line.
+#[inline]
+fn prefetch(line: *const u8) {
+    // SAFETY: a hint, which cannot fault.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
 }
 
 /// Hints the processor to fetch a line and own it.
@@ -115,22 +126,28 @@ unsafe fn write_back(from: *const u8, len: usize) {
     }
 }
 
+/// How a loop copies: any of these bits, or none.
+const PLAIN: u8 = 0;
+/// Stores pass the caches, and a fence orders them with what follows.
+const STREAM: u8 = 1;
+/// The source's lines are written back once they have been read.
+const WRITE_BACK: u8 = 2;
+/// The target's lines are asked for ahead.
+const ASK: u8 = 4;
+/// The source's lines are, also of what follows behind its end.
+const FOLLOW: u8 = 8;
+
 /// A loop over vectors: aligned stores, in order, from the target's first whole line on; the
 /// ends go to the C library.
-///
-/// STREAM: stores pass the caches, and a fence orders them with what follows. WRITE_BACK: the
-/// source's lines are written back once they have been read. ASK: the target's lines are asked for ahead.
 macro_rules! vector_loop {
     ($name:ident, $feature:literal, $vector:ty, $load:ident, $store:ident, $stream:ident) => {
         /// # Safety
         /// As for `copy_nonoverlapping`; the processor has what the name says, and CLWB with
-        /// WRITE_BACK.
-        unsafe fn $name<const STREAM: bool, const WRITE_BACK: bool, const ASK: bool>(
-            to: *mut u8, from: *const u8, len: usize,
-        ) {
+        /// [`WRITE_BACK`].
+        unsafe fn $name<const HOW: u8>(to: *mut u8, from: *const u8, len: usize) {
             #[target_feature(enable = $feature)]
             #[inline]
-            unsafe fn block<const STREAM: bool, const VECTORS: usize>(to: *mut u8, from: *const u8) {
+            unsafe fn block<const HOW: u8, const VECTORS: usize>(to: *mut u8, from: *const u8) {
                 const WIDTH: usize = size_of::<$vector>();
                 // SAFETY: the block is within both; `to` is aligned to a line.
                 unsafe {
@@ -140,7 +157,7 @@ macro_rules! vector_loop {
                     }
                     for (i, vector) in vectors.into_iter().enumerate() {
                         let to = to.add(i * WIDTH);
-                        if STREAM {
+                        if HOW & STREAM != 0 {
                             $stream(to.cast(), vector);
                         } else {
                             $store(to.cast(), vector);
@@ -149,27 +166,30 @@ macro_rules! vector_loop {
                 }
             }
             #[target_feature(enable = $feature)]
-            unsafe fn blocks<const STREAM: bool, const WRITE_BACK: bool, const ASK: bool>(
-                to: *mut u8, from: *const u8, len: usize,
-            ) -> usize {
-                let long = STREAM || WRITE_BACK;
+            unsafe fn blocks<const HOW: u8>(to: *mut u8, from: *const u8, len: usize) -> usize {
+                let long = HOW & (STREAM | WRITE_BACK) != 0;
                 let step = if long { BLOCK } else { SHORT_BLOCK };
                 let mut at = 0;
                 while at + step <= len {
-                    if ASK && at + AHEAD + step <= len {
+                    if HOW & ASK != 0 && at + AHEAD + step <= len {
                         for line in (0..step).step_by(LINE) {
                             prefetch_for_writing(to.wrapping_add(at + AHEAD + line));
+                        }
+                    }
+                    if HOW & FOLLOW != 0 {
+                        for line in (0..step).step_by(LINE) {
+                            prefetch(from.wrapping_add(at + FOLLOWED + line));
                         }
                     }
                     // SAFETY: the block is within both; `to` is aligned to a line.
                     unsafe {
                         let (to, from) = (to.add(at), from.add(at));
                         if long {
-                            block::<STREAM, { BLOCK / size_of::<$vector>() }>(to, from);
+                            block::<HOW, { BLOCK / size_of::<$vector>() }>(to, from);
                         } else {
-                            block::<STREAM, { SHORT_BLOCK / size_of::<$vector>() }>(to, from);
+                            block::<HOW, { SHORT_BLOCK / size_of::<$vector>() }>(to, from);
                         }
-                        if WRITE_BACK {
+                        if HOW & WRITE_BACK != 0 {
                             // However `from` is aligned, these lines have been read to their end:
                             // to read a line that was written back costs a memory access.
                             write_back(from.map_addr(|at| at / LINE * LINE), BLOCK);
@@ -183,12 +203,12 @@ macro_rules! vector_loop {
             // SAFETY: head, blocks and tail make up the whole.
             unsafe {
                 ptr_copy(to, from, head);
-                let done = head + blocks::<STREAM, WRITE_BACK, ASK>(to.add(head), from.add(head), len - head);
+                let done = head + blocks::<HOW>(to.add(head), from.add(head), len - head);
                 ptr_copy(to.add(done), from.add(done), len - done);
-                if WRITE_BACK && done < len {
+                if HOW & WRITE_BACK != 0 && done < len {
                     write_back(from.add(done), len - done);
                 }
-                if STREAM {
+                if HOW & STREAM != 0 {
                     _mm_sfence();
                 }
             }

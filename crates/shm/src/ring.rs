@@ -17,6 +17,7 @@ use blocks::{Blocks, UNIT};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use tern_copy::{Source, Target};
 use tern_device::{Header, Payload, copy_short};
 
 /// Payload bytes that a cell holds itself.
@@ -150,7 +151,11 @@ impl Sender {
         let place = self.blocks.place(block, skew, len);
         match payload {
             // SAFETY: `place` is in the block, which is nobody else's until the packet is sent.
-            Payload::Bytes(bytes) => unsafe { tern_copy::plain(place, bytes.as_ptr(), len) },
+            Payload::Bytes(bytes) => unsafe {
+                // What fills a block is most likely a part of a long message.
+                let source = if len < self.packet() { Source::Any } else { Source::Run };
+                tern_copy::copy(place, bytes.as_ptr(), len, source, Target::Soon);
+            },
             // SAFETY: as above.
             Payload::Gather(gather) => gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) }),
         }
