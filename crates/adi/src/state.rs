@@ -121,7 +121,7 @@ pub struct State {
     kept: Cap,
     /// Peers to which nothing goes without asking, because they keep too much.
     full: HashSet<Proc>,
-    /// Times that the program has let the library look at everything, and by peer what that was when its sender was about to.
+    /// Times that the library has looked at everything, and by peer what that was when a send was last to do so.
     pub looks: u32,
     looked: Vec<u32>,
     /// Whether calls that wait lend what they send, by the length of that; and the choice of the call that is under way.
@@ -133,7 +133,7 @@ pub struct State {
     fetching: Fetching,
     /// Which messages they had better have the kernel copy.
     asking: Rounds,
-    /// What peers do.
+    /// How the last messages of each peer have come.
     ways: Vec<Ways>,
     /// Something long was transferred since the program has waited.
     in_round: bool,

@@ -37,13 +37,17 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn give(from: *const u8, to: &mut [u8], asked: bool) {
     let len = to.len();
+    let short = if asked { FETCHED } else { tern_copy::SHORT - 1 };
     // SAFETY: the caller's promise.
-    unsafe {
-        match len < tern_copy::SHORT || asked && len <= FETCHED {
-            true => copy(from, to.as_mut_ptr(), len),
-            false => tern_copy::copy(to.as_mut_ptr(), from, len, Source::Any, Target::Peer),
-        }
-    }
+    unsafe { if len <= short { copy(from, to.as_mut_ptr(), len) } else { give_long(from, to) } }
+}
+
+/// # Safety
+/// As for [`copy`].
+#[cold]
+unsafe fn give_long(from: *const u8, to: &mut [u8]) {
+    // SAFETY: the caller's promise.
+    unsafe { tern_copy::copy(to.as_mut_ptr(), from, to.len(), Source::Any, Target::Peer) };
 }
 
 /// The lines of `peers` and this process's rank there.

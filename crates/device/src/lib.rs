@@ -218,7 +218,8 @@ pub trait Device {
     fn poll(&self, sink: &mut dyn Sink) -> usize;
 
     /// Offers the next packet of `peer`, which is not this process, to `take`, as soon as there is one, and gives it up when `take`
-    /// says that it has used it. For one who waits for nothing else: it looks at this peer alone, so many times. True when the packet was used; it may say false at any time.
+    /// says that it has used it. For one who waits for nothing else: it looks at this peer alone,
+    /// so many times. True when the packet was used; it may say false at any time.
     fn take_next(&self, _peer: u32, _looks: Looks, _take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         false
     }

@@ -31,7 +31,7 @@ const MOST_AHEAD: usize = 512 << 10;
 
 /// Messages that a receiver which waits had better copy alone: shorter ones are as soon there in packets, of longer ones two processes
 /// copy so much more than one that they have time to ask the kernel where their memory lies.
-pub const FETCHED: RangeInclusive<usize> = 16 << 10..=64 << 10;
+pub const FETCHED: RangeInclusive<usize> = tern_tune::FETCHED_FROM as usize..=64 << 10;
 /// The longest where the kernel need not be asked.
 pub const FETCHED_SURELY: usize = 32 << 10;
 
@@ -166,7 +166,7 @@ impl Direct for Shm {
 
     fn suits_kernel(&self, peer: u32, len: usize) -> Likely {
         let from = || *self.direct.kernel_from.get_or_init(|| self.find_kernel_from(peer));
-        if len < *FETCHED.start() || !self.is_home(peer) || self.is_crowded() || len < from() {
+        if !self.is_home(peer) || self.is_crowded() || len < from() {
             return Likely::No;
         }
         match (self.copies(peer), self.direct.chooser.asked()) {

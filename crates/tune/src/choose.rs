@@ -307,6 +307,9 @@ impl Choice {
     }
 }
 
+/// Shortest message that a receiver which waits fetches alone: shorter ones are as soon there in packets.
+pub const FETCHED_FROM: u64 = 16 << 10;
+
 /// Whether a receiver that waits for a message between private memories may have it sooner if the kernel copies it for this process
 /// alone, after a request to send, than in packets.
 pub fn may_fetch_by_kernel(costs: &Costs, placement: Placement, size: u64) -> bool {

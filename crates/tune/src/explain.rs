@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tern_settings::Mechanism;
 
+use crate::choose::{FETCHED_FROM, may_fetch_by_kernel};
 use crate::{Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// What is the same for all messages between two processes.
@@ -59,6 +60,15 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
     if facts.asked != Mechanism::Auto {
         let _ = writeln!(text, "TERN_MECHANISM allows {:?} only.", facts.asked);
     }
+    if let Some(size) = tried_from(costs, facts) {
+        let _ = writeln!(
+            text,
+            "Private buffers of two that exchange messages, or of which one waits for the other's: from {}\n\
+             on it is tried on the messages themselves whether they go sooner in packets (eager, pipe) or\n\
+             by the kernel, alone (cma recv).",
+            bytes(size)
+        );
+    }
     for (buffers, shared) in [("private", false), ("shared", true)] {
         for (stage, other_waits, case) in CASES {
             let _ = writeln!(text, "\nBuffers {buffers}; {case}:");
@@ -88,6 +98,13 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
         }
     }
     text
+}
+
+/// The first size that is shown of which receivers that wait try to have the kernel copy it alone, if there is one.
+fn tried_from(costs: &Costs, facts: &Facts) -> Option<u64> {
+    let tries = facts.pull && !facts.crowded && facts.asked == Mechanism::Auto;
+    let may = |&size: &u64| size >= FETCHED_FROM && may_fetch_by_kernel(costs, facts.placement, size);
+    SIZES.into_iter().find(may).filter(|_| tries)
 }
 
 /// Width of a column.
@@ -132,6 +149,7 @@ pub(crate) fn bytes(size: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Curve, Mover};
 
     const FACTS: Facts = Facts {
         placement: Placement::Cache,
@@ -175,6 +193,21 @@ mod tests {
         assert_eq!(unseen[0], ("64 B".into(), "eager".into()));
         let waits = marks(&text, "Buffers shared; the receive is published, its owner waits");
         assert_eq!(waits.last(), Some(&("16 MiB".into(), "mapped, both".into())));
+    }
+
+    #[test]
+    fn what_is_tried_is_said() {
+        let mut costs = Costs::default();
+        let says = |costs: &Costs, facts: &Facts| explain(costs, facts).contains("from 16 KiB\non it is tried");
+        for pace in &mut costs.paces {
+            pace.movers[Mover::Cma as usize] = pace.movers[Mover::Eager as usize].clone();
+        }
+        assert!(says(&costs, &FACTS));
+        assert!(!says(&costs, &Facts { crowded: true, ..FACTS }));
+        for pace in &mut costs.paces {
+            pace.movers[Mover::Cma as usize] = std::array::from_fn(|_| Curve::new(vec![(0, 1e9), (1, 1e9)]).unwrap());
+        }
+        assert!(!says(&costs, &FACTS));
     }
 
     #[test]
