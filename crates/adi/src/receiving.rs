@@ -3,7 +3,7 @@
 use crate::packet::Packet;
 use crate::state::{PIECE, State};
 use crate::*;
-use tern_mcm::{Looks, Sink, Step, lock};
+use tern_mcm::{Sink, Step, lock};
 
 /// Looks at the rings between two looks at everything, by a call that waits for a message.
 const LOOKS: u32 = 16;
@@ -56,7 +56,7 @@ impl Adi {
         // Packets for receives before this one would be in the way.
         for _ in 0..AT_ONCE {
             if !state.is_receiving()
-                || !self.mcm.take_next(from, Looks::times(1), |header, payload| {
+                || !self.mcm.take_next(from, 1, |header, payload| {
                     state.packet(from, header, payload);
                     true
                 })
@@ -193,7 +193,7 @@ impl Adi {
             return None;
         }
         let mut status = None;
-        self.mcm.take_next(from, Looks::times(looks), |header, payload| {
+        self.mcm.take_next(from, looks, |header, payload| {
             let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
             status = Some(data.fill(pattern.source, tag, payload, lies));
             tern_counters::received(payload.len());
@@ -225,9 +225,12 @@ impl Adi {
             return false;
         };
         let mut done = false;
-        let looks = if only { Looks::times(LOOKS) } else { Looks { times: LOOKS_AMONG, more: true } };
+        let looks = if only { LOOKS } else { LOOKS_AMONG };
         self.mcm.take_next(from, looks, |header, payload| {
             let Some(tag) = Packet::wanted(header, &pattern, payload.len()) else { return false };
+            if !only {
+                self.mcm.expect_more(from);
+            }
             let tuple = Tuple { context: pattern.context, source: pattern.source, tag };
             state.take_posted(request.0, from, &tuple, payload);
             done = true;

@@ -166,22 +166,6 @@ pub struct Cut {
     pub len: usize,
 }
 
-/// Looks for the next packet of a peer ([`Device::take_next`]).
-#[derive(Clone, Copy, Debug)]
-pub struct Looks {
-    pub times: u32,
-    /// Another packet most likely comes right behind it: to ask for that early pays though its sender may still have to write it.
-    pub more: bool,
-}
-
-impl Looks {
-    /// So many, and nothing is known of what comes behind.
-    #[inline]
-    pub fn times(times: u32) -> Looks {
-        Looks { times, more: false }
-    }
-}
-
 /// A way to carry packets. Not thread-safe: callers hold the library's lock.
 pub trait Device {
     fn abilities(&self) -> &Abilities;
@@ -219,10 +203,14 @@ pub trait Device {
 
     /// Offers the next packet of `peer`, which is not this process, to `take`, as soon as there is one, and gives it up when `take`
     /// says that it has used it. For one who waits for nothing else: it looks at this peer alone,
-    /// so many times. True when the packet was used; it may say false at any time.
-    fn take_next(&self, _peer: u32, _looks: Looks, _take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+    /// `looks` times. True when the packet was used; it may say false at any time.
+    fn take_next(&self, _peer: u32, _looks: u32, _take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         false
     }
+
+    /// Another packet of `peer` most likely comes right behind the one that is being offered: to ask for it early pays though its sender
+    /// may still have to write it.
+    fn expect_more(&self, _peer: u32) {}
 
     /// Looks up to `looks` times whether a known peer has sent something, and returns at once when
     /// so. Less than a poll, for one who has nothing else to do; it may miss what a poll finds.

@@ -8,8 +8,8 @@ mod wait;
 
 pub use several::Several;
 pub use tern_device::{
-    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Looks, Lost, Memory,
-    Occupied, Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
+    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, Occupied,
+    Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
 };
 pub use wait::{Patience, Step};
 
@@ -269,11 +269,21 @@ impl Mcm {
 
     /// See [`Device::take_next`].
     #[inline]
-    pub fn take_next(&self, peer: u32, looks: Looks, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
+    pub fn take_next(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
         match &self.device {
             Carrier::Shm(shm) => shm.take_from(peer, looks, take),
             Carrier::Several(several) => several.take_from(peer, looks, take),
             Carrier::Other(other) => other.take_next(peer, looks, &mut take),
+        }
+    }
+
+    /// See [`Device::expect_more`].
+    #[inline]
+    pub fn expect_more(&self, peer: u32) {
+        match &self.device {
+            Carrier::Shm(shm) => shm.expect_more(peer),
+            Carrier::Several(several) => several.expect_more(peer),
+            Carrier::Other(other) => other.expect_more(peer),
         }
     }
 

@@ -12,7 +12,7 @@ use numbers::{Numbers, Way};
 use std::cell::OnceCell;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, LineArea, Looks, Payload, Remote, Sink};
+use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, LineArea, Payload, Remote, Sink};
 use tern_shm::Shm;
 use watch::Watch;
 
@@ -143,7 +143,7 @@ impl Several {
 
     /// [`Device::take_next`], for a closure whose type is known.
     #[inline]
-    pub fn take_from(&self, peer: u32, looks: Looks, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
+    pub fn take_from(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
         match self.numbers.way(peer) {
             Way::Shm(peer) => self.shm.take_from(peer, looks, take),
             Way::Network => self.network.take_next(peer, looks, &mut take),
@@ -208,7 +208,14 @@ impl Device for Several {
         self.poll_into(&mut sink)
     }
 
-    fn take_next(&self, peer: u32, looks: Looks, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+    fn expect_more(&self, peer: u32) {
+        match self.numbers.way(peer) {
+            Way::Shm(peer) => self.shm.expect_more(peer),
+            Way::Network => self.network.expect_more(peer),
+        }
+    }
+
+    fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         self.take_from(peer, looks, take)
     }
 

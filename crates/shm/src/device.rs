@@ -15,7 +15,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, LineArea, Looks, Payload, Sink};
+use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
 use tern_tune::Chooser;
 
 /// Packets taken from one ring before the next ring has its turn.
@@ -109,16 +109,13 @@ impl Inbound {
 
     /// [`Device::take_next`].
     #[inline]
-    fn take_next(&self, looks: Looks, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
-        for look in 0..looks.times {
+    fn take_next(&self, looks: u32, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
+        for look in 0..looks {
             if look > 0 {
                 std::hint::spin_loop();
             }
             if let Some((header, payload)) = self.ring.peek() {
-                if looks.more {
-                    // Further ones are not: to ask for a line before it is written costs its writer time.
-                    self.ring.prefetch(1);
-                } else if look == 0 {
+                if look == 0 {
                     // Its sender is ahead.
                     self.ring.prefetch(2);
                 }
@@ -294,7 +291,7 @@ impl Shm {
 
     /// [`Device::take_next`], for a closure whose type is known.
     #[inline]
-    pub fn take_from(&self, peer: u32, looks: Looks, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
+    pub fn take_from(&self, peer: u32, looks: u32, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
         self.receiver(peer).take_next(looks, take)
     }
 
@@ -374,8 +371,14 @@ impl Device for Shm {
         self.poll_into(&mut sink)
     }
 
-    fn take_next(&self, peer: u32, looks: Looks, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+    fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         self.take_from(peer, looks, take)
+    }
+
+    #[inline]
+    fn expect_more(&self, peer: u32) {
+        // Those behind it are left alone: to ask for a line before it is written costs its writer time.
+        self.receiver(peer).ring.prefetch(1);
     }
 
     #[inline]

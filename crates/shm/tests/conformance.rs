@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rustix::fd::{AsFd, OwnedFd};
 use tern_device::conformance::{Action, Group, follow};
-use tern_device::{Device, Header, Key, Looks, Payload, Sink};
+use tern_device::{Device, Header, Key, Payload, Sink};
 use tern_shm::Shm;
 
 /// Processes over one memfd. They live in one process here, with a mapping each.
@@ -121,12 +121,12 @@ fn the_next_packet_of_a_peer_is_taken_by_itself() {
     let group = Segment::new(3, None);
     let (me, one, two) = (group.join(0), group.join(1), group.join(2));
     let never = &mut |_: &Header, _: &[u8]| panic!("nothing was sent");
-    assert!(!me.take_next(1, Looks::times(3), never));
+    assert!(!me.take_next(1, 3, never));
     for (sender, word) in [(&two, b"two"), (&one, b"one"), (&one, b"and")] {
         sender.copy_and_send(0, &[0; 4], Payload::Bytes(word)).expect("room");
     }
-    assert!(!me.take_next(1, Looks::times(3), &mut |_, payload| payload != b"one"));
-    assert!(me.take_next(1, Looks::times(3), &mut |_, payload| payload == b"one"));
+    assert!(!me.take_next(1, 3, &mut |_, payload| payload != b"one"));
+    assert!(me.take_next(1, 3, &mut |_, payload| payload == b"one"));
     let mut inbox = Inbox::default();
     while me.poll(&mut inbox) > 0 {}
     inbox.0.sort();

@@ -7,7 +7,7 @@
 use rustix::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use tern_device::conformance::{Group, follow};
-use tern_device::{Abilities, Device, Header, Looks, Payload, Sink};
+use tern_device::{Abilities, Device, Header, Payload, Sink};
 use tern_shm::Shm;
 
 fn memory() -> OwnedFd {
@@ -63,7 +63,7 @@ impl Device for Renumbered {
     fn poll(&self, sink: &mut dyn Sink) -> usize {
         self.shm.poll(&mut Outward(self.me, sink))
     }
-    fn take_next(&self, peer: u32, looks: Looks, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+    fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         self.shm.take_next(self.own(peer), looks, take)
     }
     fn glance(&self, looks: u32) {

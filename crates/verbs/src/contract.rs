@@ -5,7 +5,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Looks, Payload, Remote, Sink};
+use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Remote, Sink};
 
 impl Device for Verbs {
     fn abilities(&self) -> &Abilities {
@@ -46,8 +46,8 @@ impl Device for Verbs {
         self.deliver(sink)
     }
 
-    fn take_next(&self, peer: u32, looks: Looks, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
-        self.offer(peer, looks.times, take)
+    fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+        self.offer(peer, looks, take)
     }
 
     fn glance(&self, looks: u32) {

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Looks, Payload, Sink};
+use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Sink};
 
 /// How unkind.
 #[derive(Clone, Copy, Debug)]
@@ -261,7 +261,7 @@ impl Device for Port {
         packets + direct::look(self, sink)
     }
 
-    fn take_next(&self, peer: u32, _looks: Looks, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+    fn take_next(&self, peer: u32, _looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         assert_ne!(peer, self.me, "what a process sends to itself passes no device");
         // Whoever takes a packet may send one: nothing is borrowed then. What is lent comes by the other way.
         let next = match self.network.borrow().queues[peer as usize][self.me as usize].front() {

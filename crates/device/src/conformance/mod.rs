@@ -27,7 +27,7 @@ pub use remote::*;
 pub use sequence::{Action, follow};
 pub use sleep::*;
 
-use crate::{Device, Header, Looks, Payload, Sink};
+use crate::{Device, Header, Payload, Sink};
 use pattern::{bytes, check};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

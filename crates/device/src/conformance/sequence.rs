@@ -71,7 +71,7 @@ pub fn follow(factory: Factory, processes: u32, actions: &[Action]) {
                     continue;
                 }
                 let oldest = sent[from as usize][who as usize].front().copied();
-                let taken = devices[who as usize].take_next(from, Looks::times(2), &mut |header, payload| {
+                let taken = devices[who as usize].take_next(from, 2, &mut |header, payload| {
                     let (number, size) = oldest.expect("no more packets than were sent");
                     assert_eq!((*header, payload.len()), ([number; 4], size), "the oldest");
                     check(number, payload);

@@ -122,7 +122,8 @@ impl Blocks {
     }
 
     /// Where a payload of `len` bytes lies in a block, `skew` bytes from its beginning: in the area, whatever the numbers are.
-    #[inline]
+    // A function of its own, like `swap`: payloads in cells need no registers for it.
+    #[inline(never)]
     pub fn place(&self, block: u32, skew: usize, len: usize) -> *mut u8 {
         let (&Kind { start, size, stride, blocks }, number) = self.kind(block);
         let room = size + if self.is_long(block) { UNIT } else { 0 };
@@ -161,7 +162,7 @@ impl Blocks {
     }
 
     /// Keeps the block that a payload came in; returns the one to give back for it.
-    #[inline]
+    #[inline(never)]
     pub fn swap(&self, block: u32) -> u32 {
         let mut free = self.free(block).borrow_mut();
         free.push_front(block);
