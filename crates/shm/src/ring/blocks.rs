@@ -21,6 +21,7 @@ pub const UNIT: usize = 64;
 
 /// The largest payload of a block for short ones, where there is room for so many.
 const LARGEST_SHORT: usize = if cfg!(loom) { 2 * UNIT } else { 1 << 10 };
+/// At least so many.
 const SHORT_BLOCKS: usize = 32;
 /// Unused bytes behind a block for long ones: its reader makes the processor fetch what follows, too, and a line
 /// that the receiver holds is slow to write.
