@@ -246,8 +246,8 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
         own(send, 0, recv, me);
     }
     Some(in_parts(len, part, |from, some| {
-        let given = |out: &mut [u8]| give_part(recv, me, from, out);
-        lines.allgather(adi, len, some, given, |rank, bytes| put_part(recv, rank, from, bytes))
+        let give = |out: &mut [u8]| give_part(recv, me, from, out);
+        lines.allgather(adi, len, some, give, |rank, bytes| put_part(recv, rank, from, bytes))
     }))
 }
 

@@ -254,6 +254,10 @@ mod tests {
         costs.paces[Placement::Cache as usize].movers[Mover::Mapped as usize] = [flat(100.0), flat(100.0)];
         let awaited = costs.promotion_for_awaited(Placement::Cache, 1000..=2000);
         assert_eq!([999, 1000, 2000, 2001].map(|len| awaited.break_even(len)), [None, Some(21), Some(21), None]);
+        // Other calls that send from there may save more than the fetch does: R / (150 - 10 - V).
+        let mut both = costs.clone();
+        both.paces[Placement::Cache as usize].movers[Mover::MappedBoth as usize] = [flat(10.0), flat(10.0)];
+        assert_eq!(both.promotion_for_awaited(Placement::Cache, 1000..=2000).break_even(1000), Some(17));
         // R / (2 * 150 - 100 - V).
         assert_eq!(costs.promotion_for_collectives(Placement::Cache).break_even(1000), Some(9));
         assert_eq!(costs.promotion_for_exchanges(Placement::Cache).break_even(1000), None);

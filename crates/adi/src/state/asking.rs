@@ -6,8 +6,8 @@
 //! starting one says little of what it costs.
 //!
 //! Two processes that send each other messages at the same time had better go the same way: if one sends packets and the other asks,
-//! the first has all of its own copies to make and the other's as well, which takes longer than either way, and neither finds out by trying
-//! alone. So one of the two tries, and the other does what it sees of it.
+//! the first makes two of the three copies, both wait for it (off cache on a Xeon, 1.7 times as long as by either way), and neither finds
+//! out by trying alone. So one of the two tries, and the other does what it sees of it.
 
 use super::State;
 use crate::{Proc, Tuple};
@@ -56,7 +56,7 @@ impl State {
     /// if not, it goes in packets. `None`: neither was found out. `waits`: the call waits for it alone.
     #[inline]
     pub(super) fn by_kernel(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, waits: bool) -> Option<bool> {
-        // What is shorter was not located.
+        // What is too short for anything but packets is opaque.
         let private = memory.is_dense() && memory.place == 0 && memory.key == 0;
         if private { self.try_kernel(to, tuple, memory, waits) } else { None }
     }

@@ -141,7 +141,7 @@ impl Lines {
     pub unsafe fn scan(&self, adi: &Adi, exclusive: bool, vector: &Vector, input: *const u8, out: *mut u8) -> Done {
         let (turn, label) = (self.next(), label(Kind::Scan, exclusive as u32, vector.bytes));
         // SAFETY: the caller's promise.
-        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { give(input, to, false) })?;
+        self.publish_with(adi, turn, label, vector.bytes, |to| unsafe { give(input, to, true) })?;
         self.ring_all(adi);
         let end = self.me + !exclusive as usize;
         self.await_below(adi, end, turn)?;
