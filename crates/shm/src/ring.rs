@@ -26,11 +26,10 @@ pub const INLINE: usize = 80;
 const FIRST_LINE: usize = 16;
 /// The cell so far ahead of the next one is made ready for writing with each packet.
 const AHEAD: u32 = 4;
-/// Longest payload whose lines the sender passes to the cache that the receiver shares with it: packets of 256 B and of 1 KiB take four
-/// fifths of the time. For longer ones it is the writing that counts, and so it is where packets go one way only. 4 KiB are between the
-/// two: both ways at once, they took three quarters of the time with it on an Intel Xeon of 2023; on a later one a ping-pong takes a tenth
-/// more, but a receiver that computes pays 0.2 us for it instead of 0.6.
-const DEMOTED: usize = 2 << 10;
+/// Longest payload whose lines the sender passes to the cache that the receiver shares with it, once the packet is told: a receiver that waits
+/// reads from the front meanwhile, one that computes finds them nearer. 1 to 4 KiB to and fro take seven eighths of the time. For longer ones
+/// it is the writing that counts, and so it is where packets go one way only.
+const DEMOTED: usize = 4 << 10;
 /// Cells per ring: a power of two, so that positions may wrap. The model checker tries few.
 pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
 
@@ -133,9 +132,9 @@ impl Sender {
         }
     }
 
-    /// Lays a payload of `len` bytes out, of which a cell has no room for; returns where, for the
-    /// receiver, or `None` when there is no room.
-    fn put_data(&self, payload: &mut Payload<'_>, len: usize) -> Option<u64> {
+    /// Lays a payload of `len` bytes out, of which a cell has no room for; returns where, and what to tell the receiver of that, or `None`
+    /// when there is no room.
+    fn put_data(&self, payload: &mut Payload<'_>, len: usize) -> Option<(*mut u8, u64)> {
         let answered = self.blocks.is_answered();
         let block = self.blocks.take(len, answered).or_else(|| {
             self.refresh();
@@ -159,12 +158,7 @@ impl Sender {
             // SAFETY: as above.
             Payload::Gather(gather) => gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) }),
         }
-        if self.demotes && len <= DEMOTED && answered {
-            for at in (0..len).step_by(UNIT) {
-                demote(place.wrapping_add(at));
-            }
-        }
-        Some(tell_block(block, skew))
+        Some((place, tell_block(block, skew)))
     }
 
     /// Puts a packet with at most [`INLINE`] bytes of payload into the ring; false when it is full.
@@ -197,17 +191,14 @@ impl Sender {
         unsafe { (&raw const (*self.ring).slots).cast::<Slot>().add((position % CELLS) as usize).cast_mut() }
     }
 
-    /// Completes the next packet, whose payload is in its place.
+    /// Completes the next packet, whose payload is in its place. True if its lines are to go to the cache that the receiver shares, as those
+    /// of the cell do: in a stream that costs its sender more than it saves.
     ///
     /// # Safety
     /// `slot` is the next cell, and it is the sender's.
     #[inline(always)]
-    unsafe fn publish(&self, slot: *mut Slot, header: &Header, len: usize) {
+    unsafe fn publish(&self, slot: *mut Slot, header: &Header, len: usize) -> bool {
         let next = self.next.get().wrapping_add(1);
-        if len > FIRST_LINE && len <= INLINE && self.demotes && self.blocks.is_answered() {
-            // The line that the receiver does not look for.
-            demote(slot.cast::<u8>().wrapping_add(UNIT));
-        }
         // SAFETY: passed on to the caller.
         unsafe {
             (*slot).len = len as u32;
@@ -216,12 +207,17 @@ impl Sender {
             (*slot).turn.store(next, Ordering::Release);
         }
         self.next.set(next);
+        let demotes = self.blocks.count_sent() && self.demotes;
+        if demotes {
+            demote_lines(slot.cast(), if len > FIRST_LINE { 2 * UNIT } else { UNIT });
+        }
         // The receiver has read that cell long ago, so its lines are in both caches.
         let later = self.cell(next.wrapping_add(AHEAD));
         prefetch_for_writing(later);
         if len > FIRST_LINE {
             prefetch_for_writing(later.cast::<u8>().wrapping_add(UNIT));
         }
+        demotes
     }
 
     /// Puts a packet into the ring; returns the payload bytes taken, `None` when it is full.
@@ -258,12 +254,24 @@ impl Sender {
             if len <= INLINE {
                 let inline = std::slice::from_raw_parts_mut((&raw mut (*slot).inline).cast(), len);
                 payload.write_to(inline);
+                self.publish(slot, header, len);
             } else {
-                (*slot).told = self.put_data(&mut payload, len)?;
+                let (place, told) = self.put_data(&mut payload, len)?;
+                (*slot).told = told;
+                if self.publish(slot, header, len) && len <= DEMOTED {
+                    demote_lines(place, len);
+                }
             }
-            self.publish(slot, header, len);
         }
         Some(len)
+    }
+}
+
+/// Passes lines to the cache that all cores share, the last ones first: who waits for them has begun at the front.
+#[inline(always)]
+fn demote_lines(start: *mut u8, len: usize) {
+    for at in (0..len).step_by(UNIT).rev() {
+        demote(start.wrapping_add(at));
     }
 }
 

@@ -81,11 +81,11 @@ pub struct Blocks {
     parts: [*mut u8; 2],
     /// Ours, the one to write next in front: for short payloads, for long ones.
     free: [RefCell<VecDeque<u32>>; 2],
-    /// Payloads that were sent since a packet came back.
+    /// Packets that were sent since one came back.
     ahead: Cell<u32>,
 }
 
-/// So many payloads may be sent for one packet that comes back: more are a stream.
+/// So many packets may be sent for one that comes back: more are a stream.
 const ANSWERED: u32 = 3;
 
 impl Blocks {
@@ -133,11 +133,17 @@ impl Blocks {
         part.wrapping_add(start + (number % blocks) as usize * stride + skew)
     }
 
-    /// Counts a payload that is sent; true while packets come back as well.
+    /// True while packets come back as well.
     pub fn is_answered(&self) -> bool {
-        let ahead = self.ahead.get().saturating_add(1);
-        self.ahead.set(ahead);
-        ahead <= ANSWERED
+        self.ahead.get() < ANSWERED
+    }
+
+    /// Counts a packet that is sent; true for the first since one has come back.
+    #[inline]
+    pub fn count_sent(&self) -> bool {
+        let ahead = self.ahead.get();
+        self.ahead.set(ahead.saturating_add(1));
+        ahead == 0
     }
 
     /// A packet has come back.
