@@ -7,6 +7,7 @@
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod direct;
+pub mod hint;
 mod lines;
 pub mod queue;
 mod remote;

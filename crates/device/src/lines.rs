@@ -15,6 +15,7 @@
 //! and not one for each process. Where processes share a core, the processor forgets where pages lie when it goes from
 //! one to the next.
 
+use crate::hint::{prefetch, prefetch_for_writing};
 use std::cell::Cell as Var;
 use std::slice;
 
@@ -177,53 +178,30 @@ impl LineArea {
     /// this does nothing.
     #[inline]
     pub fn prefetch(&self, turn: u64) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a hint; no address can fault.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.cell(turn).cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = turn;
+        prefetch(self.cell(turn));
     }
 
     /// Asks for the cell of `turn`, in order to publish it.
     #[inline]
     pub fn prefetch_for_writing(&self, turn: u64) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint; no address can fault, and processors that do not know it ignore it.
-        unsafe {
-            std::arch::asm!("prefetchw [{}]", in(reg) self.cell(turn), options(nostack, preserves_flags));
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = turn;
+        prefetch_for_writing(self.cell(turn));
     }
 
     /// Asks for the payload of `turn`, of `len` bytes outside the cell, in order to read it: before its owner publishes it
     /// this only costs time.
     #[inline]
     pub fn prefetch_payload(&self, turn: u64, len: usize) {
-        #[cfg(target_arch = "x86_64")]
         for at in (0..len).step_by(LINE) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a hint; no address can fault.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.payload(turn, len).wrapping_add(at).cast()) };
+            prefetch(self.payload(turn, len).wrapping_add(at));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (turn, len, LINE);
     }
 
     /// Asks for the place of that payload, in order to write it.
     #[inline]
     pub fn prefetch_payload_for_writing(&self, turn: u64, len: usize) {
-        #[cfg(target_arch = "x86_64")]
         for at in (0..len).step_by(LINE) {
-            let line = self.payload(turn, len).wrapping_add(at);
-            // SAFETY: a hint; no address can fault, and processors that do not know it ignore it.
-            unsafe { std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags)) };
+            prefetch_for_writing(self.payload(turn, len).wrapping_add(at));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (turn, len, LINE);
     }
 
     /// The label of `turn`, once it is reached; that of a later one in the same cell when the owner

@@ -11,9 +11,9 @@ mod word;
 pub use slot::{CHUNKS, Slot};
 pub use word::{Stage, Word};
 
-use crate::hint::demote;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
 use tern_copy::Target;
+use tern_device::hint::demote;
 use tern_device::{Key, Memory};
 
 /// Receives that can be published for one sender at a time. The model checker tries few.

@@ -5,7 +5,6 @@
 
 mod bell;
 mod board;
-mod hint;
 mod ring;
 mod sync;
 

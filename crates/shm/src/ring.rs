@@ -11,13 +11,13 @@
 pub mod blocks;
 
 use crate::bell;
-use crate::hint::{can_demote, demote, prefetch, prefetch_for_writing};
 use crate::sync::{AtomicU32, Ordering};
 use blocks::{Blocks, UNIT};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tern_copy::{Source, Target};
+use tern_device::hint::{can_demote, demote_lines, prefetch, prefetch_for_writing};
 use tern_device::{Header, Payload, copy_short};
 
 /// Payload bytes that a cell holds itself.
@@ -209,7 +209,7 @@ impl Sender {
         self.next.set(next);
         let demotes = self.blocks.count_sent() && self.demotes;
         if demotes {
-            demote_lines(slot.cast(), if len > FIRST_LINE { 2 * UNIT } else { UNIT });
+            demote_lines(slot.cast::<u8>(), if len > FIRST_LINE { 2 * UNIT } else { UNIT });
         }
         // The receiver has read that cell long ago, so its lines are in both caches.
         let later = self.cell(next.wrapping_add(AHEAD));
@@ -264,14 +264,6 @@ impl Sender {
             }
         }
         Some(len)
-    }
-}
-
-/// Passes lines to the cache that all cores share, the last ones first: who waits for them has begun at the front.
-#[inline(always)]
-fn demote_lines(start: *mut u8, len: usize) {
-    for at in (0..len).step_by(UNIT).rev() {
-        demote(start.wrapping_add(at));
     }
 }
 

@@ -17,7 +17,7 @@ impl Shm {
     #[inline]
     pub(crate) fn expect_filled(&self) {
         if let Some(&(peer, _)) = self.direct.published.borrow().first() {
-            crate::hint::prefetch(self.own_board(peer));
+            tern_device::hint::prefetch(self.own_board(peer));
         }
     }
 

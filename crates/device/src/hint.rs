@@ -1,5 +1,8 @@
 //! Hints to the processor: a line will be read, or written, soon.
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Fetches the line at `address`, whatever that is.
 #[inline]
 pub fn prefetch<T>(address: *const T) {
@@ -47,4 +50,12 @@ pub fn demote<T>(address: *const T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
+}
+
+/// [`demote`] for the lines of `len` bytes at `start`, the last ones first: who waits for them has begun to read at the front.
+#[inline(always)]
+pub fn demote_lines(start: *const u8, len: usize) {
+    for at in (0..len).step_by(LINE).rev() {
+        demote(start.wrapping_add(at));
+    }
 }
