@@ -50,7 +50,7 @@ impl Adi {
     /// place.
     #[inline]
     fn take_what_is_there(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
-        if !self.is_peer(from) || !state.is_short(data) || lock::enabled() {
+        if !state.order.receive() || !self.is_peer(from) || !state.is_short(data) || lock::enabled() {
             return None;
         }
         // Packets for receives before this one would be in the way.

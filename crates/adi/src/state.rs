@@ -28,7 +28,7 @@ use arrive::Incoming;
 use asking::Ways;
 use direct::Published;
 use fetching::Fetching;
-use habit::Habits;
+use habit::{Habits, Order};
 use late::Late;
 use lending::Trials;
 use outbox::Outbox;
@@ -113,6 +113,8 @@ pub struct State {
     late: Late,
     /// Whether publishing pays.
     pub habits: Habits,
+    /// Whether to look for messages pays when receives are started.
+    pub order: Order,
     /// Receives of this length and more are published, and messages of it look for one.
     pub direct_from: usize,
     /// Eager messages of this length and more may go from where they lie.
@@ -201,6 +203,7 @@ impl State {
             taken: vec![tuple::Receiver::default(); peers],
             late: Late::default(),
             habits: Habits::default(),
+            order: Order::default(),
             direct_from,
             lends_from: mcm.sends_from(),
             trials: Trials::default(),

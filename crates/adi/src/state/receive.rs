@@ -138,6 +138,7 @@ impl State {
     #[inline]
     pub fn wait(&mut self) {
         self.habits.wait(Instant::now);
+        self.order.wait();
         self.end_round();
     }
 

@@ -44,6 +44,7 @@ impl State {
 
     #[inline]
     fn start_send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
+        self.order.send();
         if to == self.mcm.me() {
             return self.send_to_self(tuple, data, mode);
         }
@@ -142,6 +143,7 @@ impl State {
         let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(base, len) } };
         let gone = self.mcm.send_short(to, &header, bytes);
         if gone {
+            self.order.send();
             self.streams[to as usize].put(tuple);
             counters::SHORT.count(len);
         }
