@@ -72,8 +72,8 @@ impl State {
         let round = match long {
             _ if self.exchanges || self.is_exchange(waits) => Round::Exchange,
             false if self.waits => Round::Call,
-            // To others a sender would not get on if they counted on its message to be buffered.
-            false if self.is_hoped(to, tuple, len) => Round::Alone,
+            false if waits && self.will_be_hoped(to, tuple, len, true) => Round::Alone,
+            false if !waits && self.is_hoped(to, tuple, len) => Round::Alone,
             _ => return None,
         };
         if likely == Likely::Yes {

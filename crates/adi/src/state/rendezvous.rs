@@ -83,6 +83,7 @@ impl State {
     pub(super) fn clear(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
         let mistaken = self.end_misplaced(request);
         if bytes == 0 {
+            self.end_trust(from, request, receiver == NONE);
             if !mistaken || receiver != NONE {
                 self.advance_send(request, true, true);
             }

@@ -70,9 +70,11 @@ impl State {
         let exchange = self.is_exchange(waits);
         let exchanged = (self.waits || exchange) && memory.place != 0 && size >= EXCHANGED;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
-        let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory) } else { offered };
+        let trusts = sure && mode == SendMode::Standard;
+        let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
         let by_kernel = if mode == SendMode::Standard { self.by_kernel(to, &tuple, &memory, waits) } else { None };
         let alone = by_kernel == Some(true);
+        let unseen = self.is_unseen() && (fetched || alone);
         self.streams[to as usize].put(&tuple);
         let goes_ahead = || {
             let will_wait = waits || self.habits.waits_for_sends();
@@ -82,11 +84,15 @@ impl State {
         if asks || exchanged || alone || self.is_full(to) || fetched {
             // A program may count on a message of this length to be buffered, as it would be in packets.
             let short = exchange && size <= self.eager_limit(to) && mode == SendMode::Standard;
-            let kept = short && (exchanged || alone) && memory.is_dense();
+            let kept = unseen || short && (exchanged || alone) && memory.is_dense();
             let terms = Terms { sure, kept, alone };
             // What is tried is not left to the receiver.
             let memory = if by_kernel == Some(false) { Memory::opaque(size) } else { memory };
-            return Sent::Pending(crate::Request(self.request_send(to, tuple, data, memory, terms)));
+            let request = self.request_send(to, tuple, data, memory, terms);
+            if unseen {
+                self.trust(request);
+            }
+            return Sent::Pending(crate::Request(request));
         }
         if memory.key != 0 {
             // Nobody will reach for it.
