@@ -307,8 +307,11 @@ impl Choice {
     }
 }
 
-/// Shortest message that a receiver which waits fetches alone: shorter ones are as soon there in packets.
-pub const FETCHED_FROM: u64 = 16 << 10;
+/// Shortest message that a receiver which waits fetches alone out of memory that it sees: shorter ones are as soon there in packets.
+pub const FETCHED_FROM: u64 = 8 << 10;
+
+/// The same of private memory, by the kernel: what is one packet is as soon there.
+pub const FETCHED_BY_KERNEL_FROM: u64 = 12 << 10;
 
 /// Whether a receiver that waits for a message between private memories may have it sooner if the kernel copies it for this process
 /// alone, after a request to send, than in packets.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tern_settings::Mechanism;
 
-use crate::choose::{FETCHED_FROM, may_fetch_by_kernel};
+use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
 use crate::{Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// What is the same for all messages between two processes.
@@ -103,7 +103,7 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
 /// The first size that is shown of which receivers that wait try to have the kernel copy it alone, if there is one.
 fn tried_from(costs: &Costs, facts: &Facts) -> Option<u64> {
     let tries = facts.pull && !facts.crowded && facts.asked == Mechanism::Auto;
-    let may = |&size: &u64| size >= FETCHED_FROM && may_fetch_by_kernel(costs, facts.placement, size);
+    let may = |&size: &u64| size >= FETCHED_BY_KERNEL_FROM && may_fetch_by_kernel(costs, facts.placement, size);
     SIZES.into_iter().find(may).filter(|_| tries)
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tern_region::trial::Rounds;
 use tern_settings::Mechanism;
 
-use crate::choose::{FETCHED_FROM, may_fetch_by_kernel};
+use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
 use crate::{Choice, Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// Sizes are told apart in four steps per power of two, from 256 B to 16 MiB.
@@ -131,8 +131,9 @@ impl Chooser {
     /// From so many bytes on a message between private memories may be there sooner if a receiver that waits has the kernel copy it
     /// alone than in packets: both ways should be tried. `u64::MAX`: never.
     pub fn kernel_fetches_from(&self, placement: Placement) -> u64 {
-        let mut sizes =
-            std::iter::successors(Some(FETCHED_FROM), |size| Some(2 * size)).take_while(|&size| size <= LARGEST);
+        let longer = std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= LARGEST);
+        let longer = longer.skip_while(|&size| size < FETCHED_BY_KERNEL_FROM);
+        let mut sizes = std::iter::once(FETCHED_BY_KERNEL_FROM).chain(longer);
         let pays = |&size: &u64| match self.asked {
             Mechanism::Auto => may_fetch_by_kernel(self.costs(), placement, size),
             asked => asked == Mechanism::Cma,
