@@ -50,8 +50,8 @@ impl Terms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// A message of `size` bytes, whole or its beginning. With `sync`, the sender's request to
-    /// acknowledge when it has matched.
-    Eager { tuple: Tuple, size: u64, sync: Option<Synchronous> },
+    /// acknowledge when it has matched. `chosen`: its receiver could have fetched it, and has it sooner so.
+    Eager { tuple: Tuple, size: u64, sync: Option<Synchronous>, chosen: bool },
     /// The next bytes of the last eager message on this channel.
     More,
     /// Request to send: a message of `size` bytes that waits at the sender.
@@ -102,6 +102,7 @@ const SYNC: u64 = 1 << 8;
 const PRESUMED: u64 = 1 << 9;
 const KEPT: u64 = 1 << 10;
 const ALONE: u64 = 1 << 11;
+const CHOSEN: u64 = 1 << 12;
 
 #[inline]
 fn pair(low: u32, high: u32) -> u64 {
@@ -116,8 +117,10 @@ impl Packet {
             [first, pair(tuple.source as u32, tuple.tag as u32), size, id]
         };
         match *self {
-            Packet::Eager { ref tuple, size, sync: None } => with(EAGER, tuple, size, 0),
-            Packet::Eager { ref tuple, size, sync: Some(id) } => with(EAGER | SYNC, tuple, size, id.word()),
+            Packet::Eager { ref tuple, size, sync, chosen } => {
+                let bits = if chosen { CHOSEN } else { 0 } | if sync.is_some() { SYNC } else { 0 };
+                with(EAGER | bits, tuple, size, sync.map_or(0, Synchronous::word))
+            }
             Packet::More => [MORE, 0, 0, 0],
             Packet::Rts { ref tuple, size, sender, terms } => with(RTS | terms.bits(), tuple, size, sender.word()),
             Packet::Sure { sender, right } => [SURE, 0, right as u64, sender as u64],
@@ -141,7 +144,7 @@ impl Packet {
     pub fn wanted(header: &Header, pattern: &Pattern, len: usize) -> Option<i32> {
         let [first, who, size, _] = *header;
         let tag = (who >> 32) as i32;
-        let wanted = first == EAGER | (pattern.context as u64) << 32
+        let wanted = first & !CHOSEN == EAGER | (pattern.context as u64) << 32
             && who as i32 == pattern.source
             && (tag == pattern.tag || pattern.tag == ANY_TAG)
             && size == len as u64;
@@ -154,7 +157,12 @@ impl Packet {
         let tuple = Tuple { context: (first >> 32) as u32, source: who as u32 as i32, tag: (who >> 32) as u32 as i32 };
         let low = ids as u32;
         match first & 0xff {
-            EAGER => Packet::Eager { tuple, size, sync: (first & SYNC != 0).then_some(Synchronous::of(ids)) },
+            EAGER => Packet::Eager {
+                tuple,
+                size,
+                sync: (first & SYNC != 0).then_some(Synchronous::of(ids)),
+                chosen: first & CHOSEN != 0,
+            },
             MORE => Packet::More,
             RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids), terms: Terms::of(first) },
             SURE => Packet::Sure { sender: low, right: size != 0 },
@@ -183,8 +191,8 @@ mod tests {
         let tuple = Tuple { context: 7, source: 3, tag: i32::MAX };
         let any = u32::MAX - 1;
         for packet in [
-            Packet::Eager { tuple, size: 1 << 40, sync: None },
-            Packet::Eager { tuple, size: 0, sync: Some(Synchronous { request: any, mark: 7 }) },
+            Packet::Eager { tuple, size: 1 << 40, sync: None, chosen: true },
+            Packet::Eager { tuple, size: 0, sync: Some(Synchronous { request: any, mark: 7 }), chosen: false },
             Packet::More,
             Packet::Rts {
                 tuple,

@@ -198,6 +198,11 @@ pub trait Direct {
         false
     }
 
+    /// True where no mechanism was asked for: messages that [`Direct::fetches`] suits may go in packets as well, where that is sooner.
+    fn is_choice(&self) -> bool {
+        false
+    }
+
     /// Whether the receiver of a message of `len` bytes between private memories, which waits for it, had better have the kernel copy
     /// it alone ([`Direct::fetch`]) than take it in packets.
     fn suits_kernel(&self, _peer: u32, _len: usize) -> Likely {

@@ -164,6 +164,10 @@ impl Direct for Shm {
             && len >= self.packets_below(peer, true)
     }
 
+    fn is_choice(&self) -> bool {
+        self.direct.chooser.asked() == Mechanism::Auto
+    }
+
     fn suits_kernel(&self, peer: u32, len: usize) -> Likely {
         let from = || *self.direct.kernel_from.get_or_init(|| self.find_kernel_from(peer));
         if !self.is_home(peer) || self.is_crowded() || len < from() {

@@ -200,7 +200,6 @@ impl State {
                 self.begin(request, from, &tuple, size);
                 self.absorb(request, payload, self.payload);
                 self.incoming[from as usize] = Incoming::Transfer(request);
-                self.came_in_packets(from);
                 self.note_way(from, size, false);
             }
             if let Some(sender) = sync {
@@ -240,7 +239,12 @@ impl Sink for State {
     #[inline]
     fn packet(&mut self, from: Proc, header: &Header, payload: &[u8]) {
         match Packet::decode(header) {
-            Packet::Eager { tuple, size, sync } => self.eager(from, tuple, size, sync, payload),
+            Packet::Eager { tuple, size, sync, chosen } => {
+                if !chosen && payload.len() as u64 != size {
+                    self.came_in_packets(from);
+                }
+                self.eager(from, tuple, size, sync, payload);
+            }
             Packet::More => self.more(from, payload),
             Packet::Rts { tuple, size, sender, terms } => {
                 if !terms.sure {

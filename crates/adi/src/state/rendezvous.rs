@@ -139,8 +139,9 @@ impl State {
         &mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8], terms: Terms,
     ) {
         let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
-        if terms.alone || source.is_opaque() {
-            self.note_way(from, size, terms.alone);
+        let seen = source.place != 0 && size <= self.eager_limit(from) as u64;
+        if terms.alone || seen || source.is_opaque() {
+            self.note_way(from, size, terms.alone || seen);
         }
         if let Some(request) = self.match_arrival(from, &tuple) {
             return self.clear_to_send(request, from, &tuple, size, sender, &source, terms.alone);

@@ -64,14 +64,18 @@ impl State {
                 Err(located) => aside = located,
             }
         }
-        let Aside { memory, sure, offered } = aside;
+        let Aside { mut memory, sure, offered } = aside;
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
         let exchange = self.is_exchange(waits);
-        let exchanged = (self.waits || exchange) && memory.place != 0 && size >= EXCHANGED;
+        let mut exchanged = (self.waits || exchange) && memory.place != 0 && size >= EXCHANGED;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;
-        let fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
+        let mut fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
+        let chosen = (fetched || exchanged) && self.suits_copies(to, &memory, waits);
+        if chosen {
+            (memory, fetched, exchanged) = (Memory::opaque(size), false, false);
+        }
         let by_kernel = if mode == SendMode::Standard { self.by_kernel(to, &tuple, &memory, waits) } else { None };
         let alone = by_kernel == Some(true);
         let unseen = self.is_unseen() && (fetched || alone);
@@ -99,13 +103,13 @@ impl State {
             self.direct().release(&memory);
         }
         if mode == SendMode::Standard {
-            return self.send_eager(to, tuple, data, waits);
+            return self.send_eager(to, tuple, data, waits, chosen);
         }
         let request = self.new_send(to, tuple, data);
         count_eager(size);
         self.mark_send(request, true, true);
         let sync = Some(Synchronous { request, mark: self.mark });
-        let packet = Packet::Eager { tuple, size: size as u64, sync };
+        let packet = Packet::Eager { tuple, size: size as u64, sync, chosen };
         self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
         self.flush(to);
         Sent::Pending(crate::Request(request))
@@ -144,7 +148,7 @@ impl State {
             // The longer way looks at what has come.
             return false;
         }
-        let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None }.encode();
+        let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None, chosen: false }.encode();
         // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
         let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(base, len) } };
         let gone = self.mcm.send_short(to, &header, bytes);
@@ -158,9 +162,9 @@ impl State {
 
     /// The whole message goes now, without a request, if there is room.
     #[inline]
-    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data, waits: bool) -> Sent {
+    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data, waits: bool, chosen: bool) -> Sent {
         let size = data.len();
-        let header = Packet::Eager { tuple, size: size as u64, sync: None }.encode();
+        let header = Packet::Eager { tuple, size: size as u64, sync: None, chosen }.encode();
         if size >= self.lends_from
             && let Some(request) = self.lend(to, tuple, &data, &header, waits)
         {

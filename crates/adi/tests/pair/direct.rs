@@ -177,6 +177,10 @@ impl Direct for Port {
         len >= FETCHED
     }
 
+    fn is_choice(&self) -> bool {
+        self.chance(2)
+    }
+
     fn suits_kernel(&self, _peer: u32, len: usize) -> Likely {
         match len >= FETCHED && self.chance(2) {
             true if self.chance(2) => Likely::Yes,
