@@ -87,11 +87,14 @@ void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn
 void run_pingpong(void);
 void run_pingpong_persistent(void);
 void run_pingpong_nonblocking(void);
+void run_pingpong_written(void);
 void run_pingpong_off(void);
 void run_pingpong_alloc(void);
 void run_sendrecv(void);
+void run_sendrecv_written(void);
 void run_sendrecv_off(void);
 void run_halo(void);
+void run_halo_written(void);
 void run_rate(void);
 void run_stream(void);
 void run_column(void);

@@ -11,6 +11,7 @@ static const long latency_sizes[] = {0,     8,     64,     256,     1024,   4096
 static const long off_sizes[] = {8, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
 static const long sendrecv_sizes[] = {4096, 65536, 1048576, 4194304};
 static const long halo_sizes[] = {8, 1024, 4096, 16384, 65536, 262144, 1048576};
+static const long written_sizes[] = {64, 1024, 4096, 8192, 16384, 65536, 262144, 1048576};
 static const long rate_sizes[] = {8};
 static const long stream_sizes[] = {8, 1024, 16384, 65536, 1048576};
 
@@ -30,6 +31,40 @@ static void pingpong(void *context, long iterations)
     }
 }
 
+/* A program makes a message before it sends it: each cache line of it is written, with what it holds. */
+static void make(char *message, long size)
+{
+    for (long i = 0; i < size; i += 64) {
+        volatile char *line = message + i;
+        *line = *line;
+    }
+}
+
+/* And it reads what it has received. */
+static void use(const char *message, long size)
+{
+    for (long i = 0; i < size; i += 64)
+        (void)*(const volatile char *)(message + i);
+}
+
+/* As `pingpong`, with messages that are made before and used after, which is a part of the time. */
+static void pingpong_written(void *context, long iterations)
+{
+    pair *p = context;
+    int count = (int)p->size;
+    for (long i = 0; i < iterations; i++) {
+        size_t at = advance(p);
+        for (int k = 0; k < 2; k++)
+            if (k == p->me) {
+                make(p->send + at, p->size);
+                MPI_Send(p->send + at, count, MPI_BYTE, p->other, 1, p->comm);
+            } else {
+                MPI_Recv(p->receive + at, count, MPI_BYTE, p->other, 1, p->comm, MPI_STATUS_IGNORE);
+                use(p->receive + at, p->size);
+            }
+    }
+}
+
 static void sendrecv(void *context, long iterations)
 {
     pair *p = context;
@@ -38,6 +73,19 @@ static void sendrecv(void *context, long iterations)
         size_t at = advance(p);
         MPI_Sendrecv(p->send + at, count, MPI_BYTE, p->other, 1, p->receive + at, count, MPI_BYTE,
                      p->other, 1, p->comm, MPI_STATUS_IGNORE);
+    }
+}
+
+static void sendrecv_written(void *context, long iterations)
+{
+    pair *p = context;
+    int count = (int)p->size;
+    for (long i = 0; i < iterations; i++) {
+        size_t at = advance(p);
+        make(p->send + at, p->size);
+        MPI_Sendrecv(p->send + at, count, MPI_BYTE, p->other, 1, p->receive + at, count, MPI_BYTE,
+                     p->other, 1, p->comm, MPI_STATUS_IGNORE);
+        use(p->receive + at, p->size);
     }
 }
 
@@ -113,6 +161,18 @@ static void halo(void *context, long iterations)
     }
 }
 
+static void halo_written(void *context, long iterations)
+{
+    pair *p = context;
+    for (long i = 0; i < iterations; i++) {
+        for (int k = 0; k < p->window; k++)
+            make(p->send + (size_t)k * p->slot_bytes, p->size);
+        halo(p, 1);
+        for (int k = 0; k < p->window; k++)
+            use(p->receive + (size_t)k * p->slot_bytes, p->size);
+    }
+}
+
 /* One round with empty receive buffers, then a look at what came. */
 static void prove(const char *name, operation run, pair *p)
 {
@@ -123,7 +183,7 @@ static void prove(const char *name, operation run, pair *p)
     run(p, 1);
     if (p->window == 0)
         check(name, p->receive + at, (size_t)p->size, at, (unsigned)p->other);
-    else if (p->me == 1 || run == halo)
+    else if (p->me == 1 || run == halo || run == halo_written)
         for (size_t k = 0; k < (size_t)p->window; k++)
             check(name, p->receive + k * p->slot_bytes, (size_t)p->size, k * p->slot_bytes,
                   (unsigned)p->other);
@@ -221,6 +281,11 @@ void run_pingpong_nonblocking(void)
     run(&(description){"pingpong_nonblocking", nonblocking, tell_half, SIZES(latency_sizes), .from = HEAP});
 }
 
+void run_pingpong_written(void)
+{
+    run(&(description){"pingpong_written", pingpong_written, tell_half, SIZES(written_sizes), .from = HEAP});
+}
+
 void run_pingpong_off(void)
 {
     run(&(description){"pingpong_off", pingpong, tell_half, SIZES(off_sizes), .off_cache = 1});
@@ -236,6 +301,11 @@ void run_sendrecv(void)
     run(&(description){"sendrecv", sendrecv, tell_both_ways, SIZES(sendrecv_sizes), .from = HEAP});
 }
 
+void run_sendrecv_written(void)
+{
+    run(&(description){"sendrecv_written", sendrecv_written, tell_both_ways, SIZES(written_sizes), .from = HEAP});
+}
+
 void run_sendrecv_off(void)
 {
     run(&(description){"sendrecv_off", sendrecv, tell_both_ways, SIZES(sendrecv_sizes), .off_cache = 1});
@@ -244,6 +314,11 @@ void run_sendrecv_off(void)
 void run_halo(void)
 {
     run(&(description){"halo", halo, tell_halo, SIZES(halo_sizes), .window = NEIGHBOURS});
+}
+
+void run_halo_written(void)
+{
+    run(&(description){"halo_written", halo_written, tell_halo, SIZES(written_sizes), .window = NEIGHBOURS});
 }
 
 void run_rate(void)
