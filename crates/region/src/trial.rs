@@ -20,6 +20,9 @@ const REST: RangeInclusive<u32> = 60..=1000;
 /// Of the times between transfers the quickest decide, since whatever disturbs makes them longer: of so
 /// many the slowest, lest one that came by chance counts.
 const KEPT: usize = 3;
+/// A trial ends after so many transfers by the other way that took this many times as long.
+const ENOUGH: usize = 3;
+const HOPELESS: u64 = 2;
 /// The other way must be faster by one part in so many, or things stay as they are.
 const MARGIN: u64 = 32;
 
@@ -41,6 +44,7 @@ impl Trial {
     /// trial as well, so that the time since then says something.
     pub fn way(&mut self, now: u64, same: bool) -> usize {
         if self.count < TURN * TURNS {
+            // Which may be the end of it.
             self.note(now, same);
         }
         self.last = Some(now);
@@ -80,6 +84,15 @@ impl Trial {
             kept[KEPT - 1] = took;
             kept.sort_unstable();
         }
+        if before % TURN == ENOUGH as u32 && self.is_hopeless() {
+            self.count = TURN * TURNS;
+        }
+    }
+
+    /// The first of the other way's transfers took so long that the rest of them can be spared.
+    fn is_hopeless(&self) -> bool {
+        let [mine, other] = [self.better, 1 - self.better].map(|way| self.quickest[way]);
+        other[ENOUGH - 1] < u64::MAX && other[0] / HOPELESS > mine[KEPT - 1]
     }
 
     fn decide(&mut self) {
@@ -199,6 +212,13 @@ mod tests {
     fn the_presumed_way_stays_if_it_is_better() {
         let others = run(&mut Trial::default(), 10_000, |_, way| [100, 150][way]);
         assert_eq!(others, tried(10_000));
+    }
+
+    #[test]
+    fn what_takes_much_longer_is_seldom_tried() {
+        let others = run(&mut Trial::default(), 10_000, |_, way| [100, 250][way]);
+        let trials = tried(10_000) / (TURN * TURNS / 2);
+        assert_eq!(others, trials * (1 + ENOUGH as u32));
     }
 
     #[test]

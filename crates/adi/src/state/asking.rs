@@ -13,6 +13,9 @@ use super::State;
 use crate::{Proc, Tuple};
 use tern_mcm::{Likely, Memory};
 
+/// The longest messages that the caches of two cores hold with what else they have.
+const CACHED: usize = 512 << 10;
+
 /// What a message is sent along with.
 #[derive(Clone, Copy, Debug)]
 enum Round {
@@ -91,15 +94,15 @@ impl State {
     #[cold]
     pub(super) fn suits_copies(&mut self, to: Proc, memory: &Memory, waits: bool) -> bool {
         let len = memory.len as usize;
-        if !self.direct().is_choice() || !self.suits_fetching(to, len, false) {
-            return false;
-        }
-        let round = match (waits, self.waits) {
-            _ if self.exchanges || self.is_exchange(waits) => Round::Exchange,
-            (false, true) => Round::Call,
-            _ => Round::Alone,
+        let (round, most) = match (waits, self.waits) {
+            _ if self.exchanges || self.is_exchange(waits) => (Round::Exchange, CACHED),
+            (false, true) => (Round::Call, self.eager_limit(to)),
+            _ => (Round::Alone, self.eager_limit(to)),
         };
-        !self.asks_for(to, len, round, true)
+        len <= most
+            && self.direct().is_choice()
+            && self.direct().shares_with(to)
+            && !self.asks_for(to, len, round, true)
     }
 
     /// Whether to ask the receiver for a message, according to trials; `seen`: of memory that it sees.

@@ -139,7 +139,7 @@ impl State {
         &mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, words: &[u8], terms: Terms,
     ) {
         let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
-        let seen = source.place != 0 && size <= self.eager_limit(from) as u64;
+        let seen = source.place != 0;
         if terms.alone || seen || source.is_opaque() {
             self.note_way(from, size, terms.alone || seen);
         }
