@@ -299,7 +299,8 @@ impl Choice {
     pub fn rival(&self, situation: &Situation) -> Option<Transfer> {
         let open = situation.other_waits && !situation.crowded && situation.stage != Stage::Unseen;
         let private = !situation.source_shared && !situation.target_shared;
-        let cached = situation.size <= CACHED && situation.block == 0;
+        // Of what is asked for its sender has found out which is better.
+        let cached = situation.size <= CACHED && situation.block == 0 && situation.stage == Stage::Published;
         let (wanted, doubt) = match self.transfer {
             Transfer::Mapped { .. } if cached => (Mechanism::Pipe, WRITTEN),
             Transfer::Eager | Transfer::Pipe if private => (Mechanism::Cma, DOUBT),
