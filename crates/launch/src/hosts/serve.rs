@@ -26,6 +26,8 @@ use crate::{descendants, say};
 const JOIN: Duration = Duration::from_secs(10);
 /// How much longer than their ranks agents may take to end.
 const MORE: Duration = Duration::from_secs(3);
+/// How long an agent that has ended is listened to, for what it has said before, if its connection does not end.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// What happens.
 enum Event {
@@ -47,12 +49,23 @@ pub(super) struct Agent {
     shown: String,
     pid: i32,
     running: bool,
+    /// When the process that started it ended.
+    ended: Option<Instant>,
+    /// The connection, until its end has been heard.
     socket: Option<TcpStream>,
     joined: bool,
     done: bool,
     addresses: Option<Vec<Vec<u8>>>,
     waits: String,
     gone: String,
+}
+
+impl Agent {
+    /// Nothing comes from it any more: its end is told by one thread, and what it says, as how its ranks have ended, by another.
+    fn is_over(&self, now: Instant) -> bool {
+        let silent = || self.ended.is_none_or(|ended| now.saturating_duration_since(ended) >= LAST_WORDS);
+        !self.running && (self.socket.is_none() || silent())
+    }
 }
 
 pub(super) struct Server<'a> {
@@ -217,6 +230,7 @@ impl Server<'_> {
             shown,
             pid,
             running: true,
+            ended: None,
             socket: None,
             joined: false,
             done: false,
@@ -229,10 +243,12 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Until all agents have ended.
+    /// Until all agents have ended, and all that they have said is heard.
     fn serve(&mut self, events: Receiver<Event>) {
-        while self.agents.iter().any(|agent| agent.running) {
-            let next = [self.kill_at, self.deadline, self.picture_due()].into_iter().flatten().min();
+        while self.agents.iter().any(|agent| !agent.is_over(Instant::now())) {
+            let last_words = self.agents.iter().filter_map(|agent| agent.ended).max().map(|ended| ended + LAST_WORDS);
+            let last_words = last_words.filter(|_| !self.agents.iter().any(|agent| agent.running));
+            let next = [self.kill_at, self.deadline, self.picture_due(), last_words].into_iter().flatten().min();
             let left = next.map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(Instant::now()));
             match events.recv_timeout(left) {
                 Ok(event) => self.take(event),
@@ -344,6 +360,7 @@ impl Server<'_> {
     fn ended(&mut self, number: usize, status: ExitStatus) {
         let agent = &mut self.agents[number];
         agent.running = false;
+        agent.ended = Some(Instant::now());
         if agent.joined {
             return;
         }
@@ -450,5 +467,36 @@ fn accept(listener: &TcpListener, secret: u64, hosts: usize, tell: &Sender<Event
             }
             let _ = tell.send(Event::Lost(number));
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_listened_to_until_its_connection_ends_or_for_a_while() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let socket = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
+        let mut agent = Agent {
+            name: String::new(),
+            shown: String::new(),
+            pid: 0,
+            running: true,
+            ended: None,
+            socket: Some(socket),
+            joined: true,
+            done: false,
+            addresses: None,
+            waits: String::new(),
+            gone: String::new(),
+        };
+        let now = Instant::now();
+        assert!(!agent.is_over(now));
+        (agent.running, agent.ended) = (false, Some(now));
+        assert!(!agent.is_over(now), "it may have said how its ranks have ended");
+        assert!(agent.is_over(now + LAST_WORDS));
+        agent.socket = None;
+        assert!(agent.is_over(now));
     }
 }
