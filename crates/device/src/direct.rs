@@ -198,8 +198,9 @@ pub trait Direct {
         false
     }
 
-    /// True where no mechanism was asked for: messages that [`Direct::fetches`] suits may go in packets as well, where that is sooner.
-    fn is_choice(&self) -> bool {
+    /// Whether a message of `len` bytes out of memory that `peer` sees, which it would copy from there, may be there sooner in packets:
+    /// both ways should be tried. Not where a mechanism was asked for.
+    fn suits_both(&self, _peer: u32, _len: usize) -> bool {
         false
     }
 

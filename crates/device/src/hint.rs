@@ -1,7 +1,7 @@
 //! Hints to the processor: a line will be read, or written, soon.
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Fetches the line at `address`, whatever that is.
 #[inline]

@@ -15,7 +15,7 @@
 //! and not one for each process. Where processes share a core, the processor forgets where pages lie when it goes from
 //! one to the next.
 
-use crate::hint::{prefetch, prefetch_for_writing};
+use crate::hint::{LINE, prefetch, prefetch_for_writing};
 use std::cell::Cell as Var;
 use std::slice;
 
@@ -28,8 +28,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const INLINE: usize = 112;
 /// Cells of an area. The model checker tries few.
 pub const DEPTH: u64 = if cfg!(loom) { 4 } else { 64 };
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 /// The cell of a turn.
 #[repr(C, align(128))]

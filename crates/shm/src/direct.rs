@@ -164,8 +164,8 @@ impl Direct for Shm {
             && len >= self.packets_below(peer, true)
     }
 
-    fn is_choice(&self) -> bool {
-        self.direct.chooser.asked() == Mechanism::Auto
+    fn suits_both(&self, peer: u32, len: usize) -> bool {
+        self.is_home(peer) && len as u64 <= tern_tune::CACHED && self.direct.chooser.asked() == Mechanism::Auto
     }
 
     fn suits_kernel(&self, peer: u32, len: usize) -> Likely {

@@ -270,7 +270,7 @@ const DOUBT: f64 = 2.5;
 /// The same of a copy between buffers that both see, which are not written meanwhile where its costs are measured.
 const WRITTEN: f64 = 8.0;
 /// The longest messages that the caches of two cores hold with what else they have.
-const CACHED: u64 = 512 << 10;
+pub const CACHED: u64 = 512 << 10;
 /// The same where a message could go at once, for it costs something to find out.
 const CLOSE: f64 = 1.5;
 impl Choice {
@@ -294,7 +294,7 @@ impl Choice {
     /// The way that should be tried beside the chosen one, on real messages: between private buffers
     /// of two processes that both wait, two copies through the ring and one by the kernel are close, and
     /// which is faster depends on what the program does with the data before and after. Between buffers that both see, one copy is
-    /// surely faster if the program leaves the data as it is, and no cache holds it; else its lines make two journeys from core to core,
+    /// surely faster if the program leaves the data as it is, or no cache holds it; else its lines make two journeys from core to core,
     /// and those of blocks in the ring one.
     pub fn rival(&self, situation: &Situation) -> Option<Transfer> {
         let open = situation.other_waits && !situation.crowded && situation.stage != Stage::Unseen;

@@ -17,7 +17,7 @@ mod table;
 mod text;
 
 pub use calibrate::{Calibration, calibrate};
-pub use choose::{By, CMA_BOTH_FROM, Choice, FETCHED_FROM, Situation, Stage, Transfer, choose, cma_chunk};
+pub use choose::{By, CACHED, CMA_BOTH_FROM, Choice, FETCHED_FROM, Situation, Stage, Transfer, choose, cma_chunk};
 pub use costs::{Costs, Mover, Pace, Placement, Warmth};
 pub use curve::Curve;
 pub use explain::{Facts, explain};

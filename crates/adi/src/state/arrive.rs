@@ -191,7 +191,7 @@ impl State {
         found
     }
 
-    fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<Synchronous>, payload: &[u8]) {
+    fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<Synchronous>, chosen: bool, payload: &[u8]) {
         let whole = payload.len() as u64 == size;
         if let Some(request) = self.match_arrival(from, &tuple) {
             if whole {
@@ -200,6 +200,9 @@ impl State {
                 self.begin(request, from, &tuple, size);
                 self.absorb(request, payload, self.payload);
                 self.incoming[from as usize] = Incoming::Transfer(request);
+                if !chosen {
+                    self.came_in_packets(from);
+                }
                 self.note_way(from, size, false);
             }
             if let Some(sender) = sync {
@@ -239,12 +242,7 @@ impl Sink for State {
     #[inline]
     fn packet(&mut self, from: Proc, header: &Header, payload: &[u8]) {
         match Packet::decode(header) {
-            Packet::Eager { tuple, size, sync, chosen } => {
-                if !chosen && payload.len() as u64 != size {
-                    self.came_in_packets(from);
-                }
-                self.eager(from, tuple, size, sync, payload);
-            }
+            Packet::Eager { tuple, size, sync, chosen } => self.eager(from, tuple, size, sync, chosen, payload),
             Packet::More => self.more(from, payload),
             Packet::Rts { tuple, size, sender, terms } => {
                 if !terms.sure {

@@ -13,9 +13,6 @@ use super::State;
 use crate::{Proc, Tuple};
 use tern_mcm::{Likely, Memory};
 
-/// The longest messages that the caches of two cores hold with what else they have.
-const CACHED: usize = 512 << 10;
-
 /// What a message is sent along with.
 #[derive(Clone, Copy, Debug)]
 enum Round {
@@ -90,19 +87,16 @@ impl State {
     ///
     /// Where the program writes its message anew each time, it has to get the lines back that the receiver has read, and the receiver
     /// gets them once more: twice the traffic between the cores of a block that goes to and fro. Where it does not, the receiver has
-    /// them in its cache still. On an Intel Xeon 16 to 64 KiB take 1.7 times as long by the one copy, or a third to a half of the time.
+    /// them in its cache still. On an Intel Xeon 16 to 64 KiB take 1.7 to 2.8 times as long by the one copy, or a third to a half of the time.
     #[cold]
     pub(super) fn suits_copies(&mut self, to: Proc, memory: &Memory, waits: bool) -> bool {
         let len = memory.len as usize;
         let (round, most) = match (waits, self.waits) {
-            _ if self.exchanges || self.is_exchange(waits) => (Round::Exchange, CACHED),
+            _ if self.exchanges || self.is_exchange(waits) => (Round::Exchange, usize::MAX),
             (false, true) => (Round::Call, self.eager_limit(to)),
             _ => (Round::Alone, self.eager_limit(to)),
         };
-        len <= most
-            && self.direct().is_choice()
-            && self.direct().shares_with(to)
-            && !self.asks_for(to, len, round, true)
+        len <= most && self.direct().suits_both(to, len) && !self.asks_for(to, len, round, true)
     }
 
     /// Whether to ask the receiver for a message, according to trials; `seen`: of memory that it sees.

@@ -177,7 +177,7 @@ impl Direct for Port {
         len >= FETCHED
     }
 
-    fn is_choice(&self) -> bool {
+    fn suits_both(&self, _peer: u32, _len: usize) -> bool {
         self.chance(2)
     }
 
