@@ -46,6 +46,10 @@ impl Direct for Several {
         self.direct_to(peer).is_some_and(|(device, peer)| device.fetches(peer, len, sure))
     }
 
+    fn suits_both(&self, peer: u32, len: usize) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.suits_both(peer, len))
+    }
+
     fn suits_kernel(&self, peer: u32, len: usize) -> Likely {
         self.direct_to(peer).map_or(Likely::No, |(device, peer)| device.suits_kernel(peer, len))
     }
