@@ -95,8 +95,11 @@ impl Data {
     pub(crate) fn with_payload<R>(&self, from: usize, len: usize, send: impl FnOnce(Payload<'_>) -> R) -> R {
         match self {
             Data::Bytes(..) if len == 0 => send(Payload::Bytes(&[])),
-            // SAFETY: as in `gather`.
-            Data::Bytes(base, _) => send(Payload::Bytes(unsafe { std::slice::from_raw_parts(base.add(from), len) })),
+            Data::Bytes(base, all) => {
+                // SAFETY: as in `gather`.
+                let rest = unsafe { std::slice::from_raw_parts(base.add(from), all - from) };
+                send(if len < rest.len() { Payload::Part(rest, len) } else { Payload::Bytes(rest) })
+            }
             Data::Typed { .. } => send(Payload::Gather(&mut Part { data: self, from, len })),
         }
     }

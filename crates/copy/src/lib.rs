@@ -16,7 +16,8 @@
 //!   core has to get them for itself. On Intel's processors, where many such requests may be under way, asking for lines 1 KiB ahead takes
 //!   two thirds of the time (a Xeon of today: 12 GB/s instead of 8).
 //! - **The source is a part of a longer run** ([`Source::Run`]): Intel's processors begin anew to fetch ahead on each page. If what
-//!   follows is asked for 2 KiB ahead, memory that is in no cache takes a tenth less.
+//!   follows is asked for 2 KiB ahead, memory that is in no cache takes a tenth less; from 8 KiB ahead another tenth, where so much
+//!   follows ([`Source::LongRun`]).
 //! - **The C library leaves copies of some KiB to the processor** (`rep movsb`), and that is slow where lines lie in another
 //!   core's cache. Whether it is, is measured ([`use_vectors`]): on a Zen 3 vectors take up to a fifth less time, from 4 KiB on.
 //!
@@ -42,6 +43,8 @@ pub enum Source {
     Any,
     /// What lies behind it is read next.
     Run,
+    /// The same, and it is 8 KiB at least.
+    LongRun,
     /// Another core has written it, will write it again before anybody reads it, and this is the
     /// only time it is read in between.
     Peer,
@@ -71,9 +74,10 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize, source: Source, tar
     let run = match (source, target) {
         _ if len < SHORT => ptr_copy,
         (Source::Run, Target::Soon) => LOOPS.follow.unwrap_or_else(|| soon(len)),
+        (Source::LongRun, Target::Soon) => LOOPS.follow_far.unwrap_or_else(|| soon(len)),
         (Source::Any, Target::Soon) => soon(len),
-        (Source::Any | Source::Run, Target::Later) => LOOPS.stream,
-        (Source::Any | Source::Run, Target::Peer) => LOOPS.give.unwrap_or_else(|| soon(len)),
+        (Source::Any | Source::Run | Source::LongRun, Target::Later) => LOOPS.stream,
+        (Source::Any | Source::Run | Source::LongRun, Target::Peer) => LOOPS.give.unwrap_or_else(|| soon(len)),
         (Source::Peer, Target::Soon | Target::Peer) => LOOPS.take,
         (Source::Peer, Target::Later) => LOOPS.take_and_stream,
     };
@@ -157,6 +161,8 @@ struct Loops {
     give: Option<Loop>,
     /// The same of [`Source::Run`].
     follow: Option<Loop>,
+    /// And of [`Source::LongRun`].
+    follow_far: Option<Loop>,
     give_back: unsafe fn(from: *const u8, len: usize),
 }
 
@@ -170,6 +176,7 @@ impl Loops {
         take_and_stream: ptr_copy,
         give: None,
         follow: None,
+        follow_far: None,
         give_back: |_, _| {},
     };
 

@@ -16,6 +16,8 @@ const SHORT_BLOCK: usize = 128;
 const AHEAD: usize = 1 << 10;
 /// The same of what is read.
 const FOLLOWED: usize = 2 << 10;
+/// And where what is read is long.
+const FOLLOWED_FAR: usize = 8 << 10;
 
 /// The processor's maker, by the first letters of its name.
 fn is_made_by(maker: [u8; 4]) -> bool {
@@ -54,6 +56,7 @@ pub(super) fn choose() -> Loops {
     if pays_asking() && is_x86_feature_detected!("avx2") {
         loops.give = Some(avx2::<ASK>);
         loops.follow = Some(avx2::<FOLLOW>);
+        loops.follow_far = Some(avx2::<FOLLOW_FAR>);
     }
     if pays_write_back() && is_x86_feature_detected!("avx2") {
         loops.take = avx2::<WRITE_BACK>;
@@ -74,6 +77,7 @@ pub(super) fn list(all: &mut Vec<Kernel>) {
         add("avx2-stream", avx2::<STREAM>);
         add("avx2-give", avx2::<ASK>);
         add("avx2-follow", avx2::<FOLLOW>);
+        add("avx2-follow-far", avx2::<FOLLOW_FAR>);
         if has_write_back() {
             add("avx2-take", avx2::<WRITE_BACK>);
             add("avx2-take-stream", avx2::<{ STREAM | WRITE_BACK }>);
@@ -136,6 +140,8 @@ const WRITE_BACK: u8 = 2;
 const ASK: u8 = 4;
 /// The source's lines are, also of what follows behind its end.
 const FOLLOW: u8 = 8;
+/// The same from far ahead, to the second cache: the first one has no room for so much.
+const FOLLOW_FAR: u8 = 16;
 
 /// A loop over vectors: aligned stores, in order, from the target's first whole line on; the
 /// ends go to the C library.
@@ -176,9 +182,13 @@ macro_rules! vector_loop {
                             prefetch_for_writing(to.wrapping_add(at + AHEAD + line));
                         }
                     }
-                    if HOW & FOLLOW != 0 {
+                    if HOW & (FOLLOW | FOLLOW_FAR) != 0 {
                         for line in (0..step).step_by(LINE) {
-                            prefetch(from.wrapping_add(at + FOLLOWED + line));
+                            if HOW & FOLLOW != 0 {
+                                prefetch(from.wrapping_add(at + FOLLOWED + line));
+                            } else {
+                                _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(at + FOLLOWED_FAR + line).cast());
+                            }
                         }
                     }
                     // SAFETY: the block is within both; `to` is aligned to a line.

@@ -25,6 +25,8 @@ pub type Header = [u64; 4];
 pub enum Payload<'a> {
     /// Bytes that lie in one run.
     Bytes(&'a [u8]),
+    /// The first so many of bytes that lie in one run: the next packets have what follows.
+    Part(&'a [u8], usize),
     /// Bytes that the caller writes straight into the device's memory (datatype gather).
     Gather(&'a mut dyn Gather),
 }
@@ -33,6 +35,7 @@ impl Payload<'_> {
     pub fn len(&self) -> usize {
         match self {
             Payload::Bytes(bytes) => bytes.len(),
+            Payload::Part(_, len) => *len,
             Payload::Gather(gather) => gather.len(),
         }
     }
@@ -44,7 +47,7 @@ impl Payload<'_> {
     /// Writes the first `out.len()` bytes of the payload.
     pub fn write_to(&mut self, out: &mut [u8]) {
         match self {
-            Payload::Bytes(bytes) => copy_short(&bytes[..out.len()], out),
+            Payload::Bytes(bytes) | Payload::Part(bytes, _) => copy_short(&bytes[..out.len()], out),
             Payload::Gather(gather) => gather.write_to(out),
         }
     }

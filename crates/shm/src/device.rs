@@ -46,6 +46,8 @@ pub struct Shm {
     /// Those of them that were told to be lost.
     pub(crate) told: RefCell<HashSet<u32>>,
     polls: Cell<u8>,
+    /// Whoever has not read all of a long message that was sent: see [`Sender::pass_on`].
+    pub(crate) unread: Cell<Option<u32>>,
     /// The contacts already in `active`.
     known: RefCell<Vec<u64>>,
 }
@@ -176,6 +178,7 @@ impl Shm {
             elsewhere: Cell::new(0),
             told: RefCell::default(),
             polls: Cell::new(0),
+            unread: Cell::new(None),
             known: RefCell::new(vec![0; processes.div_ceil(64) as usize]),
         })
     }
@@ -300,6 +303,9 @@ impl Shm {
     pub fn poll_into<S: Sink>(&self, sink: &mut S) -> usize {
         self.expect_filled();
         let packets = self.drain(sink);
+        if packets == 0 && self.unread.get().is_some() {
+            self.pass_on();
+        }
         // New senders are looked for when the known ones are quiet, and now and then.
         self.polls.set(self.polls.get().wrapping_add(1));
         if (packets == 0 || self.polls.get().is_multiple_of(16)) && self.find_contacts() {
@@ -310,6 +316,12 @@ impl Shm {
             return packets + more + self.poll_direct(sink);
         }
         packets + self.poll_direct(sink)
+    }
+
+    /// Nothing has come, and what was sent is not read yet.
+    #[cold]
+    fn pass_on(&self) {
+        self.unread.set(self.unread.get().filter(|&peer| self.sender(peer).ring.pass_on()));
     }
 
     /// Adds rings of processes that have sent for the first time; true when there were any.
@@ -361,8 +373,12 @@ impl Device for Shm {
     #[inline]
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
         let outbound = self.sender(peer);
+        let part = matches!(payload, Payload::Part(..));
         let taken = outbound.ring.send(header, payload)?;
         outbound.bell().ring();
+        if part && outbound.ring.has_unread() {
+            self.unread.set(Some(peer));
+        }
         Some(taken)
     }
 

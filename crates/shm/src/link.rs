@@ -97,6 +97,7 @@ impl Shm {
         let link = links.swap_remove(at);
         link.leave();
         self.active.borrow_mut().retain(|peer| !link.numbers.contains(peer));
+        self.unread.set(self.unread.get().filter(|peer| !link.numbers.contains(peer)));
         for peer in link.numbers.clone() {
             // SAFETY: as in `connect`.
             unsafe {
