@@ -176,7 +176,7 @@ pub struct State {
 impl State {
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> State {
         let peers = mcm.size() as usize;
-        let payload = if mcm.write_back() { Source::Peer } else { Source::Any };
+        let payload = if mcm.write_back() { Source::Peer } else { Source::Fresh };
         let direct_from = mcm.direct().map_or(usize::MAX, Direct::threshold);
         let mut transfers = Slab::new();
         let side = Side::receive(NONE);

@@ -45,6 +45,8 @@ pub enum Source {
     Run,
     /// The same, and it is 8 KiB at least.
     LongRun,
+    /// Another core has written it just now, and has it in its cache.
+    Fresh,
     /// Another core has written it, will write it again before anybody reads it, and this is the
     /// only time it is read in between.
     Peer,
@@ -64,6 +66,9 @@ pub enum Target {
 /// Copies shorter than this are left to the C library, whatever is known.
 pub const SHORT: usize = 1 << 10;
 
+/// From so many bytes on the halves of what is [`Source::Fresh`] are copied together.
+const HALVED: usize = 6 << 10;
+
 /// Copies `len` bytes. Stores are visible to other cores in the usual order: a release that
 /// follows publishes them.
 ///
@@ -75,11 +80,12 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize, source: Source, tar
         _ if len < SHORT => ptr_copy,
         (Source::Run, Target::Soon) => LOOPS.follow.unwrap_or_else(|| soon(len)),
         (Source::LongRun, Target::Soon) => LOOPS.follow_far.unwrap_or_else(|| soon(len)),
-        (Source::Any, Target::Soon) => soon(len),
-        (Source::Any | Source::Run | Source::LongRun, Target::Later) => LOOPS.stream,
-        (Source::Any | Source::Run | Source::LongRun, Target::Peer) => LOOPS.give.unwrap_or_else(|| soon(len)),
+        (Source::Fresh, Target::Soon) if len >= HALVED => LOOPS.fresh.unwrap_or_else(|| soon(len)),
+        (Source::Any | Source::Fresh, Target::Soon) => soon(len),
         (Source::Peer, Target::Soon | Target::Peer) => LOOPS.take,
         (Source::Peer, Target::Later) => LOOPS.take_and_stream,
+        (_, Target::Later) => LOOPS.stream,
+        (_, Target::Peer) => LOOPS.give.unwrap_or_else(|| soon(len)),
     };
     // SAFETY: the same contract; the loops are those of this processor.
     unsafe { run(to, from, len) };
@@ -163,6 +169,8 @@ struct Loops {
     follow: Option<Loop>,
     /// And of [`Source::LongRun`].
     follow_far: Option<Loop>,
+    /// And of [`Source::Fresh`].
+    fresh: Option<Loop>,
     give_back: unsafe fn(from: *const u8, len: usize),
 }
 
@@ -177,6 +185,7 @@ impl Loops {
         give: None,
         follow: None,
         follow_far: None,
+        fresh: None,
         give_back: |_, _| {},
     };
 

@@ -57,6 +57,7 @@ pub(super) fn choose() -> Loops {
         loops.give = Some(avx2::<ASK>);
         loops.follow = Some(avx2::<FOLLOW>);
         loops.follow_far = Some(avx2::<FOLLOW_FAR>);
+        loops.fresh = Some(if is_x86_feature_detected!("avx512f") { avx512::<HALVES> } else { avx2::<HALVES> });
     }
     if pays_write_back() && is_x86_feature_detected!("avx2") {
         loops.take = avx2::<WRITE_BACK>;
@@ -78,6 +79,7 @@ pub(super) fn list(all: &mut Vec<Kernel>) {
         add("avx2-give", avx2::<ASK>);
         add("avx2-follow", avx2::<FOLLOW>);
         add("avx2-follow-far", avx2::<FOLLOW_FAR>);
+        add("avx2-halves", avx2::<HALVES>);
         if has_write_back() {
             add("avx2-take", avx2::<WRITE_BACK>);
             add("avx2-take-stream", avx2::<{ STREAM | WRITE_BACK }>);
@@ -143,6 +145,9 @@ const FOLLOW: u8 = 8;
 /// The same from far ahead, to the second cache: the first one has no room for so much.
 const FOLLOW_FAR: u8 = 16;
 
+/// Both halves at the same time: the processor fetches ahead in each.
+const HALVES: u8 = 32;
+
 /// A loop over vectors: aligned stores, in order, from the target's first whole line on; the
 /// ends go to the C library.
 macro_rules! vector_loop {
@@ -175,8 +180,10 @@ macro_rules! vector_loop {
             unsafe fn blocks<const HOW: u8>(to: *mut u8, from: *const u8, len: usize) -> usize {
                 let long = HOW & (STREAM | WRITE_BACK) != 0;
                 let step = if long { BLOCK } else { SHORT_BLOCK };
+                let halves = if HOW & HALVES != 0 { 2 } else { 1 };
+                let half = len / halves / step * step;
                 let mut at = 0;
-                while at + step <= len {
+                while at + step <= half {
                     if HOW & ASK != 0 && at + AHEAD + step <= len {
                         for line in (0..step).step_by(LINE) {
                             prefetch_for_writing(to.wrapping_add(at + AHEAD + line));
@@ -199,6 +206,9 @@ macro_rules! vector_loop {
                         } else {
                             block::<HOW, { SHORT_BLOCK / size_of::<$vector>() }>(to, from);
                         }
+                        if HOW & HALVES != 0 {
+                            block::<HOW, { SHORT_BLOCK / size_of::<$vector>() }>(to.add(half), from.add(half));
+                        }
                         if HOW & WRITE_BACK != 0 {
                             // However `from` is aligned, these lines have been read to their end:
                             // to read a line that was written back costs a memory access.
@@ -207,7 +217,7 @@ macro_rules! vector_loop {
                     }
                     at += step;
                 }
-                at
+                at * halves
             }
             let head = to.align_offset(LINE).min(len);
             // SAFETY: head, blocks and tail make up the whole.
