@@ -88,6 +88,7 @@ pub(super) fn list(all: &mut Vec<Kernel>) {
     if is_x86_feature_detected!("avx512f") {
         add("avx512", avx512::<PLAIN>);
         add("avx512-stream", avx512::<STREAM>);
+        add("avx512-halves", avx512::<HALVES>);
         if has_write_back() {
             add("avx512-take", avx512::<WRITE_BACK>);
             add("avx512-take-stream", avx512::<{ STREAM | WRITE_BACK }>);

@@ -200,6 +200,45 @@ fn numbers_are_not_used_again() {
     assert_eq!(shm.poll(&mut Inbox::default()), 0);
 }
 
+/// Sends the packets of a long message, as far as there is room; returns the bytes that went.
+fn send_long(shm: &Shm, peer: u32, message: &[u8]) -> usize {
+    let mut sent = 0;
+    while sent < message.len() {
+        let len = (message.len() - sent).min(8 << 10);
+        let Some(taken) = shm.copy_and_send(peer, &[0; 4], Payload::Part(&message[sent..], len)) else { break };
+        sent += taken;
+    }
+    sent
+}
+
+#[test]
+fn a_sender_that_waits_leaves_a_long_message_as_it_is() {
+    let all = four();
+    let message: Vec<u8> = (0..100_000u32).map(|at| (at % 251) as u8).collect();
+    for _ in 0..10 {
+        assert_eq!(send_long(&all[0], 2, &message), message.len());
+        let mut inbox = Inbox::default();
+        while inbox.0.iter().map(|(_, payload)| payload.len()).sum::<usize>() < message.len() {
+            // It may pass lines on while the receiver takes packets.
+            assert_eq!(all[0].poll(&mut Inbox::default()), 0);
+            assert!(all[2].poll(&mut inbox) > 0);
+        }
+        let came: Vec<u8> = inbox.0.into_iter().flat_map(|(_, payload)| payload).collect();
+        assert!(came == message);
+    }
+}
+
+#[test]
+fn a_long_message_that_is_not_read_keeps_nobody() {
+    let all = four();
+    assert!(send_long(&all[0], 2, &[7; 100_000]) > 0);
+    assert_eq!(all[0].poll(&mut Inbox::default()), 0);
+    all[0].disconnect(2);
+    for _ in 0..100 {
+        assert_eq!(all[0].poll(&mut Inbox::default()), 0);
+    }
+}
+
 /// What a process has heard, in order: from whom, and the packet, or none when it is lost.
 #[derive(Default)]
 struct Heard(Vec<(u32, Option<Vec<u8>>)>);
