@@ -113,6 +113,13 @@ fn prefetch(line: *const u8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
 }
 
+/// The same, to the second cache: what is far ahead has no room in the first.
+#[inline]
+fn prefetch_far(line: *const u8) {
+    // SAFETY: a hint, which cannot fault.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) };
+}
+
 /// Hints the processor to fetch a line and own it.
 #[inline]
 pub(super) fn prefetch_for_writing(line: *mut u8) {
@@ -143,9 +150,8 @@ const WRITE_BACK: u8 = 2;
 const ASK: u8 = 4;
 /// The source's lines are, also of what follows behind its end.
 const FOLLOW: u8 = 8;
-/// The same from far ahead, to the second cache: the first one has no room for so much.
+/// The same from far ahead.
 const FOLLOW_FAR: u8 = 16;
-
 /// Both halves at the same time: the processor fetches ahead in each.
 const HALVES: u8 = 32;
 
@@ -190,16 +196,18 @@ macro_rules! vector_loop {
                             prefetch_for_writing(to.wrapping_add(at + AHEAD + line));
                         }
                     }
-                    if HOW & (FOLLOW | FOLLOW_FAR) != 0 {
+                    if HOW & FOLLOW != 0 {
                         for line in (0..step).step_by(LINE) {
-                            if HOW & FOLLOW != 0 {
-                                prefetch(from.wrapping_add(at + FOLLOWED + line));
-                            } else {
-                                _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(at + FOLLOWED_FAR + line).cast());
-                            }
+                            prefetch(from.wrapping_add(at + FOLLOWED + line));
                         }
                     }
-                    // SAFETY: the block is within both; `to` is aligned to a line.
+                    if HOW & FOLLOW_FAR != 0 {
+                        for line in (0..step).step_by(LINE) {
+                            prefetch_far(from.wrapping_add(at + FOLLOWED_FAR + line));
+                        }
+                    }
+                    // SAFETY: the block is within both, and so is the one of the other half; `to` is aligned to a line, and a half a
+                    // multiple of lines.
                     unsafe {
                         let (to, from) = (to.add(at), from.add(at));
                         if long {

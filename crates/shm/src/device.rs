@@ -46,7 +46,7 @@ pub struct Shm {
     /// Those of them that were told to be lost.
     pub(crate) told: RefCell<HashSet<u32>>,
     polls: Cell<u8>,
-    /// Whoever has not read all of a long message that was sent: see [`Sender::pass_on`].
+    /// Whoever may not have read all of a long message that was sent: see [`Sender::pass_on`].
     pub(crate) unread: Cell<Option<u32>>,
     /// The contacts already in `active`.
     known: RefCell<Vec<u64>>,
@@ -318,7 +318,7 @@ impl Shm {
         packets + self.poll_direct(sink)
     }
 
-    /// Nothing has come, and what was sent is not read yet.
+    /// Nothing has come: there is time for [`Sender::pass_on`].
     #[cold]
     fn pass_on(&self) {
         self.unread.set(self.unread.get().filter(|&peer| self.sender(peer).ring.pass_on()));
@@ -376,7 +376,7 @@ impl Device for Shm {
         let part = matches!(payload, Payload::Part(..));
         let taken = outbound.ring.send(header, payload)?;
         outbound.bell().ring();
-        if part && outbound.ring.has_unread() {
+        if part && outbound.ring.passes_on() {
             self.unread.set(Some(peer));
         }
         Some(taken)
