@@ -197,12 +197,16 @@ impl State {
     /// Completes the receive of [`State::next_one`] with its message.
     #[inline]
     pub fn take_posted(&mut self, request: u32, from: Proc, tuple: &Tuple, payload: &[u8]) {
-        let transfer = self.transfers.get_mut(request);
-        if let Side::Receive { place, .. } = &mut transfer.side
+        if let Side::Receive { place, published, .. } = &mut self.transfers.get_mut(request).side
             && let Some(place) = place.take()
         {
+            let watched = published.is_watched();
             self.matching.withdraw(place);
+            if watched {
+                self.left(request);
+            }
         }
+        let transfer = self.transfers.get_mut(request);
         transfer.status = transfer.data.fill(tuple.source, tuple.tag, payload, self.payload);
         transfer.done = true;
         tern_counters::received(payload.len());
