@@ -86,6 +86,7 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize, source: Source, tar
         (Source::Any | Source::Fresh, Target::Soon) => soon(len),
         (Source::Peer, Target::Soon | Target::Peer) => LOOPS.take,
         (Source::Peer, Target::Later) => LOOPS.take_and_stream,
+        (Source::Fresh, Target::Later) if len >= HALVED => LOOPS.stream_fresh,
         (_, Target::Later) => LOOPS.stream,
         (_, Target::Peer) => LOOPS.give.unwrap_or_else(|| soon(len)),
     };
@@ -163,6 +164,8 @@ type Loop = unsafe fn(to: *mut u8, from: *const u8, len: usize);
 struct Loops {
     plain: Loop,
     stream: Loop,
+    /// The same of [`Source::Fresh`].
+    stream_fresh: Loop,
     take: Loop,
     take_and_stream: Loop,
     /// For [`Target::Peer`], where that is not as any other.
@@ -182,6 +185,7 @@ impl Loops {
     const PORTABLE: Loops = Loops {
         plain: ptr_copy,
         stream: ptr_copy,
+        stream_fresh: ptr_copy,
         take: ptr_copy,
         take_and_stream: ptr_copy,
         give: None,

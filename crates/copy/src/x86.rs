@@ -52,12 +52,15 @@ pub(super) fn choose() -> Loops {
         sse2::<STREAM>
     };
     loops.take_and_stream = loops.stream;
+    loops.stream_fresh = loops.stream;
     loops.plain = if is_x86_feature_detected!("avx2") { avx2::<PLAIN> } else { sse2::<PLAIN> };
     if pays_asking() && is_x86_feature_detected!("avx2") {
         loops.give = Some(avx2::<ASK>);
         loops.follow = Some(avx2::<FOLLOW>);
         loops.follow_far = Some(avx2::<FOLLOW_FAR>);
-        loops.fresh = Some(if is_x86_feature_detected!("avx512f") { avx512::<HALVES> } else { avx2::<HALVES> });
+        let wide = is_x86_feature_detected!("avx512f");
+        loops.fresh = Some(if wide { avx512::<HALVES> } else { avx2::<HALVES> });
+        loops.stream_fresh = if wide { avx512::<{ STREAM | HALVES }> } else { avx2::<{ STREAM | HALVES }> };
     }
     if pays_write_back() && is_x86_feature_detected!("avx2") {
         loops.take = avx2::<WRITE_BACK>;
@@ -80,6 +83,7 @@ pub(super) fn list(all: &mut Vec<Kernel>) {
         add("avx2-follow", avx2::<FOLLOW>);
         add("avx2-follow-far", avx2::<FOLLOW_FAR>);
         add("avx2-halves", avx2::<HALVES>);
+        add("avx2-halves-stream", avx2::<{ STREAM | HALVES }>);
         if has_write_back() {
             add("avx2-take", avx2::<WRITE_BACK>);
             add("avx2-take-stream", avx2::<{ STREAM | WRITE_BACK }>);
@@ -89,6 +93,7 @@ pub(super) fn list(all: &mut Vec<Kernel>) {
         add("avx512", avx512::<PLAIN>);
         add("avx512-stream", avx512::<STREAM>);
         add("avx512-halves", avx512::<HALVES>);
+        add("avx512-halves-stream", avx512::<{ STREAM | HALVES }>);
         if has_write_back() {
             add("avx512-take", avx512::<WRITE_BACK>);
             add("avx512-take-stream", avx512::<{ STREAM | WRITE_BACK }>);
@@ -187,6 +192,11 @@ macro_rules! vector_loop {
             unsafe fn blocks<const HOW: u8>(to: *mut u8, from: *const u8, len: usize) -> usize {
                 let long = HOW & (STREAM | WRITE_BACK) != 0;
                 let step = if long { BLOCK } else { SHORT_BLOCK };
+                let block = if long {
+                    block::<HOW, { BLOCK / size_of::<$vector>() }>
+                } else {
+                    block::<HOW, { SHORT_BLOCK / size_of::<$vector>() }>
+                };
                 let halves = if HOW & HALVES != 0 { 2 } else { 1 };
                 let half = len / halves / step * step;
                 let mut at = 0;
@@ -210,13 +220,9 @@ macro_rules! vector_loop {
                     // multiple of lines.
                     unsafe {
                         let (to, from) = (to.add(at), from.add(at));
-                        if long {
-                            block::<HOW, { BLOCK / size_of::<$vector>() }>(to, from);
-                        } else {
-                            block::<HOW, { SHORT_BLOCK / size_of::<$vector>() }>(to, from);
-                        }
+                        block(to, from);
                         if HOW & HALVES != 0 {
-                            block::<HOW, { SHORT_BLOCK / size_of::<$vector>() }>(to.add(half), from.add(half));
+                            block(to.add(half), from.add(half));
                         }
                         if HOW & WRITE_BACK != 0 {
                             // However `from` is aligned, these lines have been read to their end:

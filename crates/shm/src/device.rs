@@ -152,7 +152,7 @@ impl Shm {
         let abilities = Abilities {
             name: "shm",
             packet: division.packet(),
-            eager: 8 * division.packet(),
+            eager: 8 * division.long(),
             inline: INLINE,
             latency_ns: 100.0,
             bandwidth: 20.0,
@@ -201,11 +201,11 @@ impl Shm {
     fn blocks(&self, peer: u32) -> Rc<Blocks> {
         let new = |segment: &Segment, me: u32, peer: u32| {
             let (low, high) = (me.min(peer), me.max(peer));
-            let parts = [segment.ring(low, high).1, segment.ring(high, low).1];
+            let areas = [segment.ring(low, high).1, segment.ring(high, low).1];
             let division = Division::new(segment.geometry.data);
             // SAFETY: inside the mapping, which lives as long as all that share this (`disconnect`
             // forgets them before it).
-            Rc::new(unsafe { Blocks::new(division, parts, me == low) })
+            Rc::new(unsafe { Blocks::new(division, areas, me == low) })
         };
         self.blocks.of(peer).get_or_init(|| self.with_way(peer, new)).clone()
     }

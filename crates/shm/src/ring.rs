@@ -35,6 +35,8 @@ const NEAR: usize = 2;
 /// If so much of a message is left, what follows a packet's part of it is asked for from far ahead. Of what is shorter the last packets would
 /// ask for too much behind its end.
 const LONG: usize = 64 << 10;
+/// As long a packet is most likely followed by another one of its message.
+const RUN: usize = 8 << 10;
 /// Cells per ring: a power of two, so that positions may wrap. The model checker tries few.
 pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
 
@@ -111,7 +113,7 @@ impl Sender {
 
     /// The largest payload of one packet.
     pub fn packet(&self) -> usize {
-        self.blocks.size()
+        self.blocks.division().packet()
     }
 
     fn ring(&self) -> &Ring {
@@ -170,7 +172,7 @@ impl Sender {
             Payload::Bytes(bytes) | Payload::Part(bytes, _) => unsafe {
                 let source = match () {
                     () if bytes.len() >= LONG => Source::LongRun,
-                    () if len == self.packet() => Source::Run,
+                    () if len >= RUN => Source::Run,
                     () => Source::Any,
                 };
                 tern_copy::copy(place, bytes.as_ptr(), len, source, Target::Soon);
@@ -190,8 +192,8 @@ impl Sender {
         let (lent, passed) = (self.lent.borrow(), self.passed.get());
         let Some(at) = lent.len().checked_sub(passed + NEAR + 1) else { return false };
         let Lent { place, len, .. } = lent[at + NEAR];
-        if len < self.packet() && passed > 0 {
-            // Of another message.
+        if passed > 0 && !len.is_multiple_of(self.blocks.division().long()) {
+            // The end of another message.
             return false;
         }
         demote_lines(place, len);

@@ -114,7 +114,7 @@ impl Process {
 
 /// The data areas of two rings of this size are larger than a core's own cache: when all blocks
 /// have been used once, the receiver no longer holds the first, which so is fast to write.
-pub const LARGE: usize = 1 << 20;
+pub const LARGE: usize = 2 << 20;
 
 /// Most processes on one node.
 pub const MAX_PROCESSES: u32 = 4096;
@@ -133,7 +133,7 @@ impl Geometry {
     pub fn new(processes: u32, data: Option<usize>) -> Geometry {
         let data = data.unwrap_or(match processes {
             0..=4 => LARGE,
-            5..=16 => 256 << 10,
+            5..=16 => 512 << 10,
             17..=64 => 64 << 10,
             _ => 16 << 10,
         });

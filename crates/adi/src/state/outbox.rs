@@ -48,6 +48,20 @@ const AT_ONCE: usize = 64;
 /// start early, large enough that the packets themselves do not count: a message of this length goes sooner whole than as two.
 pub const PIECE: usize = 8 << 10;
 
+/// The same while so much of the message is left that the last ones can be shorter, if the device takes as much.
+const LONG_PIECE: usize = 32 << 10;
+const LONG: usize = 128 << 10;
+
+/// Bytes of long messages to one process that go between two looks at what has come: where both send, what has come is copied out before it
+/// leaves the caches, and blocks come back.
+const STRETCH: usize = 384 << 10;
+
+/// Bytes of a message of which `left` are left that go into its next packet.
+#[inline]
+fn piece(left: usize) -> usize {
+    left.min(if left >= LONG { LONG_PIECE } else { PIECE })
+}
+
 impl State {
     /// Sends a packet without payload, in order with what waits.
     pub(super) fn control(&mut self, to: Proc, packet: Packet) {
@@ -114,7 +128,11 @@ impl State {
             return;
         }
         // Long messages take turns.
-        while let Some(bulk) = self.outboxes[to as usize].bulk.pop_front() {
+        let mut gone = 0;
+        while gone < STRETCH
+            && let Some(bulk) = self.outboxes[to as usize].bulk.pop_front()
+        {
+            gone += piece(bulk.end - bulk.sent);
             match self.push_bulk(to, bulk) {
                 Ok(None) => {}
                 Ok(Some(rest)) => self.outboxes[to as usize].bulk.push_back(rest),
@@ -172,7 +190,7 @@ impl State {
         let size = data.len();
         while first.is_some() || *sent < size {
             let header = first.unwrap_or_else(|| Packet::More.encode());
-            let len = (size - *sent).min(PIECE);
+            let len = piece(size - *sent);
             let Some(taken) = data.with_payload(*sent, len, |p| self.mcm.copy_and_send(to, &header, p)) else {
                 return false;
             };
@@ -186,7 +204,7 @@ impl State {
     fn push_bulk(&mut self, to: Proc, mut bulk: Bulk) -> Result<Option<Bulk>, Bulk> {
         let data = &self.transfers.get(bulk.request).data;
         let header = Packet::Data { receiver: bulk.receiver, size: data.len() as u64 }.encode();
-        let len = (bulk.end - bulk.sent).min(PIECE);
+        let len = piece(bulk.end - bulk.sent);
         let taken = data.with_payload(bulk.sent, len, |p| self.mcm.copy_and_send(to, &header, p));
         let Some(taken) = taken else { return Err(bulk) };
         bulk.sent += taken;

@@ -1,5 +1,5 @@
-//! The blocks in which payloads travel that a cell has no room for, between two processes in both directions. They are of two
-//! kinds, for short payloads and for long ones.
+//! The blocks in which payloads travel that a cell has no room for, between two processes in both directions. They are of three
+//! kinds: for short payloads, for long ones, and for parts of the longest messages.
 //!
 //! A block belongs to one of the two at any time. It goes to the receiver with the payload; the
 //! receiver keeps it for what it sends next, and gives another one back, the one that it has not
@@ -15,6 +15,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 /// A cache line.
 pub const UNIT: usize = 64;
@@ -23,12 +24,18 @@ pub const UNIT: usize = 64;
 const LARGEST_SHORT: usize = if cfg!(loom) { 2 * UNIT } else { 1 << 10 };
 /// At least so many.
 const SHORT_BLOCKS: usize = 32;
-/// Unused bytes behind a block for long ones: its reader makes the processor fetch what follows, too, and a line
+/// Unused bytes behind a block of another kind: its reader makes the processor fetch what follows, too, and a line
 /// that the receiver holds is slow to write.
 const GAP: usize = if cfg!(loom) { 0 } else { 512 };
-/// The smallest and the largest payload that such a block has room for.
+/// The smallest and the largest payload that a block for long ones has room for.
 const LEAST: usize = if cfg!(loom) { 3 * UNIT } else { 1 << 10 };
 const LARGEST: usize = 8 << 10;
+/// What a block for parts of the longest messages has room for. The processor fetches ahead within a page, and packets end less often: off cache
+/// such messages take a tenth to a fifth less (an Intel Xeon).
+const PART: usize = 32 << 10;
+/// So many of those, if an area has room for the fewest: the more there are, the further a writer goes on while its reader is late.
+const PARTS: RangeInclusive<usize> = 8..=32;
+const AREA_PER_PART: usize = 64 << 10;
 
 /// Blocks of one kind in a ring's data area.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +50,17 @@ struct Kind {
     blocks: u32,
 }
 
-/// How a ring's data area is divided: blocks for short payloads, then those for long ones.
-#[derive(Clone, Copy, Debug)]
-pub struct Division {
-    short: Kind,
-    /// A payload may begin anywhere in the first unit of such a block.
-    long: Kind,
+impl Kind {
+    /// As many as there is room for from `start` to `end`, for payloads that may begin anywhere in the first unit.
+    fn between(start: usize, end: usize, size: usize) -> Kind {
+        let stride = size + UNIT + GAP;
+        Kind { start, size, stride, blocks: ((end - start) / stride) as u32 }
+    }
 }
+
+/// How a ring's data area is divided: blocks for short payloads, for long ones, and for parts of the longest messages, of which there may be none.
+#[derive(Clone, Copy, Debug)]
+pub struct Division([Kind; 3]);
 
 impl Division {
     /// For `len` bytes.
@@ -57,30 +68,38 @@ impl Division {
         let room = (len / 4).min(64 << 10) / UNIT * UNIT;
         let size = (room / SHORT_BLOCKS / UNIT * UNIT).clamp(2 * UNIT, LARGEST_SHORT);
         let short = Kind { start: 0, size, stride: size, blocks: (room / size) as u32 };
+        let parts =
+            Some(len / AREA_PER_PART).filter(|parts| parts >= PARTS.start()).map_or(0, |parts| parts.min(*PARTS.end()));
+        let end = len - parts * (PART + UNIT + GAP);
         let size = (len / 16 / UNIT * UNIT).clamp(LEAST, LARGEST);
-        let stride = size + UNIT + GAP;
-        Division { short, long: Kind { start: room, size, stride, blocks: ((len - room) / stride) as u32 } }
+        Division([short, Kind::between(room, end, size), Kind::between(end, len, PART)])
     }
 
     /// The largest payload of a packet.
     pub fn packet(&self) -> usize {
-        self.long.size
+        let [_, long, part] = self.0;
+        if part.blocks > 0 { part.size } else { long.size }
+    }
+
+    /// The same of one that is no part of a longest message.
+    pub fn long(&self) -> usize {
+        self.0[1].size
     }
 
     /// Payload bytes that the blocks of one ring for long ones hold.
     pub fn room(&self) -> usize {
-        self.long.blocks as usize * self.long.size
+        self.0[1].blocks as usize * self.long()
     }
 }
 
-/// The blocks of a pair of processes, as one of them knows them. They have numbers: first those for short payloads, of the process with
-/// the lower number and then of the other one, then those for long payloads.
+/// The blocks of a pair of processes, as one of them knows them. They have numbers: by kind, first those of the process with
+/// the lower number and then those of the other one.
 pub struct Blocks {
     division: Division,
     /// The data areas: that of the process with the lower number, then the other's.
-    parts: [*mut u8; 2],
-    /// Ours, the one to write next in front: for short payloads, for long ones.
-    free: [RefCell<VecDeque<u32>>; 2],
+    areas: [*mut u8; 2],
+    /// Ours, by kind, the one to write next in front.
+    free: [RefCell<VecDeque<u32>>; 3],
     /// Packets that were sent since one came back.
     ahead: Cell<u32>,
 }
@@ -89,48 +108,54 @@ pub struct Blocks {
 const ANSWERED: u32 = 3;
 
 impl Blocks {
-    /// `parts` are the data areas of the two rings between this process and another: the ring
+    /// `areas` are the data areas of the two rings between this process and another: the ring
     /// that the process with the lower number sends through is the first. `lower`: that is us.
     ///
     /// # Safety
     /// Both areas are mapped while this lives, and divided in this way by both.
-    pub unsafe fn new(division: Division, parts: [*mut u8; 2], lower: bool) -> Blocks {
-        let of = |first: u32, Kind { blocks, .. }: Kind| {
-            let first = if lower { first } else { first + blocks };
-            RefCell::new((first..first + blocks).collect())
-        };
-        let free = [of(0, division.short), of(2 * division.short.blocks, division.long)];
-        Blocks { division, parts, free, ahead: Cell::new(0) }
+    pub unsafe fn new(division: Division, areas: [*mut u8; 2], lower: bool) -> Blocks {
+        let mut first = 0;
+        let free = division.0.map(|Kind { blocks, .. }| {
+            let ours = first + if lower { 0 } else { blocks };
+            first += 2 * blocks;
+            RefCell::new((ours..ours + blocks).collect())
+        });
+        Blocks { division, areas, free, ahead: Cell::new(0) }
     }
 
-    /// The largest payload.
-    pub fn size(&self) -> usize {
-        self.division.packet()
+    /// The division of either area.
+    pub fn division(&self) -> &Division {
+        &self.division
     }
 
     /// The kind of a block, and its number among those of that kind.
-    fn kind(&self, block: u32) -> (&Kind, u32) {
-        match block.checked_sub(2 * self.division.short.blocks) {
-            None => (&self.division.short, block),
-            Some(block) => (&self.division.long, block),
+    fn kind(&self, block: u32) -> (usize, u32) {
+        let mut number = block;
+        for (kind, Kind { blocks, .. }) in self.division.0[..2].iter().enumerate() {
+            match number.checked_sub(2 * blocks) {
+                None => return (kind, number),
+                Some(rest) => number = rest,
+            }
         }
+        (2, number)
     }
 
     /// True for a block in whose first unit a payload may begin anywhere.
     #[inline]
     pub fn is_long(&self, block: u32) -> bool {
-        block >= 2 * self.division.short.blocks
+        block >= 2 * self.division.0[0].blocks
     }
 
     /// Where a payload of `len` bytes lies in a block, `skew` bytes from its beginning: in the area, whatever the numbers are.
     // A function of its own, like `swap`: payloads in cells need no registers for it.
     #[inline(never)]
     pub fn place(&self, block: u32, skew: usize, len: usize) -> *mut u8 {
-        let (&Kind { start, size, stride, blocks }, number) = self.kind(block);
-        let room = size + if self.is_long(block) { UNIT } else { 0 };
+        let (kind, number) = self.kind(block);
+        let Kind { start, size, stride, blocks } = self.division.0[kind];
+        let room = size + if kind > 0 { UNIT } else { 0 };
         assert!(number < 2 * blocks && skew + len <= room, "{len} bytes at {skew} of block {block}");
-        let part = self.parts[(number / blocks) as usize];
-        part.wrapping_add(start + (number % blocks) as usize * stride + skew)
+        let area = self.areas[(number / blocks) as usize];
+        area.wrapping_add(start + (number % blocks) as usize * stride + skew)
     }
 
     /// True while packets come back as well.
@@ -156,16 +181,19 @@ impl Blocks {
     /// another next to it whose lines its reader fetches too early.
     #[inline]
     pub fn take(&self, len: usize, answered: bool) -> Option<u32> {
-        let [mut short, mut long] = self.free.each_ref().map(RefCell::borrow_mut);
-        let size = self.division.short.size;
+        let [mut short, mut long, mut parts] = self.free.each_ref().map(RefCell::borrow_mut);
+        let size = self.division.0[0].size;
         if len <= if answered { size } else { size / 2 } {
             return short.pop_front().or_else(|| long.pop_front());
+        }
+        if len > self.division.long() {
+            return parts.pop_front();
         }
         long.pop_front().or_else(|| if len <= size { short.pop_front() } else { None })
     }
 
     fn free(&self, block: u32) -> &RefCell<VecDeque<u32>> {
-        &self.free[usize::from(self.is_long(block))]
+        &self.free[self.kind(block).0]
     }
 
     /// Keeps the block that a payload came in; returns the one to give back for it.
@@ -188,9 +216,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn pair(len: usize) -> [Blocks; 2] {
-        let parts = [std::ptr::without_provenance_mut(1 << 20), std::ptr::without_provenance_mut(2 << 20)];
+        let areas = [std::ptr::without_provenance_mut(1 << 22), std::ptr::without_provenance_mut(2 << 22)];
         // SAFETY: nothing is read or written through them here.
-        [true, false].map(|lower| unsafe { Blocks::new(Division::new(len), parts, lower) })
+        [true, false].map(|lower| unsafe { Blocks::new(Division::new(len), areas, lower) })
     }
 
     /// A payload that fits no block for short ones.
@@ -198,23 +226,26 @@ mod tests {
 
     #[test]
     fn blocks_lie_in_their_areas_and_apart() {
-        for len in [8 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20] {
+        for len in [8 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20] {
             let sides = pair(len);
             let mut places: Vec<(usize, usize)> = Vec::new();
             for side in &sides {
-                for block in std::iter::from_fn(|| side.take(1, true)) {
-                    let (skew, len) =
-                        if side.is_long(block) { (UNIT, side.size()) } else { (0, side.division.short.size) };
-                    places.push((side.place(block, 0, 1) as usize, skew + len));
+                let parts = std::iter::from_fn(|| side.take(PART, true));
+                for block in std::iter::from_fn(|| side.take(1, true)).chain(parts) {
+                    let skew = if side.is_long(block) { UNIT } else { 0 };
+                    let size = side.division.0[side.kind(block).0].size;
+                    places.push((side.place(block, 0, 1) as usize, skew + size));
                 }
             }
-            let Division { short, long } = sides[0].division;
+            let [short, long, parts] = sides[0].division.0;
             assert!(short.blocks >= 16 && long.blocks >= 3, "{len}: {short:?} {long:?}");
-            assert_eq!(places.len() as u32, 2 * (short.blocks + long.blocks));
+            assert!(parts.blocks == 0 || PARTS.contains(&(parts.blocks as usize)), "{len}: {parts:?}");
+            assert_eq!(parts.blocks > 0, len >= 512 << 10);
+            assert_eq!(places.len() as u32, 2 * (short.blocks + long.blocks + parts.blocks));
             assert!(short.size > super::super::INLINE && long.size >= LEAST);
             places.sort_unstable();
             for (place, room) in &places {
-                assert!(place + room <= (place >> 20 << 20) + len);
+                assert!(place + room <= (place >> 22 << 22) + len);
             }
             assert!(places.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
         }
@@ -224,13 +255,13 @@ mod tests {
     #[should_panic(expected = "bytes at")]
     fn a_payload_does_not_leave_its_block() {
         let [one, _] = pair(256 << 10);
-        one.place(0, 1, one.division.short.size);
+        one.place(0, 1, one.division.0[0].size);
     }
 
     #[test]
     fn an_answer_goes_in_the_block_that_came() {
-        let [one, two] = pair(256 << 10);
-        for len in [100, LONG].repeat(100) {
+        let [one, two] = pair(512 << 10);
+        for len in [100, LONG, PART].repeat(100) {
             let block = one.take(len, true).expect("a block");
             one.regain(two.swap(block));
             assert_eq!(two.take(len, true), Some(block));
@@ -241,7 +272,7 @@ mod tests {
     #[test]
     fn short_payloads_go_in_whichever_blocks_there_are() {
         let [one, two] = pair(256 << 10);
-        let (short, long, size) = (one.division.short.blocks, one.division.long.blocks, one.division.short.size);
+        let [Kind { blocks: short, size, .. }, Kind { blocks: long, .. }, _] = one.division.0;
         for answered in [true, false] {
             let taken: Vec<u32> = std::iter::from_fn(|| one.take(size, answered)).collect();
             assert_eq!(one.is_long(taken[0]), !answered, "in a stream they had better not lie side by side");
@@ -254,8 +285,8 @@ mod tests {
 
     #[test]
     fn one_way_traffic_goes_round_all_blocks() {
-        let [one, two] = pair(256 << 10);
-        for (len, blocks) in [(100, one.division.short.blocks), (LONG, one.division.long.blocks)] {
+        let [one, two] = pair(512 << 10);
+        for (len, Kind { blocks, .. }) in [100, LONG, PART].into_iter().zip(one.division.0) {
             let all = 2 * blocks as usize;
             let mut used: Vec<u32> = Vec::new();
             for _ in 0..2 * all {
@@ -273,20 +304,20 @@ mod tests {
     proptest! {
         /// However payloads go to and fro, a block has one owner, and nobody runs out for good.
         #[test]
-        fn every_block_has_one_owner(steps in prop::collection::vec((0..2usize, 0..4u8), 1..400)) {
-            let sides = pair(16 << 10);
-            let all = 2 * (sides[0].division.short.blocks + sides[0].division.long.blocks);
+        fn every_block_has_one_owner(steps in prop::collection::vec((0..2usize, 0..5usize), 1..400), len in prop::sample::select(vec![16 << 10, 512 << 10])) {
+            let sides = pair(len);
+            let all = 2 * sides[0].division.0.iter().map(|kind| kind.blocks).sum::<u32>();
             // By sender: blocks with payloads, and blocks given back.
             let mut under_way: [VecDeque<u32>; 2] = Default::default();
             let mut given_back: [VecDeque<u32>; 2] = Default::default();
             for (side, step) in steps {
                 let sent = under_way[side].len() + given_back[side].len();
                 match step {
-                    0 | 3 => match sides[side].take(if step == 0 { LONG } else { 100 }, true) {
+                    0..3 => match sides[side].take([100, LONG, PART][step].min(sides[side].division.packet()), true) {
                         Some(block) => under_way[side].push_back(block),
                         None => prop_assert!(sent > 0, "no block, though none is away"),
                     },
-                    1 => if let Some(block) = under_way[1 - side].pop_front() {
+                    3 => if let Some(block) = under_way[1 - side].pop_front() {
                         given_back[1 - side].push_back(sides[side].swap(block));
                     },
                     _ => if let Some(block) = given_back[side].pop_front() {
