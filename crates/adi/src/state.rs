@@ -239,6 +239,7 @@ impl State {
     pub fn end_round(&mut self) {
         if std::mem::take(&mut self.in_round) {
             self.asking.end_round();
+            self.gauge.end_round();
             self.direct().end_round();
         }
     }

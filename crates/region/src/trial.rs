@@ -172,14 +172,19 @@ impl Rounds {
     }
 }
 
-/// Finds out what the memory of long transfers is, by trying both answers.
+/// Finds out what the memory of long transfers is, by trying both answers on all transfers of a round.
 #[derive(Debug, Default)]
-pub struct Gauge(Trials);
+pub struct Gauge(Rounds);
 
 impl Gauge {
     /// What the target of a transfer of `len` bytes, which begins now, seems to be: by power of two.
     pub fn target(&mut self, len: usize) -> Target {
-        [Target::Soon, Target::Later][self.0.way((len | 1).ilog2() as usize)]
+        [Target::Soon, Target::Later][self.0.way((len | 1).ilog2() as usize, 0)]
+    }
+
+    /// See [`Rounds::end_round`].
+    pub fn end_round(&mut self) {
+        self.0.end_round();
     }
 }
 

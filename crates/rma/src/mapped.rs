@@ -28,7 +28,10 @@ impl Window {
             // SAFETY: contract of this function.
             return unsafe { copy(from, to, len) };
         }
-        let target = self.gauges[way as usize].borrow_mut().target(len);
+        let mut gauge = self.gauges[way as usize].borrow_mut();
+        let target = gauge.target(len);
+        // It is over when this returns.
+        gauge.end_round();
         // SAFETY: contract of this function; they do not overlap.
         unsafe { tern_copy::copy(to, from, len, Source::Any, target) };
     }

@@ -377,6 +377,7 @@ impl Direct for Shm {
 
     fn end_round(&self) {
         self.direct.chooser.end_round();
+        self.direct.gauge.borrow_mut().end_round();
     }
 
     fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {

@@ -106,6 +106,8 @@ impl State {
     }
 
     fn takes_long_packets(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
+        // Its call waits for nothing else.
+        self.end_round();
         let len = data.len();
         if from == UNKNOWN || from == self.mcm.me() {
             return false;
