@@ -24,7 +24,7 @@ pub extern "C" fn promote_start(policy: c_int, uses: c_int) -> *mut Fixture {
     let policy = [Policy::Off, Policy::Auto, Policy::Always][policy as usize];
     let file = rustix::fs::memfd_create("tern", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd_create");
     let heap = Rc::new(Heap::new(file.try_clone().expect("dup"), 1 << 21, 1 << 52));
-    let costs = Costs { promote: Box::new(move |_| f64::from(uses) - 1.0), saved: Box::new(|_| 2.0), look_up: 1.0 };
+    let costs = Costs { promote: Box::new(move |_| f64::from(uses) - 1.0), saved: Box::new(|_, _| 2.0), look_up: 1.0 };
     let mut promoter = Promoter::new(heap, policy, costs);
     if std::env::var_os("PROMOTE_TOLD").is_some() {
         promoter.tell_me();

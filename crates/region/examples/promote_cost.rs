@@ -10,7 +10,7 @@ fn main() {
     let file = rustix::fs::memfd_create("tern", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd_create");
     let heap = Rc::new(Heap::new(file, 1 << 21, 1 << 52));
     // As if it paid at once.
-    let costs = Costs { promote: Box::new(|_| 0.0), saved: Box::new(|_| 2.0), look_up: 1.0 };
+    let costs = Costs { promote: Box::new(|_| 0.0), saved: Box::new(|_, _| 2.0), look_up: 1.0 };
     let mut promoter = Promoter::new(heap, Policy::Auto, costs);
     // What is found out once.
     let first = Instant::now();

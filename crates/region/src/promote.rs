@@ -50,7 +50,7 @@ mod usage;
 pub use fork::Quiesce;
 pub use refusal::Refusal;
 pub use told::tells;
-pub use usage::Costs;
+pub use usage::{Costs, Reuse};
 
 use crate::heap::{Heap, Place};
 use fork::Ground;
@@ -115,8 +115,8 @@ pub struct Promoter {
     until_refresh: usize,
     /// What is left of [`pinning::MOST_PINNED`].
     may_pin: usize,
-    /// By what it is used for: the length that was asked about last, and the uses that promotion pays for then.
-    needed: Vec<(usize, Option<u32>)>,
+    /// By what it is used for, and by [`Reuse`]: the length that was asked about last, and the uses that promotion pays for then.
+    needed: Vec<[(usize, Option<u32>); 2]>,
 }
 
 impl Promoter {
@@ -138,7 +138,7 @@ impl Promoter {
             counts: Counts::default(),
             until_refresh: 64,
             may_pin: pinning::MOST_PINNED,
-            needed: vec![(0, None)],
+            needed: vec![Default::default()],
         }
     }
 
@@ -166,7 +166,7 @@ impl Promoter {
     /// from 1 on.
     pub fn add_costs(&mut self, costs: Costs) {
         self.costs.push(costs);
-        self.needed.push((0, None));
+        self.needed.push(Default::default());
     }
 
     /// Counts one use of the buffer for a message, and promotes it when the rule says so, together with those beside it if that pays
@@ -196,26 +196,28 @@ impl Promoter {
             return Some(place);
         }
         // Where the saving never pays for the look-up, promoted memory is not looked up either.
-        let needed = self.needed(len, way)?;
+        self.needed(len, Reuse::Soon, way)?;
         let start = address.addr();
         if let Some(place) = self.records.used(start, len).map(Place)
             && self.verify(address, len, place)
         {
             return Some(place);
         }
+        let reuse = self.usage.reuse(start, len);
+        let needed = self.needed(len, reuse, way).unwrap_or(u32::MAX);
         if self.usage.used(start, len, needed) {
             return self.try_promote(start, len, needed);
         }
-        self.promote_row(start, len, way)
+        self.promote_row(start, len, reuse, way)
     }
 
     /// Uses of a buffer of `len` bytes that promotion pays for.
     #[inline]
-    fn needed(&mut self, len: usize, way: usize) -> Option<u32> {
-        let (known, needed) = self.needed[way];
+    fn needed(&mut self, len: usize, reuse: Reuse, way: usize) -> Option<u32> {
+        let (known, needed) = self.needed[way][reuse as usize];
         if known != len {
-            let needed = if self.policy == Policy::Always { Some(1) } else { self.costs[way].break_even(len) };
-            self.needed[way] = (len, needed);
+            let needed = if self.policy == Policy::Always { Some(1) } else { self.costs[way].break_even(len, reuse) };
+            self.needed[way][reuse as usize] = (len, needed);
             return needed;
         }
         needed
@@ -223,9 +225,9 @@ impl Promoter {
 
     /// Promotes the buffers that this one stands beside as one, if their uses together pay for that: the windows and slots of a
     /// program, of which each would have to be used very often by itself.
-    fn promote_row(&mut self, start: usize, len: usize, way: usize) -> Option<Place> {
+    fn promote_row(&mut self, start: usize, len: usize, reuse: Reuse, way: usize) -> Option<Place> {
         let row = self.usage.row(start, len)?;
-        let needed = self.costs[way].break_even_together(len, row.len)?;
+        let needed = self.costs[way].break_even_together(len, reuse, row.len)?;
         if row.uses < u64::from(needed) * u64::from(row.patience) {
             return None;
         }

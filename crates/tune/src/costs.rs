@@ -2,6 +2,7 @@
 
 use crate::Curve;
 use std::ops::RangeInclusive;
+use tern_region::promote::Reuse;
 
 /// How two cores stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,7 +157,7 @@ impl Costs {
     /// the rule of [`tern_region::promote`]. `cma`: whether the kernel copies private memory.
     pub fn promotion(&self, placement: Placement, cma: bool) -> tern_region::promote::Costs {
         let costs = self.clone();
-        self.promotion_that_saves(move |len| costs.saved(placement, len as u64, cma))
+        self.promotion_that_saves(placement, cma, move |len| costs.saved(placement, Warmth::Warm, len, cma))
     }
 
     /// The same of a message whose caller waits for it. Those of a length in `fetched` the receiver copies alone, while its sender looks
@@ -165,8 +166,8 @@ impl Costs {
         &self, placement: Placement, fetched: RangeInclusive<usize>,
     ) -> tern_region::promote::Costs {
         let costs = self.clone();
-        self.promotion_that_saves(move |len| {
-            let any = costs.saved(placement, len as u64, true);
+        self.promotion_that_saves(placement, true, move |len| {
+            let any = costs.saved(placement, Warmth::Warm, len, true);
             let fetch =
                 || costs.at(placement, Mover::Pipe, len) - costs.at(placement, Mover::Mapped, len) + costs.lookup;
             if fetched.contains(&len) { any.max(fetch()) } else { any }
@@ -178,20 +179,27 @@ impl Costs {
     pub fn promotion_for_exchanges(&self, placement: Placement) -> tern_region::promote::Costs {
         let costs = self.clone();
         let asking = self.publishing(placement) + 2.0 * self.pace(placement).packet;
-        self.promotion_that_saves(move |len| costs.saved_of_two(placement, len) - asking)
+        self.promotion_that_saves(placement, true, move |len| costs.saved_of_two(placement, len) - asking)
     }
 
     /// The same of a call in which each process copies what comes in out of the memory of the others, which know where it lies.
     pub fn promotion_for_collectives(&self, placement: Placement) -> tern_region::promote::Costs {
         let costs = self.clone();
-        self.promotion_that_saves(move |len| costs.saved_of_two(placement, len))
+        self.promotion_that_saves(placement, true, move |len| costs.saved_of_two(placement, len))
     }
 
-    fn promotion_that_saves(&self, saved: impl Fn(usize) -> f64 + 'static) -> tern_region::promote::Costs {
-        let promote = self.promote.clone();
+    /// `saved`: where the memory is in the caches. Where it has left them nearly all of what the ways differ in is gone: to write to the memory
+    /// and to read from it takes the time.
+    fn promotion_that_saves(
+        &self, placement: Placement, cma: bool, saved: impl Fn(usize) -> f64 + 'static,
+    ) -> tern_region::promote::Costs {
+        let (promote, costs) = (self.promote.clone(), self.clone());
         tern_region::promote::Costs {
             promote: Box::new(move |len| promote.at(len as u64)),
-            saved: Box::new(saved),
+            saved: Box::new(move |len, reuse| match reuse {
+                Reuse::Soon => saved(len),
+                Reuse::Late => costs.saved(placement, Warmth::Cold, len, cma).min(saved(len)),
+            }),
             look_up: self.lookup,
         }
     }
@@ -206,8 +214,8 @@ impl Costs {
     }
 
     /// C: what a copy between mapped pages saves of the best way without them.
-    fn saved(&self, placement: Placement, size: u64, cma: bool) -> f64 {
-        let at = |mover| self.at(placement, mover, size as usize);
+    fn saved(&self, placement: Placement, warmth: Warmth, len: usize, cma: bool) -> f64 {
+        let at = |mover| self.pace(placement).at(mover, warmth, len as u64);
         let private = match cma {
             true => at(Mover::Pipe).min(at(Mover::Cma)).min(at(Mover::CmaPush)).min(at(Mover::CmaBoth)),
             false => at(Mover::Pipe),
@@ -236,12 +244,32 @@ mod tests {
         ] {
             pace.movers[mover as usize] = [flat(ns), flat(ns)];
         }
-        let uses = |costs: &Costs, cma| costs.promotion(Placement::Cache, cma).break_even(1 << 16);
+        let uses = |costs: &Costs, cma| costs.promotion(Placement::Cache, cma).break_even(1 << 16, Reuse::Soon);
         // R / (C - V) is 1000 / (120 - 40 - 10) and 1000 / (150 - 40 - 10).
         assert_eq!(uses(&costs, true), Some(15));
         assert_eq!(uses(&costs, false), Some(11));
         costs.lookup = 80.0;
         assert_eq!(uses(&costs, true), None);
+    }
+
+    #[test]
+    fn what_has_left_the_caches_saves_what_it_saves_there() {
+        let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
+        let mut costs = Costs { promote: flat(100_000.0), lookup: 0.0, ..Costs::default() };
+        for mover in &mut costs.paces[Placement::Cache as usize].movers {
+            *mover = [flat(15_000.0), flat(30_000.0)];
+        }
+        costs.paces[Placement::Cache as usize].movers[Mover::Mapped as usize] = [flat(5000.0), flat(28_000.0)];
+        let ways = [
+            costs.promotion(Placement::Cache, true),
+            costs.promotion_for_awaited(Placement::Cache, 1..=1 << 20),
+            costs.promotion_for_exchanges(Placement::Cache),
+            costs.promotion_for_collectives(Placement::Cache),
+        ];
+        for way in ways {
+            assert!(way.break_even(1 << 16, Reuse::Soon) < Some(20));
+            assert_eq!(way.break_even(1 << 16, Reuse::Late), Some(51), "R / (30 - 28)");
+        }
     }
 
     #[test]
@@ -253,13 +281,16 @@ mod tests {
         }
         costs.paces[Placement::Cache as usize].movers[Mover::Mapped as usize] = [flat(100.0), flat(100.0)];
         let awaited = costs.promotion_for_awaited(Placement::Cache, 1000..=2000);
-        assert_eq!([999, 1000, 2000, 2001].map(|len| awaited.break_even(len)), [None, Some(21), Some(21), None]);
+        assert_eq!(
+            [999, 1000, 2000, 2001].map(|len| awaited.break_even(len, Reuse::Soon)),
+            [None, Some(21), Some(21), None]
+        );
         // Other calls that send from there may save more than the fetch does: R / (150 - 10 - V).
         let mut both = costs.clone();
         both.paces[Placement::Cache as usize].movers[Mover::MappedBoth as usize] = [flat(10.0), flat(10.0)];
-        assert_eq!(both.promotion_for_awaited(Placement::Cache, 1000..=2000).break_even(1000), Some(17));
+        assert_eq!(both.promotion_for_awaited(Placement::Cache, 1000..=2000).break_even(1000, Reuse::Soon), Some(17));
         // R / (2 * 150 - 100 - V).
-        assert_eq!(costs.promotion_for_collectives(Placement::Cache).break_even(1000), Some(9));
-        assert_eq!(costs.promotion_for_exchanges(Placement::Cache).break_even(1000), None);
+        assert_eq!(costs.promotion_for_collectives(Placement::Cache).break_even(1000, Reuse::Soon), Some(9));
+        assert_eq!(costs.promotion_for_exchanges(Placement::Cache).break_even(1000, Reuse::Soon), None);
     }
 }

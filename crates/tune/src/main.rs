@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tern_region::promote::Reuse;
 use tern_tune::{Costs, Facts, Machine, Mechanism, Mover, Placement, Warmth, explain, store};
 
 const HELP: &str = "\
@@ -188,10 +189,12 @@ fn figures(text: &mut String, costs: &Costs) {
             "To share a private buffer of {name}: {:.0} us, pays after ",
             costs.promote.at(size as u64) / 1e3
         );
-        let _ = match costs.promotion(Placement::Cache, true).break_even(size) {
-            Some(uses) => writeln!(text, "{uses} uses"),
-            None => writeln!(text, "no number of uses"),
-        };
+        let promotion = costs.promotion(Placement::Cache, true);
+        let [soon, late] = [Reuse::Soon, Reuse::Late].map(|reuse| match promotion.break_even(size, reuse) {
+            Some(uses) => uses.to_string(),
+            None => "no number of".to_owned(),
+        });
+        let _ = writeln!(text, "{soon} uses in cache, {late} off cache");
     }
 }
 

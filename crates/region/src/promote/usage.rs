@@ -9,26 +9,38 @@
 //! count there, and a place that has come to zero. So buffers that are used once each push each
 //! other out, and a buffer that has more than one use in `WAYS + 1` of those of its set stays.
 
+/// When a buffer was used last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// Not long ago, as far as messages tell: it may be in a cache still.
+    Soon,
+    /// [`LATE`] ago: it has left the caches, and what moves it waits for memory either way.
+    Late,
+}
+
+/// Bytes that are used in between.
+const LATE: u64 = 8 << 20;
+
 /// What promotion costs and saves, in nanoseconds, by length in bytes.
 pub struct Costs {
     /// R: promoting that many bytes.
     pub promote: Box<dyn Fn(usize) -> f64>,
     /// C: what a transfer of that many bytes costs less from promoted memory.
-    pub saved: Box<dyn Fn(usize) -> f64>,
+    pub saved: Box<dyn Fn(usize, Reuse) -> f64>,
     /// V: looking up, and asking the kernel, at each use.
     pub look_up: f64,
 }
 
 impl Costs {
     /// The number of uses from which on promotion pays: the least n > R / (C - V). `None`: never.
-    pub fn break_even(&self, len: usize) -> Option<u32> {
-        self.break_even_together(len, len)
+    pub fn break_even(&self, len: usize, reuse: Reuse) -> Option<u32> {
+        self.break_even_together(len, reuse, len)
     }
 
     /// The same for buffers of that length that lie side by side, in `all` bytes, and are promoted as one: the number of
     /// their uses together. Most of what promotion costs is the same for one buffer and for many.
-    pub fn break_even_together(&self, len: usize, all: usize) -> Option<u32> {
-        let gain = (self.saved)(len) - self.look_up;
+    pub fn break_even_together(&self, len: usize, reuse: Reuse, all: usize) -> Option<u32> {
+        let gain = (self.saved)(len, reuse) - self.look_up;
         let uses = (self.promote)(all) / gain;
         (gain > 0.0 && uses < f64::from(u32::MAX)).then(|| uses.max(0.0) as u32 + 1)
     }
@@ -48,6 +60,8 @@ struct Entry {
     patience: u8,
     /// Bytes, as of its last use.
     len: usize,
+    /// What [`Usage::passed`] was then.
+    last: u64,
 }
 
 /// Buffers that lie side by side, none further from the next than a page is long.
@@ -71,6 +85,8 @@ const LONGEST_ROW: usize = 32 << 20;
 /// The uses of buffers, by address and class of length (the next power of two).
 pub struct Usage {
     sets: Box<[[Entry; WAYS]; SETS]>,
+    /// Bytes of all uses.
+    passed: u64,
 }
 
 impl Default for Usage {
@@ -81,7 +97,15 @@ impl Default for Usage {
 
 impl Usage {
     pub fn new() -> Usage {
-        Usage { sets: Box::new([[Entry::default(); WAYS]; SETS]) }
+        Usage { sets: Box::new([[Entry::default(); WAYS]; SETS]), passed: 0 }
+    }
+
+    /// How long ago this buffer was used, which is about to be used again.
+    pub fn reuse(&self, address: usize, len: usize) -> Reuse {
+        match self.find(key(address, len)) {
+            Some(entry) if self.passed - entry.last >= LATE => Reuse::Late,
+            _ => Reuse::Soon,
+        }
     }
 
     /// Counts one use. True when there were `needed` uses of this buffer since it came into the
@@ -89,12 +113,14 @@ impl Usage {
     /// reports with [`Usage::failed`] if that was in vain; the count starts again.
     pub fn used(&mut self, address: usize, len: usize, needed: u32) -> bool {
         let key = key(address, len);
+        self.passed += len as u64;
+        let passed = self.passed;
         let Some(entry) = self.place(key) else {
             // Nothing is known of the buffer, but this use is one.
             return needed <= 1;
         };
         entry.count = entry.count.saturating_add(1);
-        entry.len = len;
+        (entry.len, entry.last) = (len, passed);
         let needed = u64::from(needed) << entry.patience;
         let due = u64::from(entry.count) >= needed;
         if due {

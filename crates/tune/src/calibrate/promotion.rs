@@ -23,7 +23,7 @@ pub(super) fn measure(words: &Words) {
         return;
     };
     // As if it paid at once.
-    let costs = Costs { promote: Box::new(|_| 0.0), saved: Box::new(|_| 2.0), look_up: 1.0 };
+    let costs = Costs { promote: Box::new(|_| 0.0), saved: Box::new(|_, _| 2.0), look_up: 1.0 };
     let heap = Rc::new(Heap::new(file, 1 << 21, 1 << 52));
     let mut promoter = Promoter::new(heap, Policy::Always, costs);
     // What is found out once is not counted. The buffer stays, or another would be made of it.

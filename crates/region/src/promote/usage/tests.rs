@@ -3,23 +3,23 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 
 fn costs(promote: f64, saved: f64, look_up: f64) -> Costs {
-    Costs { promote: Box::new(move |_| promote), saved: Box::new(move |_| saved), look_up }
+    Costs { promote: Box::new(move |_| promote), saved: Box::new(move |_, _| saved), look_up }
 }
 
 #[test]
 fn break_even_is_the_least_n_above_r_by_c_minus_v() {
-    assert_eq!(costs(100.0, 30.0, 10.0).break_even(1), Some(6));
-    assert_eq!(costs(99.0, 30.0, 10.0).break_even(1), Some(5));
-    assert_eq!(costs(0.0, 30.0, 10.0).break_even(1), Some(1));
+    assert_eq!(costs(100.0, 30.0, 10.0).break_even(1, Reuse::Soon), Some(6));
+    assert_eq!(costs(99.0, 30.0, 10.0).break_even(1, Reuse::Soon), Some(5));
+    assert_eq!(costs(0.0, 30.0, 10.0).break_even(1, Reuse::Soon), Some(1));
 }
 
 #[test]
 fn what_saves_no_more_than_the_look_up_never_pays() {
-    assert_eq!(costs(100.0, 10.0, 10.0).break_even(1), None);
-    assert_eq!(costs(100.0, 5.0, 10.0).break_even(1), None);
-    assert_eq!(costs(0.0, 10.0, 10.0).break_even(1), None);
-    assert_eq!(costs(f64::INFINITY, 10.0, 1.0).break_even(1), None);
-    assert_eq!(costs(f64::NAN, 10.0, 1.0).break_even(1), None);
+    assert_eq!(costs(100.0, 10.0, 10.0).break_even(1, Reuse::Soon), None);
+    assert_eq!(costs(100.0, 5.0, 10.0).break_even(1, Reuse::Soon), None);
+    assert_eq!(costs(0.0, 10.0, 10.0).break_even(1, Reuse::Soon), None);
+    assert_eq!(costs(f64::INFINITY, 10.0, 1.0).break_even(1, Reuse::Soon), None);
+    assert_eq!(costs(f64::NAN, 10.0, 1.0).break_even(1, Reuse::Soon), None);
 }
 
 #[test]
@@ -50,6 +50,22 @@ fn an_attempt_in_vain_doubles_the_wait_and_success_ends_that() {
     assert!((31..=32).contains(&third), "{third}");
     usage.paid(4096, 100);
     assert!(wait(&mut usage) <= 8);
+}
+
+#[test]
+fn what_was_used_long_ago_has_left_the_caches() {
+    let mut usage = Usage::new();
+    let len = 1 << 20;
+    assert_eq!(usage.reuse(4096, len), Reuse::Soon, "nothing is known of it");
+    usage.used(4096, len, 100);
+    let others = LATE as usize / len;
+    for other in 1..=others {
+        assert_eq!(usage.reuse(4096, len), Reuse::Soon, "after {other}");
+        usage.used(other << 24, len, 100);
+    }
+    assert_eq!(usage.reuse(4096, len), Reuse::Late);
+    usage.used(4096, len, 100);
+    assert_eq!(usage.reuse(4096, len), Reuse::Soon);
 }
 
 #[test]
@@ -117,10 +133,10 @@ fn neighbours_count_together() {
 
 #[test]
 fn a_row_shares_what_does_not_depend_on_the_length() {
-    let costs = Costs { promote: Box::new(|len| 1000.0 + len as f64), saved: Box::new(|_| 60.0), look_up: 10.0 };
-    assert_eq!(costs.break_even(100), Some(23));
+    let costs = Costs { promote: Box::new(|len| 1000.0 + len as f64), saved: Box::new(|_, _| 60.0), look_up: 10.0 };
+    assert_eq!(costs.break_even(100, Reuse::Soon), Some(23));
     // Of ten buffers each is used five times.
-    assert_eq!(costs.break_even_together(100, 1000), Some(41));
+    assert_eq!(costs.break_even_together(100, Reuse::Soon, 1000), Some(41));
 }
 
 proptest! {
