@@ -15,8 +15,9 @@ const TURN: u32 = 6;
 /// Turns of a trial: each way has half of them, so that a change of pace in the meantime hits both.
 const TURNS: u32 = 4;
 /// Transfers by the better way until the next trial: after a trial that has found what the one before it did, twice as many as
-/// before it. A program's first transfers are unlike what follows.
+/// before it, or eight times if the other way was [hopeless](HOPELESS). A program's first transfers are unlike what follows.
 const REST: RangeInclusive<u32> = 60..=1000;
+const LONGER: [u32; 2] = [2, 8];
 /// Of the times between transfers the quickest decide, since whatever disturbs makes them longer: of so
 /// many the slowest, lest one that came by chance counts.
 const KEPT: usize = 3;
@@ -102,7 +103,7 @@ impl Trial {
             self.better = 1 - self.better;
             *REST.start()
         } else {
-            (2 * self.rest).clamp(*REST.start(), *REST.end())
+            (LONGER[usize::from(self.is_hopeless())] * self.rest).clamp(*REST.start(), *REST.end())
         };
     }
 }
@@ -204,27 +205,33 @@ mod tests {
         others
     }
 
-    /// Transfers of the other way in so many, if it never is the better one.
-    fn tried(mut count: u32) -> u32 {
+    /// Transfers of the other way in so many, if it never is the better one: `each` in a trial that takes so many.
+    fn tried(mut count: u32, trial: u32, each: u32, longer: u32) -> u32 {
         let (mut others, mut rest) = (0, *REST.start());
-        while let Some(left) = count.checked_sub(TURN * TURNS + rest) {
-            (count, others) = (left, others + TURN * TURNS / 2);
-            rest = (2 * rest).min(*REST.end());
+        while let Some(left) = count.checked_sub(trial + rest) {
+            (count, others) = (left, others + each);
+            rest = (longer * rest).min(*REST.end());
         }
-        others + count.saturating_sub(TURN).min(TURN * TURNS / 2)
+        others + count.saturating_sub(TURN).min(each)
+    }
+
+    /// The same of trials that are made to their end.
+    fn tried_out(count: u32) -> u32 {
+        tried(count, TURN * TURNS, TURN * TURNS / 2, LONGER[0])
     }
 
     #[test]
     fn the_presumed_way_stays_if_it_is_better() {
         let others = run(&mut Trial::default(), 10_000, |_, way| [100, 110][way]);
-        assert_eq!(others, tried(10_000));
+        assert_eq!(others, tried_out(10_000));
     }
 
     #[test]
     fn what_takes_longer_is_seldom_tried() {
         let others = run(&mut Trial::default(), 10_000, |_, way| [100, 150][way]);
-        let trials = tried(10_000) / (TURN * TURNS / 2);
-        assert_eq!(others, trials * (1 + ENOUGH as u32));
+        let each = 1 + ENOUGH as u32;
+        assert_eq!(others, tried(10_000, TURN + each, each, LONGER[1]));
+        assert!(2 * others < tried_out(10_000));
     }
 
     #[test]
@@ -243,7 +250,7 @@ mod tests {
     #[test]
     fn the_other_way_is_taken_when_it_is_better() {
         let others = run(&mut Trial::default(), 10_000, |_, way| [110, 100][way]);
-        assert_eq!(10_000 - others, tried(10_000));
+        assert_eq!(10_000 - others, tried_out(10_000));
     }
 
     #[test]
@@ -251,7 +258,7 @@ mod tests {
         let others = run(&mut Trial::default(), 10_000, |number, way| {
             [100, 110][way] + if number % 3 == 0 { 5000 } else { u64::from(number % 4) }
         });
-        assert_eq!(others, tried(10_000));
+        assert_eq!(others, tried_out(10_000));
     }
 
     #[test]
