@@ -86,6 +86,8 @@ pub struct Outgoing<'a> {
     pub sender: u32,
     /// The sender waits until the message has left; otherwise it would rather compute.
     pub waits: bool,
+    /// Both processes exchange messages: whether one copy was found to be sooner than packets for the likes of it. `None`: nobody has tried.
+    pub once: Option<bool>,
 }
 
 /// What became of a message that looked for a published receive.

@@ -69,7 +69,9 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
 impl Several {
     /// For a process of a world of `world` ranks, those in `node` on its own node. `machine` of them share its cores.
     pub fn new(shm: Shm, network: Box<dyn Device>, node: std::ops::Range<u32>, world: u32, machine: u32) -> Several {
-        let abilities = Abilities { name: "several", ..shm.abilities().clone() };
+        // Whichever of the two takes a packet.
+        let packet = shm.abilities().packet.min(network.abilities().packet);
+        let abilities = Abilities { name: "several", packet, ..shm.abilities().clone() };
         let share = machine as f32 / node.len() as f32;
         let numbers = Numbers::new(node, world);
         Several { watch: OnceCell::new(), shm, network, numbers, abilities, share }

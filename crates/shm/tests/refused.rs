@@ -72,7 +72,7 @@ fn send(sender: &Shm, receiver: &Shm, source: &Pages, target: &Pages) -> Option<
     }
     receiver.set_waiting(true);
     direct(receiver).publish(0, &KEY, &target.memory(), 5, 0).expect("room");
-    let message = Outgoing { source: &source.memory(), sender: 7, waits: true };
+    let message = Outgoing { source: &source.memory(), sender: 7, waits: true, once: None };
     Some(direct(sender).deliver(1, &KEY, 0, &message))
 }
 

@@ -257,7 +257,7 @@ fn several_ports_fill_what_is_published() {
         }
         for (sender, from) in from.iter().enumerate() {
             let source = two.locate(0, from.memory);
-            let message = Outgoing { source: &source, sender: sender as u32, waits: false };
+            let message = Outgoing { source: &source, sender: sender as u32, waits: false, once: None };
             let mut delivery = Delivery::Stream;
             for _ in 0..2_000_000 {
                 delivery = two.direct(0).deliver(1, &key, 0, &message);

@@ -164,7 +164,9 @@ impl State {
             None => self.locate(request, to, quiet),
         };
         let key = key(tuple.context, tuple.source, tuple.tag);
-        let message = Outgoing { source: &memory, sender: request, waits };
+        let exchanged = memory.place != 0 && (self.exchanges || self.is_exchange(waits));
+        let once = if exchanged { self.copied_once(to, &memory, waits) } else { None };
+        let message = Outgoing { source: &memory, sender: request, waits, once };
         // What is published matches, so that standard and synchronous sends are alike.
         let delivery = self.direct().deliver(to, &key, last, &message);
         count(&delivery, data.len());
@@ -396,6 +398,9 @@ impl State {
     /// A published receive holds its message of `size` bytes.
     pub(super) fn filled(&mut self, request: u32, size: u64) {
         counters::PUBLISHED_FILLED.add(1);
+        if let Side::Receive { from, .. } = self.transfers.get(request).side {
+            self.note_way(from, size, true);
+        }
         self.claimed(request, size);
         self.complete(request);
     }
@@ -408,6 +413,7 @@ impl State {
             // The first packet for a receive that was claimed to be filled so.
             self.direct().forget(peer, slot);
             counters::PUBLISHED_PACKETS.add(1);
+            self.note_way(peer, size, false);
             self.claimed(request, size);
             let room = self.transfers.get(request).data.len();
             if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {

@@ -64,7 +64,7 @@ fn publish(device: &dyn Device, target: &Memory, receiver: u32, seen: u32) -> u3
 }
 
 fn deliver(device: &dyn Device, source: &Memory, last: u32, waits: bool) -> Delivery {
-    direct(device).deliver(1, &KEY, last, &Outgoing { source, sender: 77, waits })
+    direct(device).deliver(1, &KEY, last, &Outgoing { source, sender: 77, waits, once: None })
 }
 
 /// Delivers a message for which a receive is published, once its sender knows of it.

@@ -176,6 +176,16 @@ impl Shm {
         let situation = self.situation(peer, tern_tune::Stage::Published, message.source, target);
         let long = situation.size > self.eager() as u64;
         let both = situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded;
+        if let Some(once) = message.once
+            && situation.source_shared
+            && situation.target_shared
+        {
+            return match once {
+                false => Way::Packets,
+                true if both => Way::Both,
+                true => Way::Mapped,
+            };
+        }
         let private = !situation.source_shared && !situation.target_shared;
         if (long || private) && !message.waits && !both && situation.other_waits {
             // The receiver has time to fetch it, or to take packets if the sender soon waits too.
@@ -198,7 +208,7 @@ impl Shm {
     pub(super) fn fill(
         &self, way: Way, peer: u32, slot: u32, mut word: Word, message: &Outgoing<'_>,
     ) -> Option<Delivery> {
-        let Outgoing { source, sender, waits } = *message;
+        let Outgoing { source, sender, waits, .. } = *message;
         let board = self.segment.board(peer, self.me);
         let target = board.target(slot);
         let len = source.len.min(target.len);
