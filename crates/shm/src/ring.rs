@@ -30,6 +30,8 @@ const AHEAD: u32 = 4;
 /// reads from the front meanwhile, one that computes finds them nearer. 1 to 4 KiB to and fro take seven eighths of the time. For longer ones
 /// it is the writing that counts, and so it is where packets go one way only.
 const DEMOTED: usize = 4 << 10;
+/// The same where packets go to and fro one by one, and this one is a whole message: its sender most likely waits for the answer.
+const DEMOTED_ALONE: usize = 8 << 10;
 /// So many blocks that its receiver reads next are left alone by [`Sender::pass_on`]: it would have them before.
 const NEAR: usize = 2;
 /// If so much of a message is left, what follows a packet's part of it is asked for from far ahead. Of what is shorter the last packets would
@@ -284,6 +286,14 @@ impl Sender {
         }
     }
 
+    /// See [`DEMOTED_ALONE`].
+    fn is_alone(&self, payload: &Payload<'_>, len: usize) -> bool {
+        len <= DEMOTED_ALONE
+            && len == payload.len()
+            && !matches!(payload, Payload::Part(..))
+            && self.blocks.alternates()
+    }
+
     #[inline]
     fn put(&self, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
         if !self.has_cell() {
@@ -303,7 +313,7 @@ impl Sender {
             } else {
                 let (place, told) = self.put_data(&mut payload, len)?;
                 (*slot).told = told;
-                if self.publish(slot, header, len) && len <= DEMOTED {
+                if self.publish(slot, header, len) && (len <= DEMOTED || self.is_alone(&payload, len)) {
                     demote_lines(place, len);
                 }
             }

@@ -102,6 +102,8 @@ pub struct Blocks {
     free: [RefCell<VecDeque<u32>>; 3],
     /// Packets that were sent since one came back.
     ahead: Cell<u32>,
+    /// So many there were when one came back the last time.
+    burst: Cell<u32>,
 }
 
 /// So many packets may be sent for one that comes back: more are a stream.
@@ -120,7 +122,7 @@ impl Blocks {
             first += 2 * blocks;
             RefCell::new((ours..ours + blocks).collect())
         });
-        Blocks { division, areas, free, ahead: Cell::new(0) }
+        Blocks { division, areas, free, ahead: Cell::new(0), burst: Cell::new(0) }
     }
 
     /// The division of either area.
@@ -174,7 +176,15 @@ impl Blocks {
     /// A packet has come back.
     #[inline]
     pub fn answer(&self) {
-        self.ahead.set(0);
+        let ahead = self.ahead.replace(0);
+        if ahead > 0 {
+            self.burst.set(ahead);
+        }
+    }
+
+    /// True while packets go to and fro one by one.
+    pub fn alternates(&self) -> bool {
+        self.burst.get() == 1
     }
 
     /// A block to write `len` bytes to. `answered`: as [`Blocks::is_answered`] says. In a stream what fills a block for short payloads has
@@ -299,6 +309,23 @@ mod tests {
             used.sort_unstable();
             assert!(used.windows(2).all(|pair| pair[0] + 1 == pair[1]), "each once");
         }
+    }
+
+    #[test]
+    fn packets_alternate_while_one_goes_for_each_that_comes() {
+        let [one, _] = pair(256 << 10);
+        assert!(!one.alternates(), "nothing is known");
+        for _ in 0..3 {
+            assert!(one.count_sent());
+            one.answer();
+            assert!(one.alternates());
+        }
+        one.answer();
+        assert!(one.alternates(), "what comes unasked says nothing");
+        assert!(one.count_sent() && !one.count_sent());
+        assert!(one.alternates(), "as the last time");
+        one.answer();
+        assert!(!one.alternates());
     }
 
     proptest! {
