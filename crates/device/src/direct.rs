@@ -86,7 +86,8 @@ pub struct Outgoing<'a> {
     pub sender: u32,
     /// The sender waits until the message has left; otherwise it would rather compute.
     pub waits: bool,
-    /// Both processes exchange messages: whether one copy was found to be sooner than packets for the likes of it. `None`: nobody has tried.
+    /// Whether one copy is better than packets: for the likes of it that was found to be sooner, where both processes exchange messages, or its
+    /// sender computes. `None`: nobody knows.
     pub once: Option<bool>,
 }
 

@@ -164,8 +164,14 @@ impl State {
             None => self.locate(request, to, quiet),
         };
         let key = key(tuple.context, tuple.source, tuple.tag);
-        let exchanged = memory.place != 0 && (self.exchanges || self.is_exchange(waits));
-        let once = if exchanged { self.copied_once(to, &memory, waits) } else { None };
+        let once = if memory.place == 0 {
+            None
+        } else if self.exchanges || self.is_exchange(waits) {
+            self.copied_once(to, &memory, waits)
+        } else {
+            // Packets would be this process's to copy, which computes instead.
+            (!waits && !self.waits && !self.habits.waits_for_sends()).then_some(true)
+        };
         let message = Outgoing { source: &memory, sender: request, waits, once };
         // What is published matches, so that standard and synchronous sends are alike.
         let delivery = self.direct().deliver(to, &key, last, &message);

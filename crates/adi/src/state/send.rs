@@ -36,9 +36,13 @@ impl State {
             self.end_round();
         }
         self.in_round = true;
-        self.habits.send(!waits && data.len() > self.eager_limit(to), Instant::now);
+        let later = !waits && data.len() > self.eager_limit(to);
+        self.habits.send(later, Instant::now);
         let sent = self.start_send(to, tuple, data, mode, waits);
         self.habits.is_started(Instant::now);
+        if later && matches!(sent, Sent::Done) {
+            self.habits.is_sent();
+        }
         sent
     }
 
