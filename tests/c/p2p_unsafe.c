@@ -4,6 +4,7 @@
 // Programs that count on messages below the eager limit to be buffered, while their memory comes to be shared: both send before
 // they receive, or a message is sent that is received after another one. By calls that wait and by nonblocking ones.
 #include "check.h"
+#include "compute.h"
 
 enum { LENGTH = 32768, ROUNDS = 400 };
 
@@ -38,6 +39,17 @@ static void exchange(int tag, int value, int first)
         receive(more, tag, value + !rank);
 }
 
+/* Both send, compute, and wait for that before they receive. */
+static void compute_and_wait(int tag, int value)
+{
+    MPI_Request request;
+    memset(out, value + rank, LENGTH);
+    OK(MPI_Isend(out, LENGTH, MPI_BYTE, !rank, tag, MPI_COMM_WORLD, &request));
+    compute(5);
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    receive(in, tag, value + !rank);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -55,6 +67,8 @@ int main(int argc, char **argv)
         }
         if (round % 2)
             OK(MPI_Barrier(MPI_COMM_WORLD));
+        for (int i = 0; i < round % 4 * 3; i++)
+            compute_and_wait(9, round + i);
         /* Both send first. */
         send(2, round + rank);
         receive(in, 2, round + !rank);

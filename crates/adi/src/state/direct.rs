@@ -106,6 +106,11 @@ impl State {
         !waits && self.habits.exchanges()
     }
 
+    /// True for a long send that is left to its receiver, since the program most likely computes while it is copied.
+    pub(super) fn is_left(&self, waits: bool) -> bool {
+        !waits && !self.waits && !self.habits.waits_for_sends() && !self.habits.exchanges()
+    }
+
     // ---- sending
 
     /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking. Where it lies
@@ -120,7 +125,7 @@ impl State {
         let (awaited, exchange) = (waits || self.waits, self.is_exchange(waits));
         let offers = || awaited || self.is_hoped(to, tuple, len);
         let presumed = if exchange { None } else { self.presume(to, data).filter(|_| offers()) };
-        let offers = awaited || exchange || presumed.is_some();
+        let offers = awaited || exchange || presumed.is_some() || self.is_left(waits);
         let packets_below = direct.packets_below(to, true);
         let asks_from = if offers { packets_below.min(EXCHANGED) } else { packets_below };
         let locates = len >= asks_from && len > direct.copies_up_to(to);
@@ -169,8 +174,8 @@ impl State {
         } else if self.exchanges || self.is_exchange(waits) {
             self.copied_once(to, &memory, waits)
         } else {
-            // Packets would be this process's to copy, which computes instead.
-            (!waits && !self.waits && !self.habits.waits_for_sends()).then_some(true)
+            // Packets would be this process's to copy.
+            self.is_left(waits).then_some(true)
         };
         let message = Outgoing { source: &memory, sender: request, waits, once };
         // What is published matches, so that standard and synchronous sends are alike.

@@ -36,7 +36,7 @@ impl State {
             self.end_round();
         }
         self.in_round = true;
-        let later = !waits && data.len() > self.eager_limit(to);
+        let later = !waits && data.len() >= EXCHANGED;
         self.habits.send(later, Instant::now);
         let sent = self.start_send(to, tuple, data, mode, waits);
         self.habits.is_started(Instant::now);
@@ -72,11 +72,13 @@ impl State {
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
         let exchange = self.is_exchange(waits);
-        let mut exchanged = (self.waits || exchange) && memory.place != 0 && size >= EXCHANGED;
+        let left = self.is_left(waits) && memory.is_dense();
+        let mut exchanged = (self.waits || exchange || left) && memory.place != 0 && size >= EXCHANGED;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;
         let mut fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
-        let chosen = (fetched || exchanged) && memory.key == 0 && self.suits_copies(to, &memory, waits);
+        let copied = (fetched || exchanged) && !left && memory.key == 0;
+        let chosen = copied && self.suits_copies(to, &memory, waits);
         if chosen {
             (memory, fetched, exchanged) = (Memory::opaque(size), false, false);
         }
@@ -91,7 +93,7 @@ impl State {
         let asks = size > self.eager_limit(to) && !goes_ahead();
         if asks || exchanged || alone || self.is_full(to) || fetched {
             // A program may count on a message of this length to be buffered, as it would be in packets.
-            let short = exchange && size <= self.eager_limit(to) && mode == SendMode::Standard;
+            let short = (exchange || left) && size <= self.eager_limit(to) && mode == SendMode::Standard;
             let kept = unseen || short && (exchanged || alone) && memory.is_dense();
             let terms = Terms { sure, kept, alone };
             // What is tried is not left to the receiver.
