@@ -25,6 +25,8 @@ const READ: usize = 256 << 10;
 const ALLGATHER_OF_TWO: usize = 16 << 10;
 /// Longest vector that a reduction between two takes so: above, messages that both copy are faster.
 const REDUCE_OF_TWO: usize = 64 << 10;
+/// Longest block of a gather between two, who above send it in one copy, or let the copies of one block and the next overlap.
+const GATHER_OF_TWO: usize = 16 << 10;
 /// Longest block of an alltoall among three and more, which costs two copies instead of one.
 const ALLTOALL: usize = 32 << 10;
 /// Shortest part of these. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
@@ -125,10 +127,21 @@ pub(crate) fn broadcasts(lines: &Lines, len: usize) -> bool {
     len <= if lines.size() == 2 { BCAST_OF_TWO } else { BCAST }
 }
 
-/// Whether the lines serve a gather of `len` bytes from each, or a reduction of so many, in one turn.
+/// Whether the lines serve an operation in which one or all read `len` bytes of each, in one turn.
 #[inline(always)]
 pub(crate) fn gathers(lines: &Lines, len: usize) -> bool {
     len <= longest_part(lines)
+}
+
+/// Whether they serve a gather of `len` bytes from each, in one turn.
+#[inline(always)]
+pub(crate) fn gathers_to_one(lines: &Lines, len: usize) -> bool {
+    gathers(lines, len) && !leaves_gather(lines, len)
+}
+
+/// Whether they leave such a gather to messages.
+fn leaves_gather(lines: &Lines, len: usize) -> bool {
+    lines.size() == 2 && len > GATHER_OF_TWO
 }
 
 /// Most bytes that each member gives in a turn of which one or all read everything.
@@ -194,7 +207,7 @@ pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer)
 pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = send.or(recv)?.bytes();
-    let part = part(lines, len)?;
+    let part = part(lines, len).filter(|_| !leaves_gather(lines, len))?;
     let root = root as usize;
     if let (Some(send), Some(recv), true) = (send, recv, peers.rank as usize == root) {
         own(send, 0, recv, root);
