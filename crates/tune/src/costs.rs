@@ -267,7 +267,7 @@ mod tests {
             costs.promotion_for_collectives(Placement::Cache),
         ];
         for way in ways {
-            assert!(way.break_even(1 << 16, Reuse::Soon) < Some(20));
+            assert!(way.break_even(1 << 16, Reuse::Soon).is_some_and(|uses| uses < 20));
             assert_eq!(way.break_even(1 << 16, Reuse::Late), Some(51), "R / (30 - 28)");
         }
     }
