@@ -229,9 +229,21 @@ impl Costs {
 mod tests {
     use super::*;
 
+    fn flat(ns: f64) -> Curve {
+        Curve::new(vec![(0, ns), (1, ns)]).unwrap()
+    }
+
+    /// What promotion costs, and all movers, in cache and off cache, but the receiver's copy of what it has mapped.
+    fn costs(promote: f64, lookup: f64, all: [f64; 2], mapped: [f64; 2]) -> Costs {
+        let mut costs = Costs { promote: flat(promote), lookup, ..Costs::default() };
+        let movers = &mut costs.paces[Placement::Cache as usize].movers;
+        movers.fill(all.map(flat));
+        movers[Mover::Mapped as usize] = mapped.map(flat);
+        costs
+    }
+
     #[test]
     fn promotion_pays_after_r_over_c_minus_v_uses() {
-        let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
         let mut costs = Costs { promote: flat(1000.0), lookup: 10.0, ..Costs::default() };
         let pace = &mut costs.paces[Placement::Cache as usize];
         for (mover, ns) in [
@@ -254,12 +266,7 @@ mod tests {
 
     #[test]
     fn what_has_left_the_caches_saves_what_it_saves_there() {
-        let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
-        let mut costs = Costs { promote: flat(100_000.0), lookup: 0.0, ..Costs::default() };
-        for mover in &mut costs.paces[Placement::Cache as usize].movers {
-            *mover = [flat(15_000.0), flat(30_000.0)];
-        }
-        costs.paces[Placement::Cache as usize].movers[Mover::Mapped as usize] = [flat(5000.0), flat(28_000.0)];
+        let costs = costs(100_000.0, 0.0, [15_000.0, 30_000.0], [5000.0, 28_000.0]);
         let ways = [
             costs.promotion(Placement::Cache, true),
             costs.promotion_for_awaited(Placement::Cache, 1..=1 << 20),
@@ -274,12 +281,7 @@ mod tests {
 
     #[test]
     fn what_is_fetched_pays_for_no_look_up() {
-        let flat = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
-        let mut costs = Costs { promote: flat(1000.0), lookup: 80.0, ..Costs::default() };
-        for mover in &mut costs.paces[Placement::Cache as usize].movers {
-            *mover = [flat(150.0), flat(150.0)];
-        }
-        costs.paces[Placement::Cache as usize].movers[Mover::Mapped as usize] = [flat(100.0), flat(100.0)];
+        let costs = costs(1000.0, 80.0, [150.0; 2], [100.0; 2]);
         let awaited = costs.promotion_for_awaited(Placement::Cache, 1000..=2000);
         assert_eq!(
             [999, 1000, 2000, 2001].map(|len| awaited.break_even(len, Reuse::Soon)),

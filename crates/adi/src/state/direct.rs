@@ -107,7 +107,7 @@ impl State {
     }
 
     /// True for a long send that is left to its receiver, since the program most likely computes while it is copied.
-    pub(super) fn is_left(&self, waits: bool) -> bool {
+    pub(super) fn leaves_to_receiver(&self, waits: bool) -> bool {
         !waits && !self.waits && !self.habits.waits_for_sends() && !self.habits.exchanges()
     }
 
@@ -125,7 +125,7 @@ impl State {
         let (awaited, exchange) = (waits || self.waits, self.is_exchange(waits));
         let offers = || awaited || self.is_hoped(to, tuple, len);
         let presumed = if exchange { None } else { self.presume(to, data).filter(|_| offers()) };
-        let offers = awaited || exchange || presumed.is_some() || self.is_left(waits);
+        let offers = awaited || exchange || presumed.is_some() || self.leaves_to_receiver(waits);
         let packets_below = direct.packets_below(to, true);
         let asks_from = if offers { packets_below.min(EXCHANGED) } else { packets_below };
         let locates = len >= asks_from && len > direct.copies_up_to(to);
@@ -175,7 +175,7 @@ impl State {
             self.copied_once(to, &memory, waits)
         } else {
             // Packets would be this process's to copy.
-            self.is_left(waits).then_some(true)
+            self.leaves_to_receiver(waits).then_some(true)
         };
         let message = Outgoing { source: &memory, sender: request, waits, once };
         // What is published matches, so that standard and synchronous sends are alike.
@@ -376,11 +376,12 @@ impl State {
     }
 
     /// The receive `request`, which was published, has got a message of `size` bytes by another way
-    /// than the stream. Takes it out of matching and notes the size in its status.
-    fn claimed(&mut self, request: u32, size: u64) {
+    /// than the stream: copied once, or in packets. Takes it out of matching and notes the size in its status.
+    fn claimed(&mut self, request: u32, size: u64, once: bool) {
         let Side::Receive { place, from, .. } = self.transfers.get(request).side else {
             unreachable!("a message for a send")
         };
+        self.note_way(from, size, once);
         if let Some(place) = place {
             self.matching.withdraw(place);
         }
@@ -409,10 +410,7 @@ impl State {
     /// A published receive holds its message of `size` bytes.
     pub(super) fn filled(&mut self, request: u32, size: u64) {
         counters::PUBLISHED_FILLED.add(1);
-        if let Side::Receive { from, .. } = self.transfers.get(request).side {
-            self.note_way(from, size, true);
-        }
-        self.claimed(request, size);
+        self.claimed(request, size, true);
         self.complete(request);
     }
 
@@ -424,8 +422,7 @@ impl State {
             // The first packet for a receive that was claimed to be filled so.
             self.direct().forget(peer, slot);
             counters::PUBLISHED_PACKETS.add(1);
-            self.note_way(peer, size, false);
-            self.claimed(request, size);
+            self.claimed(request, size, false);
             let room = self.transfers.get(request).data.len();
             if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
                 *expected = room.min(size as usize);
