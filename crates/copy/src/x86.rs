@@ -24,6 +24,11 @@ fn is_made_by(maker: [u8; 4]) -> bool {
     __cpuid(0).ebx == u32::from_le_bytes(maker)
 }
 
+/// Intel's.
+pub(super) fn is_intel() -> bool {
+    is_made_by(*b"Genu")
+}
+
 /// True when reading a line that another core has written is best followed by writing it back.
 /// Measured on AMD's Zen 4 only, so nobody else gets it.
 fn pays_write_back() -> bool {
@@ -33,7 +38,7 @@ fn pays_write_back() -> bool {
 /// True when lines that another core has are to be asked for before they are written, and those of a long run before they are read. Measured
 /// on an Intel Xeon only; on AMD's processors that were tried before neither helped.
 fn pays_asking() -> bool {
-    is_made_by(*b"Genu")
+    is_intel()
 }
 
 /// CLWB: leaf 7, EBX, bit 24 (AMD's manual, volume 3; Intel's, volume 2).
