@@ -3,9 +3,10 @@
 //! All loops are written once, over a [`Block`] that copies one block; `with_block!` chooses
 //! the block before the loop, so that common lengths become a few plain loads and stores.
 
-use std::ptr;
 #[cfg(target_arch = "x86_64")]
-use std::sync::LazyLock;
+mod registers;
+
+use std::ptr;
 
 use crate::cursor::Chunk;
 use crate::leaf::Piece;
@@ -57,28 +58,6 @@ impl Block for Any {
     unsafe fn copy(self, to: *mut u8, from: *const u8) {
         // SAFETY: one block, vouched for by the caller.
         unsafe { ptr::copy_nonoverlapping(from, to, self.0) };
-    }
-}
-
-/// At least P bytes, P at a time; the last of them overlap.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-struct Pieces<const P: usize>(usize);
-
-#[cfg(target_arch = "x86_64")]
-impl<const P: usize> Block for Pieces<P> {
-    #[inline(always)]
-    unsafe fn copy(self, to: *mut u8, from: *const u8) {
-        let last = self.0 - P;
-        // SAFETY: every piece lies within one block.
-        unsafe {
-            let mut at = 0;
-            while at < last {
-                Fixed::<P>.copy(to.add(at), from.add(at));
-                at += P;
-            }
-            Fixed::<P>.copy(to.add(last), from.add(last));
-        }
     }
 }
 
@@ -153,58 +132,6 @@ unsafe fn grid_loop(
     }
 }
 
-/// How blocks of about a line and more move from grid to grid. Where they lie far apart it is the lines under way that count, and what
-/// the processor keeps of them.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Registers {
-    /// A whole line at once holds one place of those that wait for it: an exchange of columns of 64 bytes takes seven eighths of the time
-    /// (AMD's Zen 5).
-    Lines,
-    /// Intel's processors take a line that one load has touched for one that nobody needs again, and leave it to memory: columns of
-    /// 64 bytes take three times as long as by loads of 16 bytes, which the compiler makes without being asked, and longer blocks
-    /// a sixth to a third longer than by halves of lines.
-    Halves,
-    /// What the compiler makes.
-    Plain,
-}
-
-#[cfg(target_arch = "x86_64")]
-static REGISTERS: LazyLock<Registers> = LazyLock::new(|| match tern_copy::keeps_lines_loaded_once() {
-    true if is_x86_feature_detected!("avx512f") => Registers::Lines,
-    false if is_x86_feature_detected!("avx2") => Registers::Halves,
-    _ => Registers::Plain,
-});
-
-/// Blocks of 33 to 128 bytes by [`Registers::Lines`].
-///
-/// # Safety
-/// As `grid_loop`; the processor has AVX-512.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn grid_by_lines(shape: Shape, to: *mut u8, to_steps: Steps, from: *const u8, from_steps: Steps) {
-    // SAFETY: the same contract.
-    unsafe {
-        match shape.block as usize {
-            64 => grid_loop(Fixed::<64>, shape, to, to_steps, from, from_steps),
-            128 => grid_loop(Fixed::<128>, shape, to, to_steps, from, from_steps),
-            length @ 33..64 => grid_loop(Ends::<32>(length), shape, to, to_steps, from, from_steps),
-            length => grid_loop(Ends::<64>(length), shape, to, to_steps, from, from_steps),
-        }
-    }
-}
-
-/// Blocks of 64 bytes and more by [`Registers::Halves`].
-///
-/// # Safety
-/// As `grid_loop`; the processor has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn grid_by_halves(shape: Shape, to: *mut u8, to_steps: Steps, from: *const u8, from_steps: Steps) {
-    // SAFETY: the same contract.
-    unsafe { grid_loop(Pieces::<32>(shape.block as usize), shape, to, to_steps, from, from_steps) }
-}
-
 /// Copies the blocks of one grid to those of another of the same shape.
 ///
 /// # Safety
@@ -218,16 +145,9 @@ pub(crate) unsafe fn copy_grid(shape: Shape, to: *mut u8, to_steps: Steps, from:
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    match shape.block {
-        // SAFETY: the same contract, and the processor was asked.
-        33..=128 if *REGISTERS == Registers::Lines => {
-            return unsafe { grid_by_lines(shape, to, to_steps, from, from_steps) };
-        }
-        // SAFETY: the same.
-        65..=1024 if *REGISTERS == Registers::Halves => {
-            return unsafe { grid_by_halves(shape, to, to_steps, from, from_steps) };
-        }
-        _ => {}
+    if let Some(run) = registers::choose(shape, from_steps) {
+        // SAFETY: the same contract, and `run` is for this shape and processor.
+        return unsafe { run(shape, to, to_steps, from, from_steps) };
     }
     with_block!(shape.block, block => {
         // SAFETY: the same contract.
