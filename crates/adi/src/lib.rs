@@ -69,7 +69,7 @@ impl Adi {
     pub fn will_wait(&self) {
         let mut state = self.state.borrow_mut();
         (state.waits, state.lends_now) = (true, None);
-        state.end_round();
+        state.starts(true);
         drop(state);
         self.mcm.set_waiting(true);
     }

@@ -28,7 +28,7 @@ use arrive::Incoming;
 use asking::Ways;
 use direct::Published;
 use fetching::Fetching;
-use habit::{Habits, Order};
+use habit::{Habits, Order, Round};
 use late::Late;
 use lending::Trials;
 use outbox::Outbox;
@@ -137,8 +137,7 @@ pub struct State {
     asking: Rounds,
     /// How the last messages of each peer have come.
     ways: Vec<Ways>,
-    /// Something long was transferred since the program has waited.
-    in_round: bool,
+    round: Round,
     /// Messages on their way from here whose receivers are to be told of the end.
     fins: HashMap<u32, Fin>,
     /// Processes that cannot be reached any more, and why.
@@ -212,7 +211,7 @@ impl State {
             fetching: Fetching::default(),
             asking: Rounds::default(),
             ways: vec![Ways::default(); peers],
-            in_round: false,
+            round: Round::default(),
             fins: HashMap::new(),
             lost: HashMap::new(),
             members: None,
@@ -234,10 +233,10 @@ impl State {
         }
     }
 
-    /// What is started from now on is another round: the program waits for what it has started, or a call begins.
+    /// The program starts something long; `alone`: what it started before it has waited for, or a call begins.
     #[inline]
-    pub fn end_round(&mut self) {
-        if std::mem::take(&mut self.in_round) {
+    pub fn starts(&mut self, alone: bool) {
+        if self.round.ends(alone) {
             self.asking.end_round();
             self.gauge.end_round();
             self.direct().end_round();

@@ -166,7 +166,7 @@ impl State {
         let long = *expected >= LONG;
         if long && from == 0 {
             self.target = self.gauge.target(*expected);
-            self.in_round = true;
+            self.round.transfer();
         }
         let target = if long { self.target } else { Target::Soon };
         transfer.data.scatter(from, bytes, source, target);

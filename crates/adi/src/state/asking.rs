@@ -15,7 +15,7 @@ use tern_mcm::{Likely, Memory};
 
 /// What a message is sent along with.
 #[derive(Clone, Copy, Debug)]
-enum Round {
+enum Along {
     /// Nothing: its receiver waits for nothing else.
     Alone,
     /// What a collective sends.
@@ -69,17 +69,17 @@ impl State {
             return None;
         }
         let long = len > self.eager_limit(to);
-        let round = match long {
-            _ if self.exchanges || self.is_exchange(waits) => Round::Exchange,
-            false if self.waits => Round::Call,
-            false if waits && self.will_be_hoped(to, tuple, len, true) => Round::Alone,
-            false if !waits && self.is_hoped(to, tuple, len) => Round::Alone,
+        let along = match long {
+            _ if self.exchanges || self.is_exchange(waits) => Along::Exchange,
+            false if self.waits => Along::Call,
+            false if waits && self.will_be_hoped(to, tuple, len, true) => Along::Alone,
+            false if !waits && self.is_hoped(to, tuple, len) => Along::Alone,
             _ => return None,
         };
         if likely == Likely::Yes {
             return Some(true);
         }
-        Some(self.asks_for(to, len, round, false))
+        Some(self.asks_for(to, len, along, false))
     }
 
     /// Whether a message out of `memory`, which its receiver sees and would copy from there, has been there sooner in packets: both ways
@@ -96,22 +96,22 @@ impl State {
     /// The same where its receiver may have published where it belongs: whether one copy has been sooner. `None`: that is not tried.
     pub(super) fn copied_once(&mut self, to: Proc, memory: &Memory, waits: bool) -> Option<bool> {
         let len = memory.len as usize;
-        let (round, most) = match (waits, self.waits) {
-            _ if self.exchanges || self.is_exchange(waits) => (Round::Exchange, usize::MAX),
-            (false, true) => (Round::Call, self.eager_limit(to)),
-            _ => (Round::Alone, self.eager_limit(to)),
+        let (along, most) = match (waits, self.waits) {
+            _ if self.exchanges || self.is_exchange(waits) => (Along::Exchange, usize::MAX),
+            (false, true) => (Along::Call, self.eager_limit(to)),
+            _ => (Along::Alone, self.eager_limit(to)),
         };
         let tries = len <= most && self.direct().suits_both(to, len);
-        tries.then(|| self.asks_for(to, len, round, true))
+        tries.then(|| self.asks_for(to, len, along, true))
     }
 
     /// Whether to ask the receiver for a message, according to trials; `seen`: of memory that it sees.
-    fn asks_for(&mut self, to: Proc, len: usize, round: Round, seen: bool) -> bool {
+    fn asks_for(&mut self, to: Proc, len: usize, along: Along, seen: bool) -> bool {
         let shown = if to < self.mcm.me() { self.ways[to as usize].of(len) } else { None };
-        if let (Round::Call | Round::Exchange, Some(asked)) = (round, shown) {
+        if let (Along::Call | Along::Exchange, Some(asked)) = (along, shown) {
             return asked;
         }
-        let kind = (len.ilog2() as usize * 3 + round as usize) * 2 + usize::from(seen);
+        let kind = (len.ilog2() as usize * 3 + along as usize) * 2 + usize::from(seen);
         self.asking.way(kind, usize::from(seen)) == 1
     }
 }

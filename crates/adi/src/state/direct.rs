@@ -214,6 +214,7 @@ impl State {
     pub(super) fn publish(
         &mut self, request: u32, from: Proc, pattern: &Pattern, located: Option<Memory>,
     ) -> Published {
+        self.starts(false);
         if from == self.mcm.me() || (self.exchanges && self.direct().shares_with(from)) {
             return Published::NOT;
         }

@@ -51,6 +51,38 @@ impl Order {
     }
 }
 
+/// Which long transfers make a round: those that the program starts together and then waits for, with what is copied for them until it starts
+/// something else. Were the wait the end of it, and some of them copied before and some after, the time from these to those would be
+/// taken for that of a round.
+#[derive(Debug, Default)]
+pub struct Round {
+    /// Something was transferred.
+    begun: bool,
+    /// The program has waited.
+    waited: bool,
+}
+
+impl Round {
+    /// Something long is transferred.
+    #[inline]
+    pub fn transfer(&mut self) {
+        self.begun = true;
+    }
+
+    /// The program has waited for requests.
+    #[inline]
+    pub fn wait(&mut self) {
+        self.waited = true;
+    }
+
+    /// Something long is started. True when a round ends by that; `alone`: it belongs to none that was begun before.
+    #[inline]
+    pub fn ends(&mut self, alone: bool) -> bool {
+        let waited = std::mem::take(&mut self.waited);
+        (waited || alone) && std::mem::take(&mut self.begun)
+    }
+}
+
 /// What the program does.
 #[derive(Debug, Default)]
 pub struct Habits {
@@ -144,12 +176,12 @@ struct Habit {
     /// Rounds since one was watched.
     unwatched: u32,
     /// What it has done since it began to post receives, and did the last time.
-    round: Round,
-    last: Round,
+    round: Posted,
+    last: Posted,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Round {
+struct Posted {
     posted: u32,
     /// Other requests, which were started in between.
     sends: bool,
@@ -283,6 +315,27 @@ mod tests {
             (0..4).for_each(|_| assert_eq!(order.receive(), round > 0));
             order.wait();
         }
+    }
+
+    #[test]
+    fn what_is_copied_while_the_program_waits_belongs_to_what_it_waits_for() {
+        let mut round = Round::default();
+        for iteration in 0..4 {
+            // With neighbours: receives and sends, some of which are copied at once and some while it waits, for each by itself.
+            assert_eq!(round.ends(false), iteration > 0);
+            round.transfer();
+            assert!(!round.ends(false));
+            for _ in 0..3 {
+                round.wait();
+                round.transfer();
+            }
+        }
+        for _ in 0..3 {
+            assert!(round.ends(true), "each call by itself");
+            round.transfer();
+        }
+        assert!(round.ends(true));
+        assert!(!round.ends(true), "nothing was transferred");
     }
 
     #[test]

@@ -54,12 +54,14 @@ const LONG: usize = 128 << 10;
 
 /// Bytes of long messages to one process that go between two looks at what has come: where both send, what has come is copied out before it
 /// leaves the caches, and blocks come back.
-const STRETCH: usize = 384 << 10;
+const STRETCH: usize = 256 << 10;
 
-/// Bytes of a message of which `left` are left that go into its next packet.
+/// Bytes of a message of which `left` are left that go into its next packet. `exchanged`: nobody is idle while the last one is copied, since
+/// its sender has others to copy out, and its receiver to copy in.
 #[inline]
-fn piece(left: usize) -> usize {
-    left.min(if left >= LONG { LONG_PIECE } else { PIECE })
+fn piece(left: usize, exchanged: bool) -> usize {
+    let long = if exchanged { LONG_PIECE } else { LONG };
+    left.min(if left >= long { LONG_PIECE } else { PIECE })
 }
 
 impl State {
@@ -128,12 +130,13 @@ impl State {
             return;
         }
         // Long messages take turns.
-        let mut gone = 0;
+        let (mut gone, exchanged) = (0, self.exchanges || self.habits.exchanges());
         while gone < STRETCH
             && let Some(bulk) = self.outboxes[to as usize].bulk.pop_front()
         {
-            gone += piece(bulk.end - bulk.sent);
-            match self.push_bulk(to, bulk) {
+            let len = piece(bulk.end - bulk.sent, exchanged);
+            gone += len;
+            match self.push_bulk(to, bulk, len) {
                 Ok(None) => {}
                 Ok(Some(rest)) => self.outboxes[to as usize].bulk.push_back(rest),
                 Err(full) => {
@@ -190,7 +193,7 @@ impl State {
         let size = data.len();
         while first.is_some() || *sent < size {
             let header = first.unwrap_or_else(|| Packet::More.encode());
-            let len = piece(size - *sent);
+            let len = piece(size - *sent, false);
             let Some(taken) = data.with_payload(*sent, len, |p| self.mcm.copy_and_send(to, &header, p)) else {
                 return false;
             };
@@ -200,11 +203,10 @@ impl State {
         true
     }
 
-    /// Sends one packet of a long message: `Ok` with the rest, `Err` when there is no room.
-    fn push_bulk(&mut self, to: Proc, mut bulk: Bulk) -> Result<Option<Bulk>, Bulk> {
+    /// Sends one packet of a long message, of `len` bytes: `Ok` with the rest, `Err` when there is no room.
+    fn push_bulk(&mut self, to: Proc, mut bulk: Bulk, len: usize) -> Result<Option<Bulk>, Bulk> {
         let data = &self.transfers.get(bulk.request).data;
         let header = Packet::Data { receiver: bulk.receiver, size: data.len() as u64 }.encode();
-        let len = piece(bulk.end - bulk.sent);
         let taken = data.with_payload(bulk.sent, len, |p| self.mcm.copy_and_send(to, &header, p));
         let Some(taken) = taken else { return Err(bulk) };
         bulk.sent += taken;

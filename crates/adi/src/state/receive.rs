@@ -107,7 +107,7 @@ impl State {
 
     fn takes_long_packets(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
         // Its call waits for nothing else.
-        self.end_round();
+        self.starts(true);
         let len = data.len();
         if from == UNKNOWN || from == self.mcm.me() {
             return false;
@@ -141,12 +141,12 @@ impl State {
     pub fn wait(&mut self) {
         self.habits.wait(Instant::now);
         self.order.wait();
-        self.end_round();
     }
 
     /// The program goes on after it has waited for requests.
     #[inline]
     pub fn go_on(&mut self) {
+        self.round.wait();
         self.habits.go_on(self.matching.is_receiving(), Instant::now);
     }
 

@@ -213,7 +213,7 @@ impl State {
 
     /// Fetches the message that waits at its sender in `source`, if that is possible and better than packets.
     fn pull(&mut self, request: u32, from: Proc, source: &Memory) -> Pull {
-        self.in_round = true;
+        self.round.transfer();
         let unwanted = source.key != 0 && !matches!(self.rendezvous, Rendezvous::Auto | Rendezvous::Rget);
         if unwanted || source.is_opaque() || self.mcm.direct().is_none() {
             return Pull::No;

@@ -32,10 +32,8 @@ impl State {
         if data.len() < self.direct_from {
             return self.start_send(to, tuple, data, mode, waits);
         }
-        if waits && !self.waits {
-            self.end_round();
-        }
-        self.in_round = true;
+        self.starts(waits && !self.waits);
+        self.round.transfer();
         let later = !waits && data.len() >= EXCHANGED;
         self.habits.send(later, Instant::now);
         let sent = self.start_send(to, tuple, data, mode, waits);
