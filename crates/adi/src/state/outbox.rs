@@ -52,16 +52,21 @@ pub const PIECE: usize = 8 << 10;
 const LONG_PIECE: usize = 32 << 10;
 const LONG: usize = 128 << 10;
 
+/// The same in an exchange: nobody is idle while the last one is copied, since its sender has others to copy out, and its receiver to copy in.
+/// The longer they are, the less often two that copy at the same time wait for each other (a twentieth of the time).
+const EXCHANGED_PIECES: [usize; 2] = [64 << 10, 32 << 10];
+
 /// Bytes of long messages to one process that go between two looks at what has come: where both send, what has come is copied out before it
 /// leaves the caches, and blocks come back.
 const STRETCH: usize = 256 << 10;
 
-/// Bytes of a message of which `left` are left that go into its next packet. `exchanged`: nobody is idle while the last one is copied, since
-/// its sender has others to copy out, and its receiver to copy in.
+/// Bytes of a message of which `left` are left that go into its next packet.
 #[inline]
 fn piece(left: usize, exchanged: bool) -> usize {
-    let long = if exchanged { LONG_PIECE } else { LONG };
-    left.min(if left >= long { LONG_PIECE } else { PIECE })
+    if exchanged && let Some(long) = EXCHANGED_PIECES.into_iter().find(|&long| left >= long) {
+        return long;
+    }
+    left.min(if left >= LONG { LONG_PIECE } else { PIECE })
 }
 
 impl State {
