@@ -199,8 +199,9 @@ impl Adi {
             tern_counters::received(payload.len());
             true
         });
-        if let Some(Status { source, tag, .. }) = status {
+        if let Some(Status { source, tag, bytes, .. }) = status {
             state.count_taken(from, &Tuple { context: pattern.context, source, tag });
+            state.came(from, bytes);
         }
         status
     }

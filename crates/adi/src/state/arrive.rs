@@ -204,8 +204,8 @@ impl State {
                 if !chosen {
                     self.came_in_packets(from);
                 }
-                self.note_way(from, size, false);
             }
+            self.came(from, size);
             if let Some(sender) = sync {
                 self.acknowledge(from, request, sender);
             }

@@ -52,6 +52,14 @@ impl State {
         }
     }
 
+    /// A message of `len` bytes has come in packets for a receive that waited for it.
+    #[inline]
+    pub fn came(&mut self, from: Proc, len: u64) {
+        if len >= self.direct_from as u64 {
+            self.note_way(from, len, false);
+        }
+    }
+
     /// Whether the receiver of a message of the stream out of `memory` is to be asked for it, so that it has the kernel copy it alone;
     /// if not, it goes in packets. `None`: neither was found out. `waits`: the call waits for it alone.
     #[inline]

@@ -1,7 +1,6 @@
 //! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
 
 use super::outbox::Bulk;
-use super::send::EXCHANGED;
 use super::{NONE, Side, State};
 use crate::matching::Hindrance;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
@@ -126,9 +125,7 @@ impl State {
         let offers = || awaited || self.is_hoped(to, tuple, len);
         let presumed = if exchange { None } else { self.presume(to, data).filter(|_| offers()) };
         let offers = awaited || exchange || presumed.is_some() || self.leaves_to_receiver(waits);
-        let packets_below = direct.packets_below(to, true);
-        let asks_from = if offers { packets_below.min(EXCHANGED) } else { packets_below };
-        let locates = len >= asks_from && len > direct.copies_up_to(to);
+        let locates = (offers || len >= direct.packets_below(to, true)) && len > direct.copies_up_to(to);
         let purpose = match self.exchanges || exchange {
             true => Purpose::Exchange,
             false if offers => Purpose::Awaited,

@@ -14,8 +14,6 @@ use tern_mcm::{Cut, Header, Lending, Memory};
 /// to ask first. Powers of two, the second a multiple of the first; it is for the shortest messages.
 const LOOK_EVERY: u32 = 16;
 const LOOK_EVERY_SHORT: u32 = 64;
-/// Shortest message that goes so out of memory that the peer reaches, if its caller waits for its receives as well.
-pub const EXCHANGED: usize = 16 << 10;
 /// The kinds of collectives, in trials, are numbers from here on.
 const TOGETHER: usize = 64;
 
@@ -34,11 +32,10 @@ impl State {
         }
         self.starts(waits && !self.waits);
         self.round.transfer();
-        let later = !waits && data.len() >= EXCHANGED;
-        self.habits.send(later, Instant::now);
+        self.habits.send(!waits, Instant::now);
         let sent = self.start_send(to, tuple, data, mode, waits);
         self.habits.is_started(Instant::now);
-        if later && matches!(sent, Sent::Done) {
+        if !waits && matches!(sent, Sent::Done) {
             self.habits.is_sent();
         }
         sent
@@ -71,7 +68,7 @@ impl State {
         // exchange both have time to wait for one copy.
         let exchange = self.is_exchange(waits);
         let left = self.leaves_to_receiver(waits) && memory.is_dense();
-        let mut exchanged = (self.waits || exchange || left) && memory.place != 0 && size >= EXCHANGED;
+        let mut exchanged = (self.waits || exchange || left) && memory.place != 0;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;
         let mut fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
