@@ -6,12 +6,15 @@
 
 enum { WINDOW = 64, LARGE_WINDOW = 16, LARGE = 65536, NEIGHBOURS = 4 };
 
-static const long latency_sizes[] = {0,     8,     64,     256,     1024,   4096,
-                                     16384, 65536, 262144, 1048576, 4194304};
-static const long off_sizes[] = {8, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
-static const long sendrecv_sizes[] = {4096, 65536, 1048576, 4194304};
-static const long halo_sizes[] = {8, 1024, 4096, 16384, 65536, 262144, 1048576};
-static const long written_sizes[] = {64, 1024, 4096, 8192, 16384, 65536, 262144, 1048576};
+/* Lengths between the powers of two too: halves, rows and edges of real grids are seldom one. */
+static const long latency_sizes[] = {0,     8,     64,    256,    1024,    4096,   12288,
+                                     16384, 40960, 65536, 262144, 1048576, 4194304};
+static const long off_sizes[] = {8,     1024,  4096,   12288,   16384,
+                                 40960, 65536, 262144, 1048576, 4194304};
+static const long sendrecv_sizes[] = {4096, 12288, 40960, 65536, 262144, 1048576, 4194304};
+static const long halo_sizes[] = {8, 1024, 4096, 12288, 16384, 40960, 65536, 262144, 1048576};
+static const long written_sizes[] = {64,    1024,  4096,  8192,   12288,
+                                     16384, 40960, 65536, 262144, 1048576};
 static const long rate_sizes[] = {8};
 static const long stream_sizes[] = {8, 1024, 16384, 65536, 1048576};
 
