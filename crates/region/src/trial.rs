@@ -42,14 +42,15 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The way for a transfer that begins at `now`. `same`: the transfer before it was one of this
-    /// trial as well, so that the time since then says something.
-    pub fn way(&mut self, now: u64, same: bool) -> usize {
+    /// The way for a transfer that begins at `now`, which is asked for only while ways are tried: a clock takes 25 ns. `same`: the transfer
+    /// before it was one of this trial as well, so that the time since then says something.
+    pub fn way(&mut self, now: impl FnOnce() -> u64, same: bool) -> usize {
         if self.count < TURN * TURNS {
+            let now = now();
             // Which may be the end of it.
             self.note(now, same);
+            self.last = Some(now);
         }
-        self.last = Some(now);
         self.count += 1;
         match self.count - 1 {
             0 => {
@@ -123,13 +124,22 @@ impl<T> Default for Kinds<T> {
     }
 }
 
+fn nanoseconds_since(epoch: Instant) -> u64 {
+    epoch.elapsed().as_nanos() as u64
+}
+
 impl<T: Default> Kinds<T> {
     /// The trial of `kind`, of which something begins now: the time in nanoseconds, and whether what began last was of that
     /// kind as well.
     pub fn begin(&mut self, kind: usize) -> (&mut T, u64, bool) {
+        let epoch = self.epoch;
+        let (trial, same) = self.of(kind);
+        (trial, nanoseconds_since(epoch), same)
+    }
+
+    fn of(&mut self, kind: usize) -> (&mut T, bool) {
         let same = self.last.replace(kind) == Some(kind);
-        let now = self.epoch.elapsed().as_nanos() as u64;
-        (self.trials.entry(kind).or_default(), now, same)
+        (self.trials.entry(kind).or_default(), same)
     }
 
     /// The trial of what began last.
@@ -144,8 +154,9 @@ pub type Trials = Kinds<Trial>;
 impl Trials {
     /// The way for a transfer of `kind` that begins now.
     pub fn way(&mut self, kind: usize) -> usize {
-        let (trial, now, same) = self.begin(kind);
-        trial.way(now, same)
+        let epoch = self.epoch;
+        let (trial, same) = self.of(kind);
+        trial.way(|| nanoseconds_since(epoch), same)
     }
 }
 
@@ -198,7 +209,7 @@ mod tests {
         let mut now = trial.last.unwrap_or(0);
         let mut others = 0;
         for number in 0..count {
-            let way = trial.way(now, true);
+            let way = trial.way(|| now, true);
             others += way as u32;
             now += took(number, way);
         }
@@ -299,7 +310,7 @@ mod tests {
         let mut trial = Trial::default();
         for number in 0..u64::from(TURN * TURNS + REST.start()) {
             // Nothing is known of how long any of them took.
-            assert!(trial.way(number * number, false) == 0 || number < u64::from(TURN * TURNS));
+            assert!(trial.way(|| number * number, false) == 0 || number < u64::from(TURN * TURNS));
         }
     }
 }
