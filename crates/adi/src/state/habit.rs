@@ -16,8 +16,8 @@ const GAP: Duration = Duration::from_nanos(500);
 /// So often must it have waited at once, one time after the other.
 const TIMES: u32 = 4;
 
-/// Once it has, the clock is read in every so many rounds only: that takes 25 ns, several times a message (an EPYC, in a virtual
-/// machine). No round length that programs are likely to repeat.
+/// Once it has, or has computed as often, the clock is read in every so many rounds only: that takes 25 ns, several times a message (an EPYC, in
+/// a virtual machine). No round length that programs are likely to repeat.
 const WATCHED: u32 = 7;
 
 /// In which order the program starts what it then waits for.
@@ -173,6 +173,9 @@ struct Habit {
     starting: bool,
     /// Times that it waited at once.
     at_once: u32,
+    /// Times that it computed before, and whether it has in this round.
+    computed: u32,
+    computes: bool,
     /// Rounds since one was watched.
     unwatched: u32,
     /// What it has done since it began to post receives, and did the last time.
@@ -204,7 +207,8 @@ impl Habit {
     fn begin(&mut self) -> bool {
         self.last = std::mem::take(&mut self.round);
         self.open = true;
-        self.unwatched = if self.at_once < TIMES { 0 } else { (self.unwatched + 1) % WATCHED };
+        let known = self.at_once >= TIMES || self.computed >= TIMES;
+        self.unwatched = if known { (self.unwatched + 1) % WATCHED } else { 0 };
         self.unwatched == 0
     }
 
@@ -238,6 +242,7 @@ impl Habit {
         if self.posted.is_some() {
             self.see(now());
             self.at_once = (self.at_once + 1).min(TIMES);
+            self.computed = if std::mem::take(&mut self.computes) { (self.computed + 1).min(TIMES) } else { 0 };
         }
     }
 
@@ -261,6 +266,7 @@ impl Habit {
     fn see(&mut self, now: Instant) {
         if self.posted.is_some_and(|posted| now - posted > GAP) {
             self.at_once = 0;
+            self.computes = true;
         }
     }
 }
@@ -353,6 +359,26 @@ mod tests {
         let known = left.iter().position(|left| !left).unwrap();
         assert!((1..=WATCHED as usize).contains(&known), "these could not be known: {known}");
         assert!(!left[known..].contains(&true));
+    }
+
+    #[test]
+    fn who_computes_all_the_time_is_seldom_timed_and_left_soon_after() {
+        let mut program = Program::new();
+        let mut reads = 0;
+        for _ in 0..100 {
+            program.0.post(|| {
+                reads += 1;
+                program.1
+            });
+            program.1 += 2 * GAP;
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
+        }
+        assert!(reads <= TIMES + 100 / WATCHED + 1, "{reads}");
+        let left: Vec<_> = (0..20).map(|_| program.receives(GAP / 2, None)).collect();
+        let known = left.iter().position(|&left| left).unwrap();
+        assert!(known <= (WATCHED + TIMES) as usize, "{left:?}");
+        assert!(!left[known..].contains(&false), "{left:?}");
     }
 
     #[test]
