@@ -48,9 +48,6 @@ const AT_ONCE: usize = 64;
 /// start early, large enough that the packets themselves do not count: a message of this length goes sooner whole than as two.
 pub const PIECE: usize = 8 << 10;
 
-/// What is left is not cut if it is less: a short packet behind a long one takes as long as another long one (10 KiB 2.4 us instead of 1.65).
-const TWO_PIECES: usize = 2 * PIECE;
-
 /// The same while so much of the message is left that the last ones can be shorter, if the device takes as much.
 const LONG_PIECE: usize = 32 << 10;
 const LONG: usize = 128 << 10;
@@ -58,6 +55,9 @@ const LONG: usize = 128 << 10;
 /// The same in an exchange: nobody is idle while the last one is copied, since its sender has others to copy out, and its receiver to copy in.
 /// The longer they are, the less often two that copy at the same time wait for each other (a twentieth of the time).
 const EXCHANGED_PIECES: [usize; 2] = [64 << 10, 32 << 10];
+
+/// What is left of a message is not cut if it is less than two of the shortest: a short packet behind a long one takes as long as another long one (10 KiB 2.4 us instead of 1.65).
+const TWO_PIECES: usize = 2 * PIECE;
 
 /// Bytes of long messages to one process that go between two looks at what has come: where both send, what has come is copied out before it
 /// leaves the caches, and blocks come back.
