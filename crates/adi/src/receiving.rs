@@ -201,7 +201,7 @@ impl Adi {
         });
         if let Some(Status { source, tag, bytes, .. }) = status {
             state.count_taken(from, &Tuple { context: pattern.context, source, tag });
-            state.came(from, bytes);
+            state.note_packets(from, bytes);
         }
         status
     }

@@ -54,7 +54,7 @@ impl State {
 
     /// A message of `len` bytes has come in packets for a receive that waited for it.
     #[inline]
-    pub fn came(&mut self, from: Proc, len: u64) {
+    pub fn note_packets(&mut self, from: Proc, len: u64) {
         if len >= self.direct_from as u64 {
             self.note_way(from, len, false);
         }
@@ -78,7 +78,7 @@ impl State {
         }
         let long = len > self.eager_limit(to);
         let along = match long {
-            _ if self.exchanges || self.is_exchange(waits) => Along::Exchange,
+            _ if self.is_exchanged(waits) => Along::Exchange,
             false if self.waits => Along::Call,
             false if waits && self.will_be_hoped(to, tuple, len, true) => Along::Alone,
             false if !waits && self.is_hoped(to, tuple, len) => Along::Alone,
@@ -105,7 +105,7 @@ impl State {
     pub(super) fn copied_once(&mut self, to: Proc, memory: &Memory, waits: bool) -> Option<bool> {
         let len = memory.len as usize;
         let (along, most) = match (waits, self.waits) {
-            _ if self.exchanges || self.is_exchange(waits) => (Along::Exchange, usize::MAX),
+            _ if self.is_exchanged(waits) => (Along::Exchange, usize::MAX),
             (false, true) => (Along::Call, self.eager_limit(to)),
             _ => (Along::Alone, self.eager_limit(to)),
         };

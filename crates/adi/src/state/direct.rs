@@ -105,6 +105,11 @@ impl State {
         !waits && self.habits.exchanges()
     }
 
+    /// The same, or of a call that sends as well as it receives.
+    pub(super) fn is_exchanged(&self, waits: bool) -> bool {
+        self.exchanges || self.is_exchange(waits)
+    }
+
     /// True for a long send that is left to its receiver, since the program most likely computes while it is copied.
     pub(super) fn leaves_to_receiver(&self, waits: bool) -> bool {
         !waits && !self.waits && !self.habits.waits_for_sends() && !self.habits.exchanges()
@@ -168,7 +173,7 @@ impl State {
         let key = key(tuple.context, tuple.source, tuple.tag);
         let once = if memory.place == 0 {
             None
-        } else if self.exchanges || self.is_exchange(waits) {
+        } else if self.is_exchanged(waits) {
             self.copied_once(to, &memory, waits)
         } else {
             // Packets would be this process's to copy.

@@ -56,7 +56,8 @@ const LONG: usize = 128 << 10;
 /// The longer they are, the less often two that copy at the same time wait for each other (a twentieth of the time).
 const EXCHANGED_PIECES: [usize; 2] = [64 << 10, 32 << 10];
 
-/// What is left of a message is not cut if it is less than two of the shortest: a short packet behind a long one takes as long as another long one (10 KiB 2.4 us instead of 1.65).
+/// What is left of a message is not cut if it is less than two of the shortest: a short packet behind a long one takes as long as
+/// another long one (10 KiB 2.4 us instead of 1.65).
 const TWO_PIECES: usize = 2 * PIECE;
 
 /// Bytes of long messages to one process that go between two looks at what has come: where both send, what has come is copied out before it
@@ -142,7 +143,7 @@ impl State {
             return;
         }
         // Long messages take turns.
-        let (mut gone, exchanged) = (0, self.exchanges || self.habits.exchanges());
+        let (mut gone, exchanged) = (0, self.is_exchanged(false));
         while gone < STRETCH
             && let Some(bulk) = self.outboxes[to as usize].bulk.pop_front()
         {
