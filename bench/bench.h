@@ -105,6 +105,7 @@ void run_overlap_recv_off(void);
 void run_overlap_send(void);
 void run_overlap_send_alloc(void);
 void run_overlap_both(void);
+void run_overlap_both_written(void);
 void run_overlap_both_alloc(void);
 void run_pingpong_count(void);
 void run_rooted_count(void);

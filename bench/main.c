@@ -34,6 +34,7 @@ static const struct {
     {"overlap_send", run_overlap_send},
     {"overlap_send_alloc", run_overlap_send_alloc},
     {"overlap_both", run_overlap_both},
+    {"overlap_both_written", run_overlap_both_written},
     {"overlap_both_alloc", run_overlap_both_alloc},
     {"barrier", run_barrier},
     {"bcast", run_bcast},

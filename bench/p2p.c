@@ -34,22 +34,6 @@ static void pingpong(void *context, long iterations)
     }
 }
 
-/* A program makes a message before it sends it: each cache line of it is written, with what it holds. */
-static void make(char *message, long size)
-{
-    for (long i = 0; i < size; i += 64) {
-        volatile char *line = message + i;
-        *line = *line;
-    }
-}
-
-/* And it reads what it has received. */
-static void use(const char *message, long size)
-{
-    for (long i = 0; i < size; i += 64)
-        (void)*(const volatile char *)(message + i);
-}
-
 /* As `pingpong`, with messages that are made before and used after, which is a part of the time. */
 static void pingpong_written(void *context, long iterations)
 {

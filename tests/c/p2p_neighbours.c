@@ -52,8 +52,9 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     unsigned char *in = NULL, *out = NULL;
     for (int round = 0; round < ROUNDS; round++) {
-        /* Many rounds at once, then one of another kind; not all ranks of the same kind. */
-        int kind = round % 11 < 9 ? AT_ONCE : (round / 11 + round % 2 * rank) % KINDS;
+        /* Many rounds at once, or that compute, then one of another kind; not all ranks of the same kind. */
+        int usual = round / 25 % 2 ? COMPUTES_AFTER_SENDING : AT_ONCE;
+        int kind = round % 11 < 9 ? usual : (round / 11 + round % 2 * rank) % KINDS;
         int length = lengths[round / 50 % (int)(sizeof lengths / sizeof lengths[0])];
         if (round % 40 == 0) {
             free(in);

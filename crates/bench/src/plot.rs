@@ -63,7 +63,11 @@ const PLOTS: [Plot; 6] = [
         file: "overlap_both.svg",
         title: "Share of their time that both keep, when both send, receive and compute",
         quantity: Quantity::Share,
-        panels: &[("overlap_both", "same buffers, in cache"), ("overlap_both_alloc", "memory from MPI_Alloc_mem")],
+        panels: &[
+            ("overlap_both", "same buffers, in cache"),
+            ("overlap_both_written", "messages written before and read after"),
+            ("overlap_both_alloc", "memory from MPI_Alloc_mem"),
+        ],
     },
 ];
 

@@ -146,6 +146,7 @@ pub fn overlap(quick: bool) -> Vec<Job> {
         (sender, "", "overlap_send"),
         (sender, ", memory from MPI_Alloc_mem", "overlap_send_alloc"),
         (both, "", "overlap_both"),
+        (both, ", messages written before and read after", "overlap_both_written"),
         (both, ", memory from MPI_Alloc_mem", "overlap_both_alloc"),
     ];
     let job = |(title, memory, benchmark): (&str, &str, &'static str)| {

@@ -78,7 +78,7 @@ impl State {
         }
         let long = len > self.eager_limit(to);
         let along = match long {
-            _ if self.is_exchanged(waits) => Along::Exchange,
+            _ if self.is_exchanged(to, len, waits) => Along::Exchange,
             false if self.waits => Along::Call,
             false if waits && self.will_be_hoped(to, tuple, len, true) => Along::Alone,
             false if !waits && self.is_hoped(to, tuple, len) => Along::Alone,
@@ -105,7 +105,7 @@ impl State {
     pub(super) fn copied_once(&mut self, to: Proc, memory: &Memory, waits: bool) -> Option<bool> {
         let len = memory.len as usize;
         let (along, most) = match (waits, self.waits) {
-            _ if self.is_exchanged(waits) => (Along::Exchange, usize::MAX),
+            _ if self.is_exchanged(to, len, waits) => (Along::Exchange, usize::MAX),
             (false, true) => (Along::Call, self.eager_limit(to)),
             _ => (Along::Alone, self.eager_limit(to)),
         };

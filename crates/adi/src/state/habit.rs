@@ -121,6 +121,12 @@ impl Habits {
         self.receives.is_at_once() && self.receives.last.sends
     }
 
+    /// It most likely does the same, but computes before it waits.
+    #[inline]
+    pub fn exchanges_and_computes(&self) -> bool {
+        self.receives.computes_before() && self.receives.last.sends
+    }
+
     /// It most likely waits for one receive at a time.
     #[inline]
     pub fn waits_for_one(&self) -> bool {
@@ -226,6 +232,12 @@ impl Habit {
     #[inline]
     fn is_at_once(&self) -> bool {
         self.open && self.at_once >= TIMES
+    }
+
+    /// Requests are posted, and the program most likely computes before it waits for them.
+    #[inline]
+    fn computes_before(&self) -> bool {
+        self.open && self.computed >= TIMES
     }
 
     /// See [`Habits::is_started`].

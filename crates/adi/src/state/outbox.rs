@@ -143,7 +143,7 @@ impl State {
             return;
         }
         // Long messages take turns.
-        let (mut gone, exchanged) = (0, self.is_exchanged(false));
+        let (mut gone, exchanged) = (0, self.exchanges || self.habits.exchanges());
         while gone < STRETCH
             && let Some(bulk) = self.outboxes[to as usize].bulk.pop_front()
         {

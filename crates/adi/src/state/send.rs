@@ -66,8 +66,8 @@ impl State {
         let Aside { mut memory, sure, offered } = aside;
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
-        let exchange = self.is_exchange(waits);
-        let left = self.leaves_to_receiver(waits) && memory.is_dense();
+        let exchange = self.is_exchange(to, size, waits);
+        let left = self.leaves_to_receiver(to, size, waits) && memory.is_dense();
         let mut exchanged = (self.waits || exchange || left) && memory.place != 0;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;

@@ -11,6 +11,8 @@ thread_local! {
     pub static QUIET: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
     /// What a process has last said of whether it waits.
     pub static SAID: Cell<bool> = const { Cell::new(false) };
+    /// Receives that devices were asked to publish.
+    pub static PUBLISHED: Cell<u32> = const { Cell::new(0) };
     /// All processes wait.
     pub static WAITING: Cell<bool> = const { Cell::new(false) };
     /// Keys that were given for memory and are not released, and the last one.
@@ -235,6 +237,7 @@ impl Direct for Port {
     }
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+        PUBLISHED.set(PUBLISHED.get() + 1);
         if self.chance(8) {
             return None;
         }

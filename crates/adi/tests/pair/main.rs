@@ -3,6 +3,7 @@
 
 mod buffer;
 mod direct;
+mod habits;
 mod network;
 mod rdma;
 mod verdict;
