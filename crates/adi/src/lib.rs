@@ -17,6 +17,7 @@ mod unexpected;
 pub use progress::{Background, Hook, Observer};
 pub use types::*;
 
+pub use state::Exchanges;
 use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
@@ -79,16 +80,30 @@ impl Adi {
     /// Nothing has to be known of where the receives lie.
     pub fn will_exchange(&self) {
         self.will_wait();
-        self.state.borrow_mut().exchanges = true;
+        self.state.borrow_mut().exchanges = Exchanges::All;
     }
 
-    /// The same for a collective whose longest message is so long. All its processes make the same calls.
-    pub fn will_wait_together(&self, longest: impl FnOnce() -> usize) {
+    /// The same for a collective that exchanges so much, whose longest message is so long. All its processes make the same calls.
+    pub fn will_wait_together(&self, exchanges: Exchanges, longest: impl FnOnce() -> usize) {
         self.will_wait();
         let mut state = self.state.borrow_mut();
+        state.exchanges = exchanges;
         if state.may_lend() {
             state.begin_together(longest());
         }
+    }
+
+    /// The transfers that are started until what is returned is dropped belong to a collective that goes on beside the program, and exchanges so
+    /// much.
+    pub fn go_on_together(&self, exchanges: Exchanges) -> impl Drop + '_ {
+        struct Together<'a>(&'a Adi, Exchanges);
+        impl Drop for Together<'_> {
+            fn drop(&mut self) {
+                self.0.state.borrow_mut().exchanges = self.1;
+            }
+        }
+        let before = std::mem::replace(&mut self.state.borrow_mut().exchanges, exchanges);
+        Together(self, before)
     }
 
     /// Where own memory lies in the memory that all processes of this node share, `peer` among them; 0: it is private. Counts

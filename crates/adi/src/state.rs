@@ -89,6 +89,19 @@ impl Side {
     }
 }
 
+/// What the call that is under way exchanges with processes of this node: messages to which most likely both sides come at the same time,
+/// so that each had better copy its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exchanges {
+    /// Nothing, as far as is known.
+    #[default]
+    Nothing,
+    /// What may go without asking.
+    Short,
+    /// Everything: it sends as well as it receives.
+    All,
+}
+
 /// All of it.
 pub struct State {
     pub mcm: Rc<Mcm>,
@@ -168,8 +181,8 @@ pub struct State {
     expected_begun: bool,
     /// Where the memory of the receive that is about to be published lies, if that was found out just now.
     expected_at: Option<Memory>,
-    /// The caller sends and receives, and waits for both: its peers most likely do the same with it.
-    pub exchanges: bool,
+    /// What the caller exchanges.
+    pub exchanges: Exchanges,
 }
 
 impl State {
@@ -228,7 +241,7 @@ impl State {
             expecting: false,
             expected_begun: false,
             expected_at: None,
-            exchanges: false,
+            exchanges: Exchanges::Nothing,
             mcm,
         }
     }
@@ -245,7 +258,7 @@ impl State {
 
     /// A call that has waited for what it had started is over.
     pub fn end_call(&mut self) {
-        (self.waits, self.exchanges) = (false, false);
+        (self.waits, self.exchanges) = (false, Exchanges::Nothing);
     }
 
     /// The longest message that may go to `peer` without asking, if that waits: see [`Direct::ahead`].

@@ -301,6 +301,7 @@ impl Round for Operation {
     }
 
     fn advance(&self, adi: &Adi) -> bool {
+        let _together = adi.go_on_together(self.schedule.exchanges);
         Operation::advance(self, adi)
     }
 
@@ -378,7 +379,7 @@ pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Failu
     let number = peers.blocking.get();
     peers.blocking.set(number.wrapping_add(1));
     operation.fixed = Some(BLOCKING | (number & NUMBERS));
-    adi.will_wait_together(|| operation.schedule.longest());
+    adi.will_wait_together(operation.schedule.exchanges, || operation.schedule.longest());
     operation.start();
     adi.wait_until(&mut || operation.advance(adi));
     operation.failure().map_or(Ok(()), Err)

@@ -176,7 +176,7 @@ impl Round for Repeated {
             match phase {
                 Phase::Done => return true,
                 Phase::Messages => {
-                    if self.messages.advance(adi) {
+                    if Round::advance(&*self.messages, adi) {
                         self.phase.set(Phase::Done);
                     }
                     return self.is_done();

@@ -5,7 +5,7 @@ use crate::memory::{Temp, at};
 use crate::peers::{Operator, Peers};
 use std::fmt;
 use std::rc::Rc;
-use tern_adi::Data;
+use tern_adi::{Data, Exchanges};
 use tern_layout::Type;
 
 /// One step. Transfers start when the list comes to them; copies and reductions are done there
@@ -53,6 +53,8 @@ pub(crate) struct Reduction {
 pub struct Schedule {
     pub(crate) actions: Vec<Action>,
     pub(crate) reduction: Option<Reduction>,
+    /// What this process exchanges with others.
+    pub(crate) exchanges: Exchanges,
     _temps: Vec<Temp>,
 }
 
@@ -77,6 +79,17 @@ impl fmt::Debug for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.actions).finish()
     }
+}
+
+/// Everything, if there is a round in which this process sends as well as it receives. Else long messages had better be copied by both.
+fn exchanges(actions: &[Action]) -> Exchanges {
+    let mut rounds = actions.split(|action| matches!(action, Action::Fence));
+    let has = |round: &[Action], is: fn(&Action) -> bool| round.iter().any(is);
+    let both = rounds.any(|round| {
+        has(round, |action| matches!(action, Action::Send { .. }))
+            && has(round, |action| matches!(action, Action::Recv { .. }))
+    });
+    if both { Exchanges::All } else { Exchanges::Short }
 }
 
 /// Writes a schedule. Messages between two processes are matched in the order in which each side
@@ -116,7 +129,8 @@ impl<'a> Builder<'a> {
     }
 
     pub fn finish(self) -> Schedule {
-        Schedule { actions: self.actions, reduction: self.reduction, _temps: self.temps }
+        let exchanges = exchanges(&self.actions);
+        Schedule { actions: self.actions, reduction: self.reduction, exchanges, _temps: self.temps }
     }
 
     /// Size of the remote group, when this is an intercommunicator.

@@ -1,7 +1,7 @@
 //! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
 
 use super::outbox::Bulk;
-use super::{NONE, Side, State};
+use super::{Exchanges, NONE, Side, State};
 use crate::matching::Hindrance;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use std::time::Instant;
@@ -102,12 +102,21 @@ impl State {
 
     /// True for a send of `len` bytes by which the program most likely exchanges data with its neighbours. `waits`: it waits for that alone.
     pub(super) fn is_exchange(&self, to: Proc, len: usize, waits: bool) -> bool {
-        !waits && self.exchanges_with(to, len)
+        !waits && (self.call_exchanges(to, len) || self.exchanges_with(to, len))
     }
 
-    /// The same, or of a call that sends as well as it receives.
+    /// The same, or of a call that is known to do so.
     pub(super) fn is_exchanged(&self, to: Proc, len: usize, waits: bool) -> bool {
-        self.exchanges || self.is_exchange(to, len, waits)
+        self.call_exchanges(to, len) || self.is_exchange(to, len, waits)
+    }
+
+    /// Whether the call that is under way exchanges messages of `len` bytes with `peer`.
+    pub(super) fn call_exchanges(&self, peer: Proc, len: usize) -> bool {
+        match self.exchanges {
+            Exchanges::Nothing => false,
+            Exchanges::Short => len <= self.eager_limit(peer),
+            Exchanges::All => true,
+        }
     }
 
     /// Whether the program most likely exchanges messages of `len` bytes with `peer`. Where it computes before it waits, long ones had better
@@ -119,7 +128,7 @@ impl State {
 
     /// True for a send of `len` bytes that is left to its receiver, since the program most likely computes while it is copied.
     pub(super) fn leaves_to_receiver(&self, to: Proc, len: usize, waits: bool) -> bool {
-        !waits && !self.waits && !self.habits.waits_for_sends() && !self.exchanges_with(to, len)
+        !waits && !self.waits && !self.habits.waits_for_sends() && !self.is_exchange(to, len, waits)
     }
 
     // ---- sending
@@ -138,7 +147,7 @@ impl State {
         let presumed = if exchange { None } else { self.presume(to, data).filter(|_| offers()) };
         let offers = awaited || exchange || presumed.is_some() || self.leaves_to_receiver(to, len, waits);
         let locates = (offers || len >= direct.packets_below(to, true)) && len > direct.copies_up_to(to);
-        let purpose = match self.exchanges || exchange {
+        let purpose = match self.is_exchanged(to, len, waits) {
             true => Purpose::Exchange,
             false if offers => Purpose::Awaited,
             false => Purpose::Message,
@@ -224,7 +233,8 @@ impl State {
         &mut self, request: u32, from: Proc, pattern: &Pattern, located: Option<Memory>,
     ) -> Published {
         self.starts(false);
-        if from == self.mcm.me() || (self.exchanges && self.direct().shares_with(from)) {
+        let len = self.transfers.get(request).data.len();
+        if from == self.mcm.me() || (self.call_exchanges(from, len) && self.direct().shares_with(from)) {
             return Published::NOT;
         }
         let mut located = located;

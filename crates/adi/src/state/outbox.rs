@@ -1,6 +1,6 @@
 //! What could not be sent at once: in order, as the devices take it.
 
-use super::State;
+use super::{Exchanges, State};
 use crate::packet::Packet;
 use crate::{Data, Proc};
 use std::collections::VecDeque;
@@ -143,7 +143,7 @@ impl State {
             return;
         }
         // Long messages take turns.
-        let (mut gone, exchanged) = (0, self.exchanges || self.habits.exchanges());
+        let (mut gone, exchanged) = (0, self.exchanges == Exchanges::All || self.habits.exchanges());
         while gone < STRETCH
             && let Some(bulk) = self.outboxes[to as usize].bulk.pop_front()
         {

@@ -221,7 +221,8 @@ impl State {
         if self.transfers.get(request).data.memory().is_opaque() {
             return Pull::No;
         }
-        let alone = self.exchanges || self.suits_fetching(from, source.len as usize, false);
+        let alone =
+            self.call_exchanges(from, source.len as usize) || self.suits_fetching(from, source.len as usize, false);
         let target = match alone && source.place != 0 {
             true => self.transfers.get(request).data.memory(),
             false => self.locate(request, from, false),
