@@ -1,7 +1,7 @@
 //! Operations of [`crate::fast`] for memory that is one run of bytes: with nothing around it that a
 //! short one need not have. They take the same turns of the lines as those, so that members may mix the two.
 
-use crate::fast::{Fast, broadcasts, gathers, gathers_to_one, reduces, scatters};
+use crate::fast::{Fast, broadcasts, gathers, reduces, scatters};
 use crate::lines::{FETCHED, Lines, Vector, shared};
 use crate::ops::Op;
 use crate::peers::Peers;
@@ -76,7 +76,7 @@ pub unsafe fn bcast(adi: &Adi, peers: &Peers, buffer: Base, len: usize, root: u3
 /// The memory is there.
 #[inline]
 pub unsafe fn gather(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usize, root: u32) -> Fast {
-    let (lines, me) = place(adi, peers).filter(|(lines, _)| gathers_to_one(lines, len))?;
+    let (lines, me) = place(adi, peers).filter(|(lines, _)| gathers(lines, len))?;
     let root = root as usize;
     if me == root && !send.is_null() {
         // SAFETY: the caller's promise; MPI forbids that they overlap.

@@ -21,12 +21,8 @@ pub(crate) const ALL_TO_ALL: usize = 128 << 10;
 /// Longest block of an allgather, a gather or a reduction among three and more that goes through the lines, in parts: whoever
 /// reads what all others have given copies as much as if each had sent it to him, and waits for all of them together.
 const READ: usize = 256 << 10;
-/// Longest block of an allgather between two, who above exchange theirs in one copy.
-const ALLGATHER_OF_TWO: usize = 16 << 10;
-/// Longest vector that a reduction between two takes so: above, messages that both copy are faster.
-const REDUCE_OF_TWO: usize = 64 << 10;
-/// Longest block of a gather between two, who above send it in one copy, or let the copies of one block and the next overlap.
-const GATHER_OF_TWO: usize = 16 << 10;
+/// Shortest block that two leave to messages, which find out whether one copy or two are faster.
+const LEFT_BY_TWO: usize = 8 << 10;
 /// Longest block of an alltoall among three and more, which costs two copies instead of one.
 const ALLTOALL: usize = 32 << 10;
 /// Shortest part of these. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
@@ -36,12 +32,10 @@ const PART: usize = 1 << 10;
 const UNIT: usize = 64;
 /// Longest reduction to all that goes through the lines, in parts.
 const ALLREDUCE: usize = 4 << 20;
-/// The same between two processes: above, each sends the half that the other adds up, in one copy.
-const ALLREDUCE_OF_TWO: usize = 32 << 10;
+/// The same between two processes: above, each sends the half that the other adds up.
+const ALLREDUCE_OF_TWO: usize = 8 << 10;
 /// Longest broadcast that goes through the lines, in parts.
 const BCAST: usize = 4 << 20;
-/// The same between two processes, for whom the second copy saves none: above, the sender's one copy is faster.
-const BCAST_OF_TWO: usize = 16 << 10;
 
 /// Packs the elements at `base` into `out`.
 fn pack(base: *const u8, count: i64, ty: &Type, from: usize, out: &mut [u8]) {
@@ -124,24 +118,19 @@ pub(crate) fn others(lines: &Lines, rank: usize) -> impl Iterator<Item = usize> 
 /// Whether the lines serve a broadcast of `len` bytes.
 #[inline(always)]
 pub(crate) fn broadcasts(lines: &Lines, len: usize) -> bool {
-    len <= if lines.size() == 2 { BCAST_OF_TWO } else { BCAST }
+    len <= BCAST && !are_left(lines, len)
 }
 
 /// Whether the lines serve an operation in which one or all read `len` bytes of each, in one turn.
 #[inline(always)]
 pub(crate) fn gathers(lines: &Lines, len: usize) -> bool {
-    len <= longest_part(lines)
+    len <= longest_part(lines) && !are_left(lines, len)
 }
 
-/// Whether they serve a gather of `len` bytes from each, in one turn.
+/// Whether blocks of `len` bytes are left to messages.
 #[inline(always)]
-pub(crate) fn gathers_to_one(lines: &Lines, len: usize) -> bool {
-    gathers(lines, len) && !leaves_gather(lines, len)
-}
-
-/// Whether they leave such a gather to messages.
-fn leaves_gather(lines: &Lines, len: usize) -> bool {
-    lines.size() == 2 && len > GATHER_OF_TWO
+fn are_left(lines: &Lines, len: usize) -> bool {
+    lines.size() == 2 && len >= LEFT_BY_TWO
 }
 
 /// Most bytes that each member gives in a turn of which one or all read everything.
@@ -154,19 +143,20 @@ pub(crate) fn longest_part(lines: &Lines) -> usize {
 /// if they do not.
 fn part(lines: &Lines, len: usize) -> Option<usize> {
     let part = longest_part(lines);
-    (len <= part || lines.size() > 2 && len <= READ && part >= PART).then_some(part)
+    let serves = if lines.size() == 2 { gathers(lines, len) } else { len <= part || len <= READ && part >= PART };
+    serves.then_some(part)
 }
 
 /// Whether they serve a scatter of `len` bytes to each.
 #[inline(always)]
 pub(crate) fn scatters(lines: &Lines, len: usize) -> bool {
-    len * lines.size() <= lines.capacity()
+    len * lines.size() <= lines.capacity() && !are_left(lines, len)
 }
 
 /// Whether they serve a reduction of a vector of `bytes` in one turn.
 #[inline(always)]
 pub(crate) fn reduces(lines: &Lines, bytes: usize) -> bool {
-    bytes <= lines.capacity() && bytes * lines.size() <= ALL_TO_ALL
+    bytes <= lines.capacity() && bytes * lines.size() <= ALL_TO_ALL && !(lines.size() == 2 && bytes > ALLREDUCE_OF_TWO)
 }
 
 /// What the others read of this member in an allgather, if that is long enough to be read where it lies. `send` is `None`
@@ -207,7 +197,7 @@ pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer)
 pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = send.or(recv)?.bytes();
-    let part = part(lines, len).filter(|_| !leaves_gather(lines, len))?;
+    let part = part(lines, len)?;
     let root = root as usize;
     if let (Some(send), Some(recv), true) = (send, recv, peers.rank as usize == root) {
         own(send, 0, recv, root);
@@ -254,7 +244,7 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
             return Some(done);
         }
     }
-    let part = part(lines, len).filter(|_| lines.size() > 2 || len <= ALLGATHER_OF_TWO)?;
+    let part = part(lines, len)?;
     if let Some(send) = send {
         own(send, 0, recv, me);
     }
@@ -277,7 +267,7 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
         }
     }
     let part = lines.capacity() / size / UNIT * UNIT;
-    if len > part && (size == 2 || len > ALLTOALL.min(2 * part * part / PART)) {
+    if are_left(lines, len) || len > part.max(ALLTOALL.min(2 * part * part / PART)) {
         return None;
     }
     if let Some(send) = send {
@@ -315,10 +305,7 @@ pub fn reduce(
     };
     let Operator::Predefined(op) = op else { return None };
     let vector = Vector::new(*op, ty, count)?;
-    let part = match lines.size() == 2 && vector.bytes <= REDUCE_OF_TWO {
-        true => longest_part(lines),
-        false => part(lines, vector.bytes)?,
-    };
+    let part = part(lines, vector.bytes)?;
     let input = if send.is_null() { recv.cast_const() } else { send };
     let size = (vector.bytes / vector.elements.max(1)).max(1);
     Some(in_parts(vector.bytes, part - part % size, |from, some| {
@@ -345,8 +332,7 @@ pub fn allreduce(adi: &Adi, peers: &Peers, send: *const u8, recv: &Buffer, op: &
         return Some(unsafe { lines.reduce(adi, None, &vector, input, recv) });
     }
     let Operator::Predefined(op) = op else { return None };
-    let longest = if lines.size() == 2 { ALLREDUCE_OF_TWO } else { ALLREDUCE };
-    let vector = Vector::new(*op, ty, count).filter(|vector| vector.bytes <= longest)?;
+    let vector = Vector::new(*op, ty, count).filter(|vector| lines.size() > 2 && vector.bytes <= ALLREDUCE)?;
     // SAFETY: as above.
     Some(unsafe { lines.allreduce_long(adi, &vector, input, recv) })
 }

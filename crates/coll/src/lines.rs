@@ -9,6 +9,7 @@
 mod label;
 mod reduce;
 pub mod shared;
+mod trials;
 
 pub use label::{Kind, Mismatch};
 use reduce::LastKernel;
@@ -34,6 +35,7 @@ pub struct Lines {
     history: History,
     kernel: LastKernel,
     tries: shared::Tries,
+    trials: trials::Trials,
     /// What this process's area holds.
     occupied: Occupied,
     /// A turn that all peers are known to have reached.
@@ -96,6 +98,7 @@ impl Lines {
             history: History::default(),
             kernel: LastKernel::default(),
             tries: shared::Tries::default(),
+            trials: trials::Trials::default(),
             occupied: Occupied::default(),
             reached: Cell::new(base),
             compared: Cell::new(base),

@@ -14,6 +14,8 @@ use tern_copy::Target;
 const TURN: u32 = 6;
 /// Turns of a trial: each way has half of them, so that a change of pace in the meantime hits both.
 const TURNS: u32 = 4;
+/// All of them.
+const TRIED: u32 = TURN * TURNS;
 /// Transfers by the better way until the next trial: after a trial that has found what the one before it did, twice as many as
 /// before it, or eight times if the other way was [hopeless](HOPELESS). A program's first transfers are unlike what follows.
 const REST: RangeInclusive<u32> = 60..=1000;
@@ -33,7 +35,7 @@ const MARGIN: u64 = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
     better: usize,
-    /// Transfers of the trial, then of the rest after it.
+    /// Transfers of the trial, of which there are [`TRIED`], then of the rest after it.
     count: u32,
     /// How many the next rest has.
     rest: u32,
@@ -45,28 +47,31 @@ impl Trial {
     /// The way for a transfer that begins at `now`, which is asked for only while ways are tried: a clock takes 25 ns. `same`: the transfer
     /// before it was one of this trial as well, so that the time since then says something.
     pub fn way(&mut self, now: impl FnOnce() -> u64, same: bool) -> usize {
-        if self.count < TURN * TURNS {
+        self.next(now, same, true).unwrap_or_else(|| self.decide(self.measured()))
+    }
+
+    /// The same; `None` when it is to be decided first. `early`: that may be before the trial has come to its end.
+    fn next(&mut self, now: impl FnOnce() -> u64, same: bool, early: bool) -> Option<usize> {
+        if self.count > TRIED {
+            self.count = if self.count < TRIED + self.rest { self.count + 1 } else { 0 };
+            return Some(self.better);
+        }
+        if self.count < TRIED {
             let now = now();
-            // Which may be the end of it.
             self.note(now, same);
             self.last = Some(now);
+            if early && self.count % TURN == ENOUGH as u32 + 1 && self.rest > 0 && self.is_hopeless() {
+                self.count = TRIED;
+            }
+        }
+        if self.count == TRIED {
+            return None;
+        }
+        if self.count == 0 {
+            self.quickest = [[u64::MAX; KEPT]; 2];
         }
         self.count += 1;
-        match self.count - 1 {
-            0 => {
-                self.quickest = [[u64::MAX; KEPT]; 2];
-                self.of_turn(0)
-            }
-            count if count < TURN * TURNS => self.of_turn(count),
-            count => {
-                if count == TURN * TURNS {
-                    self.decide();
-                } else if count >= TURN * TURNS + self.rest {
-                    self.count = 0;
-                }
-                self.better
-            }
-        }
+        Some(self.of_turn(self.count - 1))
     }
 
     /// The way of the trial's transfer number `count`: the better, the other, the other, the better.
@@ -87,9 +92,6 @@ impl Trial {
             kept[KEPT - 1] = took;
             kept.sort_unstable();
         }
-        if before % TURN == ENOUGH as u32 && self.rest > 0 && self.is_hopeless() {
-            self.count = TURN * TURNS;
-        }
     }
 
     /// The first of the other way's transfers took so much longer that the rest of them can be spared.
@@ -98,14 +100,56 @@ impl Trial {
         other[ENOUGH - 1] < u64::MAX && other[0] - other[0] / HOPELESS > mine[KEPT - 1]
     }
 
-    fn decide(&mut self) {
-        let [mine, other] = [self.better, 1 - self.better].map(|way| self.quickest[way][KEPT - 1]);
+    /// What counts of each way, in nanoseconds.
+    fn measured(&self) -> [u64; 2] {
+        self.quickest.map(|kept| kept[KEPT - 1])
+    }
+
+    /// Decides by that, and goes on in the way that is returned.
+    fn decide(&mut self, measured: [u64; 2]) -> usize {
+        let [mine, other] = [self.better, 1 - self.better].map(|way| measured[way]);
         self.rest = if other < mine - mine / MARGIN {
             self.better = 1 - self.better;
             *REST.start()
         } else {
-            (LONGER[usize::from(self.is_hopeless())] * self.rest).clamp(*REST.start(), *REST.end())
+            let hopeless = other - other / HOPELESS > mine;
+            (LONGER[usize::from(hopeless)] * self.rest).clamp(*REST.start(), *REST.end())
         };
+        self.count = TRIED + 1;
+        self.better
+    }
+}
+
+/// A trial of several processes that make the same transfers in the same order, and are to go the same way in each. So it is made to its end by
+/// all, and then they tell each other what they have measured, and decide by the sum of that.
+#[derive(Clone, Debug, Default)]
+pub struct JointTrial {
+    trial: Trial,
+    due: bool,
+}
+
+impl JointTrial {
+    /// As [`Trial::way`]. `None`: it is to be [decided](JointTrial::decide) first, by a transfer of way 0.
+    pub fn way(&mut self, now: impl FnOnce() -> u64, same: bool) -> Option<usize> {
+        let way = self.trial.next(now, same, false);
+        self.due = way.is_none();
+        way
+    }
+
+    /// What this process has measured of each way, in nanoseconds; [`u64::MAX`]: nothing.
+    pub fn measured(&self) -> [u64; 2] {
+        self.trial.measured()
+    }
+
+    /// All have told what they have measured, which is this in sum, or way 0 has turned out not to be possible.
+    pub fn decide(&mut self, measured: Option<[u64; 2]>) {
+        self.trial.decide(measured.unwrap_or([u64::MAX; 2]));
+        self.due = false;
+    }
+
+    /// Whether it is to be decided by the transfer that has begun last.
+    pub fn is_due(&self) -> bool {
+        self.due
     }
 }
 
@@ -124,22 +168,12 @@ impl<T> Default for Kinds<T> {
     }
 }
 
-fn nanoseconds_since(epoch: Instant) -> u64 {
-    epoch.elapsed().as_nanos() as u64
-}
-
 impl<T: Default> Kinds<T> {
-    /// The trial of `kind`, of which something begins now: the time in nanoseconds, and whether what began last was of that
+    /// The trial of `kind`, of which something begins now: the clock in nanoseconds, and whether what began last was of that
     /// kind as well.
-    pub fn begin(&mut self, kind: usize) -> (&mut T, u64, bool) {
-        let epoch = self.epoch;
-        let (trial, same) = self.of(kind);
-        (trial, nanoseconds_since(epoch), same)
-    }
-
-    fn of(&mut self, kind: usize) -> (&mut T, bool) {
-        let same = self.last.replace(kind) == Some(kind);
-        (self.trials.entry(kind).or_default(), same)
+    pub fn begin(&mut self, kind: usize) -> (&mut T, impl Fn() -> u64 + use<T>, bool) {
+        let (epoch, same) = (self.epoch, self.last.replace(kind) == Some(kind));
+        (self.trials.entry(kind).or_default(), move || epoch.elapsed().as_nanos() as u64, same)
     }
 
     /// The trial of what began last.
@@ -154,9 +188,8 @@ pub type Trials = Kinds<Trial>;
 impl Trials {
     /// The way for a transfer of `kind` that begins now.
     pub fn way(&mut self, kind: usize) -> usize {
-        let epoch = self.epoch;
-        let (trial, same) = self.of(kind);
-        trial.way(|| nanoseconds_since(epoch), same)
+        let (trial, now, same) = self.begin(kind);
+        trial.way(now, same)
     }
 }
 
@@ -228,7 +261,7 @@ mod tests {
 
     /// The same of trials that are made to their end.
     fn tried_out(count: u32) -> u32 {
-        tried(count, TURN * TURNS, TURN * TURNS / 2, *REST.start(), LONGER[0])
+        tried(count, TRIED, TRIED / 2, *REST.start(), LONGER[0])
     }
 
     #[test]
@@ -240,8 +273,8 @@ mod tests {
     #[test]
     fn what_takes_longer_is_seldom_tried() {
         let mut trial = Trial::default();
-        let first = TURN * TURNS + REST.start();
-        assert_eq!(run(&mut trial, first, |_, way| [100, 150][way]), TURN * TURNS / 2, "the first is made to its end");
+        let first = TRIED + REST.start();
+        assert_eq!(run(&mut trial, first, |_, way| [100, 150][way]), TRIED / 2, "the first is made to its end");
         let others = run(&mut trial, 10_000, |_, way| [100, 150][way]);
         let each = 1 + ENOUGH as u32;
         assert_eq!(others, tried(10_000, TURN + each, each, LONGER[1] * REST.start(), LONGER[1]));
@@ -250,14 +283,13 @@ mod tests {
 
     #[test]
     fn a_wrong_start_is_put_right_soon() {
-        let others =
-            run(
-                &mut Trial::default(),
-                1000,
-                |number, way| {
-                    if number < TURN * TURNS { [100, 5000][way] } else { [150, 100][way] }
-                },
-            );
+        let others = run(
+            &mut Trial::default(),
+            1000,
+            |number, way| {
+                if number < TRIED { [100, 5000][way] } else { [150, 100][way] }
+            },
+        );
         assert!(others > 700, "{others}");
     }
 
@@ -291,10 +323,42 @@ mod tests {
     }
 
     #[test]
+    fn who_tries_together_goes_the_same_way() {
+        // What one process measures speaks for way 0, what the other does for way 1, and more so.
+        let took = |process: usize, way: usize| [[100, 110], [150, 100]][process][way];
+        let (mut trials, mut now, mut others) = ([JointTrial::default(), JointTrial::default()], [0; 2], 0);
+        for number in 0..1000 {
+            let ways = [0, 1].map(|process| trials[process].way(|| now[process], true));
+            assert_eq!(ways[0], ways[1], "transfer {number}");
+            assert_eq!(ways[0].is_none(), trials[0].is_due());
+            if ways[0].is_none() {
+                let measured = trials.each_ref().map(JointTrial::measured);
+                let sum = [0, 1].map(|way| measured[0][way] + measured[1][way]);
+                trials.iter_mut().for_each(|trial| trial.decide(Some(sum)));
+            }
+            let way = ways[0].unwrap_or(0);
+            others += way;
+            (0..2).for_each(|process| now[process] += took(process, way));
+        }
+        assert!(others > 900 - 2 * TRIED as usize, "{others}");
+    }
+
+    #[test]
+    fn what_is_not_possible_is_not_decided() {
+        let mut trial = JointTrial::default();
+        for _ in 0..TRIED {
+            assert!(trial.way(|| 0, false).is_some());
+        }
+        assert_eq!(trial.way(|| 0, false), None);
+        trial.decide(None);
+        assert!((0..*REST.start()).all(|_| trial.way(|| 0, false) == Some(0)));
+    }
+
+    #[test]
     fn a_round_goes_one_way() {
         let mut rounds = Rounds::default();
         let mut ways = Vec::new();
-        for _ in 0..TURN * TURNS {
+        for _ in 0..TRIED {
             let way = rounds.way(3, 1);
             assert!((0..5).all(|kind| rounds.way(kind, 0) == way), "those that are begun with it");
             rounds.end_round();
@@ -308,9 +372,9 @@ mod tests {
     #[test]
     fn what_lies_between_does_not_count() {
         let mut trial = Trial::default();
-        for number in 0..u64::from(TURN * TURNS + REST.start()) {
+        for number in 0..u64::from(TRIED + REST.start()) {
             // Nothing is known of how long any of them took.
-            assert!(trial.way(|| number * number, false) == 0 || number < u64::from(TURN * TURNS));
+            assert!(trial.way(|| number * number, false) == 0 || number < u64::from(TRIED));
         }
     }
 }

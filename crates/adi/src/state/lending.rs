@@ -130,7 +130,7 @@ impl Trials {
     /// Whether a call of `kind` that begins now lends.
     pub fn begin(&mut self, kind: usize) -> bool {
         let (trial, now, _) = self.0.begin(kind);
-        trial.begin(now)
+        trial.begin(now())
     }
 
     /// What a message of that call saves if it is lent.

@@ -40,8 +40,9 @@ pub fn serves_reduce_scatter(lines: &Lines, len: usize) -> bool {
 /// Most bytes that are combined at a time, so that the result stays in the cache from one member's part to the next.
 const AT_ONCE: usize = 32 << 10;
 
-/// What the places of two buffers take in a cell.
-const PLACES: usize = 16;
+/// What a member tells in a cell: the places of two buffers, and what it has [measured](super::trials).
+const TOLD: usize = 32;
+const MEASURED: usize = 2;
 
 /// For each kind of operation, whether it pays to ask where memory lies: after each answer in vain, twice as many calls go by
 /// without. All members have the same.
@@ -96,6 +97,10 @@ impl Lines {
     /// Tells the others where own memory lies, in a turn that all are to be waited for. `None`: this call does not ask.
     pub fn tell_places(&self, adi: &Adi, kind: Kind, len: usize, own: &[Own]) -> Result<Option<Told>, Mismatch> {
         let due = self.tries.is_due(kind);
+        let measured = if due { self.trials.begin(kind, len) } else { None };
+        if due && measured.is_none() {
+            return Ok(None);
+        }
         let presumes = due && is_wanted();
         let mut presumed = [None; 2];
         let mut places = [0; 2];
@@ -104,12 +109,11 @@ impl Lines {
             // Where it is not known, this counts as a use of the memory, also where nobody asks: it may come to be shared by that.
             places[at] = presumed[at].unwrap_or_else(|| self.locate(adi, (memory, len)));
         }
-        if !due {
-            return Ok(None);
-        }
+        let Some(measured) = measured else { return Ok(None) };
         let turn = self.next();
-        self.publish_with(adi, turn, label(kind, 0, len), PLACES, |out| {
-            out.copy_from_slice((u128::from(places[0]) | u128::from(places[1]) << 64).to_le_bytes().as_slice());
+        self.publish_with(adi, turn, label(kind, 0, len), TOLD, |out| {
+            let words = places.iter().chain(&measured);
+            out.chunks_exact_mut(8).zip(words).for_each(|(out, word)| out.copy_from_slice(&word.to_le_bytes()));
         })?;
         let still = |(place, own): (&Option<u64>, &Own)| place.is_none_or(|place| adi.is_still_at(place, own.0, own.1));
         let held = presumed.iter().zip(own).all(still);
@@ -120,6 +124,8 @@ impl Lines {
     pub fn is_shared(&self, kind: Kind, turn: u64, buffers: usize) -> bool {
         let shared = (0..self.size()).all(|rank| (0..buffers).all(|which| self.told(rank, turn, which) != 0));
         self.tries.note(kind, shared);
+        let measured = |rank| [MEASURED, MEASURED + 1].map(|which| self.told(rank, turn, which));
+        self.trials.end(shared.then(|| (0..self.size()).map(measured)));
         shared
     }
 
@@ -130,12 +136,12 @@ impl Lines {
         Ok(self.is_shared(kind, told.turn, own.len()).then_some(told))
     }
 
-    /// The place of a buffer of `rank`, as told in `turn`, which lies no more than two turns back: nobody can have gone on so
+    /// The place of a buffer of `rank`, or what it has measured, as told in `turn`, which lies no more than two turns back: nobody can have gone on so
     /// far that the cell is used again.
     fn told(&self, rank: usize, turn: u64, which: usize) -> u64 {
         // SAFETY: reached; its owner writes to the cell when this process is many turns further.
-        let words = unsafe { self.payload(rank, turn, PLACES) };
-        let word: &[u8; 8] = words[which * 8..][..8].try_into().expect("eight of sixteen bytes");
+        let words = unsafe { self.payload(rank, turn, TOLD) };
+        let word: &[u8; 8] = words[which * 8..][..8].try_into().expect("eight bytes of a word");
         u64::from_le_bytes(*word)
     }
 

@@ -1,8 +1,6 @@
 //! What a persistent collective over lines of its own does: those in which all members give and all take.
 
-use crate::fast::{
-    any_vector, gathers, get, longest_part, others, own, put, read_in_allgather, read_in_alltoall, reduces,
-};
+use crate::fast::{any_vector, gathers, get, others, own, put, read_in_allgather, read_in_alltoall, reduces};
 use crate::lines::shared::{self, Own};
 use crate::lines::{Kind, Lines, Mismatch, Vector};
 use crate::peers::{Buffer, Operator};
@@ -76,7 +74,7 @@ impl What {
         match self {
             What::Barrier => true,
             What::Allgather { .. } => gathers(lines, len),
-            What::Alltoall { .. } => len * (lines.size() - 1) <= longest_part(lines),
+            What::Alltoall { .. } => gathers(lines, len * (lines.size() - 1)),
             What::Reduction { scatter, .. } => reduces(lines, len * if *scatter { lines.size() } else { 1 }),
         }
     }
