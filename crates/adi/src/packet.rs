@@ -151,6 +151,12 @@ impl Packet {
         wanted.then_some(tag)
     }
 
+    /// Whether its sender has chosen packets for a message of one packet.
+    #[inline]
+    pub fn is_chosen(header: &Header) -> bool {
+        header[0] & CHOSEN != 0
+    }
+
     #[inline]
     pub fn decode(header: &Header) -> Packet {
         let [first, who, size, ids] = *header;

@@ -20,12 +20,12 @@ const TRIED: u32 = TURN * TURNS;
 /// before it, or eight times if the other way was [hopeless](HOPELESS). A program's first transfers are unlike what follows.
 const REST: RangeInclusive<u32> = 60..=1000;
 const LONGER: [u32; 2] = [2, 8];
-/// Of the times between transfers the quickest decide, since whatever disturbs makes them longer: of so
-/// many the slowest, lest one that came by chance counts.
+/// Of the times that two transfers in a row take the quickest decide, since whatever disturbs makes them longer: of so many the slowest, lest
+/// one that came by chance counts. Two, since a sender that runs ahead of its receiver is held up at every other message.
 const KEPT: usize = 3;
 /// A trial, but for the first, ends after so many transfers by the other way if the quickest of them was slower than what counts of the better
 /// way, by one part in so many. In the first one they may touch memory that nobody has touched before, which says nothing of the others.
-const ENOUGH: usize = 3;
+const ENOUGH: usize = 4;
 const HOPELESS: u64 = 8;
 /// The other way must be faster by one part in so many, or things stay as they are.
 const MARGIN: u64 = 32;
@@ -40,6 +40,9 @@ pub struct Trial {
     /// How many the next rest has.
     rest: u32,
     last: Option<u64>,
+    /// How long the last one took, in the same turn.
+    one: Option<u64>,
+    /// Nanoseconds of two in a row.
     quickest: [[u64; KEPT]; 2],
 }
 
@@ -82,14 +85,18 @@ impl Trial {
         }
     }
 
-    /// Takes note of how long the transfer before this one took.
+    /// Takes note of how long the two transfers before this one took.
     fn note(&mut self, now: u64, same: bool) {
         let Some(before) = self.count.checked_sub(1) else { return };
-        let (Some(last), true) = (self.last, same && !before.is_multiple_of(TURN)) else { return };
-        let kept = &mut self.quickest[self.of_turn(before)];
+        let (Some(last), true) = (self.last, same && !before.is_multiple_of(TURN)) else {
+            self.one = None;
+            return;
+        };
         let took = now.saturating_sub(last);
-        if took < kept[KEPT - 1] {
-            kept[KEPT - 1] = took;
+        let Some(one) = self.one.replace(took) else { return };
+        let kept = &mut self.quickest[self.of_turn(before)];
+        if one + took < kept[KEPT - 1] {
+            kept[KEPT - 1] = one + took;
             kept.sort_unstable();
         }
     }
@@ -97,7 +104,7 @@ impl Trial {
     /// The first of the other way's transfers took so much longer that the rest of them can be spared.
     fn is_hopeless(&self) -> bool {
         let [mine, other] = [self.better, 1 - self.better].map(|way| self.quickest[way]);
-        other[ENOUGH - 1] < u64::MAX && other[0] - other[0] / HOPELESS > mine[KEPT - 1]
+        other[KEPT - 1] < u64::MAX && other[0] - other[0] / HOPELESS > mine[KEPT - 1]
     }
 
     /// What counts of each way, in nanoseconds.
@@ -311,6 +318,12 @@ mod tests {
         let others = run(&mut Trial::default(), 10_000, |number, way| {
             [100, 110][way] + if number % 3 == 0 { 5000 } else { u64::from(number % 4) }
         });
+        assert_eq!(others, tried_out(10_000));
+    }
+
+    #[test]
+    fn a_sender_that_runs_ahead_is_not_taken_for_a_quick_one() {
+        let others = run(&mut Trial::default(), 10_000, |number, way| [100, [30, 180][number as usize % 2]][way]);
         assert_eq!(others, tried_out(10_000));
     }
 

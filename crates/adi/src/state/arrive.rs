@@ -206,7 +206,7 @@ impl State {
                     self.came_in_packets(from);
                 }
             }
-            self.note_packets(from, size);
+            self.note_packets(from, size, chosen);
             if let Some(sender) = sync {
                 self.acknowledge(from, request, sender);
             }

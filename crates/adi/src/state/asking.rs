@@ -22,41 +22,68 @@ enum Along {
     Call,
     /// What both processes send each other, and wait for.
     Exchange,
+    /// What is left to its receiver: the sender computes meanwhile, and most likely the receiver, too.
+    Left,
+}
+
+/// How many there are.
+const ALONG: usize = 4;
+
+/// How a message has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// In one copy, after its sender has asked, or into a published receive.
+    Once,
+    Packets,
+    /// In packets, which its sender has chosen: it could have gone in one copy.
+    ChosenPackets,
 }
 
 /// How the last messages of a peer have come, by the power of two of their length.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ways {
     known: u64,
-    asked: u64,
+    once: u64,
+    chosen: u64,
 }
 
 impl Ways {
-    fn note(&mut self, len: usize, asked: bool) {
+    fn note(&mut self, len: usize, way: Way) {
         let bit = 1 << len.ilog2();
         self.known |= bit;
-        self.asked = if asked { self.asked | bit } else { self.asked & !bit };
+        for (bits, is) in [(&mut self.once, way == Way::Once), (&mut self.chosen, way == Way::ChosenPackets)] {
+            *bits = if is { *bits | bit } else { *bits & !bit };
+        }
     }
 
-    fn of(self, len: usize) -> Option<bool> {
-        let bit = 1 << len.ilog2();
-        (self.known & bit != 0).then_some(self.asked & bit != 0)
+    fn of(self, len: usize) -> Option<Way> {
+        let has = |bits: u64| bits & 1 << len.ilog2() != 0;
+        has(self.known).then_some(match (has(self.once), has(self.chosen)) {
+            (true, _) => Way::Once,
+            (false, true) => Way::ChosenPackets,
+            (false, false) => Way::Packets,
+        })
     }
 }
 
 impl State {
     /// A message of `len` bytes, that could have gone either way, has come from a peer.
-    pub(super) fn note_way(&mut self, from: Proc, len: u64, asked: bool) {
+    pub(super) fn note_way(&mut self, from: Proc, len: u64, way: Way) {
         if len > 0 {
-            self.ways[from as usize].note(len as usize, asked);
+            self.ways[from as usize].note(len as usize, way);
         }
+    }
+
+    /// Whether the last message of about `len` bytes from a peer has come in packets although it could have gone in one copy.
+    pub(super) fn chooses_packets(&self, from: Proc, len: usize) -> bool {
+        len > 0 && self.ways[from as usize].of(len) == Some(Way::ChosenPackets)
     }
 
     /// A message of `len` bytes has come in packets for a receive that waited for it.
     #[inline]
-    pub fn note_packets(&mut self, from: Proc, len: u64) {
+    pub fn note_packets(&mut self, from: Proc, len: u64, chosen: bool) {
         if len >= self.direct_from as u64 {
-            self.note_way(from, len, false);
+            self.note_way(from, len, if chosen { Way::ChosenPackets } else { Way::Packets });
         }
     }
 
@@ -107,6 +134,7 @@ impl State {
         let (along, most) = match (waits, self.waits) {
             _ if self.is_exchanged(to, len, waits) => (Along::Exchange, usize::MAX),
             (false, true) => (Along::Call, self.eager_limit(to)),
+            _ if self.leaves_to_receiver(to, len, waits) => (Along::Left, self.eager_limit(to)),
             _ => (Along::Alone, self.eager_limit(to)),
         };
         let tries = len <= most && self.direct().suits_both(to, len);
@@ -116,10 +144,10 @@ impl State {
     /// Whether to ask the receiver for a message, according to trials; `seen`: of memory that it sees.
     fn asks_for(&mut self, to: Proc, len: usize, along: Along, seen: bool) -> bool {
         let shown = if to < self.mcm.me() { self.ways[to as usize].of(len) } else { None };
-        if let (Along::Call | Along::Exchange, Some(asked)) = (along, shown) {
-            return asked;
+        if let (Along::Call | Along::Exchange, Some(way)) = (along, shown) {
+            return way == Way::Once;
         }
-        let kind = (len.ilog2() as usize * 3 + along as usize) * 2 + usize::from(seen);
+        let kind = (len.ilog2() as usize * ALONG + along as usize) * 2 + usize::from(seen);
         self.asking.way(kind, usize::from(seen)) == 1
     }
 }

@@ -1,5 +1,6 @@
 //! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
 
+use super::asking::Way;
 use super::outbox::Bulk;
 use super::{Exchanges, NONE, Side, State};
 use crate::matching::Hindrance;
@@ -187,13 +188,12 @@ impl State {
             None => self.locate(request, to, quiet),
         };
         let key = key(tuple.context, tuple.source, tuple.tag);
-        let once = if memory.place == 0 {
-            None
-        } else if self.is_exchanged(to, data.len(), waits) {
-            self.copied_once(to, &memory, waits)
-        } else {
-            // Packets would be this process's to copy.
-            self.leaves_to_receiver(to, data.len(), waits).then_some(true)
+        let once = match memory.place {
+            0 => None,
+            // Packets of a long message would be this process's to copy.
+            _ => self
+                .copied_once(to, &memory, waits)
+                .or_else(|| self.leaves_to_receiver(to, data.len(), waits).then_some(true)),
         };
         let message = Outgoing { source: &memory, sender: request, waits, once };
         // What is published matches, so that standard and synchronous sends are alike.
@@ -270,7 +270,7 @@ impl State {
         let at_once = self.habits.post(Instant::now);
         let len = self.transfers.get(request).data.len();
         let short = len <= self.eager_limit(from);
-        if short && self.exchanges_with(from, len) {
+        if short && (self.exchanges_with(from, len) || self.chooses_packets(from, len)) {
             return true;
         }
         if !at_once {
@@ -402,10 +402,16 @@ impl State {
     /// The receive `request`, which was published, has got a message of `size` bytes by another way
     /// than the stream: copied once, or in packets. Takes it out of matching and notes the size in its status.
     fn claimed(&mut self, request: u32, size: u64, once: bool) {
-        let Side::Receive { place, from, .. } = self.transfers.get(request).side else {
+        let Side::Receive { place, from, published, .. } = self.transfers.get(request).side else {
             unreachable!("a message for a send")
         };
-        self.note_way(from, size, once);
+        let way = match (once, published.private) {
+            (true, _) => Way::Once,
+            (false, true) => Way::Packets,
+            // As a rule: its sender's memory may be private.
+            (false, false) => Way::ChosenPackets,
+        };
+        self.note_way(from, size, way);
         if let Some(place) = place {
             self.matching.withdraw(place);
         }

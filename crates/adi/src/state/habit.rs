@@ -101,7 +101,7 @@ impl Habits {
     /// The program begins a send, which may have to be copied at once: `later` a long one that it waits for later.
     #[inline]
     pub fn send(&mut self, later: bool, now: impl Fn() -> Instant) {
-        self.receives.send(&now);
+        self.receives.send(later, &now);
         if later {
             self.sends.post(now);
         }
@@ -118,13 +118,13 @@ impl Habits {
     /// The program most likely sends to those from which it receives, and then waits at once for all of that.
     #[inline]
     pub fn exchanges(&self) -> bool {
-        self.receives.is_at_once() && self.receives.last.sends
+        self.receives.at_once >= TIMES && self.receives.exchanges()
     }
 
     /// It most likely does the same, but computes before it waits.
     #[inline]
     pub fn exchanges_and_computes(&self) -> bool {
-        self.receives.computes_before() && self.receives.last.sends
+        self.receives.computed >= TIMES && self.receives.exchanges()
     }
 
     /// It most likely waits for one receive at a time.
@@ -184,6 +184,8 @@ struct Habit {
     computes: bool,
     /// Rounds since one was watched.
     unwatched: u32,
+    /// Other requests were started before the round that is about to begin.
+    early: bool,
     /// What it has done since it began to post receives, and did the last time.
     round: Posted,
     last: Posted,
@@ -192,8 +194,10 @@ struct Habit {
 #[derive(Clone, Copy, Debug, Default)]
 struct Posted {
     posted: u32,
-    /// Other requests, which were started in between.
+    /// Other requests, which were started in between or before.
     sends: bool,
+    /// The first of them before.
+    sends_first: bool,
 }
 
 impl Habit {
@@ -211,7 +215,8 @@ impl Habit {
 
     /// A round begins: true if it is watched.
     fn begin(&mut self) -> bool {
-        self.last = std::mem::take(&mut self.round);
+        let sends_first = std::mem::take(&mut self.early);
+        self.last = std::mem::replace(&mut self.round, Posted { posted: 0, sends: sends_first, sends_first });
         self.open = true;
         let known = self.at_once >= TIMES || self.computed >= TIMES;
         self.unwatched = if known { (self.unwatched + 1) % WATCHED } else { 0 };
@@ -220,8 +225,9 @@ impl Habit {
 
     /// See [`Habits::send`].
     #[inline]
-    fn send(&mut self, now: impl FnOnce() -> Instant) {
+    fn send(&mut self, later: bool, now: impl FnOnce() -> Instant) {
         self.round.sends |= self.open;
+        self.early |= later && !self.open;
         if self.posted.is_some() {
             self.see(now());
             self.starting = true;
@@ -234,10 +240,10 @@ impl Habit {
         self.open && self.at_once >= TIMES
     }
 
-    /// Requests are posted, and the program most likely computes before it waits for them.
+    /// Requests are posted, or about to be, in a round in which the program most likely starts others as well.
     #[inline]
-    fn computes_before(&self) -> bool {
-        self.open && self.computed >= TIMES
+    fn exchanges(&self) -> bool {
+        if self.open { self.last.sends } else { self.round.sends_first }
     }
 
     /// See [`Habits::is_started`].
@@ -251,6 +257,10 @@ impl Habit {
     /// See [`Habits::wait`].
     #[inline]
     fn wait(&mut self, now: impl FnOnce() -> Instant) {
+        if !self.open && std::mem::take(&mut self.early) {
+            // What was started was not followed by requests of this kind.
+            self.round = Posted::default();
+        }
         if self.posted.is_some() {
             self.see(now());
             self.at_once = (self.at_once + 1).min(TIMES);
@@ -454,6 +464,32 @@ mod tests {
             program.0.wait(|| program.1);
             program.0.go_on(false, || program.1);
             assert!(!program.0.exchanges(), "nothing is posted");
+        }
+    }
+
+    #[test]
+    fn who_sends_before_posting_exchanges_as_well() {
+        for computes in [false, true] {
+            let mut program = Program::new();
+            let mut known = Vec::new();
+            for round in 0..20 {
+                program.0.send(true, || program.1);
+                program.0.is_started(|| program.1);
+                let exchanges =
+                    |habits: &Habits| if computes { habits.exchanges_and_computes() } else { habits.exchanges() };
+                let first = exchanges(&program.0);
+                if round < 10 {
+                    program.0.post(|| program.1);
+                    program.0.is_started(|| program.1);
+                    assert_eq!(exchanges(&program.0), first, "round {round}");
+                }
+                program.1 += if computes { 2 * GAP } else { GAP / 2 };
+                program.0.wait(|| program.1);
+                program.0.go_on(false, || program.1);
+                known.push(first);
+            }
+            let expected: Vec<_> = (0..20).map(|round| (TIMES..=10).contains(&round)).collect();
+            assert_eq!(known, expected, "computes: {computes}");
         }
     }
 

@@ -9,6 +9,7 @@
 //! Each falls back to the next. Inside a node the first is a copy by the receiver, or by both if the sender waits in
 //! the library (`Rts`, `Join`, and no packet at the end), and there is no second.
 
+use super::asking::Way;
 use super::outbox::{Bulk, Outgoing};
 use super::{Body, NONE, Side, State, arrive::Arrival};
 use crate::packet::{Packet, Synchronous, Terms};
@@ -141,7 +142,7 @@ impl State {
         let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
         let seen = source.place != 0;
         if terms.alone || seen || source.is_opaque() {
-            self.note_way(from, size, terms.alone || seen);
+            self.note_way(from, size, if terms.alone || seen { Way::Once } else { Way::Packets });
         }
         if let Some(request) = self.match_arrival(from, &tuple) {
             return self.clear_to_send(request, from, &tuple, size, sender, &source, terms.alone);

@@ -72,7 +72,7 @@ impl State {
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;
         let mut fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
-        let copied = (fetched || exchanged) && !left && memory.key == 0;
+        let copied = (fetched || exchanged) && memory.key == 0;
         let chosen = copied && self.suits_copies(to, &memory, waits);
         if chosen {
             (memory, fetched, exchanged) = (Memory::opaque(size), false, false);
