@@ -5,7 +5,8 @@
 // between two rounds. Persistent ones are started in different orders, and made and freed many times.
 #include "check.h"
 
-enum { ROUNDS = 8, KINDS = 4 };
+/* In the first TURN rounds all go the presumed way; then others are tried as well, and some round later it is decided. */
+enum { TURN = 6, ROUNDS = 30, KINDS = 4 };
 enum { ALLOCATED, MALLOCED, MIXED, RENEWED };
 static const char *const kind_names[KINDS] = {"MPI_Alloc_mem", "malloc", "of both kinds", "malloc in each round"};
 static long statics[2][5 * 40000];
@@ -259,13 +260,13 @@ int main(int argc, char **argv)
                 blocking(operation, kind, lengths[l]);
             unsigned long long calls = shared() - before;
             int all = wanted && kind == ALLOCATED && lengths[l] >= 5000;
-            CHECK(!all || calls == (BARRIER)*ROUNDS, "%llu calls in shared memory", calls);
+            CHECK(!all || (calls > (BARRIER)*TURN && calls <= (BARRIER)*ROUNDS), "%llu calls in shared memory", calls);
             CHECK(wanted || calls == 0, "%llu calls in shared memory", calls);
             in_place(kind, lengths[l]);
             before = shared();
             persistent(kind, lengths[l]);
             calls = shared() - before;
-            CHECK(!all || calls == (BARRIER)*ROUNDS, "%llu persistent calls in shared memory", calls);
+            CHECK(!all || (calls > (BARRIER)*TURN && calls <= (BARRIER)*ROUNDS), "%llu persistent calls in shared memory", calls);
             OK(MPI_Comm_free(&comm));
         }
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));

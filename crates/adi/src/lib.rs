@@ -34,6 +34,8 @@ pub struct Adi {
     /// Work that only calls do that wait.
     helpers: RefCell<Vec<Hook>>,
     has_helpers: Cell<bool>,
+    /// A long send was over when its call returned, and the program has not waited since.
+    is_over: Cell<bool>,
     observer: RefCell<Option<Observer>>,
 }
 
@@ -43,7 +45,16 @@ impl Adi {
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> Adi {
         let state = RefCell::new(State::new(mcm.clone(), eager_limit));
         let (hooks, helpers, observer) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Adi { mcm, state, hooks, has_hooks: Cell::new(false), helpers, has_helpers: Cell::new(false), observer }
+        Adi {
+            mcm,
+            state,
+            hooks,
+            has_hooks: Cell::new(false),
+            helpers,
+            has_helpers: Cell::new(false),
+            is_over: Cell::new(false),
+            observer,
+        }
     }
 
     /// The devices underneath.
@@ -60,8 +71,22 @@ impl Adi {
     #[inline]
     pub fn isend(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
         let mut state = self.state.borrow_mut();
-        let waits = state.waits;
-        state.send(to, tuple, data, mode, waits)
+        let (waits, long) = (state.waits, data.len() >= state.direct_from);
+        let sent = state.send(to, tuple, data, mode, waits);
+        if long && !waits && matches!(sent, Sent::Done) {
+            self.is_over.set(true);
+        }
+        sent
+    }
+
+    /// The program waits for a send that was over when its call returned.
+    #[inline]
+    pub fn wait_for_sent(&self) {
+        if self.is_over.replace(false) {
+            let mut state = self.state.borrow_mut();
+            state.wait();
+            state.go_on();
+        }
     }
 
     /// Says that the caller starts transfers now and waits for all of them by [`Adi::wait_until`] before

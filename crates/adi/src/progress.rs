@@ -45,6 +45,7 @@ impl Adi {
 
     /// This process counts as one that waits until what is returned is dropped, by a call that waits for several requests.
     pub fn keep_waiting(&self) -> impl Drop + '_ {
+        self.is_over.set(false);
         struct Keeps<'a>(&'a Adi);
         impl Drop for Keeps<'_> {
             fn drop(&mut self) {

@@ -223,7 +223,7 @@ pub fn start(request: *mut u8) -> Fast {
 /// Waits for a transfer, or a persistent request whose rounds are messages.
 #[inline(always)]
 pub fn wait(request: *mut u8, status: StatusOut) -> Fast {
-    engine()?;
+    let adi = engine()?;
     let request = place(request)?;
     let handle = request.get();
     if let Some(received) = finished::end(handle) {
@@ -236,6 +236,7 @@ pub fn wait(request: *mut u8, status: StatusOut) -> Fast {
         return Some(report_one(outcome, status));
     }
     if handle == complete_handle() {
+        adi.wait_for_sent();
         request.set(MPI_REQUEST_NULL);
         status.set(&RawStatus::empty());
         return Some(Ok(()));

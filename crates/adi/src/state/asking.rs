@@ -134,7 +134,7 @@ impl State {
         let (along, most) = match (waits, self.waits) {
             _ if self.is_exchanged(to, len, waits) => (Along::Exchange, usize::MAX),
             (false, true) => (Along::Call, self.eager_limit(to)),
-            _ if self.leaves_to_receiver(to, len, waits) => (Along::Left, self.eager_limit(to)),
+            _ if self.leaves_to_receiver(to, len, waits) => (Along::Left, usize::MAX),
             _ => (Along::Alone, self.eager_limit(to)),
         };
         let tries = len <= most && self.direct().suits_both(to, len);
@@ -144,7 +144,7 @@ impl State {
     /// Whether to ask the receiver for a message, according to trials; `seen`: of memory that it sees.
     fn asks_for(&mut self, to: Proc, len: usize, along: Along, seen: bool) -> bool {
         let shown = if to < self.mcm.me() { self.ways[to as usize].of(len) } else { None };
-        if let (Along::Call | Along::Exchange, Some(way)) = (along, shown) {
+        if let (Along::Call | Along::Exchange | Along::Left, Some(way)) = (along, shown) {
             return way == Way::Once;
         }
         let kind = (len.ilog2() as usize * ALONG + along as usize) * 2 + usize::from(seen);

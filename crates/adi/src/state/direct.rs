@@ -188,12 +188,11 @@ impl State {
             None => self.locate(request, to, quiet),
         };
         let key = key(tuple.context, tuple.source, tuple.tag);
+        let left = self.leaves_to_receiver(to, data.len(), waits);
         let once = match memory.place {
             0 => None,
             // Packets of a long message would be this process's to copy.
-            _ => self
-                .copied_once(to, &memory, waits)
-                .or_else(|| self.leaves_to_receiver(to, data.len(), waits).then_some(true)),
+            _ => self.copied_once(to, &memory, waits).or(left.then_some(true)),
         };
         let message = Outgoing { source: &memory, sender: request, waits, once };
         // What is published matches, so that standard and synchronous sends are alike.

@@ -133,17 +133,10 @@ impl Habits {
         self.receives.is_at_once() && self.receives.last.posted == 1
     }
 
-    /// It most likely waits at once for the long sends that it starts. Of watched rounds that is not said: what is over when its call returns
-    /// is not waited for, and tells nothing.
+    /// It most likely waits at once for the long sends that it starts.
     #[inline]
     pub fn waits_for_sends(&self) -> bool {
-        self.sends.is_at_once() && self.sends.posted.is_none()
-    }
-
-    /// The long send was over when it was begun.
-    #[inline]
-    pub fn is_sent(&mut self) {
-        self.sends.go_on(false, || unreachable!("nothing is posted"));
+        self.sends.is_at_once()
     }
 
     /// The program begins to wait for requests.
@@ -515,28 +508,6 @@ mod tests {
     }
 
     #[test]
-    fn sends_that_are_over_at_once_do_not_hide_what_the_program_does() {
-        let mut program = Program::new();
-        let mut waits = Vec::new();
-        for between in [[GAP / 2; 20], [2 * GAP; 20]].concat() {
-            program.0.send(true, || program.1);
-            program.0.is_started(|| program.1);
-            waits.push(program.0.waits_for_sends());
-            if waits.last() == Some(&true) {
-                program.0.is_sent();
-                program.1 += between;
-            } else {
-                program.1 += between;
-                program.0.wait(|| program.1);
-                program.0.go_on(false, || program.1);
-            }
-        }
-        let (at_once, computes) = waits.split_at(20);
-        assert!(at_once.iter().filter(|&&waits| waits).count() > 10, "{waits:?}");
-        assert!(computes[WATCHED as usize..].iter().all(|waits| !waits), "{waits:?}");
-    }
-
-    #[test]
     fn receives_that_take_long_to_post_are_published() {
         let mut program = Program::new();
         (0..6).for_each(|_| _ = program.receives(GAP / 2, None));
@@ -550,6 +521,7 @@ mod tests {
         }
         assert!(left[0] && left[WATCHED as usize..].iter().all(|left| !left), "{left:?}");
     }
+
     #[test]
     fn who_computes_after_starting_long_sends_does_not_wait_for_them() {
         let mut program = Program::new();

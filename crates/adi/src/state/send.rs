@@ -35,9 +35,6 @@ impl State {
         self.habits.send(!waits, Instant::now);
         let sent = self.start_send(to, tuple, data, mode, waits);
         self.habits.is_started(Instant::now);
-        if !waits && matches!(sent, Sent::Done) {
-            self.habits.is_sent();
-        }
         sent
     }
 
@@ -72,7 +69,9 @@ impl State {
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;
         let mut fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
-        let copied = (fetched || exchanged) && memory.key == 0;
+        // Of several that are started and waited for, the receiver publishes where they belong, unless packets were chosen for the last.
+        let started = !waits && !exchange && !left && memory.place != 0;
+        let copied = (fetched || exchanged || started) && memory.key == 0;
         let chosen = copied && self.suits_copies(to, &memory, waits);
         if chosen {
             (memory, fetched, exchanged) = (Memory::opaque(size), false, false);

@@ -128,6 +128,7 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
     for index in 0..count as usize {
         let handle = requests.get(index);
         if handle == complete_handle() {
+            adi().wait_for_sent();
             requests.set(index, MPI_REQUEST_NULL);
             statuses.at(index).set(&RawStatus::empty());
             continue;
