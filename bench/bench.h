@@ -80,6 +80,11 @@ void fill(void *buffer, size_t bytes, unsigned seed);
  * multiple of eight). `what` names the benchmark. */
 void check(const char *what, const void *buffer, size_t bytes, size_t offset, unsigned seed);
 
+/* A program makes a message before it sends it: each cache line of it is written, with what it holds. */
+void make(char *message, long size);
+/* And it reads what it has received. */
+void use(const char *message, long size);
+
 /* Writes a message and ends the job. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
@@ -97,6 +102,7 @@ void run_halo(void);
 void run_halo_written(void);
 void run_rate(void);
 void run_stream(void);
+void run_stream_written(void);
 void run_column(void);
 void run_column_type(void);
 void run_overlap_recv(void);
@@ -112,6 +118,10 @@ void run_rooted_count(void);
 void run_rma_count(void);
 void run_barrier(void);
 void run_bcast(void);
+void run_bcast_written(void);
+void run_allreduce_written(void);
+void run_alltoall_written(void);
+void run_allgather_written(void);
 void run_allreduce(void);
 void run_reduce(void);
 void run_reduce_scatter(void);

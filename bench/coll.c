@@ -92,6 +92,50 @@ static void scatter(void *context, long iterations)
         MPI_Scatter(b->send, b->bytes, MPI_BYTE, b->receive, b->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
+/* Of data that is made before and used after, which is a part of the time. */
+static void bcast_written(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++) {
+        int root = (int)(i % world_size);
+        if (world_rank == root)
+            make(b->send, b->bytes);
+        MPI_Bcast(b->send, b->bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+        if (world_rank != root)
+            use(b->send, b->bytes);
+    }
+}
+
+static void allreduce_written(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++) {
+        make(b->send, b->bytes);
+        allreduce(b, 1);
+        use(b->receive, b->bytes);
+    }
+}
+
+static void alltoall_written(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++) {
+        make(b->send, (long)b->bytes * world_size);
+        alltoall(b, 1);
+        use(b->receive, (long)b->bytes * world_size);
+    }
+}
+
+static void allgather_written(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++) {
+        make(b->send, b->bytes);
+        allgather(b, 1);
+        use(b->receive, (long)b->bytes * world_size);
+    }
+}
+
 /* The same begun and waited for. */
 #define NONBLOCKING(NAME, ...) \
     static void NAME(void *context, long iterations) \
@@ -350,6 +394,26 @@ void run_gather(void)
 void run_scatter(void)
 {
     run("scatter", scatter, prove_scatter, world_size, 1);
+}
+
+void run_bcast_written(void)
+{
+    run("bcast_written", bcast_written, prove_bcast_turns, 1, 1);
+}
+
+void run_allreduce_written(void)
+{
+    run("allreduce_written", allreduce_written, prove_sum, 1, 1);
+}
+
+void run_alltoall_written(void)
+{
+    run("alltoall_written", alltoall_written, prove_alltoall, world_size, world_size);
+}
+
+void run_allgather_written(void)
+{
+    run("allgather_written", allgather_written, prove_blocks, 1, world_size);
 }
 
 void run_bcast_turns(void)

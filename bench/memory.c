@@ -1,4 +1,4 @@
-/* Buffers, what is written into them, and the check that it arrived. */
+/* Buffers, what is written into them, the check that it arrived, and what a program does with messages. */
 #include "bench.h"
 
 #include <stdarg.h>
@@ -51,4 +51,18 @@ void check(const char *what, const void *buffer, size_t bytes, size_t offset, un
         if (memcmp(from + at, &word, bytes - at < 8 ? bytes - at : 8) != 0)
             fail("%s with %zu bytes: wrong data in the eight bytes from %zu", what, bytes, at);
     }
+}
+
+void make(char *message, long size)
+{
+    for (long i = 0; i < size; i += 64) {
+        volatile char *line = message + i;
+        *line = *line;
+    }
+}
+
+void use(const char *message, long size)
+{
+    for (long i = 0; i < size; i += 64)
+        (void)*(const volatile char *)(message + i);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { WINDOW = 64, LARGE_WINDOW = 16, LARGE = 65536, NEIGHBOURS = 4 };
+enum { WINDOW = 64, LARGE_WINDOW = 16, LARGE = 65536, WRITTEN_WINDOW = 8, NEIGHBOURS = 4 };
 
 /* Lengths between the powers of two too: halves, rows and edges of real grids are seldom one. */
 static const long latency_sizes[] = {0,     8,     64,    256,    1024,    4096,   12288,
@@ -112,11 +112,12 @@ static void persistent(void *context, long iterations)
 }
 
 /* A window of sends from rank 0, answered by one empty message. */
-static void stream(void *context, long iterations)
+static void windows(pair *p, long iterations, int written)
 {
-    pair *p = context;
     int count = (int)p->size;
     for (long i = 0; i < iterations; i++) {
+        if (written && p->me == 0)
+            make(p->send, (long)p->slot_bytes * p->window);
         for (int k = 0; k < p->window; k++) {
             size_t at = (size_t)k * p->slot_bytes;
             if (p->me == 0)
@@ -125,11 +126,24 @@ static void stream(void *context, long iterations)
                 MPI_Irecv(p->receive + at, count, MPI_BYTE, 0, 1, p->comm, &p->requests[k]);
         }
         MPI_Waitall(p->window, p->requests, MPI_STATUSES_IGNORE);
+        if (written && p->me == 1)
+            use(p->receive, (long)p->slot_bytes * p->window);
         if (p->me == 0)
             MPI_Recv(NULL, 0, MPI_BYTE, 1, 2, p->comm, MPI_STATUS_IGNORE);
         else
             MPI_Send(NULL, 0, MPI_BYTE, 0, 2, p->comm);
     }
+}
+
+static void stream(void *context, long iterations)
+{
+    windows(context, iterations, 0);
+}
+
+/* With messages that are made before and used after, a window at a time, which is a part of the time. */
+static void stream_written(void *context, long iterations)
+{
+    windows(context, iterations, 1);
 }
 
 /* What a solver does with its neighbours, each time step: all receives, all sends, one wait. */
@@ -311,6 +325,11 @@ void run_halo_written(void)
 void run_rate(void)
 {
     run(&(description){"rate", stream, tell_messages, SIZES(rate_sizes), .window = WINDOW});
+}
+
+void run_stream_written(void)
+{
+    run(&(description){"stream_written", stream_written, tell_stream, SIZES(written_sizes), .window = WRITTEN_WINDOW});
 }
 
 void run_stream(void)

@@ -1,4 +1,4 @@
-/* Buffers of a pair of ranks, where in them the messages lie, and what a program does with them. */
+/* Buffers of a pair of ranks, and where in them the messages lie. */
 #include "pair.h"
 
 #include <stdlib.h>
@@ -70,20 +70,6 @@ void lay_out(pair *p, long size, size_t pool_bytes)
             break;
     }
     p->stride %= p->slots;
-}
-
-void make(char *message, long size)
-{
-    for (long i = 0; i < size; i += 64) {
-        volatile char *line = message + i;
-        *line = *line;
-    }
-}
-
-void use(const char *message, long size)
-{
-    for (long i = 0; i < size; i += 64)
-        (void)*(const volatile char *)(message + i);
 }
 
 void with_pair(const char *name, void (*body)(MPI_Comm comm, const void *what), const void *what)

@@ -37,11 +37,6 @@ void lay_out(pair *p, long size, size_t pool_bytes);
 /* The place of the next message, in bytes from the start of either buffer. */
 size_t advance(pair *p);
 
-/* A program makes a message before it sends it: each cache line of it is written, with what it holds. */
-void make(char *message, long size);
-/* And it reads what it has received. */
-void use(const char *message, long size);
-
 /* Runs `body` on ranks 0 and 1, with a communicator of their own, while the others wait in a
  * barrier. `name` is for the message that there are too few ranks. */
 void with_pair(const char *name, void (*body)(MPI_Comm comm, const void *what), const void *what);

@@ -130,6 +130,7 @@ pub fn point_to_point(quick: bool) -> Vec<Job> {
         job("Exchange with neighbours, messages written before and read after", "halo_written").quick(quick, some),
         job("Message rate, windows of 64", "rate").quick(quick, &[8]),
         job("Windows of sends", "stream").quick(quick, some),
+        job("Windows of 8 sends, messages written before and read after", "stream_written").quick(quick, some),
         column,
     ]
 }
@@ -162,12 +163,14 @@ pub fn overlap(quick: bool) -> Vec<Job> {
 pub fn collectives(quick: bool) -> Vec<Job> {
     let plain = "Collectives, 2 ranks";
     let persistent = "Collectives by persistent requests, 2 ranks";
-    let groups: [(&str, &[&'static str]); 7] = [
+    let written = "Collectives of data that is written before and read after, 2 ranks";
+    let groups: [(&str, &[&'static str]); 8] = [
         (plain, &["barrier", "bcast"]),
         (plain, &["allreduce", "reduce"]),
         (plain, &["alltoall"]),
         (plain, &["allgather"]),
         (plain, &["gather", "scatter"]),
+        (written, &["bcast_written", "allreduce_written", "alltoall_written", "allgather_written"]),
         (persistent, &["barrier_persistent", "bcast_persistent"]),
         (persistent, &["allreduce_persistent", "alltoall_persistent"]),
     ];
