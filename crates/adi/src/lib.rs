@@ -34,8 +34,8 @@ pub struct Adi {
     /// Work that only calls do that wait.
     helpers: RefCell<Vec<Hook>>,
     has_helpers: Cell<bool>,
-    /// A long send was over when its call returned, and the program has not waited since.
-    is_over: Cell<bool>,
+    /// A long send was started by a call that does not wait, and the program has not waited since.
+    awaits_send: Cell<bool>,
     observer: RefCell<Option<Observer>>,
 }
 
@@ -52,7 +52,7 @@ impl Adi {
             has_hooks: Cell::new(false),
             helpers,
             has_helpers: Cell::new(false),
-            is_over: Cell::new(false),
+            awaits_send: Cell::new(false),
             observer,
         }
     }
@@ -72,17 +72,16 @@ impl Adi {
     pub fn isend(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
         let mut state = self.state.borrow_mut();
         let (waits, long) = (state.waits, data.len() >= state.direct_from);
-        let sent = state.send(to, tuple, data, mode, waits);
-        if long && !waits && matches!(sent, Sent::Done) {
-            self.is_over.set(true);
+        if long && !waits {
+            self.awaits_send.set(true);
         }
-        sent
+        state.send(to, tuple, data, mode, waits)
     }
 
-    /// The program waits for a send that was over when its call returned.
+    /// The program waits for a send that is over already: that it comes to wait tells what it does.
     #[inline]
     pub fn wait_for_sent(&self) {
-        if self.is_over.replace(false) {
+        if self.awaits_send.replace(false) {
             let mut state = self.state.borrow_mut();
             state.wait();
             state.go_on();
@@ -261,6 +260,10 @@ impl Adi {
         let receive = matches!(transfer.side, Side::Receive { .. });
         let owner = state.transfers.get_mut(name.index).owner.take();
         state.transfers.free(name.index);
+        drop(state);
+        if !receive {
+            self.wait_for_sent();
+        }
         Ended::Done { status, receive, owner }
     }
 

@@ -28,6 +28,7 @@ impl Adi {
     pub fn wait_for(&self, request: Request) {
         let alone = !self.mcm.keeps_waiting();
         if alone {
+            self.awaits_send.set(false);
             let mut state = self.state.borrow_mut();
             state.wait();
             if !lock::enabled() {
@@ -45,7 +46,7 @@ impl Adi {
 
     /// This process counts as one that waits until what is returned is dropped, by a call that waits for several requests.
     pub fn keep_waiting(&self) -> impl Drop + '_ {
-        self.is_over.set(false);
+        self.awaits_send.set(false);
         struct Keeps<'a>(&'a Adi);
         impl Drop for Keeps<'_> {
             fn drop(&mut self) {

@@ -269,14 +269,15 @@ impl State {
         let at_once = self.habits.post(Instant::now);
         let len = self.transfers.get(request).data.len();
         let short = len <= self.eager_limit(from);
-        if short && (self.exchanges_with(from, len) || self.chooses_packets(from, len)) {
+        let waits_alone = self.habits.waits_for_one() && self.matching.is_empty() && self.is_flushed();
+        // Who waits for it alone hopes for it, and is told then that packets were chosen.
+        if short && (self.exchanges_with(from, len) || (!waits_alone && self.chooses_packets(from, len))) {
             return true;
         }
         if !at_once {
             return false;
         }
         let data = self.transfers.get(request).data.clone();
-        let waits_alone = self.habits.waits_for_one() && self.matching.is_empty() && self.is_flushed();
         if short
             && (self.suits_packets(from, len, true) || (waits_alone && self.had_better_fetch(from, pattern, &data)))
         {

@@ -252,7 +252,7 @@ impl Habit {
     fn wait(&mut self, now: impl FnOnce() -> Instant) {
         if !self.open && std::mem::take(&mut self.early) {
             // What was started was not followed by requests of this kind.
-            self.round = Posted::default();
+            self.round.sends_first = false;
         }
         if self.posted.is_some() {
             self.see(now());
@@ -483,6 +483,23 @@ mod tests {
             }
             let expected: Vec<_> = (0..20).map(|round| (TIMES..=10).contains(&round)).collect();
             assert_eq!(known, expected, "computes: {computes}");
+        }
+    }
+
+    #[test]
+    fn who_answers_does_not_exchange() {
+        let mut program = Program::new();
+        for round in 0..20 {
+            program.0.send(true, || program.1);
+            program.0.is_started(|| program.1);
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
+            program.0.post(|| program.1);
+            program.0.is_started(|| program.1);
+            assert!(!program.0.exchanges(), "round {round}");
+            assert_eq!(program.0.waits_for_one(), round >= TIMES, "round {round}");
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
         }
     }
 

@@ -82,7 +82,10 @@ impl Persistent {
     fn end_at_once(&self) -> Option<Outcome> {
         let mut active = self.active.borrow_mut();
         let outcome = match &*active {
-            Some(Request::Complete) => Outcome::success(RawStatus::empty()),
+            Some(Request::Complete) => {
+                adi().wait_for_sent();
+                Outcome::success(RawStatus::empty())
+            }
             Some(Request::Received(status)) => self.outcome(*status, true),
             _ => return None,
         };
@@ -127,6 +130,8 @@ impl Persistent {
                 return self.outcome(adi().recv_again(*from, *pattern, data.clone()), true);
             }
             adi().wait_for(id);
+        } else if let Some(Message::Send { .. }) = &self.message {
+            adi().wait_for_sent();
         }
         self.end_transfer(id)
     }
