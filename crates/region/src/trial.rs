@@ -47,6 +47,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// A trial that may end early as well if it is the first. Else one that others make at the same time may take this one's worse way for its
+    /// own.
+    fn hasty() -> Trial {
+        Trial { rest: 1, ..Trial::default() }
+    }
+
     /// The way for a transfer that begins at `now`, which is asked for only while ways are tried: a clock takes 25 ns. `same`: the transfer
     /// before it was one of this trial as well, so that the time since then says something.
     pub fn way(&mut self, now: impl FnOnce() -> u64, same: bool) -> usize {
@@ -212,8 +218,12 @@ pub struct Rounds {
 impl Rounds {
     /// The way for a transfer of `kind` that begins now. `presumed`: the better way as far as is known, if none of that kind was tried.
     pub fn way(&mut self, kind: usize, presumed: usize) -> usize {
+        self.way_by(kind, || Trial { better: presumed, ..Trial::default() })
+    }
+
+    fn way_by(&mut self, kind: usize, first: impl FnOnce() -> Trial) -> usize {
         *self.way.get_or_insert_with(|| {
-            self.trials.trials.entry(kind).or_insert_with(|| Trial { better: presumed, ..Trial::default() });
+            self.trials.trials.entry(kind).or_insert_with(first);
             self.trials.way(kind)
         })
     }
@@ -231,7 +241,7 @@ pub struct Gauge(Rounds);
 impl Gauge {
     /// What the target of a transfer of `len` bytes, which begins now, seems to be: by power of two.
     pub fn target(&mut self, len: usize) -> Target {
-        [Target::Soon, Target::Later][self.0.way((len | 1).ilog2() as usize, 0)]
+        [Target::Soon, Target::Later][self.0.way_by((len | 1).ilog2() as usize, Trial::hasty)]
     }
 
     /// See [`Rounds::end_round`].
@@ -333,6 +343,12 @@ mod tests {
         run(&mut trial, 3000, |_, way| [100, 150][way]);
         let others = run(&mut trial, 5000, |_, way| [150, 100][way]);
         assert!(others > 3500, "{others}");
+    }
+
+    #[test]
+    fn a_hasty_trial_ends_early() {
+        let others = run(&mut Trial::hasty(), TRIED, |_, way| [100, 150][way]);
+        assert_eq!(others, 1 + ENOUGH as u32);
     }
 
     #[test]
