@@ -72,7 +72,7 @@ impl Adi {
     pub fn isend(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
         let mut state = self.state.borrow_mut();
         let (waits, long) = (state.waits, data.len() >= state.direct_from);
-        if long && !waits {
+        if long && !waits && state.exchanges == Exchanges::Nothing {
             self.awaits_send.set(true);
         }
         state.send(to, tuple, data, mode, waits)

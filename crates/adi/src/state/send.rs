@@ -3,7 +3,7 @@
 use super::arrive::{Arrival, Body};
 use super::direct::Aside;
 use super::outbox::{Outgoing, PIECE};
-use super::{Side, State, Transfer};
+use super::{Exchanges, Side, State, Transfer};
 use crate::packet::{Packet, Synchronous, Terms};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use std::time::Instant;
@@ -32,7 +32,8 @@ impl State {
         }
         self.starts(waits && !self.waits);
         self.round.transfer();
-        self.habits.send(!waits, Instant::now);
+        // What a collective sends beside the program is not waited for by it.
+        self.habits.send(!waits && self.exchanges == Exchanges::Nothing, Instant::now);
         let sent = self.start_send(to, tuple, data, mode, waits);
         self.habits.is_started(Instant::now);
         sent
