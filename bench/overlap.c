@@ -202,6 +202,7 @@ static void tell(const char *name, iteration run, pair *p, long iterations, long
     fflush(stdout);
 }
 
+/* Whether this rank gets a message in such an iteration. */
 static int receives(iteration run, int rank)
 {
     return (run != receiving && run != sending) || (run == receiving) == (rank == 0);

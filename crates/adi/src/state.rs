@@ -91,10 +91,9 @@ impl Side {
 
 /// What the call that is under way exchanges with processes of this node: messages to which most likely both sides come at the same time,
 /// so that each had better copy its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchanges {
     /// Nothing, as far as is known.
-    #[default]
     Nothing,
     /// What may go without asking.
     Short,

@@ -32,7 +32,8 @@ const PART: usize = 1 << 10;
 const UNIT: usize = 64;
 /// Longest reduction to all that goes through the lines, in parts.
 const ALLREDUCE: usize = 4 << 20;
-/// The same between two processes: above, each sends the half that the other adds up.
+/// Longest vector that two reduce over the lines so that both get something of it: above, of a reduction to all, each sends the half that the
+/// other adds up.
 const ALLREDUCE_OF_TWO: usize = 8 << 10;
 /// Longest broadcast that goes through the lines, in parts.
 const BCAST: usize = 4 << 20;
@@ -143,8 +144,7 @@ pub(crate) fn longest_part(lines: &Lines) -> usize {
 /// if they do not.
 fn part(lines: &Lines, len: usize) -> Option<usize> {
     let part = longest_part(lines);
-    let serves = if lines.size() == 2 { gathers(lines, len) } else { len <= part || len <= READ && part >= PART };
-    serves.then_some(part)
+    (gathers(lines, len) || lines.size() > 2 && len <= READ && part >= PART).then_some(part)
 }
 
 /// Whether they serve a scatter of `len` bytes to each.

@@ -176,6 +176,7 @@ impl Round for Repeated {
             match phase {
                 Phase::Done => return true,
                 Phase::Messages => {
+                    // As a round of its own, beside the program.
                     if Round::advance(&*self.messages, adi) {
                         self.phase.set(Phase::Done);
                     }

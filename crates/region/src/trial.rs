@@ -23,8 +23,9 @@ const LONGER: [u32; 2] = [2, 8];
 /// Of the times that two transfers in a row take the quickest decide, since whatever disturbs makes them longer: of so many the slowest, lest
 /// one that came by chance counts. Two, since a sender that runs ahead of its receiver is held up at every other message.
 const KEPT: usize = 3;
-/// A trial, but for the first, ends after so many transfers by the other way if the quickest of them was slower than what counts of the better
-/// way, by one part in so many. In the first one they may touch memory that nobody has touched before, which says nothing of the others.
+/// A trial, but for the first unless it is [hasty](Trial::hasty), ends after so many transfers by the other way if the quickest two of them were
+/// slower than what counts of the better way, by one part in so many. In the first one they may touch memory that nobody has touched before, which
+/// says nothing of the others.
 const ENOUGH: usize = 4;
 const HOPELESS: u64 = 8;
 /// The other way must be faster by one part in so many, or things stay as they are.
@@ -110,7 +111,7 @@ impl Trial {
     /// The first of the other way's transfers took so much longer that the rest of them can be spared.
     fn is_hopeless(&self) -> bool {
         let [mine, other] = [self.better, 1 - self.better].map(|way| self.quickest[way]);
-        other[KEPT - 1] < u64::MAX && other[0] - other[0] / HOPELESS > mine[KEPT - 1]
+        other[KEPT - 1] < u64::MAX && is_far_above(other[0], mine[KEPT - 1])
     }
 
     /// What counts of each way, in nanoseconds.
@@ -125,12 +126,16 @@ impl Trial {
             self.better = 1 - self.better;
             *REST.start()
         } else {
-            let hopeless = other - other / HOPELESS > mine;
-            (LONGER[usize::from(hopeless)] * self.rest).clamp(*REST.start(), *REST.end())
+            (LONGER[usize::from(is_far_above(other, mine))] * self.rest).clamp(*REST.start(), *REST.end())
         };
         self.count = TRIED + 1;
         self.better
     }
+}
+
+/// By which the other way is [hopeless](HOPELESS).
+fn is_far_above(other: u64, mine: u64) -> bool {
+    other - other / HOPELESS > mine
 }
 
 /// A trial of several processes that make the same transfers in the same order, and are to go the same way in each. So it is made to its end by

@@ -18,7 +18,7 @@ use tern_mcm::{Likely, Memory};
 enum Along {
     /// Nothing: its receiver waits for nothing else.
     Alone,
-    /// What a collective sends.
+    /// What a call that waits for something else sends meanwhile.
     Call,
     /// What both processes send each other, and wait for.
     Exchange,
@@ -40,29 +40,22 @@ pub enum Way {
 }
 
 /// How the last messages of a peer have come, by the power of two of their length.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Ways {
-    known: u64,
-    once: u64,
-    chosen: u64,
+#[derive(Clone, Copy, Debug)]
+pub struct Ways([Option<Way>; usize::BITS as usize]);
+
+impl Default for Ways {
+    fn default() -> Ways {
+        Ways([None; usize::BITS as usize])
+    }
 }
 
 impl Ways {
     fn note(&mut self, len: usize, way: Way) {
-        let bit = 1 << len.ilog2();
-        self.known |= bit;
-        for (bits, is) in [(&mut self.once, way == Way::Once), (&mut self.chosen, way == Way::ChosenPackets)] {
-            *bits = if is { *bits | bit } else { *bits & !bit };
-        }
+        self.0[len.ilog2() as usize] = Some(way);
     }
 
-    fn of(self, len: usize) -> Option<Way> {
-        let has = |bits: u64| bits & 1 << len.ilog2() != 0;
-        has(self.known).then_some(match (has(self.once), has(self.chosen)) {
-            (true, _) => Way::Once,
-            (false, true) => Way::ChosenPackets,
-            (false, false) => Way::Packets,
-        })
+    fn of(&self, len: usize) -> Option<Way> {
+        self.0[len.ilog2() as usize]
     }
 }
 
@@ -79,7 +72,7 @@ impl State {
         len > 0 && self.ways[from as usize].of(len) == Some(Way::ChosenPackets)
     }
 
-    /// A message of `len` bytes has come in packets for a receive that waited for it.
+    /// A message of `len` bytes has come in packets for a receive that waited for it; `chosen`: by its sender.
     #[inline]
     pub fn note_packets(&mut self, from: Proc, len: u64, chosen: bool) {
         if len >= self.direct_from as u64 {
@@ -131,11 +124,12 @@ impl State {
     /// The same where its receiver may have published where it belongs: whether one copy has been sooner. `None`: that is not tried.
     pub(super) fn copied_once(&mut self, to: Proc, memory: &Memory, waits: bool) -> Option<bool> {
         let len = memory.len as usize;
-        let (along, most) = match (waits, self.waits) {
-            _ if self.is_exchanged(to, len, waits) => (Along::Exchange, usize::MAX),
-            (false, true) => (Along::Call, self.eager_limit(to)),
-            _ if self.leaves_to_receiver(to, len, waits) => (Along::Left, usize::MAX),
-            _ => (Along::Alone, self.eager_limit(to)),
+        let (along, most) = if self.is_exchanged(to, len, waits) {
+            (Along::Exchange, usize::MAX)
+        } else if self.leaves_to_receiver(to, len, waits) {
+            (Along::Left, usize::MAX)
+        } else {
+            (Along::Alone, self.eager_limit(to))
         };
         let tries = len <= most && self.direct().suits_both(to, len);
         tries.then(|| self.asks_for(to, len, along, true))

@@ -101,14 +101,15 @@ impl State {
         len <= self.waiting_limit(peer) && len < self.direct().packets_below(peer, shared)
     }
 
-    /// True for a send of `len` bytes by which the program most likely exchanges data with its neighbours. `waits`: it waits for that alone.
-    pub(super) fn is_exchange(&self, to: Proc, len: usize, waits: bool) -> bool {
-        !waits && (self.call_exchanges(to, len) || self.exchanges_with(to, len))
+    /// True for a send of `len` bytes by a call that exchanges data with its neighbours, or by which the program most likely does. `waits`: it
+    /// waits for that alone.
+    pub(super) fn is_exchanged(&self, to: Proc, len: usize, waits: bool) -> bool {
+        self.call_exchanges(to, len) || (!waits && self.exchanges_with(to, len))
     }
 
-    /// The same, or of a call that is known to do so.
-    pub(super) fn is_exchanged(&self, to: Proc, len: usize, waits: bool) -> bool {
-        self.call_exchanges(to, len) || self.is_exchange(to, len, waits)
+    /// The same of a send that the program can wait for later.
+    pub(super) fn is_exchange(&self, to: Proc, len: usize, waits: bool) -> bool {
+        !waits && self.is_exchanged(to, len, waits)
     }
 
     /// Whether the call that is under way exchanges messages of `len` bytes with `peer`.

@@ -70,9 +70,8 @@ impl State {
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;
         let mut fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
-        // Of several that are started and waited for, the receiver publishes where they belong, unless packets were chosen for the last.
-        let started = !waits && !exchange && !left && memory.place != 0;
-        let copied = (fetched || exchanged || started) && memory.key == 0;
+        // Who does not wait may find no published receive since packets were chosen for the last message.
+        let copied = (fetched || exchanged || (!waits && memory.place != 0)) && memory.key == 0;
         let chosen = copied && self.suits_copies(to, &memory, waits);
         if chosen {
             (memory, fetched, exchanged) = (Memory::opaque(size), false, false);

@@ -61,7 +61,7 @@ fn published(len: usize, sends: [bool; 2]) -> u32 {
     direct::PUBLISHED.get() - before
 }
 
-/// Messages that may go without asking are not published by who exchanges them, whether or not it computes before it waits: one copy by the
+/// Receives of messages that may go without asking are not published by who exchanges, although it computes before it waits: one copy by the
 /// sender would write to what the receiver has in its cache.
 #[test]
 fn who_exchanges_and_computes_publishes_long_receives_only() {

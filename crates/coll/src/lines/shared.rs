@@ -96,12 +96,15 @@ impl Lines {
 
     /// Tells the others where own memory lies, in a turn that all are to be waited for. `None`: this call does not ask.
     pub fn tell_places(&self, adi: &Adi, kind: Kind, len: usize, own: &[Own]) -> Result<Option<Told>, Mismatch> {
-        let due = self.tries.is_due(kind);
-        let measured = if due { self.trials.begin(kind, len) } else { None };
-        if due && measured.is_none() {
-            return Ok(None);
+        let mut measured = None;
+        if self.tries.is_due(kind) {
+            measured = self.trials.begin(kind, len);
+            if measured.is_none() {
+                // Another way is to go, by which the memory may be used or not.
+                return Ok(None);
+            }
         }
-        let presumes = due && is_wanted();
+        let presumes = measured.is_some() && is_wanted();
         let mut presumed = [None; 2];
         let mut places = [0; 2];
         for (at, &(memory, len)) in own.iter().enumerate() {
