@@ -31,12 +31,14 @@ impl State {
             self.fail(request, peer);
             return request;
         }
-        self.transfers.get(request).data.expect();
         let visible = if long { self.publish(request, from, &pattern, located) } else { Published::NOT };
         self.habits.is_started(Instant::now);
         let posted = self.matching.post(pattern, request);
         if visible.is_published() {
+            // Its sender writes into it: these lines had better stay where they are.
             self.matching.publish(posted);
+        } else {
+            self.transfers.get(request).data.expect();
         }
         let side = &mut self.transfers.get_mut(request).side;
         *side = Side::Receive { place: Some(posted), from, published: visible, received: 0, expected: 0 };
