@@ -10,23 +10,21 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 use tern_copy::Target;
 
-/// Transfers in a row by one way. The first shows the change and not the way.
+/// Transfers in a row by one way, if the trial is not [longer](Trial::longer). The first shows the change and not the way.
 const TURN: u32 = 6;
 /// Turns of a trial: each way has half of them, so that a change of pace in the meantime hits both.
 const TURNS: u32 = 4;
-/// All of them.
-const TRIED: u32 = TURN * TURNS;
-/// Transfers by the better way until the next trial: after a trial that has found what the one before it did, twice as many as
+/// Transfers by the better way until the next trial, where turns have [`TURN`], else as many times more as a turn has: after a trial that has found what the one before it did, twice as many as
 /// before it, or eight times if the other way was [hopeless](HOPELESS). A program's first transfers are unlike what follows.
 const REST: RangeInclusive<u32> = 60..=1000;
 const LONGER: [u32; 2] = [2, 8];
 /// Of the times that two transfers in a row take the quickest decide, since whatever disturbs makes them longer: of so many the slowest, lest
 /// one that came by chance counts. Two, since a sender that runs ahead of its receiver is held up at every other message.
 const KEPT: usize = 3;
-/// A trial, but for the first unless it is [hasty](Trial::hasty), ends after so many transfers by the other way if the quickest two of them were
+/// A trial, but for the first unless it is [hasty](Trial::hasty), ends when so many transfers by the other way could be timed two by two if the quickest two of them were
 /// slower than what counts of the better way, by one part in so many. In the first one they may touch memory that nobody has touched before, which
 /// says nothing of the others.
-const ENOUGH: usize = 4;
+const ENOUGH: u32 = 4;
 const HOPELESS: u64 = 8;
 /// The other way must be faster by one part in so many, or things stay as they are.
 const MARGIN: u64 = 32;
@@ -36,7 +34,9 @@ const MARGIN: u64 = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
     better: usize,
-    /// Transfers of the trial, of which there are [`TRIED`], then of the rest after it.
+    /// So many more transfers than [`TURN`] a turn has.
+    longer: u32,
+    /// Transfers of the trial, then of the rest after it.
     count: u32,
     /// How many the next rest has.
     rest: u32,
@@ -48,10 +48,50 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// A trial in which `better` is presumed to be the better way.
+    pub fn presuming(better: usize) -> Trial {
+        Trial { better, ..Trial::default() }
+    }
+
+    /// Its turns take so many more transfers, of which only the last ones are timed: so many find what they use in no cache, or for the first
+    /// time in memory, after the other way.
+    pub fn longer(self, longer: u32) -> Trial {
+        Trial { longer, ..self }
+    }
+
     /// A trial that may end early as well if it is the first. Else one that others make at the same time may take this one's worse way for its
     /// own.
     fn hasty() -> Trial {
         Trial { rest: 1, ..Trial::default() }
+    }
+
+    /// The same, after a rest of so many transfers.
+    fn late(rest: u32) -> Trial {
+        let trial = Trial { rest, ..Trial::default() };
+        Trial { count: trial.tried() + 1, ..trial }
+    }
+
+    /// The next trial comes after so many transfers at the earliest. One that is under way is given up.
+    fn put_off(&mut self, rest: u32) {
+        let tried = self.tried();
+        let left = if self.count > tried { (tried + self.rest).saturating_sub(self.count) } else { 0 };
+        if left < rest {
+            self.rest = self.rest.max(rest);
+            self.count = (tried + self.rest - rest).max(tried + 1);
+        }
+    }
+
+    fn turn(&self) -> u32 {
+        TURN + self.longer
+    }
+
+    /// The transfers of a trial.
+    fn tried(&self) -> u32 {
+        self.turn() * TURNS
+    }
+
+    fn rests(&self) -> RangeInclusive<u32> {
+        REST.start() * self.turn() / TURN..=REST.end() * self.turn() / TURN
     }
 
     /// The way for a transfer that begins at `now`, which is asked for only while ways are tried: a clock takes 25 ns. `same`: the transfer
@@ -62,19 +102,20 @@ impl Trial {
 
     /// The same; `None` when it is to be decided first. `early`: that may be before the trial has come to its end.
     fn next(&mut self, now: impl FnOnce() -> u64, same: bool, early: bool) -> Option<usize> {
-        if self.count > TRIED {
-            self.count = if self.count < TRIED + self.rest { self.count + 1 } else { 0 };
+        let tried = self.tried();
+        if self.count > tried {
+            self.count = if self.count < tried + self.rest { self.count + 1 } else { 0 };
             return Some(self.better);
         }
-        if self.count < TRIED {
+        if self.count < tried {
             let now = now();
             self.note(now, same);
             self.last = Some(now);
-            if early && self.count % TURN == ENOUGH as u32 + 1 && self.rest > 0 && self.is_hopeless() {
-                self.count = TRIED;
+            if early && self.count % self.turn() == self.longer + ENOUGH + 1 && self.rest > 0 && self.is_hopeless() {
+                self.count = tried;
             }
         }
-        if self.count == TRIED {
+        if self.count == tried {
             return None;
         }
         if self.count == 0 {
@@ -86,7 +127,7 @@ impl Trial {
 
     /// The way of the trial's transfer number `count`: the better, the other, the other, the better.
     fn of_turn(&self, count: u32) -> usize {
-        match count / TURN % TURNS {
+        match count / self.turn() % TURNS {
             0 | 3 => self.better,
             _ => 1 - self.better,
         }
@@ -95,7 +136,7 @@ impl Trial {
     /// Takes note of how long the two transfers before this one took.
     fn note(&mut self, now: u64, same: bool) {
         let Some(before) = self.count.checked_sub(1) else { return };
-        let (Some(last), true) = (self.last, same && !before.is_multiple_of(TURN)) else {
+        let (Some(last), true) = (self.last, same && before % self.turn() > self.longer) else {
             self.one = None;
             return;
         };
@@ -124,11 +165,12 @@ impl Trial {
         let [mine, other] = [self.better, 1 - self.better].map(|way| measured[way]);
         self.rest = if other < mine - mine / MARGIN {
             self.better = 1 - self.better;
-            *REST.start()
+            *self.rests().start()
         } else {
-            (LONGER[usize::from(is_far_above(other, mine))] * self.rest).clamp(*REST.start(), *REST.end())
+            let rests = self.rests();
+            (LONGER[usize::from(is_far_above(other, mine))] * self.rest).clamp(*rests.start(), *rests.end())
         };
-        self.count = TRIED + 1;
+        self.count = self.tried() + 1;
         self.better
     }
 }
@@ -221,12 +263,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// The way for a transfer of `kind` that begins now. `presumed`: the better way as far as is known, if none of that kind was tried.
-    pub fn way(&mut self, kind: usize, presumed: usize) -> usize {
-        self.way_by(kind, || Trial { better: presumed, ..Trial::default() })
-    }
-
-    fn way_by(&mut self, kind: usize, first: impl FnOnce() -> Trial) -> usize {
+    /// The way for a transfer of `kind` that begins now. `first`: how it is to be tried, if none of that kind was.
+    pub fn way(&mut self, kind: usize, first: impl FnOnce() -> Trial) -> usize {
         *self.way.get_or_insert_with(|| {
             self.trials.trials.entry(kind).or_insert_with(first);
             self.trials.way(kind)
@@ -241,23 +279,48 @@ impl Rounds {
 
 /// Finds out what the memory of long transfers is, by trying both answers on all transfers of a round.
 #[derive(Debug, Default)]
-pub struct Gauge(Rounds);
+pub struct Gauge {
+    rounds: Rounds,
+    /// Transfers in a row before the first trial.
+    late: u32,
+}
 
 impl Gauge {
+    /// One that begins after so many transfers in a row: by then others have found out whether there are to be such at all, and would take
+    /// what is tried here for what they try.
+    pub fn late(late: u32) -> Gauge {
+        Gauge { late, ..Gauge::default() }
+    }
+
     /// What the target of a transfer of `len` bytes, which begins now, seems to be: by power of two.
     pub fn target(&mut self, len: usize) -> Target {
-        [Target::Soon, Target::Later][self.0.way_by((len | 1).ilog2() as usize, Trial::hasty)]
+        let first = || if self.late > 0 { Trial::late(self.late) } else { Trial::hasty() };
+        [Target::Soon, Target::Later][self.rounds.way(Gauge::kind(len), first)]
+    }
+
+    /// A transfer of `len` bytes goes another way, which ends the row.
+    pub fn interrupt(&mut self, len: usize) {
+        if let Some(trial) = self.rounds.trials.trials.get_mut(&Gauge::kind(len)) {
+            trial.put_off(self.late);
+        }
+    }
+
+    fn kind(len: usize) -> usize {
+        (len | 1).ilog2() as usize
     }
 
     /// See [`Rounds::end_round`].
     pub fn end_round(&mut self) {
-        self.0.end_round();
+        self.rounds.end_round();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Transfers of a trial.
+    const TRIED: u32 = TURN * TURNS;
 
     /// Runs transfers that take so long by each way; returns how many went by way 1.
     fn run(trial: &mut Trial, count: u32, mut took: impl FnMut(u32, usize) -> u64) -> u32 {
@@ -298,7 +361,7 @@ mod tests {
         let first = TRIED + REST.start();
         assert_eq!(run(&mut trial, first, |_, way| [100, 150][way]), TRIED / 2, "the first is made to its end");
         let others = run(&mut trial, 10_000, |_, way| [100, 150][way]);
-        let each = 1 + ENOUGH as u32;
+        let each = 1 + ENOUGH;
         assert_eq!(others, tried(10_000, TURN + each, each, LONGER[1] * REST.start(), LONGER[1]));
         assert!(2 * others < tried_out(10_000));
     }
@@ -353,7 +416,46 @@ mod tests {
     #[test]
     fn a_hasty_trial_ends_early() {
         let others = run(&mut Trial::hasty(), TRIED, |_, way| [100, 150][way]);
-        assert_eq!(others, 1 + ENOUGH as u32);
+        assert_eq!(others, 1 + ENOUGH);
+    }
+
+    #[test]
+    fn a_late_trial_rests_first() {
+        let mut trial = Trial::late(40);
+        assert_eq!(run(&mut trial, 40 + TURN - 1, |_, way| [100, 50][way]), 0);
+        assert!(run(&mut trial, 100, |_, way| [100, 50][way]) > 50);
+    }
+
+    #[test]
+    fn a_trial_that_is_put_off_comes_later() {
+        let took = |_, way: usize| [100, 50][way];
+        for before in [0, 30, 50] {
+            let mut trial = Trial::late(40);
+            run(&mut trial, before, took);
+            trial.put_off(40);
+            let better = trial.better as u32;
+            assert_eq!(run(&mut trial, 40 + TURN - 1, took), better * (40 + TURN - 1), "{before}");
+            assert!(run(&mut trial, 100, took) > 50);
+        }
+        let mut resting = Trial::late(40);
+        run(&mut resting, 3000, took);
+        let before = resting.clone();
+        resting.put_off(40);
+        assert_eq!((resting.count, resting.rest), (before.count, before.rest), "it rests longer");
+    }
+
+    #[test]
+    fn transfers_that_find_nothing_in_a_cache_do_not_count() {
+        let longer = 2 * TURN;
+        let took = |number: &mut u32, way: usize| {
+            *number = if way == 1 { *number + 1 } else { 0 };
+            [100, if *number <= longer { 300 } else { 60 }][way]
+        };
+        for (trial, takes_it) in [(Trial::default(), false), (Trial::default().longer(longer), true)] {
+            let (mut trial, mut number) = (trial, 0);
+            let others = run(&mut trial, 2000, |_, way| took(&mut number, way));
+            assert_eq!(others > 1500, takes_it, "{others}");
+        }
     }
 
     #[test]
@@ -393,8 +495,8 @@ mod tests {
         let mut rounds = Rounds::default();
         let mut ways = Vec::new();
         for _ in 0..TRIED {
-            let way = rounds.way(3, 1);
-            assert!((0..5).all(|kind| rounds.way(kind, 0) == way), "those that are begun with it");
+            let way = rounds.way(3, || Trial::presuming(1));
+            assert!((0..5).all(|kind| rounds.way(kind, Trial::default) == way), "those that are begun with it");
             rounds.end_round();
             ways.push(way);
         }

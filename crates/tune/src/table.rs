@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
-use tern_region::trial::Rounds;
+use tern_region::trial::{Rounds, Trial};
 use tern_settings::Mechanism;
 
 use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
@@ -100,7 +100,7 @@ impl Chooser {
     fn contest(&self, at: usize) -> Transfer {
         let mut contests = self.contests.borrow_mut();
         let (ways, presumed) = contests.ways[&at];
-        ways[contests.rounds.way(at, presumed)]
+        ways[contests.rounds.way(at, || Trial::presuming(presumed))]
     }
 
     /// The program waits: its next transfers are another round of theirs.

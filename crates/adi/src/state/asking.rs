@@ -12,12 +12,15 @@
 use super::State;
 use crate::{Proc, Tuple};
 use tern_mcm::{Likely, Memory};
+use tern_region::trial::Trial;
 
 /// What a message is sent along with.
 #[derive(Clone, Copy, Debug)]
 enum Along {
     /// Nothing: its receiver waits for nothing else.
     Alone,
+    /// What the program starts with it, and then waits for.
+    Window,
     /// What a call that waits for something else sends meanwhile.
     Call,
     /// What both processes send each other, and wait for.
@@ -26,8 +29,11 @@ enum Along {
     Left,
 }
 
+/// Bytes of long messages in packets until a block is used again.
+const ROUND: usize = 2 << 20;
+
 /// How many there are.
-const ALONG: usize = 4;
+const ALONG: usize = 5;
 
 /// How a message has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +56,9 @@ impl Default for Ways {
 }
 
 impl Ways {
-    fn note(&mut self, len: usize, way: Way) {
-        self.0[len.ilog2() as usize] = Some(way);
+    /// Notes it, and tells how the one before came.
+    fn note(&mut self, len: usize, way: Way) -> Option<Way> {
+        self.0[len.ilog2() as usize].replace(way)
     }
 
     fn of(&self, len: usize) -> Option<Way> {
@@ -62,8 +69,12 @@ impl Ways {
 impl State {
     /// A message of `len` bytes, that could have gone either way, has come from a peer.
     pub(super) fn note_way(&mut self, from: Proc, len: u64, way: Way) {
-        if len > 0 {
-            self.ways[from as usize].note(len as usize, way);
+        if len == 0 {
+            return;
+        }
+        let last = self.ways[from as usize].note(len as usize, way);
+        if last == Some(Way::Once) && way != Way::Once {
+            self.gauge.interrupt(len as usize);
         }
     }
 
@@ -124,14 +135,16 @@ impl State {
     /// The same where its receiver may have published where it belongs: whether one copy has been sooner. `None`: that is not tried.
     pub(super) fn copied_once(&mut self, to: Proc, memory: &Memory, waits: bool) -> Option<bool> {
         let len = memory.len as usize;
-        let (along, most) = if self.is_exchanged(to, len, waits) {
-            (Along::Exchange, usize::MAX)
+        let along = if self.is_exchanged(to, len, waits) {
+            Along::Exchange
         } else if self.leaves_to_receiver(to, len, waits) {
-            (Along::Left, usize::MAX)
+            Along::Left
+        } else if waits {
+            Along::Alone
         } else {
-            (Along::Alone, self.eager_limit(to))
+            Along::Window
         };
-        let tries = len <= most && self.direct().suits_both(to, len);
+        let tries = self.direct().suits_both(to, len);
         tries.then(|| self.asks_for(to, len, along, true))
     }
 
@@ -142,6 +155,8 @@ impl State {
             return way == Way::Once;
         }
         let kind = (len.ilog2() as usize * ALONG + along as usize) * 2 + usize::from(seen);
-        self.asking.way(kind, usize::from(seen)) == 1
+        // What comes in packets of the longest kind uses one block after the other, all round.
+        let longer = if len > self.eager_limit(to) { ROUND.div_ceil(len) as u32 } else { 0 };
+        self.asking.way(kind, || Trial::presuming(usize::from(seen)).longer(longer)) == 1
     }
 }
