@@ -45,10 +45,6 @@ const NONE: u32 = u32::MAX;
 /// The transfer of a receive that its call only waits for: always there, never posted.
 pub const EXPECTED: u32 = 0;
 
-/// Long messages in packets before it is tried how they are best copied out of these. By then their sender, which tries whether to send packets at all,
-/// has found that out, and rests: it tries that at the latest in its third trial, after three times the packets of one that is given up.
-const GAUGED_AFTER: u32 = 64;
-
 /// A transfer of this process's.
 #[derive(Debug)]
 pub struct Transfer {
@@ -235,7 +231,7 @@ impl State {
             located: HashMap::new(),
             payload,
             target: Target::Soon,
-            gauge: Gauge::late(GAUGED_AFTER),
+            gauge: Gauge::default(),
             outboxes: (0..peers).map(|_| Outbox::default()).collect(),
             busy: Vec::new(),
             moved: false,

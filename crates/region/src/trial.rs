@@ -65,12 +65,6 @@ impl Trial {
         Trial { rest: 1, ..Trial::default() }
     }
 
-    /// The same, after a rest of so many transfers.
-    fn late(rest: u32) -> Trial {
-        let trial = Trial { rest, ..Trial::default() };
-        Trial { count: trial.tried() + 1, ..trial }
-    }
-
     /// The next trial comes after so many transfers at the earliest. One that is under way is given up.
     fn put_off(&mut self, rest: u32) {
         let tried = self.tried();
@@ -279,30 +273,18 @@ impl Rounds {
 
 /// Finds out what the memory of long transfers is, by trying both answers on all transfers of a round.
 #[derive(Debug, Default)]
-pub struct Gauge {
-    rounds: Rounds,
-    /// Transfers in a row before the first trial.
-    late: u32,
-}
+pub struct Gauge(Rounds);
 
 impl Gauge {
-    /// One that begins after so many transfers in a row: by then others have found out whether there are to be such at all, and would take
-    /// what is tried here for what they try.
-    pub fn late(late: u32) -> Gauge {
-        Gauge { late, ..Gauge::default() }
-    }
-
     /// What the target of a transfer of `len` bytes, which begins now, seems to be: by power of two.
     pub fn target(&mut self, len: usize) -> Target {
-        let first = || if self.late > 0 { Trial::late(self.late) } else { Trial::hasty() };
-        [Target::Soon, Target::Later][self.rounds.way(Gauge::kind(len), first)]
+        [Target::Soon, Target::Later][self.0.way(Gauge::kind(len), Trial::hasty)]
     }
 
-    /// A transfer of `len` bytes goes another way, which ends the row.
-    pub fn interrupt(&mut self, len: usize) {
-        if let Some(trial) = self.rounds.trials.trials.get_mut(&Gauge::kind(len)) {
-            trial.put_off(self.late);
-        }
+    /// Transfers of `len` bytes begin of which somebody else finds out whether there are to be such at all, who would take what is tried here
+    /// for what he tries: so nothing is, for the next `transfers`.
+    pub fn put_off(&mut self, len: usize, transfers: u32) {
+        self.0.trials.trials.entry(Gauge::kind(len)).or_insert_with(Trial::hasty).put_off(transfers);
     }
 
     fn kind(len: usize) -> usize {
@@ -311,7 +293,7 @@ impl Gauge {
 
     /// See [`Rounds::end_round`].
     pub fn end_round(&mut self) {
-        self.rounds.end_round();
+        self.0.end_round();
     }
 }
 
@@ -420,24 +402,17 @@ mod tests {
     }
 
     #[test]
-    fn a_late_trial_rests_first() {
-        let mut trial = Trial::late(40);
-        assert_eq!(run(&mut trial, 40 + TURN - 1, |_, way| [100, 50][way]), 0);
-        assert!(run(&mut trial, 100, |_, way| [100, 50][way]) > 50);
-    }
-
-    #[test]
     fn a_trial_that_is_put_off_comes_later() {
         let took = |_, way: usize| [100, 50][way];
-        for before in [0, 30, 50] {
-            let mut trial = Trial::late(40);
+        for before in [0, 10, 50] {
+            let mut trial = Trial::hasty();
             run(&mut trial, before, took);
             trial.put_off(40);
             let better = trial.better as u32;
             assert_eq!(run(&mut trial, 40 + TURN - 1, took), better * (40 + TURN - 1), "{before}");
             assert!(run(&mut trial, 100, took) > 50);
         }
-        let mut resting = Trial::late(40);
+        let mut resting = Trial::hasty();
         run(&mut resting, 3000, took);
         let before = resting.clone();
         resting.put_off(40);

@@ -32,6 +32,10 @@ enum Along {
 /// Bytes of long messages in packets until a block is used again.
 const ROUND: usize = 2 << 20;
 
+/// Messages in a row in packets that their sender has chosen, before it is tried how they are best copied out of these: more than a trial of his
+/// takes.
+const GAUGED_AFTER: u32 = 64;
+
 /// How many there are.
 const ALONG: usize = 5;
 
@@ -73,8 +77,8 @@ impl State {
             return;
         }
         let last = self.ways[from as usize].note(len as usize, way);
-        if last == Some(Way::Once) && way != Way::Once {
-            self.gauge.interrupt(len as usize);
+        if last != Some(way) && way == Way::ChosenPackets {
+            self.gauge.put_off(len as usize, GAUGED_AFTER);
         }
     }
 
