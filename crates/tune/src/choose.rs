@@ -267,8 +267,6 @@ pub struct Choice {
 
 /// Predictions are wrong by this factor at most; what is dearer by more is not tried.
 const DOUBT: f64 = 2.5;
-/// The same of a copy between buffers that both see, which are not written meanwhile where its costs are measured.
-const WRITTEN: f64 = 8.0;
 /// The longest messages that the caches of two cores hold with what else they have.
 pub const CACHED: u64 = 512 << 10;
 /// The same where a message could go at once, for it costs something to find out.
@@ -293,18 +291,13 @@ impl Choice {
 
     /// The way that should be tried beside the chosen one, on real messages: between private buffers
     /// of two processes that both wait, two copies through the ring and one by the kernel are close, and
-    /// which is faster depends on what the program does with the data before and after. Between buffers that both see, one copy is
-    /// surely faster if the program leaves the data as it is, or no cache holds it; else its lines make two journeys from core to core,
-    /// and those of blocks in the ring one.
+    /// which is faster depends on what the program does with the data before and after. Of buffers that both see, senders find that out.
     pub fn rival(&self, situation: &Situation) -> Option<Transfer> {
         let open = situation.other_waits && !situation.crowded && situation.stage != Stage::Unseen;
         let private = !situation.source_shared && !situation.target_shared;
-        // Of what is asked for its sender has found out which is better.
-        let cached = situation.size <= CACHED && situation.block == 0 && situation.stage == Stage::Published;
-        let (wanted, doubt) = match self.transfer {
-            Transfer::Mapped { .. } if cached => (Mechanism::Pipe, WRITTEN),
-            Transfer::Eager | Transfer::Pipe if private => (Mechanism::Cma, DOUBT),
-            Transfer::Cma { .. } if private => (Mechanism::Pipe, DOUBT),
+        let wanted = match self.transfer {
+            Transfer::Eager | Transfer::Pipe if private => Mechanism::Cma,
+            Transfer::Cma { .. } if private => Mechanism::Pipe,
             _ => return None,
         };
         let others = Transfer::ALL.into_iter().zip(self.all);
@@ -312,7 +305,7 @@ impl Choice {
         let others = others.filter(|(transfer, _)| transfer.is(wanted));
         let (rival, ns) = cheapest(others)?;
         let long = !situation.eager || situation.size >= CMA_BOTH_FROM;
-        (open && long && ns < doubt * self.ns).then_some(rival)
+        (open && long && ns < DOUBT * self.ns).then_some(rival)
     }
 }
 

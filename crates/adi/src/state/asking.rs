@@ -148,7 +148,7 @@ impl State {
         } else {
             Along::Window
         };
-        let tries = self.direct().suits_both(to, len);
+        let tries = memory.is_dense() && self.direct().suits_both(to, len);
         tries.then(|| self.asks_for(to, len, along, true))
     }
 
