@@ -110,7 +110,10 @@ impl Adi {
     /// `packets`: as [`State::takes_packets`] says.
     #[inline]
     fn recv_by(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
-        data.expect();
+        if packets {
+            // Else its sender writes to it.
+            data.expect();
+        }
         let long = packets && data.len() > PIECE;
         if long {
             // The longest go without asking if their sender sees this process wait.
