@@ -148,7 +148,9 @@ impl State {
         } else {
             Along::Window
         };
-        let tries = memory.is_dense() && self.direct().suits_both(to, len);
+        // Windows of longer ones are in no cache.
+        let cached = !matches!(along, Along::Window) || len <= self.eager_limit(to);
+        let tries = cached && memory.is_dense() && self.direct().suits_both(to, len);
         tries.then(|| self.asks_for(to, len, along, true))
     }
 
