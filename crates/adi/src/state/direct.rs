@@ -145,9 +145,11 @@ impl State {
         }
         let direct = self.direct();
         let (awaited, exchange) = (waits || self.waits, self.is_exchange(to, len, waits));
-        let offers = || awaited || self.is_hoped(to, tuple, len);
-        let presumed = if exchange { None } else { self.presume(to, data).filter(|_| offers()) };
-        let offers = awaited || exchange || presumed.is_some() || self.leaves_to_receiver(to, len, waits);
+        let left = self.leaves_to_receiver(to, len, waits);
+        // What is left to its receiver need not wait for the line that tells of its hope.
+        let offers = |sure| awaited || (left && sure) || self.is_hoped(to, tuple, len);
+        let presumed = if exchange { None } else { self.presume(to, data).filter(|&(_, sure)| offers(sure)) };
+        let offers = awaited || exchange || presumed.is_some() || left;
         let locates = (offers || len >= direct.packets_below(to, true)) && len > direct.copies_up_to(to);
         let purpose = match self.is_exchanged(to, len, waits) {
             true => Purpose::Exchange,
