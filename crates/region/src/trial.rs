@@ -14,16 +14,17 @@ use tern_copy::Target;
 const TURN: u32 = 6;
 /// Turns of a trial: each way has half of them, so that a change of pace in the meantime hits both.
 const TURNS: u32 = 4;
-/// Transfers by the better way until the next trial, where turns have [`TURN`], else as many times more as a turn has: after a trial that has found what the one before it did, twice as many as
-/// before it, or eight times if the other way was [hopeless](HOPELESS). A program's first transfers are unlike what follows.
+/// Transfers by the better way until the next trial, or as many times more as its turns are longer: after a trial that has found what the one
+/// before it did, twice as many as before it, or eight times if the other way was [hopeless](HOPELESS). A program's first transfers are unlike
+/// what follows.
 const REST: RangeInclusive<u32> = 60..=1000;
 const LONGER: [u32; 2] = [2, 8];
 /// Of the times that two transfers in a row take the quickest decide, since whatever disturbs makes them longer: of so many the slowest, lest
 /// one that came by chance counts. Two, since a sender that runs ahead of its receiver is held up at every other message.
 const KEPT: usize = 3;
-/// A trial, but for the first unless it is [hasty](Trial::hasty), ends when so many transfers by the other way could be timed two by two if the quickest two of them were
-/// slower than what counts of the better way, by one part in so many. In the first one they may touch memory that nobody has touched before, which
-/// says nothing of the others.
+/// A trial, but for the first unless it is [hasty](Trial::hasty), ends after so many timed transfers by the other way if the quickest two of them
+/// were slower than what counts of the better way, by one part in so many. In the first one they may touch memory that nobody has touched before,
+/// which says nothing of the others.
 const ENOUGH: u32 = 4;
 const HOPELESS: u64 = 8;
 /// The other way must be faster by one part in so many, or things stay as they are.
@@ -290,8 +291,8 @@ impl Gauge {
         [Target::Soon, Target::Later][self.0.way(Gauge::kind(len), Trial::hasty)]
     }
 
-    /// Transfers of `len` bytes begin of which somebody else finds out whether there are to be such at all, who would take what is tried here
-    /// for what he tries: so nothing is, for the next `transfers`.
+    /// Transfers of `len` bytes begin, and somebody else is finding out whether there are to be such at all, who would take what is tried here for
+    /// what he tries: so nothing is, for the next `transfers`.
     pub fn put_off(&mut self, len: usize, transfers: u32) {
         self.0.trials.trials.entry(Gauge::kind(len)).or_insert_with(Trial::hasty).put_off(transfers);
     }

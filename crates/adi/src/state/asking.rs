@@ -29,15 +29,16 @@ enum Along {
     Left,
 }
 
-/// Bytes of long messages in packets until a block is used again.
-const ROUND: usize = 2 << 20;
-
-/// Messages in a row in packets that their sender has chosen, before it is tried how they are best copied out of these: more than a trial of his
-/// takes.
-const GAUGED_AFTER: u32 = 64;
-
 /// How many there are.
 const ALONG: usize = 5;
+
+/// Bytes of long messages in packets until a device uses the same memory again, at most. Of a message whose memory was in no cache, packets of 256 KiB
+/// took 35 to 70 us on a Xeon, else 19.
+const ROUND: usize = 2 << 20;
+
+/// Messages in a row in packets that their sender has chosen, before it is tried how these are best copied out: more than a trial of the sender's
+/// takes.
+const GAUGED_AFTER: u32 = 64;
 
 /// How a message has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +162,7 @@ impl State {
             return way == Way::Once;
         }
         let kind = (len.ilog2() as usize * ALONG + along as usize) * 2 + usize::from(seen);
-        // What comes in packets of the longest kind uses one block after the other, all round.
+        // The first ones of a turn in packets find cold memory.
         let longer = if len > self.eager_limit(to) { ROUND.div_ceil(len) as u32 } else { 0 };
         self.asking.way(kind, || Trial::presuming(usize::from(seen)).longer(longer)) == 1
     }
