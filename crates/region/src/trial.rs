@@ -158,10 +158,8 @@ impl Trial {
     /// The same, but alike for both where the better way was slower only because it was disturbed: at its best it was the quicker one.
     fn clearly_measured(&self) -> [u64; 2] {
         let (measured, [mine, other]) = (self.measured(), [self.better, 1 - self.better]);
-        match self.quickest[other][0] < self.quickest[mine][0] {
-            false if measured[other] < measured[mine] => [measured[mine]; 2],
-            _ => measured,
-        }
+        let disturbed = measured[other] < measured[mine] && self.quickest[other][0] >= self.quickest[mine][0];
+        if disturbed { [measured[mine]; 2] } else { measured }
     }
 
     /// Decides by that, and goes on in the way that is returned.
@@ -291,8 +289,8 @@ impl Gauge {
         [Target::Soon, Target::Later][self.0.way(Gauge::kind(len), Trial::hasty)]
     }
 
-    /// Transfers of `len` bytes begin, and somebody else is finding out whether there are to be such at all, who would take what is tried here for
-    /// what he tries: so nothing is, for the next `transfers`.
+    /// Transfers of `len` bytes begin, and a trial elsewhere is finding out whether there are to be such at all, which would count what is tried
+    /// here for its own: so nothing is, for the next `transfers`.
     pub fn put_off(&mut self, len: usize, transfers: u32) {
         self.0.trials.trials.entry(Gauge::kind(len)).or_insert_with(Trial::hasty).put_off(transfers);
     }

@@ -19,7 +19,7 @@ use tern_region::trial::Trial;
 enum Along {
     /// Nothing: its receiver waits for nothing else.
     Alone,
-    /// What the program starts with it, and then waits for.
+    /// Others that the program starts with it, and then waits for.
     Window,
     /// What a call that waits for something else sends meanwhile.
     Call,
@@ -36,8 +36,8 @@ const ALONG: usize = 5;
 /// took 35 to 70 us on a Xeon, else 19.
 const ROUND: usize = 2 << 20;
 
-/// Messages in a row in packets that their sender has chosen, before it is tried how these are best copied out: more than a trial of the sender's
-/// takes.
+/// Messages in a row in packets that their sender has chosen, before it is tried how these are best copied out: as many as a trial of the sender's
+/// takes of 80 KiB and more.
 const GAUGED_AFTER: u32 = 64;
 
 /// How a message has come.
@@ -144,7 +144,7 @@ impl State {
             Along::Exchange
         } else if self.leaves_to_receiver(to, len, waits) {
             Along::Left
-        } else if waits {
+        } else if waits || self.habits.waits_for_one_send() {
             Along::Alone
         } else {
             Along::Window

@@ -139,6 +139,12 @@ impl Habits {
         self.sends.is_at_once()
     }
 
+    /// The same, for one at a time.
+    #[inline]
+    pub fn waits_for_one_send(&self) -> bool {
+        self.sends.is_at_once() && self.sends.last.posted == 1
+    }
+
     /// The program begins to wait for requests.
     #[inline]
     pub fn wait(&mut self, now: impl Fn() -> Instant) {
@@ -511,6 +517,20 @@ mod tests {
             assert_eq!(program.0.waits_for_one(), (TIMES..=10).contains(&round), "round {round}");
             if round >= 10 {
                 program.0.post(|| program.1);
+            }
+            program.0.wait(|| program.1);
+            program.0.go_on(false, || program.1);
+        }
+    }
+
+    #[test]
+    fn who_starts_several_sends_does_not_wait_for_one() {
+        let mut program = Program::new();
+        for round in 0..20 {
+            program.0.send(true, || program.1);
+            assert_eq!(program.0.waits_for_one_send(), (TIMES..=10).contains(&round), "round {round}");
+            if round >= 10 {
+                program.0.send(true, || program.1);
             }
             program.0.wait(|| program.1);
             program.0.go_on(false, || program.1);
