@@ -250,9 +250,21 @@ impl Adi {
     /// owner.
     #[inline]
     pub fn end_named(&self, name: Name) -> Ended {
+        self.end_named_or(name, |_, _| false)
+    }
+
+    /// The same by a call that waits for several, [and says so](Adi::keep_waiting): a message that comes next is taken at once.
+    #[inline]
+    pub fn end_next_named(&self, name: Name) -> Ended {
+        self.end_named_or(name, |state, request| self.take_posted(state, request))
+    }
+
+    /// Ends a request by its name if it is complete, or `complete` makes it so.
+    #[inline]
+    fn end_named_or(&self, name: Name, complete: impl FnOnce(&mut State, u32) -> bool) -> Ended {
         let mut state = self.state.borrow_mut();
         let Some(transfer) = state.named(name) else { return Ended::Stale };
-        if !transfer.done && !state.take_filled(name.index) {
+        if !transfer.done && !state.take_filled(name.index) && !complete(&mut state, name.index) {
             return Ended::Pending;
         }
         let transfer = state.transfers.get(name.index);

@@ -221,12 +221,11 @@ impl Adi {
     /// Looks a little for the message of a posted receive, and does nothing else meanwhile: so only if there is
     /// nothing else to do. True when it has come.
     #[inline]
-    pub(crate) fn take_posted(&self, request: Request) -> bool {
+    pub(crate) fn take_posted(&self, state: &mut State, request: u32) -> bool {
         if self.has_hooks.get() || lock::enabled() {
             return false;
         }
-        let mut state = self.state.borrow_mut();
-        let Some((from, pattern, only)) = state.next_one(request.0).filter(|&(from, ..)| self.is_peer(from)) else {
+        let Some((from, pattern, only)) = state.next_one(request).filter(|&(from, ..)| self.is_peer(from)) else {
             return false;
         };
         let mut done = false;
@@ -237,7 +236,7 @@ impl Adi {
                 self.mcm.expect_more(from);
             }
             let tuple = Tuple { context: pattern.context, source: pattern.source, tag };
-            state.take_posted(request.0, from, &tuple, payload);
+            state.take_posted(request, from, &tuple, payload);
             done = true;
             true
         });

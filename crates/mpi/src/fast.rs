@@ -188,15 +188,15 @@ pub fn isend(buf: *mut u8, count: i64, datatype: usize, dest: i32, tag: i32, com
     }
     request.set(match adi.isend(to, tuple, data, SendMode::Standard) {
         Sent::Done => complete_handle(),
-        Sent::Pending(id) => pending(id, comm),
+        Sent::Pending(id) => transfer_handle(id, found(comm)),
     });
     Some(Ok(()))
 }
 
+/// The communicator that has been found before.
 #[inline]
-fn pending(id: tern_adi::Request, comm: usize) -> usize {
-    let comm = comm::find(comm, |comm: &Rc<Comm>| Some(comm.clone())).expect("found before");
-    transfer_handle(id, comm)
+fn found(comm: usize) -> Rc<Comm> {
+    comm::find(comm, |comm| Some(comm.clone())).expect("found before")
 }
 
 #[inline(always)]
@@ -204,11 +204,11 @@ pub fn irecv(buf: *mut u8, count: i64, datatype: usize, source: i32, tag: i32, c
     let adi = engine()?;
     let request = place(request)?;
     let data = dense(buf, count, datatype)?;
-    let (from, pattern) = comm::find(comm, |comm| origin(comm, source, tag))?;
+    let ((from, pattern), comm) = comm::find(comm, |comm| Some((origin(comm, source, tag)?, comm.clone())))?;
     request.set(match adi.start_receive(from, pattern, &data) {
         Received::Done(status) if status.lost == 0 => finished::keep(status),
-        Received::Done(status) => pending(adi.received(status), comm),
-        Received::Pending(id) => pending(id, comm),
+        Received::Done(status) => transfer_handle(adi.received(status), comm),
+        Received::Pending(id) => transfer_handle(id, comm),
     });
     Some(Ok(()))
 }

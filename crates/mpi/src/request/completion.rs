@@ -5,7 +5,9 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::p2p::persistent::end_message;
 use crate::request::finished;
-use crate::request::{Outcome, Request, Work, complete_handle, end_transfer, forget, lookup, retire};
+use crate::request::{
+    Outcome, Request, Work, complete_handle, end_next_transfer, end_transfer, forget, lookup, retire,
+};
 use crate::runtime::adi;
 use crate::task;
 use std::rc::Rc;
@@ -138,7 +140,7 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
             statuses.at(index).set_received(&received);
             continue;
         }
-        if let Some(outcome) = end_transfer(handle) {
+        if let Some(outcome) = end_next_transfer(handle) {
             requests.set(index, MPI_REQUEST_NULL);
             failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
             continue;

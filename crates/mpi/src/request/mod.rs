@@ -310,13 +310,27 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
 #[inline]
 pub fn end_transfer(handle: usize) -> Option<Outcome> {
     let name = name(handle)?;
+    end_transfer_after(name, adi().end_named(name))
+}
+
+/// The same for a call that waits for several: see [`tern_adi::Adi::end_next_named`].
+#[inline]
+fn end_next_transfer(handle: usize) -> Option<Outcome> {
+    let name = name(handle)?;
+    end_transfer_after(name, adi().end_next_named(name))
+}
+
+/// Waits for the transfer of that name, of which the first look has shown `ended`.
+#[inline]
+fn end_transfer_after(name: Name, mut ended: Ended) -> Option<Outcome> {
     loop {
-        match adi().end_named(name) {
-            Ended::Done { status, receive, owner } => return Some(ended(status, receive, owner)),
+        match ended {
+            Ended::Done { status, receive, owner } => return Some(outcome(status, receive, owner)),
             Ended::Stale => return None,
             Ended::Pending => {
                 let (id, _) = adi().named(name)?;
                 adi().wait_for(id);
+                ended = adi().end_named(name);
             }
         }
     }
@@ -332,7 +346,7 @@ pub fn test_transfer(handle: usize) -> Option<Tested> {
     let mut looked = false;
     loop {
         match adi().end_named(name) {
-            Ended::Done { status, receive, owner } => return Some(Tested::Over(ended(status, receive, owner))),
+            Ended::Done { status, receive, owner } => return Some(Tested::Over(outcome(status, receive, owner))),
             Ended::Stale => return None,
             Ended::Pending if looked => return Some(Tested::Pending),
             Ended::Pending => adi().look(),
@@ -349,7 +363,7 @@ pub enum Tested {
 }
 
 #[inline]
-fn ended(status: tern_adi::Status, receive: bool, owner: Option<Owner>) -> Outcome {
+fn outcome(status: tern_adi::Status, receive: bool, owner: Option<Owner>) -> Outcome {
     let mut outcome = transfer_outcome(status, receive);
     if let Some(error) = &mut outcome.error {
         error.scope = comm_of(owner).map_or(Scope::None, Scope::Comm);
