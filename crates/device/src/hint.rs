@@ -16,6 +16,14 @@ pub fn prefetch<T>(address: *const T) {
     let _ = address;
 }
 
+/// [`prefetch`] for the lines of `len` bytes at `start`.
+#[inline]
+pub fn prefetch_lines(start: *const u8, len: usize) {
+    for at in (0..len).step_by(LINE) {
+        prefetch(start.wrapping_add(at));
+    }
+}
+
 /// Fetches the line at `address` and takes it from other cores, so that a store need not wait for it.
 #[inline]
 pub fn prefetch_for_writing<T>(address: *const T) {
@@ -28,12 +36,16 @@ pub fn prefetch_for_writing<T>(address: *const T) {
     let _ = address;
 }
 
-/// True when [`demote`] does anything (CLDEMOTE: leaf 7, ECX, bit 25; Intel's manual, volume 2).
+/// True when [`demote`] does something, as far as can be known (CLDEMOTE: leaf 7, ECX, bit 25; Intel's manual, volume 2). Hypervisors hide
+/// that (leaf 1, ECX, bit 31 tells of one), but the instruction works all the same, and where it does not, it does no harm.
 pub fn can_demote() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__cpuid, __cpuid_count};
-        __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ecx >> 25 & 1 == 1
+        let first = __cpuid(0);
+        let vendor = [first.ebx, first.edx, first.ecx].map(u32::to_le_bytes);
+        let hidden = || vendor.as_flattened() == b"GenuineIntel" && __cpuid(1).ecx >> 31 & 1 == 1;
+        first.eax >= 7 && (__cpuid_count(7, 0).ecx >> 25 & 1 == 1 || hidden())
     }
     #[cfg(not(target_arch = "x86_64"))]
     false

@@ -4,6 +4,7 @@
 //! and a payload. Packets of one pair of processes arrive whole and in order. The layers above
 //! know a peer only by its number; a device knows nothing of communicators.
 
+pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod direct;

