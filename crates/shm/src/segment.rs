@@ -176,9 +176,6 @@ impl Geometry {
     fn ring(&self, from: u32, to: u32) -> usize {
         self.block(to) + self.process_len() + from as usize * self.ring_len()
     }
-    fn board(&self, receiver: u32, sender: u32) -> usize {
-        self.block(receiver + 1) - (sender as usize + 1) * size_of::<Board>()
-    }
 
     /// Offset and length of the part of the file that `process` hands out itself.
     pub fn heap(&self, process: u32) -> (u64, u64) {
@@ -197,6 +194,9 @@ const ALL_HEAPS: u64 = 1 << 61;
 /// The mapped segment.
 pub struct Segment {
     base: *mut u8,
+    /// Where the processes' blocks begin, and the bytes of each: these are looked for several times a message.
+    blocks: *mut u8,
+    block_len: usize,
     pub geometry: Geometry,
 }
 
@@ -209,8 +209,9 @@ impl Segment {
         let flags = mm::MapFlags::SHARED | mm::MapFlags::NORESERVE;
         let protection = mm::ProtFlags::READ | mm::ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
-        let base = unsafe { mm::mmap(std::ptr::null_mut(), total, protection, flags, fd, offset)? };
-        Ok(Segment { base: base.cast(), geometry })
+        let base: *mut u8 = unsafe { mm::mmap(std::ptr::null_mut(), total, protection, flags, fd, offset)? }.cast();
+        let (blocks, block_len) = (base.wrapping_add(geometry.block(0)), geometry.block_len());
+        Ok(Segment { base, blocks, block_len, geometry })
     }
 
     #[inline]
@@ -226,9 +227,17 @@ impl Segment {
         unsafe { &*self.at(0).cast() }
     }
 
+    /// The block of `process`; of the number behind the last one, its end.
+    #[inline]
+    fn block(&self, process: u32) -> *mut u8 {
+        debug_assert!(process <= self.geometry.processes);
+        self.blocks.wrapping_add(self.block_len * process as usize)
+    }
+
+    #[inline]
     pub fn process(&self, process: u32) -> &Process {
         // SAFETY: mapped while self lives; all fields are atomics that begin as zeros.
-        unsafe { &*self.at(self.geometry.block(process)).cast() }
+        unsafe { &*self.block(process).cast() }
     }
 
     #[inline]
@@ -248,11 +257,12 @@ impl Segment {
         unsafe { LineArea::new(base, process as usize, self.geometry.processes as usize, BUFFER) }
     }
 
-    /// What `receiver` has published for `sender`.
+    /// What `receiver` has published for `sender`: at the end of its block.
     #[inline]
     pub fn board(&self, receiver: u32, sender: u32) -> &Board {
+        let end = self.block(receiver + 1).cast::<Board>();
         // SAFETY: mapped while self lives; all fields are atomics that begin as zeros.
-        unsafe { &*self.at(self.geometry.board(receiver, sender)).cast() }
+        unsafe { &*end.wrapping_sub(sender as usize + 1) }
     }
 
     /// The ring from one process to another, and its data area.
