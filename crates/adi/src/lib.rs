@@ -264,7 +264,7 @@ impl Adi {
     fn end_named_or(&self, name: Name, complete: impl FnOnce(&mut State, u32) -> bool) -> Ended {
         let mut state = self.state.borrow_mut();
         let Some(transfer) = state.named(name) else { return Ended::Stale };
-        if !transfer.done && !state.take_filled(name.index) && !complete(&mut state, name.index) {
+        if !transfer.done && !state.take_ended(name.index) && !complete(&mut state, name.index) {
             return Ended::Pending;
         }
         let transfer = state.transfers.get(name.index);

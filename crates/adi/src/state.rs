@@ -172,7 +172,7 @@ pub struct State {
     pub moved: bool,
     /// Something has completed since the device last asked whether more is wanted.
     ended: bool,
-    /// Looks of [`State::take_filled`].
+    /// Looks of [`State::take_ended`].
     pub(super) quick: u32,
     /// Transfer [`EXPECTED`] is in use, from its start to the end of its call.
     expecting: bool,

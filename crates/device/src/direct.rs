@@ -392,6 +392,12 @@ pub trait Direct {
         None
     }
 
+    /// True when the message of `sender`, which was pending, is over, as after [`crate::Sink::sent`]. A short way for one who wants to know of
+    /// this message only; false says nothing.
+    fn take_sent(&self, _sender: u32) -> bool {
+        false
+    }
+
     /// Frees a receive that was claimed and filled by packets.
     fn forget(&self, peer: u32, slot: u32);
 

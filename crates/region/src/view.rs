@@ -106,6 +106,19 @@ impl Views {
     /// range is beyond what a file can have.
     #[inline]
     pub fn at(&self, place: Place, len: usize) -> io::Result<*mut u8> {
+        let address = self.untouched(place, len)?;
+        if len > SMALL {
+            // SAFETY: mapped, and inside the file as the caller says.
+            unsafe { touch(address, len) };
+        }
+        Ok(address)
+    }
+
+    /// The same, without a look at these bytes, which would take their lines from whoever writes there.
+    ///
+    /// Errors: as for [`Views::at`].
+    #[inline]
+    pub fn untouched(&self, place: Place, len: usize) -> io::Result<*mut u8> {
         let call = self.calls.get() + 1;
         self.calls.set(call);
         let (start, end) = (place.0, place.0.wrapping_add(len as u64));
@@ -114,15 +127,10 @@ impl Views {
             .borrow()
             .get(self.slot(start).get() as usize)
             .and_then(|view| if end >= start { view.address(start, end, call) } else { None });
-        let address = match known {
-            Some(address) => address,
-            None => self.find(start, len, call)?,
-        };
-        if len > SMALL {
-            // SAFETY: mapped, and inside the file as the caller says.
-            unsafe { touch(address, len) };
+        match known {
+            Some(address) => Ok(address),
+            None => self.find(start, len, call),
         }
-        Ok(address)
     }
 
     /// Maps the `len` bytes at `place`, not none, by themselves: the address stays good until

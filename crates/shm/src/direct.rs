@@ -13,7 +13,7 @@ use crate::memcheck;
 use crate::reach::Reach;
 use crate::segment::Occupation;
 use chunks::{copy_part, count_mapped};
-use deliver::{Hopes, Way};
+use deliver::{Filled, Hopes, Way};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
@@ -333,6 +333,15 @@ impl Direct for Shm {
         Some(size)
     }
 
+    #[inline]
+    fn take_sent(&self, sender: u32) -> bool {
+        let mut pending = self.direct.pending.borrow_mut();
+        let copied =
+            |message: &Pending| !self.segment.board(message.peer, self.me).is_shared(message.slot, message.word);
+        let at = pending.iter().position(|message| message.sender == sender && copied(message));
+        at.map(|at| pending.swap_remove(at)).is_some()
+    }
+
     fn forget(&self, peer: u32, slot: u32) {
         self.own_board(peer).free(slot);
         self.direct.count(peer, false);
@@ -420,13 +429,16 @@ impl Direct for Shm {
         if before == Occupation::Computes {
             own.set_occupation(Occupation::Copies);
         }
-        let delivery = self.fill(way, peer, slot, word, message);
+        let filled = self.fill(way, peer, slot, word, message);
         own.set_occupation(before);
         self.learn(peer);
-        let packets = || {
-            board.send_packets(slot, word);
-            Delivery::Packets { receiver: board.receiver(slot), room: board.target(slot).len }
-        };
-        delivery.unwrap_or_else(packets)
+        match filled {
+            Filled::Whole => Delivery::Done,
+            Filled::Partly => Delivery::Pending,
+            Filled::Not => {
+                board.send_packets(slot, word);
+                Delivery::Packets { receiver: board.receiver(slot), room: board.target(slot).len }
+            }
+        }
     }
 }

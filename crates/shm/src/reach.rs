@@ -237,13 +237,15 @@ impl Reach {
     /// mapped. It stays so while no more than a few others are asked for.
     #[inline]
     pub fn view(&self, memory: &Memory) -> Option<*mut u8> {
-        if memory.place == 0 {
-            return None;
-        }
-        let (low, len) = memory.span();
-        let start = memory.place.wrapping_add_signed(low);
-        let view = self.views.at(Place(start), len as usize).ok()?;
+        let (low, start, len) = span(memory)?;
+        let view = self.views.at(start, len).ok()?;
         Some(view.wrapping_offset(-low as isize))
+    }
+
+    /// Whether [`Reach::view`] says so, without a look at the memory.
+    #[inline]
+    pub fn can_view(&self, memory: &Memory) -> bool {
+        span(memory).is_some_and(|(_, start, len)| self.views.untouched(start, len).is_ok())
     }
 
     /// True when the kernel can copy between own memory and that of `peer`. The first question
@@ -400,6 +402,13 @@ fn as_runs(pieces: &[Piece]) -> &[Run] {
     const { assert!(size_of::<Piece>() == size_of::<Run>() && align_of::<Piece>() == align_of::<Run>()) };
     // SAFETY: both are an address and a length, of 8 bytes each.
     unsafe { std::slice::from_raw_parts(pieces.as_ptr().cast(), pieces.len()) }
+}
+
+/// Where shared memory begins, counted from its first byte; the place of that, and how many bytes it spans. None for private memory.
+#[inline]
+fn span(memory: &Memory) -> Option<(i64, Place, usize)> {
+    let (low, len) = memory.span();
+    (memory.place != 0).then(|| (low, Place(memory.place.wrapping_add_signed(low)), len as usize))
 }
 
 /// `len` bytes of memory in one piece, from byte `skip` on.

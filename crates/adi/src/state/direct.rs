@@ -424,20 +424,36 @@ impl State {
         self.begin(request, from, &Tuple { context: 0, source, tag }, size);
     }
 
-    /// True when the receive `request` is published, and its message was found to be there. Now and then it does not
-    /// look, so that a program whose messages are always there already does not wait without end for anything else.
+    /// True when `request` is a receive that is published, or a send that was left to its receiver, and is found to be over. Now and then it does
+    /// not look, so that a program whose messages are always there already does not wait without end for anything else.
     #[inline]
-    pub fn take_filled(&mut self, request: u32) -> bool {
+    pub fn take_ended(&mut self, request: u32) -> bool {
         let transfer = self.transfers.get(request);
-        let Side::Receive { published, .. } = transfer.side else { return false };
-        self.quick = self.quick.wrapping_add(1);
-        if !published.is_published() || self.quick.is_multiple_of(QUICK) {
+        let room = transfer.data.len();
+        if room < self.direct_from {
             return false;
         }
-        let room = transfer.data.len() as u64;
-        let Some(size) = self.direct().take_filled(published.peer, published.slot, room) else { return false };
-        self.filled(request, size);
-        true
+        self.quick = self.quick.wrapping_add(1);
+        if self.quick.is_multiple_of(QUICK) {
+            return false;
+        }
+        match transfer.side {
+            Side::Send { .. } => self.take_sent(request),
+            Side::Receive { published: Published { peer, slot, .. }, .. } if slot < WATCHED => {
+                let Some(size) = self.direct().take_filled(peer, slot, room as u64) else { return false };
+                self.filled(request, size);
+                true
+            }
+            Side::Receive { .. } => false,
+        }
+    }
+
+    fn take_sent(&mut self, request: u32) -> bool {
+        let over = self.direct().take_sent(request);
+        if over {
+            self.end_push(request);
+        }
+        over && self.transfers.get(request).done
     }
 
     /// A published receive holds its message of `size` bytes.

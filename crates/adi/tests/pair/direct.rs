@@ -13,6 +13,8 @@ thread_local! {
     pub static SAID: Cell<bool> = const { Cell::new(false) };
     /// Receives that devices were asked to publish.
     pub static PUBLISHED: Cell<u32> = const { Cell::new(0) };
+    /// Messages that their senders have found to be over by themselves.
+    pub static TAKEN: Cell<u32> = const { Cell::new(0) };
     /// All processes wait.
     pub static WAITING: Cell<bool> = const { Cell::new(false) };
     /// Keys that were given for memory and are not released, and the last one.
@@ -289,6 +291,18 @@ impl Direct for Port {
             let Stage::Filled(size) = board.receives[at].stage else { return None };
             board.receives.remove(at);
             Some(size)
+        })
+    }
+
+    fn take_sent(&self, sender: u32) -> bool {
+        (0..self.processes()).any(|peer| {
+            self.board(peer, self.me(), |board| {
+                let at = board.sent.iter().position(|&other| other == sender);
+                at.map(|at| board.sent.remove(at)).is_some_and(|_| {
+                    TAKEN.set(TAKEN.get() + 1);
+                    true
+                })
+            })
         })
     }
 

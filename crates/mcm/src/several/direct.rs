@@ -196,6 +196,10 @@ impl Direct for Several {
         device.take_filled(peer, slot, room)
     }
 
+    fn take_sent(&self, sender: u32) -> bool {
+        self.shm.take_sent(sender)
+    }
+
     fn forget(&self, peer: u32, slot: u32) {
         let (device, peer) = self.published_with(peer);
         device.forget(peer, slot);

@@ -7,7 +7,7 @@ use crate::device::Shm;
 use crate::segment::Occupation;
 use tern_copy::Target;
 use tern_counters as counters;
-use tern_device::{Delivery, Key, Memory, Outgoing};
+use tern_device::{Key, Memory, Outgoing};
 use tern_tune::{By, Placement, Situation, Transfer};
 
 /// For so many bytes of a message a sender looks once more for a receive that is about to be published,
@@ -73,6 +73,17 @@ pub enum Way {
     Kernel,
     /// By both sides, chunk by chunk, by the kernel.
     KernelBoth,
+}
+
+/// What became of a claimed receive. In one register: what is returned in memory is read back by wider loads than it was stored by, which wait
+/// until the stores before them, to lines that the receiver holds, are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filled {
+    Whole,
+    /// Both sides go on with it.
+    Partly,
+    /// The mechanism has failed, which it no longer is chosen after, or packets are better.
+    Not,
 }
 
 impl Shm {
@@ -203,63 +214,58 @@ impl Shm {
         }
     }
 
-    /// Fills a claimed receive; `None` when the mechanism has failed, which it no longer is
-    /// chosen after.
-    pub(super) fn fill(
-        &self, way: Way, peer: u32, slot: u32, mut word: Word, message: &Outgoing<'_>,
-    ) -> Option<Delivery> {
+    /// Fills a claimed receive, or begins to.
+    pub(super) fn fill(&self, way: Way, peer: u32, slot: u32, mut word: Word, message: &Outgoing<'_>) -> Filled {
         let Outgoing { source, sender, waits, .. } = *message;
         let board = self.segment.board(peer, self.me);
         let target = board.target(slot);
         let len = source.len.min(target.len);
         let own = source.address as *const u8;
-        let delivery = match way {
-            Way::Both | Way::Mapped => {
-                let to = self.direct.reach.view(&target)?;
-                if way == Way::Both {
-                    counters::SHARED.add(1);
-                    counters::SHARED_BYTES.add(len);
-                    let lies = self.gauge(source, &target);
-                    // One chunk is copied faster by who reads from the other's cache than by who
-                    // writes to what the other has. A sender that could compute leaves all of it.
-                    let mine = waits && len > chunk(len, false);
-                    word = board.share(slot, word, source, source.len, lies, mine);
-                    match mine && self.copy_out(peer, board, slot, word, mine) {
-                        true => Delivery::Done,
-                        false => Delivery::Pending,
-                    }
-                } else {
-                    let lies = self.gauge(source, &target);
-                    // SAFETY: the receiver has declared its memory, and cannot take it back any
-                    // more; the sender's is the program's, valid while it sends.
-                    unsafe { copy_part(&target, to, source, own, 0, len, lies) };
-                    count_mapped(len);
-                    board.fill(slot, word, source.len);
-                    Delivery::Done
+        let done = match way {
+            Way::Both => {
+                if !self.direct.reach.can_view(&target) {
+                    return Filled::Not;
                 }
+                counters::SHARED.add(1);
+                counters::SHARED_BYTES.add(len);
+                let lies = self.gauge(source, &target);
+                // One chunk is copied faster by who reads from the other's cache than by who
+                // writes to what the other has. A sender that could compute leaves all of it.
+                let mine = waits && len > chunk(len, false);
+                word = board.share(slot, word, source, source.len, lies, mine);
+                mine && self.copy_out(peer, board, slot, word, mine)
+            }
+            Way::Mapped => {
+                let Some(to) = self.direct.reach.view(&target) else { return Filled::Not };
+                let lies = self.gauge(source, &target);
+                // SAFETY: the receiver has declared its memory, and cannot take it back any
+                // more; the sender's is the program's, valid while it sends.
+                unsafe { copy_part(&target, to, source, own, 0, len, lies) };
+                count_mapped(len);
+                board.fill(slot, word, source.len);
+                true
             }
             Way::Kernel => {
-                self.direct.reach.write(peer, source, &target).then_some(())?;
+                if !self.direct.reach.write(peer, source, &target) {
+                    return Filled::Not;
+                }
                 board.fill(slot, word, source.len);
-                Delivery::Done
+                true
             }
             Way::KernelBoth => {
                 counters::KERNEL.add(1);
                 counters::KERNEL_BYTES.add(len);
                 word = board.share(slot, word, &by_kernel(source), source.len, Target::Soon, true);
-                match self.copy_out(peer, board, slot, word, true) {
-                    true => Delivery::Done,
-                    false => Delivery::Pending,
-                }
+                self.copy_out(peer, board, slot, word, true)
             }
-            Way::Stream | Way::Packets => return None,
+            Way::Stream | Way::Packets => return Filled::Not,
         };
-        if delivery == Delivery::Pending {
+        if !done {
             let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS };
             self.direct.pending.borrow_mut().push(still);
         }
         self.segment.bell(peer).ring();
-        Some(delivery)
+        if done { Filled::Whole } else { Filled::Partly }
     }
 }
 
