@@ -83,8 +83,10 @@ impl Inbound {
         while packets < BURST {
             let Some((header, payload)) = self.ring.peek() else { break };
             self.ring.prefetch(if packets > 0 { 2 } else { 1 });
-            self.ring.prefetch_payload();
             let long = payload.len() > INLINE;
+            if long {
+                self.ring.prefetch_payload();
+            }
             sink.packet(peer, header, payload);
             self.ring.advance();
             packets += 1;
@@ -121,7 +123,9 @@ impl Inbound {
                 if look == 0 {
                     // Its sender is ahead.
                     self.ring.prefetch(2);
-                    self.ring.prefetch_payload();
+                    if payload.len() > INLINE {
+                        self.ring.prefetch_payload();
+                    }
                 }
                 let used = take(header, payload);
                 if used {

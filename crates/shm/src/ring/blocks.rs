@@ -103,9 +103,9 @@ pub struct Blocks {
     free: [RefCell<VecDeque<u32>>; 3],
     /// Packets that were sent since one came back.
     ahead: Cell<u32>,
-    /// All that were sent, and received, modulo 256.
-    sent: Cell<u8>,
-    received: Cell<u8>,
+    /// All that were sent, and received: the positions of the next cells.
+    sent: Cell<u32>,
+    received: Cell<u32>,
     /// See [`Blocks::alternates`].
     alternates: Cell<bool>,
 }
@@ -192,13 +192,19 @@ impl Blocks {
         self.received.set(self.received.get().wrapping_add(1));
         let ahead = self.ahead.replace(0);
         if ahead > 0 {
-            self.alternates.set(ahead == 1 && received == self.sent.get());
+            self.alternates.set(ahead == 1 && received == self.sent.get() as u8);
         }
     }
 
-    /// Packets that were received, modulo 256.
+    /// Packets that were sent since the beginning; wraps.
     #[inline]
-    pub fn received(&self) -> u8 {
+    pub fn sent(&self) -> u32 {
+        self.sent.get()
+    }
+
+    /// The same of those that were received.
+    #[inline]
+    pub fn received(&self) -> u32 {
         self.received.get()
     }
 
@@ -377,8 +383,8 @@ mod tests {
             // The first is received before the other one has gone, in half of the rounds.
             let crossed = round % 2 == 0;
             let told = two.received();
-            two.answer(one.received());
-            one.answer(if crossed { told } else { two.received() });
+            two.answer(one.received() as u8);
+            one.answer(if crossed { told } else { two.received() } as u8);
             assert_eq!(one.alternates(), !crossed);
             assert!(round > 0 || !two.alternates());
         }
