@@ -35,15 +35,23 @@ impl Data {
     pub(crate) fn scatter(&self, from: usize, bytes: &[u8], source: Source, target: Target) {
         let room = self.len().saturating_sub(from);
         let bytes = &bytes[..bytes.len().min(room)];
+        match self {
+            // SAFETY: the caller of the receive keeps the buffer valid and unshared (see `Data`),
+            // and the bytes lie inside it; packets never overlap user memory.
+            Data::Bytes(base, _) if (1..SHORT).contains(&bytes.len()) => unsafe {
+                copy_short(bytes, std::slice::from_raw_parts_mut(base.add(from), bytes.len()));
+            },
+            _ => self.scatter_long(from, bytes, source, target),
+        }
+    }
+
+    /// [`Data::scatter`] of bytes that it has room for, not a few to one place.
+    #[inline(never)]
+    fn scatter_long(&self, from: usize, bytes: &[u8], source: Source, target: Target) {
         if bytes.is_empty() {
             return;
         }
         match self {
-            // SAFETY: the caller of the receive keeps the buffer valid and unshared (see `Data`),
-            // and the bytes lie inside it; packets never overlap user memory.
-            Data::Bytes(base, _) if bytes.len() < SHORT => unsafe {
-                copy_short(bytes, std::slice::from_raw_parts_mut(base.add(from), bytes.len()));
-            },
             // SAFETY: as above.
             Data::Bytes(base, _) => unsafe {
                 let to = base.add(from);

@@ -250,21 +250,9 @@ impl Adi {
     /// owner.
     #[inline]
     pub fn end_named(&self, name: Name) -> Ended {
-        self.end_named_or(name, |_, _| false)
-    }
-
-    /// The same by a call that waits for several, [and says so](Adi::keep_waiting): a message that comes next is taken at once.
-    #[inline]
-    pub fn end_next_named(&self, name: Name) -> Ended {
-        self.end_named_or(name, |state, request| self.take_posted(state, request))
-    }
-
-    /// Ends a request by its name if it is complete, or `complete` makes it so.
-    #[inline]
-    fn end_named_or(&self, name: Name, complete: impl FnOnce(&mut State, u32) -> bool) -> Ended {
         let mut state = self.state.borrow_mut();
         let Some(transfer) = state.named(name) else { return Ended::Stale };
-        if !transfer.done && !state.take_ended(name.index) && !complete(&mut state, name.index) {
+        if !transfer.done && !state.take_ended(name.index) {
             return Ended::Pending;
         }
         let transfer = state.transfers.get(name.index);
@@ -277,6 +265,25 @@ impl Adi {
             self.wait_for_sent();
         }
         Ended::Done { status, receive, owner }
+    }
+
+    /// The same by a call that waits for several, [and says so](Adi::keep_waiting), for a receive whose message is there or comes next, and has not been
+    /// longer than its memory. `None` for everything else, and then nothing has happened.
+    #[inline]
+    pub fn end_next_receive(&self, name: Name) -> Option<Status> {
+        let mut state = self.state.borrow_mut();
+        let transfer = state.named(name)?;
+        if !matches!(transfer.side, Side::Receive { .. })
+            || (!transfer.done && !self.take_posted(&mut state, name.index))
+        {
+            return None;
+        }
+        let status = state.transfers.get(name.index).status.fresh();
+        if status.lost > 0 || status.cancelled {
+            return None;
+        }
+        state.transfers.free(name.index);
+        Some(status)
     }
 
     /// Tries to cancel. The request completes in any case; its status tells.

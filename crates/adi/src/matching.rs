@@ -51,10 +51,12 @@ impl<K: Copy> Lists<K> {
         Lists { entries: Vec::new(), free: NONE, buckets: vec![EMPTY; BUCKETS], other: EMPTY }
     }
 
+    #[inline(always)]
     fn ends(&mut self, list: u32) -> &mut Ends {
         if list == OTHER { &mut self.other } else { &mut self.buckets[list as usize] }
     }
 
+    #[inline]
     fn push(&mut self, list: u32, key: K, id: u32, sequence: u64) -> u32 {
         let previous = self.ends(list).last;
         let entry = Entry { key, id, sequence, published: false, list, next: NONE, previous };
@@ -76,6 +78,7 @@ impl<K: Copy> Lists<K> {
         index
     }
 
+    #[inline]
     fn remove(&mut self, index: u32) -> u32 {
         let Entry { id, list, next, previous, .. } = self.entries[index as usize];
         if previous == NONE {
@@ -204,6 +207,7 @@ impl Matching {
 
     /// Posts receive `id`. The caller has made sure that no unexpected message matches
     /// ([`Matching::find_unexpected`]).
+    #[inline]
     pub fn post(&mut self, pattern: Pattern, id: u32) -> Place {
         let sequence = self.next();
         let list = if pattern.is_wild() { OTHER } else { bucket(pattern.context, pattern.source, pattern.tag) };
@@ -255,6 +259,7 @@ impl Matching {
     }
 
     /// What a posted receive asks for.
+    #[inline]
     pub fn posted_pattern(&self, place: Place) -> Pattern {
         self.posted.entries[place.0 as usize].key
     }
@@ -307,6 +312,7 @@ impl Matching {
     }
 
     /// Withdraws a posted receive.
+    #[inline]
     pub fn withdraw(&mut self, place: Place) -> u32 {
         self.open -= 1;
         self.posted.remove(place.0)
@@ -348,6 +354,12 @@ impl Matching {
         let list = bucket(tuple.context, tuple.source, tuple.tag);
         self.unexpected.push(list, tuple, id, sequence);
         self.waiting += 1;
+    }
+
+    /// True while there are messages that no receive has matched.
+    #[inline]
+    pub fn keeps_messages(&self) -> bool {
+        self.waiting > 0
     }
 
     /// The oldest unexpected message that `pattern` matches.

@@ -23,11 +23,24 @@ impl Adi {
 
     /// As [`Adi::irecv`], for a caller that keeps the status of a message that is there already.
     #[inline]
-    pub fn start_receive(&self, from: Proc, pattern: Pattern, data: &Data) -> Received {
+    pub fn start_receive(&self, from: Proc, pattern: Pattern, data: &Data) -> Received<Request> {
         let mut state = self.state.borrow_mut();
         match self.take_what_is_there(&mut state, from, &pattern, data) {
             Some(status) => Received::Done(status),
             None => Received::Pending(Request(state.receive(from, pattern, data.clone()))),
+        }
+    }
+
+    /// The same, with what [`Adi::name`] does.
+    #[inline]
+    pub fn start_named_receive(&self, from: Proc, pattern: Pattern, data: Data, owner: Owner) -> Received<Name> {
+        let mut state = self.state.borrow_mut();
+        match self.take_what_is_there(&mut state, from, &pattern, &data) {
+            Some(status) => Received::Done(status),
+            None => {
+                let request = state.receive(from, pattern, data);
+                Received::Pending(state.name(request, owner))
+            }
         }
     }
 
@@ -48,7 +61,7 @@ impl Adi {
 
     /// A short message that is there when its receive starts, as the next one from its sender, goes straight into its
     /// place.
-    #[inline]
+    #[inline(always)]
     fn take_what_is_there(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
         if !state.order.receive() || !self.is_peer(from) || !state.is_short(data) || lock::enabled() {
             return None;

@@ -14,6 +14,12 @@ impl<T> Slab<T> {
         Slab { entries: Vec::new(), generations: Vec::new(), free: Vec::new() }
     }
 
+    /// The number that the next value gets.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.entries.len() as u32)
+    }
+
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
         if let Some(index) = self.free.pop() {

@@ -112,11 +112,11 @@ pub enum Rendezvous {
 
 /// What became of a receive that was started.
 #[derive(Clone, Copy, Debug)]
-pub enum Received {
+pub enum Received<T> {
     /// The message was there.
     Done(Status),
-    /// It completes later.
-    Pending(Request),
+    /// It completes later, and is known by this.
+    Pending(T),
 }
 
 /// How a transfer ended.

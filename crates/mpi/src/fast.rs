@@ -18,7 +18,9 @@ use crate::objects::Comm;
 use crate::p2p::persistent::{end_message, start_message, test_message};
 use crate::request::completion::report_one;
 use crate::request::finished;
-use crate::request::{Tested, complete_handle, end_transfer, test_transfer, transfer_handle, transfer_outcome};
+use crate::request::{
+    Tested, complete_handle, end_transfer, name_handle, test_transfer, transfer_handle, transfer_outcome,
+};
 use crate::runtime::adi;
 use crate::{comm, p2p};
 use std::rc::Rc;
@@ -200,15 +202,17 @@ fn found(comm: usize) -> Rc<Comm> {
 }
 
 #[inline(always)]
-pub fn irecv(buf: *mut u8, count: i64, datatype: usize, source: i32, tag: i32, comm: usize, request: *mut u8) -> Fast {
+pub fn irecv(
+    buf: *mut u8, count: i64, datatype: usize, source: i32, tag: i32, handle: usize, request: *mut u8,
+) -> Fast {
     let adi = engine()?;
     let request = place(request)?;
     let data = dense(buf, count, datatype)?;
-    let ((from, pattern), comm) = comm::find(comm, |comm| Some((origin(comm, source, tag)?, comm.clone())))?;
-    request.set(match adi.start_receive(from, pattern, &data) {
+    let ((from, pattern), comm) = comm::find(handle, |comm| Some((origin(comm, source, tag)?, comm.clone())))?;
+    request.set(match adi.start_named_receive(from, pattern, data, comm) {
+        Received::Pending(name) => name_handle(name),
         Received::Done(status) if status.lost == 0 => finished::keep(status),
-        Received::Done(status) => transfer_handle(adi.received(status), comm),
-        Received::Pending(id) => transfer_handle(id, comm),
+        Received::Done(status) => transfer_handle(adi.received(status), found(handle)),
     });
     Some(Ok(()))
 }

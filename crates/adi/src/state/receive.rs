@@ -16,8 +16,19 @@ impl State {
     }
 
     /// Starts a receive; `from` is the process that it names as the source, or [`UNKNOWN`].
+    #[inline]
     pub fn receive(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        let long = data.len() >= self.direct_from && from != UNKNOWN;
+        if self.is_short(&data) && !self.matching.keeps_messages() && self.lost.is_empty() {
+            self.expected_at = None;
+            return self.post(from, pattern, data);
+        }
+        self.receive_long_or_kept(from, pattern, data)
+    }
+
+    /// A receive that may have to be published, or whose message may be there.
+    #[inline(never)]
+    fn receive_long_or_kept(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
+        let long = !self.is_short(&data) && from != UNKNOWN;
         let located = self.expected_at.take();
         let request = self.receive_matched(data);
         if let Some(place) = self.matching.find_unexpected(&pattern) {
@@ -43,6 +54,17 @@ impl State {
         let side = &mut self.transfers.get_mut(request).side;
         *side = Side::Receive { place: Some(posted), from, published: visible, received: 0, expected: 0 };
         request
+    }
+
+    /// Posts a receive that is not published, and that no message waits for.
+    #[inline]
+    fn post(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
+        self.habits.is_started(Instant::now);
+        data.expect();
+        let place = Some(self.matching.post(pattern, self.transfers.next()));
+        let side = Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 };
+        let status = Status::default();
+        self.transfers.insert(Transfer { data, status, done: false, released: false, owner: None, side })
     }
 
     /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is

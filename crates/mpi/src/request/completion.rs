@@ -5,9 +5,7 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::p2p::persistent::end_message;
 use crate::request::finished;
-use crate::request::{
-    Outcome, Request, Work, complete_handle, end_next_transfer, end_transfer, forget, lookup, retire,
-};
+use crate::request::{Outcome, Request, Work, complete_handle, end_next_receive, end_transfer, forget, lookup, retire};
 use crate::runtime::adi;
 use crate::task;
 use std::rc::Rc;
@@ -135,12 +133,12 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
             statuses.at(index).set(&RawStatus::empty());
             continue;
         }
-        if let Some(received) = finished::end(handle) {
+        if let Some(received) = end_next_receive(handle).or_else(|| finished::end(handle)) {
             requests.set(index, MPI_REQUEST_NULL);
             statuses.at(index).set_received(&received);
             continue;
         }
-        if let Some(outcome) = end_next_transfer(handle) {
+        if let Some(outcome) = end_transfer(handle) {
             requests.set(index, MPI_REQUEST_NULL);
             failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
             continue;

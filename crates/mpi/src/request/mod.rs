@@ -310,30 +310,22 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
 #[inline]
 pub fn end_transfer(handle: usize) -> Option<Outcome> {
     let name = name(handle)?;
-    end_transfer_after(name, adi().end_named(name))
-}
-
-/// The same for a call that waits for several: see [`tern_adi::Adi::end_next_named`].
-#[inline]
-fn end_next_transfer(handle: usize) -> Option<Outcome> {
-    let name = name(handle)?;
-    end_transfer_after(name, adi().end_next_named(name))
-}
-
-/// Waits for the transfer of that name, of which the first look has shown `ended`.
-#[inline]
-fn end_transfer_after(name: Name, mut ended: Ended) -> Option<Outcome> {
     loop {
-        match ended {
+        match adi().end_named(name) {
             Ended::Done { status, receive, owner } => return Some(outcome(status, receive, owner)),
             Ended::Stale => return None,
             Ended::Pending => {
                 let (id, _) = adi().named(name)?;
                 adi().wait_for(id);
-                ended = adi().end_named(name);
             }
         }
     }
+}
+
+/// See [`tern_adi::Adi::end_next_receive`].
+#[inline]
+fn end_next_receive(handle: usize) -> Option<tern_adi::Status> {
+    adi().end_next_receive(name(handle)?)
 }
 
 /// Looks whether the transfer that `handle` names is complete, and ends it if so: the common case. `None` when the
