@@ -110,7 +110,7 @@ fn pair(low: u32, high: u32) -> u64 {
 }
 
 impl Packet {
-    #[inline]
+    #[inline(always)]
     pub fn encode(&self) -> Header {
         let with = |kind: u64, tuple: &Tuple, size: u64, id: u64| {
             let first = kind | (tuple.context as u64) << 32;

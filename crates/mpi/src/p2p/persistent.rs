@@ -138,7 +138,7 @@ impl Persistent {
 }
 
 /// The persistent request that `handle` names, if each of its rounds is a message.
-#[inline]
+#[inline(always)]
 fn messages<R>(handle: usize, look: impl FnOnce(&Rc<Persistent>) -> Option<R>) -> Option<R> {
     match objects().requests.borrow().get(handle)? {
         Request::Persistent(persistent) if persistent.message.is_some() => look(persistent),
@@ -159,7 +159,7 @@ enum Round {
     UnderWay(Rc<Persistent>, tern_adi::Request),
 }
 
-#[inline]
+#[inline(always)]
 fn round(handle: usize) -> Option<Round> {
     messages(handle, |persistent| match persistent.end_at_once() {
         Some(outcome) => Some(Round::Ended(outcome)),
