@@ -5,7 +5,8 @@
 //! are. A call that is ordinary in every respect is served: MPI is up and below
 //! MPI_THREAD_MULTIPLE, the communicator exists, the type is predefined and dense, the peer is a
 //! rank (or any source) and the tag and the buffer are what they must be. Nothing is counted up or
-//! down for that: communicators are looked at in place, and of the type only its size is looked up.
+//! down for that, but for a receive that may outlive its call: communicators are looked at in place,
+//! and of the type only its size is looked up.
 //! Everything else, errors in the arguments included, is declined before anything has happened,
 //! and goes the general way, which alone knows what is wrong and how to say it.
 
