@@ -268,7 +268,7 @@ impl Adi {
     }
 
     /// The same by a call that waits for several, [and says so](Adi::keep_waiting), for a receive whose message is there or comes next, and has not been
-    /// longer than its memory. `None` for everything else, and then nothing has happened.
+    /// longer than its memory. `None` for everything else, which [`Adi::end_named`] ends.
     #[inline]
     pub fn end_next_receive(&self, name: Name) -> Option<Status> {
         let mut state = self.state.borrow_mut();

@@ -124,7 +124,8 @@ fn in_status(failed: Vec<(usize, Box<Error>)>, statuses: StatusesOut, count: usi
 
 pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<()> {
     let mut failed = Vec::new();
-    let _waits = (count > 1).then(|| adi().keep_waiting());
+    let several = count > 1;
+    let _waits = several.then(|| adi().keep_waiting());
     for index in 0..count as usize {
         let handle = requests.get(index);
         if handle == complete_handle() {
@@ -133,7 +134,8 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
             statuses.at(index).set(&RawStatus::empty());
             continue;
         }
-        if let Some(received) = end_next_receive(handle).or_else(|| finished::end(handle)) {
+        let next = if several { end_next_receive(handle) } else { None };
+        if let Some(received) = next.or_else(|| finished::end(handle)) {
             requests.set(index, MPI_REQUEST_NULL);
             statuses.at(index).set_received(&received);
             continue;
