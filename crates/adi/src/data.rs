@@ -52,7 +52,7 @@ impl Data {
             return;
         }
         match self {
-            // SAFETY: as above.
+            // SAFETY: as in `scatter`.
             Data::Bytes(base, _) => unsafe {
                 let to = base.add(from);
                 tern_copy::copy(to, bytes.as_ptr(), bytes.len(), source, target);

@@ -103,7 +103,7 @@ pub struct Sender {
 impl Sender {
     /// # Safety
     /// `ring` is a mapped [`Ring`], which stays mapped while the sender lives, and this is its only sender. `blocks` are those of the two
-    /// processes.
+    /// processes, through which nothing was sent before: they count the cells of both directions.
     pub unsafe fn new(ring: *const Ring, blocks: Rc<Blocks>) -> Sender {
         Sender {
             ring,

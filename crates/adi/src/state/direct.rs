@@ -429,8 +429,8 @@ impl State {
     #[inline]
     pub fn take_ended(&mut self, request: u32) -> bool {
         let transfer = self.transfers.get(request);
-        let room = transfer.data.len();
-        if room < self.direct_from {
+        let len = transfer.data.len();
+        if len < self.direct_from {
             return false;
         }
         self.quick = self.quick.wrapping_add(1);
@@ -439,8 +439,10 @@ impl State {
         }
         match transfer.side {
             Side::Send { .. } => self.take_sent(request),
-            Side::Receive { published: Published { peer, slot, .. }, .. } if slot < WATCHED => {
-                let Some(size) = self.direct().take_filled(peer, slot, room as u64) else { return false };
+            Side::Receive { published, .. } if published.is_published() => {
+                let Some(size) = self.direct().take_filled(published.peer, published.slot, len as u64) else {
+                    return false;
+                };
                 self.filled(request, size);
                 true
             }

@@ -312,7 +312,7 @@ pub fn end_transfer(handle: usize) -> Option<Outcome> {
     let name = name(handle)?;
     loop {
         match adi().end_named(name) {
-            Ended::Done { status, receive, owner } => return Some(outcome(status, receive, owner)),
+            Ended::Done { status, receive, owner } => return Some(ended(status, receive, owner)),
             Ended::Stale => return None,
             Ended::Pending => {
                 let (id, _) = adi().named(name)?;
@@ -338,7 +338,7 @@ pub fn test_transfer(handle: usize) -> Option<Tested> {
     let mut looked = false;
     loop {
         match adi().end_named(name) {
-            Ended::Done { status, receive, owner } => return Some(Tested::Over(outcome(status, receive, owner))),
+            Ended::Done { status, receive, owner } => return Some(Tested::Over(ended(status, receive, owner))),
             Ended::Stale => return None,
             Ended::Pending if looked => return Some(Tested::Pending),
             Ended::Pending => adi().look(),
@@ -355,7 +355,7 @@ pub enum Tested {
 }
 
 #[inline]
-fn outcome(status: tern_adi::Status, receive: bool, owner: Option<Owner>) -> Outcome {
+fn ended(status: tern_adi::Status, receive: bool, owner: Option<Owner>) -> Outcome {
     let mut outcome = transfer_outcome(status, receive);
     if let Some(error) = &mut outcome.error {
         error.scope = comm_of(owner).map_or(Scope::None, Scope::Comm);

@@ -16,7 +16,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
-use tern_device::hint::prefetch_for_writing;
 
 /// A cache line.
 pub const UNIT: usize = 64;
@@ -237,10 +236,7 @@ impl Blocks {
         }
         let next = self.free[usize::from(len > size / 2)].borrow().front().copied();
         if let Some(block) = next {
-            let place = self.place(block, 0, len);
-            for at in (0..len).step_by(UNIT) {
-                prefetch_for_writing(place.wrapping_add(at));
-            }
+            tern_copy::expect(self.place(block, 0, len), len);
         }
     }
 
