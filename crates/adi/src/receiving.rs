@@ -24,22 +24,26 @@ impl Adi {
     /// As [`Adi::irecv`], for a caller that keeps the status of a message that is there already.
     #[inline]
     pub fn start_receive(&self, from: Proc, pattern: Pattern, data: &Data) -> Received<Request> {
-        let mut state = self.state.borrow_mut();
-        match self.take_what_is_there(&mut state, from, &pattern, data) {
-            Some(status) => Received::Done(status),
-            None => Received::Pending(Request(state.receive(from, pattern, data.clone()))),
-        }
+        self.start_known(from, pattern, data, |_, request| Request(request))
     }
 
     /// The same, with what [`Adi::name`] does.
     #[inline]
-    pub fn start_named_receive(&self, from: Proc, pattern: Pattern, data: Data, owner: Owner) -> Received<Name> {
+    pub fn start_named_receive(&self, from: Proc, pattern: Pattern, data: &Data, owner: Owner) -> Received<Name> {
+        self.start_known(from, pattern, data, |state, request| state.name(request, owner))
+    }
+
+    /// Starts a receive; `known` says by what it is known if it completes later.
+    #[inline(always)]
+    fn start_known<T>(
+        &self, from: Proc, pattern: Pattern, data: &Data, known: impl FnOnce(&mut State, u32) -> T,
+    ) -> Received<T> {
         let mut state = self.state.borrow_mut();
-        match self.take_what_is_there(&mut state, from, &pattern, &data) {
+        match self.take_what_is_there(&mut state, from, &pattern, data) {
             Some(status) => Received::Done(status),
             None => {
-                let request = state.receive(from, pattern, data);
-                Received::Pending(state.name(request, owner))
+                let request = state.receive(from, pattern, data.clone());
+                Received::Pending(known(&mut state, request))
             }
         }
     }

@@ -36,16 +36,21 @@ pub fn prefetch_for_writing<T>(address: *const T) {
     let _ = address;
 }
 
-/// True when [`demote`] does something, as far as can be known (CLDEMOTE: leaf 7, ECX, bit 25; Intel's manual, volume 2). Hypervisors hide
+/// True when [`demote`] does something, as far as can be known (CLDEMOTE: leaf 7, ECX, bit 25; Intel's manual, volume 2). Hypervisors may hide
 /// that (leaf 1, ECX, bit 31 tells of one), but the instruction works all the same, and where it does not, it does no harm.
 pub fn can_demote() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__cpuid, __cpuid_count};
-        let first = __cpuid(0);
-        let vendor = [first.ebx, first.edx, first.ecx].map(u32::to_le_bytes);
-        let hidden = || vendor.as_flattened() == b"GenuineIntel" && __cpuid(1).ecx >> 31 & 1 == 1;
-        first.eax >= 7 && (__cpuid_count(7, 0).ecx >> 25 & 1 == 1 || hidden())
+        use std::sync::LazyLock;
+        // Once: each question leaves a virtual machine.
+        static CAN: LazyLock<bool> = LazyLock::new(|| {
+            let first = __cpuid(0);
+            let vendor = [first.ebx, first.edx, first.ecx].map(u32::to_le_bytes);
+            let hidden = || vendor.as_flattened() == b"GenuineIntel" && __cpuid(1).ecx >> 31 & 1 == 1;
+            first.eax >= 7 && (__cpuid_count(7, 0).ecx >> 25 & 1 == 1 || hidden())
+        });
+        *CAN
     }
     #[cfg(not(target_arch = "x86_64"))]
     false

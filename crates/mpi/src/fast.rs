@@ -210,7 +210,7 @@ pub fn irecv(
     let request = place(request)?;
     let data = dense(buf, count, datatype)?;
     let ((from, pattern), comm) = comm::find(handle, |comm| Some((origin(comm, source, tag)?, comm.clone())))?;
-    request.set(match adi.start_named_receive(from, pattern, data, comm) {
+    request.set(match adi.start_named_receive(from, pattern, &data, comm) {
         Received::Pending(name) => name_handle(name),
         Received::Done(status) if status.lost == 0 => finished::keep(status),
         Received::Done(status) => transfer_handle(adi.received(status), found(handle)),

@@ -327,6 +327,8 @@ impl Sender {
     }
 }
 
+const _: () = assert!(*blocks::PART.end() < 1 << 24, "a cell tells lengths in 24 bits");
+
 /// What a cell tells of a packet's size, and of what its sender has received.
 #[inline]
 fn tell_size(len: usize, received: u8) -> u32 {

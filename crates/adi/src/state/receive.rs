@@ -10,7 +10,12 @@ use tern_mcm::{Memory, Presumed};
 impl State {
     /// A receive that is not posted: a message is about to be given to it.
     pub fn receive_matched(&mut self, data: Data) -> u32 {
-        let side = Side::receive(UNKNOWN);
+        self.insert_receive(data, Side::receive(UNKNOWN))
+    }
+
+    /// A receive that nothing has come for.
+    #[inline]
+    fn insert_receive(&mut self, data: Data, side: Side) -> u32 {
         let status = Status::default();
         self.transfers.insert(Transfer { data, status, done: false, released: false, owner: None, side })
     }
@@ -62,9 +67,7 @@ impl State {
         self.habits.is_started(Instant::now);
         data.expect();
         let place = Some(self.matching.post(pattern, self.transfers.next()));
-        let side = Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 };
-        let status = Status::default();
-        self.transfers.insert(Transfer { data, status, done: false, released: false, owner: None, side })
+        self.insert_receive(data, Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 })
     }
 
     /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is

@@ -197,6 +197,7 @@ impl Direct for Several {
     }
 
     fn take_sent(&self, sender: u32) -> bool {
+        // Of the other device only a look at everything tells.
         self.shm.take_sent(sender)
     }
 

@@ -32,7 +32,7 @@ const LEAST: usize = if cfg!(loom) { 3 * UNIT } else { 1 << 10 };
 const LARGEST: usize = 8 << 10;
 /// What a block for parts of the longest messages has room for: a 32nd of the area, within these bounds. The processor fetches ahead within a page,
 /// and packets end less often: by 32 KiB, off cache, such messages take a tenth to a fifth less, and exchanges by 64 KiB a twentieth (an Intel Xeon).
-const PART: RangeInclusive<usize> = 32 << 10..=64 << 10;
+pub const PART: RangeInclusive<usize> = 32 << 10..=64 << 10;
 /// So many of those in half of the area, if it has room for the fewest: the more there are, the further a writer goes on while its reader is late.
 const PARTS: RangeInclusive<usize> = 8..=16;
 
