@@ -246,8 +246,7 @@ impl Adi {
         self.state.borrow().transfers.get(request.0).owner.clone()
     }
 
-    /// Ends a request by its name if it is complete: its status, whether it was a receive, and its
-    /// owner.
+    /// Ends a request by its name if it is complete.
     #[inline]
     pub fn end_named(&self, name: Name) -> Ended {
         let mut state = self.state.borrow_mut();
@@ -255,16 +254,20 @@ impl Adi {
         if !transfer.done && !state.take_ended(name.index) {
             return Ended::Pending;
         }
-        let transfer = state.transfers.get(name.index);
+        let transfer = state.transfers.get_mut(name.index);
         let status = transfer.status.fresh();
         let receive = matches!(transfer.side, Side::Receive { .. });
-        let owner = state.transfers.get_mut(name.index).owner.take();
+        if receive && status.is_whole() {
+            state.transfers.free(name.index);
+            return Ended::Over(Over::Received(status));
+        }
+        let owner = transfer.owner.take();
         state.transfers.free(name.index);
         drop(state);
         if !receive {
             self.wait_for_sent();
         }
-        Ended::Done { status, receive, owner }
+        Ended::Over(Over::Otherwise { status, receive, owner })
     }
 
     /// The same by a call that waits for several, [and says so](Adi::keep_waiting), for a receive whose message is there or comes next, and has not been
@@ -279,7 +282,7 @@ impl Adi {
             return None;
         }
         let status = state.transfers.get(name.index).status.fresh();
-        if status.lost > 0 || status.cancelled {
+        if !status.is_whole() {
             return None;
         }
         state.transfers.free(name.index);

@@ -58,6 +58,16 @@ pub struct Transfer {
     pub side: Side,
 }
 
+impl Transfer {
+    /// A message of `size` bytes from process `from` has matched this receive: notes it in the status.
+    #[inline]
+    fn begin(&mut self, from: Proc, source: i32, tag: i32, size: u64) {
+        tern_counters::received(size as usize);
+        self.status = self.data.received(source, tag, size);
+        self.side = Side::Receive { place: None, from, published: Published::NOT, received: 0, expected: size as usize };
+    }
+}
+
 #[derive(Debug)]
 pub enum Side {
     Send {
@@ -312,6 +322,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn complete(&mut self, request: u32) {
         self.moved = true;
         self.ended = true;

@@ -139,6 +139,12 @@ const ABORTED: u64 = u64::MAX;
 const MISSING: u64 = u64::MAX - 1;
 
 impl Status {
+    /// Of a receive: true when its message has come, and was not longer than its memory.
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.lost == 0 && !self.cancelled
+    }
+
     /// The full length of the message in bytes, if it was longer than the receive.
     #[inline]
     pub fn truncated(&self) -> Option<u64> {
@@ -214,11 +220,15 @@ pub enum Ended {
     Stale,
     /// It is under way.
     Pending,
-    Done {
-        status: Status,
-        receive: bool,
-        owner: Option<Owner>,
-    },
+    Over(Over),
+}
+
+/// How a request has ended.
+pub enum Over {
+    /// It has received a message, which was not longer than its memory.
+    Received(Status),
+    /// Anything else.
+    Otherwise { status: Status, receive: bool, owner: Option<Owner> },
 }
 
 /// What became of a send at once.

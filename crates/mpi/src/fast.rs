@@ -20,12 +20,12 @@ use crate::p2p::persistent::{end_message, start_message, test_message};
 use crate::request::completion::report_one;
 use crate::request::finished;
 use crate::request::{
-    Tested, complete_handle, end_transfer, name_handle, test_transfer, transfer_handle, transfer_outcome,
+    Tested, complete_handle, end_transfer, name_handle, outcome, test_transfer, transfer_handle, transfer_outcome,
 };
 use crate::runtime::adi;
 use crate::{comm, p2p};
 use std::rc::Rc;
-use tern_adi::{Adi, Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple, UNKNOWN};
+use tern_adi::{Adi, Data, Over, Pattern, Proc, Received, SendMode, Sent, Status, Tuple, UNKNOWN};
 
 pub use crate::collective::fast::{allreduce, barrier, bcast, gather, reduce, scatter};
 pub use crate::win::fast::{
@@ -236,9 +236,15 @@ pub fn wait(request: *mut u8, status: StatusOut) -> Fast {
         status.set_received(&received);
         return Some(Ok(()));
     }
-    if let Some(outcome) = end_transfer(handle) {
+    if let Some(over) = end_transfer(handle) {
         request.set(MPI_REQUEST_NULL);
-        return Some(report_one(outcome, status));
+        return Some(match over {
+            Over::Received(received) => {
+                status.set_received(&received);
+                Ok(())
+            }
+            over => report_one(outcome(over), status),
+        });
     }
     if handle == complete_handle() {
         adi.wait_for_sent();

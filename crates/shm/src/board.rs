@@ -151,11 +151,11 @@ impl Board {
         }
     }
 
-    /// Frees a slot that was filled, or whose message came by packets.
-    pub fn free(&self, slot: u32) {
-        let word = self.word(slot).with(Stage::Free);
+    /// Frees a slot that was filled, or whose message came by packets, and that stands at `word`.
+    #[inline]
+    pub fn free(&self, slot: u32, word: Word) {
         // Release: pairs with the acquire in `word`; what was copied out of here is done with.
-        self.words[slot as usize].store(word.0, Ordering::Release);
+        self.words[slot as usize].store(word.with(Stage::Free).0, Ordering::Release);
     }
 
     /// Closes an open receive until [`Board::reopen`]; false when the sender has claimed it. Meanwhile the sender uses no younger one

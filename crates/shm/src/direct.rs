@@ -109,18 +109,25 @@ impl State {
         self.published.borrow().is_empty() && self.pending.borrow().is_empty()
     }
 
-    /// Notes that one receive of `peer` more, or one less, is published.
-    fn count(&self, peer: u32, more: bool) {
+    /// Notes that one receive more is published for `peer`.
+    fn count(&self, peer: u32) {
         // Relaxed: who publishes keeps forks out, and nobody else looks.
         self.boards[peer as usize].store(true, Ordering::Relaxed);
         let mut published = self.published.borrow_mut();
-        match published.iter().position(|&(other, _)| other == peer) {
+        match published.iter_mut().find(|(other, _)| *other == peer) {
+            Some((_, count)) => *count += 1,
             None => published.push((peer, 1)),
-            Some(at) if more => published[at].1 += 1,
-            Some(at) if published[at].1 > 1 => published[at].1 -= 1,
-            Some(at) => {
-                published.swap_remove(at);
-            }
+        }
+    }
+
+    /// Notes that there is one less.
+    #[inline]
+    fn discount(&self, peer: u32) {
+        let mut published = self.published.borrow_mut();
+        let at = published.iter().position(|&(other, _)| other == peer).expect("counted when it was published");
+        published[at].1 -= 1;
+        if published[at].1 == 0 {
+            published.swap_remove(at);
         }
     }
 }
@@ -130,9 +137,16 @@ impl Shm {
     fn note_publication(&self, peer: u32, slot: u32, memory: &Memory) {
         let order = &self.direct.order;
         order.set(order.get().wrapping_add(1));
-        self.direct.count(peer, true);
+        self.direct.count(peer);
         self.direct.reach.expose(peer, slot, memory);
         fork::watch(self);
+    }
+
+    /// The receive that was published in a slot is so no more.
+    #[inline]
+    fn end_publication(&self, peer: u32, slot: u32) {
+        self.direct.discount(peer);
+        self.direct.reach.cover(peer, slot);
     }
 }
 
@@ -307,8 +321,7 @@ impl Direct for Shm {
     fn retract(&self, peer: u32, slot: u32) -> bool {
         let back = self.own_board(peer).retract(slot);
         if back {
-            self.direct.count(peer, false);
-            self.direct.reach.cover(peer, slot);
+            self.end_publication(peer, slot);
         }
         back
     }
@@ -329,7 +342,8 @@ impl Direct for Shm {
         if self.direct.checked {
             memcheck::filled(&board.target(slot), size);
         }
-        self.forget(peer, slot);
+        board.free(slot, word);
+        self.end_publication(peer, slot);
         Some(size)
     }
 
@@ -343,9 +357,9 @@ impl Direct for Shm {
     }
 
     fn forget(&self, peer: u32, slot: u32) {
-        self.own_board(peer).free(slot);
-        self.direct.count(peer, false);
-        self.direct.reach.cover(peer, slot);
+        let board = self.own_board(peer);
+        board.free(slot, board.word(slot));
+        self.end_publication(peer, slot);
     }
 
     fn raise(&self, peer: u32, seen: u32) {

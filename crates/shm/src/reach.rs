@@ -192,6 +192,7 @@ impl Reach {
     }
 
     /// Ends what [`Reach::expose`] began.
+    #[inline]
     pub fn cover(&self, peer: u32, slot: u32) {
         let mut receives = self.exposed.receives.borrow_mut();
         if let Some(at) = receives.iter().position(|&(of, at, _)| (of, at) == (peer, slot)) {

@@ -1,6 +1,5 @@
 //! What arrives: packets, and the messages that no receive had matched.
 
-use super::direct::Published;
 use super::{Side, State};
 use crate::data::copy;
 use crate::packet::{Packet, Synchronous};
@@ -143,11 +142,7 @@ impl State {
     /// A message of `size` bytes from process `from` has matched: notes it in the status; completes an empty one.
     #[inline]
     pub(super) fn begin(&mut self, request: u32, from: Proc, tuple: &Tuple, size: u64) {
-        let transfer = self.transfers.get_mut(request);
-        transfer.status = transfer.data.received(tuple.source, tuple.tag, size);
-        counters::received(size as usize);
-        transfer.side =
-            Side::Receive { place: None, from, published: Published::NOT, received: 0, expected: size as usize };
+        self.transfers.get_mut(request).begin(from, tuple.source, tuple.tag, size);
         if size == 0 {
             self.complete(request);
         }

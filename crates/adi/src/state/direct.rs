@@ -385,13 +385,18 @@ impl State {
 
     /// The receive is no longer published; it was `withdrawn`, or filled.
     pub(super) fn end_publication(&mut self, request: u32, withdrawn: bool) {
-        counters::PUBLISHED_NOW.lower(1);
         counters::PUBLISHED_WITHDRAWN.add(withdrawn.into());
         if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
-            let Published { peer, entry, .. } = std::mem::replace(published, Published::NOT);
-            self.taken[peer as usize].end(entry);
-            self.late.has_room(peer);
+            let published = std::mem::replace(published, Published::NOT);
+            self.unpublished(published);
         }
+    }
+
+    #[inline]
+    fn unpublished(&mut self, Published { peer, entry, .. }: Published) {
+        counters::PUBLISHED_NOW.lower(1);
+        self.taken[peer as usize].end(entry);
+        self.late.has_room(peer);
     }
 
     /// A message of the stream from `from` has been matched or kept: the peer may want to know.
@@ -404,10 +409,12 @@ impl State {
 
     /// The receive `request`, which was published, has got a message of `size` bytes by another way
     /// than the stream: copied once, or in packets. Takes it out of matching and notes the size in its status.
+    #[inline]
     fn claimed(&mut self, request: u32, size: u64, once: bool) {
-        let Side::Receive { place, from, published, .. } = self.transfers.get(request).side else {
-            unreachable!("a message for a send")
-        };
+        let transfer = self.transfers.get_mut(request);
+        let Side::Receive { place, from, published, .. } = transfer.side else { unreachable!("a message for a send") };
+        let Status { source, tag, .. } = transfer.status;
+        transfer.begin(from, source, tag, size);
         let way = match (once, published.private) {
             (true, _) => Way::Once,
             (false, true) => Way::Packets,
@@ -418,10 +425,8 @@ impl State {
         if let Some(place) = place {
             self.matching.withdraw(place);
         }
-        self.end_publication(request, false);
-        let Status { source, tag, .. } = self.transfers.get(request).status;
+        self.unpublished(published);
         events::raise(events::Kind::Filled, [source as u64, tag as u64, size]);
-        self.begin(request, from, &Tuple { context: 0, source, tag }, size);
     }
 
     /// True when `request` is a receive that is published, or a send that was left to its receiver, and is found to be over. Now and then it does
@@ -459,6 +464,7 @@ impl State {
     }
 
     /// A published receive holds its message of `size` bytes.
+    #[inline]
     pub(super) fn filled(&mut self, request: u32, size: u64) {
         counters::PUBLISHED_FILLED.add(1);
         self.claimed(request, size, true);

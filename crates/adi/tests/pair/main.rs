@@ -12,7 +12,7 @@ mod world;
 use network::Manners;
 use proptest::prelude::*;
 use std::rc::Rc;
-use tern_adi::{Background, Data, Ended, Pattern, SendMode, Sent, Tuple, UNKNOWN};
+use tern_adi::{Background, Data, Ended, Over, Pattern, SendMode, Sent, Tuple, UNKNOWN};
 use world::{Action, Wanted, World};
 
 const CONTEXTS: u32 = 2;
@@ -418,7 +418,7 @@ fn names_of_transfers() {
     assert_eq!(engines[1].named(name), Some((first, true)));
     assert!(matches!(engines[1].end_named(name), Ended::Pending));
     exchange();
-    assert!(matches!(engines[1].end_named(name), Ended::Done { status, receive: true, .. } if status.bytes == 9));
+    assert!(matches!(engines[1].end_named(name), Ended::Over(Over::Received(status)) if status.bytes == 9));
     assert_eq!(engines[1].named(name), None);
     assert_eq!(Rc::strong_count(&owner), 1);
 
@@ -468,7 +468,7 @@ fn a_receive_of_what_is_there_already() {
         engines[1].progress();
     }
     for (tag, name) in names {
-        let Ended::Done { status, receive: true, .. } = engines[1].end_named(name) else { panic!("tag {tag}") };
+        let Ended::Over(Over::Received(status)) = engines[1].end_named(name) else { panic!("tag {tag}") };
         let len = [3, 9, 12, 0, 1][tag as usize - 1];
         assert_eq!((status.tag, status.bytes), (tag, len.min(9)));
         assert_eq!(status.truncated(), (len > 9).then_some(len));
@@ -495,7 +495,7 @@ fn what_has_ended_is_over_when_it_is_asked_for() {
         let mut looks = 0;
         let status = loop {
             match engines[1].end_named(name) {
-                Ended::Done { status, receive: true, .. } => break status,
+                Ended::Over(Over::Received(status)) => break status,
                 Ended::Pending => looks += 1,
                 _ => panic!("round {round}"),
             }
@@ -509,7 +509,7 @@ fn what_has_ended_is_over_when_it_is_asked_for() {
             let name = engines[0].name(request, Rc::new(()));
             loop {
                 match engines[0].end_named(name) {
-                    Ended::Done { receive: false, .. } => break,
+                    Ended::Over(Over::Otherwise { receive: false, .. }) => break,
                     Ended::Pending => engines.iter().for_each(|engine| _ = engine.progress()),
                     _ => panic!("round {round}"),
                 }

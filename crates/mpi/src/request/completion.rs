@@ -5,7 +5,7 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::p2p::persistent::end_message;
 use crate::request::finished;
-use crate::request::{Outcome, Request, Work, complete_handle, end_next_receive, end_transfer, forget, lookup, retire};
+use crate::request::{Outcome, Request, Work, complete_handle, end_next_receive, end_transfer, forget, lookup, outcome, retire};
 use crate::runtime::adi;
 use crate::task;
 use std::rc::Rc;
@@ -31,9 +31,9 @@ fn awaits(requests: &[Option<Request>], any: bool) -> Awaited {
 /// Waits for one request.
 pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
     let mut handle = request.get();
-    if let Some(outcome) = end_transfer(handle) {
+    if let Some(over) = end_transfer(handle) {
         request.set(MPI_REQUEST_NULL);
-        return report_one(outcome, status);
+        return report_one(outcome(over), status);
     }
     if let Some(outcome) = end_message(handle) {
         return report_one(outcome, status);
@@ -140,9 +140,9 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
             statuses.at(index).set_received(&received);
             continue;
         }
-        if let Some(outcome) = end_transfer(handle) {
+        if let Some(over) = end_transfer(handle) {
             requests.set(index, MPI_REQUEST_NULL);
-            failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
+            failed.extend(report_among(outcome(over), statuses.at(index)).map(|error| (index, error)));
             continue;
         }
         if let Some(outcome) = end_message(handle) {

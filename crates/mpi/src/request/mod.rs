@@ -17,7 +17,7 @@ use crate::p2p::persistent::Persistent;
 use crate::runtime::adi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tern_adi::{Ended, Name, Owner};
+use tern_adi::{Ended, Name, Over, Owner};
 
 /// A request of the program's.
 #[derive(Clone)]
@@ -308,11 +308,11 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
 /// Waits for the transfer that `handle` names and ends it: the common case, without a copy of the
 /// request. `None` when it names something else, or nothing.
 #[inline]
-pub fn end_transfer(handle: usize) -> Option<Outcome> {
+pub fn end_transfer(handle: usize) -> Option<Over> {
     let name = name(handle)?;
     loop {
         match adi().end_named(name) {
-            Ended::Done { status, receive, owner } => return Some(ended(status, receive, owner)),
+            Ended::Over(over) => return Some(over),
             Ended::Stale => return None,
             Ended::Pending => {
                 let (id, _) = adi().named(name)?;
@@ -338,7 +338,7 @@ pub fn test_transfer(handle: usize) -> Option<Tested> {
     let mut looked = false;
     loop {
         match adi().end_named(name) {
-            Ended::Done { status, receive, owner } => return Some(Tested::Over(ended(status, receive, owner))),
+            Ended::Over(over) => return Some(Tested::Over(outcome(over))),
             Ended::Stale => return None,
             Ended::Pending if looked => return Some(Tested::Pending),
             Ended::Pending => adi().look(),
@@ -354,13 +354,19 @@ pub enum Tested {
     Pending,
 }
 
+/// How a transfer has ended, as programs see it.
 #[inline]
-fn ended(status: tern_adi::Status, receive: bool, owner: Option<Owner>) -> Outcome {
-    let mut outcome = transfer_outcome(status, receive);
-    if let Some(error) = &mut outcome.error {
-        error.scope = comm_of(owner).map_or(Scope::None, Scope::Comm);
+pub fn outcome(over: Over) -> Outcome {
+    match over {
+        Over::Received(status) => Outcome::success(RawStatus::received(&status)),
+        Over::Otherwise { status, receive, owner } => {
+            let mut outcome = transfer_outcome(status, receive);
+            if let Some(error) = &mut outcome.error {
+                error.scope = comm_of(owner).map_or(Scope::None, Scope::Comm);
+            }
+            outcome
+        }
     }
-    outcome
 }
 
 static COMPLETE: Guarded<Cell<usize>> = Guarded::new(Cell::new(0));

@@ -284,7 +284,7 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
             copies.fetch_add(1, Ordering::Relaxed);
             assert!(board.slot(slot).copied(1));
             board.finish(slot);
-            board.free(slot);
+            board.free(slot, board.word(slot));
             assert_eq!(board.begin(&long(2), &source, 1, Target::Soon), Some(slot));
             assert!(board.slot(slot).claim(board.word(slot), true, 2).is_some());
         }
