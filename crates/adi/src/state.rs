@@ -64,7 +64,8 @@ impl Transfer {
     fn begin(&mut self, from: Proc, source: i32, tag: i32, size: u64) {
         tern_counters::received(size as usize);
         self.status = self.data.received(source, tag, size);
-        self.side = Side::Receive { place: None, from, published: Published::NOT, received: 0, expected: size as usize };
+        self.side =
+            Side::Receive { place: None, from, published: Published::NOT, received: 0, expected: size as usize };
     }
 }
 
@@ -182,6 +183,8 @@ pub struct State {
     pub moved: bool,
     /// Something has completed since the device last asked whether more is wanted.
     ended: bool,
+    /// See [`Direct::line`]: of the receive that was published last.
+    pub published_last: *const u8,
     /// Looks of [`State::take_ended`].
     pub(super) quick: u32,
     /// Transfer [`EXPECTED`] is in use, from its start to the end of its call.
@@ -246,6 +249,7 @@ impl State {
             busy: Vec::new(),
             moved: false,
             ended: false,
+            published_last: std::ptr::null(),
             quick: 0,
             expecting: false,
             expected_begun: false,

@@ -9,7 +9,7 @@ mod wait;
 pub use several::Several;
 pub use tern_device::{
     Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, Occupied,
-    Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
+    Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short, hint,
 };
 pub use wait::{Patience, Step};
 

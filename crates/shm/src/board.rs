@@ -67,6 +67,11 @@ impl Board {
         Word(self.words[slot as usize].load(Ordering::Acquire))
     }
 
+    /// The cache line on which that word lies.
+    pub fn line(&self, slot: u32) -> *const u8 {
+        (&raw const self.words[slot as usize]).cast()
+    }
+
     pub fn slot(&self, slot: u32) -> &Slot {
         &self.slots[slot as usize]
     }

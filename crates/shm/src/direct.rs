@@ -326,6 +326,10 @@ impl Direct for Shm {
         back
     }
 
+    fn line(&self, peer: u32, slot: u32) -> *const u8 {
+        self.own_board(peer).line(slot)
+    }
+
     fn retracts_freely(&self, peer: u32) -> bool {
         self.is_home(peer)
     }

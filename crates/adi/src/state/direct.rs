@@ -305,6 +305,7 @@ impl State {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
         let slot = self.direct().publish(from, &key, memory, request, seen)?;
+        self.published_last = self.direct().line(from, slot);
         counters::PUBLISHED.add(1);
         counters::PUBLISHED_NOW.raise(1);
         let tuple = Tuple { context: pattern.context, source: pattern.source, tag: pattern.tag };

@@ -182,6 +182,11 @@ impl Direct for Several {
         device.retract(peer, slot)
     }
 
+    fn line(&self, peer: u32, slot: u32) -> *const u8 {
+        let (device, peer) = self.published_with(peer);
+        device.line(peer, slot)
+    }
+
     fn retracts_freely(&self, peer: u32) -> bool {
         self.direct_to(peer).is_some_and(|(device, peer)| device.retracts_freely(peer))
     }

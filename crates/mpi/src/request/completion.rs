@@ -5,7 +5,9 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::p2p::persistent::end_message;
 use crate::request::finished;
-use crate::request::{Outcome, Request, Work, complete_handle, end_next_receive, end_transfer, forget, lookup, outcome, retire};
+use crate::request::{
+    Outcome, Request, Work, complete_handle, end_next_receive, end_transfer, forget, lookup, outcome, retire,
+};
 use crate::runtime::adi;
 use crate::task;
 use std::rc::Rc;
