@@ -10,17 +10,15 @@ use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Purpose, Recall};
 
-/// What the sender of a receive can see of it.
-#[derive(Clone, Copy, Debug)]
+/// What the sender of a receive can see of it. Two words, which go in registers: parts of other widths would be stored one by one and
+/// loaded together, and that waits for all stores before it, among which are those to lines that the sender has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
     /// Its sender; `NONE` for a receive that nobody has thought of publishing.
     pub peer: Proc,
-    /// Where the device keeps it; `NONE` when it is not published, `WATCHED` as told there.
-    slot: u32,
-    /// What [`tuple::Receiver::publish`] has given.
-    entry: u8,
-    /// Its memory is this process's alone.
-    private: bool,
+    /// Where the device keeps it, what [`tuple::Receiver::publish`] has given, and whether its memory is this process's alone; `NONE` when it
+    /// is not published, `WATCHED` as told there.
+    at: u32,
 }
 
 /// Of so many looks at one receive only, one is left out.
@@ -30,25 +28,48 @@ const QUICK: u32 = 64;
 const WATCHED: u32 = NONE - 1;
 
 impl Published {
-    pub const NOT: Published = Published { peer: NONE, slot: NONE, entry: 0, private: false };
-    pub const WATCHED: Published = Published { slot: WATCHED, ..Published::NOT };
+    pub const NOT: Published = Published { peer: NONE, at: NONE };
+    pub const WATCHED: Published = Published { peer: NONE, at: WATCHED };
+
+    const SLOTS: u32 = 1 << 20;
+    const PRIVATE: u32 = 1 << 28;
+
+    /// In a slot of the device's.
+    fn new(peer: Proc, slot: u32, entry: u8, private: bool) -> Published {
+        assert!(slot < Self::SLOTS, "slot {slot}");
+        Published { peer, at: slot | u32::from(entry) << 20 | if private { Self::PRIVATE } else { 0 } }
+    }
 
     #[inline]
     pub fn is_published(&self) -> bool {
-        self.slot < WATCHED
+        self.at < WATCHED
     }
 
     /// Not published, since packets suit it.
     fn left(peer: Proc) -> Published {
-        Published { peer, ..Published::NOT }
+        Published { peer, at: NONE }
     }
 
     pub fn is_left(&self) -> bool {
-        self.slot == NONE && self.peer != NONE
+        self.at == NONE && self.peer != NONE
     }
 
     pub fn is_watched(&self) -> bool {
-        self.slot == WATCHED
+        self.at == WATCHED
+    }
+
+    // Of one that is published:
+
+    fn slot(&self) -> u32 {
+        self.at % Self::SLOTS
+    }
+
+    fn entry(&self) -> u8 {
+        (self.at >> 20) as u8
+    }
+
+    fn is_private(&self) -> bool {
+        self.at & Self::PRIVATE != 0
     }
 }
 
@@ -260,10 +281,12 @@ impl State {
                 memory
             }
         };
-        self.announce(request, from, pattern, &memory).unwrap_or_else(|| {
-            counters::PUBLISHED_REFUSED.add(1);
-            self.publish_later(request, from, pattern, None)
-        })
+        let published = self.announce(request, from, pattern, &memory);
+        if published.is_published() {
+            return published;
+        }
+        counters::PUBLISHED_REFUSED.add(1);
+        self.publish_later(request, from, pattern, None)
     }
 
     /// Whether a receive from a process of the node, by a call that does not wait, had better stay unpublished, by what the program did the
@@ -298,13 +321,11 @@ impl State {
         self.locate(request, from, quiet)
     }
 
-    /// Publishes a receive into `memory` that nothing hinders; `None` when there is no room.
-    pub(super) fn announce(
-        &mut self, request: u32, from: Proc, pattern: &Pattern, memory: &Memory,
-    ) -> Option<Published> {
+    /// Publishes a receive into `memory` that nothing hinders, if there is room.
+    pub(super) fn announce(&mut self, request: u32, from: Proc, pattern: &Pattern, memory: &Memory) -> Published {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
-        let slot = self.direct().publish(from, &key, memory, request, seen)?;
+        let Some(slot) = self.direct().publish(from, &key, memory, request, seen) else { return Published::NOT };
         self.published_last = self.direct().line(from, slot);
         counters::PUBLISHED.add(1);
         counters::PUBLISHED_NOW.raise(1);
@@ -312,7 +333,7 @@ impl State {
         let entry = self.taken[from as usize].publish(&tuple);
         let status = &mut self.transfers.get_mut(request).status;
         (status.source, status.tag) = (pattern.source, pattern.tag);
-        Some(Published { peer: from, slot, entry, private: memory.place == 0 })
+        Published::new(from, slot, entry, memory.place == 0)
     }
 
     /// The receive `request` is about to be given a message of the stream. False when its sender has claimed
@@ -320,20 +341,18 @@ impl State {
     #[inline]
     pub(super) fn win_back(&mut self, request: u32) -> bool {
         match self.transfers.get(request).side {
-            Side::Receive { published: Published { peer, slot, .. }, .. } if slot != NONE => {
-                self.win_back_slot(request, peer, slot)
-            }
+            Side::Receive { published, .. } if published.at != NONE => self.win_back_published(request, published),
             _ => true,
         }
     }
 
     #[cold]
-    fn win_back_slot(&mut self, request: u32, peer: Proc, slot: u32) -> bool {
-        if slot == WATCHED {
+    fn win_back_published(&mut self, request: u32, published: Published) -> bool {
+        if published.is_watched() {
             self.left(request);
             return true;
         }
-        let won = self.direct().retract(peer, slot);
+        let won = self.direct().retract(published.peer, published.slot());
         if won {
             self.end_publication(request, true);
         }
@@ -343,13 +362,13 @@ impl State {
     /// Takes a receive of `len` bytes back that is published, but for which packets are better now that its owner waits; true as well
     /// if it was left unpublished for that reason or is too short.
     pub(super) fn withdraw_for_packets(&mut self, request: u32, published: Published, len: usize) -> bool {
-        let Published { peer, slot, private, .. } = published;
+        let peer = published.peer;
         if !published.is_published() {
             return len < self.direct_from || published.is_left();
         }
         let direct = self.direct();
-        let better = private && self.suits_packets(peer, len, false);
-        let won = better && direct.retracts_freely(peer) && direct.retract(peer, slot);
+        let better = published.is_private() && self.suits_packets(peer, len, false);
+        let won = better && direct.retracts_freely(peer) && direct.retract(peer, published.slot());
         if won {
             self.end_publication(request, true);
         }
@@ -359,8 +378,8 @@ impl State {
     /// The receive `request` is to be cancelled.
     pub(super) fn recall(&mut self, request: u32) -> Recall {
         match self.transfers.get(request).side {
-            Side::Receive { published: Published { peer, slot, .. }, .. } if slot < WATCHED => {
-                let recall = self.direct().recall(peer, slot);
+            Side::Receive { published, .. } if published.is_published() => {
+                let recall = self.direct().recall(published.peer, published.slot());
                 if recall == Recall::Won {
                     self.end_publication(request, true);
                 }
@@ -394,10 +413,10 @@ impl State {
     }
 
     #[inline]
-    fn unpublished(&mut self, Published { peer, entry, .. }: Published) {
+    fn unpublished(&mut self, published: Published) {
         counters::PUBLISHED_NOW.lower(1);
-        self.taken[peer as usize].end(entry);
-        self.late.has_room(peer);
+        self.taken[published.peer as usize].end(published.entry());
+        self.late.has_room(published.peer);
     }
 
     /// A message of the stream from `from` has been matched or kept: the peer may want to know.
@@ -416,7 +435,7 @@ impl State {
         let Side::Receive { place, from, published, .. } = transfer.side else { unreachable!("a message for a send") };
         let Status { source, tag, .. } = transfer.status;
         transfer.begin(from, source, tag, size);
-        let way = match (once, published.private) {
+        let way = match (once, published.is_private()) {
             (true, _) => Way::Once,
             (false, true) => Way::Packets,
             // As a rule: its sender's memory may be private.
@@ -446,7 +465,7 @@ impl State {
         match transfer.side {
             Side::Send { .. } => self.take_sent(request),
             Side::Receive { published, .. } if published.is_published() => {
-                let Some(size) = self.direct().take_filled(published.peer, published.slot, len as u64) else {
+                let Some(size) = self.direct().take_filled(published.peer, published.slot(), len as u64) else {
                     return false;
                 };
                 self.filled(request, size);
@@ -474,11 +493,11 @@ impl State {
 
     /// The next bytes of a long message of `size` bytes.
     pub(super) fn data(&mut self, request: u32, size: u64, payload: &[u8]) {
-        if let Side::Receive { published: Published { peer, slot, .. }, .. } = self.transfers.get(request).side
-            && slot < WATCHED
+        if let Side::Receive { published, .. } = self.transfers.get(request).side
+            && published.is_published()
         {
             // The first packet for a receive that was claimed to be filled so.
-            self.direct().forget(peer, slot);
+            self.direct().forget(published.peer, published.slot());
             counters::PUBLISHED_PACKETS.add(1);
             self.claimed(request, size, false);
             let room = self.transfers.get(request).data.len();

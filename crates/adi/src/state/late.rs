@@ -140,16 +140,16 @@ impl State {
         }
         let memory = self.locate_receive(request, from);
         let visible = self.announce(request, from, &pattern, &memory);
-        if visible.is_none() && self.waits_for_room(from) {
+        if !visible.is_published() && self.waits_for_room(from) {
             return Outcome::Full;
         }
-        if visible.is_some() {
+        if visible.is_published() {
             counters::PUBLISHED_LATE.add(1);
             self.matching.publish(place);
         }
         if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
             // It may still be in the way of others, which find that out.
-            *published = visible.unwrap_or(Published::NOT);
+            *published = visible;
         }
         Outcome::Over
     }
