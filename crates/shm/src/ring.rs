@@ -47,6 +47,19 @@ const SOON: usize = 2 << 10;
 /// Cells per ring: a power of two, so that positions may wrap. The model checker tries few.
 pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
 
+/// Copies word by word, as the sender has stored the header a moment ago. A load that is wider than those stores waits until they have left
+/// the processor's store buffer, where they stand behind stores to cells that the receiver still has.
+///
+/// # Safety
+/// `to` may be written to.
+#[inline(always)]
+unsafe fn copy_header(from: &Header, to: *mut Header) {
+    for (at, word) in from.iter().enumerate() {
+        // SAFETY: a reference to a plain number, which volatile keeps apart from the others; the rest is passed on to the caller.
+        unsafe { to.cast::<u64>().add(at).write((&raw const *word).read_volatile()) };
+    }
+}
+
 /// A packet on its way.
 #[repr(C, align(128))]
 pub struct Slot {
@@ -251,7 +264,7 @@ impl Sender {
         // SAFETY: passed on to the caller.
         unsafe {
             (*slot).size = tell_size(len, self.blocks.received() as u8);
-            (*slot).header = *header;
+            copy_header(header, &raw mut (*slot).header);
             // Release: pairs with the acquire in `Receiver::peek`.
             (*slot).turn.store(next, Ordering::Release);
         }
