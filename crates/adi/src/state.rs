@@ -3,6 +3,7 @@
 mod arrive;
 mod asking;
 mod cancel;
+mod course;
 mod direct;
 mod fetching;
 mod habit;
@@ -183,7 +184,7 @@ pub struct State {
     pub moved: bool,
     /// Something has completed since the device last asked whether more is wanted.
     ended: bool,
-    /// See [`Direct::line`]: of the receive that was published last.
+    /// See [`Direct::line`]: of the receive that was published last, or some line of this process's.
     pub published_last: *const u8,
     /// Looks of [`State::take_ended`].
     pub(super) quick: u32,
@@ -249,7 +250,7 @@ impl State {
             busy: Vec::new(),
             moved: false,
             ended: false,
-            published_last: std::ptr::null(),
+            published_last: (&raw const tern_counters::SHORT).cast(),
             quick: 0,
             expecting: false,
             expected_begun: false,

@@ -328,7 +328,11 @@ impl Mcm {
     /// See [`Device::direct`].
     #[inline]
     pub fn direct(&self) -> Option<&dyn Direct> {
-        self.device().direct()
+        match &self.device {
+            // Known without a call.
+            Carrier::Shm(shm) => shm.direct(),
+            _ => self.device().direct(),
+        }
     }
 
     /// See [`Device::remote`].

@@ -419,6 +419,7 @@ impl Device for Shm {
         (self.is_home(peer) && index < AREAS).then(|| self.segment.area(peer, index))
     }
 
+    #[inline]
     fn direct(&self) -> Option<&dyn Direct> {
         Some(self)
     }

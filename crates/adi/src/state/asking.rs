@@ -10,6 +10,7 @@
 //! out by trying alone. So one of the two tries, and the other does what it sees of it.
 
 use super::State;
+use super::course::Course;
 use crate::{Proc, Tuple};
 use tern_mcm::{Likely, Memory};
 use tern_region::trial::Trial;
@@ -97,24 +98,24 @@ impl State {
     }
 
     /// Whether the receiver of a message of the stream out of `memory` is to be asked for it, so that it has the kernel copy it alone;
-    /// if not, it goes in packets. `None`: neither was found out. `waits`: the call waits for it alone.
+    /// if not, it goes in packets. `None`: neither was found out.
     #[inline]
-    pub(super) fn by_kernel(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, waits: bool) -> Option<bool> {
+    pub(super) fn by_kernel(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, course: Course) -> Option<bool> {
         // What is too short for anything but packets is opaque.
         let private = memory.is_dense() && memory.place == 0 && memory.key == 0;
-        if private { self.try_kernel(to, tuple, memory, waits) } else { None }
+        if private { self.try_kernel(to, tuple, memory, course) } else { None }
     }
 
     #[cold]
-    fn try_kernel(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, waits: bool) -> Option<bool> {
+    fn try_kernel(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, course: Course) -> Option<bool> {
         let len = memory.len as usize;
         let likely = self.direct().suits_kernel(to, len);
         if likely == Likely::No {
             return None;
         }
-        let long = len > self.eager_limit(to);
+        let (long, waits) = (len > self.eager_limit(to), course.waits);
         let along = match long {
-            _ if self.is_exchanged(to, len, waits) => Along::Exchange,
+            _ if course.exchanged => Along::Exchange,
             false if self.waits => Along::Call,
             false if waits && self.will_be_hoped(to, tuple, len, true) => Along::Alone,
             false if !waits && self.is_hoped(to, tuple, len) => Along::Alone,
@@ -127,24 +128,24 @@ impl State {
     }
 
     /// Whether a message out of `memory`, which its receiver sees and would copy from there, has been there sooner in packets: both ways
-    /// are tried. `waits`: as for [`State::by_kernel`].
+    /// are tried.
     ///
     /// Where the program writes its message anew each time, it has to get the lines back that the receiver has read, and the receiver
     /// gets them once more: twice the traffic between the cores of a block that goes to and fro. Where it does not, the receiver has
     /// them in its cache still. On an Intel Xeon 16 to 64 KiB take 1.7 to 2.8 times as long by the one copy, or a third to a half of the time.
     #[cold]
-    pub(super) fn suits_copies(&mut self, to: Proc, memory: &Memory, waits: bool) -> bool {
-        self.copied_once(to, memory, waits) == Some(false)
+    pub(super) fn suits_copies(&mut self, to: Proc, memory: &Memory, course: Course) -> bool {
+        self.copied_once(to, memory, course) == Some(false)
     }
 
     /// The same where its receiver may have published where it belongs: whether one copy has been sooner. `None`: that is not tried.
-    pub(super) fn copied_once(&mut self, to: Proc, memory: &Memory, waits: bool) -> Option<bool> {
+    pub(super) fn copied_once(&mut self, to: Proc, memory: &Memory, course: Course) -> Option<bool> {
         let len = memory.len as usize;
-        let along = if self.is_exchanged(to, len, waits) {
+        let along = if course.exchanged {
             Along::Exchange
-        } else if self.leaves_to_receiver(to, len, waits) {
+        } else if course.left {
             Along::Left
-        } else if waits || self.habits.waits_for_one_send() {
+        } else if course.waits || self.habits.waits_for_one_send() {
             Along::Alone
         } else {
             Along::Window

@@ -1,8 +1,9 @@
 //! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
 
 use super::asking::Way;
+use super::course::Course;
 use super::outbox::Bulk;
-use super::{Exchanges, NONE, Side, State};
+use super::{NONE, Side, State};
 use crate::matching::Hindrance;
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use std::time::Instant;
@@ -122,57 +123,25 @@ impl State {
         len <= self.waiting_limit(peer) && len < self.direct().packets_below(peer, shared)
     }
 
-    /// True for a send of `len` bytes by a call that exchanges data with its neighbours, or by which the program most likely does. `waits`: it
-    /// waits for that alone.
-    pub(super) fn is_exchanged(&self, to: Proc, len: usize, waits: bool) -> bool {
-        self.call_exchanges(to, len) || (!waits && self.exchanges_with(to, len))
-    }
-
-    /// The same of a send that the program can wait for later.
-    pub(super) fn is_exchange(&self, to: Proc, len: usize, waits: bool) -> bool {
-        !waits && self.is_exchanged(to, len, waits)
-    }
-
-    /// Whether the call that is under way exchanges messages of `len` bytes with `peer`.
-    pub(super) fn call_exchanges(&self, peer: Proc, len: usize) -> bool {
-        match self.exchanges {
-            Exchanges::Nothing => false,
-            Exchanges::Short => len <= self.eager_limit(peer),
-            Exchanges::All => true,
-        }
-    }
-
-    /// Whether the program most likely exchanges messages of `len` bytes with `peer`. Where it computes before it waits, long ones had better
-    /// be copied while the other side computes; of shorter ones the copy takes less than what it costs to write to memory that the other
-    /// core has in its cache: on a Xeon 8 to 64 KiB that are written anew cost either side 1.2 to 6.4 us so, else 2.3 to 8.5.
-    fn exchanges_with(&self, peer: Proc, len: usize) -> bool {
-        self.habits.exchanges() || (len <= self.eager_limit(peer) && self.habits.exchanges_and_computes())
-    }
-
-    /// True for a send of `len` bytes that is left to its receiver, since the program most likely computes while it is copied.
-    pub(super) fn leaves_to_receiver(&self, to: Proc, len: usize, waits: bool) -> bool {
-        !waits && !self.waits && !self.habits.waits_for_sends() && !self.is_exchange(to, len, waits)
-    }
-
     // ---- sending
 
     /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking. Where it lies
     /// is asked first, unless that is presumed: meanwhile a receiver does the same for a receive that it is about to publish.
     #[inline]
-    pub(super) fn try_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool) -> Result<Sent, Aside> {
+    pub(super) fn try_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, course: Course) -> Result<Sent, Aside> {
         let len = data.len();
         if len > self.waiting_limit(to) {
-            return self.send_direct(to, tuple, data, waits, None).map_err(Aside::from);
+            return self.send_direct(to, tuple, data, course, None).map_err(Aside::from);
         }
         let direct = self.direct();
-        let (awaited, exchange) = (waits || self.waits, self.is_exchange(to, len, waits));
-        let left = self.leaves_to_receiver(to, len, waits);
+        let Course { waits, exchanged, left } = course;
+        let (awaited, exchange) = (waits || self.waits, course.is_exchange());
         // What is left to its receiver need not wait for the line that tells of its hope.
         let offers = |sure| awaited || (left && sure) || self.is_hoped(to, tuple, len);
         let presumed = if exchange { None } else { self.presume(to, data).filter(|&(_, sure)| offers(sure)) };
         let offers = awaited || exchange || presumed.is_some() || left;
         let locates = (offers || len >= direct.packets_below(to, true)) && len > direct.copies_up_to(to);
-        let purpose = match self.is_exchanged(to, len, waits) {
+        let purpose = match exchanged {
             true => Purpose::Exchange,
             false if offers => Purpose::Awaited,
             false => Purpose::Message,
@@ -190,14 +159,14 @@ impl State {
         if presumed.is_some() && locates {
             located = Some(locate());
         }
-        self.send_direct(to, tuple, data, waits, located).map_err(Aside::from)
+        self.send_direct(to, tuple, data, course, located).map_err(Aside::from)
     }
 
     /// Delivers a message into a receive that its receiver has published, if there is one. `Err`
     /// tells where the data lies, for a request to send; `located` does if it was asked just now.
     #[cold]
     fn send_direct(
-        &mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool, located: Option<Memory>,
+        &mut self, to: Proc, tuple: &Tuple, data: &Data, course: Course, located: Option<Memory>,
     ) -> Result<Sent, Memory> {
         let quiet = self.is_quiet(0);
         let last = self.streams[to as usize].last(tuple);
@@ -212,13 +181,12 @@ impl State {
             None => self.locate(request, to, quiet),
         };
         let key = key(tuple.context, tuple.source, tuple.tag);
-        let left = self.leaves_to_receiver(to, data.len(), waits);
         let once = match memory.place {
             0 => None,
             // Packets of a long message would be this process's to copy.
-            _ => self.copied_once(to, &memory, waits).or(left.then_some(true)),
+            _ => self.copied_once(to, &memory, course).or(course.left.then_some(true)),
         };
-        let message = Outgoing { source: &memory, sender: request, waits, once };
+        let message = Outgoing { source: &memory, sender: request, waits: course.waits, once };
         // What is published matches, so that standard and synchronous sends are alike.
         let delivery = self.direct().deliver(to, &key, last, &message);
         count(&delivery, data.len());

@@ -83,10 +83,16 @@ impl State {
         if !self.lost.is_empty() && self.lost.contains_key(&to) {
             return;
         }
-        let header = packet.encode();
+        self.send_or_queue(to, Outgoing::Header(packet.encode()));
+    }
+
+    /// Sends one packet at once, if nothing waits before it and there is room.
+    #[inline]
+    pub(super) fn send_or_queue(&mut self, to: Proc, outgoing: Outgoing) {
         let idle = self.outboxes[to as usize].queue.is_empty();
-        if !idle || self.mcm.copy_and_send(to, &header, Payload::Bytes(&[])).is_none() {
-            self.queue(to, Outgoing::Header(header));
+        let rest = if idle { self.push(to, outgoing) } else { Some(outgoing) };
+        if let Some(rest) = rest {
+            self.queue(to, rest);
         }
     }
 

@@ -72,8 +72,7 @@ impl State {
         self.keep_located(request, &memory);
         let sender = Synchronous { request, mark: self.mark };
         let header = Packet::Rts { tuple, size, sender, terms }.encode();
-        self.queue(to, Outgoing::Located(header, memory));
-        self.flush(to);
+        self.send_or_queue(to, Outgoing::Located(header, memory));
         if !terms.sure {
             self.make_sure(to, request, memory.place);
         }

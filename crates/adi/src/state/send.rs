@@ -1,6 +1,7 @@
 //! Starting a send: at once if it can go, or as a request.
 
 use super::arrive::{Arrival, Body};
+use super::course::Course;
 use super::direct::Aside;
 use super::outbox::{Outgoing, PIECE};
 use super::{Exchanges, Side, State, Transfer};
@@ -55,8 +56,11 @@ impl State {
         }
         let size = data.len();
         let mut aside = Aside::from(Memory::opaque(size));
+        // What is too short for anything but packets is sent in the same way whatever goes on.
+        let mut course = Course { waits, ..Course::default() };
         if size >= self.direct_from {
-            match self.try_direct(to, &tuple, &data, waits) {
+            course = self.course(to, size, waits);
+            match self.try_direct(to, &tuple, &data, course) {
                 Ok(sent) => return sent,
                 Err(located) => aside = located,
             }
@@ -64,19 +68,18 @@ impl State {
         let Aside { mut memory, sure, offered } = aside;
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
-        let exchange = self.is_exchange(to, size, waits);
-        let left = self.leaves_to_receiver(to, size, waits) && memory.is_dense();
+        let (exchange, left) = (course.is_exchange(), course.left && memory.is_dense());
         let mut exchanged = (self.waits || exchange || left) && memory.place != 0;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;
         let mut fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
         // Who does not wait may find no published receive since packets were chosen for the last message.
         let copied = (fetched || exchanged || (!waits && memory.place != 0)) && memory.key == 0;
-        let chosen = copied && self.suits_copies(to, &memory, waits);
+        let chosen = copied && self.suits_copies(to, &memory, course);
         if chosen {
             (memory, fetched, exchanged) = (Memory::opaque(size), false, false);
         }
-        let by_kernel = if mode == SendMode::Standard { self.by_kernel(to, &tuple, &memory, waits) } else { None };
+        let by_kernel = if mode == SendMode::Standard { self.by_kernel(to, &tuple, &memory, course) } else { None };
         let alone = by_kernel == Some(true);
         let unseen = self.is_unseen() && (fetched || alone);
         self.streams[to as usize].put(&tuple);
