@@ -237,15 +237,16 @@ pub fn wait(request: *mut u8, status: StatusOut) -> Fast {
         status.set_received(&received);
         return Some(Ok(()));
     }
-    if let Some(over) = end_transfer(handle) {
+    let ended = end_transfer(handle, |over| {
         request.set(MPI_REQUEST_NULL);
-        return Some(match over {
-            Over::Received(received) => {
-                status.set_received(&received);
-                Ok(())
-            }
-            over => report_one(outcome(over), status),
-        });
+        match over {
+            Over::Received(received) => status.set_received(received),
+            over => return report_one(outcome(over), status),
+        }
+        Ok(())
+    });
+    if ended.is_some() {
+        return ended;
     }
     if handle == complete_handle() {
         adi.wait_for_sent();

@@ -33,9 +33,9 @@ fn awaits(requests: &[Option<Request>], any: bool) -> Awaited {
 /// Waits for one request.
 pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
     let mut handle = request.get();
-    if let Some(over) = end_transfer(handle) {
+    if let Some(outcome) = end_transfer(handle, outcome) {
         request.set(MPI_REQUEST_NULL);
-        return report_one(outcome(over), status);
+        return report_one(outcome, status);
     }
     if let Some(outcome) = end_message(handle) {
         return report_one(outcome, status);
@@ -142,9 +142,9 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
             statuses.at(index).set_received(&received);
             continue;
         }
-        if let Some(over) = end_transfer(handle) {
+        if let Some(outcome) = end_transfer(handle, outcome) {
             requests.set(index, MPI_REQUEST_NULL);
-            failed.extend(report_among(outcome(over), statuses.at(index)).map(|error| (index, error)));
+            failed.extend(report_among(outcome, statuses.at(index)).map(|error| (index, error)));
             continue;
         }
         if let Some(outcome) = end_message(handle) {

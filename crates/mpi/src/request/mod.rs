@@ -306,13 +306,14 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
 }
 
 /// Waits for the transfer that `handle` names and ends it: the common case, without a copy of the
-/// request. `None` when it names something else, or nothing.
+/// request. `None` when it names something else, or nothing; else what `report` makes of its end, which it sees where the engine has
+/// written it: a copy would wait for those stores.
 #[inline]
-pub fn end_transfer(handle: usize) -> Option<Over> {
+pub fn end_transfer<R>(handle: usize, report: impl FnOnce(&Over) -> R) -> Option<R> {
     let name = name(handle)?;
     loop {
-        match adi().end_named(name) {
-            Ended::Over(over) => return Some(over),
+        match &adi().end_named(name) {
+            Ended::Over(over) => return Some(report(over)),
             Ended::Stale => return None,
             Ended::Pending => {
                 let (id, _) = adi().named(name)?;
@@ -338,7 +339,7 @@ pub fn test_transfer(handle: usize) -> Option<Tested> {
     let mut looked = false;
     loop {
         match adi().end_named(name) {
-            Ended::Over(over) => return Some(Tested::Over(outcome(over))),
+            Ended::Over(over) => return Some(Tested::Over(outcome(&over))),
             Ended::Stale => return None,
             Ended::Pending if looked => return Some(Tested::Pending),
             Ended::Pending => adi().look(),
@@ -356,13 +357,13 @@ pub enum Tested {
 
 /// How a transfer has ended, as programs see it.
 #[inline]
-pub fn outcome(over: Over) -> Outcome {
+pub fn outcome(over: &Over) -> Outcome {
     match over {
-        Over::Received(status) => Outcome::success(RawStatus::received(&status)),
+        Over::Received(status) => Outcome::success(RawStatus::received(status)),
         Over::Otherwise { status, receive, owner } => {
-            let mut outcome = transfer_outcome(status, receive);
+            let mut outcome = transfer_outcome(*status, *receive);
             if let Some(error) = &mut outcome.error {
-                error.scope = comm_of(owner).map_or(Scope::None, Scope::Comm);
+                error.scope = comm_of(owner.clone()).map_or(Scope::None, Scope::Comm);
             }
             outcome
         }
