@@ -375,9 +375,9 @@ pub trait Direct {
     /// will not use it; false when it has claimed it before.
     fn retract(&self, peer: u32, slot: u32) -> bool;
 
-    /// The cache line that says what has become of a published receive, for whoever is going to ask soon.
-    fn line(&self, _peer: u32, _slot: u32) -> *const u8 {
-        std::ptr::null()
+    /// The cache line that says what has become of a published receive, for whoever is going to ask soon; `None` where that is not on one.
+    fn line(&self, _peer: u32, _slot: u32) -> Option<*const u8> {
+        None
     }
 
     /// True where [`Direct::retract`] may be asked though no message of the stream has matched: sender and receiver see the same.

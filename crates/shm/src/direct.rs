@@ -326,8 +326,8 @@ impl Direct for Shm {
         back
     }
 
-    fn line(&self, peer: u32, slot: u32) -> *const u8 {
-        self.own_board(peer).line(slot)
+    fn line(&self, peer: u32, slot: u32) -> Option<*const u8> {
+        Some(self.own_board(peer).line(slot))
     }
 
     fn retracts_freely(&self, peer: u32) -> bool {

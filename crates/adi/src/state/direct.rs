@@ -294,7 +294,9 @@ impl State {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
         let Some(slot) = self.direct().publish(from, &key, memory, request, seen) else { return Published::NOT };
-        self.published_last = self.direct().line(from, slot);
+        if let Some(line) = self.direct().line(from, slot) {
+            self.published_last = line;
+        }
         counters::PUBLISHED.add(1);
         counters::PUBLISHED_NOW.raise(1);
         let tuple = Tuple { context: pattern.context, source: pattern.source, tag: pattern.tag };

@@ -12,7 +12,7 @@ mod world;
 use network::Manners;
 use proptest::prelude::*;
 use std::rc::Rc;
-use tern_adi::{Background, Data, Ended, Over, Pattern, SendMode, Sent, Tuple, UNKNOWN};
+use tern_adi::{Background, Data, Ended, Over, Pattern, SendMode, Sent, Status, Tuple, UNKNOWN};
 use world::{Action, Wanted, World};
 
 const CONTEXTS: u32 = 2;
@@ -468,7 +468,8 @@ fn a_receive_of_what_is_there_already() {
         engines[1].progress();
     }
     for (tag, name) in names {
-        let Ended::Over(Over::Received(status)) = engines[1].end_named(name) else { panic!("tag {tag}") };
+        let Ended::Over(over) = engines[1].end_named(name) else { panic!("tag {tag}") };
+        let status = received(over);
         let len = [3, 9, 12, 0, 1][tag as usize - 1];
         assert_eq!((status.tag, status.bytes), (tag, len.min(9)));
         assert_eq!(status.truncated(), (len > 9).then_some(len));
@@ -477,6 +478,21 @@ fn a_receive_of_what_is_there_already() {
         into[at].check(bytes);
     }
     assert_eq!(engines[1].unexpected(), (0, 0));
+}
+
+/// The status of a receive that is over: it says by itself whether the message was longer than its memory.
+fn received(over: Over) -> Status {
+    match over {
+        Over::Received(status) => {
+            assert!(status.is_whole());
+            status
+        }
+        Over::Otherwise { status, receive: true, .. } => {
+            assert!(status.truncated().is_some());
+            status
+        }
+        Over::Otherwise { .. } => panic!("not a receive"),
+    }
 }
 
 /// A receive whose message has been delivered is over as soon as somebody asks for it, without a look at anything else, and so is a send
@@ -495,7 +511,7 @@ fn what_has_ended_is_over_when_it_is_asked_for() {
         let mut looks = 0;
         let status = loop {
             match engines[1].end_named(name) {
-                Ended::Over(Over::Received(status)) => break status,
+                Ended::Over(over) => break received(over),
                 Ended::Pending => looks += 1,
                 _ => panic!("round {round}"),
             }

@@ -182,7 +182,7 @@ impl Direct for Several {
         device.retract(peer, slot)
     }
 
-    fn line(&self, peer: u32, slot: u32) -> *const u8 {
+    fn line(&self, peer: u32, slot: u32) -> Option<*const u8> {
         let (device, peer) = self.published_with(peer);
         device.line(peer, slot)
     }
