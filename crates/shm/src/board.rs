@@ -13,7 +13,7 @@ pub use word::{Stage, Word};
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
 use tern_copy::Target;
-use tern_device::hint::demote;
+use tern_device::hint::{demote, prefetch_for_writing};
 use tern_device::{Key, Memory};
 
 /// Receives that can be published for one sender at a time. The model checker tries few.
@@ -161,6 +161,8 @@ impl Board {
     pub fn free(&self, slot: u32, word: Word) {
         // Release: pairs with the acquire in `word`; what was copied out of here is done with.
         self.words[slot as usize].store(word.with(Stage::Free).0, Ordering::Release);
+        // Its sender has read that line, and the next receive is written there: many stores wait behind one that waits for its line.
+        prefetch_for_writing(self.slot(slot));
     }
 
     /// Closes an open receive until [`Board::reopen`]; false when the sender has claimed it. Meanwhile the sender uses no younger one
