@@ -246,11 +246,11 @@ impl Adi {
         self.state.borrow().transfers.get(request.0).owner.clone()
     }
 
-    /// Fetches the line that says what has become of the receive that was published last, for a call that is about to wait for one: its
-    /// sender has written there, and the call has enough to do before it looks.
+    /// Fetches the line on which there will be news of what was started last, for a call that is about to wait for that: a peer has
+    /// written there, and the call has enough to do before it looks.
     #[inline(always)]
-    pub fn expect_filled(&self) {
-        hint::prefetch(self.state.borrow().published_last);
+    pub fn expect_news(&self) {
+        hint::prefetch(self.state.borrow().news);
     }
 
     /// Ends a request by its name if it is complete.

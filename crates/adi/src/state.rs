@@ -184,8 +184,8 @@ pub struct State {
     pub moved: bool,
     /// Something has completed since the device last asked whether more is wanted.
     ended: bool,
-    /// See [`Direct::line`]: of the receive that was published last, or some line of this process's.
-    pub published_last: *const u8,
+    /// The line on which there will be news of what was started last, or some line of this process's.
+    pub news: *const u8,
     /// Looks of [`State::take_ended`].
     pub(super) quick: u32,
     /// Transfer [`EXPECTED`] is in use, from its start to the end of its call.
@@ -250,7 +250,7 @@ impl State {
             busy: Vec::new(),
             moved: false,
             ended: false,
-            published_last: (&raw const tern_counters::SHORT).cast(),
+            news: (&raw const tern_counters::SHORT).cast(),
             quick: 0,
             expecting: false,
             expected_begun: false,

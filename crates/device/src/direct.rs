@@ -91,6 +91,17 @@ pub struct Outgoing<'a> {
     pub once: Option<bool>,
 }
 
+/// What there will be news of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// The receive that is published in a slot.
+    Published(u32),
+    /// The message that was [left](Delivery::Pending) last to a receive of the peer.
+    Left,
+    /// Whatever its next packet tells.
+    Packet,
+}
+
 /// What became of a message that looked for a published receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
@@ -375,8 +386,8 @@ pub trait Direct {
     /// will not use it; false when it has claimed it before.
     fn retract(&self, peer: u32, slot: u32) -> bool;
 
-    /// The cache line that says what has become of a published receive, for whoever is going to ask soon; `None` where that is not on one.
-    fn line(&self, _peer: u32, _slot: u32) -> Option<*const u8> {
+    /// The cache line on which there will be news from `peer`, for whoever is going to ask soon; `None` where there is none.
+    fn news_line(&self, _peer: u32, _of: News) -> Option<*const u8> {
         None
     }
 

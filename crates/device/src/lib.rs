@@ -13,7 +13,9 @@ mod lines;
 pub mod queue;
 mod remote;
 pub mod table;
-pub use direct::{Delivery, Direct, Direction, Key, Likely, Memory, Outgoing, Presumed, Pull, Purpose, Recall, Run};
+pub use direct::{
+    Delivery, Direct, Direction, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall, Run,
+};
 pub use lines::{DEPTH, LineArea, Occupied};
 pub use remote::{Lost, Remote, Word};
 

@@ -8,8 +8,8 @@ mod wait;
 
 pub use several::Several;
 pub use tern_device::{
-    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, Occupied,
-    Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short, hint,
+    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, News,
+    Occupied, Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short, hint,
 };
 pub use wait::{Patience, Step};
 

@@ -276,6 +276,11 @@ impl Shm {
         })
     }
 
+    /// Where the next packet from `peer` comes.
+    pub(crate) fn next_cell(&self, peer: u32) -> *const u8 {
+        self.receiver(peer).ring.cell(0)
+    }
+
     /// Takes a burst of packets from each ring that something has come from before.
     #[inline]
     fn drain<S: Sink>(&self, sink: &mut S) -> usize {

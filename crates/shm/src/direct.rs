@@ -18,7 +18,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tern_device::{Delivery, Direct, Direction, Key, Likely, Memory, Outgoing, Presumed, Pull, Purpose, Run};
+use tern_device::{Delivery, Direct, Direction, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Run};
 use tern_region::trial::Gauge;
 use tern_settings::Mechanism;
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
@@ -326,8 +326,19 @@ impl Direct for Shm {
         back
     }
 
-    fn line(&self, peer: u32, slot: u32) -> Option<*const u8> {
-        Some(self.own_board(peer).line(slot))
+    fn news_line(&self, peer: u32, of: News) -> Option<*const u8> {
+        if !self.is_home(peer) {
+            return None;
+        }
+        match of {
+            News::Published(slot) => Some(self.own_board(peer).line(slot)),
+            News::Left => {
+                let pending = self.direct.pending.borrow();
+                let last = pending.last().filter(|message| message.peer == peer)?;
+                Some(self.segment.board(peer, self.me).line(last.slot))
+            }
+            News::Packet => Some(self.next_cell(peer)),
+        }
     }
 
     fn retracts_freely(&self, peer: u32) -> bool {

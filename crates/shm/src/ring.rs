@@ -398,13 +398,18 @@ impl Receiver {
         }
     }
 
-    /// Asks for the cell `ahead` of the next one, when the sender is known to be ahead: its line
-    /// comes while this packet is looked at.
+    /// The cell `ahead` of the next one.
     #[inline]
-    pub fn prefetch(&self, ahead: u32) {
+    pub fn cell(&self, ahead: u32) -> *const u8 {
         let position = self.blocks.received().wrapping_add(ahead);
         // SAFETY: inside the ring.
-        prefetch(unsafe { &raw const (*self.ring).slots[(position % CELLS) as usize] });
+        unsafe { (&raw const (*self.ring).slots[(position % CELLS) as usize]).cast() }
+    }
+
+    /// Asks for that cell, when the sender is known to be ahead: its line comes while this packet is looked at.
+    #[inline]
+    pub fn prefetch(&self, ahead: u32) {
+        prefetch(self.cell(ahead));
     }
 
     /// If the packet behind the next one has arrived as well, asks for its payload, where that is short and lies in a block: it comes while

@@ -9,7 +9,7 @@ use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use std::time::Instant;
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Delivery, Direct, Key, Memory, Outgoing, Purpose, Recall};
+use tern_mcm::{Delivery, Direct, Key, Memory, News, Outgoing, Purpose, Recall};
 
 /// What the sender of a receive can see of it. Two words, which go in registers: parts of other widths would be stored one by one and
 /// loaded together, and that waits for all stores before it, among which are those to lines that the sender has.
@@ -110,6 +110,13 @@ impl State {
         self.mcm.direct().expect("what is published was published by it")
     }
 
+    /// The program has started something, and is going to wait for what `peer` has to say of it.
+    pub(super) fn awaits_news(&mut self, peer: Proc, of: News) {
+        if let Some(line) = self.direct().news_line(peer, of) {
+            self.news = line;
+        }
+    }
+
     /// True when no transfers are under way but `own` ones of the caller's.
     pub fn is_quiet(&self, own: usize) -> bool {
         // Transfer [`EXPECTED`] is always there.
@@ -191,7 +198,10 @@ impl State {
         let delivery = self.direct().deliver(to, &key, last, &message);
         count(&delivery, data.len());
         match delivery {
-            Delivery::Pending => return Ok(Sent::Pending(crate::Request(request))),
+            Delivery::Pending => {
+                self.awaits_news(to, News::Left);
+                return Ok(Sent::Pending(crate::Request(request)));
+            }
             Delivery::Packets { receiver, room } => {
                 let end = data.len().min(room as usize);
                 self.bulk(to, Bulk { request, receiver, sent: 0, end });
@@ -294,9 +304,7 @@ impl State {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
         let Some(slot) = self.direct().publish(from, &key, memory, request, seen) else { return Published::NOT };
-        if let Some(line) = self.direct().line(from, slot) {
-            self.published_last = line;
-        }
+        self.awaits_news(from, News::Published(slot));
         counters::PUBLISHED.add(1);
         counters::PUBLISHED_NOW.raise(1);
         let tuple = Tuple { context: pattern.context, source: pattern.source, tag: pattern.tag };

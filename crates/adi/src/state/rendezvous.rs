@@ -15,7 +15,7 @@ use super::{Body, NONE, Side, State, arrive::Arrival};
 use crate::packet::{Packet, Synchronous, Terms};
 use crate::{Data, Proc, Rendezvous, Tuple};
 use tern_counters as counters;
-use tern_mcm::{Memory, Pull};
+use tern_mcm::{Memory, News, Pull};
 
 /// The end of a message that its receiver is to be told of.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,7 @@ impl State {
         let sender = Synchronous { request, mark: self.mark };
         let header = Packet::Rts { tuple, size, sender, terms }.encode();
         self.send_or_queue(to, Outgoing::Located(header, memory));
+        self.awaits_news(to, News::Packet);
         if !terms.sure {
             self.make_sure(to, request, memory.place);
         }

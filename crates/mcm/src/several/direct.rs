@@ -4,7 +4,9 @@
 use super::Several;
 use super::numbers::Way;
 use std::ops::Range;
-use tern_device::{Delivery, Direct, Direction, Key, Likely, Memory, Outgoing, Presumed, Pull, Purpose, Recall, Run};
+use tern_device::{
+    Delivery, Direct, Direction, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall, Run,
+};
 
 impl Several {
     /// The device for `peer`, and the peer's number there; none if it has no direct ways.
@@ -182,9 +184,8 @@ impl Direct for Several {
         device.retract(peer, slot)
     }
 
-    fn line(&self, peer: u32, slot: u32) -> Option<*const u8> {
-        let (device, peer) = self.published_with(peer);
-        device.line(peer, slot)
+    fn news_line(&self, peer: u32, of: News) -> Option<*const u8> {
+        self.direct_to(peer).and_then(|(device, peer)| device.news_line(peer, of))
     }
 
     fn retracts_freely(&self, peer: u32) -> bool {
