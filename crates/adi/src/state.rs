@@ -5,6 +5,7 @@ mod asking;
 mod cancel;
 mod course;
 mod direct;
+mod ended;
 mod fetching;
 mod habit;
 mod late;

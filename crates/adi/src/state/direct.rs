@@ -22,9 +22,6 @@ pub struct Published {
     at: u32,
 }
 
-/// Of so many looks at one receive only, one is left out.
-const QUICK: u32 = 64;
-
 /// Not published; when it leaves matching, that matters to those that are to be published later ([`super::late`]).
 const WATCHED: u32 = NONE - 1;
 
@@ -61,7 +58,7 @@ impl Published {
 
     // Of one that is published:
 
-    fn slot(&self) -> u32 {
+    pub(super) fn slot(&self) -> u32 {
         self.at % Self::SLOTS
     }
 
@@ -425,40 +422,6 @@ impl State {
         }
         self.unpublished(published);
         events::raise(events::Kind::Filled, [source as u64, tag as u64, size]);
-    }
-
-    /// True when `request` is a receive that is published, or a send that was left to its receiver, and is found to be over. Now and then it does
-    /// not look, so that a program whose messages are always there already does not wait without end for anything else.
-    #[inline]
-    pub fn take_ended(&mut self, request: u32) -> bool {
-        let transfer = self.transfers.get(request);
-        let len = transfer.data.len();
-        if len < self.direct_from {
-            return false;
-        }
-        self.quick = self.quick.wrapping_add(1);
-        if self.quick.is_multiple_of(QUICK) {
-            return false;
-        }
-        match transfer.side {
-            Side::Send { .. } => self.take_sent(request),
-            Side::Receive { published, .. } if published.is_published() => {
-                let Some(size) = self.direct().take_filled(published.peer, published.slot(), len as u64) else {
-                    return false;
-                };
-                self.filled(request, size);
-                true
-            }
-            Side::Receive { .. } => false,
-        }
-    }
-
-    fn take_sent(&mut self, request: u32) -> bool {
-        let over = self.direct().take_sent(request);
-        if over {
-            self.end_push(request);
-        }
-        over && self.transfers.get(request).done
     }
 
     /// A published receive holds its message of `size` bytes.

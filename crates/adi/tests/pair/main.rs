@@ -567,3 +567,33 @@ fn a_device_is_told_when_nothing_is_under_way() {
         engines[1].take(receive);
     }
 }
+
+/// The answer of its receiver ends a send as soon as somebody asks for that, though nobody looks at everything.
+#[test]
+fn an_answer_is_seen_by_who_asks_for_its_send() {
+    let engines = world::engines(2, Manners { seed: 5, packet: 4096, queue: 8 }, 100);
+    let (tuple, pattern) = (Tuple { context: 0, source: 0, tag: 1 }, Pattern { context: 0, source: 0, tag: 1 });
+    let mut pending = 0;
+    for round in 0..200u8 {
+        let mut out = buffer::Buffer::holding(&[round; 50], false);
+        let Sent::Pending(request) = engines[0].isend(1, tuple, out.data(), SendMode::Synchronous) else {
+            panic!("nobody has received it");
+        };
+        let name = engines[0].name(request, Rc::new(()));
+        let mut into = buffer::Buffer::new(50, false);
+        let receive = engines[1].irecv(0, pattern, into.data());
+        loop {
+            (0..20).for_each(|_| _ = engines[1].progress());
+            match engines[0].end_named(name) {
+                Ended::Over(Over::Otherwise { receive: false, .. }) => break,
+                Ended::Pending => pending += 1,
+                _ => panic!("round {round}"),
+            }
+            // The network has refused it, or the look was left out.
+            engines[0].progress();
+        }
+        assert_eq!(engines[1].take(receive).bytes, 50);
+        into.check(&[round; 50]);
+    }
+    assert!(pending < 100, "{pending}");
+}
