@@ -22,7 +22,7 @@ use state::{Body, Side, State};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use tern_mcm::{Direct, Mcm, Memory, Purpose, hint};
+use tern_mcm::{Direct, Mcm, Memory, Purpose};
 
 /// The point-to-point engine of this process.
 pub struct Adi {
@@ -246,11 +246,10 @@ impl Adi {
         self.state.borrow().transfers.get(request.0).owner.clone()
     }
 
-    /// Fetches the line on which there will be news of what was started last, for a call that is about to wait for that: a peer has
-    /// written there, and the call has enough to do before it looks.
+    /// See [`Mcm::expect_news`].
     #[inline(always)]
     pub fn expect_news(&self) {
-        hint::prefetch(self.state.borrow().news);
+        self.mcm.expect_news();
     }
 
     /// Ends a request by its name if it is complete.

@@ -185,8 +185,6 @@ pub struct State {
     pub moved: bool,
     /// Something has completed since the device last asked whether more is wanted.
     ended: bool,
-    /// The line on which there will be news of what was started last, or some line of this process's.
-    pub news: *const u8,
     /// Looks of [`State::take_ended`].
     pub(super) quick: u32,
     /// Transfer [`EXPECTED`] is in use, from its start to the end of its call.
@@ -251,7 +249,6 @@ impl State {
             busy: Vec::new(),
             moved: false,
             ended: false,
-            news: (&raw const tern_counters::SHORT).cast(),
             quick: 0,
             expecting: false,
             expected_begun: false,

@@ -9,7 +9,7 @@ mod wait;
 pub use several::Several;
 pub use tern_device::{
     Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, News,
-    Occupied, Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short, hint,
+    Occupied, Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
 };
 pub use wait::{Patience, Step};
 
@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use strangers::Strangers;
-use tern_device::Device;
+use tern_device::{Device, hint};
 use tern_pmi::Nodes;
 use tern_shm::Shm;
 
@@ -38,6 +38,8 @@ pub struct Mcm {
     watched: Cell<bool>,
     /// One wait follows the other.
     keeps_waiting: Cell<bool>,
+    /// The line on which there will be news of what was started last, or some line of this process's.
+    news: Cell<*const u8>,
 }
 
 /// The device. Packets go through shared memory so often that it is called by name.
@@ -94,6 +96,7 @@ impl Mcm {
             vain: Cell::new(0),
             watched: Cell::new(false),
             keeps_waiting: Cell::new(false),
+            news: Cell::new((&raw const tern_counters::SHORT).cast()),
         }
     }
 
@@ -333,6 +336,21 @@ impl Mcm {
             Carrier::Shm(shm) => shm.direct(),
             _ => self.device().direct(),
         }
+    }
+
+    /// The program has started something, and is going to wait for what `peer` has to say of it.
+    #[inline]
+    pub fn await_news(&self, peer: u32, of: News) {
+        if let Some(line) = self.direct().and_then(|direct| direct.news_line(peer, of)) {
+            self.news.set(line);
+        }
+    }
+
+    /// Fetches the line on which there will be news of what was started last, for a call that is about to wait for that: a peer has
+    /// written there, and the call has enough to do before it looks.
+    #[inline(always)]
+    pub fn expect_news(&self) {
+        hint::prefetch(self.news.get());
     }
 
     /// See [`Device::remote`].

@@ -107,13 +107,6 @@ impl State {
         self.mcm.direct().expect("what is published was published by it")
     }
 
-    /// The program has started something, and is going to wait for what `peer` has to say of it.
-    pub(super) fn awaits_news(&mut self, peer: Proc, of: News) {
-        if let Some(line) = self.direct().news_line(peer, of) {
-            self.news = line;
-        }
-    }
-
     /// True when no transfers are under way but `own` ones of the caller's.
     pub fn is_quiet(&self, own: usize) -> bool {
         // Transfer [`EXPECTED`] is always there.
@@ -196,7 +189,7 @@ impl State {
         count(&delivery, data.len());
         match delivery {
             Delivery::Pending => {
-                self.awaits_news(to, News::Left);
+                self.mcm.await_news(to, News::Left);
                 return Ok(Sent::Pending(crate::Request(request)));
             }
             Delivery::Packets { receiver, room } => {
@@ -301,7 +294,7 @@ impl State {
         let key = key(pattern.context, pattern.source, pattern.tag);
         let seen = self.taken[from as usize].taken;
         let Some(slot) = self.direct().publish(from, &key, memory, request, seen) else { return Published::NOT };
-        self.awaits_news(from, News::Published(slot));
+        self.mcm.await_news(from, News::Published(slot));
         counters::PUBLISHED.add(1);
         counters::PUBLISHED_NOW.raise(1);
         let tuple = Tuple { context: pattern.context, source: pattern.source, tag: pattern.tag };

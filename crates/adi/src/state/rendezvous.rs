@@ -73,7 +73,7 @@ impl State {
         let sender = Synchronous { request, mark: self.mark };
         let header = Packet::Rts { tuple, size, sender, terms }.encode();
         self.send_or_queue(to, Outgoing::Located(header, memory));
-        self.awaits_news(to, News::Packet);
+        self.mcm.await_news(to, News::Packet);
         if !terms.sure {
             self.make_sure(to, request, memory.place);
         }
