@@ -246,12 +246,6 @@ impl Adi {
         self.state.borrow().transfers.get(request.0).owner.clone()
     }
 
-    /// See [`Mcm::expect_news`].
-    #[inline(always)]
-    pub fn expect_news(&self) {
-        self.mcm.expect_news();
-    }
-
     /// Ends a request by its name if it is complete.
     #[inline]
     pub fn end_named(&self, name: Name) -> Ended {

@@ -138,6 +138,13 @@ impl Packet {
         }
     }
 
+    /// True for a packet that ends send `request`: its receiver has the message, or has matched it.
+    #[inline]
+    pub fn ends(header: &Header, request: u32) -> bool {
+        let [kind, _, bytes, ids] = *header;
+        (kind == CTS && bytes == 0 || kind == ACK) && ids as u32 == request
+    }
+
     /// The tag of a message that is whole in its packet with `len` bytes of payload, asks for no
     /// answer, and is what `pattern` wants, whose source is no wildcard.
     #[inline]

@@ -38,7 +38,7 @@ pub struct Mcm {
     watched: Cell<bool>,
     /// One wait follows the other.
     keeps_waiting: Cell<bool>,
-    /// The line on which there will be news of what was started last, or some line of this process's.
+    /// The last line on which somebody was to wait for news, or some line of this process's.
     news: Cell<*const u8>,
 }
 
@@ -332,7 +332,7 @@ impl Mcm {
     #[inline]
     pub fn direct(&self) -> Option<&dyn Direct> {
         match &self.device {
-            // Known without a call.
+            // By name: the compiler sees what it is.
             Carrier::Shm(shm) => shm.direct(),
             _ => self.device().direct(),
         }

@@ -229,7 +229,7 @@ pub fn start(request: *mut u8) -> Fast {
 #[inline(always)]
 pub fn wait(request: *mut u8, status: StatusOut) -> Fast {
     let adi = engine()?;
-    adi.expect_news();
+    adi.mcm().expect_news();
     let request = place(request)?;
     let handle = request.get();
     if let Some(received) = finished::end(handle) {

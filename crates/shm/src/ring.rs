@@ -51,7 +51,7 @@ pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
 /// the processor's store buffer, where they stand behind stores to cells that the receiver still has.
 ///
 /// # Safety
-/// `to` may be written to.
+/// `to` is aligned and may be written to.
 #[inline(always)]
 unsafe fn copy_header(from: &Header, to: *mut Header) {
     for (at, word) in from.iter().enumerate() {
@@ -402,7 +402,7 @@ impl Receiver {
     #[inline]
     pub fn cell(&self, ahead: u32) -> *const u8 {
         let position = self.blocks.received().wrapping_add(ahead);
-        // SAFETY: inside the ring.
+        // SAFETY: inside the ring, which is mapped while self lives.
         unsafe { (&raw const (*self.ring).slots[(position % CELLS) as usize]).cast() }
     }
 

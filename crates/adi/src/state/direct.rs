@@ -13,7 +13,7 @@ use tern_mcm::{Delivery, Direct, Key, Memory, News, Outgoing, Purpose, Recall};
 
 /// What the sender of a receive can see of it. Two words, which go in registers: parts of other widths would be stored one by one and
 /// loaded together, and that waits for all stores before it, among which are those to lines that the sender has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Published {
     /// Its sender; `NONE` for a receive that nobody has thought of publishing.
     pub peer: Proc,
@@ -29,13 +29,13 @@ impl Published {
     pub const NOT: Published = Published { peer: NONE, at: NONE };
     pub const WATCHED: Published = Published { peer: NONE, at: WATCHED };
 
-    const SLOTS: u32 = 1 << 20;
+    const SLOT_BITS: u32 = 20;
     const PRIVATE: u32 = 1 << 28;
 
     /// In a slot of the device's.
     fn new(peer: Proc, slot: u32, entry: u8, private: bool) -> Published {
-        assert!(slot < Self::SLOTS, "slot {slot}");
-        Published { peer, at: slot | u32::from(entry) << 20 | if private { Self::PRIVATE } else { 0 } }
+        assert!(slot >> Self::SLOT_BITS == 0, "slot {slot}");
+        Published { peer, at: slot | u32::from(entry) << Self::SLOT_BITS | if private { Self::PRIVATE } else { 0 } }
     }
 
     #[inline]
@@ -59,11 +59,11 @@ impl Published {
     // Of one that is published:
 
     pub(super) fn slot(&self) -> u32 {
-        self.at % Self::SLOTS
+        self.at % (1 << Self::SLOT_BITS)
     }
 
     fn entry(&self) -> u8 {
-        (self.at >> 20) as u8
+        (self.at >> Self::SLOT_BITS) as u8
     }
 
     fn is_private(&self) -> bool {

@@ -2,14 +2,15 @@
 
 use super::{Side, State};
 use crate::Proc;
+use crate::packet::Packet;
 use tern_mcm::{Sink, lock};
 
 /// Of so many looks at one transfer only, one is left out.
 const QUICK: u32 = 64;
 
 impl State {
-    /// True when `request` is a receive that is published, or a send that was left to its receiver, and is found to be over. Now and then it does
-    /// not look, so that a program whose messages are always there already does not wait without end for anything else.
+    /// True when `request` is a published receive, or a long send, and is found to be over. Now and then it does not look, so that a program
+    /// whose messages are always there already does not wait without end for anything else.
     #[inline]
     pub fn take_ended(&mut self, request: u32) -> bool {
         let transfer = self.transfers.get(request);
@@ -42,16 +43,19 @@ impl State {
         over && self.transfers.get(request).done
     }
 
-    /// Looks whether the next packet from the receiver of a send, which may have been asked for, is what ends it.
+    /// Looks whether the next packet from `to` ends send `request`, and takes it then. Any other stays for a look at everything: it may take long,
+    /// and who waits has not begun to.
     fn take_answer(&mut self, to: Proc, request: u32) -> bool {
         if to == self.mcm.me() || lock::enabled() {
-            // Other threads may wait for what comes.
             return false;
         }
         let mcm = self.mcm.clone();
         mcm.take_next(to, 1, |header, payload| {
-            self.packet(to, header, payload);
-            true
+            let ends = Packet::ends(header, request);
+            if ends {
+                self.packet(to, header, payload);
+            }
+            ends
         });
         self.transfers.get(request).done
     }

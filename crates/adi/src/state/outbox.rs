@@ -86,14 +86,22 @@ impl State {
         self.send_or_queue(to, Outgoing::Header(packet.encode()));
     }
 
-    /// Sends one packet at once, if nothing waits before it and there is room.
+    /// Sends one packet at once, if none waits before it and there is room.
     #[inline]
     pub(super) fn send_or_queue(&mut self, to: Proc, outgoing: Outgoing) {
-        let idle = self.outboxes[to as usize].queue.is_empty();
-        let rest = if idle { self.push(to, outgoing) } else { Some(outgoing) };
-        if let Some(rest) = rest {
-            self.queue(to, rest);
+        if !self.outboxes[to as usize].queue.is_empty() {
+            return self.queue(to, outgoing);
         }
+        if let Some(rest) = self.push(to, outgoing) {
+            self.queue(to, rest);
+            self.found_full(to);
+        }
+    }
+
+    /// True when nothing waits to be sent to `to`.
+    pub(super) fn is_idle(&self, to: Proc) -> bool {
+        let outbox = &self.outboxes[to as usize];
+        outbox.queue.is_empty() && outbox.bulk.is_empty()
     }
 
     pub(super) fn queue(&mut self, to: Proc, outgoing: Outgoing) {
@@ -124,9 +132,8 @@ impl State {
         while at < self.busy.len() {
             let to = self.busy[at];
             self.flush(to);
-            let outbox = &mut self.outboxes[to as usize];
-            if outbox.queue.is_empty() && outbox.bulk.is_empty() {
-                outbox.listed = false;
+            if self.is_idle(to) {
+                self.outboxes[to as usize].listed = false;
                 self.busy.swap_remove(at);
             } else {
                 at += 1;

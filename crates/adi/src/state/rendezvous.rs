@@ -73,6 +73,9 @@ impl State {
         let sender = Synchronous { request, mark: self.mark };
         let header = Packet::Rts { tuple, size, sender, terms }.encode();
         self.send_or_queue(to, Outgoing::Located(header, memory));
+        if !self.is_idle(to) {
+            self.flush(to);
+        }
         self.mcm.await_news(to, News::Packet);
         if !terms.sure {
             self.make_sure(to, request, memory.place);

@@ -69,15 +69,15 @@ impl State {
         // A peer whose receive is about to be published would copy the packets again that this process copies: in an
         // exchange both have time to wait for one copy.
         let (exchange, left) = (course.is_exchange(), course.left && memory.is_dense());
-        let mut exchanged = (self.waits || exchange || left) && memory.place != 0;
+        let mut in_place = (self.waits || exchange || left) && memory.place != 0;
         // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
         let trusts = sure && mode == SendMode::Standard;
-        let mut fetched = !exchanged && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
+        let mut fetched = !in_place && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
         // Who does not wait may find no published receive since packets were chosen for the last message.
-        let copied = (fetched || exchanged || (!waits && memory.place != 0)) && memory.key == 0;
+        let copied = (fetched || in_place || (!waits && memory.place != 0)) && memory.key == 0;
         let chosen = copied && self.suits_copies(to, &memory, course);
         if chosen {
-            (memory, fetched, exchanged) = (Memory::opaque(size), false, false);
+            (memory, fetched, in_place) = (Memory::opaque(size), false, false);
         }
         let by_kernel = if mode == SendMode::Standard { self.by_kernel(to, &tuple, &memory, course) } else { None };
         let alone = by_kernel == Some(true);
@@ -88,10 +88,10 @@ impl State {
             will_wait && !alone && self.goes_ahead(to, &memory, mode)
         };
         let asks = size > self.eager_limit(to) && !goes_ahead();
-        if asks || exchanged || alone || self.is_full(to) || fetched {
+        if asks || in_place || alone || self.is_full(to) || fetched {
             // A program may count on a message of this length to be buffered, as it would be in packets.
             let short = (exchange || left) && size <= self.eager_limit(to) && mode == SendMode::Standard;
-            let kept = unseen || short && (exchanged || alone) && memory.is_dense();
+            let kept = unseen || short && (in_place || alone) && memory.is_dense();
             let terms = Terms { sure, kept, alone };
             // What is tried is not left to the receiver.
             let memory = if by_kernel == Some(false) { Memory::opaque(size) } else { memory };
