@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::rc::Rc;
 use tern_layout::Type;
+use tern_mcm::as_stored;
 
 /// A process of the job, numbered from 0 across all worlds that this process knows.
 pub type Proc = u32;
@@ -173,21 +174,16 @@ impl Status {
         Status { source, tag, lost: MISSING, mark: word, ..Status::default() }
     }
 
-    /// A copy for the one who waited. It is mostly made right after the status was written, field by field. A
-    /// load that is wider than those stores waits until they have left the processor's store buffer, where
-    /// they stand behind stores to lines that other cores hold: 0.2 us. So it loads what was stored.
+    /// A copy for the one who waited. It is mostly made right after the status was written, field by field, and so is loaded as it was stored.
     #[inline]
     pub fn fresh(&self) -> Status {
-        // SAFETY: references to plain numbers; volatile keeps the loads apart.
-        unsafe {
-            Status {
-                source: (&raw const self.source).read_volatile(),
-                tag: (&raw const self.tag).read_volatile(),
-                bytes: (&raw const self.bytes).read_volatile(),
-                lost: (&raw const self.lost).read_volatile(),
-                cancelled: (&raw const self.cancelled).read_volatile(),
-                mark: (&raw const self.mark).read_volatile(),
-            }
+        Status {
+            source: as_stored(&self.source),
+            tag: as_stored(&self.tag),
+            bytes: as_stored(&self.bytes),
+            lost: as_stored(&self.lost),
+            cancelled: as_stored(&self.cancelled),
+            mark: as_stored(&self.mark),
         }
     }
 }

@@ -16,6 +16,14 @@ pub fn prefetch<T>(address: *const T) {
     let _ = address;
 }
 
+/// The value, loaded as it is, alone: for what was stored so a moment ago, beside others. A load that is wider than those stores waits until
+/// they have left the processor's store buffer, where they stand behind stores to lines that other cores hold: 0.1 to 0.2 us.
+#[inline(always)]
+pub fn as_stored<T: Copy>(value: &T) -> T {
+    // SAFETY: a reference to a plain value; volatile keeps the load apart from others.
+    unsafe { std::ptr::from_ref(value).read_volatile() }
+}
+
 /// [`prefetch`] for the lines of `len` bytes at `start`.
 #[inline]
 pub fn prefetch_lines(start: *const u8, len: usize) {

@@ -7,6 +7,7 @@ mod strangers;
 mod wait;
 
 pub use several::Several;
+pub use tern_device::hint::as_stored;
 pub use tern_device::{
     Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, News,
     Occupied, Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
@@ -346,8 +347,8 @@ impl Mcm {
         }
     }
 
-    /// Fetches the line on which there will be news of what was started last, for a call that is about to wait for that: a peer has
-    /// written there, and the call has enough to do before it looks.
+    /// Fetches the line of the last [`Mcm::await_news`], for a call that is about to wait: a peer has most likely written there, and the call
+    /// has enough to do before it looks.
     #[inline(always)]
     pub fn expect_news(&self) {
         hint::prefetch(self.news.get());

@@ -24,6 +24,7 @@
 use crate::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
 use crate::error::Result;
 use std::ffi::c_int;
+use tern_mcm::as_stored;
 
 /// A result parameter: a checked, non-null pointer of the caller's.
 #[derive(Clone, Copy, Debug)]
@@ -265,10 +266,13 @@ impl RawStatus {
     /// A copy, loaded as it was stored a moment ago: see `tern_adi::Status::fresh`.
     #[inline]
     fn fresh(&self) -> RawStatus {
-        // SAFETY: references to plain numbers; volatile keeps the loads apart.
-        let load = |number: &c_int| unsafe { (&raw const *number).read_volatile() };
-        let internal = [0, 1, 2, 3, 4].map(|at| load(&self.internal[at]));
-        RawStatus { source: load(&self.source), tag: load(&self.tag), error: load(&self.error), internal }
+        let internal = [0, 1, 2, 3, 4].map(|at| as_stored(&self.internal[at]));
+        RawStatus {
+            source: as_stored(&self.source),
+            tag: as_stored(&self.tag),
+            error: as_stored(&self.error),
+            internal,
+        }
     }
     pub fn bytes(&self) -> u64 {
         self.internal[0] as u32 as u64 | (self.internal[1] as u32 as u64) << 32

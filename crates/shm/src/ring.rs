@@ -19,7 +19,7 @@ use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tern_copy::{Source, Target};
-use tern_device::hint::{demote_lines, prefetch, prefetch_for_writing, prefetch_lines};
+use tern_device::hint::{as_stored, demote_lines, prefetch, prefetch_for_writing, prefetch_lines};
 use tern_device::{Header, Payload, copy_short};
 
 /// Payload bytes that a cell holds itself.
@@ -47,16 +47,15 @@ const SOON: usize = 2 << 10;
 /// Cells per ring: a power of two, so that positions may wrap. The model checker tries few.
 pub const CELLS: u32 = if cfg!(loom) { 4 } else { 64 };
 
-/// Copies word by word, as the sender has stored the header a moment ago. A load that is wider than those stores waits until they have left
-/// the processor's store buffer, where they stand behind stores to cells that the receiver still has.
+/// Copies word by word, as the sender has stored the header a moment ago ([`as_stored`]).
 ///
 /// # Safety
 /// `to` is aligned and may be written to.
 #[inline(always)]
 unsafe fn copy_header(from: &Header, to: *mut Header) {
     for (at, word) in from.iter().enumerate() {
-        // SAFETY: a reference to a plain number, which volatile keeps apart from the others; the rest is passed on to the caller.
-        unsafe { to.cast::<u64>().add(at).write((&raw const *word).read_volatile()) };
+        // SAFETY: passed on to the caller.
+        unsafe { to.cast::<u64>().add(at).write(as_stored(word)) };
     }
 }
 

@@ -322,7 +322,7 @@ impl State {
         }
         let won = self.direct().retract(published.peer, published.slot());
         if won {
-            self.end_publication(request, true);
+            self.end_publication(request);
         }
         won
     }
@@ -338,7 +338,7 @@ impl State {
         let better = published.is_private() && self.suits_packets(peer, len, false);
         let won = better && direct.retracts_freely(peer) && direct.retract(peer, published.slot());
         if won {
-            self.end_publication(request, true);
+            self.end_publication(request);
         }
         won
     }
@@ -349,7 +349,7 @@ impl State {
             Side::Receive { published, .. } if published.is_published() => {
                 let recall = self.direct().recall(published.peer, published.slot());
                 if recall == Recall::Won {
-                    self.end_publication(request, true);
+                    self.end_publication(request);
                 }
                 recall
             }
@@ -366,20 +366,21 @@ impl State {
         let Side::Receive { place, .. } = self.transfers.get(request).side else {
             unreachable!("a send was published")
         };
-        self.end_publication(request, true);
+        self.end_publication(request);
         self.matching.withdraw(place.expect("what is published is posted"));
         self.cancelled(request);
     }
 
-    /// The receive is no longer published; it was `withdrawn`, or filled.
-    pub(super) fn end_publication(&mut self, request: u32, withdrawn: bool) {
-        counters::PUBLISHED_WITHDRAWN.add(withdrawn.into());
+    /// The receive was withdrawn, and is no longer published.
+    pub(super) fn end_publication(&mut self, request: u32) {
+        counters::PUBLISHED_WITHDRAWN.add(1);
         if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
             let published = std::mem::replace(published, Published::NOT);
             self.unpublished(published);
         }
     }
 
+    /// A receive is no longer published as this, withdrawn or filled.
     #[inline]
     fn unpublished(&mut self, published: Published) {
         counters::PUBLISHED_NOW.lower(1);

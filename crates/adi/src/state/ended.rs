@@ -47,6 +47,7 @@ impl State {
     /// and who waits has not begun to.
     fn take_answer(&mut self, to: Proc, request: u32) -> bool {
         if to == self.mcm.me() || lock::enabled() {
+            // As all that goes past the look at everything, it is for programs whose calls come one at a time.
             return false;
         }
         let mcm = self.mcm.clone();

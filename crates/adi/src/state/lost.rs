@@ -118,7 +118,7 @@ impl State {
     fn withdraw(&mut self, request: u32) {
         let Side::Receive { place, published, .. } = self.transfers.get(request).side else { return };
         if published.is_published() {
-            self.end_publication(request, true);
+            self.end_publication(request);
         } else if published.is_watched() {
             self.left(request);
         }
