@@ -251,8 +251,13 @@ impl Adi {
     pub fn end_named(&self, name: Name) -> Ended {
         let mut state = self.state.borrow_mut();
         let Some(transfer) = state.named(name) else { return Ended::Stale };
-        if !transfer.done && !state.take_ended(name.index) {
-            return Ended::Pending;
+        if !transfer.done {
+            if let Some(status) = state.end_filled(name.index) {
+                return Ended::Over(Over::Received(status));
+            }
+            if !state.take_ended(name.index) && !state.transfers.get(name.index).done {
+                return Ended::Pending;
+            }
         }
         let transfer = state.transfers.get_mut(name.index);
         let status = transfer.status.fresh();

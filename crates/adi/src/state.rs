@@ -325,14 +325,20 @@ impl State {
         }
     }
 
+    /// A transfer is over.
     #[inline]
-    fn complete(&mut self, request: u32) {
+    fn note_end(&mut self, request: u32) {
         self.moved = true;
         self.ended = true;
         self.wake_others();
         if !self.located.is_empty() {
             self.unlocate(request);
         }
+    }
+
+    #[inline]
+    fn complete(&mut self, request: u32) {
+        self.note_end(request);
         let transfer = self.transfers.get_mut(request);
         transfer.done = true;
         if let Data::Typed { .. } = transfer.data {

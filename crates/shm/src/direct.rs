@@ -125,9 +125,10 @@ impl State {
     fn discount(&self, peer: u32) {
         let mut published = self.published.borrow_mut();
         let at = published.iter().position(|&(other, _)| other == peer).expect("counted when it was published");
-        published[at].1 -= 1;
-        if published[at].1 == 0 {
-            published.swap_remove(at);
+        match published[at].1 {
+            // Not lowered first: it is moved about as one word with what stands beside it, which would wait for that store.
+            1 => _ = published.swap_remove(at),
+            count => published[at].1 = count - 1,
         }
     }
 }

@@ -74,6 +74,7 @@ impl Ways {
 
 impl State {
     /// A message of `len` bytes, that could have gone either way, has come from a peer.
+    #[inline]
     pub(super) fn note_way(&mut self, from: Proc, len: u64, way: Way) {
         if len == 0 {
             return;

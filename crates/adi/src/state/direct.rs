@@ -4,7 +4,7 @@ use super::asking::Way;
 use super::course::Course;
 use super::outbox::Bulk;
 use super::{NONE, Side, State};
-use crate::matching::Hindrance;
+use crate::matching::{Hindrance, Place};
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use std::time::Instant;
 use tern_counters as counters;
@@ -103,6 +103,7 @@ fn count(delivery: &Delivery, len: usize) {
 }
 
 impl State {
+    #[inline]
     pub(super) fn direct(&self) -> &dyn Direct {
         self.mcm.direct().expect("what is published was published by it")
     }
@@ -410,20 +411,39 @@ impl State {
             // As a rule: its sender's memory may be private.
             (false, false) => Way::ChosenPackets,
         };
+        self.leave_matching(from, place, published, size, way);
+        events::raise(events::Kind::Filled, [source as u64, tag as u64, size]);
+    }
+
+    /// A published receive has got its message, of `size` bytes, by another way than the stream.
+    #[inline]
+    fn leave_matching(&mut self, from: Proc, place: Option<Place>, published: Published, size: u64, way: Way) {
         self.note_way(from, size, way);
         if let Some(place) = place {
             self.matching.withdraw(place);
         }
         self.unpublished(published);
-        events::raise(events::Kind::Filled, [source as u64, tag as u64, size]);
     }
 
     /// A published receive holds its message of `size` bytes.
-    #[inline]
     pub(super) fn filled(&mut self, request: u32, size: u64) {
         counters::PUBLISHED_FILLED.add(1);
         self.claimed(request, size, true);
         self.complete(request);
+    }
+
+    /// [`State::filled`] of one that is freed at once: nobody sees its transfer any more, which stays as it was.
+    #[inline]
+    pub(super) fn filled_and_freed(
+        &mut self, request: u32, from: Proc, place: Option<Place>, published: Published, status: &Status,
+    ) {
+        let Status { source, tag, bytes, .. } = *status;
+        counters::PUBLISHED_FILLED.add(1);
+        counters::received(bytes as usize);
+        self.leave_matching(from, place, published, bytes, Way::Once);
+        events::raise(events::Kind::Filled, [source as u64, tag as u64, bytes]);
+        self.note_end(request);
+        self.transfers.free(request);
     }
 
     /// The next bytes of a long message of `size` bytes.

@@ -1,38 +1,52 @@
 //! Transfers that are over, found by who asks for one of them, without a look at everything else.
 
 use super::{Side, State};
-use crate::Proc;
 use crate::packet::Packet;
+use crate::{Proc, Status};
 use tern_mcm::{Sink, lock};
 
 /// Of so many looks at one transfer only, one is left out.
 const QUICK: u32 = 64;
 
 impl State {
-    /// True when `request` is a published receive, or a long send, and is found to be over. Now and then it does not look, so that a program
-    /// whose messages are always there already does not wait without end for anything else.
+    /// Ends receive `request` if it is published and has got its whole message: frees it, and tells its status. One whose message was too long
+    /// for it is over as well, but not freed, and `None` like those that are not.
     #[inline]
+    pub fn end_filled(&mut self, request: u32) -> Option<Status> {
+        let transfer = self.transfers.get(request);
+        let Side::Receive { place, from, published, .. } = transfer.side else { return None };
+        if !published.is_published() || self.is_passed_over() {
+            return None;
+        }
+        let transfer = self.transfers.get(request);
+        let size = self.direct().take_filled(published.peer, published.slot(), transfer.data.len() as u64)?;
+        let Status { source, tag, .. } = transfer.status;
+        let status = transfer.data.received(source, tag, size);
+        if status.is_whole() {
+            self.filled_and_freed(request, from, place, published, &status);
+            Some(status)
+        } else {
+            self.filled(request, size);
+            None
+        }
+    }
+
+    /// True when `request` is a long send, and is found to be over.
     pub fn take_ended(&mut self, request: u32) -> bool {
         let transfer = self.transfers.get(request);
-        let len = transfer.data.len();
-        if len < self.direct_from {
+        let Side::Send { to, .. } = transfer.side else { return false };
+        if transfer.data.len() < self.direct_from || self.is_passed_over() {
             return false;
         }
+        self.take_sent(request) || self.take_answer(to, request)
+    }
+
+    /// Now and then a look at one transfer alone is left out, so that a program whose messages are always there already does not wait without end
+    /// for anything else.
+    #[inline]
+    fn is_passed_over(&mut self) -> bool {
         self.quick = self.quick.wrapping_add(1);
-        if self.quick.is_multiple_of(QUICK) {
-            return false;
-        }
-        match transfer.side {
-            Side::Send { to, .. } => self.take_sent(request) || self.take_answer(to, request),
-            Side::Receive { published, .. } if published.is_published() => {
-                let Some(size) = self.direct().take_filled(published.peer, published.slot(), len as u64) else {
-                    return false;
-                };
-                self.filled(request, size);
-                true
-            }
-            Side::Receive { .. } => false,
-        }
+        self.quick.is_multiple_of(QUICK)
     }
 
     fn take_sent(&mut self, request: u32) -> bool {

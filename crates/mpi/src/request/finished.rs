@@ -2,7 +2,7 @@
 //! and the engine knows nothing of them any more.
 
 use crate::guarded::Guarded;
-use crate::handle::{Kind, Table};
+use crate::handle::{Kind, Table, decode};
 use std::cell::RefCell;
 use tern_adi::Status;
 
@@ -22,6 +22,7 @@ pub fn find(handle: usize) -> Option<Status> {
 /// As [`find`], and the handle is stale from now on.
 #[inline]
 pub fn end(handle: usize) -> Option<Status> {
+    decode(Kind::Received, handle)?;
     FINISHED.get().borrow_mut().remove(handle)
 }
 
