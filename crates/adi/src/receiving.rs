@@ -129,7 +129,7 @@ impl Adi {
     fn recv_by(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         if packets {
             // Else its sender writes to it.
-            data.expect();
+            data.expect_alone();
         }
         let long = packets && data.len() > PIECE;
         if long {

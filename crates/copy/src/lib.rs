@@ -151,20 +151,15 @@ pub unsafe fn give_back(from: *const u8, len: usize, source: Source) {
     }
 }
 
-/// Bytes at the start of a target that [`expect`] asks for: more do not help.
-const EXPECTED: usize = 4 << 10;
-
-/// Says that `to` will be written soon, by somebody who now waits for the data: its first lines
-/// are fetched meanwhile. Where they are in no cache, a message of 4 KiB takes two thirds of the
-/// time.
+/// Says that `to` will be written soon, by somebody who now waits for the data: its lines are fetched meanwhile.
 #[inline]
 pub fn expect(to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
-    for at in (0..len.min(EXPECTED)).step_by(64) {
+    for at in (0..len).step_by(64) {
         x86::prefetch_for_writing(to.wrapping_add(at));
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (to, len, EXPECTED);
+    let _ = (to, len);
 }
 
 type Loop = unsafe fn(to: *mut u8, from: *const u8, len: usize);
