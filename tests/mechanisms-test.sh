@@ -27,7 +27,8 @@ add() {
 programs=
 if [ "${TERN_TEST_MECHANISMS:-}" != all ]; then
     export TERN_TEST_MOST_RANKS=4
-    for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/type_construct.c "$here"/c/thread_pairs.c; do
+    for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/type_construct.c "$here"/c/thread_pairs.c \
+        "$here"/c/dyn_exchange.c "$here"/c/dyn_spawn.c "$here"/c/file_jobs.c; do
         name=${source##*/}
         programs="$programs ${name%.c}"
     done

@@ -218,12 +218,13 @@ impl Direct for Shm {
         waits
     }
 
-    fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
-        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, Purpose::Message) }
+    fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
+        self.locate_for(peer, memory, quiet, Purpose::Message)
     }
 
-    fn locate_for(&self, _peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
-        if memory.is_opaque() { memory } else { self.direct.reach.locate(memory, quiet, purpose) }
+    fn locate_for(&self, peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
+        // A process of another job has another file, where the place would be somewhere else.
+        if memory.is_opaque() || !self.is_home(peer) { memory } else { self.direct.reach.locate(memory, quiet, purpose) }
     }
 
     fn presume(&self, memory: &Memory) -> Option<Presumed> {
