@@ -42,7 +42,7 @@ impl Adi {
         match self.take_what_is_there(&mut state, from, &pattern, data) {
             Some(status) => Received::Done(status),
             None => {
-                let request = state.receive(from, pattern, data.clone());
+                let request = state.receive(from, pattern.fresh(), data.clone());
                 Received::Pending(known(&mut state, request))
             }
         }

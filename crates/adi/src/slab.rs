@@ -20,7 +20,7 @@ impl<T> Slab<T> {
         self.free.last().copied().unwrap_or(self.entries.len() as u32)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, value: T) -> u32 {
         if let Some(index) = self.free.pop() {
             self.entries[index as usize] = Some(value);

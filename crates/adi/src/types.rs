@@ -35,6 +35,12 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// A copy made right after the original, and so loaded as that was stored.
+    #[inline(always)]
+    pub fn fresh(&self) -> Pattern {
+        Pattern { context: as_stored(&self.context), source: as_stored(&self.source), tag: as_stored(&self.tag) }
+    }
+
     /// True when `tuple` satisfies this pattern (MPI 5.0 section 3.2.4).
     pub fn matches(&self, tuple: &Tuple) -> bool {
         self.context == tuple.context
@@ -50,12 +56,23 @@ impl Pattern {
 
 /// The user's memory of one transfer. The caller promises that it stays valid, and for
 /// receives unshared, until the request has completed (MPI's own rule, section 3.7.2).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Data {
     /// One dense run of bytes.
     Bytes(*mut u8, usize),
     /// `count` elements of a layout, from `base`.
     Typed { base: *mut u8, count: i64, ty: Rc<Type> },
+}
+
+impl Clone for Data {
+    /// Mostly made right after the original, and so loaded as that was stored.
+    #[inline(always)]
+    fn clone(&self) -> Data {
+        match self {
+            Data::Bytes(base, len) => Data::Bytes(as_stored(base), as_stored(len)),
+            Data::Typed { base, count, ty } => Data::Typed { base: *base, count: *count, ty: ty.clone() },
+        }
+    }
 }
 
 impl Data {

@@ -224,7 +224,11 @@ impl Direct for Shm {
 
     fn locate_for(&self, peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
         // A process of another job has another file, where the place would be somewhere else.
-        if memory.is_opaque() || !self.is_home(peer) { memory } else { self.direct.reach.locate(memory, quiet, purpose) }
+        if memory.is_opaque() || !self.is_home(peer) {
+            memory
+        } else {
+            self.direct.reach.locate(memory, quiet, purpose)
+        }
     }
 
     fn presume(&self, memory: &Memory) -> Option<Presumed> {
