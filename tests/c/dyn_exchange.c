@@ -1,14 +1,13 @@
 // ranks: 1 2
 // Messages between processes of two jobs, which share no memory, out of memory that the processes of each job do share: the place of
 // the data means something else to the other job. Exchanged by every kind of call, and by collectives.
-#include "check.h"
+#include "jobs.h"
 
 enum { CHILDREN = 2, MOST = 300000, ROUNDS = 40 };
 
 static const size_t lengths[] = {1000, 8192, 16384, 20000, 65536, 300000};
 
 static MPI_Comm all;
-static int size;
 
 static unsigned char byte(int from, int to, int round, size_t at)
 {
@@ -68,17 +67,10 @@ static void everybody(unsigned char *out, unsigned char *in, size_t length, int 
 
 int main(int argc, char **argv)
 {
-    MPI_Comm parent, inter;
+    MPI_Comm inter;
     OK(MPI_Init(&argc, &argv));
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    OK(MPI_Comm_get_parent(&parent));
-    if (parent == MPI_COMM_NULL)
-        OK(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
-    else
-        inter = parent;
-    OK(MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &all));
-    OK(MPI_Comm_rank(all, &rank));
-    OK(MPI_Comm_size(all, &size));
+    all = with_children(argv[0], CHILDREN, &inter);
     unsigned char *out, *in;
     OK(MPI_Alloc_mem((MPI_Aint)size * MOST, MPI_INFO_NULL, &out));
     OK(MPI_Alloc_mem((MPI_Aint)size * MOST, MPI_INFO_NULL, &in));

@@ -2,24 +2,18 @@
 // A file of processes of two jobs, which share no memory: collective access, and a shared file pointer
 // that all use at once.
 #include "file.h"
+#include "jobs.h"
 
 enum { CHILDREN = 2, RECORDS = 50 };
 
 int main(int argc, char **argv)
 {
-    MPI_Comm parent, inter, all;
+    MPI_Comm inter, all;
     MPI_File file;
     MPI_Offset position;
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    OK(MPI_Comm_get_parent(&parent));
-    if (parent == MPI_COMM_NULL)
-        OK(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
-    else
-        inter = parent;
-    OK(MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &all));
-    OK(MPI_Comm_rank(all, &rank));
-    OK(MPI_Comm_size(all, &size));
+    all = with_children(argv[0], CHILDREN, &inter);
     if (rank == 0) choose_name();
     OK(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, all));
 
