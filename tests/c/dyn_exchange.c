@@ -1,6 +1,6 @@
 // ranks: 1 2
 // Messages between processes of two jobs, which share no memory, out of memory that the processes of each job do share: the place of
-// the data means something else to the other job. Exchanged by every kind of call, and by collectives.
+// the data means something else to the other job. Exchanged by MPI_Sendrecv, by nonblocking calls, and by MPI_Alltoall.
 #include "jobs.h"
 
 enum { CHILDREN = 2, MOST = 300000, ROUNDS = 40 };

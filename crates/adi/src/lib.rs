@@ -255,7 +255,7 @@ impl Adi {
             if let Some(status) = state.end_filled(name.index) {
                 return Ended::Over(Over::Received(status));
             }
-            if !state.take_ended(name.index) && !state.transfers.get(name.index).done {
+            if !state.take_ended(name.index) {
                 return Ended::Pending;
             }
         }

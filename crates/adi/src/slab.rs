@@ -20,6 +20,7 @@ impl<T> Slab<T> {
         self.free.last().copied().unwrap_or(self.entries.len() as u32)
     }
 
+    // Always: so the value is made where it stays, and no copy waits for what was stored in parts just before.
     #[inline(always)]
     pub fn insert(&mut self, value: T) -> u32 {
         if let Some(index) = self.free.pop() {

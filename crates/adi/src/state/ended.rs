@@ -31,14 +31,17 @@ impl State {
         }
     }
 
-    /// True when `request` is a long send, and is found to be over.
+    /// Whether `request` is over, after a look for the end of a long send.
     pub fn take_ended(&mut self, request: u32) -> bool {
         let transfer = self.transfers.get(request);
-        let Side::Send { to, .. } = transfer.side else { return false };
-        if transfer.data.len() < self.direct_from || self.is_passed_over() {
-            return false;
+        if let Side::Send { to, .. } = transfer.side
+            && transfer.data.len() >= self.direct_from
+            && !self.is_passed_over()
+            && !self.take_sent(request)
+        {
+            self.take_answer(to, request);
         }
-        self.take_sent(request) || self.take_answer(to, request)
+        self.transfers.get(request).done
     }
 
     /// Now and then a look at one transfer alone is left out, so that a program whose messages are always there already does not wait without end
@@ -59,10 +62,10 @@ impl State {
 
     /// Looks whether the next packet from `to` ends send `request`, and takes it then. Any other stays for a look at everything: it may take long,
     /// and who waits has not begun to.
-    fn take_answer(&mut self, to: Proc, request: u32) -> bool {
+    fn take_answer(&mut self, to: Proc, request: u32) {
         if to == self.mcm.me() || lock::enabled() {
             // As all that goes past the look at everything, it is for programs whose calls come one at a time.
-            return false;
+            return;
         }
         let mcm = self.mcm.clone();
         mcm.take_next(to, 1, |header, payload| {
@@ -72,6 +75,5 @@ impl State {
             }
             ends
         });
-        self.transfers.get(request).done
     }
 }

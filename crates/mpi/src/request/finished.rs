@@ -22,6 +22,7 @@ pub fn find(handle: usize) -> Option<Status> {
 /// As [`find`], and the handle is stale from now on.
 #[inline]
 pub fn end(handle: usize) -> Option<Status> {
+    // Most are of another kind, and nothing is looked up for those.
     decode(Kind::Received, handle)?;
     FINISHED.get().borrow_mut().remove(handle)
 }
