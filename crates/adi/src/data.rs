@@ -9,6 +9,9 @@ use tern_mcm::{Gather, Memory, Payload, copy_short};
 /// more, several receives that are open get in each other's way.
 const FIRST: usize = 4 << 10;
 
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+
 /// Messages from so many bytes on may go otherwise than in packets, and who copies them then has no use for lines that are here.
 const LONG: usize = 16 << 10;
 
@@ -25,6 +28,14 @@ impl Data {
                 }
             },
         }
+    }
+
+    /// Bytes of each block of data that lies in blocks, none in the same cache line as the next.
+    #[inline]
+    pub(crate) fn block_per_line(&self) -> Option<usize> {
+        let Data::Typed { count, ty, .. } = self else { return None };
+        let (_, Blocks { block, stride, .. }) = ty.blocks(*count)?;
+        (stride.unsigned_abs() >= LINE).then_some(block as usize)
     }
 
     /// Fetches the first lines of user memory, which will be written when a message comes.

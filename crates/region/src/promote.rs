@@ -92,6 +92,15 @@ pub struct Counts {
     pub gone: u64,
 }
 
+/// Uses of a buffer that promotion pays for.
+#[derive(Clone, Copy, Default)]
+struct Needed {
+    /// The buffer's bytes, and those of a message, that were asked about last.
+    of: (usize, usize),
+    /// `None`: any number of them is too few.
+    uses: Option<u32>,
+}
+
 /// Promotes the buffers of one process. There is one in a process; it belongs to whoever holds the
 /// library's lock.
 ///
@@ -115,8 +124,8 @@ pub struct Promoter {
     until_refresh: usize,
     /// What is left of [`pinning::MOST_PINNED`].
     may_pin: usize,
-    /// By what it is used for, and by [`Reuse`]: the length that was asked about last, and the uses that promotion pays for then.
-    needed: Vec<[(usize, Option<u32>); 2]>,
+    /// By what it is used for, and by [`Reuse`].
+    needed: Vec<[Needed; 2]>,
 }
 
 impl Promoter {
@@ -173,7 +182,7 @@ impl Promoter {
     /// sooner. `Some`: the kernel
     /// said just now that these bytes are shared, at that place.
     pub fn used(&mut self, address: *const u8, len: usize) -> Option<Place> {
-        self.used_for(address, len, 0)
+        self.used_for(address, len, len, 0)
     }
 
     /// Counts one use of the buffer at the place that it was [presumed](Promoter::presumed) to have; false if the kernel says
@@ -183,8 +192,8 @@ impl Promoter {
         self.verify(address, len, place)
     }
 
-    /// The same of a use of that number ([`Promoter::add_costs`]).
-    pub fn used_for(&mut self, address: *const u8, len: usize, way: usize) -> Option<Place> {
+    /// The same of a use of that number ([`Promoter::add_costs`]), for a message that has `moved` bytes of the buffer: a column of a matrix.
+    pub fn used_for(&mut self, address: *const u8, len: usize, moved: usize, way: usize) -> Option<Place> {
         if self.policy == Policy::Off || len == 0 || self.is_over() {
             return None;
         }
@@ -196,7 +205,7 @@ impl Promoter {
             return Some(place);
         }
         // Where the saving never pays for the look-up, promoted memory is not looked up either.
-        self.needed(len, Reuse::Soon, way)?;
+        self.needed(len, moved, Reuse::Soon, way)?;
         let start = address.addr();
         if let Some(place) = self.records.used(start, len).map(Place)
             && self.verify(address, len, place)
@@ -204,30 +213,30 @@ impl Promoter {
             return Some(place);
         }
         let reuse = self.usage.reuse(start, len);
-        let needed = self.needed(len, reuse, way).unwrap_or(u32::MAX);
+        let needed = self.needed(len, moved, reuse, way).unwrap_or(u32::MAX);
         if self.usage.used(start, len, needed) {
             return self.try_promote(start, len, needed);
         }
-        self.promote_row(start, len, reuse, way)
+        self.promote_row(start, len, moved, reuse, way)
     }
 
-    /// Uses of a buffer of `len` bytes that promotion pays for.
+    /// Uses of a buffer of `len` bytes that promotion pays for, if each moves `moved` of them.
     #[inline]
-    fn needed(&mut self, len: usize, reuse: Reuse, way: usize) -> Option<u32> {
-        let (known, needed) = self.needed[way][reuse as usize];
-        if known != len {
-            let needed = if self.policy == Policy::Always { Some(1) } else { self.costs[way].break_even(len, reuse) };
-            self.needed[way][reuse as usize] = (len, needed);
-            return needed;
+    fn needed(&mut self, len: usize, moved: usize, reuse: Reuse, way: usize) -> Option<u32> {
+        let needed = &mut self.needed[way][reuse as usize];
+        if needed.of != (len, moved) {
+            let break_even = || self.costs[way].break_even_of(moved, reuse, len);
+            let uses = if self.policy == Policy::Always { Some(1) } else { break_even() };
+            *needed = Needed { of: (len, moved), uses };
         }
-        needed
+        needed.uses
     }
 
     /// Promotes the buffers that this one stands beside as one, if their uses together pay for that: the windows and slots of a
     /// program, of which each would have to be used very often by itself.
-    fn promote_row(&mut self, start: usize, len: usize, reuse: Reuse, way: usize) -> Option<Place> {
+    fn promote_row(&mut self, start: usize, len: usize, moved: usize, reuse: Reuse, way: usize) -> Option<Place> {
         let row = self.usage.row(start, len)?;
-        let needed = self.costs[way].break_even_together(len, reuse, row.len)?;
+        let needed = self.costs[way].break_even_of(moved, reuse, row.len)?;
         if row.uses < u64::from(needed) * u64::from(row.patience) {
             return None;
         }

@@ -125,11 +125,8 @@ impl Reach {
         let (low, len) = memory.span();
         let start = memory.address.wrapping_add_signed(low) as *const u8;
         let place = self.heap.place(start, len as usize).or_else(|| {
-            // Of a matrix of which one column is sent, promoting all of it seldom pays.
-            let mostly_data = memory.len >= len / 4;
             self.exposed.quiet.set(quiet);
-            let mut promoter = self.promoter.borrow_mut();
-            if mostly_data { promoter.used_for(start, len as usize, purpose as usize) } else { None }
+            self.promoter.borrow_mut().used_for(start, len as usize, memory.len as usize, purpose as usize)
         });
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
     }

@@ -33,6 +33,26 @@ enum Along {
 /// How many there are.
 const ALONG: usize = 5;
 
+/// What its receiver copies, if asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copied {
+    /// Private memory in one piece, by the kernel.
+    ByKernel,
+    /// Memory that it sees, in one piece.
+    Dense,
+    /// Memory that it sees, in blocks at a stride.
+    InBlocks,
+}
+
+/// How many there are.
+const COPIED: usize = 3;
+
+impl Copied {
+    fn is_seen(self) -> bool {
+        self != Copied::ByKernel
+    }
+}
+
 /// Bytes of long messages in packets until a device uses the same memory again, at most. Of a message whose memory was in no cache, packets of 256 KiB
 /// took 35 to 70 us on a Xeon, else 19.
 const ROUND: usize = 2 << 20;
@@ -125,7 +145,7 @@ impl State {
         if likely == Likely::Yes {
             return Some(true);
         }
-        Some(self.asks_for(to, len, along, false))
+        Some(self.asks_for(to, len, along, Copied::ByKernel))
     }
 
     /// Whether a message out of `memory`, which its receiver sees and would copy from there, has been there sooner in packets: both ways
@@ -140,6 +160,9 @@ impl State {
     }
 
     /// The same where its receiver may have published where it belongs: whether one copy has been sooner. `None`: that is not tried.
+    ///
+    /// The column of a matrix has a line of its own for each of its elements, and all of them make the journey that is told above, where
+    /// packets hold eight doubles in a line.
     pub(super) fn copied_once(&mut self, to: Proc, memory: &Memory, course: Course) -> Option<bool> {
         let len = memory.len as usize;
         let along = if course.exchanged {
@@ -153,19 +176,20 @@ impl State {
         };
         // Windows of longer ones are in no cache.
         let cached = !matches!(along, Along::Window) || len <= self.eager_limit(to);
-        let tries = cached && memory.is_dense() && self.direct().suits_both(to, len);
-        tries.then(|| self.asks_for(to, len, along, true))
+        let tries = cached && !memory.is_opaque() && self.direct().suits_both(to, len);
+        let copied = if memory.is_dense() { Copied::Dense } else { Copied::InBlocks };
+        tries.then(|| self.asks_for(to, len, along, copied))
     }
 
-    /// Whether to ask the receiver for a message, according to trials; `seen`: of memory that it sees.
-    fn asks_for(&mut self, to: Proc, len: usize, along: Along, seen: bool) -> bool {
+    /// Whether to ask the receiver for a message, according to trials.
+    fn asks_for(&mut self, to: Proc, len: usize, along: Along, copied: Copied) -> bool {
         let shown = if to < self.mcm.me() { self.ways[to as usize].of(len) } else { None };
         if let (Along::Call | Along::Exchange | Along::Left, Some(way)) = (along, shown) {
             return way == Way::Once;
         }
-        let kind = (len.ilog2() as usize * ALONG + along as usize) * 2 + usize::from(seen);
+        let kind = (len.ilog2() as usize * ALONG + along as usize) * COPIED + copied as usize;
         // The first ones of a turn in packets find cold memory.
         let longer = if len > self.eager_limit(to) { ROUND.div_ceil(len) as u32 } else { 0 };
-        self.asking.way(kind, || Trial::presuming(usize::from(seen)).longer(longer)) == 1
+        self.asking.way(kind, || Trial::presuming(usize::from(copied.is_seen())).longer(longer)) == 1
     }
 }

@@ -6,9 +6,14 @@ use tern_layout::{Basic, Type};
 
 /// What memory holds that nothing has been received into.
 const UNTOUCHED: u8 = 0xee;
-/// Bytes of data, and from the start of one element to the next, of the layout with gaps.
+/// Bytes of data of an element of the layout with gaps.
 const BLOCK: usize = 3;
-const STRIDE: usize = 5;
+
+/// Bytes from the start of one element to the next, of data of that length: side by side in a cache line, or each in one of its own, which goes
+/// in other packets.
+fn stride(len: usize) -> usize {
+    [5, 67][len / BLOCK % 2]
+}
 
 /// Memory for `len` bytes of data, dense or with gaps between them.
 pub struct Buffer {
@@ -17,9 +22,9 @@ pub struct Buffer {
     gaps: bool,
 }
 
-fn layout_with_gaps() -> Rc<Type> {
+fn layout_with_gaps(stride: usize) -> Rc<Type> {
     let block = Type::contiguous(BLOCK as i64, &Type::basic(Basic::Byte)).unwrap();
-    Type::resized(0, STRIDE as i64, &block).unwrap()
+    Type::resized(0, stride as i64, &block).unwrap()
 }
 
 /// A length as [`Buffer`] rounds it.
@@ -31,7 +36,7 @@ impl Buffer {
     /// Data with gaps has a multiple of three bytes: `len` is rounded up.
     pub fn new(len: usize, gaps: bool) -> Buffer {
         let len = whole(len, gaps);
-        let size = if gaps { len / BLOCK * STRIDE } else { len };
+        let size = if gaps { len / BLOCK * stride(len) } else { len };
         Buffer { memory: vec![UNTOUCHED; size].into(), len, gaps }
     }
 
@@ -45,7 +50,7 @@ impl Buffer {
     }
 
     fn place(&self, at: usize) -> usize {
-        if self.gaps { at / BLOCK * STRIDE + at % BLOCK } else { at }
+        if self.gaps { at / BLOCK * stride(self.len) + at % BLOCK } else { at }
     }
 
     pub fn len(&self) -> usize {
@@ -55,7 +60,7 @@ impl Buffer {
     pub fn data(&mut self) -> Data {
         let base = self.memory.as_mut_ptr();
         if self.gaps {
-            Data::new(base, (self.len / BLOCK) as i64, &layout_with_gaps())
+            Data::new(base, (self.len / BLOCK) as i64, &layout_with_gaps(stride(self.len)))
         } else {
             Data::Bytes(base, self.len)
         }

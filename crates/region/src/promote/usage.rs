@@ -34,12 +34,12 @@ pub struct Costs {
 impl Costs {
     /// The number of uses from which on promotion pays: the least n > R / (C - V). `None`: never.
     pub fn break_even(&self, len: usize, reuse: Reuse) -> Option<u32> {
-        self.break_even_together(len, reuse, len)
+        self.break_even_of(len, reuse, len)
     }
 
-    /// The same for buffers of that length that lie side by side, in `all` bytes, and are promoted as one: the number of
-    /// their uses together. Most of what promotion costs is the same for one buffer and for many.
-    pub fn break_even_together(&self, len: usize, reuse: Reuse, all: usize) -> Option<u32> {
+    /// The same for messages of that length whose data lies in `all` bytes, which are promoted as one: a column of a matrix, or buffers
+    /// that lie side by side and are counted together. Most of what promotion costs is the same for one buffer and for many.
+    pub fn break_even_of(&self, len: usize, reuse: Reuse, all: usize) -> Option<u32> {
         let gain = (self.saved)(len, reuse) - self.look_up;
         let uses = (self.promote)(all) / gain;
         (gain > 0.0 && uses < f64::from(u32::MAX)).then(|| uses.max(0.0) as u32 + 1)

@@ -136,7 +136,7 @@ fn a_row_shares_what_does_not_depend_on_the_length() {
     let costs = Costs { promote: Box::new(|len| 1000.0 + len as f64), saved: Box::new(|_, _| 60.0), look_up: 10.0 };
     assert_eq!(costs.break_even(100, Reuse::Soon), Some(23));
     // Of ten buffers each is used five times.
-    assert_eq!(costs.break_even_together(100, Reuse::Soon, 1000), Some(41));
+    assert_eq!(costs.break_even_of(100, Reuse::Soon, 1000), Some(41));
 }
 
 proptest! {
