@@ -1,6 +1,6 @@
 /* Exchange of a matrix column: by a derived type, and packed by hand into a contiguous buffer. The
  * matrix has ROWS rows of ROW_BYTES; a column takes some bytes of each row. Both ranks send and
- * receive at once, and the bytes of both count. column_type has the derived type alone, of any width. */
+ * receive at once, or by turns, and the bytes of both count. column_type has the derived type alone, of any width. */
 #include "pair.h"
 
 #include <stdlib.h>
@@ -23,6 +23,18 @@ static void by_type(void *context, long iterations)
     for (long i = 0; i < iterations; i++)
         MPI_Sendrecv(e->from, 1, e->column, e->other, 1, e->to, 1, e->column, e->other, 1, e->comm,
                      MPI_STATUS_IGNORE);
+}
+
+static void by_turns(void *context, long iterations)
+{
+    exchange *e = context;
+    for (long i = 0; i < iterations; i++) {
+        if (world_rank == 0)
+            MPI_Send(e->from, 1, e->column, e->other, 1, e->comm);
+        MPI_Recv(e->to, 1, e->column, e->other, 1, e->comm, MPI_STATUS_IGNORE);
+        if (world_rank != 0)
+            MPI_Send(e->from, 1, e->column, e->other, 1, e->comm);
+    }
 }
 
 /* The width is a constant in each copy of the loops, as it would be in a program. */
@@ -64,13 +76,15 @@ static void prepare(exchange *e, MPI_Comm comm)
     fill(e->from, matrix, (unsigned)world_rank);
 }
 
-/* Exchanges a column of `width` bytes of each row by its type. */
-static void with_type(const char *name, exchange *e, size_t width)
+/* Exchanges a column of `width` bytes of each row by its type, at once, and by turns if that has a name. */
+static void with_type(const char *name, const char *turns, exchange *e, size_t width)
 {
     e->width = width;
     MPI_Type_vector(ROWS, (int)(width / 8), ROW_BYTES / 8, MPI_DOUBLE, &e->column);
     MPI_Type_commit(&e->column);
     point(name, by_type, e);
+    if (turns)
+        point(turns, by_turns, e);
     MPI_Type_free(&e->column);
 }
 
@@ -80,16 +94,16 @@ static void run_pair(MPI_Comm comm, const void *what)
     static const struct {
         size_t width;
         operation by_hand;
-        const char *type_name, *hand_name;
-    } columns[] = {{8, by_hand_8, "vector_8B", "byhand_8B"},
-                   {64, by_hand_64, "vector_64B", "byhand_64B"},
-                   {1024, by_hand_1024, "vector_1KiB", "byhand_1KiB"}};
+        const char *type_name, *turns_name, *hand_name;
+    } columns[] = {{8, by_hand_8, "vector_8B", "turns_8B", "byhand_8B"},
+                   {64, by_hand_64, "vector_64B", "turns_64B", "byhand_64B"},
+                   {1024, by_hand_1024, "vector_1KiB", "turns_1KiB", "byhand_1KiB"}};
     exchange e;
     prepare(&e, comm);
     for (int i = 0; i < 3; i++) {
         e.packed = memory(ROWS * columns[i].width);
         e.arrived = memory(ROWS * columns[i].width);
-        with_type(columns[i].type_name, &e, columns[i].width);
+        with_type(columns[i].type_name, columns[i].turns_name, &e, columns[i].width);
         point(columns[i].hand_name, columns[i].by_hand, &e);
         free(e.packed);
         free(e.arrived);
@@ -115,7 +129,7 @@ static void run_types(MPI_Comm comm, const void *what)
         size_t width = (size_t)sizes[i] / ROWS / 8 * 8;
         if (width < 8 || width > ROW_BYTES / 2)
             fail("column_type: %ld bytes are no column of a matrix with %d rows", sizes[i], ROWS);
-        with_type("vector", &e, width);
+        with_type("vector", NULL, &e, width);
     }
     free(e.from);
     free(e.to);

@@ -114,8 +114,8 @@ impl Job {
 pub fn point_to_point(quick: bool) -> Vec<Job> {
     let some: &[u64] = &[8, 4096, 65536, 1048576];
     let job = |title: &str, benchmark| Job::new(title, 2, Binding::Bound, &[benchmark]);
-    let mut column = job("Matrix column, by derived type and packed by hand, bytes of both ways counted", "column")
-        .quick(quick, &[]);
+    let title = "Matrix column, by derived type (vector; by turns), and packed by hand, bytes of both ways counted";
+    let mut column = job(title, "column").quick(quick, &[]);
     column.sized = false;
     vec![
         job("Ping-pong, half round trip, same buffers", "pingpong").quick(quick, some).mechanisms(),
