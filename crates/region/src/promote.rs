@@ -214,7 +214,7 @@ impl Promoter {
         }
         let reuse = self.usage.reuse(start, len);
         let needed = self.needed(len, moved, reuse, way).unwrap_or(u32::MAX);
-        if self.usage.used(start, len, needed) {
+        if self.usage.used(start, len, moved, needed) {
             return self.try_promote(start, len, needed);
         }
         self.promote_row(start, len, moved, reuse, way)

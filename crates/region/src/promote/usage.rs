@@ -108,12 +108,12 @@ impl Usage {
         }
     }
 
-    /// Counts one use. True when there were `needed` uses of this buffer since it came into the
+    /// Counts one use, by a message that has `moved` bytes of the buffer. True when there were `needed` uses of this buffer since it came into the
     /// table or was last tried, more if earlier tries were in vain. The caller then tries, and
     /// reports with [`Usage::failed`] if that was in vain; the count starts again.
-    pub fn used(&mut self, address: usize, len: usize, needed: u32) -> bool {
+    pub fn used(&mut self, address: usize, len: usize, moved: usize, needed: u32) -> bool {
         let key = key(address, len);
-        self.passed += len as u64;
+        self.passed += moved as u64;
         let passed = self.passed;
         let Some(entry) = self.place(key) else {
             // Nothing is known of the buffer, but this use is one.
