@@ -5,7 +5,8 @@ use crate::direct;
 use crate::network::{Manners, Scissors, ports};
 use std::rc::Rc;
 use tern_adi::{
-    ANY_SOURCE, ANY_TAG, Adi, Message as Probed, Pattern, Rendezvous, Request, SendMode, Sent, Status, Tuple, UNKNOWN,
+    ANY_SOURCE, ANY_TAG, Adi, Ended, Message as Probed, Name, Over, Pattern, Rendezvous, Request, SendMode, Sent,
+    Status, Tuple, UNKNOWN,
 };
 use tern_mcm::{Mcm, Patience};
 
@@ -77,7 +78,7 @@ pub struct Message {
     pub cancelled: bool,
     /// The lost process that it was for.
     pub aborted: Option<u32>,
-    request: Option<Request>,
+    request: Option<Open>,
 }
 
 /// A receive that was posted.
@@ -93,7 +94,35 @@ pub struct Receive {
     pub cancel_asked: Option<usize>,
     /// The size that a probe told.
     pub probed: Option<u64>,
-    request: Option<Request>,
+    request: Option<Open>,
+}
+
+/// A transfer that is not over, as far as the program knows.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    id: Request,
+    /// Every other one has a name, and is asked for by that, which looks for its end alone, as programs do.
+    name: Option<Name>,
+}
+
+impl Open {
+    fn new(engine: &Adi, request: Request, number: usize) -> Open {
+        Open { id: request, name: number.is_multiple_of(2).then(|| engine.name(request, Rc::new(()))) }
+    }
+
+    /// Its status, if it is over; it is freed then.
+    fn end(&self, engine: &Adi) -> Option<Status> {
+        let Some(name) = self.name else {
+            let status = engine.is_done(self.id).then(|| engine.status(self.id))?;
+            assert_eq!(engine.take(self.id), status);
+            return Some(status);
+        };
+        match engine.end_named(name) {
+            Ended::Over(Over::Received(status) | Over::Otherwise { status, .. }) => Some(status),
+            Ended::Pending => None,
+            Ended::Stale => panic!("{self:?} is not over, and was never given up"),
+        }
+    }
 }
 
 impl std::fmt::Debug for Receive {
@@ -226,7 +255,7 @@ impl World {
         self.outgoing.push(buffer);
         let (request, done) = match sent {
             Sent::Done => (None, Some(self.step)),
-            Sent::Pending(request) => (Some(request), None),
+            Sent::Pending(request) => (Some(Open::new(&self.engines[from as usize], request, number)), None),
         };
         self.messages.push(Message {
             from,
@@ -247,7 +276,8 @@ impl World {
         let mut buffer = Buffer::new(len, gaps);
         // Processes are numbered as the ranks are.
         let from = if pattern.source == ANY_SOURCE { UNKNOWN } else { pattern.source as u32 };
-        let request = self.engines[at as usize].irecv(from, pattern, buffer.data());
+        let engine = &self.engines[at as usize];
+        let request = Open::new(engine, engine.irecv(from, pattern, buffer.data()), self.receives.len());
         let receive = self.new_receive(at, pattern, buffer);
         self.receives.push(Receive { request: Some(request), probed, ..receive });
     }
@@ -290,10 +320,11 @@ impl World {
         if self.claimed[at as usize].is_empty() {
             return;
         }
-        let Claimed { message, receive } = self.claimed[at as usize].remove(0);
-        let receive = &mut self.receives[receive];
+        let Claimed { message, receive: number } = self.claimed[at as usize].remove(0);
+        let receive = &mut self.receives[number];
         receive.buffer = Buffer::new(len, gaps);
-        receive.request = Some(self.engines[at as usize].imrecv(message, receive.buffer.data()));
+        let engine = &self.engines[at as usize];
+        receive.request = Some(Open::new(engine, engine.imrecv(message, receive.buffer.data()), number));
     }
 
     fn cancel_send(&mut self, number: usize) {
@@ -303,7 +334,7 @@ impl World {
         }
         let message = &mut self.messages[open[number % open.len()]];
         message.cancel_asked.get_or_insert(self.step);
-        self.engines[message.from as usize].cancel(message.request.unwrap());
+        self.engines[message.from as usize].cancel(message.request.unwrap().id);
     }
 
     fn cancel_receive(&mut self, number: usize) {
@@ -314,7 +345,7 @@ impl World {
         let receive = &mut self.receives[open[number % open.len()]];
         receive.cancel_asked.get_or_insert(self.step);
         let engine = &self.engines[receive.at as usize];
-        engine.cancel(receive.request.unwrap());
+        engine.cancel(receive.request.unwrap().id);
     }
 
     /// A request that was asked to be cancelled is kept: what became of it must be known.
@@ -326,26 +357,25 @@ impl World {
             return;
         }
         let message = &mut self.messages[open[number % open.len()]];
-        self.engines[message.from as usize].release(message.request.take().unwrap());
+        self.engines[message.from as usize].release(message.request.take().unwrap().id);
     }
 
     /// Notes what has completed.
     fn look(&mut self) {
         for message in &mut self.messages {
             let engine = &self.engines[message.from as usize];
-            if let Some(request) = message.request.take_if(|request| engine.is_done(*request)) {
+            if let Some(status) = message.request.and_then(|open| open.end(engine)) {
+                message.request = None;
                 message.done = Some(self.step);
-                let status = engine.take(request);
                 (message.cancelled, message.aborted) = (status.cancelled, status.aborted());
                 assert!(!message.cancelled || message.cancel_asked.is_some());
             }
         }
         for receive in &mut self.receives {
             let engine = &self.engines[receive.at as usize];
-            if let Some(request) = receive.request.take_if(|request| engine.is_done(*request)) {
+            if let Some(status) = receive.request.and_then(|open| open.end(engine)) {
+                receive.request = None;
                 receive.done = Some(self.step);
-                let status = engine.status(request);
-                assert_eq!(engine.take(request), status);
                 receive.status = Some(status);
             }
         }
@@ -370,7 +400,7 @@ impl World {
         }
         self.step += 1;
         for number in 0..self.receives.len() {
-            if let Some(request) = self.receives[number].request {
+            if let Some(Open { id: request, .. }) = self.receives[number].request {
                 self.receives[number].cancel_asked.get_or_insert(self.step);
                 self.engines[self.receives[number].at as usize].cancel(request);
             }
