@@ -17,7 +17,7 @@ passed=0 failed=0 skipped=0
 # Of the last line that a part has printed: N passed, N failed, N skipped.
 add() {
     # shellcheck disable=SC2046
-    set -- $(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped.*/\1 \2 \3/p' "$1" |
+    set -- $(sed -nE 's/^(total: )?([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped.*/\2 \3 \4/p' "$1" |
         awk '{ p += $1; f += $2; s += $3 } END { print p + 0, NR ? f + 0 : 1, s + 0 }')
     passed=$((passed + $1))
     failed=$((failed + $2))
