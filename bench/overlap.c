@@ -6,7 +6,7 @@
  *     base       of an iteration without work
  *     alone      of the work without a message
  *     together   of an iteration with work
- * The work is increased until an iteration takes at least DOMINATED times base, and then, up to HIDING times base,
+ * The work is increased from base on until an iteration takes at least DOMINATED times base, and then, up to HIDING times base,
  * if more of it makes the message cost less: a message that one side moves alone takes longer than one
  * that both move, and is hidden only by work that lasts as long. Then
  *     overhead = together - alone            availability = 1 - overhead / base
@@ -157,7 +157,7 @@ static long enough_work(iteration run, pair *p, long iterations, double base)
 {
     static const long probe = 100000;
     double per_step = usual(working, p, 3, probe) / (double)probe;
-    double wanted = base / 2;
+    double wanted = base;
     while (wanted < MOST_WORK * base &&
            usual(run, p, iterations, (long)(wanted / per_step)) < DOMINATED * base)
         wanted *= GROWTH;

@@ -212,6 +212,9 @@ impl Promoter {
         {
             return Some(place);
         }
+        if !usage::is_short(len, moved) {
+            return None;
+        }
         let reuse = self.usage.reuse(start, len);
         let needed = self.needed(len, moved, reuse, way).unwrap_or(u32::MAX);
         if self.usage.used(start, len, moved, needed) {

@@ -79,8 +79,14 @@ pub struct Row {
 
 /// At every so many uses of a buffer its neighbours are looked at, later at every eighth part of them or so.
 const GLANCE: u32 = 8;
-/// Longest row, in bytes: what is promoted keeps the program waiting.
-const LONGEST_ROW: usize = 32 << 20;
+/// Longest memory of which one message has but a part, in bytes: what is promoted keeps the program waiting, then and when it forks.
+const LONGEST: usize = 32 << 20;
+
+/// Whether memory of `len` bytes may be promoted for messages that have `moved` of them: a matrix for its columns only if that takes no
+/// longer than some ten milliseconds.
+pub fn is_short(len: usize, moved: usize) -> bool {
+    moved >= len / 4 || len <= LONGEST
+}
 
 /// The uses of buffers, by address and class of length (the next power of two).
 pub struct Usage {
@@ -147,7 +153,7 @@ impl Usage {
         let (first, end) = (row.first()?.0, row.iter().map(|(start, len, _)| start + len).max()?);
         let uses = row.iter().map(|(_, _, count)| u64::from(*count)).sum();
         let patience = self.find(key(first, end - first)).map_or(0, |entry| u32::from(entry.patience));
-        (row.len() > 1 && end - first <= LONGEST_ROW).then(|| Row {
+        (row.len() > 1 && end - first <= LONGEST).then(|| Row {
             start: first,
             len: end - first,
             uses,

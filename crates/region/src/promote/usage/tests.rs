@@ -139,6 +139,13 @@ fn a_row_shares_what_does_not_depend_on_the_length() {
     assert_eq!(costs.break_even_of(100, Reuse::Soon, 1000), Some(41));
 }
 
+#[test]
+fn a_large_matrix_is_not_promoted_for_its_columns() {
+    assert!(is_short(LONGEST, 1));
+    assert!(!is_short(LONGEST + 1, LONGEST / 4 - 1));
+    assert!(is_short(1 << 40, 1 << 38), "mostly data");
+}
+
 /// What a column leaves in the caches is not the matrix.
 #[test]
 fn a_column_is_used_soon_again() {
