@@ -3,7 +3,7 @@
 // Longer collectives of which the members read each other's memory where it lies, blocking and persistent: memory from
 // MPI_Alloc_mem, of malloc's that comes to be shared, some of which is not, and memory that is freed and allocated again
 // between two rounds. Persistent ones are started in different orders, and made and freed many times.
-#include "check.h"
+#include "counter.h"
 
 /* TURN rounds are read in place, two times as many go another way, TURN again in place and the one in which it is decided; the rest goes either way. */
 enum { TURN = 6, ROUNDS = 30, KINDS = 4 };
@@ -14,21 +14,11 @@ static long statics[2][5 * 40000];
 static MPI_Comm comm;
 
 /* The counter of collectives that have gone so. */
-static unsigned long long shared(void)
+static number shared(void)
 {
-    static MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
     static MPI_T_pvar_handle handle;
-    unsigned long long value = 0;
-    int index, count, provided;
-    if (session == MPI_T_PVAR_SESSION_NULL) {
-        OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-        OK(MPI_T_pvar_session_create(&session));
-        OK(MPI_T_pvar_get_index("collective_shared", MPI_T_PVAR_CLASS_COUNTER, &index));
-        OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
-        OK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
-    }
-    OK(MPI_T_pvar_read(session, handle, &value));
-    return value;
+    if (counters == MPI_T_PVAR_SESSION_NULL) handle = counter("collective_shared");
+    return counted(handle);
 }
 
 /* True where all memory of MPI_Alloc_mem is read so. */

@@ -4,7 +4,7 @@
 // Columns of a matrix that are sent and received by their type again and again, so that the matrix comes to be shared: by all calls, of
 // elements and blocks of all widths, next to each other and far apart, up to what goes neither in one packet nor without asking. Whatever way they
 // go, the rest of the matrix stays as it was; also after it was freed and allocated again at the same address.
-#include "check.h"
+#include "counter.h"
 
 enum { ROWS = 1024, DOUBLES = 128, ROUNDS = 40 };
 static double *out, *in;
@@ -78,34 +78,16 @@ static void columns(int pattern, int width)
     OK(MPI_Type_free(&narrow));
 }
 
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handle;
-
-static void count_promotions(void)
-{
-    int variable, count, provided;
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-    OK(MPI_T_pvar_session_create(&session));
-    OK(MPI_T_pvar_get_index("promoted", MPI_T_PVAR_CLASS_COUNTER, &variable));
-    OK(MPI_T_pvar_handle_alloc(session, variable, NULL, &handle, &count));
-    OK(MPI_T_pvar_start(session, handle));
-}
-
-static unsigned long long promoted(void)
-{
-    unsigned long long promotions;
-    OK(MPI_T_pvar_read(session, handle, &promotions));
-    return promotions;
-}
+static MPI_T_pvar_handle promotions;
 
 /* Where memory in one piece is promoted, a matrix is. */
-static void as_any_other(unsigned long long before, int bytes)
+static void as_any_other(number before, int bytes)
 {
-    unsigned long long matrices = promoted() - before;
+    number matrices = counted(promotions) - before;
     char *from = calloc(1, bytes), *to = calloc(1, bytes);
     for (int round = 0; round < ROUNDS; round++)
         OK(MPI_Sendrecv(from, bytes, MPI_BYTE, right, 2, to, bytes, MPI_BYTE, left, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    CHECK(matrices > 0 || promoted() == before, "no matrix was promoted, but a buffer was");
+    CHECK(matrices > 0 || counted(promotions) == before, "no matrix was promoted, but a buffer was");
     free(from);
     free(to);
 }
@@ -113,10 +95,10 @@ static void as_any_other(unsigned long long before, int bytes)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-    if (strict()) count_promotions();
+    if (strict()) promotions = counter("promoted");
     left = (rank + size - 1) % size, right = (rank + 1) % size;
     for (int again = 0; again < 2; again++) {
-        unsigned long long before = strict() ? promoted() : 0;
+        number before = strict() ? counted(promotions) : 0;
         out = calloc(ROWS * DOUBLES, sizeof(double));
         in = calloc(ROWS * DOUBLES, sizeof(double));
         CHECK(out && in, "no memory");
@@ -126,5 +108,6 @@ int main(int argc, char **argv)
         free(out);
         free(in);
     }
+    if (strict()) end_counting();
     return finish();
 }

@@ -3,31 +3,16 @@
 // Buffers that are used often leave from where they lie, whoever sends them: MPI_Send, MPI_Isend, persistent requests,
 // collectives. The data is right when the buffer is changed, given back, or forked as soon as MPI says that it is
 // free. Every second message is answered, so that no credit is missing.
-#include "check.h"
+#include "counter.h"
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { LENGTH = 3000, TIMES = 100 };
-typedef unsigned long long number;
-
-static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handle;
 
 static number lent(void)
 {
-    number value = 0;
-    OK(MPI_T_pvar_read(session, handle, &value));
-    return value;
-}
-
-static void start_counting(void)
-{
-    int index, count, provided;
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-    OK(MPI_T_pvar_session_create(&session));
-    OK(MPI_T_pvar_get_index("sent_frequent", MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
-    OK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
+    return counted(handle);
 }
 
 /* True when messages between the two ranks go through a network card. */
@@ -154,7 +139,7 @@ static void collectives(void)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-    start_counting();
+    handle = counter("sent_frequent");
     MPI_Comm node;
     int here;
     OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
@@ -182,7 +167,6 @@ int main(int argc, char **argv)
         }
     }
     free(out), free(in);
-    OK(MPI_T_pvar_session_free(&session));
-    OK(MPI_T_finalize());
+    end_counting();
     return finish();
 }

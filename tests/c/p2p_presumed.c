@@ -5,34 +5,19 @@
 // Messages from memory that was shared in place, of which the sender tells where it was before it has asked whether it still is
 // there. Between them the memory is freed, and allocated again at the same address: what has been told is wrong then, and the
 // message arrives all the same. By calls that wait, by nonblocking ones and by persistent requests.
-#include "check.h"
+#include "counter.h"
 #include "mapping.h"
 
 #include <malloc.h>
-
-typedef unsigned long long number;
 
 enum { CHUNK = 1 << 20, MESSAGES = 12, ROUNDS = 300, ENOUGH = 20, OTHERS = 60 };
 
 static const int lengths[] = {16384, 20001, 32768, 65536};
 
-static MPI_T_pvar_session session;
-
-static MPI_T_pvar_handle counter(const char *name)
-{
-    MPI_T_pvar_handle handle;
-    int index, count;
-    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
-    OK(MPI_T_pvar_start(session, handle));
-    return handle;
-}
-
 /* Of both ranks. */
 static number read_both(MPI_T_pvar_handle handle)
 {
-    number value = 0, sum;
-    OK(MPI_T_pvar_read(session, handle, &value));
+    number value = counted(handle), sum;
     OK(MPI_Allreduce(&value, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
     return sum;
 }
@@ -109,9 +94,7 @@ int main(int argc, char **argv)
     /* Chunks have mappings of their own, which go when they are freed. (By itself the C library would take them from the heap after
        the first was freed, of whose end it keeps a part: there the first bytes of a chunk stay where they are.) */
     mallopt(M_MMAP_THRESHOLD, CHUNK / 2);
-    int provided, shared = 0;
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-    OK(MPI_T_pvar_session_create(&session));
+    int shared = 0;
     MPI_T_pvar_handle presumed = counter("presumed"), misplaced = counter("misplaced");
     number wrong = 0;
     int round = 0;
@@ -138,7 +121,6 @@ int main(int argc, char **argv)
         printf("skipped: no message was sent from a presumed place (memory shared in place: %d)\n", shared);
     else
         CHECK(wrong > 0);
-    OK(MPI_T_pvar_session_free(&session));
-    OK(MPI_T_finalize());
+    end_counting();
     return finish();
 }

@@ -2,31 +2,16 @@
 // A receive that could not be published when it was posted is published when what was in the way is gone: an older
 // receive that could have taken its message, or that there was no room. Messages go to their receives in the order of
 // both all the same.
-#include "check.h"
+#include "counter.h"
 #include "compute.h"
 
 /* Microseconds: who waits at once need not publish. */
 enum { LONG = 100000, MANY = 100, ROUNDS = 10, A_WHILE = 20 };
-typedef unsigned long long number;
-
-static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handle;
 
 static number late(void)
 {
-    number value = 0;
-    OK(MPI_T_pvar_read(session, handle, &value));
-    return value;
-}
-
-static void start_counting(void)
-{
-    int index, count, provided;
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-    OK(MPI_T_pvar_session_create(&session));
-    OK(MPI_T_pvar_get_index("published_late", MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
-    OK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
+    return counted(handle);
 }
 
 /* What is published, and when, may be set otherwise. */
@@ -129,7 +114,7 @@ static void without_room(void)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-    start_counting();
+    handle = counter("published_late");
     for (int i = 0; i < MANY; i++) buffers[i] = malloc(LONG);
     /* From here on a sender on another node has its table. */
     behind_a_cancelled();
@@ -138,7 +123,6 @@ int main(int argc, char **argv)
     behind(0, 5);
     without_room();
     for (int i = 0; i < MANY; i++) free(buffers[i]);
-    OK(MPI_T_pvar_session_free(&session));
-    OK(MPI_T_finalize());
+    end_counting();
     return finish();
 }
