@@ -12,17 +12,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
-
-# Of the last line that a part has printed: N passed, N failed, N skipped.
-add() {
-    # shellcheck disable=SC2046
-    set -- $(sed -nE 's/^(total: )?([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped.*/\2 \3 \4/p' "$1" |
-        awk '{ p += $1; f += $2; s += $3 } END { print p + 0, NR ? f + 0 : 1, s + 0 }')
-    passed=$((passed + $1))
-    failed=$((failed + $2))
-    skipped=$((skipped + $3))
-}
+. "$here/sum.sh"
 
 programs=
 if [ "${TERN_TEST_MECHANISMS:-}" != all ]; then
@@ -48,11 +38,11 @@ with() {
     # shellcheck disable=SC2086
     env "$@" TERN_TEST_STEP=run "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
     grep -v '^ok ' "$place/said" | sed '$d'
-    add "$place/said"
+    add
     if [ "${TERN_TEST_MECHANISMS:-}" = all ]; then
-        env "$@" "$here/mpi4py.sh" "$prefix" 2 > "$place/said" 2>&1 || true
+        env "$@" "$here/mpi4py.sh" "$prefix" 2 > "$place/said" 2>&1 || not_content
         grep -E 'FAIL|passed' "$place/said" || true
-        add "$place/said"
+        add
     fi
 }
 
