@@ -30,7 +30,7 @@ impl Data {
         }
     }
 
-    /// Bytes of each block of data that lies in blocks, none in the same cache line as the next.
+    /// Bytes of each block of data that lies in blocks at a stride, each of which begins in a cache line of its own.
     #[inline]
     pub(crate) fn block_per_line(&self) -> Option<usize> {
         let Data::Typed { count, ty, .. } = self else { return None };

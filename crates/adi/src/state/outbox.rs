@@ -238,6 +238,10 @@ impl State {
     /// all the time, and nothing is won by beginning early.
     #[inline]
     fn scattered_piece(&self, to: Proc, data: &Data) -> Option<usize> {
+        if data.len() < 2 * BLOCKS_OF_PIECE {
+            // It is whole in one packet whatever its blocks are.
+            return None;
+        }
         let piece = BLOCKS_OF_PIECE * data.block_per_line()?;
         let exchanged = self.call_exchanges(to, data.len()) || self.exchanges_with(to, data.len());
         (piece < PIECE && !exchanged).then_some(piece)

@@ -82,8 +82,8 @@ const GLANCE: u32 = 8;
 /// Longest memory of which one message has but a part, in bytes: what is promoted keeps the program waiting, then and when it forks.
 const LONGEST: usize = 32 << 20;
 
-/// Whether memory of `len` bytes may be promoted for messages that have `moved` of them: a matrix for its columns only if that takes no
-/// longer than some ten milliseconds.
+/// Whether memory of `len` bytes may be promoted for messages that have `moved` of them: a matrix for its columns only if it is no longer
+/// than [`LONGEST`], which takes some thirty milliseconds.
 pub fn is_short(len: usize, moved: usize) -> bool {
     moved >= len / 4 || len <= LONGEST
 }
