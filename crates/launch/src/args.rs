@@ -154,6 +154,9 @@ const NAMES: [(&str, Flag); 50] = [
     ("remote-shell", Flag::Shell),
 ];
 
+/// The environment variable that other launchers take for `--timeout`.
+pub const TIMEOUT: &str = "MPIEXEC_TIMEOUT";
+
 /// Largest number of ranks; a bound on slips, far above what a machine can hold.
 const MAX_RANKS: u32 = 1 << 16;
 
@@ -220,7 +223,7 @@ fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Comm
                 options.env.push((checked_name(name)?, value("NAME and VALUE")?));
             }
             Flag::Wdir => program.wdir = Some(value("a directory")?),
-            Flag::Timeout => options.timeout = Some(seconds(&value("a number of seconds")?)?),
+            Flag::Timeout => options.timeout = Some(seconds("--timeout", &value("a number of seconds")?)?),
             Flag::BindTo => {
                 let part = value("core or none")?;
                 match bind(&part)? {
@@ -312,13 +315,19 @@ fn nodes(value: &OsStr) -> Result<u32, String> {
     }
 }
 
-fn seconds(value: &OsStr) -> Result<Duration, String> {
+fn seconds(name: &str, value: &OsStr) -> Result<Duration, String> {
     let text = value.to_str().unwrap_or_default();
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match text.parse::<f64>() {
         Ok(seconds) if plain && seconds > 0.0 && seconds < 1e9 => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err(format!("--timeout needs a number of seconds above 0, not {}", shown(value))),
+        _ => Err(format!("{name} needs a number of seconds above 0, not {}", shown(value))),
     }
+}
+
+/// The time limit of [`TIMEOUT`], whose `value` is none, or one of those by which other launchers have no limit.
+pub fn time_limit(value: Option<OsString>) -> Result<Option<Duration>, String> {
+    let value = value.filter(|value| value != "" && value != "0" && value != "-1");
+    value.map(|value| seconds(TIMEOUT, &value)).transpose()
 }
 
 /// Nothing for a part of the machine that only other launchers bind to. What follows a colon is theirs too.

@@ -26,7 +26,7 @@ Options of the job:
                         processes of different nodes communicate as over a network
   --report-bindings     say which rank runs on which cores
   -l, --tag-output      put [rank] in front of each line of output
-  --timeout SECONDS     end the job after this time, with exit code 124
+  --timeout SECONDS     end the job after this time, with exit code 124 (also from MPIEXEC_TIMEOUT)
   -v, --verbose         say what is started and how it ends
   -V, --version         print the version
   -h, --help            print this

@@ -33,15 +33,18 @@ fn run() -> i32 {
     if args.first().is_some_and(|arg| arg == hosts::agent::AGENT) {
         return hosts::agent::run(&args[1..]);
     }
-    let options = match args::parse(args) {
+    let mut options = match args::parse(args) {
         Ok(args::Command::Run(options)) => options,
         Ok(args::Command::Version) => return print(&help::version()),
         Ok(args::Command::Help) => return print(help::HELP),
-        Err(wrong) => {
-            say(&wrong);
-            return USAGE;
-        }
+        Err(wrong) => return refuse(&wrong),
     };
+    if options.timeout.is_none() {
+        options.timeout = match args::time_limit(std::env::var_os(args::TIMEOUT)) {
+            Ok(limit) => limit,
+            Err(wrong) => return refuse(&wrong),
+        };
+    }
     if !options.left_out.is_empty() {
         let list = options.left_out.join(", ");
         say(&format!("left out, since it is for another launcher: {list}; --help and tern-info tell what Tern has"));
@@ -69,6 +72,12 @@ fn kept(serve: impl FnOnce(std::os::fd::OwnedFd) -> i32) -> i32 {
         say(&format!("cannot start a process: {errno}"));
         1
     })
+}
+
+/// Says what is wrong with the command line; its exit code.
+fn refuse(wrong: &str) -> i32 {
+    say(wrong);
+    USAGE
 }
 
 /// Prints for the user who asked for it.

@@ -93,8 +93,24 @@ fn a_program_that_the_kernel_refuses() {
 fn a_timeout_ends_the_job() {
     let run = mpiexec(&["--timeout", "0.3", "-n", "2", "sleep", "1000"]);
     assert_eq!(run.code, Some(124));
-    assert!(run.err.contains("0.3 s (--timeout)"), "{}", run.err);
+    assert!(run.err.contains("0.3 s (--timeout"), "{}", run.err);
     assert_eq!(mpiexec(&["--timeout", "50", "-n", "2", "true"]).code, Some(0));
+}
+
+#[test]
+fn a_timeout_may_come_from_the_environment() {
+    let limited = |limit: &str, args: &[&str]| Job::new(args).with(|command| _ = command.env("MPIEXEC_TIMEOUT", limit)).run();
+    let run = limited("0.3", &["sleep", "1000"]);
+    assert_eq!(run.code, Some(124));
+    assert!(run.err.contains("MPIEXEC_TIMEOUT"), "{}", run.err);
+    let run = limited("0.3", &["--timeout", "50", "sleep", "0.6"]);
+    assert_eq!(run.code, Some(0), "the option comes first: {}", run.err);
+    for none in ["", "0", "-1"] {
+        assert_eq!(limited(none, &["true"]).code, Some(0), "{none}");
+    }
+    let run = limited("soon", &["true"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("MPIEXEC_TIMEOUT needs a number of seconds"), "{}", run.err);
 }
 
 #[test]
