@@ -103,11 +103,14 @@ struct Open {
     id: Request,
     /// Every other one has a name, and is asked for by that, which looks for its end alone, as programs do.
     name: Option<Name>,
+    /// By a call that waits for several, which looks for the next message first.
+    among: bool,
 }
 
 impl Open {
     fn new(engine: &Adi, request: Request, number: usize) -> Open {
-        Open { id: request, name: number.is_multiple_of(2).then(|| engine.name(request, Rc::new(()))) }
+        let name = number.is_multiple_of(2).then(|| engine.name(request, Rc::new(())));
+        Open { id: request, name, among: number.is_multiple_of(4) }
     }
 
     /// Its status, if it is over; it is freed then.
@@ -117,6 +120,10 @@ impl Open {
             assert_eq!(engine.take(self.id), status);
             return Some(status);
         };
+        let _waits = self.among.then(|| engine.keep_waiting());
+        if let Some(status) = self.among.then(|| engine.end_next_receive(name)).flatten() {
+            return Some(status);
+        }
         match engine.end_named(name) {
             Ended::Over(Over::Received(status) | Over::Otherwise { status, .. }) => Some(status),
             Ended::Pending => None,
