@@ -121,6 +121,11 @@ static void buffers(void)
     ALL_FAIL(MPI_ERR_BUFFER, Bcast, bcast, MPI_IN_PLACE, 1, MPI_INT, 0, MPI_COMM_WORLD);
     ALL_FAIL(MPI_ERR_BUFFER, Allgather, allgather, b + rank, 1, MPI_INT, b, 1, MPI_INT, MPI_COMM_WORLD);
     ALL_FAIL(MPI_ERR_BUFFER, Alltoall, alltoall, b, 1, MPI_INT, b, 1, MPI_INT, MPI_COMM_WORLD);
+    ARRAYS_FAIL(MPI_ERR_BUFFER, Allgatherv, allgatherv, b + rank, 1, MPI_INT, b, n, d, MPI_INT, MPI_COMM_WORLD);
+    ARRAYS_FAIL(MPI_ERR_BUFFER, Alltoallv, alltoallv, b, n, d, MPI_INT, b, n, d, MPI_INT, MPI_COMM_WORLD);
+    ARRAYS_FAIL(MPI_ERR_BUFFER, Alltoallw, alltoallw, b, n, d, bytes_of, b, n, d, bytes_of, MPI_COMM_WORLD);
+    ARRAYS_FAIL(MPI_ERR_BUFFER, Gatherv, gatherv, b, 1, MPI_INT, b, n, d, MPI_INT, 0, MPI_COMM_SELF);
+    ARRAYS_FAIL(MPI_ERR_BUFFER, Scatterv, scatterv, b, n, d, MPI_INT, b, 1, MPI_INT, 0, MPI_COMM_SELF);
     ALL_FAIL(MPI_ERR_BUFFER, Reduce_scatter_block, reduce_scatter_block, a, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     FAILS(MPI_ERR_ARG, MPI_Ibarrier(MPI_COMM_WORLD, NULL));
     FAILS(MPI_ERR_ARG, MPI_Ibcast(a, 1, MPI_INT, 0, MPI_COMM_WORLD, NULL));
@@ -131,6 +136,37 @@ static void buffers(void)
     a[0] = 1;
     OK(MPI_Exscan(a, rank ? b : NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     CHECK(rank == 0 || b[0] == rank);
+}
+
+/* Buffers that begin at the same address, and have no byte in common: the even and the odd elements of an array. */
+static void interleaved(void)
+{
+    int both[128], from[64], zeros[64] = {0};
+    MPI_Datatype element, even, odd, evens[64], odds[64];
+    if (!strict()) return;
+    OK(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &even));
+    OK(MPI_Type_create_hindexed_block(1, 1, (MPI_Aint[]){sizeof(int)}, MPI_INT, &element));
+    OK(MPI_Type_create_resized(element, 0, 2 * sizeof(int), &odd));
+    OK(MPI_Type_commit(&even));
+    OK(MPI_Type_commit(&odd));
+    for (int r = 0; r < size; r++) evens[r] = even, odds[r] = odd, from[r] = 2 * (int)sizeof(int) * r;
+    for (int way = 0; way < 5; way++) {
+        for (int r = 0; r < size; r++) both[2 * r] = 100 * rank + r, both[2 * r + 1] = -1;
+        switch (way) {
+        case 0: OK(MPI_Alltoall(both, 1, even, both, 1, odd, MPI_COMM_WORLD)); break;
+        case 1: OK(MPI_Alltoallv(both, n, d, even, both, n, d, odd, MPI_COMM_WORLD)); break;
+        case 2: OK(MPI_Alltoallw(both, n, from, evens, both, n, from, odds, MPI_COMM_WORLD)); break;
+        case 3: OK(MPI_Allgather(both + 2 * rank, 1, even, both, 1, odd, MPI_COMM_WORLD)); break;
+        case 4: OK(MPI_Allgatherv(both + 2 * rank, 1, even, both, n, d, odd, MPI_COMM_WORLD)); break;
+        }
+        for (int r = 0; r < size; r++)
+            CHECK(both[2 * r + 1] == 100 * r + (way < 3 ? rank : r), "way %d: %d from %d", way, both[2 * r + 1], r);
+    }
+    /* Nothing lies nowhere. */
+    OK(MPI_Alltoallv(a, zeros, d, MPI_INT, a, zeros, d, MPI_INT, MPI_COMM_WORLD));
+    OK(MPI_Type_free(&element));
+    OK(MPI_Type_free(&even));
+    OK(MPI_Type_free(&odd));
 }
 
 /* True where small blocking collectives go over control lines: by them members see what the others have called. */
@@ -189,6 +225,7 @@ int main(int argc, char **argv)
     roots();
     counts_and_types();
     buffers();
+    interleaved();
     disagreements();
     CHECK(request == MPI_REQUEST_NULL);
     /* All that is forgotten: the communicator works. */

@@ -249,7 +249,10 @@ impl Job<'_> {
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.deadline = None;
             let seconds = self.plan.timeout.unwrap_or_default().as_secs_f64();
-            self.fail(TIMED_OUT, &format!("the job has not ended after {seconds} s (--timeout or {})", crate::args::TIMEOUT));
+            self.fail(
+                TIMED_OUT,
+                &format!("the job has not ended after {seconds} s (--timeout or {})", crate::args::TIMEOUT),
+            );
         }
         self.check_picture(now);
         if let Some(ending) = &mut self.ending

@@ -99,7 +99,8 @@ fn a_timeout_ends_the_job() {
 
 #[test]
 fn a_timeout_may_come_from_the_environment() {
-    let limited = |limit: &str, args: &[&str]| Job::new(args).with(|command| _ = command.env("MPIEXEC_TIMEOUT", limit)).run();
+    let limited =
+        |limit: &str, args: &[&str]| Job::new(args).with(|command| _ = command.env("MPIEXEC_TIMEOUT", limit)).run();
     let run = limited("0.3", &["sleep", "1000"]);
     assert_eq!(run.code, Some(124));
     assert!(run.err.contains("MPIEXEC_TIMEOUT"), "{}", run.err);

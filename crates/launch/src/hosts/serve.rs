@@ -423,7 +423,10 @@ impl Server<'_> {
         self.check_picture(now);
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             let seconds = self.options.timeout.unwrap_or_default().as_secs_f64();
-            self.fail(TIMED_OUT, &format!("the job has not ended after {seconds} s (--timeout or {})", crate::args::TIMEOUT));
+            self.fail(
+                TIMED_OUT,
+                &format!("the job has not ended after {seconds} s (--timeout or {})", crate::args::TIMEOUT),
+            );
         }
         if self.kill_at.is_some_and(|kill_at| now >= kill_at) {
             self.kill_at = Some(now + Duration::from_millis(200));

@@ -110,15 +110,45 @@ pub(crate) fn part(root: Root, comm: &Comm) -> Part {
     }
 }
 
-/// Refuses two buffers that start at the same address: MPI forbids it, and MPI_IN_PLACE says what
-/// is meant (section 6.2.3). Absolute addresses (MPI_BOTTOM) may well differ.
-pub(crate) fn check_apart(send: Option<&Buffer>, recv: *const u8, recv_bytes: i64) -> Result<()> {
-    match send {
-        Some(send) if send.base.cast_const() == recv && !recv.is_null() && send.bytes() > 0 && recv_bytes > 0 => {
-            err!(MPI_ERR_BUFFER, "both buffers are at {recv:p}: give MPI_IN_PLACE for the one that is in place")
-        }
-        _ => Ok(()),
+/// The first byte of `count` elements of `ty` that is data; null if none is.
+fn first(base: *const u8, count: i64, ty: &Type) -> *const u8 {
+    if count == 0 || ty.size() == 0 { std::ptr::null() } else { base.wrapping_offset(ty.true_lb() as isize) }
+}
+
+/// The same of a buffer.
+pub(crate) fn first_of(buffer: &Buffer) -> *const u8 {
+    first(buffer.base, buffer.count, &buffer.ty)
+}
+
+/// The same of the block of `rank` in a buffer that has as much for each.
+pub(crate) fn first_for(buffer: &Buffer, rank: i32) -> *const u8 {
+    let before = (buffer.count * i64::from(rank)).wrapping_mul(buffer.ty.extent());
+    first(buffer.base.wrapping_offset(before as isize), buffer.count, &buffer.ty)
+}
+
+/// The same in one that has its own count for each.
+pub(crate) fn first_for_v(buffer: &BufferV, rank: usize) -> *const u8 {
+    let before = buffer.displs[rank].wrapping_mul(buffer.ty.extent());
+    first(buffer.base.wrapping_offset(before as isize), buffer.counts[rank], &buffer.ty)
+}
+
+/// The same in one that has its own count and datatype for each.
+pub(crate) fn first_for_w(buffer: &BufferW, rank: usize) -> *const u8 {
+    first(buffer.base.wrapping_offset(buffer.displs[rank] as isize), buffer.counts[rank], &buffer.types[rank])
+}
+
+/// Refuses data that is sent and data that is received with the same first byte: MPI forbids that they have any byte in common, and
+/// MPI_IN_PLACE says what is meant (section 6.2.3).
+pub(crate) fn check_apart(send: *const u8, recv: *const u8) -> Result<()> {
+    if send == recv && !recv.is_null() {
+        return err!(MPI_ERR_BUFFER, "both buffers are at {recv:p}: give MPI_IN_PLACE for the one that is in place");
     }
+    Ok(())
+}
+
+/// The same of a buffer that may be in place.
+pub(crate) fn check_input_apart(input: Option<&Buffer>, other: *const u8) -> Result<()> {
+    input.map_or(Ok(()), |input| check_apart(first_of(input), other))
 }
 
 /// Refuses MPI_IN_PLACE where only the root may give it (sections 6.5, 6.6 and 6.9.1).

@@ -169,14 +169,9 @@ pub(crate) fn gather(
     let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
     let recv = if part.root { Some(buffer(recvbuf, recvcount, recvtype)?) } else { None };
     if let Some(recv) = recv.as_ref().filter(|_| part.leaf) {
-        check_apart(send.as_ref(), block(recv, comm.rank), recv.bytes() as i64)?;
+        check_input_apart(send.as_ref(), first_for(recv, comm.rank))?;
     }
     Ok(Plan::Gather { send, recv, root })
-}
-
-/// Where the block of `rank` starts.
-fn block(buffer: &Buffer, rank: i32) -> *const u8 {
-    buffer.base.wrapping_offset((buffer.count * rank as i64).wrapping_mul(buffer.ty.extent()) as isize)
 }
 
 /// MPI_Gatherv (section 6.5).
@@ -191,6 +186,9 @@ pub(crate) fn gatherv(
     check_in_place(sendbuf, part)?;
     let send = if part.leaf { input(sendbuf, sendcount, sendtype)? } else { None };
     let recv = if part.root { Some(buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?) } else { None };
+    if let Some(recv) = recv.as_ref().filter(|_| part.leaf) {
+        check_input_apart(send.as_ref(), first_for_v(recv, comm.rank as usize))?;
+    }
     let call = blocks(|| Blocks {
         root: Some(root),
         gives: with(root, send.as_ref()),
@@ -213,7 +211,7 @@ pub(crate) fn scatter(
     let send = if part.root { Some(buffer(sendbuf, sendcount, sendtype)?) } else { None };
     let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
     if let Some(send) = send.as_ref().filter(|_| part.leaf) {
-        check_apart(recv.as_ref(), block(send, comm.rank), send.bytes() as i64)?;
+        check_input_apart(recv.as_ref(), first_for(send, comm.rank))?;
     }
     Ok(Plan::Scatter { send, recv, root })
 }
@@ -230,6 +228,9 @@ pub(crate) fn scatterv(
     check_in_place(recvbuf, part)?;
     let send = if part.root { Some(buffer_v(sendbuf, sendcounts, displs, sendtype, ranks(comm))?) } else { None };
     let recv = if part.leaf { input(recvbuf, recvcount, recvtype)? } else { None };
+    if let Some(send) = send.as_ref().filter(|_| part.leaf) {
+        check_input_apart(recv.as_ref(), first_for_v(send, comm.rank as usize))?;
+    }
     let call = blocks(|| Blocks {
         root: Some(root),
         gives: each_v(send.as_ref()),
@@ -248,7 +249,7 @@ pub(crate) fn allgather(
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer(recvbuf, recvcount, recvtype)?;
     if !comm.is_inter() {
-        check_apart(send.as_ref(), block(&recv, comm.rank), recv.bytes() as i64)?;
+        check_input_apart(send.as_ref(), first_for(&recv, comm.rank))?;
     }
     Ok(Plan::Allgather { send, recv })
 }
@@ -262,6 +263,9 @@ pub(crate) fn allgatherv(
     counters::ALLGATHER.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, ranks(comm))?;
+    if !comm.is_inter() {
+        check_input_apart(send.as_ref(), first_for_v(&recv, comm.rank as usize))?;
+    }
     let call = blocks(|| Blocks { gives: for_all(send.as_ref()), takes: each_v(Some(&recv)), ..Blocks::default() });
     Ok(Plan::Blocks(tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv), call))
 }
@@ -274,7 +278,7 @@ pub(crate) fn alltoall(
     counters::ALLTOALL.add(1);
     let send = input(sendbuf, sendcount, sendtype)?;
     let recv = buffer(recvbuf, recvcount, recvtype)?;
-    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    check_input_apart(send.as_ref(), first_of(&recv))?;
     Ok(Plan::Alltoall { send, recv })
 }
 
@@ -290,6 +294,9 @@ pub(crate) fn alltoallv(
         false => Some(buffer_v(sendbuf, sendcounts, sdispls, sendtype, ranks(comm))?),
     };
     let recv = buffer_v(recvbuf, recvcounts, rdispls, recvtype, ranks(comm))?;
+    if let Some(send) = &send {
+        (0..ranks(comm)).try_for_each(|rank| check_apart(first_for_v(send, rank), first_for_v(&recv, rank)))?;
+    }
     let call = blocks(|| {
         let gives = each_v(Some(send.as_ref().unwrap_or(&recv)));
         Blocks { gives, takes: each_v(Some(&recv)), ..Blocks::default() }
@@ -309,6 +316,9 @@ pub(crate) fn alltoallw(
         false => Some(buffer_w(sendbuf, sendcounts, sdispls, sendtypes, ranks(comm))?),
     };
     let recv = buffer_w(recvbuf, recvcounts, rdispls, recvtypes, ranks(comm))?;
+    if let Some(send) = &send {
+        (0..ranks(comm)).try_for_each(|rank| check_apart(first_for_w(send, rank), first_for_w(&recv, rank)))?;
+    }
     let call = blocks(|| {
         let gives = each_w(Some(send.as_ref().unwrap_or(&recv)));
         Blocks { gives, takes: each_w(Some(&recv)), ..Blocks::default() }
@@ -327,7 +337,7 @@ pub(crate) fn reduce(
     let send = if part.leaf { input(sendbuf, count, datatype)? } else { None };
     let recv = if part.root { Some(buffer(recvbuf, count, datatype)?) } else { None };
     if let Some(recv) = &recv {
-        check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+        check_input_apart(send.as_ref(), first_of(recv))?;
     }
     if root == Root::None {
         return Ok(Plan::Reduce { send: None, recv: None, op: unused_operator(), root });
@@ -355,7 +365,7 @@ fn vectors(
 ) -> Result<(Option<Buffer>, Buffer)> {
     let send = input(sendbuf, count, datatype)?;
     let recv = buffer(recvbuf, count, datatype)?;
-    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    check_input_apart(send.as_ref(), first_of(&recv))?;
     Ok((send, recv))
 }
 
@@ -370,7 +380,7 @@ pub(crate) fn reduce_scatter_block(
     }
     let send = input(sendbuf, recvcount * i64::from(comm.size()), datatype)?;
     let recv = buffer(recvbuf, recvcount, datatype)?;
-    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    check_input_apart(send.as_ref(), first_of(&recv))?;
     Ok(Plan::ReduceScatterBlock { send, recv, op: op.on(datatype)? })
 }
 
@@ -387,7 +397,7 @@ fn scatter_blocks(
 ) -> Result<Plan> {
     let send = input(sendbuf, counts.iter().sum(), datatype)?;
     let recv = buffer(recvbuf, counts[comm.rank as usize], datatype)?;
-    check_apart(send.as_ref(), recv.base, recv.bytes() as i64)?;
+    check_input_apart(send.as_ref(), first_of(&recv))?;
     let op = op.on(datatype)?;
     let call = blocks(|| Blocks {
         op: Some(&op),
