@@ -326,7 +326,7 @@ fn seconds(name: &str, value: &OsStr) -> Result<Duration, String> {
 
 /// The time limit of [`TIMEOUT`], whose `value` is none, or one of those by which other launchers have no limit.
 pub fn time_limit(value: Option<OsString>) -> Result<Option<Duration>, String> {
-    let value = value.filter(|value| value != "" && value != "0" && value != "-1");
+    let value = value.filter(|value| !value.is_empty() && value != "0" && value != "-1");
     value.map(|value| seconds(TIMEOUT, &value)).transpose()
 }
 
