@@ -40,6 +40,9 @@ pub fn wait(request: Out<usize>, status: StatusOut) -> Result<()> {
     if let Some(outcome) = end_message(handle) {
         return report_one(outcome, status);
     }
+    if handle == complete_handle() {
+        adi().wait_for_sent();
+    }
     let Some(found) = lookup_active(handle)? else {
         status.set_empty();
         return Ok(());
