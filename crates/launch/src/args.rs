@@ -31,6 +31,8 @@ pub struct Options {
     pub tag_output: bool,
     /// End the job after this time.
     pub timeout: Option<Duration>,
+    /// How many processes the job may grow to, if not as many as there are cores (`--usize`); 0: the ranks are told nothing of that.
+    pub universe: Option<u32>,
     /// What ranks are bound to.
     pub bind: Bind,
     /// Into how many simulated nodes the ranks are divided (`--nodes`).
@@ -84,6 +86,7 @@ enum Flag {
     Wdir,
     Tag,
     Timeout,
+    Universe,
     BindTo,
     Report,
     Verbose,
@@ -101,7 +104,7 @@ enum Flag {
 }
 
 /// The names of all options, without their dashes.
-const NAMES: [(&str, Flag); 50] = [
+const NAMES: [(&str, Flag); 51] = [
     ("n", Flag::Count),
     ("np", Flag::Count),
     ("c", Flag::Count),
@@ -114,6 +117,7 @@ const NAMES: [(&str, Flag); 50] = [
     ("l", Flag::Tag),
     ("prepend-rank", Flag::Tag),
     ("timeout", Flag::Timeout),
+    ("usize", Flag::Universe),
     ("bind-to", Flag::BindTo),
     ("report-bindings", Flag::Report),
     ("v", Flag::Verbose),
@@ -224,6 +228,7 @@ fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Comm
             }
             Flag::Wdir => program.wdir = Some(value("a directory")?),
             Flag::Timeout => options.timeout = Some(seconds("--timeout", &value("a number of seconds")?)?),
+            Flag::Universe => options.universe = universe(&value("a number, infinite or system")?)?,
             Flag::BindTo => {
                 let part = value("core or none")?;
                 match bind(&part)? {
@@ -321,6 +326,17 @@ fn seconds(name: &str, value: &OsStr) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if plain && seconds > 0.0 && seconds < 1e9 => Ok(Duration::from_secs_f64(seconds)),
         _ => Err(format!("{name} needs a number of seconds above 0, not {}", shown(value))),
+    }
+}
+
+fn universe(value: &OsStr) -> Result<Option<u32>, String> {
+    match value.to_str().map(str::to_lowercase).as_deref() {
+        Some("system") => Ok(None),
+        Some("infinite") => Ok(Some(0)),
+        text => match text.and_then(|text| text.parse().ok()) {
+            Some(size) if (1..=i32::MAX as u32).contains(&size) => Ok(Some(size)),
+            _ => Err(format!("--usize needs a number of processes, infinite or system, not {}", shown(value))),
+        },
     }
 }
 

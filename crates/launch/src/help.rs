@@ -27,6 +27,8 @@ Options of the job:
   --report-bindings     say which rank runs on which cores
   -l, --tag-output      put [rank] in front of each line of output
   --timeout SECONDS     end the job after this time, with exit code 124 (also from MPIEXEC_TIMEOUT)
+  --usize N             MPI_UNIVERSE_SIZE, for programs that start others: by default (or system) the number of
+                        cores or ranks, whichever is more; infinite: not set
   -v, --verbose         say what is started and how it ends
   -V, --version         print the version
   -h, --help            print this

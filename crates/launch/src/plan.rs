@@ -44,6 +44,8 @@ pub struct Plan {
     /// See [`Options`].
     pub timeout: Option<Duration>,
     /// See [`Options`].
+    pub universe: Option<u32>,
+    /// See [`Options`].
     pub report_bindings: bool,
     /// See [`Options`].
     pub verbose: bool,
@@ -83,6 +85,7 @@ impl Plan {
             warned: Vec::new(),
             tag_output: false,
             timeout: None,
+            universe: None,
             report_bindings: false,
             verbose: false,
         }
@@ -114,6 +117,7 @@ impl Plan {
             warned: warn(options),
             tag_output: options.tag_output,
             timeout: options.timeout,
+            universe: options.universe,
             report_bindings: options.report_bindings,
             verbose: options.verbose,
         })

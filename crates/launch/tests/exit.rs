@@ -167,3 +167,17 @@ fn help_and_version() {
         assert!(run.out.contains(option), "{option}");
     }
 }
+
+#[test]
+fn how_far_a_job_may_grow_is_told_as_asked() {
+    let told = |size: &str| mpiexec(&["--usize", size, "-n", "2", "sh", "-c", "echo $TERN_LAUNCH"]);
+    assert_eq!(told("7").out.matches("universe=7").count(), 2);
+    assert_eq!(told("infinite").out.matches("universe=0").count(), 2);
+    let run = told("system");
+    assert!(run.out.contains("universe=") && !run.out.contains("universe=0"), "{}", run.out);
+    for wrong in ["0", "-1", "many"] {
+        let run = told(wrong);
+        assert_eq!(run.code, Some(2));
+        assert!(run.err.contains("--usize needs a number of processes"), "{}", run.err);
+    }
+}

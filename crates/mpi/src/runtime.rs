@@ -40,7 +40,7 @@ impl Runtime {
             world_size: job.size,
             nodes: (0..job.size).map(|rank| job.nodes.of(rank)).collect(),
             appnum: job.appnum.map(|number| number as i32),
-            universe_size: launched.then_some(job.universe_size as i32),
+            universe_size: launched.then_some(job.universe_size as i32).filter(|&size| size > 0),
             parents: RefCell::new(job.parents.take()),
             attended: OnceCell::new(),
             job,

@@ -78,7 +78,7 @@ pub struct Job {
     pub appnum: Option<u32>,
     /// Processes that run this program (`maxprocs` in MPI_INFO_ENV).
     pub app_size: u32,
-    /// How many processes the job may grow to (MPI_UNIVERSE_SIZE).
+    /// How many processes the job may grow to (MPI_UNIVERSE_SIZE); 0: that is not told.
     pub universe_size: u32,
 }
 

@@ -56,6 +56,8 @@ impl Part {
         for flag in [options.tag_output, options.report_bindings, options.verbose] {
             out.number(flag.into());
         }
+        // 0 stands for none.
+        out.number(options.universe.map_or(0, |size| u64::from(size) + 1));
         write_pairs(&mut out, &options.env);
         out.number(options.programs.len() as u64);
         for (program, all) in options.programs.iter().zip(&self.counts) {
@@ -82,6 +84,7 @@ impl Part {
         };
         let mut flag = || Some(input.number()? != 0);
         let (tag_output, report_bindings, verbose) = (flag()?, flag()?, flag()?);
+        let universe = input.number()?.checked_sub(1).map(u32::try_from).transpose().ok()?;
         let env = read_pairs(input)?;
         let mut counts = Vec::new();
         let mut programs = Vec::new();
@@ -97,7 +100,8 @@ impl Part {
             programs.push(Program { count, command, env, wdir: Some(wdir).filter(|wdir| !wdir.is_empty()) });
         }
         let here: u32 = programs.iter().map(|program| program.count).sum();
-        let options = Options { programs, env, tag_output, bind, report_bindings, verbose, ..Options::default() };
+        let options =
+            Options { programs, env, tag_output, universe, bind, report_bindings, verbose, ..Options::default() };
         (node < nodes.count() && nodes.ranks(node).len() == here as usize).then_some(Part {
             job_id,
             host,
@@ -131,6 +135,7 @@ mod tests {
                 env: vec![("B".into(), "".into())],
                 bind: Bind::None,
                 verbose: true,
+                universe: Some(0),
                 ..Options::default()
             },
             counts: vec![3, 4],

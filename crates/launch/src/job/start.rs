@@ -173,7 +173,7 @@ impl<'a> Job<'a> {
             cores: self.plan.usable as u32,
             appnum: start.appnum as u32,
             app_size: start.program.count,
-            universe_size: size.max(self.plan.usable as u32),
+            universe_size: self.plan.universe.unwrap_or(size.max(self.plan.usable as u32)),
             warned: self.plan.warned.clone(),
         };
         let variable = |name: &str, value: String| entry(OsStr::new(name), OsStr::new(&value));
