@@ -422,6 +422,7 @@ impl World {
         }
         for engine in &self.engines {
             assert_eq!(engine.unexpected(), (0, 0), "a message that nobody received is still there");
+            assert_eq!(engine.names(), [], "transfers that were ended are still there");
         }
         let open: Vec<&Message> = self.messages.iter().filter(|m| m.request.is_some()).collect();
         assert!(open.is_empty(), "sends that never completed: {open:?}");
