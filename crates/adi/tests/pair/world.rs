@@ -103,25 +103,23 @@ struct Open {
     id: Request,
     /// Every other one has a name, and is asked for by that, which looks for its end alone, as programs do.
     name: Option<Name>,
-    /// By a call that waits for several, which looks for the next message first.
-    among: bool,
 }
 
 impl Open {
     fn new(engine: &Adi, request: Request, number: usize) -> Open {
-        let name = number.is_multiple_of(2).then(|| engine.name(request, Rc::new(())));
-        Open { id: request, name, among: number.is_multiple_of(4) }
+        Open { id: request, name: number.is_multiple_of(2).then(|| engine.name(request, Rc::new(()))) }
     }
 
-    /// Its status, if it is over; it is freed then.
-    fn end(&self, engine: &Adi) -> Option<Status> {
+    /// Its status, if it is over; it is freed then. `among`: one that has a name is asked for by a call that waits for several, which looks
+    /// for the next message first.
+    fn end(&self, engine: &Adi, among: bool) -> Option<Status> {
         let Some(name) = self.name else {
             let status = engine.is_done(self.id).then(|| engine.status(self.id))?;
             assert_eq!(engine.take(self.id), status);
             return Some(status);
         };
-        let _waits = self.among.then(|| engine.keep_waiting());
-        if let Some(status) = self.among.then(|| engine.end_next_receive(name)).flatten() {
+        let _waits = among.then(|| engine.keep_waiting());
+        if let Some(status) = among.then(|| engine.end_next_receive(name)).flatten() {
             return Some(status);
         }
         match engine.end_named(name) {
@@ -369,9 +367,10 @@ impl World {
 
     /// Notes what has completed.
     fn look(&mut self) {
+        let among = self.step.is_multiple_of(2);
         for message in &mut self.messages {
             let engine = &self.engines[message.from as usize];
-            if let Some(status) = message.request.and_then(|open| open.end(engine)) {
+            if let Some(status) = message.request.and_then(|open| open.end(engine, among)) {
                 message.request = None;
                 message.done = Some(self.step);
                 (message.cancelled, message.aborted) = (status.cancelled, status.aborted());
@@ -380,7 +379,7 @@ impl World {
         }
         for receive in &mut self.receives {
             let engine = &self.engines[receive.at as usize];
-            if let Some(status) = receive.request.and_then(|open| open.end(engine)) {
+            if let Some(status) = receive.request.and_then(|open| open.end(engine, among)) {
                 receive.request = None;
                 receive.done = Some(self.step);
                 receive.status = Some(status);
