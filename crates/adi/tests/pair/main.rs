@@ -12,7 +12,7 @@ mod world;
 use network::Manners;
 use proptest::prelude::*;
 use std::rc::Rc;
-use tern_adi::{Background, Data, Ended, Over, Pattern, SendMode, Sent, Status, Tuple, UNKNOWN};
+use tern_adi::{ANY_TAG, Background, Data, Ended, Over, Pattern, SendMode, Sent, Status, Tuple, UNKNOWN};
 use world::{Action, Wanted, World};
 
 const CONTEXTS: u32 = 2;
@@ -395,6 +395,56 @@ fn an_exchange_ends() {
         assert_eq!(status.bytes, len as u64);
         into.check(&vec![7; len]);
         assert!(!direct::SAID.get(), "{len} bytes");
+    }
+}
+
+proptest! {
+    /// Receives that are posted before their messages come, and waited for together: each gets the message that is left for it by those before.
+    #[test]
+    fn receives_that_are_waited_for_together(
+        seed in any::<u64>(),
+        wanted in prop::collection::vec(prop_oneof![2 => 0..3i32, 1 => Just(ANY_TAG)], 1..12),
+        sent in prop::collection::vec(0..3i32, 1..12),
+        first in 0..12usize,
+    ) {
+        let engines = world::engines(2, Manners { seed, packet: 64, queue: 4 }, 100);
+        let mut into: Vec<_> = wanted.iter().map(|_| buffer::Buffer::new(1, false)).collect();
+        let receive = |(&tag, into): (&i32, &mut buffer::Buffer)| {
+            let pattern = Pattern { context: 0, source: 0, tag };
+            engines[1].name(engines[1].irecv(0, pattern, into.data()), Rc::new(()))
+        };
+        let names: Vec<_> = wanted.iter().zip(&mut into).map(receive).collect();
+        let mut given = vec![None; wanted.len()];
+        for (number, &tag) in sent.iter().enumerate() {
+            let suits = |at: &usize| given[*at].is_none() && [tag, ANY_TAG].contains(&wanted[*at]);
+            if let Some(at) = (0..wanted.len()).find(suits) {
+                given[at] = Some(number);
+            }
+        }
+        let mut outgoing: Vec<_> = (0..sent.len()).map(|number| buffer::Buffer::holding(&[number as u8], false)).collect();
+        for (&tag, message) in sent.iter().zip(&mut outgoing) {
+            engines[0].isend(1, Tuple { context: 0, source: 0, tag }, message.data(), SendMode::Standard);
+        }
+        let mut open: Vec<usize> = (0..wanted.len()).filter(|&at| given[at].is_some()).collect();
+        let _waits = engines[1].keep_waiting();
+        for round in 0..10_000 {
+            let Some(&at) = open.get((first + round / 4) % open.len().max(1)) else { break };
+            engines[0].progress();
+            let mut status = engines[1].end_next_receive(names[at]);
+            if status.is_none() && round % 40 == 39 {
+                engines[1].progress();
+                if let Ended::Over(over) = engines[1].end_named(names[at]) {
+                    status = Some(received(over));
+                }
+            }
+            if let Some(status) = status {
+                let number = given[at].expect("it is given one");
+                assert_eq!((status.tag, status.bytes), (sent[number], 1), "{at}");
+                into[at].check(&[number as u8]);
+                open.retain(|&other| other != at);
+            }
+        }
+        assert!(open.is_empty(), "{open:?} of {wanted:?} never got theirs of {sent:?}");
     }
 }
 
