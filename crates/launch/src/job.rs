@@ -30,6 +30,12 @@ pub use attended::attend;
 /// Exit code after `--timeout`, as that of timeout(1).
 pub const TIMED_OUT: i32 = 124;
 
+/// What is said then.
+pub fn late(limit: Option<Duration>) -> String {
+    let seconds = limit.unwrap_or_default().as_secs_f64();
+    format!("the job has not ended after {seconds} s (--timeout or {})", crate::args::TIMEOUT)
+}
+
 /// The processes of one MPI_COMM_WORLD: those that the user started, or that a process spawned.
 struct World {
     job_id: u64,
@@ -248,11 +254,7 @@ impl Job<'_> {
         let now = Instant::now();
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.deadline = None;
-            let seconds = self.plan.timeout.unwrap_or_default().as_secs_f64();
-            self.fail(
-                TIMED_OUT,
-                &format!("the job has not ended after {seconds} s (--timeout or {})", crate::args::TIMEOUT),
-            );
+            self.fail(TIMED_OUT, &late(self.plan.timeout));
         }
         self.check_picture(now);
         if let Some(ending) = &mut self.ending

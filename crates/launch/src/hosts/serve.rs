@@ -18,7 +18,7 @@ use super::stall::Gathering;
 use super::wire::{Down, Up};
 use super::{Share, command, is_own};
 use crate::args::{Options, Program};
-use crate::job::TIMED_OUT;
+use crate::job::{TIMED_OUT, late};
 use crate::signals::{self, Signal};
 use crate::{descendants, say};
 
@@ -423,11 +423,7 @@ impl Server<'_> {
         let now = Instant::now();
         self.check_picture(now);
         if self.deadline.is_some_and(|deadline| now >= deadline) {
-            let seconds = self.options.timeout.unwrap_or_default().as_secs_f64();
-            self.fail(
-                TIMED_OUT,
-                &format!("the job has not ended after {seconds} s (--timeout or {})", crate::args::TIMEOUT),
-            );
+            self.fail(TIMED_OUT, &late(self.options.timeout));
         }
         if self.kill_at.is_some_and(|kill_at| now >= kill_at) {
             self.kill_at = Some(now + Duration::from_millis(200));

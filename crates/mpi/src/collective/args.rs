@@ -110,7 +110,7 @@ pub(crate) fn part(root: Root, comm: &Comm) -> Part {
     }
 }
 
-/// The first byte of `count` elements of `ty` that is data; null if none is.
+/// The lowest byte of data of the first of `count` elements of `ty`; null if there is none.
 fn first(base: *const u8, count: i64, ty: &Type) -> *const u8 {
     if count == 0 || ty.size() == 0 { std::ptr::null() } else { base.wrapping_offset(ty.true_lb() as isize) }
 }
@@ -137,7 +137,7 @@ pub(crate) fn first_for_w(buffer: &BufferW, rank: usize) -> *const u8 {
     first(buffer.base.wrapping_offset(buffer.displs[rank] as isize), buffer.counts[rank], &buffer.types[rank])
 }
 
-/// Refuses data that is sent and data that is received with the same first byte: MPI forbids that they have any byte in common, and
+/// Refuses data that is sent and data that is received of which the same byte is the [`first`]: MPI forbids that they have any byte in common, and
 /// MPI_IN_PLACE says what is meant (section 6.2.3).
 pub(crate) fn check_apart(send: *const u8, recv: *const u8) -> Result<()> {
     if send == recv && !recv.is_null() {
