@@ -145,9 +145,9 @@ pub(crate) unsafe fn copy_grid(shape: Shape, to: *mut u8, to_steps: Steps, from:
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    if let Some(run) = registers::choose(shape, from_steps) {
-        // SAFETY: the same contract, and `run` is for this shape and processor.
-        return unsafe { run(shape, to, to_steps, from, from_steps) };
+    if registers::go_by_halves(shape.block) {
+        // SAFETY: the same contract, for blocks and a processor that suit it.
+        return unsafe { registers::by_halves(shape, to, to_steps, from, from_steps) };
     }
     with_block!(shape.block, block => {
         // SAFETY: the same contract.
