@@ -3,6 +3,7 @@
 //! All loops are written once, over a [`Block`] that copies one block; `with_block!` chooses
 //! the block before the loop, so that common lengths become a few plain loads and stores.
 
+mod ends;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 
@@ -101,6 +102,16 @@ impl Steps {
     pub fn of(stride: i64) -> Steps {
         Steps { stride: stride as isize, row: 0 }
     }
+
+    /// From the first block of a row to the last.
+    fn to_last(self, shape: Shape) -> isize {
+        self.stride.wrapping_mul(shape.count as isize - 1)
+    }
+
+    /// Those of one row, from its last block to its first.
+    fn backwards(self) -> Steps {
+        Steps { stride: self.stride.wrapping_neg(), ..self }
+    }
 }
 
 /// The size of a grid.
@@ -143,6 +154,12 @@ pub(crate) unsafe fn copy_grid(shape: Shape, to: *mut u8, to_steps: Steps, from:
         // SAFETY: one block, vouched for by the caller.
         unsafe { ptr::copy_nonoverlapping(from, to, shape.block as usize) };
         return;
+    }
+    let (mut to, mut to_steps, mut from, mut from_steps) = (to, to_steps, from, from_steps);
+    if ends::begins_at_the_end(shape, [(from, from_steps), (to, to_steps)]) {
+        to = to.wrapping_offset(to_steps.to_last(shape));
+        from = from.wrapping_offset(from_steps.to_last(shape));
+        (to_steps, from_steps) = (to_steps.backwards(), from_steps.backwards());
     }
     #[cfg(target_arch = "x86_64")]
     if registers::go_by_halves(shape.block) {
