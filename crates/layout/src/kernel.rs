@@ -103,14 +103,15 @@ impl Steps {
         Steps { stride: stride as isize, row: 0 }
     }
 
-    /// From the first block of a row to the last.
+    /// From the first block to the last.
     fn to_last(self, shape: Shape) -> isize {
-        self.stride.wrapping_mul(shape.count as isize - 1)
+        let steps = |step: isize, count: u64| step.wrapping_mul(count as isize - 1);
+        steps(self.stride, shape.count).wrapping_add(steps(self.row, shape.rows))
     }
 
-    /// Those of one row, from its last block to its first.
+    /// Those from the last block to the first.
     fn backwards(self) -> Steps {
-        Steps { stride: self.stride.wrapping_neg(), ..self }
+        Steps { stride: self.stride.wrapping_neg(), row: self.row.wrapping_neg() }
     }
 }
 
