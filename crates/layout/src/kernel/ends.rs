@@ -3,7 +3,7 @@
 //! A column of a matrix takes a cache line for each of its blocks, and most often a page. Where these are more than the caches and the processor's
 //! table of pages have room for, whoever goes through it from the same end each time finds nothing of it there: what comes next was just put away
 //! for what came before it. From the end at which the last copy stopped, the first part is there still. Exchanges of columns of doubles
-//! take 5 to 15 % less so on a Xeon, and those of longer blocks, in one copy from column to column, 15 to 35 %; where the program has touched all
+//! take 3 to 15 % less so on a Xeon, and those of longer blocks, in one copy from column to column, 15 to 30 %; where the program has touched all
 //! of the matrix in between, it makes no difference.
 
 use std::sync::atomic::{AtomicBool, Ordering};
