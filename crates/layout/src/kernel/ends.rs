@@ -28,11 +28,19 @@ fn place(address: usize) -> &'static AtomicBool {
     &AT_THE_END[(hash >> 56) as usize]
 }
 
-/// Whether a copy had better begin with the last block. `sides`: where the source and the target begin, and their steps.
+/// Whether a copy had better begin with the last block. `sides`: where the source and the target begin, and their steps. Not where blocks of the
+/// target may overlap: the last one counts then.
 #[inline]
 pub(super) fn begins_at_the_end(shape: Shape, sides: [(*const u8, Steps); 2]) -> bool {
     let blocks = shape.count.saturating_mul(shape.rows);
-    blocks >= MANY && column(blocks, sides).is_some_and(|address| turn(place(address)))
+    blocks >= MANY && are_apart(shape, sides[1].1) && column(blocks, sides).is_some_and(|address| turn(place(address)))
+}
+
+/// Whether no block overlaps another.
+fn are_apart(shape: Shape, steps: Steps) -> bool {
+    let (stride, row) = (steps.stride.unsigned_abs() as u64, steps.row.unsigned_abs() as u64);
+    let of_a_row = stride.saturating_mul(shape.count - 1).saturating_add(shape.block);
+    (shape.count == 1 || stride >= shape.block) && (shape.rows == 1 || row >= of_a_row)
 }
 
 /// The address of a column of which so many blocks are copied, if that is one of the sides, and they are enough.
@@ -66,6 +74,18 @@ mod tests {
         assert_eq!(column(MANY - 1, sides(2048, 8192)), None);
         let column = AtomicBool::new(false);
         assert_eq!([(); 4].map(|()| turn(&column)), [true, false, true, false]);
+    }
+
+    #[test]
+    fn blocks_that_overlap_are_told() {
+        let shape = Shape { block: 3000, count: 4, rows: 2 };
+        let steps = |stride, row| Steps { stride, row };
+        assert!(are_apart(shape, steps(3000, 12000)) && are_apart(shape, steps(-4096, 16384)));
+        assert!(!are_apart(shape, steps(2999, 12000)) && !are_apart(shape, steps(3000, 11999)));
+        assert!(
+            are_apart(Shape { count: 1, ..shape }, steps(0, 3000))
+                && are_apart(Shape { rows: 1, ..shape }, steps(3000, 0))
+        );
     }
 
     /// Whichever end a copy begins at, every block comes to its place.
