@@ -114,7 +114,7 @@ impl Job {
 pub fn point_to_point(quick: bool) -> Vec<Job> {
     let some: &[u64] = &[8, 4096, 65536, 1048576];
     let job = |title: &str, benchmark| Job::new(title, 2, Binding::Bound, &[benchmark]);
-    let title = "Matrix column, by derived type (vector; by turns), and packed by hand, bytes of both ways counted";
+    let title = "Matrix column, by derived type (vector; by turns; later, at the end of the run), and packed by hand, bytes of both ways counted";
     let mut column = job(title, "column").quick(quick, &[]);
     column.sized = false;
     vec![
