@@ -6,11 +6,10 @@ mod generator;
 use std::path::Path;
 
 fn main() {
-    println!("cargo:rerun-if-changed=table");
+    println!("cargo:rerun-if-changed={}", tern_table::folder().display());
     println!("cargo:rerun-if-changed=generator");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi_abi.so.1");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let tables = generator::Tables::read(&here.join("table"));
+    let tables = tern_table::Tables::read();
     let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     let text = generator::entries::entries(&tables);
     std::fs::write(Path::new(&out).join("entries.rs"), text).expect("writing entries.rs");

@@ -23,10 +23,10 @@
 //!
 //! With the flag `fast` that is `general_send`, and `send` asks the short way first.
 
-use super::Tables;
-use super::kinds::Kind;
-use super::table::{Function, Param};
 use std::fmt::Write;
+use tern_table::Tables;
+use tern_table::function::{Function, Param};
+use tern_table::kinds::Kind;
 
 /// The entry points of all functions, to be included in a module that imports the names above.
 pub fn entries(tables: &Tables) -> String {

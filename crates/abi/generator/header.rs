@@ -1,9 +1,9 @@
 //! The text of `include/mpi.h`.
 
-use super::Tables;
-use super::constants::{Constant, Form, Group};
-use super::table::{Chapter, Function};
 use std::fmt::Write;
+use tern_table::Tables;
+use tern_table::constants::{Constant, Form, Group};
+use tern_table::function::{Chapter, Function};
 
 const OPENING: &str = "\
 /* mpi.h: the MPI 5.0 standard ABI, as Tern provides it.
@@ -11,7 +11,7 @@ const OPENING: &str = "\
  * SPDX-License-Identifier: Apache-2.0 OR MIT
  *
  * Programs compiled with this header run on every library of the standard ABI (libmpi_abi.so.1).
- * Made from crates/abi/table; change it there, then run
+ * Made from crates/table/tables; change it there, then run
  * `UPDATE=1 cargo test -p tern-abi --test generated`.
  */
 #ifndef MPI_H_ABI

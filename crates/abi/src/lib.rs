@@ -1,8 +1,8 @@
 //! The C functions of the MPI 5.0 standard ABI: `libmpi_abi.so.1`.
 //!
-//! They come from tables. `table/*.txt` lists every function of the standard with its parameters
-//! and their kinds; `table/kinds.txt` says how a parameter of each kind is declared in C, checked,
-//! and converted; `table/constants.txt` has the constants. From these, `generator/` makes
+//! They come from tables. `crates/table/tables/*.txt` lists every function of the standard with its parameters
+//! and their kinds; `kinds.txt` says how a parameter of each kind is declared in C, checked,
+//! and converted; `constants.txt` has the constants. From these, `generator/` makes
 //!
 //! - the entry points `MPI_X` and `PMPI_X` below (by build.rs; `entries.rs` in cargo's output),
 //! - `include/mpi.h` and `crates/mpi/src/constants.rs` (checked in; after a change of a table run
@@ -22,7 +22,7 @@
 //!    serves the large-count form too (counts are `i64`), unless the table says `large-apart`, which
 //!    asks for a second one, `name_c`.
 //! 2. `pub use` it in `crates/mpi/src/api.rs`.
-//! 3. Give it a line in `table/`, with the kind of each parameter.
+//! 3. Give it a line in `crates/table/tables/`, with the kind of each parameter.
 
 mod convert;
 mod custom;

@@ -3,14 +3,11 @@
 //! The programs are read as the preprocessor leaves them, so that calls by macros count. A call inside
 //! `FAILS` or `REFUSES` (tests/c/check.h), which name the error that they expect, is one with wrong arguments.
 
-#[path = "../generator/mod.rs"]
-mod generator;
-
-use generator::Tables;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tern_table::Tables;
 
 /// Built functions that no argument makes fail.
 const CANNOT_FAIL: &[(&str, &str)] = &[
@@ -131,7 +128,7 @@ fn every_function_is_called_with_right_and_with_wrong_arguments() {
         calls.wrongly.into_iter().for_each(|function| wrongly.entry(function).or_default().push(name.clone()));
     }
 
-    let tables = Tables::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("table"));
+    let tables = Tables::read();
     let mut listing = String::from("# function | called rightly by | called wrongly by\n");
     let (mut count, mut missing) = (0, Vec::new());
     for function in tables.functions() {

@@ -1,8 +1,5 @@
 //! The library exports the functions of the header and nothing else, under its standard name.
 
-#[path = "../generator/mod.rs"]
-mod generator;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

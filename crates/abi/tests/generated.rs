@@ -4,15 +4,16 @@
 #[path = "../generator/mod.rs"]
 mod generator;
 
-use generator::{Tables, constants, header};
+use generator::header;
 use std::path::{Path, PathBuf};
+use tern_table::{Tables, constants};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn tables() -> Tables {
-    Tables::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("table"))
+    Tables::read()
 }
 
 /// Compares `text` with the file, or writes it when asked to.
@@ -27,7 +28,7 @@ fn same(path: &str, text: &str) {
     let line = found.lines().zip(text.lines()).position(|(a, b)| a != b).map(|at| at + 1);
     assert!(
         found == text,
-        "{} does not follow from crates/abi/table (line {line:?}): UPDATE=1 writes it anew",
+        "{} does not follow from crates/table/tables (line {line:?}): UPDATE=1 writes it anew",
         path.display()
     );
 }

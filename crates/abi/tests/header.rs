@@ -9,14 +9,15 @@ mod generator;
 #[path = "support/peer_headers.rs"]
 mod peer_headers;
 
-use generator::constants::Form;
-use generator::{Tables, header};
+use generator::header;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tern_table::Tables;
+use tern_table::constants::Form;
 
 fn tables() -> Tables {
-    Tables::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("table"))
+    Tables::read()
 }
 
 fn include() -> PathBuf {

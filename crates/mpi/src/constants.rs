@@ -1,7 +1,7 @@
 //! Constants of the MPI 5.0 standard ABI (MPI 5.0 chapter 20 and annex A). The core uses the
 //! standard ABI's values as its own; other binary interfaces convert at their face.
 //!
-//! Made from crates/abi/table/constants.txt; change it there, then run
+//! Made from crates/table/tables/constants.txt; change it there, then run
 //! `UPDATE=1 cargo test -p tern-abi --test generated`.
 
 #![allow(missing_docs)]

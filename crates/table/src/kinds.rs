@@ -1,4 +1,4 @@
-//! `table/kinds.txt`: kinds of parameters. The syntax is explained at the top of that file.
+//! `tables/kinds.txt`: kinds of parameters. The syntax is explained at the top of that file.
 
 /// What a parameter is: its C form, and how it becomes a Rust value.
 #[derive(Debug, Default)]

@@ -10,12 +10,12 @@
 //! - `deprecated`
 //! - `tool`: returns its error code without an error handler (MPI 5.0 section 15.3.10).
 //! - `returns=KIND`: does not return an error code. Such a function must be custom.
-//! - `custom`: written by hand in `src/custom.rs`, with the C parameters as they are.
+//! - `custom`: written by hand in each face (`custom.rs`), with the C parameters as they are.
 //! - `fast`: the function of the same name in `tern_mpi::fast` is asked first; it gets all parameters
 //!   as they are, and may decline.
 //! - `later`: then `NAME_later` there is asked, in a function apart: the one before needs no registers saved for it.
 
-use super::kinds::Kind;
+use crate::kinds::Kind;
 
 #[derive(Debug)]
 pub struct Chapter {

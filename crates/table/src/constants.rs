@@ -1,4 +1,4 @@
-//! `table/constants.txt`: the constants, and the Rust file made from them.
+//! `tables/constants.txt`: the constants, and the Rust file made from them.
 
 use std::fmt::Write;
 
@@ -65,7 +65,7 @@ pub fn rust(groups: &[Group]) -> String {
         "//! Constants of the MPI 5.0 standard ABI (MPI 5.0 chapter 20 and annex A). The core uses the\n\
          //! standard ABI's values as its own; other binary interfaces convert at their face.\n\
          //!\n\
-         //! Made from crates/abi/table/constants.txt; change it there, then run\n\
+         //! Made from crates/table/tables/constants.txt; change it there, then run\n\
          //! `UPDATE=1 cargo test -p tern-abi --test generated`.\n\n\
          #![allow(missing_docs)]\n",
     );

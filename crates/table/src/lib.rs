@@ -1,0 +1,77 @@
+//! The tables of the standard: every function of MPI 5.0 with the kind of each parameter, and every
+//! constant. They are the only place that knows the functions of the standard.
+//!
+//! `tables/*.txt` holds the text; this crate reads it. What is generated from the tables (entry points,
+//! the header, other binary interfaces, Fortran, manual pages) is written by the crates that need it,
+//! in their build scripts and tests.
+
+pub mod constants;
+pub mod function;
+pub mod kinds;
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the tables, for build scripts that watch it.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tables")
+}
+
+/// Everything that the tables say.
+pub struct Tables {
+    pub kinds: Vec<kinds::Kind>,
+    pub chapters: Vec<function::Chapter>,
+    pub constants: Vec<constants::Group>,
+}
+
+/// The chapters, in the order of the header.
+pub const CHAPTERS: [&str; 13] = [
+    "environment",
+    "errors",
+    "info",
+    "point-to-point",
+    "datatypes",
+    "operations",
+    "communicators",
+    "topologies",
+    "collectives",
+    "one-sided",
+    "dynamic-processes",
+    "files",
+    "tool",
+];
+
+impl Tables {
+    /// Reads all tables; a mistake in one panics with file and line.
+    pub fn read() -> Tables {
+        let dir = folder();
+        let text = |name: &str| {
+            let path = dir.join(format!("{name}.txt"));
+            std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+        };
+        let kinds = kinds::parse(&text("kinds"));
+        let chapters = CHAPTERS.iter().map(|name| function::parse(name, &text(name), &kinds)).collect();
+        Tables { kinds, chapters, constants: constants::parse(&text("constants")) }
+    }
+
+    pub fn functions(&self) -> impl Iterator<Item = &function::Function> {
+        self.chapters.iter().flat_map(|chapter| &chapter.functions)
+    }
+
+    pub fn kind(&self, param: &function::Param) -> &kinds::Kind {
+        &self.kinds[param.kind]
+    }
+
+    /// The names of all C functions, MPI_ and PMPI_, large-count forms included, sorted.
+    pub fn symbols(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for function in self.functions() {
+            for &form in function.forms() {
+                for prefix in ["MPI_", "PMPI_"] {
+                    names.push(format!("{prefix}{}", function.c_name(form)));
+                }
+            }
+        }
+        names.sort();
+        names
+    }
+}
