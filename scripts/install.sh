@@ -12,7 +12,7 @@ case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
 to=${3:-}$prefix
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
 
-mkdir -p "$to/bin" "$to/lib/pkgconfig" "$to/include" "$to/share/doc/tern"
+mkdir -p "$to/bin" "$to/lib/pkgconfig" "$to/include" "$to/share/tern" "$to/share/doc/tern"
 
 # Programs that run keep the library that they have loaded: a new file in place of the old.
 put() {
@@ -32,6 +32,7 @@ for program in tern-info tern-tune tern-bench; do
     fi
 done
 
+put 644 "$root/wrappers/common.sh" "$to/share/tern/wrapper.sh"
 put 755 "$root/wrappers/mpicc" "$to/bin/mpicc"
 for name in mpicc_abi mpicxx mpicxx_abi mpic++ mpiCC; do
     # The script goes by the name that it is called by.

@@ -9,7 +9,7 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT TERM
 cd "$place"
-unset CC CXX TERN_CC TERN_CXX
+unset CC CXX TERN_CC TERN_CXX MPICH_CC MPICH_CXX OMPI_CC OMPI_CXX
 failed=0
 
 # expect WHAT PATTERN COMMAND...: the output of the command matches the whole-line pattern.
@@ -69,14 +69,33 @@ expect "-show when compiling" "cc -I$prefix/include -c c.c" "$prefix/bin/mpicc" 
 expect "TERN_CC" "gcc -O1 -I.* c.c -L.*" env TERN_CC="gcc -O1" "$prefix/bin/mpicc" -show c.c
 expect "CC" "gcc -I.* c.c -L.*" env CC=gcc "$prefix/bin/mpicc" -show c.c
 expect "CC that is a wrapper" "cc -I.* c.c -L.*" env CC="$prefix/bin/mpicc" "$prefix/bin/mpicc" -show c.c
-expect "-compile-info" "-I$prefix/include" "$prefix/bin/mpicc" -compile-info
-expect "-link-info" "-L$prefix/lib .*-lmpi_abi" "$prefix/bin/mpicc" -link-info
+expect "MPICH_CC" "gcc -O2 -I.* c.c -L.*" env MPICH_CC="gcc -O2" CC=clang "$prefix/bin/mpicc" -show c.c
+expect "OMPI_CC" "gcc -I.* c.c -L.*" env OMPI_CC=gcc CC=clang "$prefix/bin/mpicc" -show c.c
+expect "OMPI_CXX" "g++ -I.* c.c -L.*" env OMPI_CXX=g++ OMPI_CC=gcc "$prefix/bin/mpicxx" -show c.c
+expect "TERN_CC comes before the others'" "gcc -I.* c.c -L.*" env TERN_CC=gcc MPICH_CC=clang OMPI_CC=icx "$prefix/bin/mpicc" -show c.c
+expect "MPICH_CC that is a wrapper" "cc -I.* c.c -L.*" env MPICH_CC="mpicc -O1" "$prefix/bin/mpicc" -show c.c
+expect "-show without files" "cc -I$prefix/include -L$prefix/lib .*-lmpi_abi" "$prefix/bin/mpicc" -show
+expect "-show without files, when compiling" "cc -I$prefix/include -c" "$prefix/bin/mpicc" -show -c
+for dash in - _; do
+    expect "-compile${dash}info" "cc -I$prefix/include" "$prefix/bin/mpicc" -compile${dash}info
+    expect "-link${dash}info" "cc -L$prefix/lib .*-lmpi_abi" "$prefix/bin/mpicc" -link${dash}info
+done
+for option in -showme:compile --showme:compile -show-compile-info; do
+    expect "$option" "-I$prefix/include" "$prefix/bin/mpicc" $option
+done
+for option in -showme:link --showme:link -show-link-info; do
+    expect "$option" "-L$prefix/lib .*-lmpi_abi" "$prefix/bin/mpicc" $option
+done
+expect "--showme:help" " *--showme:link .*" "$prefix/bin/mpicc" --showme:help
 expect "-showme:command" "cc" "$prefix/bin/mpicc" -showme:command
 expect "-showme:incdirs" "$prefix/include" "$prefix/bin/mpicc" -showme:incdirs
 expect "-showme:libdirs" "$prefix/lib" "$prefix/bin/mpicc" --showme:libdirs
 expect "-showme:libs" "mpi_abi" "$prefix/bin/mpicc" -showme:libs
 expect "-showme:version" "mpiexec (Tern) .*" "$prefix/bin/mpicc" -showme:version
 expect "-cc=" "gcc -I.* c.c -L.*" "$prefix/bin/mpicc" -cc=gcc -show c.c
+expect "-cc= that is a wrapper" "mpicc: -cc=mpicxx: .*" "$prefix/bin/mpicc" -cc=mpicxx c.c
+expect "words with blanks and quotes are shown quoted" "cc -I.* -c 'a b.c' '-DX=\"it'.''s\"'" \
+    "$prefix/bin/mpicc" -show -c 'a b.c' "-DX=\"it's\""
 expect "through a symbolic link" "cc -I$prefix/include -c c.c" sh -c "ln -s $prefix/bin/mpicc mpicc; ./mpicc -show -c c.c"
 expect "LD_LIBRARY_PATH goes first (RUNPATH)" ".*RUNPATH.*$prefix/lib.*" readelf -d c
 
@@ -95,4 +114,14 @@ expect "installing with DESTDIR" "" "$root/scripts/install.sh" built /opt/tern "
 mv dest/opt/tern moved
 expect "a moved installation compiles" "" moved/bin/mpicc c.c -o c4
 expect "what it made runs" "C 1.0" ./c4
+
+# Folders have any name.
+odd="$place/it's \"odd\", \$HOME * here"
+mv moved "$odd"
+expect "a prefix with blanks and quotes compiles" "" "$odd/bin/mpicc" c.c -o c5
+expect "what it made runs" "C 1.0" ./c5
+shown=$("$odd/bin/mpicc" -show c.c -o c6)
+expect "what -show prints is a command for the shell" "" sh -c "$shown"
+expect "what that command made runs" "C 1.0" ./c6
+expect "-showme:incdirs is a word for the shell" ".*/it's .odd., .HOME . here/include" sh -c "printf '%s\n' $("$odd/bin/mpicc" -showme:incdirs)"
 exit $failed
