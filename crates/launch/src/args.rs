@@ -47,6 +47,8 @@ pub struct Options {
     pub report_bindings: bool,
     /// Say what is started and how it ends.
     pub verbose: bool,
+    /// Leave `LD_LIBRARY_PATH` of the ranks alone (`--no-library-path`).
+    pub no_library_path: bool,
     /// Options of other launchers that mean nothing here, as they were written; the user is told.
     pub left_out: Vec<String>,
 }
@@ -90,6 +92,7 @@ enum Flag {
     BindTo,
     Report,
     Verbose,
+    NoLibraryPath,
     Version,
     Help,
     /// Taken, with so many values, for the sake of habits from other launchers; asks for what Tern does anyway.
@@ -104,7 +107,7 @@ enum Flag {
 }
 
 /// The names of all options, without their dashes.
-const NAMES: [(&str, Flag); 51] = [
+const NAMES: [(&str, Flag); 52] = [
     ("n", Flag::Count),
     ("np", Flag::Count),
     ("c", Flag::Count),
@@ -122,6 +125,7 @@ const NAMES: [(&str, Flag); 51] = [
     ("report-bindings", Flag::Report),
     ("v", Flag::Verbose),
     ("verbose", Flag::Verbose),
+    ("no-library-path", Flag::NoLibraryPath),
     ("V", Flag::Version),
     ("version", Flag::Version),
     ("h", Flag::Help),
@@ -239,6 +243,7 @@ fn parse_section(args: &[OsString], options: &mut Options) -> Result<Option<Comm
             Flag::Tag => options.tag_output = true,
             Flag::Report => options.report_bindings = true,
             Flag::Verbose => options.verbose = true,
+            Flag::NoLibraryPath => options.no_library_path = true,
             Flag::Version => return Ok(Some(Command::Version)),
             Flag::Help => return Ok(Some(Command::Help)),
             Flag::Ignore(values) => {

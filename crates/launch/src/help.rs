@@ -29,7 +29,9 @@ Options of the job:
   --timeout SECONDS     end the job after this time, with exit code 124 (also from MPIEXEC_TIMEOUT)
   --usize N             MPI_UNIVERSE_SIZE, for programs that start others: by default (or system) the number of
                         cores or ranks, whichever is more; infinite: not set
-  -v, --verbose         say what is started and how it ends
+  -v, --verbose         say what is started, on which MPI library, and how it ends
+  --no-library-path     leave LD_LIBRARY_PATH alone: else Tern's folder of libraries stands first in it, so that
+                        programs built for MPICH or Open MPI run on Tern
   -V, --version         print the version
   -h, --help            print this
 

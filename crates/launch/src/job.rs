@@ -4,6 +4,7 @@ mod addresses;
 mod attended;
 mod claims;
 mod further;
+mod libraries;
 mod linked;
 mod signalled;
 mod stall;
@@ -155,8 +156,10 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: Option<OwnedFd>, uplink: Opt
             return 1;
         }
     };
+    job.tell_libraries();
     job.start();
     job.serve();
+    job.tell_foreign();
     job.clean_up();
     job.code.unwrap_or(0)
 }

@@ -3,10 +3,12 @@
 mod args;
 mod bind;
 mod descendants;
+mod elf;
 mod help;
 mod hosts;
 mod job;
 mod keeper;
+mod library;
 mod output;
 mod picture;
 mod plan;

@@ -10,6 +10,7 @@ use tern_tune::store::{self, COSTS_FILE};
 
 use crate::args::{Options, Program};
 use crate::bind;
+use crate::library;
 use crate::program::{self, Unusable};
 
 /// Variables that each rank gets anew.
@@ -49,6 +50,8 @@ pub struct Plan {
     pub report_bindings: bool,
     /// See [`Options`].
     pub verbose: bool,
+    /// Tern's folder is not put into `LD_LIBRARY_PATH`.
+    pub leaves_path: bool,
 }
 
 /// One program, ready to execute.
@@ -88,13 +91,16 @@ impl Plan {
             universe: None,
             report_bindings: false,
             verbose: false,
+            leaves_path: false,
         }
     }
 
     /// Works out the job. Warnings about settings are printed; the error ends mpiexec.
     pub fn new(options: &Options) -> Result<Plan, Unusable> {
-        let programs: Vec<Planned> =
-            options.programs.iter().map(|program| planned(program, &options.env)).collect::<Result<_, _>>()?;
+        let folder = if options.no_library_path { None } else { library::folder() };
+        let programs: Vec<Planned> = (options.programs.iter())
+            .map(|program| planned(program, &options.env, folder.as_deref()))
+            .collect::<Result<_, _>>()?;
         let ranks: Vec<usize> =
             programs.iter().enumerate().flat_map(|(number, program)| (0..program.count).map(move |_| number)).collect();
         let size = ranks.len() as u32;
@@ -120,6 +126,7 @@ impl Plan {
             universe: options.universe,
             report_bindings: options.report_bindings,
             verbose: options.verbose,
+            leaves_path: options.no_library_path,
         })
     }
 }
@@ -153,9 +160,13 @@ fn costs(cores: &[usize], ranks: usize) -> Option<CString> {
     Some(entry(OsStr::new(COSTS_FILE), file.as_os_str()))
 }
 
-fn planned(program: &Program, global: &[(OsString, OsString)]) -> Result<Planned, Unusable> {
+fn planned(program: &Program, global: &[(OsString, OsString)], folder: Option<&Path>) -> Result<Planned, Unusable> {
     let name = &program.command[0];
-    let env = environment(global, &program.env);
+    let mut env = environment(global, &program.env);
+    if let Some(folder) = folder {
+        let own = env.iter().position(|(name, _)| name == library::PATH).map(|at| env.swap_remove(at).1);
+        env.push((library::PATH.into(), library::in_front(folder, own.as_deref())));
+    }
     let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
     let file = program::find(name, program.wdir.as_deref(), path)?;
     Ok(Planned {

@@ -53,7 +53,7 @@ impl Part {
             Bind::None => 2,
         };
         out.number(bind);
-        for flag in [options.tag_output, options.report_bindings, options.verbose] {
+        for flag in [options.tag_output, options.report_bindings, options.verbose, options.no_library_path] {
             out.number(flag.into());
         }
         // 0 stands for none.
@@ -83,7 +83,7 @@ impl Part {
             _ => Bind::None,
         };
         let mut flag = || Some(input.number()? != 0);
-        let (tag_output, report_bindings, verbose) = (flag()?, flag()?, flag()?);
+        let (tag_output, report_bindings, verbose, no_library_path) = (flag()?, flag()?, flag()?, flag()?);
         let universe = input.number()?.checked_sub(1).map(u32::try_from).transpose().ok()?;
         let env = read_pairs(input)?;
         let mut counts = Vec::new();
@@ -100,8 +100,17 @@ impl Part {
             programs.push(Program { count, command, env, wdir: Some(wdir).filter(|wdir| !wdir.is_empty()) });
         }
         let here: u32 = programs.iter().map(|program| program.count).sum();
-        let options =
-            Options { programs, env, tag_output, universe, bind, report_bindings, verbose, ..Options::default() };
+        let options = Options {
+            programs,
+            env,
+            tag_output,
+            universe,
+            bind,
+            report_bindings,
+            verbose,
+            no_library_path,
+            ..Options::default()
+        };
         (node < nodes.count() && nodes.ranks(node).len() == here as usize).then_some(Part {
             job_id,
             host,
@@ -135,6 +144,7 @@ mod tests {
                 env: vec![("B".into(), "".into())],
                 bind: Bind::None,
                 verbose: true,
+                no_library_path: true,
                 universe: Some(0),
                 ..Options::default()
             },

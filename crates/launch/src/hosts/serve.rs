@@ -302,9 +302,18 @@ impl Server<'_> {
         let programs = programs.collect();
         let own = std::env::vars_os().filter(|(name, _)| !is_own(name));
         let env = own.chain(self.options.env.iter().cloned()).collect();
-        let Options { tag_output, universe, bind, report_bindings, verbose, .. } = *self.options;
-        let options =
-            Options { programs, env, tag_output, universe, bind, report_bindings, verbose, ..Options::default() };
+        let Options { tag_output, universe, bind, report_bindings, verbose, no_library_path, .. } = *self.options;
+        let options = Options {
+            programs,
+            env,
+            tag_output,
+            universe,
+            bind,
+            report_bindings,
+            verbose,
+            no_library_path,
+            ..Options::default()
+        };
         let host = self.agents[number].name.clone();
         Part { job_id: self.job_id, host, node: number as u32, nodes: self.nodes.clone(), options, counts }
     }
