@@ -11,7 +11,7 @@ trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT TERM
 
 mkdir "$place/docs"
-cp "$root/docs/benchmarks.md" "$place/docs/page.md"
+cp "$root/docs/benchmarks/network-device.md" "$place/docs/page.md"
 code=0
 "$prefix/bin/tern-bench" rdma --quick --tern "$prefix" --source "$root/bench" --output "$place" \
     --markdown "$place/docs/page.md" > "$place/said" 2> "$place/errors" || code=$?
