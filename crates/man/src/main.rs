@@ -1,0 +1,31 @@
+//! Writes manual pages. Used while Tern is installed or packed; not installed itself.
+//!
+//!     tern-man functions FOLDER          a page for each function of MPI, into FOLDER
+//!     tern-man program NAME SUMMARY      a page for a program, from its help in the standard input, to the output
+
+use std::io::{Error, Read, Result, Write};
+use std::path::Path;
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["functions", folder] => functions(Path::new(folder)),
+        ["program", name, summary] => program(name, summary),
+        _ => Err(Error::other("usage: tern-man functions FOLDER, or tern-man program NAME SUMMARY")),
+    }
+}
+
+fn functions(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (name, page) in tern_man::functions::pages(&tern_table::Tables::read()) {
+        std::fs::write(folder.join(name), page)?;
+    }
+    Ok(())
+}
+
+fn program(name: &str, summary: &str) -> Result<()> {
+    let mut help = String::new();
+    std::io::stdin().read_to_string(&mut help)?;
+    std::io::stdout().write_all(tern_man::program::page(name, summary, &help).as_bytes())
+}

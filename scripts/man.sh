@@ -1,0 +1,40 @@
+#!/bin/sh
+# Writes the manual pages: one for each function of MPI, one for each program.
+# Usage: scripts/man.sh BUILT PREFIX
+#   BUILT    cargo's output folder, such as target/release
+#   PREFIX   an installed Tern, whose programs tell how they are used; the pages go into share/man there
+set -eu
+
+built=${1:?"usage: $0 BUILT PREFIX"}
+prefix=${2:?"usage: $0 BUILT PREFIX"}
+man=$prefix/share/man
+mkdir -p "$man/man1" "$man/man3"
+
+"$built/tern-man" functions "$man/man3"
+
+# page NAME SUMMARY HELP...: a page of what the program prints; other names of the program lead to it.
+page() {
+    name=$1 summary=$2
+    shift 2
+    [ -x "$prefix/bin/$name" ] || return 0
+    "$prefix/bin/$name" "$@" > "$man/help"
+    "$built/tern-man" program "$name" "$summary" < "$man/help" > "$man/man1/$name.1"
+    rm "$man/help"
+}
+other() {
+    shown=$1
+    shift
+    for name in "$@"; do
+        [ ! -e "$prefix/bin/$name" ] || echo ".so man1/$shown.1" > "$man/man1/$name.1"
+    done
+}
+
+page mpiexec "starts the processes of an MPI program" --help
+other mpiexec mpirun
+page mpicc "compiles C and C++ programs for MPI" --showme:help
+other mpicc mpicc_abi mpicxx mpicxx_abi mpic++ mpiCC
+page mpifort "compiles Fortran programs for MPI" --showme:help
+other mpifort mpif77 mpif90
+page tern-info "tells what Tern is and what this machine offers" --help
+page tern-tune "measures what it costs to move messages on this machine" --help
+page tern-bench "compares Tern with other MPI libraries" --help
