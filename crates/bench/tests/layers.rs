@@ -21,7 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-layout"],
     &["tern-node"],
     &["tern-pmi"],
-    &["tern-settings", "tern-counters", "tern-maps", "tern-copy", "tern-table"],
+    &["tern-settings", "tern-counters", "tern-maps", "tern-copy", "tern-files", "tern-table"],
 ];
 
 /// They use the layers; nothing uses them.

@@ -101,17 +101,21 @@ impl File {
         if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
             return Err(Error::system(&what(), path, Errno::ISDIR));
         }
-        let limited = limit().is_some();
-        Ok(File {
+        Ok(File::of(fd, path, readable))
+    }
+
+    /// A file that is open already, for writing, and for reading if it is `readable`.
+    pub fn of(fd: OwnedFd, path: &Path, readable: bool) -> File {
+        File {
             fd,
             path: path.into(),
             readable,
-            limited,
+            limited: limit().is_some(),
             locks: Cell::new(true),
             habit: Cell::default(),
             spare: RefCell::default(),
             calls: Calls::default(),
-        })
+        }
     }
 
     /// Removes the file `path` from its directory.

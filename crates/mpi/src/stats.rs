@@ -5,6 +5,7 @@ use crate::datatype;
 use crate::objects::Comm;
 use crate::runtime::adi;
 use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 use tern_coll::ops::Op;
 use tern_coll::{Buffer, Operator, Root};
@@ -75,7 +76,8 @@ fn write(text: &str) {
         // Nobody can be told when the standard error itself fails.
         Destination::StandardError => _ = std::io::stderr().write_all(text.as_bytes()),
         Destination::File(name) => {
-            if let Err(error) = std::fs::write(name, text) {
+            let written = tern_files::create(Path::new(name)).and_then(|mut file| file.write_all(text.as_bytes()));
+            if let Err(error) = written {
                 tern_settings::warn!("TERN_STATS={name}: the file cannot be written: {error}");
             }
         }

@@ -93,6 +93,10 @@ impl Control {
         let socket =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).map_err(reach)?;
         rustix::net::connect(&socket, &address(ticket.job_id)).map_err(reach)?;
+        if !crate::parcel::is_own_user(&socket) {
+            // The launcher has ended, and somebody else has taken its address.
+            return Err(reach(Errno::PERM));
+        }
         let timeout = sockopt::Timeout::Recv;
         sockopt::set_socket_timeout(&socket, timeout, Some(ANSWER)).map_err(reach)?;
         let join = Message::Join { rank: ticket.rank, job_id: ticket.job_id };

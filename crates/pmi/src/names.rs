@@ -27,15 +27,22 @@ pub struct Name {
 
 impl Name {
     /// Makes a port known under a name, until the value is dropped; to other jobs if none of them has the name.
-    pub fn publish(service: &str, port: &str) -> Name {
-        let listen = || {
-            let listener = socket()?;
-            net::bind(&listener, &address(service)?)?;
-            net::listen(&listener, 128)?;
-            Ok(listener)
+    ///
+    /// Errors: PERM when a process of another user has the name, or one that takes no calls, so that nobody could look
+    /// it up; else that of the system.
+    pub fn publish(service: &str, port: &str) -> rustix::io::Result<Name> {
+        let address = address(service, rustix::process::geteuid().as_raw())?;
+        let socket = socket()?;
+        let listener = match net::bind(&socket, &address) {
+            Ok(()) => {
+                net::listen(&socket, 128)?;
+                Some(socket)
+            }
+            Err(Errno::ADDRINUSE) if is_held_by_own_user(&address) => None,
+            Err(Errno::ADDRINUSE) => return Err(Errno::PERM),
+            Err(errno) => return Err(errno),
         };
-        let listener: rustix::io::Result<OwnedFd> = listen();
-        Name { service: service.to_owned(), port: port.to_owned(), listener: listener.ok() }
+        Ok(Name { service: service.to_owned(), port: port.to_owned(), listener })
     }
 
     /// The service.
@@ -70,16 +77,16 @@ impl Name {
 
 /// The port of a service that some job has published; none when there is none.
 ///
-/// Errors: TIMEDOUT when whoever has published it does not answer.
+/// Errors: TIMEDOUT when whoever has published it does not answer; PERM when a process of another user has the name.
 pub fn look_up(service: &str) -> rustix::io::Result<Option<String>> {
     let socket = socket()?;
-    match net::connect(&socket, &address(service)?) {
+    match net::connect(&socket, &address(service, rustix::process::geteuid().as_raw())?) {
         Ok(()) => {}
         Err(Errno::CONNREFUSED) => return Ok(None),
         Err(errno) => return Err(errno),
     }
     if !parcel::is_own_user(&socket) {
-        return Ok(None);
+        return Err(Errno::PERM);
     }
     let end = Instant::now() + ANSWER;
     let answer = loop {
@@ -100,17 +107,27 @@ pub fn look_up(service: &str) -> rustix::io::Result<Option<String>> {
     Ok(told.map(|(_, port)| String::from_utf8_lossy(port).into_owned()))
 }
 
+/// Whether a process of this user listens there.
+fn is_held_by_own_user(address: &SocketAddrUnix) -> bool {
+    let connected = || {
+        let socket = socket()?;
+        net::connect(&socket, address)?;
+        Ok(parcel::is_own_user(&socket))
+    };
+    let held: rustix::io::Result<bool> = connected();
+    held.unwrap_or(false)
+}
+
 fn socket() -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
 }
 
-fn address(service: &str) -> rustix::io::Result<SocketAddrUnix> {
+fn address(service: &str, user: u32) -> rustix::io::Result<SocketAddrUnix> {
     // FNV-1a.
     let hash = service
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    let user = rustix::process::geteuid().as_raw();
     SocketAddrUnix::new_abstract_name(format!("tern-name-{user}-{hash:016x}").as_bytes())
 }
 
@@ -122,8 +139,8 @@ mod tests {
     fn a_name_is_known_while_it_is_published() {
         let service = format!("a test of names in process {}", std::process::id());
         assert_eq!(look_up(&service).unwrap(), None);
-        let name = Name::publish(&service, "a port");
-        let second = Name::publish(&service, "another");
+        let name = Name::publish(&service, "a port").unwrap();
+        let second = Name::publish(&service, "another").unwrap();
         assert_eq!((name.listener().is_some(), second.listener().is_some()), (true, false));
         // Nobody asks.
         name.answer();
@@ -138,5 +155,16 @@ mod tests {
         assert_eq!(asked.join().unwrap().unwrap(), Some("a port".into()));
         drop(name);
         assert_eq!(look_up(&service).unwrap(), None);
+    }
+
+    /// What cannot be asked who it is could be anybody.
+    #[test]
+    fn a_name_that_somebody_holds_and_does_not_serve_is_not_published() {
+        let service = format!("a test of held names in process {}", std::process::id());
+        let holder = socket().unwrap();
+        net::bind(&holder, &address(&service, rustix::process::geteuid().as_raw()).unwrap()).unwrap();
+        assert_eq!(Name::publish(&service, "a port").unwrap_err(), Errno::PERM);
+        drop(holder);
+        Name::publish(&service, "a port").unwrap();
     }
 }

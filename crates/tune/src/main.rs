@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tern_region::promote::Reuse;
@@ -84,12 +84,13 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Option<Options>, St
 fn run(options: &Options) -> Result<String, String> {
     let cores = tern_node::affinity();
     let machine = Machine::new(&cores);
-    let stored = store::directory().map(|directory| directory.join(machine.file()));
-    let file = options.output.clone().or(stored);
     let mut text = format!("{machine}\n");
     let costs = match options.show {
-        true => show(file, &mut text)?,
-        false => measure(&machine, &cores, options.rounds, file, &mut text)?,
+        true => {
+            let stored = store::directory().map(|directory| directory.join(machine.file()));
+            show(options.output.clone().or(stored), &mut text)?
+        }
+        false => measure(&machine, &cores, options.rounds, options.output.as_deref(), &mut text)?,
     };
     for placement in tern_tune::placements(&cores) {
         table(&mut text, &costs, placement);
@@ -118,7 +119,7 @@ fn show(file: Option<PathBuf>, text: &mut String) -> Result<Costs, String> {
 }
 
 fn measure(
-    machine: &Machine, cores: &[usize], rounds: u32, file: Option<PathBuf>, text: &mut String,
+    machine: &Machine, cores: &[usize], rounds: u32, file: Option<&Path>, text: &mut String,
 ) -> Result<Costs, String> {
     // Time enough for all that there is to measure.
     let budget = Duration::from_secs(3);
@@ -130,15 +131,14 @@ fn measure(
     for gap in &found.gaps {
         let _ = writeln!(text, "{gap}; that stays as by default");
     }
-    match file {
-        Some(file) => match store::write(&file, &found.costs) {
-            Ok(()) => {
-                let _ = writeln!(text, "written to {}", file.display());
-            }
-            Err(error) => return Err(format!("{}: {error}", file.display())),
-        },
-        None => text.push_str("not kept: neither XDG_CACHE_HOME nor HOME is set\n"),
-    }
+    let file = match file {
+        Some(file) => {
+            store::write(file, &found.costs).map_err(|error| format!("{}: {error}", file.display()))?;
+            file.to_owned()
+        }
+        None => store::keep_for(machine, &found.costs)?,
+    };
+    let _ = writeln!(text, "written to {}", file.display());
     Ok(found.costs)
 }
 

@@ -1,11 +1,11 @@
 //! Where measured costs are kept: one file per machine in the user's cache directory.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::FlockOperation;
+use tern_files::Private;
 
 use crate::{Calibration, Costs, Machine, Mover, Placement, Warmth, calibrate};
 
@@ -15,53 +15,72 @@ pub const COSTS_FILE: &str = "TERN_COSTS_FILE";
 pub const BUDGET: Duration = Duration::from_millis(70);
 /// Where nothing could be trusted, it is measured again after this time.
 const SECOND_TRY: Duration = Duration::from_secs(60);
+/// The file that one process locks while it measures.
+const LOCK: &str = "lock";
 /// In the origin of the default costs that stand meanwhile.
 const DOUBTFUL: &str = "default ones";
 
-/// The directory of Tern's cache: in $XDG_CACHE_HOME, else in ~/.cache. `None` if neither is
-/// known.
-pub fn directory() -> Option<PathBuf> {
-    directory_in(|name| std::env::var_os(name))
-}
+/// The directory in the user's cache directory.
+const NAME: &str = "tern";
+/// Larger than any file of costs, in bytes.
+const LARGEST: u64 = 1 << 20;
 
-fn directory_in(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+/// The user's cache directory: $XDG_CACHE_HOME, else ~/.cache. `None` if neither is known.
+fn base_in(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name: &str| {
         let path = PathBuf::from(variable(name)?);
         path.is_absolute().then_some(path)
     };
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-    Some(cache?.join("tern"))
+    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
 }
 
-/// The costs in a file. The error is one line that names it.
+fn base() -> Option<PathBuf> {
+    base_in(|name| std::env::var_os(name))
+}
+
+/// The directory of Tern's cache: in $XDG_CACHE_HOME, else in ~/.cache. `None` if neither is
+/// known.
+pub fn directory() -> Option<PathBuf> {
+    Some(base()?.join(NAME))
+}
+
+/// The costs in a file that the user names. The error is one line that names it.
 pub fn read(file: &Path) -> Result<Costs, String> {
     let name = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let text = tern_files::read(file).map_err(|error| format!("{name}: {error}"))?;
     text.parse().map_err(|why| format!("{name}: {why}"))
 }
 
-/// Writes the costs to a file. Who reads meanwhile sees all of the old or all of the new.
+/// Writes the costs to a file that the user names. Who reads meanwhile sees all of the old or all of the new.
 pub fn write(file: &Path, costs: &Costs) -> io::Result<()> {
-    let directory = file.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(directory)?;
-    let mut name = file.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let new = PathBuf::from(name);
-    let written = std::fs::write(&new, costs.to_string()).and_then(|()| std::fs::rename(&new, file));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    written
+    tern_files::replace(file, costs.to_string().as_bytes())
 }
 
-/// Whether the file's costs can be used: they are sound, and were measured, or could not be a moment
+/// Writes the costs of a machine to Tern's cache; gives the name of the file.
+///
+/// Errors: a line for the user.
+pub fn keep_for(machine: &Machine, costs: &Costs) -> Result<PathBuf, String> {
+    let base = base().ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
+    let file = base.join(NAME).join(machine.file());
+    let written =
+        Private::open(&base, NAME).and_then(|cache| cache.write(&machine.file(), costs.to_string().as_bytes()));
+    written.map(|()| file.clone()).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Whether the costs in that file of the cache can be used: they are sound, and were measured, or could not be a moment
 /// ago.
-fn is_good(file: &Path) -> bool {
-    let Ok(costs) = read(file) else {
+fn is_good(cache: &Private, name: &str) -> bool {
+    let Ok(file) = cache.read(name) else {
         return false;
     };
     let age = || file.metadata().ok()?.modified().ok()?.elapsed().ok();
-    !costs.origin.contains(DOUBTFUL) || age().is_none_or(|age| age < SECOND_TRY)
+    let age = age();
+    let mut text = String::new();
+    let read = file.take(LARGEST).read_to_string(&mut text);
+    let Some(costs) = read.ok().and_then(|_| text.parse::<Costs>().ok()) else {
+        return false;
+    };
+    !costs.origin.contains(DOUBTFUL) || age.is_none_or(|age| age < SECOND_TRY)
 }
 
 /// Measures as [`calibrate`] does, and says in the result what was measured.
@@ -91,44 +110,44 @@ fn is_plausible(costs: &Costs) -> bool {
 /// done before. `None` if there is nothing to tell the ranks: then they use the defaults.
 ///
 /// On a known machine this reads a few small files. Else it measures for [`BUDGET`], unless
-/// another process does so at this moment.
+/// another process does so at this moment. A cache directory that somebody else owns is not used; a line says so.
 pub fn provide(cores: &[usize]) -> Option<PathBuf> {
-    match directory() {
-        Some(directory) => provide_in(&directory, cores, BUDGET),
-        None => keep(&measure(&Machine::new(cores), cores, BUDGET, 1).ok()?.costs),
+    let cache = base().and_then(|base| match Private::open(&base, NAME) {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            let text = format!("costs are not kept in {}: {error}", base.join(NAME).display());
+            match error.kind() {
+                io::ErrorKind::PermissionDenied => tern_settings::warn!("{text}; XDG_CACHE_HOME names another place"),
+                _ => tern_settings::info!("{text}"),
+            }
+            None
+        }
+    });
+    match cache {
+        Some(cache) => provide_in(&cache, cores, BUDGET),
+        None => keep(&measured(&Machine::new(cores), cores, BUDGET)?),
     }
 }
 
-fn provide_in(directory: &Path, cores: &[usize], budget: Duration) -> Option<PathBuf> {
+fn provide_in(cache: &Private, cores: &[usize], budget: Duration) -> Option<PathBuf> {
     let machine = Machine::new(cores);
-    let file = directory.join(machine.file());
-    if is_good(&file) {
-        return Some(file);
+    let name = machine.file();
+    if is_good(cache, &name) {
+        return Some(cache.path().join(name));
     }
     // One that is locked is being measured; two at once would measure each other.
-    let lock = match lock(directory) {
-        Ok(lock) => lock,
+    let lock = match cache.lock(LOCK) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
-        Err(_) => None,
+        lock => lock.inspect_err(|error| tern_settings::info!("costs are not kept: {error}")).ok(),
     };
-    let costs = measure(&machine, cores, budget, 1)
-        .map_err(|why| tern_settings::info!("costs are the default ones: {why}"))
-        .ok()?
-        .costs;
-    let stored = lock.is_some() && write(&file, &costs).is_ok();
-    if stored { Some(file) } else { keep(&costs) }
+    let costs = measured(&machine, cores, budget)?;
+    let stored = lock.is_some() && cache.write(&name, costs.to_string().as_bytes()).is_ok();
+    if stored { Some(cache.path().join(name)) } else { keep(&costs) }
 }
 
-/// The lock that one process holds while it measures, until the file is closed. `None` where
-/// locks are not known; an error where the directory cannot be written to.
-fn lock(directory: &Path) -> io::Result<Option<std::fs::File>> {
-    std::fs::create_dir_all(directory)?;
-    let file = std::fs::File::create(directory.join("lock"))?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(io::ErrorKind::WouldBlock.into()),
-        Err(errno) => Err(errno.into()),
-    }
+fn measured(machine: &Machine, cores: &[usize], budget: Duration) -> Option<Costs> {
+    let measured = measure(machine, cores, budget, 1);
+    Some(measured.map_err(|why| tern_settings::info!("costs are the default ones: {why}")).ok()?.costs)
 }
 
 /// A file in memory for this run alone, which lives as long as this process.
@@ -156,7 +175,10 @@ fn load_from(setting: &str, told: Option<&Path>) -> Result<Costs, String> {
     match setting {
         "default" => Ok(Costs::default()),
         // Nobody asked for that file, so nobody wants to hear that it is gone.
-        "auto" | "" => Ok(told.and_then(|file| read(file).ok()).unwrap_or_default()),
+        "auto" | "" => {
+            let text = told.and_then(|file| tern_files::read_own(file).ok());
+            Ok(text.and_then(|text| text.parse().ok()).unwrap_or_default())
+        }
         file => read(Path::new(file)),
     }
 }

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use rustix::process::{Pid, PidfdFlags};
 use tern_pmi::control::{self, Message, Received};
+use tern_pmi::parcel;
 
 use super::{Job, Rank};
 use crate::rank::State;
@@ -17,7 +18,10 @@ impl Job<'_> {
         let Some(listener) = world.and_then(|world| world.listener.as_ref()) else {
             return;
         };
-        if let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC) {
+        // The address can be read by everybody on this machine.
+        if let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC)
+            && parcel::is_own_user(&socket)
+        {
             // Without it the process behind a wrapper is not watched; there is no other loss.
             let _ = control::ask_for_sender(&socket);
             self.joining.push(Some(socket));

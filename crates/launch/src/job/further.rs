@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
+use rustix::io::Errno;
 use tern_pmi::control::{self, Message};
 use tern_pmi::names::Name;
 use tern_pmi::{Nodes, Orders, parcel};
@@ -105,8 +106,18 @@ impl Job<'_> {
         if self.names.iter().any(|name| name.service() == service) {
             return self.answer(rank, -1, "it is published already");
         }
-        self.names.push(Name::publish(service, port));
-        self.answer(rank, 0, "");
+        match Name::publish(service, port) {
+            Ok(name) => {
+                self.names.push(name);
+                self.answer(rank, 0, "");
+            }
+            Err(Errno::PERM) => {
+                let text = "a process of another user, or one that answers nobody, holds its address on this machine; \
+                    take another name";
+                self.answer(rank, -1, text);
+            }
+            Err(errno) => self.answer(rank, -1, &format!("socket: {errno}")),
+        }
     }
 
     /// Tells a port that a rank of this job has published.

@@ -12,9 +12,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::UNIX_EPOCH;
 use tern_adi::Proc;
-use tern_io::{Mode, Sharing};
+use tern_files::Private;
+use tern_io::Sharing;
 
 /// Bytes of a word: a cache line of its own.
 const BYTES: usize = 64;
@@ -148,40 +148,47 @@ fn allocate() -> Option<(*mut u8, u64)> {
     }
 }
 
-/// A file that all processes of `circle` have open, of eight zeros; `None` if one of them cannot have it.
+/// The name of the file in its directory.
+const NAME: &str = "pointer";
+
+/// A file that all processes of `circle` have open, of eight zeros; `None` if one of them cannot have it. It has a
+/// directory of this user's for itself, so that no other user reaches it.
 ///
 /// Errors: one of them is lost.
 async fn keep(circle: &Circle) -> Result<Option<tern_io::File>> {
-    static NUMBER: AtomicI64 = AtomicI64::new(0);
-    let mut mode = Mode { read: true, write: true, create: true, exclusive: true };
-    // Relaxed: a number that no other call of this process gets, nothing else.
-    let own = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-    // A process that was killed may have had this number, and left its file: the time tells them apart.
-    let time = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-    let path = std::env::temp_dir().join(format!("tern-pointer-{}-{}-{time}", own.0, own.1));
-    let made = match circle.me {
-        0 => tern_io::File::open(&path, mode).and_then(|file| file.set_size(8).map(|()| file)).ok(),
-        _ => None,
+    let made = if circle.me == 0 { make() } else { None };
+    let path = made.as_ref().map_or(Path::new(""), |(directory, _)| directory.path());
+    let told = circle.share(0, path.as_os_str().as_bytes().to_vec()).await;
+    let mine = match &told {
+        Err(_) => None,
+        Ok(path) if circle.me == 0 || path.is_empty() => made.as_ref().and_then(|(_, file)| file.try_clone().ok()),
+        Ok(path) => Private::find(Path::new(OsStr::from_bytes(path))).and_then(|found| found.change(NAME)).ok(),
     };
-    let name = path.into_os_string().into_encoded_bytes();
-    let told = circle.share(0, if made.is_some() { name.clone() } else { Vec::new() }).await;
-    let told = told.inspect_err(|_| {
-        if made.is_some() {
-            _ = tern_io::File::delete(Path::new(OsStr::from_bytes(&name)))
-        }
-    })?;
-    let path = Path::new(OsStr::from_bytes(&told));
-    let first = circle.me == 0;
-    (mode.create, mode.exclusive) = (false, false);
-    let mine = if first || told.is_empty() { made } else { tern_io::File::open(path, mode).ok() };
+    let mine = mine.map(|file| tern_io::File::of(file.into(), Path::new(NAME), true));
     let mine = mine.filter(tern_io::File::has_locks);
-    let missing = circle.any(mine.is_none()).await;
-    if first && !told.is_empty() {
+    let missing = match told {
+        Ok(_) => circle.any(mine.is_none()).await,
+        Err(error) => Err(error),
+    };
+    if let Some((directory, _)) = made {
         // All have it open or do without. A name that stays would be a nuisance, no error.
-        let _ = tern_io::File::delete(path);
+        let _ = directory.remove(NAME).and_then(|()| directory.remove_directory());
     }
     let missing = missing?;
     Ok(mine.filter(|_| !missing))
+}
+
+/// A directory of its own with the file.
+fn make() -> Option<(Private, std::fs::File)> {
+    let directory = Private::temporary().ok()?;
+    match directory.create(NAME).and_then(|file| file.set_len(8).map(|()| file)) {
+        Ok(file) => Some((directory, file)),
+        Err(_) => {
+            let _ = directory.remove(NAME);
+            let _ = directory.remove_directory();
+            None
+        }
+    }
 }
 
 /// Replaces the number in the file by what `change` makes of it; returns what it was.
@@ -197,6 +204,7 @@ fn exchange(file: &tern_io::File, change: impl FnOnce(i64) -> i64) -> Result<i64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tern_io::Mode;
 
     #[test]
     fn a_word_in_a_file_is_added_to_by_one_at_a_time() {

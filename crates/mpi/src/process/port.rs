@@ -259,6 +259,12 @@ pub fn lookup_name(service_name: &str, _info: Option<Rc<Info>>, port_name: TextO
             Ok(())
         }
         Ok(None) => err!(MPI_ERR_NAME, "no port is published under the name {service_name:?}"),
+        Err(Errno::PERM) => {
+            err!(
+                MPI_ERR_NAME,
+                "a process of another user holds the address of the name {service_name:?} on this machine"
+            )
+        }
         Err(errno) => err!(MPI_ERR_NAME, "who has published the name {service_name:?} does not answer: {errno}"),
     }
 }

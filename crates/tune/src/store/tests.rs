@@ -1,5 +1,4 @@
 use super::*;
-use std::os::unix::fs::PermissionsExt;
 
 /// A directory that is removed when dropped.
 struct Scratch(PathBuf);
@@ -10,11 +9,14 @@ impl Scratch {
         std::fs::create_dir_all(&path).unwrap();
         Scratch(path)
     }
+
+    fn cache(&self) -> Private {
+        Private::open(&self.0, NAME).unwrap()
+    }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = std::fs::set_permissions(&self.0, std::fs::Permissions::from_mode(0o700));
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -33,23 +35,23 @@ fn files(directory: &Path) -> Vec<String> {
 #[test]
 fn the_directory_follows_the_base_directory_rules() {
     let with = |variables: &'static [(&str, &str)]| {
-        directory_in(|name| {
+        base_in(|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| OsString::from(value))
         })
     };
     let both = with(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]);
-    assert_eq!(both, Some("/x/tern".into()));
-    assert_eq!(with(&[("HOME", "/h")]), Some("/h/.cache/tern".into()));
+    assert_eq!(both, Some("/x".into()));
+    assert_eq!(with(&[("HOME", "/h")]), Some("/h/.cache".into()));
     let relative = with(&[("XDG_CACHE_HOME", "x"), ("HOME", "/h")]);
-    assert_eq!(relative, Some("/h/.cache/tern".into()));
+    assert_eq!(relative, Some("/h/.cache".into()));
     assert_eq!(with(&[]), None);
 }
 
 #[test]
 fn a_file_is_written_whole_or_not_at_all() {
     let scratch = Scratch::new("whole");
-    let file = scratch.0.join("deep/down/costs");
+    let file = scratch.0.join("costs");
     write(&file, &named("one")).unwrap();
     write(&file, &named("two")).unwrap();
     assert_eq!(read(&file).unwrap().origin, "two");
@@ -58,7 +60,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     let taken = scratch.0.join("taken");
     std::fs::create_dir_all(taken.join("by")).unwrap();
     assert!(write(&taken, &named("three")).is_err());
-    assert_eq!(files(&scratch.0), ["deep", "taken"]);
+    assert_eq!(files(&scratch.0), ["costs", "taken"]);
 }
 
 #[test]
@@ -90,32 +92,35 @@ fn writers_at_once_do_not_mix() {
 #[test]
 fn a_known_machine_is_not_measured() {
     let scratch = Scratch::new("known");
+    let cache = scratch.cache();
     let cores = tern_node::affinity();
-    let file = scratch.0.join(Machine::new(&cores).file());
-    let spoilt = "tern-costs 3\nnonsense\n";
-    std::fs::write(&file, spoilt).unwrap();
-    assert!(!is_good(&file));
-    write(&file, &named("a test")).unwrap();
-    assert_eq!(provide_in(&scratch.0, &cores, BUDGET), Some(file.clone()));
+    let name = Machine::new(&cores).file();
+    cache.write(&name, b"tern-costs 3\nnonsense\n").unwrap();
+    assert!(!is_good(&cache, &name));
+    cache.write(&name, named("a test").to_string().as_bytes()).unwrap();
+    let file = cache.path().join(&name);
+    assert_eq!(provide_in(&cache, &cores, BUDGET), Some(file.clone()));
     assert_eq!(read(&file).unwrap().origin, "a test");
     // Not even locked.
-    assert_eq!(files(&scratch.0).len(), 1);
+    assert_eq!(files(cache.path()).len(), 1);
 }
 
 #[test]
 fn where_nothing_could_be_trusted_the_defaults_stand_for_a_moment() {
     let scratch = Scratch::new("busy");
-    let file = scratch.0.join("costs");
-    write(&file, &named(&format!("{DOUBTFUL}, since: x"))).unwrap();
-    assert!(is_good(&file));
-    let opened = std::fs::File::options().write(true).open(&file).unwrap();
-    let long_ago = std::time::SystemTime::now() - SECOND_TRY * 2;
-    opened.set_modified(long_ago).unwrap();
-    assert!(!is_good(&file));
-    write(&file, &named("measured: x")).unwrap();
-    let opened = std::fs::File::options().write(true).open(&file).unwrap();
-    opened.set_modified(long_ago).unwrap();
-    assert!(is_good(&file));
+    let cache = scratch.cache();
+    let keep = |origin: &str| cache.write("costs", named(origin).to_string().as_bytes()).unwrap();
+    let age = || {
+        let opened = std::fs::File::options().write(true).open(cache.path().join("costs")).unwrap();
+        opened.set_modified(std::time::SystemTime::now() - SECOND_TRY * 2).unwrap();
+    };
+    keep(&format!("{DOUBTFUL}, since: x"));
+    assert!(is_good(&cache, "costs"));
+    age();
+    assert!(!is_good(&cache, "costs"));
+    keep("measured: x");
+    age();
+    assert!(is_good(&cache, "costs"));
 }
 
 #[test]
@@ -130,11 +135,19 @@ fn a_pipe_far_slower_than_a_copy_is_not_believed() {
 #[test]
 fn while_another_measures_the_defaults_do() {
     let scratch = Scratch::new("lock");
-    let held = lock(&scratch.0).unwrap();
+    let cache = scratch.cache();
+    let held = cache.lock(LOCK).unwrap();
     assert!(held.is_some());
-    assert_eq!(provide_in(&scratch.0, &tern_node::affinity(), BUDGET), None);
-    drop(held);
-    assert!(lock(&scratch.0).unwrap().is_some());
+    assert_eq!(provide_in(&cache, &tern_node::affinity(), BUDGET), None);
+}
+
+#[test]
+fn a_fifo_is_no_file_of_costs() {
+    let scratch = Scratch::new("fifo");
+    let fifo = scratch.0.join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    let wrong = load_from(fifo.to_str().unwrap(), None).unwrap_err();
+    assert!(wrong.ends_with("fifo: it is no plain file"), "{wrong}");
 }
 
 #[test]
