@@ -25,7 +25,7 @@ other() {
     shown=$1
     shift
     for name in "$@"; do
-        [ ! -e "$prefix/bin/$name" ] || echo ".so man1/$shown.1" > "$man/man1/$name.1"
+        [ ! -e "$prefix/bin/$name" ] || ln -sfn "$shown.1" "$man/man1/$name.1"
     done
 }
 

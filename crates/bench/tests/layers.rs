@@ -25,7 +25,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// They use the layers; nothing uses them.
-const PROGRAMS: &[&str] = &["tern-launch", "tern-info", "tern-bench"];
+const PROGRAMS: &[&str] = &["tern-launch", "tern-info", "tern-bench", "tern-man"];
 
 /// From a crate to one that it depends on.
 type Edge = (String, String);

@@ -6,6 +6,8 @@
 use std::io::{Error, Read, Result, Write};
 use std::path::Path;
 
+use tern_man::functions::Page;
+
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -19,7 +21,16 @@ fn main() -> Result<()> {
 fn functions(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     for (name, page) in tern_man::functions::pages(&tern_table::Tables::read()) {
-        std::fs::write(folder.join(name), page)?;
+        let file = folder.join(name);
+        // The page of before may be a link to another one.
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        match page {
+            Page::Text(text) => std::fs::write(file, text)?,
+            Page::Same(name) => std::os::unix::fs::symlink(name, file)?,
+        }
     }
     Ok(())
 }

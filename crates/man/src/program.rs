@@ -36,7 +36,7 @@ pub fn page(name: &str, summary: &str, help: &str) -> String {
             at += 1;
             continue;
         }
-        begun = false;
+        let first = std::mem::replace(&mut begun, false);
         let (term, mut explanation) = match text.split_once("  ") {
             Some((term, rest)) => (term, rest.trim().to_string()),
             None => (text, String::new()),
@@ -45,16 +45,23 @@ pub fn page(name: &str, summary: &str, help: &str) -> String {
         while let Some(next) = lines.get(at)
             && indent(next) > indent(line)
             && !next.trim().is_empty()
+            && !(explanation.is_empty() && is_item(next))
         {
             explanation = format!("{explanation} {}", next.trim()).trim_start().to_string();
             at += 1;
         }
         match explanation.is_empty() {
-            true => _ = writeln!(out, ".PP\n.nf\n.RS 4\n{}\n.RE\n.fi", escape(text)),
+            true => _ = writeln!(out, "{}.nf\n.RS 4\n{}\n.RE\n.fi", if first { "" } else { ".PP\n" }, escape(text)),
             false => _ = writeln!(out, ".TP\n{}\n{}", bold(term), prose(&explanation.replace('*', "\u{2217}"))),
         }
     }
     out.replace('\u{2217}', "*")
+}
+
+/// An option with its explanation behind two blanks.
+fn is_item(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('-') && line.contains("  ")
 }
 
 fn indent(line: &str) -> usize {
@@ -70,11 +77,12 @@ mod tests {
         let page = page(
             "x",
             "does",
-            "Does a thing.\n\n  x [options]\n\nOptions:\n  -n N    how\n          many\n  --long\n     it is\n",
+            "Does a thing.\n\n  x [options]\n    -m  more\n\nOptions:\n  -n N    how\n          many\n  --long\n     it is\n",
         );
         for text in [
             "x \\- does\n.SH DESCRIPTION\nDoes a thing.\n",
             ".nf\n.RS 4\nx [options]\n.RE\n.fi\n",
+            ".TP\n\\fB\\-m\\fR\nmore\n",
             ".SS Options\n",
             ".TP\n\\fB\\-n N\\fR\nhow many\n",
             ".TP\n\\fB\\-\\-long\\fR\nit is\n",
