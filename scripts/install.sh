@@ -46,3 +46,7 @@ for file in README.md LICENSE-APACHE LICENSE-MIT; do
         put 644 "$root/$file" "$to/share/doc/tern/$file"
     fi
 done
+
+if [ -x "$built/tern-man" ]; then
+    "$root/scripts/man.sh" "$built" "$to"
+fi

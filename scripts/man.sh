@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes the manual pages: one for each function of MPI, one for each program.
+# Writes the manual pages, one for each function of MPI and one for each program, and mpiexec's completion for bash.
 # Usage: scripts/man.sh BUILT PREFIX
 #   BUILT    cargo's output folder, such as target/release
-#   PREFIX   an installed Tern, whose programs tell how they are used; the pages go into share/man there
+#   PREFIX   an installed Tern, whose programs tell how they are used; the pages go into share there
 set -eu
 
 built=${1:?"usage: $0 BUILT PREFIX"}
@@ -38,3 +38,9 @@ other mpifort mpif77 mpif90
 page tern-info "tells what Tern is and what this machine offers" --help
 page tern-tune "measures what it costs to move messages on this machine" --help
 page tern-bench "compares Tern with other MPI libraries" --help
+
+completions=$prefix/share/bash-completion/completions
+mkdir -p "$completions"
+for name in mpiexec mpirun; do
+    "$prefix/bin/mpiexec" --help | "$built/tern-man" completion $name > "$completions/$name"
+done

@@ -1,5 +1,7 @@
-//! Manual pages: of MPI's functions from the tables and from what `texts` says of them, of programs from their help.
+//! Manual pages: of MPI's functions from the tables and from what `texts` says of them, of programs from their help. Completion for bash, from
+//! the same help.
 
+pub mod completion;
 pub mod functions;
 pub mod program;
 pub mod roff;

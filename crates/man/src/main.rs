@@ -2,6 +2,7 @@
 //!
 //!     tern-man functions FOLDER          a page for each function of MPI, into FOLDER
 //!     tern-man program NAME SUMMARY      a page for a program, from its help in the standard input, to the output
+//!     tern-man completion NAME           completion for bash, in the same manner
 
 use std::io::{Error, Read, Result, Write};
 use std::path::Path;
@@ -13,8 +14,9 @@ fn main() -> Result<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["functions", folder] => functions(Path::new(folder)),
-        ["program", name, summary] => program(name, summary),
-        _ => Err(Error::other("usage: tern-man functions FOLDER, or tern-man program NAME SUMMARY")),
+        ["program", name, summary] => of_help(|help| tern_man::program::page(name, summary, help)),
+        ["completion", name] => of_help(|help| tern_man::completion::script(name, help)),
+        _ => Err(Error::other("usage: tern-man functions FOLDER | program NAME SUMMARY | completion NAME")),
     }
 }
 
@@ -35,8 +37,8 @@ fn functions(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn program(name: &str, summary: &str) -> Result<()> {
+fn of_help(write: impl FnOnce(&str) -> String) -> Result<()> {
     let mut help = String::new();
     std::io::stdin().read_to_string(&mut help)?;
-    std::io::stdout().write_all(tern_man::program::page(name, summary, &help).as_bytes())
+    std::io::stdout().write_all(write(&help).as_bytes())
 }
