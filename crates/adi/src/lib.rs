@@ -17,8 +17,8 @@ mod unexpected;
 pub use progress::{Background, Hook, Observer};
 pub use types::*;
 
-pub use state::Exchanges;
 use state::{Body, Side, State};
+pub use state::{Exchanges, FreeMemory};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
@@ -316,6 +316,11 @@ impl Adi {
         self.state.borrow_mut().cap_kept(bytes);
     }
 
+    /// As [`Adi::cap_unexpected`]; the cap doubles when it is reached and `free` tells as many bytes.
+    pub fn cap_unexpected_by(&self, bytes: u64, free: FreeMemory) {
+        self.state.borrow_mut().cap_kept_by(bytes, free);
+    }
+
     /// Long messages to other nodes travel in this way from now on, where they can.
     pub fn use_rendezvous(&self, way: Rendezvous) {
         self.state.borrow_mut().rendezvous = way;
@@ -392,6 +397,7 @@ impl Adi {
     pub fn unexpected(&self) -> (usize, usize) {
         let state = self.state.borrow();
         let bytes = state.arrivals.iter().map(|arrival| match &arrival.body {
+            Body::Short(_) => arrival.size as usize,
             Body::Bytes { bytes, .. } => bytes.len(),
             _ => 0,
         });

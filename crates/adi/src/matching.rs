@@ -1,162 +1,29 @@
 //! Tag matching: which receive a message belongs to (MPI 5.0 section 3.5).
 //!
 //! A plain state machine without I/O: receives are posted, messages arrive, and each call says
-//! what matched. Both sides are kept in buckets by hash of the matching tuple, so that long
-//! queues cost nothing; receives with wildcards stand in a list of their own, and sequence
-//! numbers tell which of two candidates is older.
+//! what matched. Both sides are queues in a hash table, one queue for each pattern or tuple, so that long queues of
+//! any order cost nothing ([`Table`]). Sequence numbers tell which of two candidates is older.
+
+mod table;
+mod wild;
 
 use crate::{Pattern, Tuple};
-
-const BUCKETS: usize = 128;
-const NONE: u32 = u32::MAX;
-
-/// Doubly linked lists in one array; entries keep their index while they live.
-#[derive(Clone, Debug)]
-struct Lists<K> {
-    entries: Vec<Entry<K>>,
-    free: u32,
-    /// One list per bucket.
-    buckets: Vec<Ends>,
-    /// One list of its own.
-    other: Ends,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    first: u32,
-    last: u32,
-}
-
-const EMPTY: Ends = Ends { first: NONE, last: NONE };
-
-#[derive(Clone, Debug)]
-struct Entry<K> {
-    key: K,
-    /// What the caller knows this entry by.
-    id: u32,
-    /// Age: smaller is older.
-    sequence: u64,
-    /// A receive that its sender can see.
-    published: bool,
-    /// The bucket, or `OTHER`.
-    list: u32,
-    next: u32,
-    previous: u32,
-}
-
-const OTHER: u32 = BUCKETS as u32;
-
-impl<K: Copy> Lists<K> {
-    fn new() -> Lists<K> {
-        Lists { entries: Vec::new(), free: NONE, buckets: vec![EMPTY; BUCKETS], other: EMPTY }
-    }
-
-    #[inline(always)]
-    fn ends(&mut self, list: u32) -> &mut Ends {
-        if list == OTHER { &mut self.other } else { &mut self.buckets[list as usize] }
-    }
-
-    #[inline]
-    fn push(&mut self, list: u32, key: K, id: u32, sequence: u64) -> u32 {
-        let previous = self.ends(list).last;
-        let entry = Entry { key, id, sequence, published: false, list, next: NONE, previous };
-        let index = if self.free == NONE {
-            self.entries.push(entry);
-            self.entries.len() as u32 - 1
-        } else {
-            let index = self.free;
-            self.free = self.entries[index as usize].next;
-            self.entries[index as usize] = entry;
-            index
-        };
-        if previous == NONE {
-            self.ends(list).first = index;
-        } else {
-            self.entries[previous as usize].next = index;
-        }
-        self.ends(list).last = index;
-        index
-    }
-
-    #[inline]
-    fn remove(&mut self, index: u32) -> u32 {
-        let Entry { id, list, next, previous, .. } = self.entries[index as usize];
-        if previous == NONE {
-            self.ends(list).first = next;
-        } else {
-            self.entries[previous as usize].next = next;
-        }
-        if next == NONE {
-            self.ends(list).last = previous;
-        } else {
-            self.entries[next as usize].previous = previous;
-        }
-        self.entries[index as usize].next = self.free;
-        self.free = index;
-        id
-    }
-
-    /// The last entry of `list` that satisfies `test`; with `before`, an entry there, of those in front of it.
-    fn find_last(&self, list: u32, before: Option<u32>, mut test: impl FnMut(&K) -> bool) -> Option<u32> {
-        let last = if list == OTHER { self.other.last } else { self.buckets[list as usize].last };
-        let mut at = before.map_or(last, |before| self.entries[before as usize].previous);
-        while at != NONE {
-            let entry = &self.entries[at as usize];
-            if test(&entry.key) {
-                return Some(at);
-            }
-            at = entry.previous;
-        }
-        None
-    }
-
-    /// The first entry of `list` that satisfies `test`.
-    #[inline]
-    fn find(&self, list: u32, mut test: impl FnMut(&K) -> bool) -> Option<u32> {
-        let ends = if list == OTHER { self.other } else { self.buckets[list as usize] };
-        let mut at = ends.first;
-        while at != NONE {
-            let entry = &self.entries[at as usize];
-            if test(&entry.key) {
-                return Some(at);
-            }
-            at = entry.next;
-        }
-        None
-    }
-}
-
-impl<K: Copy> Lists<K> {
-    /// All of them, the oldest first.
-    fn by_age(&self) -> Vec<(u32, K)> {
-        let mut all = Vec::new();
-        for ends in self.buckets.iter().chain([&self.other]) {
-            let mut at = ends.first;
-            while at != NONE {
-                let entry = &self.entries[at as usize];
-                all.push((entry.sequence, entry.id, entry.key));
-                at = entry.next;
-            }
-        }
-        all.sort_by_key(|(sequence, _, _)| *sequence);
-        all.into_iter().map(|(_, id, key)| (id, key)).collect()
-    }
-}
-
-#[inline]
-fn bucket(context: u32, source: i32, tag: i32) -> u32 {
-    let mixed = (context as u64) << 40 ^ (source as u32 as u64) << 20 ^ tag as u32 as u64;
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as u32
-}
+use table::{NONE, Table};
+use wild::Wild;
 
 /// The matching state of one process.
 #[derive(Clone, Debug)]
 pub struct Matching {
-    /// Receives, by the tuple they ask for; those with wildcards in the other list.
-    posted: Lists<Pattern>,
+    /// Receives, by what they ask for.
+    posted: Table,
+    /// How many of them have wildcards, and of each kind of these.
+    wild: usize,
+    kinds: [usize; 3],
     /// Messages that no receive has matched, by their tuple.
-    unexpected: Lists<Tuple>,
-    /// How many those are.
+    unexpected: Table,
+    /// The same by patterns with wildcards, where there are many.
+    unexpected_wild: Wild,
+    /// How many messages those are.
     waiting: usize,
     /// How many receives are posted.
     open: usize,
@@ -197,7 +64,17 @@ impl Default for Matching {
 
 impl Matching {
     pub fn new() -> Matching {
-        Matching { posted: Lists::new(), unexpected: Lists::new(), waiting: 0, open: 0, expected: None, sequence: 0 }
+        Matching {
+            posted: Table::new(),
+            wild: 0,
+            kinds: [0; 3],
+            unexpected: Table::new(),
+            unexpected_wild: Wild::default(),
+            waiting: 0,
+            open: 0,
+            expected: None,
+            sequence: 0,
+        }
     }
 
     fn next(&mut self) -> u64 {
@@ -210,9 +87,12 @@ impl Matching {
     #[inline]
     pub fn post(&mut self, pattern: Pattern, id: u32) -> Place {
         let sequence = self.next();
-        let list = if pattern.is_wild() { OTHER } else { bucket(pattern.context, pattern.source, pattern.tag) };
+        if pattern.is_wild() {
+            self.wild += 1;
+            self.kinds[wild::kind(&pattern)] += 1;
+        }
         self.open += 1;
-        Place(self.posted.push(list, pattern, id, sequence))
+        Place(self.posted.push(pattern, id, sequence))
     }
 
     /// What keeps a receive of `pattern`, for which no unexpected message waits, from being published (rule 1 of the
@@ -223,16 +103,17 @@ impl Matching {
         if pattern.is_wild() {
             return Some(Hindrance::Wild);
         }
-        let age = posted.map_or(u64::MAX, |place| self.posted.entries[place.0 as usize].sequence);
-        let list = bucket(context, source, tag);
+        let age = posted.map_or(u64::MAX, |place| self.posted.entry(place.0).sequence);
         let tuple = Tuple { context, source, tag };
         // Those of one tuple are published one after the other: if the one in front is, all are.
-        let front = self.posted.find_last(list, posted.map(|place| place.0), |other| other == pattern);
-        let front = front.filter(|&at| !self.posted.entries[at as usize].published);
-        let wild = || self.posted.find(OTHER, |other| other.matches(&tuple));
-        let older = |&at: &u32| self.posted.entries[at as usize].sequence < age;
-        if let Some(at) = front.or_else(|| wild().filter(older)) {
-            return Some(Hindrance::Open(self.posted.entries[at as usize].id));
+        let front = match posted {
+            Some(place) => self.posted.before(place.0),
+            None => self.posted.last(pattern),
+        };
+        let front = front.filter(|&at| !self.posted.entry(at).published);
+        let older = |&at: &u32| self.posted.entry(at).sequence < age;
+        if let Some(at) = front.or_else(|| self.oldest_wild(&tuple).filter(older)) {
+            return Some(Hindrance::Open(self.posted.entry(at).id));
         }
         let waits = |expected: &Expected| expected.sequence < age && expected.pattern.matches(&tuple);
         self.expected.filter(waits).map(|_| Hindrance::Expected)
@@ -240,7 +121,7 @@ impl Matching {
 
     /// Notes that a posted receive is published.
     pub fn publish(&mut self, place: Place) {
-        self.posted.entries[place.0 as usize].published = true;
+        self.posted.entry_mut(place.0).published = true;
     }
 
     /// Opens receive `id` without posting it, as if it were posted now: for a call that waits for
@@ -261,7 +142,7 @@ impl Matching {
     /// What a posted receive asks for.
     #[inline]
     pub fn posted_pattern(&self, place: Place) -> Pattern {
-        self.posted.entries[place.0 as usize].key
+        self.posted.entry(place.0).key
     }
 
     /// The context of the receive of [`Matching::expect`], while it is open.
@@ -285,8 +166,7 @@ impl Matching {
     /// True for a posted receive without wildcards that gets the next message of its tuple, whatever else is posted.
     #[inline]
     pub fn is_first(&self, place: Place) -> bool {
-        let Entry { list, previous, .. } = self.posted.entries[place.0 as usize];
-        list != OTHER && previous == NONE && self.posted.other.first == NONE && self.expected.is_none()
+        self.wild == 0 && self.expected.is_none() && self.posted.entry(place.0).previous == NONE
     }
 
     /// True while there is a receive that a message could be for.
@@ -303,19 +183,38 @@ impl Matching {
 
     /// The receives that are posted, the oldest first.
     pub fn posted(&self) -> Vec<(u32, Pattern)> {
-        self.posted.by_age()
+        let posted = self.posted.by_age().into_iter();
+        posted.map(|at| (self.posted.entry(at).id, self.posted.entry(at).key)).collect()
     }
 
     /// The messages that wait for a receive, the oldest first.
     pub fn kept(&self) -> Vec<(u32, Tuple)> {
-        self.unexpected.by_age()
+        let kept = self.unexpected.by_age().into_iter();
+        kept.map(|at| (self.unexpected.entry(at).id, self.unexpected.entry(at).key.as_tuple())).collect()
     }
 
     /// Withdraws a posted receive.
     #[inline]
     pub fn withdraw(&mut self, place: Place) -> u32 {
+        self.take_out(place.0)
+    }
+
+    #[inline]
+    fn note_wild_end(&mut self, at: u32) {
+        let key = self.posted.entry(at).key;
+        if key.is_wild() {
+            self.wild -= 1;
+            self.kinds[wild::kind(&key)] -= 1;
+        }
+    }
+
+    #[inline]
+    fn take_out(&mut self, at: u32) -> u32 {
         self.open -= 1;
-        self.posted.remove(place.0)
+        if self.wild > 0 {
+            self.note_wild_end(at);
+        }
+        self.posted.remove(at)
     }
 
     /// A message arrives: takes the oldest receive that it matches.
@@ -336,23 +235,36 @@ impl Matching {
     /// Takes the oldest posted receive that `tuple` matches, if it is no younger than `limit`.
     #[inline]
     fn take_posted(&mut self, tuple: &Tuple, limit: u64) -> Option<u32> {
-        let list = bucket(tuple.context, tuple.source, tuple.tag);
-        let exact = self.posted.find(list, |pattern| {
-            pattern.context == tuple.context && pattern.source == tuple.source && pattern.tag == tuple.tag
-        });
-        let wild = self.posted.find(OTHER, |pattern| pattern.matches(tuple));
-        let age = |at: Option<u32>| at.map_or(u64::MAX, |at| self.posted.entries[at as usize].sequence);
+        let exact = self.posted.first(&Pattern::exact(tuple));
+        let wild = if self.wild == 0 { None } else { self.oldest_wild(tuple) };
+        let age = |at: Option<u32>| at.map_or(u64::MAX, |at| self.posted.entry(at).sequence);
         let oldest = if age(exact) <= age(wild) { exact } else { wild };
         let at = oldest.filter(|_| age(oldest) <= limit)?;
-        self.open -= 1;
-        Some(self.posted.remove(at))
+        Some(self.take_out(at))
+    }
+
+    /// The oldest posted receive with wildcards that `tuple` matches.
+    #[inline(never)]
+    fn oldest_wild(&self, tuple: &Tuple) -> Option<u32> {
+        let mut oldest = None;
+        let mut age = u64::MAX;
+        let patterns = wild::patterns(tuple);
+        for (kind, pattern) in patterns.iter().enumerate() {
+            if self.kinds[kind] > 0
+                && let Some(at) = self.posted.first(pattern)
+                && self.posted.entry(at).sequence < age
+            {
+                (oldest, age) = (Some(at), self.posted.entry(at).sequence);
+            }
+        }
+        oldest
     }
 
     /// Keeps message `id`, which no receive matched.
     pub fn keep(&mut self, tuple: Tuple, id: u32) {
         let sequence = self.next();
-        let list = bucket(tuple.context, tuple.source, tuple.tag);
-        self.unexpected.push(list, tuple, id, sequence);
+        let at = self.unexpected.push(Pattern::exact(&tuple), id, sequence);
+        self.unexpected_wild.keep(&tuple, at, sequence);
         self.waiting += 1;
     }
 
@@ -364,42 +276,38 @@ impl Matching {
 
     /// The oldest unexpected message that `pattern` matches.
     #[inline]
-    pub fn find_unexpected(&self, pattern: &Pattern) -> Option<Place> {
+    pub fn find_unexpected(&mut self, pattern: &Pattern) -> Option<Place> {
         if self.waiting == 0 {
             return None;
         }
-        if !pattern.is_wild() {
-            let list = bucket(pattern.context, pattern.source, pattern.tag);
-            return self.unexpected.find(list, |tuple| pattern.matches(tuple)).map(Place);
-        }
-        let candidates = (0..OTHER).filter_map(|list| self.unexpected.find(list, |tuple| pattern.matches(tuple)));
-        candidates.min_by_key(|&at| self.unexpected.entries[at as usize].sequence).map(Place)
+        if pattern.is_wild() { self.find_wild(pattern) } else { self.unexpected.first(pattern).map(Place) }
+    }
+
+    #[inline(never)]
+    fn find_wild(&mut self, pattern: &Pattern) -> Option<Place> {
+        self.unexpected_wild.first(pattern, &self.unexpected).map(Place)
     }
 
     /// The message at a place that [`Matching::find_unexpected`] gave.
     pub fn unexpected(&self, place: Place) -> (u32, Tuple) {
-        let entry = &self.unexpected.entries[place.0 as usize];
-        (entry.id, entry.key)
+        let entry = self.unexpected.entry(place.0);
+        (entry.id, entry.key.as_tuple())
     }
 
     /// Takes that message out.
     pub fn take_unexpected(&mut self, place: Place) -> u32 {
         self.waiting -= 1;
+        self.unexpected_wild.take(place.0, self.waiting);
         self.unexpected.remove(place.0)
     }
 
     /// The unexpected message with `tuple` whose id satisfies `test` (to take back a send).
     pub fn find_message(&self, tuple: &Tuple, test: impl Fn(u32) -> bool) -> Option<Place> {
-        let list = bucket(tuple.context, tuple.source, tuple.tag);
-        let mut at = self.unexpected.buckets[list as usize].first;
-        while at != NONE {
-            let entry = &self.unexpected.entries[at as usize];
-            if entry.key == *tuple && test(entry.id) {
-                return Some(Place(at));
-            }
-            at = entry.next;
+        let mut at = self.unexpected.first(&Pattern::exact(tuple));
+        while let Some(place) = at.filter(|&at| !test(self.unexpected.entry(at).id)) {
+            at = self.unexpected.behind(place);
         }
-        None
+        at.map(Place)
     }
 }
 
@@ -426,16 +334,17 @@ mod tests {
         Withdraw(usize),
     }
 
-    fn event() -> impl Strategy<Value = Event> {
+    /// An event with tags below `tags`; messages are `messages` times as frequent as in [`event`].
+    fn event_of(tags: i32, messages: u32) -> impl Strategy<Value = Event> {
         let context = 0..2u32;
         let source = prop_oneof![3 => 0..3i32, 1 => Just(ANY_SOURCE)];
-        let tag = prop_oneof![3 => 0..3i32, 1 => Just(ANY_TAG)];
+        let tag = prop_oneof![3 => 0..tags, 1 => Just(ANY_TAG)];
         prop_oneof![
             5 => (context.clone(), source, tag, 0..5u32).prop_map(|(context, source, tag, kind)| {
                 let pattern = Pattern { context, source, tag };
                 if kind == 0 { Event::Expect(pattern) } else { Event::Receive(pattern) }
             }),
-            4 => (context, 0..3i32, 0..3i32).prop_map(|(context, source, tag)| {
+            4 * messages => (context, 0..3i32, 0..tags).prop_map(|(context, source, tag)| {
                 Event::Message(Tuple { context, source, tag })
             }),
             1 => (0..8usize).prop_map(Event::Withdraw),
@@ -443,56 +352,95 @@ mod tests {
         ]
     }
 
+    fn event() -> impl Strategy<Value = Event> {
+        event_of(3, 1)
+    }
+
     proptest! {
         #[test]
         fn matches_as_the_standard_orders(events in prop::collection::vec(event(), 1..120)) {
-            let mut model = Model::default();
-            let mut real = Matching::new();
-            let mut places = std::collections::HashMap::new();
-            for (id, event) in events.into_iter().enumerate() {
-                let id = id as u32;
-                let waits = matches!(event, Event::Expect(_));
-                match event {
-                    Event::Expect(_) if real.expected.is_some() => {}
-                    Event::Receive(pattern) | Event::Expect(pattern) => {
-                        let expected = model.unexpected.iter().position(|(t, _)| pattern.matches(t));
-                        let found = real.find_unexpected(&pattern);
-                        prop_assert_eq!(expected.is_some(), found.is_some());
-                        if let (Some(index), Some(place)) = (expected, found) {
-                            let (_, message) = model.unexpected.remove(index);
-                            prop_assert_eq!(real.take_unexpected(place), message);
+            check(events)?;
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// First mostly receives wait, and then mostly messages, or the other way round; in the end few are left of either.
+        #[test]
+        fn many_match_as_the_standard_orders(
+            first in prop::collection::vec(event_of(300, 0), 0..600),
+            then in prop::collection::vec(event_of(300, 8), 0..1200),
+            last in prop::collection::vec(event_of(300, 0), 0..1200),
+        ) {
+            check([first, then, last].concat())?;
+        }
+    }
+
+    fn check(events: Vec<Event>) -> Result<(), TestCaseError> {
+        let mut model = Model::default();
+        let mut real = Matching::new();
+        let mut places = std::collections::HashMap::new();
+        for (id, event) in events.into_iter().enumerate() {
+            let id = id as u32;
+            let waits = matches!(event, Event::Expect(_));
+            match event {
+                Event::Expect(_) if real.expected.is_some() => {}
+                Event::Receive(pattern) | Event::Expect(pattern) => {
+                    let expected = model.unexpected.iter().position(|(t, _)| pattern.matches(t));
+                    let found = real.find_unexpected(&pattern);
+                    prop_assert_eq!(expected.is_some(), found.is_some());
+                    if let (Some(index), Some(place)) = (expected, found) {
+                        let (_, message) = model.unexpected.remove(index);
+                        prop_assert_eq!(real.take_unexpected(place), message);
+                    } else {
+                        model.posted.push((pattern, id));
+                        if waits {
+                            real.expect(pattern, id);
                         } else {
-                            model.posted.push((pattern, id));
-                            if waits {
-                                real.expect(pattern, id);
-                            } else {
-                                places.insert(id, real.post(pattern, id));
-                            }
+                            places.insert(id, real.post(pattern, id));
                         }
                     }
-                    Event::Message(tuple) => {
-                        let expected = model.posted.iter().position(|(p, _)| p.matches(&tuple));
-                        let expected = expected.map(|index| model.posted.remove(index).1);
-                        prop_assert_eq!(real.arrive(&tuple), expected);
-                        if expected.is_none() {
-                            model.unexpected.push((tuple, id));
-                            real.keep(tuple, id);
-                        }
+                }
+                Event::Message(tuple) => {
+                    let expected = model.posted.iter().position(|(p, _)| p.matches(&tuple));
+                    let expected = expected.map(|index| model.posted.remove(index).1);
+                    prop_assert_eq!(real.arrive(&tuple), expected);
+                    if expected.is_none() {
+                        model.unexpected.push((tuple, id));
+                        real.keep(tuple, id);
                     }
-                    Event::Withdraw(index) if index < model.posted.len() => {
-                        // One that waits is not withdrawn.
-                        let Some(&place) = places.get(&model.posted[index].1) else { continue };
-                        let (_, id) = model.posted.remove(index);
-                        prop_assert_eq!(real.withdraw(place), id);
-                    }
-                    Event::Withdraw(_) => {}
-                    Event::Unexpect => {
-                        let open = model.posted.iter().position(|(_, id)| !places.contains_key(id));
-                        prop_assert_eq!(real.unexpect(), open.is_some());
-                        open.map(|index| model.posted.remove(index));
-                    }
+                }
+                Event::Withdraw(index) if index < model.posted.len() => {
+                    // One that waits is not withdrawn.
+                    let Some(&place) = places.get(&model.posted[index].1) else { continue };
+                    let (_, id) = model.posted.remove(index);
+                    prop_assert_eq!(real.withdraw(place), id);
+                }
+                Event::Withdraw(_) => {}
+                Event::Unexpect => {
+                    let open = model.posted.iter().position(|(_, id)| !places.contains_key(id));
+                    prop_assert_eq!(real.unexpect(), open.is_some());
+                    open.map(|index| model.posted.remove(index));
                 }
             }
         }
+        let expected = real.expected.map(|expected| expected.id);
+        let posted = model.posted.iter().filter(|(_, id)| Some(*id) != expected).map(|&(pattern, id)| (id, pattern));
+        prop_assert_eq!(real.posted(), posted.collect::<Vec<_>>());
+        prop_assert_eq!(real.kept(), model.unexpected.iter().map(|&(tuple, id)| (id, tuple)).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    #[test]
+    fn a_message_is_found_behind_others_of_its_tuple() {
+        let mut matching = Matching::new();
+        let tuple = Tuple { context: 1, source: 2, tag: 3 };
+        (0..9).for_each(|id| matching.keep(tuple, id));
+        let place = matching.find_message(&tuple, |id| id == 8).expect("it is kept");
+        assert_eq!(matching.take_unexpected(place), 8);
+        matching.keep(tuple, 9);
+        assert_eq!(matching.kept().iter().map(|(id, _)| *id).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7, 9]);
+        assert!(matching.find_message(&Tuple { tag: 4, ..tuple }, |_| true).is_none());
     }
 }

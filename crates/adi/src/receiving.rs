@@ -262,8 +262,9 @@ impl Adi {
 
     /// The oldest message that matches and has not been received, if there is one. No progress.
     pub fn probe(&self, pattern: Pattern) -> Option<Status> {
-        let state = self.state.borrow();
-        let (arrival, tuple) = state.matching.unexpected(state.matching.find_unexpected(&pattern)?);
+        let mut state = self.state.borrow_mut();
+        let place = state.matching.find_unexpected(&pattern)?;
+        let (arrival, tuple) = state.matching.unexpected(place);
         let bytes = state.arrivals.get(arrival).size;
         Some(Status { source: tuple.source, tag: tuple.tag, bytes, ..Status::default() })
     }

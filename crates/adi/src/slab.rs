@@ -1,5 +1,8 @@
 //! Values by small number, reused: no allocation once warm.
 
+/// Entries whose memory is kept for the next ones.
+const KEPT: usize = 1024;
+
 /// A slab of `T`.
 #[derive(Debug)]
 pub struct Slab<T> {
@@ -56,6 +59,14 @@ impl<T> Slab<T> {
         self.outdate(index);
         self.free.push(index);
         value
+    }
+
+    /// Gives memory back if nothing lives where much has. Numbers are told from earlier uses no more.
+    #[inline]
+    pub fn trim(&mut self) {
+        if self.entries.len() > KEPT && self.entries.len() == self.free.len() {
+            *self = Slab::new();
+        }
     }
 
     /// Which use of the number this is; wraps.

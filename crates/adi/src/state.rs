@@ -20,6 +20,7 @@ mod unexpected;
 
 pub use arrive::{Arrival, Body};
 pub use outbox::PIECE;
+pub use unexpected::FreeMemory;
 
 use crate::matching::{Matching, Place};
 use crate::slab::Slab;
@@ -146,6 +147,8 @@ pub struct State {
     lends_from: usize,
     /// Memory of messages that no receive has asked for.
     kept: Cap,
+    /// Where that may take more when there is more.
+    free_memory: Option<FreeMemory>,
     /// Peers to which nothing goes without asking, because they keep too much.
     full: HashSet<Proc>,
     /// Times that the library has looked at everything, and by peer what that was when a send was last to do so.
@@ -213,6 +216,7 @@ impl State {
             short,
             shortest: short,
             kept: Cap::new(peers),
+            free_memory: None,
             full: HashSet::new(),
             looks: 0,
             looked: vec![0; peers],

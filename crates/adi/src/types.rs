@@ -48,7 +48,22 @@ impl Pattern {
             && (self.tag == ANY_TAG || self.tag == tuple.tag)
     }
 
+    /// What only `tuple` matches.
+    #[inline]
+    pub fn exact(tuple: &Tuple) -> Pattern {
+        let Tuple { context, source, tag } = *tuple;
+        Pattern { context, source, tag }
+    }
+
+    /// The tuple that it names, if it is not wild.
+    #[inline]
+    pub fn as_tuple(&self) -> Tuple {
+        let Pattern { context, source, tag } = *self;
+        Tuple { context, source, tag }
+    }
+
     /// True when source or tag is a wildcard.
+    #[inline]
     pub fn is_wild(&self) -> bool {
         self.source == ANY_SOURCE || self.tag == ANY_TAG
     }

@@ -8,7 +8,8 @@
 
 use crate::Proc;
 
-/// What a kept message takes beside its bytes, about: so that empty messages count too.
+/// What a kept message takes beside its bytes, or at least: its entries in matching and among the arrivals, and what the
+/// allocator needs. So empty messages count too.
 pub const BESIDE: u64 = 128;
 
 /// What is kept for whom. A peer holds at most the cap and what it had sent before it was told; all together hold at most
@@ -36,6 +37,12 @@ impl Cap {
 
     pub fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// True when `bytes` more are beyond the cap.
+    #[inline]
+    pub fn is_short_of(&self, bytes: u64) -> bool {
+        self.total + bytes > self.limit
     }
 
     /// Makes room for further peers.

@@ -77,6 +77,9 @@ pub fn release() {
 }
 
 /// Finds the job and joins its shared memory.
+/// Bytes of memory that messages without a receive may always take.
+const UNEXPECTED: u64 = 64 << 20;
+
 fn start() -> Result<Runtime> {
     crate::abort::report_panics();
     let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
@@ -95,7 +98,13 @@ fn start() -> Result<Runtime> {
         tern_settings::Rendezvous::Rput => Rendezvous::Rput,
         tern_settings::Rendezvous::Packets => Rendezvous::Packets,
     });
-    adi.cap_unexpected(tern_settings::UNEXPECTED.get());
+    match tern_settings::UNEXPECTED.get() {
+        Some(bytes) => adi.cap_unexpected(bytes),
+        None => {
+            let takers = 2 * u64::from(job.machine_size.max(1));
+            adi.cap_unexpected_by(UNEXPECTED, Box::new(move || tern_node::memory_free() / takers));
+        }
+    }
     crate::lost::watch(&adi);
     Ok(Runtime::new(adi, job))
 }

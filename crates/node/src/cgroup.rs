@@ -61,6 +61,46 @@ impl Limits {
     }
 }
 
+/// Bytes that the machine has left, or less where a group of this process has less.
+pub(crate) fn free_memory() -> u64 {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let machine = std::fs::read_to_string("/proc/meminfo").ok();
+    let machine = machine.and_then(|text| field(&text, "MemAvailable:")).unwrap_or(0).saturating_mul(1024);
+    machine.min(free_in_groups(&groups, Path::new("/sys/fs/cgroup")))
+}
+
+/// What the groups have left, of which `groups` tells as for [`Limits::read`].
+fn free_in_groups(groups: &str, mount: &Path) -> u64 {
+    let mut free = u64::MAX;
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (root, limit, usage) = match controllers {
+            "" => (mount.to_owned(), "memory.max", "memory.current"),
+            _ if controllers.split(',').any(|one| one == "memory") => {
+                (mount.join(controllers), "memory.limit_in_bytes", "memory.usage_in_bytes")
+            }
+            _ => continue,
+        };
+        for dir in upwards(&root, path) {
+            // Version 1 writes "no limit" as a number near the largest.
+            let Some(limit) = number(&dir.join(limit)).filter(|bytes| *bytes < 1 << 60) else { continue };
+            let used = number(&dir.join(usage)).unwrap_or(limit);
+            // The kernel drops cached files when it needs memory.
+            let stat = std::fs::read_to_string(dir.join("memory.stat")).unwrap_or_default();
+            let cached = field(&stat, "inactive_file").unwrap_or(0);
+            free = free.min(limit.saturating_sub(used.saturating_sub(cached)));
+        }
+    }
+    free
+}
+
+/// The number after a name at the start of a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.split_ascii_whitespace().next() == Some(name))?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// The directory of the group and all above it, up to the mount point. In a container the path may
 /// be that of the host and not exist here; then the mount point is the container's own group.
 fn upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
@@ -156,5 +196,39 @@ mod tests {
     fn nothing_to_read_is_no_limit() {
         assert_eq!(Limits::read("", Path::new("/nonexistent")), Limits::default());
         assert_eq!(Limits::read("0::/\nnonsense\n", Path::new("/nonexistent")), Limits::default());
+    }
+
+    #[test]
+    fn what_is_free_is_what_the_tightest_group_has_left() {
+        let stat = "anon 7\ninactive_file 1000\n";
+        let v2 = Tree::new(
+            "free-v2",
+            &[
+                ("a/memory.max", "9000\n"),
+                ("a/memory.current", "2000\n"),
+                ("a/b/memory.max", "8000\n"),
+                ("a/b/memory.current", "7000\n"),
+                ("a/b/memory.stat", stat),
+                ("memory.max", "max\n"),
+            ],
+        );
+        assert_eq!(free_in_groups("0::/a/b\n", &v2.0), 2000);
+        assert_eq!(free_in_groups("0::/a\n", &v2.0), 7000);
+        assert_eq!(free_in_groups("0::/\n", &v2.0), u64::MAX);
+        let v1 = Tree::new(
+            "free-v1",
+            &[
+                ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+                ("memory/x/memory.limit_in_bytes", "500\n"),
+                ("memory/x/memory.usage_in_bytes", "900\n"),
+            ],
+        );
+        assert_eq!(free_in_groups("3:memory:/x\n1:name=systemd:/y\n", &v1.0), 0, "more is used than allowed");
+        assert_eq!(free_in_groups("3:memory:/\n", &v1.0), u64::MAX);
+    }
+
+    #[test]
+    fn something_is_free_on_this_machine() {
+        assert!(free_memory() > 1 << 20);
     }
 }

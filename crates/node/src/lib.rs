@@ -68,6 +68,20 @@ pub fn memory_limit() -> u64 {
     limits().memory.map_or(memory_total(), |limit| limit.min(memory_total()))
 }
 
+/// Bytes of memory that this process could still take now: those that the machine has left, or less if its cgroups or the
+/// limit of its address space say so. 0 if the kernel does not tell.
+pub fn memory_free() -> u64 {
+    cgroup::free_memory().min(address_space_left())
+}
+
+fn address_space_left() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
+    let Some(limit) = limit else { return u64::MAX };
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    pages.map_or(0, |pages| limit.saturating_sub(pages * page_size() as u64))
+}
+
 /// The name that the kernel has for this machine. Nothing is looked up.
 pub fn hostname() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()

@@ -138,8 +138,10 @@ settings! {
     EAGER_LIMIT: Option<u64> = "TERN_EAGER_LIMIT", "auto", 0..=1 << 30 => "sending";
 
     /// Bytes of memory for messages that came before their receives. When they take more, their senders have to ask before they
-    /// send on, so that a standard send may wait for its receive, until half of it is free again.
-    UNEXPECTED: u64 = "TERN_UNEXPECTED", "67108864", 0..=1 << 50 => "receiving";
+    /// send on, so that a standard send may wait for its receive, until half of it is free again. A message counts 128 bytes
+    /// beside its own. `auto`: 64 MiB, doubled as often as they are reached and as much again is free for each rank of the
+    /// machine in half of the memory that the machine, the control groups and ulimit -v leave by then.
+    UNEXPECTED: Option<u64> = "TERN_UNEXPECTED", "auto", 0..=1 << 50 => "receiving";
 
     /// How messages above the eager limit travel to another node. Where the way asked for is not possible,
     /// they go in packets.

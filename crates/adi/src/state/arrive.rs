@@ -21,20 +21,59 @@ pub struct Arrival {
 impl Arrival {
     /// Bytes that are kept here for it, or will be.
     pub(super) fn memory(&self) -> u64 {
-        if let Body::Bytes { .. } = self.body { self.size } else { 0 }
+        if self.is_here() { self.size } else { 0 }
+    }
+
+    /// True when its bytes are kept here, or will be.
+    pub(super) fn is_here(&self) -> bool {
+        matches!(self.body, Body::Short(_) | Body::Bytes { .. })
     }
 }
 
+/// Longest message that is kept without further memory: what fits into the room of the other bodies.
+const SHORT: usize = 39;
+
+// Programs send a million messages ahead of the awaited one: this is what each of them takes, beside its place in matching.
+const _: () = assert!(size_of::<Option<Arrival>>() <= 64);
+
 #[derive(Debug)]
 pub enum Body {
+    /// All bytes of a short message.
+    Short([u8; SHORT]),
     /// The bytes so far; of a synchronous send, the request to acknowledge.
     Bytes { bytes: Vec<u8>, sync: Option<Synchronous> },
     /// It waits at its sender.
-    Waiting { sender: Synchronous, source: Memory },
+    Waiting { sender: Synchronous, source: Box<Memory> },
     /// It is this process's own send.
     Own { request: u32, mark: u32 },
     /// There is none, only this word in its place.
     Missing(u32),
+}
+
+impl Body {
+    /// Of a message of at most [`SHORT`] bytes.
+    fn short(payload: &[u8]) -> Body {
+        let mut bytes = [0; SHORT];
+        bytes[..payload.len()].copy_from_slice(payload);
+        Body::Short(bytes)
+    }
+
+    /// Of a message to this process itself.
+    pub(super) fn gathered(data: &Data) -> Body {
+        if data.len() <= SHORT {
+            let mut bytes = [0; SHORT];
+            data.gather(0, &mut bytes[..data.len()]);
+            return Body::Short(bytes);
+        }
+        let mut bytes = vec![0; data.len()];
+        data.gather(0, &mut bytes);
+        Body::Bytes { bytes, sync: None }
+    }
+
+    /// Of a message that is here as a whole.
+    pub(super) fn whole(bytes: Vec<u8>) -> Body {
+        if bytes.len() <= SHORT { Body::short(&bytes) } else { Body::Bytes { bytes, sync: None } }
+    }
 }
 
 /// Where the next `More` packet of a peer belongs.
@@ -74,6 +113,7 @@ impl State {
         if let Some(bytes) = self.capped(&arrival) {
             self.count_given_up(arrival.from, bytes);
         }
+        self.arrivals.trim();
         arrival
     }
 
@@ -84,6 +124,10 @@ impl State {
             return self.fail(request, from);
         }
         match body {
+            Body::Short(bytes) => {
+                self.begin(request, from, &tuple, size);
+                self.absorb(request, &bytes[..size as usize], Source::Any);
+            }
             Body::Bytes { bytes, sync } => {
                 self.begin(request, from, &tuple, size);
                 self.absorb(request, &bytes, Source::Any);
@@ -207,9 +251,16 @@ impl State {
             }
             return;
         }
-        let mut bytes = Vec::with_capacity(size as usize);
-        keep(&mut bytes, payload, self.payload);
-        let arrival = self.keep(Arrival { tuple, from, size, body: Body::Bytes { bytes, sync } });
+        let body = if whole && payload.len() <= SHORT && sync.is_none() {
+            Body::short(payload)
+        } else {
+            let mut bytes = Vec::with_capacity(size as usize);
+            bytes.extend_from_slice(payload);
+            Body::Bytes { bytes, sync }
+        };
+        // SAFETY: the payload is mapped.
+        unsafe { give_back(payload.as_ptr(), payload.len(), self.payload) };
+        let arrival = self.keep(Arrival { tuple, from, size, body });
         if !whole {
             self.incoming[from as usize] = Incoming::Arrival(arrival);
         }
@@ -220,19 +271,14 @@ impl State {
             Incoming::Transfer(request) => self.absorb(request, payload, self.payload),
             Incoming::Arrival(arrival) => {
                 if let Body::Bytes { bytes, .. } = &mut self.arrivals.get_mut(arrival).body {
-                    keep(bytes, payload, self.payload);
+                    bytes.extend_from_slice(payload);
+                    // SAFETY: the payload is mapped.
+                    unsafe { give_back(payload.as_ptr(), payload.len(), self.payload) };
                 }
             }
             Incoming::Nowhere => unreachable!("the rest of a message that never began"),
         }
     }
-}
-
-/// Keeps a packet's payload until a receive matches.
-fn keep(bytes: &mut Vec<u8>, payload: &[u8], source: Source) {
-    bytes.extend_from_slice(payload);
-    // SAFETY: the payload is mapped.
-    unsafe { give_back(payload.as_ptr(), payload.len(), source) };
 }
 
 impl Sink for State {

@@ -52,7 +52,7 @@ impl State {
                 && match arrival.body {
                     Body::Waiting { sender: other, .. } => other.request == sender,
                     Body::Bytes { sync, .. } => sync.is_some_and(|other| other.request == sender),
-                    Body::Own { .. } | Body::Missing(_) => false,
+                    Body::Short(_) | Body::Own { .. } | Body::Missing(_) => false,
                 }
         };
         let place = self.matching.find_message(&tuple, mine);

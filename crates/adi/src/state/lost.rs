@@ -54,7 +54,7 @@ impl State {
         let whole = match body {
             Body::Bytes { bytes, .. } => bytes.len() as u64 == size,
             Body::Waiting { .. } => false,
-            Body::Own { .. } | Body::Missing(_) => true,
+            Body::Short(_) | Body::Own { .. } | Body::Missing(_) => true,
         };
         !whole && self.lost.contains_key(&from)
     }

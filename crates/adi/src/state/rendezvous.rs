@@ -152,10 +152,10 @@ impl State {
         }
         let bytes = if terms.kept { self.read(from, &source) } else { None };
         let Some(bytes) = bytes else {
-            self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source } });
+            self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source: Box::new(source) } });
             return;
         };
-        self.keep(Arrival { tuple, from, size, body: Body::Bytes { bytes, sync: None } });
+        self.keep(Arrival { tuple, from, size, body: Body::whole(bytes) });
         self.control(from, Packet::Cts { sender: sender.request, receiver: NONE, bytes: 0 });
     }
 

@@ -257,9 +257,8 @@ impl State {
         let size = data.len() as u64;
         let me = self.mcm.me();
         if mode == SendMode::Standard && data.len() <= self.eager_limit(me) {
-            let mut bytes = vec![0; data.len()];
-            data.gather(0, &mut bytes);
-            self.keep(Arrival { tuple, from: me, size, body: Body::Bytes { bytes, sync: None } });
+            let body = Body::gathered(&data);
+            self.keep(Arrival { tuple, from: me, size, body });
             return Sent::Done;
         }
         let request = self.new_send(me, tuple, data);

@@ -1,7 +1,7 @@
 //! The cap on memory of messages that no receive has asked for: who is told, and what senders do about it.
 
 use super::outbox::Outgoing;
-use super::{Arrival, Body, State};
+use super::{Arrival, State};
 use crate::Proc;
 use crate::packet::{Packet, Synchronous, Terms};
 use crate::unexpected::BESIDE;
@@ -9,21 +9,44 @@ use std::ops::Range;
 use tern_counters as counters;
 use tern_mcm::{Header, Memory, lock};
 
+/// Tells how many bytes this process may take for messages beside what it has, as things are now.
+pub type FreeMemory = Box<dyn Fn() -> u64>;
+
 impl State {
     // ---- the receiver
 
     /// See [`crate::Adi::cap_unexpected`].
     pub fn cap_kept(&mut self, bytes: u64) {
         self.kept.set(bytes);
+        self.free_memory = None;
+    }
+
+    /// See [`crate::Adi::cap_unexpected_by`].
+    pub fn cap_kept_by(&mut self, bytes: u64, free: FreeMemory) {
+        self.kept.set(bytes);
+        self.free_memory = Some(free);
+    }
+
+    /// Doubles the cap if there is memory for that, or leaves it as it is for good.
+    #[cold]
+    fn raise_cap(&mut self) {
+        let limit = self.kept.limit();
+        if self.free_memory.as_ref().is_some_and(|free| free() >= limit) {
+            self.kept.set(limit.saturating_mul(2));
+        } else {
+            self.free_memory = None;
+        }
     }
 
     /// What a message counts for the cap: those that wait elsewhere, and the process's own, for nothing.
     pub(super) fn capped(&self, arrival: &Arrival) -> Option<u64> {
-        let here = matches!(arrival.body, Body::Bytes { .. }) && arrival.from != self.mcm.me();
-        here.then(|| arrival.memory() + BESIDE)
+        (arrival.is_here() && arrival.from != self.mcm.me()).then(|| arrival.memory() + BESIDE)
     }
 
     pub(super) fn count_kept(&mut self, from: Proc, bytes: u64) {
+        while self.free_memory.is_some() && self.kept.is_short_of(bytes) {
+            self.raise_cap();
+        }
         if self.kept.keep(from, bytes) && !self.lost.contains_key(&from) {
             self.tell_full(from);
         }

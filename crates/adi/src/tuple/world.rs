@@ -116,8 +116,9 @@ impl Receives {
     }
 
     /// The message that a receive of that pattern would get.
-    pub fn find(&self, pattern: &Pattern) -> Option<(Message, Tuple)> {
-        let (number, tuple) = self.matching.unexpected(self.matching.find_unexpected(pattern)?);
+    pub fn find(&mut self, pattern: &Pattern) -> Option<(Message, Tuple)> {
+        let place = self.matching.find_unexpected(pattern)?;
+        let (number, tuple) = self.matching.unexpected(place);
         Some((self.unexpected[number as usize], tuple))
     }
 
