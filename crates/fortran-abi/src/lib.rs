@@ -1,0 +1,50 @@
+//! `libmpifort_abi.so.1`: the Fortran procedures of MPI over the standard ABI (MPI 5.0 chapters 19 and 20).
+//!
+//! They call the C functions by name, `mpi_send_` MPI_Send and `pmpi_send_` PMPI_Send, so that a tool that wraps the
+//! C functions sees a Fortran program's calls too, and one that wraps both languages sees none twice (section
+//! 15.2). The generator is `crates/fortran`; what this library adds is [`face`].
+
+#![allow(non_snake_case)]
+
+mod face;
+#[path = "../../fortran/runtime/mod.rs"]
+mod runtime;
+
+/// The C functions, with the C parameters as they are.
+#[allow(dead_code)]
+mod c {
+    use crate::face::Handle;
+    use crate::runtime::P as Ptr;
+    use std::ffi::c_int;
+
+    include!(concat!(env!("OUT_DIR"), "/c.rs"));
+}
+
+#[allow(unused_variables, non_snake_case, clippy::all)]
+mod entries {
+    use crate::c;
+    use crate::face::{self, sentinel};
+    use crate::runtime::error::{Scope, refuse};
+    use crate::runtime::handles::Handles;
+    use crate::runtime::section::{Section, section, whole};
+    use crate::runtime::text::{Room, Text};
+    use crate::runtime::*;
+    use std::arch::naked_asm;
+    use std::ffi::c_int;
+
+    /// Exports a body under several names.
+    macro_rules! names {
+        ($body:path: $($name:ident)*) => { $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                #[cfg(target_arch = "x86_64")]
+                naked_asm!("jmp {}", sym $body);
+                #[cfg(target_arch = "aarch64")]
+                naked_asm!("b {}", sym $body);
+            }
+        )* };
+    }
+
+    include!(concat!(env!("OUT_DIR"), "/entries.rs"));
+}

@@ -1,0 +1,55 @@
+//! Arrays of handles: INTEGER in Fortran, the face's handles in C.
+
+use super::{P, get, put};
+use crate::face::{self, Handle};
+use std::ffi::c_int;
+
+/// So many need no memory from the heap.
+const FEW: usize = 32;
+
+pub struct Handles {
+    few: [Handle; FEW],
+    many: Vec<Handle>,
+    len: usize,
+}
+
+impl Handles {
+    /// Those that the program gives.
+    #[inline]
+    pub unsafe fn read(array: P, len: usize, convert: impl Fn(c_int) -> Handle) -> Handles {
+        let mut handles = Handles::of(len);
+        for (i, handle) in handles.slice().iter_mut().enumerate() {
+            // SAFETY: the program gives `len` of them.
+            *handle = convert(unsafe { get(array.cast::<c_int>().add(i).cast()) });
+        }
+        handles
+    }
+
+    /// Room for those that C gives.
+    pub unsafe fn unset(_array: P, len: usize, _convert: impl Fn(c_int) -> Handle) -> Handles {
+        Handles::of(len)
+    }
+
+    fn of(len: usize) -> Handles {
+        let many = if len > FEW { vec![face::UNSET; len] } else { Vec::new() };
+        Handles { few: [face::UNSET; FEW], many, len }
+    }
+
+    fn slice(&mut self) -> &mut [Handle] {
+        if self.len > FEW { &mut self.many } else { &mut self.few[..self.len] }
+    }
+
+    pub fn address(&mut self) -> P {
+        self.slice().as_mut_ptr().cast()
+    }
+
+    /// Gives those that are set to the program.
+    pub unsafe fn give(&mut self, array: P, convert: impl Fn(Handle) -> c_int) {
+        for (i, &mut handle) in self.slice().iter_mut().enumerate() {
+            if handle != face::UNSET {
+                // SAFETY: the program has room for `len` of them.
+                unsafe { put(array.cast::<c_int>().add(i).cast(), convert(handle)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What the external procedures share, for any binary interface: `face` tells what the C functions take.
+//!
+//! Every argument of a Fortran procedure is an address. The program vouches for them as MPI asks; that is the reason
+//! for the `unsafe` blocks here and in the generated bodies.
+
+use crate::face::{self, Handle};
+use std::ffi::{c_int, c_void};
+
+pub mod attribute;
+pub mod callback;
+pub mod custom;
+pub mod error;
+pub mod handles;
+pub mod logical;
+pub mod section;
+pub mod spawn;
+pub mod text;
+
+/// An address that the program gives.
+pub type P = *mut c_void;
+
+pub const fn null() -> P {
+    std::ptr::null_mut()
+}
+
+/// The value at an address.
+#[inline(always)]
+pub unsafe fn get<T: Copy>(at: P) -> T {
+    // SAFETY: the program vouches for it.
+    unsafe { *at.cast::<T>() }
+}
+
+#[inline(always)]
+pub unsafe fn put<T>(at: P, value: T) {
+    // SAFETY: the program vouches for it.
+    unsafe { *at.cast::<T>() = value }
+}
+
+/// `ierror` is optional in mpi_f08, where its address may be null.
+#[inline(always)]
+pub unsafe fn set_ierror(ierror: P, code: c_int) {
+    if !ierror.is_null() {
+        // SAFETY: it is there.
+        unsafe { put(ierror, code) }
+    }
+}
+
+/// A number of elements, none for a negative one, which the C function refuses.
+pub fn length<T: TryInto<usize>>(count: T) -> usize {
+    count.try_into().unwrap_or(0)
+}
+
+/// An index that counts from 1 in Fortran; MPI_UNDEFINED is negative.
+#[inline]
+pub unsafe fn index_from_1(index: P) {
+    // SAFETY: as above.
+    unsafe {
+        if get::<c_int>(index) >= 0 {
+            put(index, get::<c_int>(index) + 1);
+        }
+    }
+}
+
+/// The same for as many as `count` says.
+pub unsafe fn indices_from_1(indices: P, count: P) {
+    // SAFETY: as above.
+    unsafe {
+        for i in 0..length(get::<c_int>(count)) {
+            index_from_1(indices.cast::<c_int>().add(i).cast());
+        }
+    }
+}
+
+/// How many processes a collective of `comm` sends to; none if the array is not looked at.
+pub unsafe fn peers(comm: Handle, significant: bool) -> usize {
+    let (mut inter, mut size): (c_int, c_int) = (0, 0);
+    if !significant {
+        return 0;
+    }
+    // SAFETY: results lie here.
+    unsafe {
+        if crate::c::PMPI_Comm_test_inter(comm, (&raw mut inter).cast()) != 0 {
+            return 0;
+        }
+        match inter {
+            0 => crate::c::PMPI_Comm_size(comm, (&raw mut size).cast()),
+            _ => crate::c::PMPI_Comm_remote_size(comm, (&raw mut size).cast()),
+        };
+    }
+    length(size)
+}
+
+/// How many neighbours a process of `comm` receives from, or sends to.
+pub unsafe fn neighbours(comm: Handle, _significant: bool, sources: bool) -> usize {
+    let (mut topology, mut n, mut other, mut rank): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
+    // SAFETY: results lie here.
+    unsafe {
+        crate::c::PMPI_Topo_test(comm, (&raw mut topology).cast());
+        let (n, other) = ((&raw mut n).cast(), (&raw mut other).cast());
+        match topology {
+            face::CART => {
+                crate::c::PMPI_Cartdim_get(comm, n);
+                put(n, 2 * get::<c_int>(n));
+            }
+            face::GRAPH => {
+                crate::c::PMPI_Comm_rank(comm, (&raw mut rank).cast());
+                crate::c::PMPI_Graph_neighbors_count(comm, rank, n);
+            }
+            face::DIST_GRAPH if sources => {
+                crate::c::PMPI_Dist_graph_neighbors_count(comm, n, other, (&raw mut rank).cast());
+            }
+            face::DIST_GRAPH => {
+                crate::c::PMPI_Dist_graph_neighbors_count(comm, other, n, (&raw mut rank).cast());
+            }
+            _ => {}
+        }
+    }
+    length(n)
+}
+
+/// True at the root of a collective, where its buffer counts.
+pub unsafe fn is_root(comm: Handle, root: c_int) -> bool {
+    let mut rank: c_int = face::UNDEFINED;
+    // SAFETY: the result lies here.
+    unsafe { crate::c::PMPI_Comm_rank(comm, (&raw mut rank).cast()) };
+    root == rank || root == face::ROOT
+}

@@ -1,0 +1,422 @@
+//! The Rust text of the external procedures.
+//!
+//! Each routine becomes up to two bodies, each once over `MPI_X` and once over `PMPI_X`: one whose buffers are
+//! addresses, for `mpif.h` and the module `mpi` (and for mpi_f08 where no buffer is), and one whose buffers are
+//! descriptors, for mpi_f08:
+//!
+//! ```text
+//! unsafe extern "C" fn m_send(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+//!     // SAFETY: …
+//!     unsafe {
+//!         let code = c::MPI_Send(sentinel::buffer(buf), get::<c_int>(count), face::datatype_in(datatype), …);
+//!         set_ierror(ierror, code);
+//!     }
+//! }
+//! names!(m_send: mpi_send_ mpi_send mpi_send__ MPI_SEND);
+//! ```
+
+use crate::manglings;
+use crate::routine::{Access, Arg, Base, Role, Routine, routines};
+use std::fmt::Write;
+use tern_table::Tables;
+
+/// Procedures that are no functions of the tables; bodies in `runtime/custom.rs`.
+const EXTRA: [&str; 4] = ["F_sync_reg", "Status_f2f08", "Status_f082f", "F_sync_reg_f08ts"];
+
+/// The predefined callbacks; bodies in `runtime/callback.rs`.
+const PREDEFINED: [&str; 14] = [
+    "COMM_DUP_FN",
+    "COMM_NULL_COPY_FN",
+    "COMM_NULL_DELETE_FN",
+    "TYPE_DUP_FN",
+    "TYPE_NULL_COPY_FN",
+    "TYPE_NULL_DELETE_FN",
+    "WIN_DUP_FN",
+    "WIN_NULL_COPY_FN",
+    "WIN_NULL_DELETE_FN",
+    "DUP_FN",
+    "NULL_COPY_FN",
+    "NULL_DELETE_FN",
+    "CONVERSION_FN_NULL",
+    "CONVERSION_FN_NULL_C",
+];
+
+/// Buffers of one element, or of what another call has named: their address is all that counts.
+const ADDRESS_ONLY: [&str; 7] = [
+    "Compare_and_swap",
+    "Fetch_and_op",
+    "Free_mem",
+    "Get_address",
+    "File_read_all_end",
+    "File_write_all_end",
+    "Win_detach",
+];
+
+/// Buffers that hold more than one piece of `count` elements (a partition, or a block for each process).
+const PIECES: [&str; 6] = ["gather", "scatter", "alltoall", "send_init", "recv_init", "reduce_scatter_block"];
+
+/// The text to be included in a module with the names of the runtime.
+pub fn entries(tables: &Tables) -> String {
+    let mut out = String::new();
+    for routine in &routines(tables) {
+        for tool in [false, true] {
+            Entry { routine, tool, sections: false }.write(&mut out);
+            if routine.has_choice() {
+                Entry { routine, tool, sections: true }.write(&mut out);
+            }
+        }
+    }
+    for tool in ["MPI", "PMPI"] {
+        for name in EXTRA {
+            exports(&mut out, &format!("custom::{}", name.to_lowercase()), &[format!("{tool}_{name}")]);
+        }
+        // In mpi_f08 they have its names.
+        for name in &EXTRA[1..3] {
+            exports(&mut out, &format!("custom::{}", name.to_lowercase()), &[format!("{tool}_{name}_f08")]);
+        }
+        for name in ["Alloc_mem", "Win_allocate", "Win_allocate_shared", "Win_shared_query"] {
+            let letter = tool.chars().next().unwrap_or_default().to_lowercase();
+            exports(&mut out, &format!("{letter}_{}", name.to_lowercase()), &[format!("{tool}_{name}_cptr")]);
+        }
+    }
+    for (name, _) in crate::modules::SIZED {
+        let _ = writeln!(out, "names!(custom::sizeof: tern_sizeof_{name});");
+    }
+    for name in PREDEFINED {
+        exports(&mut out, &format!("callback::{}", name.to_lowercase()), &[format!("MPI_{name}")]);
+    }
+    out
+}
+
+/// The C functions that the bodies call, as foreign functions.
+pub fn declarations(tables: &Tables) -> String {
+    let mut out = String::from("unsafe extern \"C\" {\n");
+    for function in tables.functions().filter(|f| !f.tool) {
+        for &large in function.forms() {
+            let params: Vec<String> =
+                function.params.iter().map(|p| format!("{}: {}", p.name, tables.kind(p).ffi(large))).collect();
+            let result = match function.returns.as_str() {
+                "" => "c_int",
+                "double" => "f64",
+                "aint" => "i64",
+                _ => "Handle",
+            };
+            for tool in ["", "P"] {
+                let name = function.c_name(large);
+                let _ = writeln!(out, "    pub fn {tool}MPI_{name}({}) -> {result};", params.join(", "));
+            }
+        }
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn exports(out: &mut String, body: &str, names: &[String]) {
+    let all: Vec<String> = names.iter().flat_map(|name| manglings(name)).collect();
+    let _ = writeln!(out, "names!({body}: {});", all.join(" "));
+}
+
+struct Entry<'a> {
+    routine: &'a Routine<'a>,
+    /// The PMPI_ form.
+    tool: bool,
+    /// Buffers are descriptors.
+    sections: bool,
+}
+
+impl Entry<'_> {
+    fn tool_letter(&self) -> &str {
+        if self.tool { "P" } else { "" }
+    }
+
+    fn body_name(&self, suffix: &str) -> String {
+        let letter = if self.tool { 'p' } else { 'm' };
+        format!("{letter}_{}{suffix}", self.routine.name().to_lowercase())
+    }
+
+    fn write(&self, out: &mut String) {
+        let name = format!("{}MPI_{}", self.tool_letter(), self.routine.name());
+        if self.sections {
+            let body = self.body_name("_f08ts");
+            self.body(out, &body, true);
+            exports(out, &body, &[format!("{name}_f08ts")]);
+            return;
+        }
+        let body = self.body_name("");
+        let mut names = Vec::new();
+        if !self.routine.is_f08_only() {
+            names.push(name.clone());
+        }
+        let f08 = self.routine.in_f08() && !self.routine.has_choice();
+        if f08 && !self.routine.differs_in_f08() {
+            names.push(format!("{name}_f08"));
+        }
+        if !names.is_empty() {
+            self.body(out, &body, false);
+            exports(out, &body, &names);
+        }
+        if f08 && self.routine.differs_in_f08() {
+            let body = self.body_name("_f08");
+            self.body(out, &body, true);
+            exports(out, &body, &[format!("{name}_f08")]);
+        }
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.routine.shown().map(|a| a.name.clone()).collect();
+        if self.routine.has_ierror() {
+            names.push("ierror".into());
+        }
+        names
+    }
+
+    /// The body. `f08` tells what detached buffers do.
+    fn body(&self, out: &mut String, name: &str, f08: bool) {
+        let mut params: Vec<String> = self.parameters().iter().map(|p| format!("{p}: P")).collect();
+        let texts = self.routine.shown().filter(|a| a.base == Base::Text);
+        // Characters of procedures with the attribute BIND(C) come as descriptors.
+        let lengths: Vec<String> = texts.map(|a| format!("{}_length", a.name)).filter(|_| !self.sections).collect();
+        params.extend(lengths.iter().map(|l| format!("{l}: usize")));
+        let result = match self.routine.result() {
+            "double" => " -> f64",
+            "aint" => " -> i64",
+            _ => "",
+        };
+        let _ = writeln!(out, "unsafe extern \"C\" fn {name}({}){result} {{", params.join(", "));
+        out.push_str("    // SAFETY: the program gives what MPI asks for.\n    unsafe {\n");
+        let c = format!("c::{}MPI_{}", self.tool_letter(), self.routine.name());
+        if self.routine.is_custom() {
+            let args: Vec<String> = self.parameters().into_iter().chain(lengths).collect();
+            let custom = self.routine.name().to_lowercase();
+            let _ = writeln!(out, "        custom::{custom}({c}, {})\n    }}\n}}", args.join(", "));
+            return;
+        }
+        let mut text = Text { entry: self, f08, before: String::new(), passed: Vec::new(), after: String::new(), replaced: Vec::new() };
+        for arg in &self.routine.args {
+            text.convert(arg);
+        }
+        let Text { before, passed, after, .. } = text;
+        let _ = write!(out, "{before}        let code = {c}({});\n{after}", passed.join(", "));
+        out.push_str("        set_ierror(ierror, code);\n    }\n}\n");
+    }
+
+    /// The buffers of the routine.
+    fn buffers(&self) -> Vec<&Arg> {
+        self.routine.args.iter().filter(|a| a.role == Role::Buffer).collect()
+    }
+
+    /// Count and datatype of a buffer, if the two describe it.
+    fn described_by(&self, buffer: &Arg) -> Option<(&Arg, &Arg)> {
+        let args = &self.routine.args;
+        let at = args.iter().position(|a| a.name == buffer.name)?;
+        let own: Vec<&Arg> = args[at + 1..].iter().take_while(|a| a.role != Role::Buffer).collect();
+        let count = own.iter().find(|a| matches!(a.kind.as_str(), "count" | "count-raw"))?;
+        let datatype = own.iter().find(|a| matches!(a.kind.as_str(), "datatype" | "datatype-raw"))?;
+        let other = own.iter().any(|a| a.kind == "counts" || a.kind.ends_with("-counts"));
+        (!other && !self.is_reduction()).then_some((count, datatype))
+    }
+
+    /// Two buffers of the same elements, which must lie as the operation takes them.
+    fn is_reduction(&self) -> bool {
+        self.routine.args.windows(2).any(|pair| pair.iter().all(|a| a.role == Role::Buffer))
+    }
+
+    /// What an error of this procedure is raised on.
+    fn scope(&self) -> String {
+        let found = self.routine.args.iter().find_map(|a| match &a.base {
+            Base::Handle(name) if a.role == Role::Handle && a.access == Access::In => match name.as_str() {
+                "MPI_Comm" => Some(format!("Scope::Comm(face::comm_in(get::<c_int>({})))", a.name)),
+                "MPI_Win" => Some(format!("Scope::Win(face::win_in(get::<c_int>({})))", a.name)),
+                "MPI_File" => Some(format!("Scope::File(face::file_in(get::<c_int>({})))", a.name)),
+                _ => None,
+            },
+            _ => None,
+        });
+        found.unwrap_or("Scope::None".into())
+    }
+}
+
+/// The parts of a body as they grow.
+struct Text<'a> {
+    entry: &'a Entry<'a>,
+    f08: bool,
+    before: String,
+    passed: Vec<String>,
+    after: String,
+    /// Counts and datatypes for which those of a section are passed.
+    replaced: Vec<String>,
+}
+
+impl Text<'_> {
+    fn before(&mut self, line: String) {
+        let _ = writeln!(self.before, "        {line}");
+    }
+
+    fn after(&mut self, line: String) {
+        let _ = writeln!(self.after, "        {line}");
+    }
+
+    fn convert(&mut self, arg: &Arg) {
+        let name = &arg.name;
+        if self.replaced.contains(name) {
+            return self.passed.push(format!("{name}_of_section"));
+        }
+        match arg.role {
+            Role::Absent => self.passed.push(if arg.ffi == "c_int" { "0" } else { "null()" }.into()),
+            Role::Value => self.passed.push(format!("get::<{}>({name})", arg.ffi)),
+            Role::Pass => self.passed.push(name.clone()),
+            Role::Handle => self.handle(arg),
+            Role::Handles => self.handles(arg),
+            Role::Logical if arg.access == Access::In => self.passed.push(format!("logical::get({name})")),
+            Role::Logical => {
+                self.before(format!("let mut {name}_c: c_int = 0;"));
+                self.passed.push(format!("(&raw mut {name}_c).cast()"));
+                self.after(format!("logical::set_if(code, {name}, {name}_c);"));
+            }
+            Role::Logicals => {
+                let (make, len) = (if arg.access == Access::In { "read" } else { "unset" }, &arg.len);
+                self.before(format!("let mut {name}_c = logical::Array::{make}({name}, get::<c_int>({len}));"));
+                self.passed.push(format!("{name}_c.address()"));
+                if arg.access == Access::Out {
+                    self.after(format!("{name}_c.give({name});"));
+                }
+            }
+            Role::Buffer if self.entry.sections => self.section(arg),
+            Role::Buffer => self.passed.push(format!("sentinel::buffer({name})")),
+            Role::Status => self.passed.push(format!("sentinel::status({name})")),
+            Role::Statuses => self.passed.push(format!("sentinel::statuses({name})")),
+            Role::Weights => self.passed.push(format!("sentinel::weights({name})")),
+            Role::Text => self.text(arg),
+            Role::Index => {
+                self.passed.push(name.clone());
+                self.after(format!("index_from_1({name});"));
+            }
+            Role::Indices => {
+                self.passed.push(name.clone());
+                self.after(format!("indices_from_1({name}, outcount);"));
+            }
+            Role::Detached => {
+                self.before(format!("let mut {name}_c: P = null();"));
+                self.passed.push(format!("(&raw mut {name}_c).cast()"));
+                if self.f08 {
+                    self.after(format!("sentinel::give_buffer(code, {name}, {name}_c);"));
+                } else {
+                    self.after(format!("let _ = {name};"));
+                }
+            }
+        }
+    }
+
+    fn handle(&mut self, arg: &Arg) {
+        let (name, class) = (&arg.name, class(arg));
+        if arg.access == Access::In {
+            self.passed.push(format!("face::{class}_in(get::<c_int>({name}))"));
+            return;
+        }
+        match arg.access {
+            Access::Out => self.before(format!("let mut {name}_c = face::UNSET;")),
+            _ => self.before(format!("let mut {name}_c = face::{class}_in(get::<c_int>({name}));")),
+        }
+        self.passed.push(format!("(&raw mut {name}_c).cast()"));
+        self.after(format!("if {name}_c != face::UNSET {{ put({name}, face::{class}_out({name}_c)); }}"));
+    }
+
+    fn handles(&mut self, arg: &Arg) {
+        let (name, class) = (&arg.name, class(arg));
+        let len = match (arg.len.as_str(), arg.kind.as_str()) {
+            ("", "peer-types") => format!("peers({})", self.significant(arg)),
+            ("", _) => format!("neighbours({}, {})", self.significant(arg), name.starts_with("recv")),
+            (len, _) => format!("length(get::<{}>({len}))", self.ffi(len)),
+        };
+        let read = if arg.access == Access::Out { "unset" } else { "read" };
+        self.before(format!("let mut {name}_c = Handles::{read}({name}, {len}, face::{class}_in);"));
+        self.passed.push(format!("{name}_c.address()"));
+        if arg.access != Access::In {
+            self.after(format!("{name}_c.give({name}, face::{class}_out);"));
+        }
+    }
+
+    fn ffi(&self, name: &str) -> &'static str {
+        self.entry.routine.args.iter().find(|a| a.name == name).map_or("c_int", |a| a.ffi)
+    }
+
+    /// Communicator and send buffer: datatypes beside MPI_IN_PLACE are not looked at.
+    fn significant(&self, arg: &Arg) -> String {
+        let comm = "face::comm_in(get::<c_int>(comm))";
+        match arg.name.starts_with("send") {
+            true if self.entry.sections => format!("{comm}, !sentinel::is_in_place((*section(sendbuf)).address)"),
+            true => format!("{comm}, !sentinel::is_in_place(sendbuf)"),
+            false => format!("{comm}, true"),
+        }
+    }
+
+    fn text(&mut self, arg: &Arg) {
+        let name = &arg.name;
+        // A procedure with BIND(C) gets the characters as a descriptor.
+        let (at, length) = match self.entry.sections {
+            true => (format!("(*section({name})).address"), format!("(*section({name})).element")),
+            false => (name.clone(), format!("{name}_length")),
+        };
+        if arg.access == Access::In {
+            let read = if self.entry.routine.function.name.starts_with("Info_") { "trimmed" } else { "read" };
+            self.before(format!("let {name}_c = Text::{read}({at}, {length});"));
+            self.passed.push(format!("{name}_c.address()"));
+        } else {
+            self.before(format!("let mut {name}_c = Room::new();"));
+            self.passed.push(format!("{name}_c.address()"));
+            self.after(format!("{name}_c.give(code, {at}, {length});"));
+        }
+    }
+
+    fn section(&mut self, arg: &Arg) {
+        let routine = self.entry.routine;
+        let (name, function) = (&arg.name, format!("\"MPI_{}\"", routine.name()));
+        let (scope, buffers) = (self.entry.scope(), self.entry.buffers().len());
+        if ADDRESS_ONLY.contains(&routine.function.name.as_str()) || routine.function.name.ends_with("_end") {
+            self.passed.push(format!("sentinel::buffer((*section({name})).address)"));
+            return;
+        }
+        let Some((count, datatype)) = self.entry.described_by(arg) else {
+            self.before(format!(
+                "let Some({name}_c) = whole({name}, {function}, \"{name}\", {scope}, ierror) else {{ return }};"
+            ));
+            self.passed.push(format!("{name}_c"));
+            return;
+        };
+        let (count, datatype) = (count.clone(), datatype.clone());
+        let lower = routine.function.name.to_lowercase();
+        let pieces = PIECES.iter().any(|p| lower.contains(p)) && (buffers > 1 || lower.starts_with('p'));
+        let significant = match arg.at.as_str() {
+            "root" => "is_root(face::comm_in(get::<c_int>(comm)), get::<c_int>(root))",
+            _ => "true",
+        };
+        self.before(format!(
+            "let {name}_c = Section::open({name}, get::<{ffi}>({count}) as i64, \
+             face::datatype_in(get::<c_int>({datatype})), {pieces});",
+            ffi = count.ffi,
+            count = count.name,
+            datatype = datatype.name,
+        ));
+        self.before(format!(
+            "if let Some(fault) = {name}_c.fault && {significant} {{ \
+             return refuse({function}, \"{name}\", fault, {scope}, ierror); }}"
+        ));
+        self.passed.push(format!("{name}_c.address"));
+        self.replace(&count.name, format!("{name}_c.count as {}", count.ffi));
+        self.replace(&datatype.name, format!("{name}_c.datatype"));
+    }
+
+    /// Remembers what is passed in place of a count or datatype, which come after their buffer.
+    fn replace(&mut self, name: &str, by: String) {
+        self.before(format!("let {name}_of_section = {by};"));
+        self.replaced.push(name.into());
+    }
+}
+
+/// The name of a handle's kind: `comm` for MPI_Comm.
+fn class(arg: &Arg) -> String {
+    match &arg.base {
+        Base::Handle(name) => name.trim_start_matches("MPI_").to_lowercase(),
+        other => panic!("{} is {other:?}, not a handle", arg.name),
+    }
+}
