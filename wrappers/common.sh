@@ -2,7 +2,7 @@
 # The part that all compiler wrappers have in common; installed as share/tern/wrapper.sh.
 #
 # A wrapper sets `prefix`, reads this file, calls `choose_compiler`, adds to `compile`, `link`, `incdirs`, `libdirs`
-# or `libs` if its language needs more, and ends with `wrap "$@"`. Lists of words (`compiler`, `compile`, `link`)
+# or `libs` if its language needs more, and ends with `wrap "$@"`. `run` may be a function that runs the command. Lists of words (`compiler`, `compile`, `link`)
 # are texts in which each word is quoted for the shell, so that folders may have any name.
 #
 #   mpicc [options of the wrapper] ARGUMENTS-OF-THE-COMPILER
@@ -138,5 +138,5 @@ wrap() {
         printf '%s\n' "$quoted"
         exit
     fi
-    exec "$@"
+    ${run:-exec} "$@"
 }

@@ -6,7 +6,8 @@ use std::process::Command;
 
 /// Top to bottom. Crates of one line do not depend on each other.
 const LAYERS: &[&[&str]] = &[
-    &["tern-abi"],
+    &["tern-fortran-abi"],
+    &["tern-abi", "tern-fortran"],
     &["tern-mpi"],
     &["tern-rma"],
     &["tern-coll"],

@@ -55,9 +55,7 @@ pub unsafe fn set(call: impl FnOnce(P) -> c_int, given: P, narrow: bool, ierror:
 }
 
 /// MPI_X_get_attr.
-pub unsafe fn get_attr(
-    call: impl FnOnce(P, P) -> c_int, keyval: P, result: P, narrow: bool, flag: P, ierror: P,
-) {
+pub unsafe fn get_attr(call: impl FnOnce(P, P) -> c_int, keyval: P, result: P, narrow: bool, flag: P, ierror: P) {
     let (mut attribute, mut found): (P, c_int) = (null(), 0);
     let code = call((&raw mut attribute).cast(), (&raw mut found).cast());
     // SAFETY: the program has room for the results.

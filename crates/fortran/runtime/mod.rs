@@ -12,6 +12,7 @@ pub mod custom;
 pub mod error;
 pub mod handles;
 pub mod logical;
+pub mod probe;
 pub mod section;
 pub mod spawn;
 pub mod text;

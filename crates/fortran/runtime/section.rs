@@ -4,8 +4,8 @@
 //! (MPI_SUBARRAYS_SUPPORTED, MPI 5.0 section 19.1.2). Freeing the datatype right after the call is enough: MPI keeps
 //! it until the communication is complete (section 5.1.9).
 
-use super::error::{Fault, Scope, refuse};
 use super::P;
+use super::error::{Fault, Scope, refuse};
 use crate::c;
 use crate::face::{self, Handle, sentinel};
 use std::ffi::c_int;
@@ -59,6 +59,15 @@ impl Descriptor {
             next *= dim.extent;
         }
         true
+    }
+}
+
+impl Descriptor {
+    /// For the probe: address, element, rank, extent and stride of the first dimension.
+    pub unsafe fn told(&self) -> [i64; 5] {
+        // SAFETY: as above.
+        let first = unsafe { self.dims() }.first().copied().unwrap_or(Dim { lower_bound: 0, extent: 0, stride: 0 });
+        [self.address as i64, self.element as i64, self.rank as i64, first.extent as i64, first.stride as i64]
     }
 }
 
@@ -170,7 +179,7 @@ impl Shape {
         } else if extent > 0 && extent % element == 0 && size == extent && lb == 0 {
             // Several elements for each unit, which has no gaps.
             shape.per_element = extent / element;
-            shape.unit = make(|new| unsafe { c::PMPI_Type_contiguous_c(element, face::BYTE, new) })?;
+            shape.unit = contiguous(element, face::BYTE)?;
             shape.made = true;
         } else {
             let why = "is a section that is not contiguous, and the datatype, with gaps of its own, does not divide \
@@ -190,7 +199,7 @@ impl Shape {
     fn datatype(&self, count: i64, pieces: bool) -> Result<(i64, Handle)> {
         let count = count * self.per_element;
         match self.dims[..] {
-            [] => Ok((count, make(|new| unsafe { c::PMPI_Type_dup(self.unit, new) })?)),
+            [] => Ok((count, contiguous(1, self.unit)?)),
             // Units that far apart serve any count, and any number of pieces.
             [(_, stride)] if stride > 0 => Ok((count, resized(self.unit, stride)?)),
             [.., (_, stride)] if pieces => {
@@ -212,23 +221,19 @@ impl Shape {
     /// A datatype of the first `count` units.
     fn first(&self, dims: &[(i64, i64)], count: i64) -> Result<Handle> {
         let Some((&(_, stride), inner)) = dims.split_last() else {
-            return make(|new| unsafe { c::PMPI_Type_contiguous_c(count, self.unit, new) });
+            return contiguous(count, self.unit);
         };
         let slab: i64 = inner.iter().map(|dim| dim.0).product();
         let (full, rest) = (count / slab, count % slab);
         let whole = self.first(inner, slab)?;
-        let rows = make(|new| unsafe { c::PMPI_Type_create_hvector_c(full, 1, stride, whole, new) });
+        let rows = strided(full, stride, whole);
         free(whole);
         let rows = rows?;
         if rest == 0 {
             return Ok(rows);
         }
         let part = self.first(inner, rest).inspect_err(|_| free(rows))?;
-        let (lengths, places, types) = ([1i64, 1], [0i64, full * stride], [rows, part]);
-        let both = make(|new| unsafe {
-            let (lengths, places) = (lengths.as_ptr().cast_mut().cast(), places.as_ptr().cast_mut().cast());
-            c::PMPI_Type_create_struct_c(2, lengths, places, types.as_ptr().cast_mut().cast(), new)
-        });
+        let both = two([rows, part], full * stride);
         free(rows);
         free(part);
         both
@@ -243,8 +248,28 @@ impl Drop for Shape {
     }
 }
 
+fn contiguous(count: i64, datatype: Handle) -> Result<Handle> {
+    // SAFETY: the result lies where `make` says; so in the functions below.
+    make(|new| unsafe { c::PMPI_Type_contiguous_c(count, datatype, new) })
+}
+
+fn strided(count: i64, stride: i64, datatype: Handle) -> Result<Handle> {
+    // SAFETY: as above.
+    make(|new| unsafe { c::PMPI_Type_create_hvector_c(count, 1, stride, datatype, new) })
+}
+
 fn resized(datatype: Handle, extent: i64) -> Result<Handle> {
+    // SAFETY: as above.
     make(|new| unsafe { c::PMPI_Type_create_resized_c(datatype, 0, extent, new) })
+}
+
+/// One of each, the second `place` bytes from the first.
+fn two(types: [Handle; 2], place: i64) -> Result<Handle> {
+    let (lengths, places) = ([1i64, 1], [0i64, place]);
+    let address = |array: &[i64; 2]| array.as_ptr().cast_mut().cast();
+    let types = types.as_ptr().cast_mut().cast();
+    // SAFETY: as above; C reads the arrays.
+    make(|new| unsafe { c::PMPI_Type_create_struct_c(2, address(&lengths), address(&places), types, new) })
 }
 
 fn made(code: c_int) -> Result<()> {

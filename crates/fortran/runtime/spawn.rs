@@ -94,7 +94,8 @@ pub unsafe fn comm_spawn_multiple(
         let lists: Vec<List> = match sentinel::is_argv_null(argvs) {
             true => Vec::new(),
             false => {
-                let list = |i| List::until_blank(argvs.cast::<u8>().add(i * argv_length).cast(), argv_length, n * argv_length);
+                let list =
+                    |i| List::until_blank(argvs.cast::<u8>().add(i * argv_length).cast(), argv_length, n * argv_length);
                 (0..n).map(list).collect()
             }
         };

@@ -21,10 +21,12 @@ pub fn is_asynchronous(routine: &Routine) -> bool {
         || name.ends_with("_begin")
         || name.ends_with("_end")
         || name == "F_sync_reg"
-        || ["Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Raccumulate", "Rget_accumulate"].contains(&name)
+        || ["Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Raccumulate", "Rget_accumulate"]
+            .contains(&name)
         || ["Compare_and_swap", "Fetch_and_op", "Get_address", "Free_mem"].contains(&name)
         || name.ends_with("attach_buffer") && !name.contains("detach")
-        || name.starts_with("Win_") || name == "Buffer_attach"
+        || name.starts_with("Win_")
+        || name == "Buffer_attach"
 }
 
 /// The kind of an integer, as a suffix of INTEGER.
@@ -59,7 +61,7 @@ fn shape(arg: &Arg, face: Face) -> String {
     match (&arg.base, arg.kind.as_str()) {
         (Base::Choice, _) => return if face == Face::F08 { "(..)" } else { "(*)" }.into(),
         (_, "ranges") => return "(3, *)".into(),
-        (_, "argvs") => return if face == Face::F08 { "(count, *)" } else { "(count, *)" }.into(),
+        (_, "argvs") => return "(count, *)".into(),
         (Base::Status, _) if face == Face::Mpi => {
             return if arg.array { "(MPI_STATUS_SIZE, *)" } else { "(MPI_STATUS_SIZE)" }.into();
         }

@@ -82,6 +82,8 @@ pub fn entries(tables: &Tables) -> String {
     for (name, _) in crate::modules::SIZED {
         let _ = writeln!(out, "names!(custom::sizeof: tern_sizeof_{name});");
     }
+    out.push_str("names!(probe::section: tern_probe_section);\n");
+    exports(&mut out, "probe::texts", &["ternprobetexts".into()]);
     for name in PREDEFINED {
         exports(&mut out, &format!("callback::{}", name.to_lowercase()), &[format!("MPI_{name}")]);
     }
@@ -191,7 +193,14 @@ impl Entry<'_> {
             let _ = writeln!(out, "        custom::{custom}({c}, {})\n    }}\n}}", args.join(", "));
             return;
         }
-        let mut text = Text { entry: self, f08, before: String::new(), passed: Vec::new(), after: String::new(), replaced: Vec::new() };
+        let mut text = Text {
+            entry: self,
+            f08,
+            before: String::new(),
+            passed: Vec::new(),
+            after: String::new(),
+            replaced: Vec::new(),
+        };
         for arg in &self.routine.args {
             text.convert(arg);
         }

@@ -116,10 +116,9 @@ pub fn mpi(tables: &Tables) -> String {
         }
         let status = "      integer, intent(in) :: f_status(MPI_STATUS_SIZE)\n      type(MPI_Status), intent(out) :: f08_status\n";
         let back = "      type(MPI_Status), intent(in) :: f08_status\n      integer, intent(out) :: f_status(MPI_STATUS_SIZE)\n";
-        for (name, args, body) in [
-            ("Status_f2f08", "f_status, f08_status", status),
-            ("Status_f082f", "f08_status, f_status", back),
-        ] {
+        for (name, args, body) in
+            [("Status_f2f08", "f_status, f08_status", status), ("Status_f082f", "f08_status, f_status", back)]
+        {
             let name = format!("{prefix}MPI_{name}");
             let _ = write!(
                 out,
@@ -310,7 +309,9 @@ fn predefined(out: &mut String, face: Face) {
              end subroutine {name}\n"
         );
     }
-    for (name, count) in [("MPI_CONVERSION_FN_NULL", "integer"), ("MPI_CONVERSION_FN_NULL_C", "integer(kind=MPI_COUNT_KIND)")] {
+    for (name, count) in
+        [("MPI_CONVERSION_FN_NULL", "integer"), ("MPI_CONVERSION_FN_NULL_C", "integer(kind=MPI_COUNT_KIND)")]
+    {
         let datatype = if face == Face::F08 { "type(MPI_Datatype)" } else { "integer" };
         let _ = write!(
             out,

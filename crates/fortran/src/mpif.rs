@@ -32,9 +32,13 @@ fn all(tables: &Tables, handles: bool) -> Vec<(String, String, String)> {
         for name in ["MPI_ADDRESS_KIND", "MPI_COUNT_KIND", "MPI_OFFSET_KIND"] {
             add("INTEGER", name, "8");
         }
-        for (name, value) in
-            [("MPI_INTEGER_KIND", "4"), ("MPI_STATUS_SIZE", "8"), ("MPI_SOURCE", "1"), ("MPI_TAG", "2"), ("MPI_ERROR", "3")]
-        {
+        for (name, value) in [
+            ("MPI_INTEGER_KIND", "4"),
+            ("MPI_STATUS_SIZE", "8"),
+            ("MPI_SOURCE", "1"),
+            ("MPI_TAG", "2"),
+            ("MPI_ERROR", "3"),
+        ] {
             add("INTEGER", name, value);
         }
     }
@@ -95,7 +99,8 @@ pub fn handles(tables: &Tables, typed: bool) -> Vec<String> {
 
 /// `mpif.h`: valid in fixed and in free form, so that a line ends before column 73, with `&` there if it goes on.
 pub fn mpif_h(tables: &Tables) -> String {
-    let mut out = String::from("! mpif.h of Tern: MPI 5.0 for Fortran, in fixed and free form. `use mpi_f08` offers more.\n");
+    let mut out =
+        String::from("! mpif.h of Tern: MPI 5.0 for Fortran, in fixed and free form. `use mpi_f08` offers more.\n");
     let mut line = |text: &str| {
         let _ = writeln!(out, "{}", continued(text));
     };
@@ -109,7 +114,6 @@ pub fn mpif_h(tables: &Tables) -> String {
         line(&format!("PARAMETER ({name}=.FALSE.)"));
     }
     for (name, ty, _) in SENTINELS {
-        let ty = ty.replace("LEN=4", "LEN=4");
         line(&match ty.split_once(", DIMENSION") {
             Some((ty, shape)) => format!("{ty} {name}{shape}"),
             None => format!("{ty} {name}"),
