@@ -24,6 +24,15 @@ put 755 "$built/libmpi_abi.so" "$to/lib/libmpi_abi.so.1"
 ln -sfn libmpi_abi.so.1 "$to/lib/libmpi_abi.so"
 put 644 "$root/include/mpi.h" "$to/include/mpi.h"
 
+# The faces of other binary interfaces, by the names that programs look for.
+if [ -e "$built/libtern_mpich.so" ]; then
+    put 755 "$built/libtern_mpich.so" "$to/lib/libmpi.so.12"
+    ln -sfn libmpi.so.12 "$to/lib/libmpich.so.12"
+fi
+if [ -e "$built/libtern_openmpi.so" ]; then
+    put 755 "$built/libtern_openmpi.so" "$to/lib/libmpi.so.40"
+fi
+
 put 755 "$built/mpiexec" "$to/bin/mpiexec"
 ln -sfn mpiexec "$to/bin/mpirun"
 for program in tern-info tern-tune tern-bench; do

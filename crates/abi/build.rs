@@ -11,6 +11,6 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi_abi.so.1");
     let tables = tern_table::Tables::read();
     let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    let text = generator::entries::entries(&tables);
+    let text = generator::entries::entries(&tables) + &generator::entries::core_table(&tables);
     std::fs::write(Path::new(&out).join("entries.rs"), text).expect("writing entries.rs");
 }

@@ -43,6 +43,22 @@ pub fn entries(tables: &Tables) -> String {
     out
 }
 
+/// The table of the core's functions for faces ([`tern_table::core`]).
+pub fn core_table(tables: &Tables) -> String {
+    let custom: Vec<String> = tables
+        .functions()
+        .filter(|function| function.custom)
+        .flat_map(|function| function.forms().iter().map(|&large| function.c_name(large).to_lowercase()))
+        .collect();
+    let path = |name: &str| match name {
+        extra if tern_table::core::is_extra(extra) => format!("stated::{extra}"),
+        by_hand if custom.iter().any(|one| one == by_hand) => format!("custom::{by_hand}"),
+        // Not the exported name, which the dynamic linker would look up, and find in the face.
+        other => format!("body_{other}"),
+    };
+    tern_table::core::declaration(tables) + &tern_table::core::definition(tables, path)
+}
+
 struct Entry<'a> {
     tables: &'a Tables,
     function: &'a Function,
@@ -70,13 +86,7 @@ impl Entry<'_> {
     fn signature(&self) -> String {
         let params: Vec<String> =
             self.params().map(|(p, kind)| format!("{}: {}", p.name, kind.ffi(self.large))).collect();
-        let result = match self.function.returns.as_str() {
-            "" => "c_int",
-            "double" => "f64",
-            "aint" => "i64",
-            _ => "Handle",
-        };
-        format!("({}) -> {result}", params.join(", "))
+        format!("({}) -> {}", params.join(", "), tern_table::core::rust_return(self.function))
     }
 
     fn exports(&self, out: &mut String) {

@@ -28,6 +28,7 @@ mod convert;
 mod custom;
 mod face;
 mod scope;
+mod stated;
 
 /// The entry points. Only these are exported.
 #[allow(
@@ -38,7 +39,7 @@ mod scope;
 )]
 mod entries {
     use crate::face::{Handle, Ptr};
-    use crate::{convert, custom, face, scope};
+    use crate::{convert, custom, face, scope, stated};
     use std::ffi::{c_char, c_int};
     use tern_mpi::constants::MPI_SUCCESS;
     use tern_mpi::errhandler::Scope;

@@ -8,6 +8,10 @@ use std::process::Command;
 const LAYERS: &[&[&str]] = &[
     &["tern-fortran-abi"],
     &["tern-abi", "tern-fortran"],
+    // The faces know the core by its table of functions only: no crate of the core is below them but tern-table.
+    &["tern-mpich", "tern-openmpi"],
+    &["tern-face"],
+    &["tern-abi"],
     &["tern-mpi"],
     &["tern-rma"],
     &["tern-coll"],

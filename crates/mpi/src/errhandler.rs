@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::errorcode::{class_of, name_of, text_of};
 use crate::file::{File, default_errhandler};
 use crate::guarded::Guarded;
-use crate::objects::{Comm, Errhandler, ErrhandlerKind, OnError, Session, UserErrhandler, objects};
+use crate::objects::{Comm, Errhandler, ErrhandlerKind, OnError, Session, StatedErrhandler, UserErrhandler, objects};
+use crate::stated::State;
 use crate::win::Win;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -53,7 +54,7 @@ pub fn predefined(handle: usize) -> Rc<Errhandler> {
 
 impl Errhandler {
     fn is_predefined(&self) -> bool {
-        !matches!(self.action, OnError::User(..))
+        !matches!(self.action, OnError::User(..) | OnError::Stated(..))
     }
 
     /// A handle for the program: one more reference.
@@ -76,7 +77,7 @@ impl Errhandler {
     /// Fails when this is a function for another kind of object.
     pub fn check_kind(&self, kind: ErrhandlerKind) -> Result<()> {
         match self.action {
-            OnError::User(own, _) if own != kind => {
+            OnError::User(own, _) | OnError::Stated(own, ..) if own != kind => {
                 err!(MPI_ERR_ERRHANDLER, "the error handler was made for a {own:?} and cannot be used for a {kind:?}")
             }
             _ => Ok(()),
@@ -125,7 +126,7 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
 
 /// The code that the call returns: a function of the program's may have changed it.
 fn invoke(handler: &Errhandler, mut object: usize, scope: &Scope, function: &str, error: &Error) -> i32 {
-    match handler.action {
+    match &handler.action {
         OnError::Return => error.code,
         OnError::Fatal => die(scope, function, error, "MPI_ERRORS_ARE_FATAL"),
         OnError::Abort => die(scope, function, error, "MPI_ERRORS_ABORT"),
@@ -133,6 +134,12 @@ fn invoke(handler: &Errhandler, mut object: usize, scope: &Scope, function: &str
             let mut code = error.code;
             // SAFETY: a function of the program's, called as section 9.3.1 says.
             unsafe { call(&mut object, &mut code) }
+            code
+        }
+        OnError::Stated(_, call, state) => {
+            let mut code = error.code;
+            // SAFETY: as above; the state lives as long as the handler, which the caller holds.
+            unsafe { call(state.pointer(), &mut object, &mut code) }
             code
         }
     }
@@ -243,7 +250,15 @@ fn create(kind: ErrhandlerKind, function: usize, errhandler: Out<usize>) -> Resu
     }
     // SAFETY: the program gives the address of a function of this type.
     let function = unsafe { std::mem::transmute::<usize, UserErrhandler>(function) };
-    let action = OnError::User(kind, function);
+    make(OnError::User(kind, function), errhandler)
+}
+
+/// An error handler of another binary interface: `call` gets `state` with each error.
+pub fn create_stated(kind: ErrhandlerKind, call: StatedErrhandler, state: State, errhandler: Out<usize>) -> Result<()> {
+    make(OnError::Stated(kind, call, state), errhandler)
+}
+
+fn make(action: OnError, errhandler: Out<usize>) -> Result<()> {
     let new = |handle| Rc::new(Errhandler { handle: Cell::new(handle), references: Cell::new(1), action });
     errhandler.set(objects().errhandlers.borrow_mut().insert_with(new));
     Ok(())

@@ -39,6 +39,7 @@ pub mod request;
 pub mod runtime;
 pub mod session;
 pub mod stall;
+pub mod stated;
 pub mod stats;
 pub mod task;
 pub mod tool;

@@ -107,7 +107,7 @@ pub struct Contents {
 }
 
 /// What an operation does to a pair of elements.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Operator {
     Predefined(tern_coll::ops::Op),
     User(crate::op::UserFunction),
@@ -122,7 +122,7 @@ pub struct Operation {
 }
 
 /// What an error handler does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum OnError {
     /// Ends all processes of the job.
     Fatal,
@@ -132,10 +132,15 @@ pub enum OnError {
     /// The user's function for communicators, windows, files or sessions; its C signature is
     /// `void (handle *, int *, ...)` in all of them.
     User(ErrhandlerKind, UserErrhandler),
+    /// The same of another binary interface.
+    Stated(ErrhandlerKind, StatedErrhandler, crate::stated::State),
 }
 
 /// `void (MPI_Comm *, int *, ...)`: called with two arguments.
 pub type UserErrhandler = unsafe extern "C" fn(*mut usize, *mut i32, ...);
+
+/// `void (void *state, handle *, int *)`
+pub type StatedErrhandler = unsafe extern "C" fn(*mut std::ffi::c_void, *mut usize, *mut i32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrhandlerKind {

@@ -5,6 +5,7 @@ use crate::constants::*;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Datatype, Operation, Operator, objects};
+use crate::stated::State;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -93,15 +94,15 @@ impl Operation {
     /// What applies this operation to elements of `datatype`, or MPI_ERR_OP where the standard
     /// allows no such pair (MPI 5.0 section 6.9.2).
     pub fn on(&self, datatype: &Rc<Datatype>) -> Result<tern_coll::Operator> {
-        match self.operator {
-            Operator::Predefined(op) => {
+        match &self.operator {
+            &Operator::Predefined(op) => {
                 check_pair(op, datatype)?;
                 Ok(tern_coll::Operator::Predefined(op))
             }
             Operator::User(function) => {
-                let datatype = datatype.clone();
+                let (function, datatype) = (function.clone(), datatype.clone());
                 let apply = move |input: *const u8, inout: *mut u8, count: i64, _: &Rc<tern_layout::Type>| {
-                    call_user(function, input, inout, count, &datatype)
+                    call_user(&function, input, inout, count, &datatype)
                 };
                 Ok(tern_coll::Operator::User { function: Rc::new(apply), commutative: self.commutative })
             }
@@ -131,15 +132,28 @@ fn check_pair(op: Op, datatype: &Datatype) -> Result<()> {
 }
 
 /// What a program gave to MPI_Op_create.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum UserFunction {
     Int(IntFunction),
     Large(LargeFunction),
+    Stated(Stated),
+}
+
+/// `void (void *state, void *in, void *inout, MPI_Count len, MPI_Datatype)`
+pub type StatedFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, i64, usize);
+
+/// What a program of another binary interface gave.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    pub call: StatedFunction,
+    pub state: State,
+    /// The most elements that it can count.
+    pub most: i64,
 }
 
 /// Calls the program's function, which sees the datatype of the call. An `int` form gets at most
 /// as many elements at a time as an `int` counts.
-fn call_user(function: UserFunction, input: *const u8, inout: *mut u8, count: i64, datatype: &Rc<Datatype>) {
+fn call_user(function: &UserFunction, input: *const u8, inout: *mut u8, count: i64, datatype: &Rc<Datatype>) {
     let named = Named::new(datatype);
     let mut handle = named.handle;
     match function {
@@ -148,18 +162,32 @@ fn call_user(function: UserFunction, input: *const u8, inout: *mut u8, count: i6
             // SAFETY: the program's function, with vectors of `count` elements as it expects.
             unsafe { function(input.cast_mut().cast(), inout.cast(), &mut len, &mut handle) }
         }
-        UserFunction::Int(function) => {
-            let extent = datatype.layout.extent();
-            let mut done = 0;
-            while done < count {
-                let mut len = (count - done).min(c_int::MAX as i64) as c_int;
-                let offset = done.wrapping_mul(extent) as isize;
-                done += len as i64;
-                let (a, b) = (input.wrapping_offset(offset), inout.wrapping_offset(offset));
-                // SAFETY: as above, on a part of the vectors.
-                unsafe { function(a.cast_mut().cast(), b.cast(), &mut len, &mut handle) }
-            }
+        UserFunction::Int(function) => in_parts(input, inout, count, c_int::MAX as i64, datatype, |a, b, len| {
+            let mut len = len as c_int;
+            // SAFETY: as above, on a part of the vectors.
+            unsafe { function(a, b, &mut len, &mut handle) }
+        }),
+        UserFunction::Stated(Stated { call, state, most }) => {
+            in_parts(input, inout, count, *most, datatype, |a, b, len| {
+                // SAFETY: as above; the state lives as long as the function.
+                unsafe { call(state.pointer(), a, b, len, handle) }
+            })
         }
+    }
+}
+
+/// Calls `apply` for at most `most` elements at a time.
+fn in_parts(
+    input: *const u8, inout: *mut u8, count: i64, most: i64, datatype: &Datatype,
+    mut apply: impl FnMut(*mut c_void, *mut c_void, i64),
+) {
+    let extent = datatype.layout.extent();
+    let mut done = 0;
+    while done < count {
+        let len = (count - done).min(most);
+        let offset = done.wrapping_mul(extent) as isize;
+        done += len;
+        apply(input.wrapping_offset(offset).cast_mut().cast(), inout.wrapping_offset(offset).cast(), len);
     }
 }
 
@@ -198,6 +226,11 @@ pub fn op_create(user_fn: Option<IntFunction>, commute: bool, op: Out<usize>) ->
 /// MPI_Op_create_c (section 6.9.5).
 pub fn op_create_c(user_fn: Option<LargeFunction>, commute: bool, op: Out<usize>) -> Result<()> {
     create(user_fn.map(UserFunction::Large), commute, op)
+}
+
+/// An operation of another binary interface.
+pub fn create_stated(stated: Stated, commute: bool, op: Out<usize>) -> Result<()> {
+    create(Some(UserFunction::Stated(stated)), commute, op)
 }
 
 fn create(user_fn: Option<UserFunction>, commute: bool, op: Out<usize>) -> Result<()> {

@@ -6,6 +6,7 @@
 //! in their build scripts and tests.
 
 pub mod constants;
+pub mod core;
 pub mod function;
 pub mod kinds;
 

@@ -73,7 +73,7 @@ impl Pool {
             return err!(
                 MPI_ERR_BUFFER,
                 "the attached buffer of {} bytes has {} in use, and a message of {} bytes takes \
-                 {need} with MPI_BSEND_OVERHEAD; attach a larger one, or MPI_BUFFER_AUTOMATIC",
+                 {need}; attach a larger one (MPI_BSEND_OVERHEAD for each message), or MPI_BUFFER_AUTOMATIC",
                 self.size,
                 self.used.get(),
                 bytes.len()
@@ -90,9 +90,13 @@ impl Pool {
     }
 }
 
+/// What a message takes of the allowance beside its bytes: less than MPI_BSEND_OVERHEAD of any binary interface, as
+/// programs count by that of the one for which they are compiled.
+const OVERHEAD: i64 = 32;
+
 /// What a message takes of the allowance.
 fn cost(bytes: usize) -> i64 {
-    bytes as i64 + MPI_BSEND_OVERHEAD as i64
+    bytes as i64 + OVERHEAD
 }
 
 /// The buffer in charge of a communicator's buffered sends.

@@ -13,6 +13,7 @@ use crate::process::hints::Hints;
 use crate::process::introduce::join;
 use crate::process::pass_on::{agree, pass_on, tell};
 use crate::runtime::runtime;
+use std::cell::Cell;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_void};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -131,6 +132,17 @@ fn report(started: &Result<Started>, asked: &[u32]) -> Vec<u8> {
     words.0
 }
 
+thread_local! {
+    /// How many error codes the last spawn of this thread has filled in.
+    static CODES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How many error codes this thread's last call of MPI_Comm_spawn or MPI_Comm_spawn_multiple has filled in: another
+/// binary interface has other codes.
+pub fn codes_filled_in() -> usize {
+    CODES.get()
+}
+
 /// Fills in the error codes, one for each process that was asked for.
 fn heed(report: &[u8], codes: &OutArray<i32>) -> Result<()> {
     let mut report = Reader(report);
@@ -145,6 +157,7 @@ fn heed(report: &[u8], codes: &OutArray<i32>) -> Result<()> {
             at += 1;
         }
     }
+    CODES.set(if codes.is_null() { 0 } else { at });
     match number() as i32 {
         MPI_SUCCESS => Ok(()),
         code => Err(Error::new(code, String::from_utf8_lossy(report.bytes().unwrap_or_default()))),
@@ -155,6 +168,7 @@ fn heed(report: &[u8], codes: &OutArray<i32>) -> Result<()> {
 fn spawn(
     comm: Rc<Comm>, root: i32, wanted: Option<Result<Vec<Wanted>>>, intercomm: Out<usize>, codes: OutArray<i32>,
 ) -> Result<()> {
+    CODES.set(0);
     bridge::sweep();
     let circle = comm.circle();
     let root = root as usize;

@@ -54,6 +54,18 @@ pub fn rank_at(dims: &[i32], periods: &[bool], coords: &[i32]) -> Option<i32> {
     Some(rank)
 }
 
+/// How many neighbours send to this process, and how many it sends to; `None` without a topology.
+pub fn degrees(comm: &Comm) -> Option<(usize, usize)> {
+    Some(match &**comm.topology.borrow().as_ref()? {
+        Topology::Cartesian { dims, .. } => (2 * dims.len(), 2 * dims.len()),
+        Topology::Graph { index, edges } => {
+            let count = neighbours(index, edges, comm.rank).len();
+            (count, count)
+        }
+        Topology::Distributed { sources, destinations, .. } => (sources.len(), destinations.len()),
+    })
+}
+
 /// The grid of a communicator that has one.
 pub(crate) fn grid<T>(comm: &Comm, then: impl FnOnce(&[i32], &[bool]) -> Result<T>) -> Result<T> {
     match comm.topology.borrow().as_deref() {
