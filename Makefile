@@ -17,6 +17,8 @@ help:
 	@echo 'make demo                    builds, installs into target/prefix, runs real MPI programs'
 	@echo 'make test                    every test'
 	@echo 'make bench                   Tern beside the other MPI libraries'
+	@echo 'make wheel                   a wheel for Python, in dist/'
+	@echo 'make deb                     a Debian package, in dist/'
 	@echo 'make setup                   installs missing system packages'
 
 build:
@@ -40,6 +42,14 @@ test:
 
 bench: local
 	scripts/bench.sh $(LOCAL)
+
+wheel:
+	scripts/wheel.sh
+
+deb: build
+	rm -rf target/deb
+	scripts/install.sh $(TARGET)/release $(CURDIR)/target/deb
+	scripts/deb.sh target/deb dist
 
 setup:
 	scripts/setup.sh

@@ -15,8 +15,11 @@ import hashlib
 import os
 import platform
 import re
+import shutil
 import stat
+import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -43,7 +46,18 @@ def files(prefix):
         elif path.is_symlink() and path.resolve().name == "mpiexec":
             yield name, MPIRUN, True
         else:
-            yield name, path.read_bytes(), program
+            yield name, stripped(path), program
+
+
+def stripped(path):
+    """The bytes of a file; of a program or library without what only debuggers read, if strip is there."""
+    data = path.read_bytes()
+    if not data.startswith(b"\x7fELF") or not shutil.which("strip"):
+        return data
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place) / "stripped"
+        subprocess.run(["strip", "--strip-unneeded", "-o", out, path], check=True)
+        return out.read_bytes()
 
 
 def needed(contents):
