@@ -96,6 +96,15 @@ expect 'a collective that not all call' << 'LINES'
 rank 1: in MPI_Bcast for .*: waits for a message from rank 0, .*a collective on MPI_COMM_WORLD$
 LINES
 
+start 300ms 1 spawned
+expect 'processes that were spawned' << 'LINES'
+^  ranks 1 to 2 are ranks 0 to 1 of spawn 1$
+rank 0: in MPI_Recv for .*: waits for a message from rank 2, tag 1, up to 4 bytes
+ranks 1, 2: in MPI_Finalize for .*: waits for rank 0 to come to it$
+besides, has not received the message from rank 0, tag 0, 4 bytes, MPI_COMM_PARENT$
+^  deadlock: rank 0 and rank 2 wait for each other$
+LINES
+
 # What has no launcher tells the user itself.
 TERN_STALL=300ms LD_LIBRARY_PATH="$prefix/lib" "$place/stall" head-to-head < /dev/null > "$place/said" 2>&1 &
 launcher=$!

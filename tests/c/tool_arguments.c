@@ -461,8 +461,9 @@ static void all(void)
     IS(MPI_T_ERR_INVALID, MPI_T_init_thread(MPI_THREAD_SINGLE, NULL));
     uninitialised();
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-    CHECK(provided == MPI_THREAD_MULTIPLE);
+    CHECK(provided == MPI_THREAD_SINGLE);
     OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
+    CHECK(provided == MPI_THREAD_MULTIPLE);
     OK(MPI_T_finalize());
     /* Twice initialised, once finalised. */
     OK(MPI_T_cvar_get_num(&n));

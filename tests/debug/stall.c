@@ -70,6 +70,21 @@ static void collective(void)
         MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Two spawned processes have sent all they had, and end; the one that spawned them waits for more. */
+static void spawned(char *program)
+{
+    MPI_Comm inter;
+    int value = 0;
+    MPI_Comm_get_parent(&inter);
+    if (inter != MPI_COMM_NULL)
+        return;
+    char *arguments[] = {"spawned", NULL};
+    MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE);
+    for (int i = 0; i < 2; i++)
+        MPI_Send(&value, 1, MPI_INT, i, 0, inter);
+    MPI_Recv(&value, 1, MPI_INT, 1, 1, inter, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -82,6 +97,8 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
         if (argc > 1 && strcmp(argv[1], ways[i].name) == 0)
             ways[i].run();
+    if (argc > 1 && strcmp(argv[1], "spawned") == 0)
+        spawned(argv[0]);
     MPI_Finalize();
     return 0;
 }

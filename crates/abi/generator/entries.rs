@@ -266,6 +266,9 @@ impl Entry<'_> {
         to = to.replace("{wide}", if self.large { "true" } else { "false" });
         let len = if p.len.is_empty() { "0".into() } else { format!("{} as i64", p.len) };
         to = to.replace("{len}", &len);
+        if to.contains("{items}") {
+            to = to.replace("{items}", &self.items_of(at));
+        }
         if to.contains("{comm}") {
             to = to.replace("{comm}", &self.comm());
         }
@@ -319,6 +322,20 @@ impl Entry<'_> {
         match self.nearest(at, |k| counts.contains(&k.name.as_str())) {
             Some((p, kind)) if kind.name == "count" => p.name.clone(),
             _ => "0".into(),
+        }
+    }
+
+    /// The number of elements of datatype `at`, which stands before it; 1 when there are many or an operation is applied.
+    fn items_of(&self, at: usize) -> String {
+        let counts = ["count", "counts", "own-counts", "peer-counts"];
+        let before: Vec<_> = self.params().take(at).collect();
+        let count =
+            before.iter().rev().find(|(_, kind)| counts.contains(&kind.name.as_str()) || kind.name == "datatype");
+        match count {
+            Some((p, kind)) if kind.name == "count" && !self.params().any(|(_, kind)| kind.name == "op") => {
+                p.name.clone()
+            }
+            _ => "1".into(),
         }
     }
 

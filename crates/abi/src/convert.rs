@@ -62,11 +62,15 @@ pub fn session(name: &str, handle: usize) -> Result<Rc<Session>> {
     }
 }
 
-/// A datatype for communication.
+/// A datatype for communication of `count` elements.
 #[inline(always)]
-pub fn committed(name: &str, handle: usize) -> Result<Rc<Datatype>> {
-    let datatype = datatype(name, handle)?;
-    if datatype.committed.get() { Ok(datatype) } else { not_committed(name, &datatype) }
+pub fn committed(name: &str, handle: usize, count: i64) -> Result<Rc<Datatype>> {
+    match datatype(name, handle) {
+        Ok(datatype) if datatype.committed.get() => Ok(datatype),
+        Ok(datatype) => not_committed(name, &datatype),
+        Err(_) if count == 0 && handle == MPI_DATATYPE_NULL => Ok(unused_type()),
+        Err(error) => Err(error),
+    }
 }
 
 #[cold]

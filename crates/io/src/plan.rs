@@ -80,7 +80,7 @@ const PAGE: u64 = 4096;
 /// shorter than what a core's own cache holds, or longer than memory should be taken for them.
 const WINDOWS: u64 = 16;
 const SHORTEST: u64 = 1 << 20;
-const LONGEST: u64 = 16 << 20;
+pub const LONGEST: u64 = 16 << 20;
 
 impl Plan {
     /// The plan for these requests, one for each process. None: each one accesses the file by itself,

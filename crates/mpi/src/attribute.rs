@@ -95,10 +95,9 @@ impl Attributes {
         Ok(())
     }
 
+    /// Deletes the attribute of a keyval that exists, if the object has it.
     pub(crate) fn delete(&self, id: i32, object: usize) -> Result<()> {
-        let Some((keyval, value)) = self.value(id) else {
-            return err!(MPI_ERR_KEYVAL, "the object has no attribute with keyval {id}");
-        };
+        let Some((keyval, value)) = self.value(id) else { return Ok(()) };
         call_delete(&keyval, value, object)?;
         self.remove(id);
         Ok(())

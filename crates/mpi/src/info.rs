@@ -79,6 +79,7 @@ fn describe(args: &[String]) -> InfoMap {
     }
     let size = crate::runtime::installed().map_or_else(tern_pmi::told_size, |runtime| runtime.world_size);
     put_short("maxprocs", size.to_string());
+    put_short(crate::memory_kinds::KINDS, crate::memory_kinds::of_world());
     let system = rustix::system::uname();
     put_short("host", system.nodename().to_string_lossy().into_owned());
     put_short("arch", system.machine().to_string_lossy().into_owned());

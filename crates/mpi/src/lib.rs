@@ -30,6 +30,7 @@ pub mod handle;
 pub mod info;
 pub mod init;
 mod lost;
+pub mod memory_kinds;
 pub mod objects;
 pub mod observe;
 pub mod op;

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::group::hand_out;
 use crate::objects::{Errhandler, ErrhandlerKind, Group, Info, InfoMap, Session, objects};
 use crate::runtime::{adi, runtime};
-use crate::{info, init};
+use crate::{info, init, memory_kinds};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ pub fn lookup(handle: usize) -> Result<Rc<Session>> {
 
 /// The processes of a set, or MPI_ERR_ARG. Names are compared as URIs: the scheme and the words
 /// of the standard in any case.
-fn members(name: &str) -> Result<Rc<Group>> {
+pub fn members(name: &str) -> Result<Rc<Group>> {
     if name.eq_ignore_ascii_case(PSET_WORLD) {
         return Ok(Group::new((0..runtime().world_size).collect()));
     }
@@ -56,10 +56,12 @@ fn level_of(info: &InfoMap, multiple: bool) -> (&'static str, i32) {
 /// MPI_Session_init
 pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session: Out<usize>) -> Result<()> {
     errhandler.check_kind(ErrhandlerKind::Session)?;
-    let (name, thread_level) = level_of(&info::map_of(&info), tern_mcm::lock::enabled());
+    let given = info::map_of(&info);
+    let (name, thread_level) = level_of(&given, tern_mcm::lock::enabled());
     init::acquire(thread_level)?;
     let mut used = InfoMap::new();
     info::put(&mut used, "thread_level", name);
+    info::put(&mut used, memory_kinds::KINDS, &memory_kinds::of_session(&given));
     session.set(objects().sessions.borrow_mut().insert_with(|handle| {
         Rc::new(Session {
             handle: Cell::new(handle),

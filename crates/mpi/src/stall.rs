@@ -4,6 +4,7 @@
 //! MPI_Test or MPI_Iprobe in a loop is noticed where its calls begin. Nothing here runs unless
 //! TERN_STALL is set.
 
+use crate::comm::identity::{self, Identity};
 use crate::guarded::Guarded;
 use crate::objects::{Comm, objects};
 use crate::observe::{self, ACTIVITY};
@@ -12,7 +13,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tern_adi::{Awaited, Pattern, Pending, PendingKind, UNKNOWN};
-use tern_pmi::report::{Item, Report, What};
+use tern_pmi::report::{Item, Other, Report, What};
 
 /// How often a program that does not wait inside MPI looks whether it was asked.
 const LOOK: Duration = Duration::from_millis(100);
@@ -135,14 +136,29 @@ fn report(awaited: Option<&Awaited>) -> Report {
     }
     let (awaited, besides): (Vec<Pending>, Vec<Pending>) = pending.into_iter().partition(is_awaited);
     waits.extend(awaited.iter().map(under_way));
+    let listed: Vec<Item> = besides.iter().take(LISTED).map(under_way).collect();
     Report {
         function: observe::function().to_owned(),
         any,
+        others: others(waits.iter().chain(&listed)),
         waits,
         more: besides.len().saturating_sub(LISTED) as u32,
-        besides: besides.iter().take(LISTED).map(under_way).collect(),
+        besides: listed,
         ..Report::default()
     }
+}
+
+/// Who the processes of other jobs are that these items name.
+fn others<'a>(items: impl Iterator<Item = &'a Item>) -> Vec<Other> {
+    let mut numbers: Vec<u32> = items.flat_map(|item| item.peers.iter().copied()).collect();
+    numbers.retain(|&number| number >= runtime().world_size);
+    numbers.sort_unstable();
+    numbers.dedup();
+    let who = |number| {
+        let Identity { job, rank } = identity::of(number);
+        Other { number, job, rank }
+    };
+    numbers.into_iter().map(who).collect()
 }
 
 fn under_way(entry: &Pending) -> Item {

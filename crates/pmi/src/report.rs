@@ -70,6 +70,18 @@ pub struct Report {
     pub besides: Vec<Item>,
     /// How many more there are of these than are listed.
     pub more: u32,
+    /// Who the processes of other jobs are that the items name by numbers of the process's own.
+    pub others: Vec<Other>,
+}
+
+/// A process of another job than the one that names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// The number that the one that names it has for it.
+    pub number: u32,
+    /// Its job, and its rank there.
+    pub job: u64,
+    pub rank: u32,
 }
 
 impl Item {
@@ -131,6 +143,15 @@ impl Item {
     }
 }
 
+impl Other {
+    fn decode(line: &str) -> Option<Other> {
+        let mut words = line.split(' ');
+        let number = words.next()?.parse().ok()?;
+        let job = words.next()?.parse().ok()?;
+        Some(Other { number, job, rank: words.next()?.parse().ok()? })
+    }
+}
+
 /// "1, 2, 5 and 9"
 pub fn list(ranks: &[u32]) -> String {
     let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
@@ -150,6 +171,12 @@ impl Report {
             .filter_map(|(set, letter)| set.then_some(*letter))
             .collect();
         let _ = writeln!(text, "in {} {} {flags}-", self.idle.as_millis(), self.function);
+        for Other { number, job, rank } in &self.others {
+            let line = format!("o {number} {job} {rank}\n");
+            if text.len() + line.len() + 16 <= limit / 2 {
+                text += &line;
+            }
+        }
         let mut left = 0;
         let all = self.waits.iter().map(|item| ('w', item)).chain(self.besides.iter().map(|item| ('b', item)));
         for (list, item) in all {
@@ -183,11 +210,25 @@ impl Report {
                 }
                 "w" => report.waits.extend(Item::decode(rest)),
                 "b" => report.besides.extend(Item::decode(rest)),
+                "o" => report.others.extend(Other::decode(rest)),
                 "m" => report.more = rest.parse().unwrap_or(0),
                 _ => {}
             }
         }
         report
+    }
+
+    /// Names the processes by the numbers that somebody else has for them: `own` has that of a rank of this process's
+    /// job, `other` that of a process of another job. Those without a number are left out.
+    pub fn renumber(&mut self, own: impl Fn(u32) -> Option<u32>, other: impl Fn(&Other) -> Option<u32>) {
+        let others = std::mem::take(&mut self.others);
+        let name = |number: u32| match others.iter().find(|other| other.number == number) {
+            Some(one) => other(one),
+            None => own(number),
+        };
+        for item in self.waits.iter_mut().chain(&mut self.besides) {
+            item.peers = item.peers.iter().filter_map(|&number| name(number)).collect();
+        }
     }
 
     /// What the rank has to say, in lines: the first goes on after "rank n ".
@@ -308,6 +349,7 @@ mod tests {
             waits: vec![item(What::Receive, &[1, 2], Some(ANY_TAG), Some(8)), item(What::Member, &[3], None, None)],
             besides: vec![item(What::Send, &[7], Some(-5), Some(1 << 40)), item(What::Message, &[0], Some(0), Some(1))],
             more: 3,
+            others: vec![Other { number: 7, job: u64::MAX, rank: 2 }],
         }
     }
 
@@ -316,6 +358,19 @@ mod tests {
         let report = example();
         assert_eq!(Report::decode(&report.encode(4096)), report);
         assert_eq!(Report::decode(&Report::default().encode(4096)), Report::default());
+    }
+
+    #[test]
+    fn processes_get_the_numbers_that_the_reader_has() {
+        let mut report = example();
+        report.renumber(
+            |rank| (rank < 3).then_some(rank + 10),
+            |other| (other.job == u64::MAX).then_some(100 + other.rank),
+        );
+        assert_eq!(report.waits[0].peers, [11, 12]);
+        assert!(report.waits[1].peers.is_empty(), "nobody has that number");
+        assert_eq!(report.besides[0].peers, [102]);
+        assert_eq!(report.besides[1].peers, [10]);
     }
 
     #[test]

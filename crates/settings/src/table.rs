@@ -286,6 +286,11 @@ settings! {
     /// sender and receiver; what was not freed is listed by MPI_Finalize.
     CHECK: bool = "TERN_CHECK", "off";
 
+    /// Kinds of memory that the program asks for, separated by commas, as mpiexec's `-memory-alloc-kinds` has them:
+    /// `mpi`, `system`, and `mpi` with `:alloc_mem`, `:win_allocate` or `:win_allocate_shared` behind it. What is
+    /// supported is told by the info key `mpi_memory_alloc_kinds` of communicators, windows, files and sessions.
+    MEMORY_ALLOC_KINDS: &'static str = "TERN_MEMORY_ALLOC_KINDS", "" => "general", Always;
+
     /// How much Tern writes to the standard error.
     LOG: Level = "TERN_LOG", "warn" => "general", Always;
 }

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use tern_pmi::control::{self, Message};
-use tern_pmi::report::{ACTIVITY, Activity, Report, Seen};
+use tern_pmi::report::{ACTIVITY, Activity, Other, Report, Seen};
 
-use super::Job;
+use super::{Job, Rank, World};
 use crate::picture::{Told, headline, picture};
 use crate::rank::State;
 
@@ -59,7 +59,16 @@ impl Job<'_> {
 
     /// A rank tells what it waits for.
     pub(super) fn stalled(&mut self, rank: usize, text: &str) {
-        let report = Report::decode(text);
+        let mut report = Report::decode(text);
+        if self.worlds.len() > 1 {
+            let world = self.ranks[rank].world;
+            let of = |world, number| self.number_of(world, number);
+            let home = |other: &Other| {
+                let is = |world: &Option<World>| world.as_ref().is_some_and(|world| world.job_id == other.job);
+                of(self.worlds.iter().position(is)?, other.rank)
+            };
+            report.renumber(|number| of(world, number), home);
+        }
         if self.stall.until.is_none() && report.asked {
             // Too late for the picture that it was asked for.
             return;
@@ -68,6 +77,26 @@ impl Job<'_> {
         if let Some(place) = self.stall.reports.get_mut(rank) {
             *place = Some(report);
         }
+    }
+
+    /// The number among all ranks of the job of the one with that rank in its world.
+    fn number_of(&self, world: usize, number: u32) -> Option<u32> {
+        let is = |rank: &Rank| rank.world == world && rank.number == number;
+        self.ranks.iter().position(is).map(|at| at as u32)
+    }
+
+    /// Which ranks of the picture were spawned.
+    fn spawned(&self) -> Vec<String> {
+        let worlds = (1..self.worlds.len()).filter_map(|world| {
+            let numbers = (0..).zip(&self.ranks).filter(|(_, rank)| rank.world == world).map(|(at, _)| at);
+            let numbers: Vec<u32> = numbers.collect();
+            let (first, last) = (numbers.first()?, numbers.last()?);
+            Some(match numbers.len() {
+                1 => format!("rank {first} is rank 0 of spawn {world}"),
+                some => format!("ranks {first} to {last} are ranks 0 to {} of spawn {world}", some - 1),
+            })
+        });
+        worlds.collect()
     }
 
     /// Prints the picture when all have answered, or the time is up.
@@ -89,7 +118,8 @@ impl Job<'_> {
         match &self.uplink {
             Some(uplink) => uplink.waits(first.map(|rank| self.plan.first + rank), &told),
             None => {
-                let lines: Vec<String> = [headline(first, &told)].into_iter().chain(picture(&told)).collect();
+                let lines = [headline(first, &told)].into_iter().chain(self.spawned()).chain(picture(&told));
+                let lines: Vec<String> = lines.collect();
                 self.say(&lines.join("\n  "));
             }
         }

@@ -54,7 +54,12 @@ pub(crate) fn buffer_w(
     }
     let mut layouts: Vec<Rc<Type>> = Vec::with_capacity(ranks);
     for rank in 0..ranks {
-        let datatype = lookup(types.get(rank))?;
+        // What is empty needs no type.
+        let handle = match types.get(rank) {
+            MPI_DATATYPE_NULL if counts[rank] == 0 => MPI_BYTE,
+            handle => handle,
+        };
+        let datatype = lookup(handle)?;
         check(base.wrapping_offset(displs[rank] as isize), counts[rank], &datatype)?;
         layouts.push(datatype.layout.clone());
     }

@@ -425,8 +425,14 @@ pub(crate) fn exscan(
     counters::SCAN.add(1);
     check_intra(comm, "MPI_Exscan")?;
     let (send, recv) = match comm.rank == 0 && !is_in_place(sendbuf) {
-        // Rank 0 gets nothing, so it need not give a place for it.
-        true => (input(sendbuf, count, datatype)?, Buffer { base: recvbuf, count, ty: datatype.layout.clone() }),
+        // Rank 0 gets nothing, so it need not give a place for it. But one that the other ranks' calls would be refused for
+        // is refused here too, so that all ranks are told.
+        true => {
+            let (send, recv) =
+                (input(sendbuf, count, datatype)?, Buffer { base: recvbuf, count, ty: datatype.layout.clone() });
+            check_input_apart(send.as_ref(), if recvbuf.is_null() { recvbuf } else { first_of(&recv) })?;
+            (send, recv)
+        }
         false => vectors(sendbuf, recvbuf, count, datatype)?,
     };
     Ok(Plan::Scan { send, recv, op: op.on(datatype)?, exclusive: true })

@@ -17,6 +17,7 @@ use crate::constants::*;
 use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::info;
+use crate::memory_kinds;
 use crate::objects::{Attributes, Comm, Errhandler, ErrhandlerKind, Group, Info, InfoMap, objects};
 use crate::request::{Outcome, Request, Work};
 use crate::runtime::runtime;
@@ -113,7 +114,7 @@ pub fn comm_dup(comm: Rc<Comm>, newcomm: Out<usize>) -> Result<()> {
 
 /// MPI_Comm_dup_with_info
 pub fn comm_dup_with_info(comm: Rc<Comm>, info: Option<Rc<Info>>, newcomm: Out<usize>) -> Result<()> {
-    dup_blocking(comm, info::map_of(&info), newcomm)
+    dup_blocking(comm, memory_kinds::hints(&info::map_of(&info)), newcomm)
 }
 
 /// MPI_Comm_idup: `newcomm` is set at once. Until the request is complete it names a stand-in that
@@ -126,7 +127,7 @@ pub fn comm_idup(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) -> Re
 pub fn comm_idup_with_info(
     comm: Rc<Comm>, info: Option<Rc<Info>>, newcomm: Out<usize>, request: Out<usize>,
 ) -> Result<()> {
-    dup_nonblocking(comm, info::map_of(&info), newcomm, request)
+    dup_nonblocking(comm, memory_kinds::hints(&info::map_of(&info)), newcomm, request)
 }
 
 // --- Subsets ---------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ pub fn comm_create_from_group(
     let circle = bootstrap(&group, stringtag, "group")?;
     let made = run(from_circle(circle, group, errhandler))?;
     if let Some(made) = &made {
-        *made.info.borrow_mut() = info::map_of(&info);
+        *made.info.borrow_mut() = memory_kinds::hints(&info::map_of(&info));
     }
     give(newcomm, Ok(made))
 }
@@ -304,18 +305,20 @@ const PSET: &str = "mpi_pset_name";
 pub fn comm_split_type(
     comm: Rc<Comm>, split_type: i32, key: i32, info: Option<Rc<Info>>, newcomm: Out<usize>,
 ) -> Result<()> {
-    let hints = info::map_of(&info);
-    let by_node = node_of(runtime().me);
+    let hints = memory_kinds::hints(&info::map_of(&info));
+    let by_node = || first_of(&comm, is_near);
     let guided = info::find(&hints, RESOURCE) == Some(SHARED_MEMORY);
     let color = match split_type {
         MPI_UNDEFINED => MPI_UNDEFINED,
-        MPI_COMM_TYPE_SHARED | MPI_COMM_TYPE_HW_UNGUIDED => by_node,
-        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if guided => by_node,
+        MPI_COMM_TYPE_SHARED | MPI_COMM_TYPE_HW_UNGUIDED => by_node(),
+        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if guided => by_node(),
         MPI_COMM_TYPE_HW_GUIDED => MPI_UNDEFINED,
         MPI_COMM_TYPE_RESOURCE_GUIDED => match info::find(&hints, PSET) {
-            Some(crate::session::PSET_WORLD) => by_node,
-            Some(crate::session::PSET_SELF) => by_node.wrapping_add(runtime().me as i32) & i32::MAX,
-            _ => MPI_UNDEFINED,
+            Some(name) => match crate::session::members(name) {
+                Ok(group) => first_of(&comm, |proc| group.rank_of(proc).is_some()),
+                Err(_) => MPI_UNDEFINED,
+            },
+            None => MPI_UNDEFINED,
         },
         _ => return err!(MPI_ERR_ARG, "{split_type} is not a split type (MPI_COMM_TYPE_...)"),
     };
@@ -335,10 +338,19 @@ pub fn comm_split_type(
     give(newcomm, Ok(made))
 }
 
-/// A number for all processes that share memory with a process of this job: those of the job on its node.
-pub fn node_of(proc: Proc) -> i32 {
-    let job = runtime().job.job_id as i32 & i32::MAX;
-    job ^ runtime().nodes[proc as usize] as i32
+/// A color for the processes of `comm` that are in one set with this one: the place of the first of them among all
+/// processes of `comm`, which is the same number at all members of the set, and at no other process.
+fn first_of(comm: &Comm, is_member: impl Fn(Proc) -> bool) -> i32 {
+    let local = (comm.own_offset()..).zip(comm.local.procs.iter());
+    let remote = (comm.remote_offset()..).zip(comm.remote.iter().flat_map(|remote| remote.procs.iter()));
+    let places = local.chain(remote).filter(|&(_, &proc)| is_member(proc)).map(|(place, _)| place as i32);
+    places.min().expect("this process is a member")
+}
+
+/// Whether `proc` shares memory with this process: it is of the same job, on the same node.
+fn is_near(proc: Proc) -> bool {
+    let nodes = &runtime().nodes;
+    nodes.get(proc as usize) == Some(&nodes[runtime().me as usize])
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::comm::identity::{self, Identity, to_bytes, to_procs};
 use crate::constants::*;
 use crate::error::Result;
 use crate::info;
+use crate::memory_kinds;
 use crate::objects::{Comm, Errhandler, ErrhandlerKind, Group, Info};
 use crate::runtime::runtime;
 use crate::task::run;
@@ -142,7 +143,7 @@ pub fn intercomm_create_from_groups(
     let side = Side { group: local_group, circle, leader: local_leader as usize, leaders, tag };
     let made = connect(side, errhandler)?;
     if let Some(made) = &made {
-        *made.info.borrow_mut() = info::map_of(&info);
+        *made.info.borrow_mut() = memory_kinds::hints(&info::map_of(&info));
     }
     give(newintercomm, Ok(made))
 }

@@ -14,6 +14,7 @@ use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::Result;
 use crate::info;
+use crate::memory_kinds;
 use crate::objects::{Attributes, Comm, Errhandler, Group, Info, objects};
 use crate::runtime::{adi, runtime};
 use context::ContextId;
@@ -252,7 +253,7 @@ pub fn comm_get_name(comm: usize, name: TextOut, resultlen: Out<i32>) -> Result<
 
 /// MPI_Comm_set_info
 pub fn comm_set_info(comm: Rc<Comm>, info: Option<Rc<Info>>) -> Result<()> {
-    let hints = info::map_of(&info);
+    let hints = memory_kinds::hints(&info::map_of(&info));
     let mut own = comm.info.borrow_mut();
     hints.iter().for_each(|(key, value)| info::put(&mut own, key, value));
     Ok(())
@@ -260,7 +261,7 @@ pub fn comm_set_info(comm: Rc<Comm>, info: Option<Rc<Info>>) -> Result<()> {
 
 /// MPI_Comm_get_info
 pub fn comm_get_info(comm: Rc<Comm>, info_used: Out<usize>) -> Result<()> {
-    info_used.set(info::hand_out(comm.info.borrow().clone()));
+    info_used.set(info::hand_out(memory_kinds::told(&comm.info.borrow(), &comm.local)));
     Ok(())
 }
 

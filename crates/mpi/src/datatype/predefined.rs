@@ -112,7 +112,7 @@ static TABLE: &[Entry] = &[
     fixed(MPI_UNSIGNED_LONG, "MPI_UNSIGNED_LONG", Basic::Ulong),
     fixed(MPI_UNSIGNED_LONG_LONG, "MPI_UNSIGNED_LONG_LONG", Basic::Uint64),
     fixed(MPI_FLOAT, "MPI_FLOAT", Basic::Float32),
-    fixed(MPI_C_FLOAT_COMPLEX, "MPI_C_FLOAT_COMPLEX", Basic::ComplexFloat),
+    fixed(MPI_C_COMPLEX, "MPI_C_COMPLEX", Basic::ComplexFloat),
     fixed(MPI_CXX_FLOAT_COMPLEX, "MPI_CXX_FLOAT_COMPLEX", Basic::ComplexFloat),
     fixed(MPI_DOUBLE, "MPI_DOUBLE", Basic::Float64),
     fixed(MPI_C_DOUBLE_COMPLEX, "MPI_C_DOUBLE_COMPLEX", Basic::ComplexDouble),

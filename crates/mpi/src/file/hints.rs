@@ -6,6 +6,7 @@ use crate::args::Out;
 use crate::comm::exchange::Circle;
 use crate::error::Result;
 use crate::info;
+use crate::memory_kinds;
 use crate::objects::{Info, InfoMap};
 use crate::task;
 use std::rc::Rc;
@@ -21,12 +22,14 @@ enum Form {
     Choice,
     /// "true" or "false".
     Truth,
+    /// A list of kinds of memory.
+    Kinds,
     Text,
 }
 
 /// What Tern knows: name, form, whether all processes must give the same, and the value that is in
 /// use unless the program gives one; "" tells nothing.
-const KNOWN: [(&str, Form, bool, &str); 18] = [
+const KNOWN: [(&str, Form, bool, &str); 19] = [
     ("access_style", Form::Text, false, ""),
     ("collective_buffering", Form::Truth, true, ""),
     ("cb_block_size", Form::Number, true, ""),
@@ -45,6 +48,7 @@ const KNOWN: [(&str, Form, bool, &str); 18] = [
     ("romio_ds_read", Form::Choice, false, "automatic"),
     ("romio_ds_write", Form::Choice, false, "automatic"),
     ("romio_no_indep_rw", Form::Truth, true, ""),
+    (memory_kinds::ASSERTED, Form::Kinds, false, ""),
 ];
 
 /// The hints that are in use for a file.
@@ -60,6 +64,7 @@ fn accepts(form: Form, value: &str) -> bool {
         Form::Number => value.parse::<i64>().is_ok_and(|number| number > 0),
         Form::Choice => matches!(value, "enable" | "disable" | "automatic"),
         Form::Truth => matches!(value, "true" | "false"),
+        Form::Kinds => memory_kinds::can_be_asserted(value),
         Form::Text => true,
     }
 }
@@ -172,9 +177,18 @@ pub fn file_set_info(fh: Rc<File>, info: Option<Rc<Info>>) -> Result<()> {
     task::run(set(fh, circle, info::map_of(&info)))
 }
 
+/// What holds of collective accesses when the program says nothing: they are buffered where that pays, by so many bytes
+/// at most. This is told only: hints of the program's change more than these values.
+const TOLD: [(&str, &str); 2] = [("collective_buffering", "true"), ("cb_buffer_size", "16777216")];
+
 /// MPI_File_get_info: the hints in use, and the name of the file.
 pub fn file_get_info(fh: Rc<File>, info_used: Out<usize>) -> Result<()> {
-    let mut map = fh.hints.borrow().map.clone();
+    let mut map = memory_kinds::told(&fh.hints.borrow().map, &fh.comm.local);
+    for (key, value) in TOLD {
+        if info::find(&map, key).is_none() {
+            info::put(&mut map, key, value);
+        }
+    }
     info::put(&mut map, "filename", &fh.label());
     info_used.set(info::hand_out(map));
     Ok(())
@@ -187,6 +201,11 @@ mod tests {
 
     fn map(pairs: &[(&str, &str)]) -> InfoMap {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_longest_window_is_told() {
+        assert_eq!(TOLD[1].1, tern_io::plan::LONGEST.to_string());
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Whether the names that the processes give lead to one file.
 
 use super::agree::consent;
-use crate::comm::create::node_of;
 use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::Result;
@@ -15,22 +14,25 @@ pub struct Identity {
     number: u64,
     /// The file system's number, which a network's file system has of each node's own.
     device: u64,
-    node: u64,
+    /// The job of the process that has opened it, and the node of that job.
+    node: [u64; 2],
 }
 
 impl Identity {
     pub fn of(file: &tern_io::File) -> Result<Identity> {
         let (device, number) = file.identity()?;
-        Ok(Identity { number, device, node: node_of(runtime().me) as u64 })
+        let runtime = runtime();
+        let node = [runtime.job.job_id, u64::from(runtime.nodes[runtime.me as usize])];
+        Ok(Identity { number, device, node })
     }
 
     fn encode(self) -> Vec<u8> {
-        [self.number, self.device, self.node].into_iter().flat_map(u64::to_ne_bytes).collect()
+        [self.number, self.device, self.node[0], self.node[1]].into_iter().flat_map(u64::to_ne_bytes).collect()
     }
 
     fn decode(bytes: &[u8]) -> Identity {
         let word = |index: usize| u64::from_ne_bytes(bytes[8 * index..][..8].try_into().expect("eight bytes"));
-        Identity { number: word(0), device: word(1), node: word(2) }
+        Identity { number: word(0), device: word(1), node: [word(2), word(3)] }
     }
 }
 
@@ -61,8 +63,8 @@ mod tests {
 
     #[test]
     fn numbers_of_devices_mean_nothing_on_other_nodes() {
-        let other =
-            |all: &[[u64; 3]]| other(all.iter().map(|&[number, device, node]| Identity { number, device, node }));
+        let on = |&[number, device, node]: &[u64; 3]| Identity { number, device, node: [5, node] };
+        let other = |all: &[[u64; 3]]| other(all.iter().map(on));
         assert_eq!(other(&[[7, 40, 1], [7, 40, 1]]), None);
         assert_eq!(other(&[[7, 40, 1], [8, 40, 1]]), Some(1));
         assert_eq!(other(&[[7, 40, 1], [7, 41, 1]]), Some(1));
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn identities_come_through() {
-        let own = Identity { number: 1, device: u64::MAX, node: 3 };
+        let own = Identity { number: 1, device: u64::MAX, node: [3, 4] };
         assert_eq!(Identity::decode(&own.encode()), own);
     }
 }

@@ -83,7 +83,8 @@ pub fn end() {
         }
         awaited.is_empty() && adi().is_flushed()
     };
-    let members = || Awaited::Members { context: crate::comm::context::WORLD, procs: adi().mcm().awaited() };
+    // It is about no communicator.
+    let members = || Awaited::Members { context: u32::MAX, procs: adi().mcm().awaited() };
     adi().wait_until_telling(&mut done, &members);
 }
 

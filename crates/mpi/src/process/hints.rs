@@ -3,6 +3,7 @@
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::info;
+use crate::memory_kinds;
 use crate::objects::InfoMap;
 use std::ffi::OsString;
 
@@ -15,6 +16,8 @@ pub struct Hints {
     pub wdir: Option<OsString>,
     /// Where their command is looked for.
     pub path: Option<OsString>,
+    /// The kinds of memory that they ask for.
+    pub memory_kinds: Option<OsString>,
 }
 
 impl Hints {
@@ -42,7 +45,8 @@ impl Hints {
             None => vec![most],
             Some(soft) => allowed(soft, most)?,
         };
-        Ok(Hints { counts, wdir: key("wdir").map(OsString::from), path: key("path").map(OsString::from) })
+        let text = |name| key(name).map(OsString::from);
+        Ok(Hints { counts, wdir: text("wdir"), path: text("path"), memory_kinds: text(memory_kinds::KINDS) })
     }
 }
 

@@ -26,6 +26,8 @@ struct Wanted {
     order: Order,
     /// How many there may be, in falling order.
     counts: Vec<u32>,
+    /// The kinds of memory that they ask for.
+    memory_kinds: Option<OsString>,
 }
 
 /// What the root has started.
@@ -82,10 +84,22 @@ fn wanted(command: OsString, arguments: Vec<OsString>, maxprocs: i64, info: &Inf
     let mut words = vec![command];
     words.extend(arguments);
     let order = Order { count: most, command: words, wdir: hints.wdir, path: hints.path };
-    Ok(Wanted { order, counts: hints.counts })
+    Ok(Wanted { order, counts: hints.counts, memory_kinds: hints.memory_kinds })
 }
 
 // --- The root ----------------------------------------------------------------------------------
+
+/// The environment of the processes: that of this one, with the kinds of memory that the first command asks for that asks
+/// for any. They are of one world, in which all objects support the same.
+fn environment(wanted: &[Wanted]) -> Vec<(OsString, OsString)> {
+    let mut all: Vec<_> = std::env::vars_os().collect();
+    if let Some(kinds) = wanted.iter().find_map(|wanted| wanted.memory_kinds.clone()) {
+        let name = tern_settings::Entry::name(&tern_settings::MEMORY_ALLOC_KINDS);
+        all.retain(|(known, _)| known != name);
+        all.push((name.into(), kinds));
+    }
+    all
+}
 
 /// Starts the processes; those that are to have started are fewer where `soft` allows it.
 fn start(mut wanted: Vec<Wanted>, parents: &[Identity]) -> Result<Started> {
@@ -100,7 +114,7 @@ fn start(mut wanted: Vec<Wanted>, parents: &[Identity]) -> Result<Started> {
         let file = roster.build()?;
         let order = |(wanted, &count): (&Wanted, &u32)| Order { count, ..wanted.order.clone() };
         let commands = wanted.iter().zip(&counts).map(order).collect();
-        let orders = Orders { job_id, commands, env: std::env::vars_os().collect(), directory: directory.clone() };
+        let orders = Orders { job_id, commands, env: environment(&wanted), directory: directory.clone() };
         let (started, why) = launcher
             .spawn(&orders, file.as_fd())
             .map_err(|errno| Error::new(MPI_ERR_SPAWN, format!("the launcher does not answer: {errno}")))?;

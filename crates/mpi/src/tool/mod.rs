@@ -132,8 +132,8 @@ pub fn t_init_thread(required: i32, provided: Place<i32>) -> Result<()> {
     if !(MPI_THREAD_SINGLE..=MPI_THREAD_MULTIPLE).contains(&required) {
         return refuse(MPI_T_ERR_INVALID);
     }
-    // The lock around the state makes every level the highest.
-    need_place(provided)?.set(MPI_THREAD_MULTIPLE);
+    // The lock around the state serves every level that is asked for.
+    need_place(provided)?.set(required);
     state().users += 1;
     Ok(())
 }

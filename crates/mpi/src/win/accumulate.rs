@@ -185,11 +185,13 @@ pub fn fetch_and_op(
     target::outcome(&win, started).map(|_| ())
 }
 
-/// Elements that may be compared and swapped (section 12.3.4).
+/// Elements that may be compared and swapped (section 12.3.4). Characters are an extension that other MPI libraries
+/// have too.
 #[inline]
 pub fn is_swapped(basic: Basic) -> bool {
     use Class::*;
     matches!(basic.class(), CInteger | FortranInteger | MultiLanguage | Logical | Byte)
+        || matches!(basic, Basic::Char | Basic::WChar)
 }
 
 /// MPI_Compare_and_swap
@@ -200,7 +202,7 @@ pub fn compare_and_swap(
     if !is_swapped(one(&datatype)?) {
         return err!(
             MPI_ERR_TYPE,
-            "{} cannot be compared and swapped: the type must be an integer, a logical or MPI_BYTE",
+            "{} cannot be compared and swapped: the type must be an integer, a logical, a character or MPI_BYTE",
             datatype.label()
         );
     }

@@ -6,6 +6,7 @@ use crate::args::Out;
 use crate::constants::*;
 use crate::error::Result;
 use crate::info;
+use crate::memory_kinds;
 use crate::objects::{Info, InfoMap};
 use std::rc::Rc;
 
@@ -56,6 +57,10 @@ impl Hints {
                 *value = new.trim().to_owned();
             }
         }
+        let asserted = info::find(given, memory_kinds::ASSERTED);
+        if let Some(kinds) = asserted.filter(|kinds| memory_kinds::can_be_asserted(kinds)) {
+            info::put(&mut self.0, memory_kinds::ASSERTED, kinds);
+        }
     }
 
     fn is(&self, key: &str, value: &str) -> bool {
@@ -103,7 +108,7 @@ pub fn win_set_info(win: Rc<Win>, info: Option<Rc<Info>>) -> Result<()> {
 
 /// MPI_Win_get_info
 pub fn win_get_info(win: Rc<Win>, info_used: Out<usize>) -> Result<()> {
-    info_used.set(info::hand_out(win.hints.borrow().0.clone()));
+    info_used.set(info::hand_out(memory_kinds::told(&win.hints.borrow().0, &win.comm.local)));
     Ok(())
 }
 
