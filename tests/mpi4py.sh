@@ -4,6 +4,7 @@
 #
 # Usage: tests/mpi4py.sh PREFIX RANKS...     for example: tests/mpi4py.sh target/prefix 1 2 4
 #   TERN_TEST_NODES     into how many simulated nodes the ranks are divided [1]
+#   TERN_TEST_LAUNCHER  another launcher's command in place of mpiexec; the number of ranks comes behind it
 #   MPI4PY_TIMEOUT      seconds for one run of the suite [1200]
 #   MPI4PY_ARGUMENTS    more arguments for the suite, such as "-i test_comm"
 #   MPI4PY_DIR, MPI4PY_BUILT, MPI4PY_SDIST   see mpi4py-build.sh
@@ -29,11 +30,14 @@ for ranks in "$@"; do
     mkdir "$logs/$ranks"
     start=$(date +%s.%N)
     code=0
+    set -- "$prefix/bin/mpiexec" --nodes "${TERN_TEST_NODES:-1}" -n
     # Splitting the arguments at blanks is meant.
+    # shellcheck disable=SC2086
+    [ -z "${TERN_TEST_LAUNCHER:-}" ] || set -- $TERN_TEST_LAUNCHER
     # shellcheck disable=SC2086
     (set -f && cd "$place/mpi4py-4.1.2" &&
         exec timeout --kill-after=10 "${MPI4PY_TIMEOUT:-1200}" \
-            "$prefix/bin/mpiexec" --nodes "${TERN_TEST_NODES:-1}" -n "$ranks" sh -c "$suite" sh "$logs/$ranks" \
+            "$@" "$ranks" sh -c "$suite" sh "$logs/$ranks" \
             "$place/venv/bin/python" test/main.py -v ${MPI4PY_ARGUMENTS:-} \
             < /dev/null > "$logs/$ranks.launcher" 2>&1) || code=$?
     seconds=$(echo "$start $(date +%s.%N)" | awk '{ printf "%.1f", $2 - $1 }')

@@ -13,6 +13,8 @@
 #   // nodes: 1              most simulated nodes that it is for [any number]
 # TERN_TEST_DIR: where programs and logs go [target/tests-c]. Exit code: 0 when nothing failed.
 # TERN_TEST_UNDER: a command that stands before mpiexec, TERN_TEST_INSIDE: before the program.
+# TERN_TEST_LAUNCHER: another launcher's command in place of mpiexec; the number of ranks comes behind it. Programs that
+# want more of mpiexec than variables are skipped, aloud.
 # TERN_TEST_NODES: how many simulated nodes the ranks are divided into; no more than there are ranks [1].
 # TERN_TEST_MOST_RANKS: runs with more ranks are left out [1000].
 # TERN_TEST_STEP: `compile` to run nothing, `run` for programs that were compiled into TERN_TEST_DIR before [both].
@@ -57,8 +59,15 @@ run() {
         log=$build/$name.$ranks.$nodes.log
     fi
     code=0
+    if [ -n "${TERN_TEST_LAUNCHER:-}" ]; then
+        # shellcheck disable=SC2046,SC2086
+        set -- $TERN_TEST_LAUNCHER "$ranks" env $(printf '%s\n' "$arguments" | sed 's/-env //g; s/-x //g')
+    else
+        # shellcheck disable=SC2086
+        set -- "$prefix/bin/mpiexec" --nodes "$nodes" -n "$ranks" $arguments
+    fi
     # shellcheck disable=SC2086
-    timeout --kill-after=5 "$limit" ${TERN_TEST_UNDER:-} "$prefix/bin/mpiexec" --nodes "$nodes" -n "$ranks" $arguments \
+    timeout --kill-after=5 "$limit" ${TERN_TEST_UNDER:-} "$@" \
         ${TERN_TEST_INSIDE:-} "$build/$name" < /dev/null > "$log" 2>&1 || code=$?
     # 124 is what timeout(1) gives, and 137 when it had to kill.
     if [ "$code" = 124 ] && [ "$expected" != 124 ]; then
@@ -107,6 +116,11 @@ for program; do
     output=$(said expect-output '')
     limit=$(($(said timeout 60) * ${TERN_TEST_PATIENCE:-1}))
     arguments=$(said mpiexec '')
+    if [ -n "${TERN_TEST_LAUNCHER:-}" ] && printf '%s\n' "$arguments" | sed 's/-env [^ ]*=[^ ]*//g; s/-x [^ ]*=[^ ]*//g' | grep -q '[^ ]'; then
+        skipped=$((skipped + 1))
+        echo "SKIP $name: needs mpiexec $arguments"
+        continue
+    fi
     most_nodes=$(said nodes 1000)
     for ranks in $(said ranks '1 2'); do
         [ "$ranks" -gt "${TERN_TEST_MOST_RANKS:-1000}" ] || run "$ranks"

@@ -83,8 +83,8 @@ fn launcher() -> String {
             Ok(ticket) => format!("Tern's mpiexec: rank {} of {}", ticket.rank, ticket.size),
             Err(error) => error.to_string(),
         },
-        Err(_) => match tern_pmi::refuse_foreign() {
-            Ok(()) => "no launcher: an MPI program is a world of one".into(),
+        Err(_) => match tern_pmi::foreign::describe() {
+            Ok(words) => words.into(),
             Err(error) => error.to_string(),
         },
     }

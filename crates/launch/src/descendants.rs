@@ -34,8 +34,14 @@ pub fn all() -> Vec<libc::pid_t> {
     found.split_off(1)
 }
 
+/// The name of a process.
+pub fn name(pid: libc::pid_t) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(name.trim_end().to_owned())
+}
+
 /// The parent of a process.
-fn parent(pid: libc::pid_t) -> Option<libc::pid_t> {
+pub fn parent(pid: libc::pid_t) -> Option<libc::pid_t> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // pid (name) state ppid …; the name may hold anything, also parentheses.
     let mut words = stat[stat.rfind(')')? + 1..].split_whitespace();

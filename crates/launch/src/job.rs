@@ -4,6 +4,7 @@ mod addresses;
 mod attended;
 mod claims;
 mod further;
+mod kept;
 mod libraries;
 mod linked;
 mod signalled;
@@ -27,6 +28,7 @@ use crate::signals::Signals;
 use crate::{descendants, say};
 
 pub use attended::attend;
+pub use kept::keep;
 
 /// Exit code after `--timeout`, as that of timeout(1).
 pub const TIMED_OUT: i32 = 124;
@@ -111,8 +113,10 @@ struct Job<'a> {
     signals: Signals,
     /// The mpiexec of all hosts, if this job is the part of one host.
     uplink: Option<Uplink>,
-    /// Closes when the process that the user started dies.
+    /// Closes when the process that the user started dies, or the guard of a keeper.
     keeper: Option<OwnedFd>,
+    /// Set if another launcher has started the ranks.
+    kept: Option<kept::Kept>,
     /// What the job returns: the code of the first failure.
     code: Option<i32>,
     ending: Option<Ending>,
@@ -128,6 +132,8 @@ enum Ready {
     Signals,
     Keeper,
     Uplink,
+    Leader,
+    Launcher,
     Listener(usize),
     Name(usize),
     Joining(usize),
@@ -173,6 +179,8 @@ impl Job<'_> {
                     Ready::Signals => self.take_signals(),
                     Ready::Keeper => self.keeper_died(),
                     Ready::Uplink => self.hear(),
+                    Ready::Leader => self.leader(),
+                    Ready::Launcher => self.launcher_gone(),
                     Ready::Listener(world) => self.accept(world),
                     Ready::Name(at) => self.answer_name(at),
                     Ready::Joining(at) => self.join(at),
@@ -205,6 +213,13 @@ impl Job<'_> {
             }
             if let Some(uplink) = &self.uplink {
                 add(Ready::Uplink, uplink.as_fd(), PollFlags::IN);
+            }
+            let kept = self.kept.as_ref();
+            if let Some(leader) = kept.and_then(|kept| kept.leader()) {
+                add(Ready::Leader, leader, PollFlags::IN);
+            }
+            if let Some(launcher) = kept.and_then(|kept| kept.launcher()) {
+                add(Ready::Launcher, launcher, PollFlags::IN);
             }
             for (number, rank) in self.ranks.iter().enumerate() {
                 if let Some(control) = &rank.control {
@@ -308,6 +323,9 @@ impl Job<'_> {
 
     /// The process that the user started was killed: nobody waits for this job any more.
     fn keeper_died(&mut self) {
+        if self.kept.is_some() {
+            self.signal_attended(libc::SIGKILL);
+        }
         descendants::end_all(Duration::ZERO);
         std::process::exit(137);
     }
@@ -328,10 +346,17 @@ impl Job<'_> {
 
     /// Ends all processes.
     fn end(&mut self) {
-        descendants::signal(libc::SIGTERM);
-        descendants::signal(libc::SIGCONT);
-        self.signal_attended(libc::SIGTERM);
+        self.give_up_absent();
+        if !self.waits_for_abort() {
+            self.signal_all(libc::SIGTERM);
+        }
         self.set_ending();
+    }
+
+    fn signal_all(&self, signal: libc::c_int) {
+        descendants::signal(signal);
+        descendants::signal(libc::SIGCONT);
+        self.signal_attended(signal);
     }
 
     /// One line for the user, not into the middle of a line of some rank.
@@ -454,6 +479,9 @@ impl Job<'_> {
             "" => format!("{name} called MPI_Abort with code {code}"),
             text => format!("{name}: {}", text.trim_end()),
         };
+        if self.kept.is_some() {
+            return self.abort_kept(rank, rank::abort_code(code), &text);
+        }
         self.fail(rank::abort_code(code), &text);
     }
 

@@ -4,9 +4,11 @@ mod args;
 mod bind;
 mod descendants;
 mod elf;
+mod guard;
 mod help;
 mod hosts;
 mod job;
+mod keep;
 mod keeper;
 mod library;
 mod output;
@@ -19,6 +21,7 @@ mod spawn;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Exit code for a command line that is wrong.
 const USAGE: i32 = 2;
@@ -31,6 +34,9 @@ fn run() -> i32 {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     if args.first().is_some_and(|arg| arg == tern_pmi::ATTEND) {
         return job::attend(&args[1..]);
+    }
+    if args.first().is_some_and(|arg| arg == tern_pmi::foreign::KEEP) {
+        return keep::run(&args[1..]);
     }
     if args.first().is_some_and(|arg| arg == hosts::agent::AGENT) {
         return hosts::agent::run(&args[1..]);
@@ -90,8 +96,12 @@ fn print(text: &str) -> i32 {
     }
 }
 
+/// Set in processes that are no mpiexec to the user, who has started another launcher.
+static UNNAMED: AtomicBool = AtomicBool::new(false);
+
 /// One line to the standard error, in one write.
 fn say(text: &str) {
+    let name = if UNNAMED.load(Ordering::Relaxed) { "tern" } else { "mpiexec" };
     // Nobody can be told when the standard error itself fails.
-    let _ = std::io::stderr().write_all(format!("mpiexec: {text}\n").as_bytes());
+    let _ = std::io::stderr().write_all(format!("{name}: {text}\n").as_bytes());
 }

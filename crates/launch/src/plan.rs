@@ -152,7 +152,7 @@ pub fn further(order: &Order, orders: &Orders) -> Result<Planned, Unusable> {
 
 /// The variable for the ranks, if there are several and the user wants measured costs. On a
 /// machine that is not known yet, they are measured now.
-fn costs(cores: &[usize], ranks: usize) -> Option<CString> {
+pub fn costs(cores: &[usize], ranks: usize) -> Option<CString> {
     if ranks < 2 || tern_settings::COSTS.get() != "auto" || tern_node::usable_cores() < 2 {
         return None;
     }

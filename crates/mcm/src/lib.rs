@@ -57,6 +57,9 @@ impl Mcm {
     ///
     /// Errors: the job's shared memory cannot be sized or mapped; no network.
     pub fn open(job: &tern_pmi::Job) -> std::io::Result<Mcm> {
+        if let Some(costs) = &job.costs {
+            tern_tune::store::tell(costs.clone());
+        }
         let ring = tern_settings::RING_SIZE.get().map(|bytes| bytes as usize);
         // Where nodes are simulated, they share the machine's cores.
         let cores = (job.node_cores * job.local_size / job.machine_size).max(1);

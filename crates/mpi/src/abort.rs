@@ -5,8 +5,11 @@ use std::io::Write;
 
 /// Says `text`, ends every process of the job, and this one with exit code `code`.
 pub fn abort(code: i32, text: &str) -> ! {
-    let control = installed().and_then(|runtime| runtime.control());
-    match control {
+    let runtime = installed();
+    let kept =
+        runtime.is_some_and(|runtime| runtime.job.launch == tern_pmi::Launch::Foreign && runtime.job.control.is_some());
+    match runtime.and_then(|runtime| runtime.control()) {
+        Some(control) if kept => control.abort_kept(code, text),
         Some(control) => control.abort(code, text),
         None => {
             // One write, so that lines of several processes do not mix. Nobody is left to tell if
@@ -14,6 +17,7 @@ pub fn abort(code: i32, text: &str) -> ! {
             let _ = std::io::stderr().write_all(format!("tern: {text}\n").as_bytes());
         }
     }
+    tern_pmi::foreign::abort(code);
     std::process::exit(code)
 }
 

@@ -73,6 +73,7 @@ impl Runtime {
         if let Some(control) = self.control() {
             control.finalized();
         }
+        tern_pmi::foreign::finalize();
     }
 }
 

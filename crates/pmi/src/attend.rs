@@ -2,15 +2,10 @@
 //! spawns, keeps names, and ends when this process and they have.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
-use rustix::io::FdFlags;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::net::SocketType;
 
-use crate::Control;
+use crate::{Control, background};
 
 /// The option of `mpiexec` that a process gives which starts it for itself; after it the number of its
 /// end of the socket, and the number of the process.
@@ -20,45 +15,6 @@ pub const ATTEND: &str = "--attend";
 ///
 /// Errors: mpiexec is not found, or cannot be started.
 pub fn attend() -> io::Result<Control> {
-    let program = program();
-    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-    // A copy without close-on-exec, for the time of the start.
-    let inherited: OwnedFd = rustix::io::dup(&theirs)?;
-    rustix::io::fcntl_setfd(&inherited, FdFlags::empty())?;
-    let (fd, pid) = (inherited.as_raw_fd(), std::process::id());
-    let mut command = Command::new(&program);
-    command.args([ATTEND.to_owned(), fd.to_string(), pid.to_string()]);
-    // It goes to the background at once, so that this program has no child that it does not know.
-    let status = command.stdin(Stdio::null()).status();
-    let shown = program.display();
-    match status {
-        Ok(status) if status.success() => Ok(Control::to(ours)),
-        Ok(status) => Err(io::Error::other(format!("{shown} failed: {status}"))),
-        Err(error) => Err(io::Error::new(
-            error.kind(),
-            format!(
-                "{shown} cannot be started: {error}; it starts the processes of a program that was \
-                 itself started without mpiexec"
-            ),
-        )),
-    }
-}
-
-/// Where mpiexec is: beside the library's folder, as installed, or in PATH.
-fn program() -> PathBuf {
-    installed().filter(|file| file.exists()).unwrap_or_else(|| PathBuf::from("mpiexec"))
-}
-
-fn installed() -> Option<PathBuf> {
-    // SAFETY: plain data that the call fills.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: the address of a function of this library, and a place for the answer.
-    let found = unsafe { libc::dladdr(attend as *const libc::c_void, &mut info) };
-    if found == 0 || info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: a string of the loader's, which lives as long as the library.
-    let name = unsafe { std::ffi::CStr::from_ptr(info.dli_fname) };
-    let library = PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())).canonicalize().ok()?;
-    Some(library.parent()?.parent()?.join("bin/mpiexec"))
+    let purpose = "it starts the processes of a program that was itself started without mpiexec";
+    Ok(Control::to(background::start(ATTEND, SocketType::SEQPACKET, purpose)?))
 }

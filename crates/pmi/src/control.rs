@@ -61,9 +61,18 @@ use message::ASK;
 /// How long a process waits for the launcher's answer to join.
 const ANSWER: Duration = Duration::from_secs(30);
 
+/// How long a process that aborts waits for its keeper to tell the user.
+const TOLD: Duration = Duration::from_secs(2);
+
 /// The abstract address where the launcher of a job listens.
 pub fn address(job_id: u64) -> SocketAddrUnix {
     let name = format!("tern-{job_id:016x}");
+    SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("the name is short")
+}
+
+/// The abstract address where the keeper of a node listens ([`crate::foreign`]).
+pub fn node_address(job_id: u64, node: u32) -> SocketAddrUnix {
+    let name = format!("tern-{job_id:016x}-{node}");
     SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("the name is short")
 }
 
@@ -140,6 +149,8 @@ impl Control {
                     return Ok((value, text, fds));
                 }
                 Received::Closed => return Err(Errno::CONNRESET),
+                // Only where a time limit is set.
+                Received::Nothing => return Err(Errno::TIMEDOUT),
                 _ => {}
             }
         }
@@ -196,6 +207,13 @@ impl Control {
         let asked =
             matches!(rustix::net::recv(&self.socket, &mut kind, flags), Ok((4, _))) && u32::from_le_bytes(kind) == ASK;
         asked && matches!(receive(&self.socket, false), Ok(Received::Message(Message::Ask, _)))
+    }
+
+    /// As [`Control::abort`], to the keeper of this node. Waits until the user has been told, but not for long: the
+    /// launcher, who is told next, may end all of it in the midst of a line.
+    pub fn abort_kept(&self, code: i32, text: &str) {
+        let _ = sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, Some(TOLD));
+        let _ = self.ask(&Message::Abort { code, text: text.to_owned() }, &[]);
     }
 
     /// Asks the launcher to end the job with this exit code (MPI_Abort). The launcher prints the

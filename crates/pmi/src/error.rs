@@ -14,12 +14,24 @@ pub enum Error {
         /// The process that has it, if known.
         by: Option<u32>,
     },
-    /// A launcher that Tern does not understand started several processes.
+    /// A launcher that leaves no way to reach it started several processes.
     Foreign {
         /// Its name.
         launcher: &'static str,
         /// The variable that tells, with its value.
         evidence: String,
+        /// How the program is to be started.
+        remedy: &'static str,
+    },
+    /// The launcher does not do what PMI-1 asks of it, or PMIx cannot be had.
+    Protocol {
+        /// Why.
+        text: String,
+    },
+    /// The keeper of this node cannot be started, or cannot be reached.
+    Keeper {
+        /// Why.
+        text: String,
     },
     /// The ticket in the environment is damaged.
     Ticket {
@@ -56,12 +68,19 @@ impl fmt::Display for Error {
                      env -u TERN_LAUNCH program",
                 )
             }
-            Error::Foreign { launcher, evidence } => write!(
+            Error::Foreign { launcher, evidence, remedy } => write!(
                 f,
-                "this process was started by {launcher} as one of several ({evidence}), which Tern \
-                 does not understand: each would be rank 0 of 1. Start the program with Tern's \
-                 mpiexec (mpiexec --version tells which one is found first)"
+                "this process was started by {launcher} as one of several ({evidence}), and there is no way to that \
+                 launcher: each would be rank 0 of 1. Remedy: {remedy}"
             ),
+            Error::Protocol { text } => write!(
+                f,
+                "cannot join the job of the launcher that has started this process: {text}. See \
+                 docs/launchers.md; Tern's own mpiexec needs no other launcher"
+            ),
+            Error::Keeper { text } => {
+                write!(f, "the keeper of this node, which Tern needs under another launcher than its own: {text}")
+            }
             Error::Ticket { key, text } => write!(
                 f,
                 "the variable TERN_LAUNCH is damaged at {key:?} ({text:?}). It is set by Tern's \

@@ -1,15 +1,17 @@
 //! How a process learns who it is: its rank, how many there are, and the shared memory of the job.
 //!
 //! A process is started by Tern's `mpiexec`, which leaves a [`Ticket`] in the environment and two
-//! inherited descriptors; or by nobody in particular, and then it is a world of one. A process
-//! that another launcher started as one of several is refused, for it would be a world of one by
-//! mistake (MPI 5.0, section 11.5: how processes are started is up to the implementation).
+//! inherited descriptors; by another launcher that speaks PMI-1 or PMIx ([`foreign`]); or by nobody in
+//! particular, and then it is a world of one. A process that another launcher started as one of several
+//! without telling more is refused, for it would be a world of one by mistake (MPI 5.0, section 11.5: how
+//! processes are started is up to the implementation).
 
 pub mod addresses;
 mod attend;
+mod background;
 pub mod control;
 mod error;
-mod foreign;
+pub mod foreign;
 pub mod names;
 mod nodes;
 mod orders;
@@ -36,6 +38,8 @@ pub enum Launch {
     Singleton,
     /// Tern's mpiexec.
     Mpiexec,
+    /// Another launcher; see [`foreign`].
+    Foreign,
 }
 
 /// What a process knows of its job after [`init`].
@@ -68,11 +72,13 @@ pub struct Job {
     pub segment: OwnedFd,
     /// The memfd that the job shares with the processes that spawned it.
     pub parents: Option<OwnedFd>,
-    /// The line to the launcher; none for a singleton.
+    /// The line to the launcher, or to the keeper of the node ([`foreign`]); none for a singleton.
     pub control: Option<Control>,
     /// Cores that all processes of the job on this machine share. The affinity mask of one process
     /// may hold fewer, if the launcher binds.
     pub node_cores: u32,
+    /// The file with this machine's costs, where it is not told by the environment.
+    pub costs: Option<std::path::PathBuf>,
     /// Number of the program among those that mpiexec was given, separated by `:` (MPI_APPNUM);
     /// none for a singleton.
     pub appnum: Option<u32>,
@@ -110,10 +116,10 @@ impl Job {
 pub fn init() -> Result<Job, Error> {
     let job = match std::env::var(TICKET) {
         Ok(text) => join(&text.parse()?)?,
-        Err(_) => {
-            refuse_foreign()?;
-            singleton()?
-        }
+        Err(_) => match foreign::join()? {
+            Some(job) => job,
+            None => singleton()?,
+        },
     };
     if job.launch != Launch::Singleton {
         tern_settings::log::set_rank(job.rank);
@@ -124,12 +130,7 @@ pub fn init() -> Result<Job, Error> {
 /// The size of MPI_COMM_WORLD as the launcher tells it, before this process takes its place there; 1 without a launcher.
 pub fn told_size() -> u32 {
     let ticket = std::env::var(TICKET).ok().and_then(|text| text.parse::<Ticket>().ok());
-    ticket.map_or(1, |ticket| ticket.size)
-}
-
-/// An error if a launcher that Tern does not understand started this process as one of several.
-pub fn refuse_foreign() -> Result<(), Error> {
-    foreign::refuse(|name| std::env::var(name).ok())
+    ticket.map_or_else(|| foreign::told_size(|name| std::env::var(name).ok()), |ticket| ticket.size)
 }
 
 /// A world of one with shared memory of its own.
@@ -150,6 +151,7 @@ fn singleton() -> Result<Job, Error> {
         parents: None,
         control: None,
         node_cores: rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count().max(1)),
+        costs: None,
         appnum: None,
         app_size: 1,
         universe_size: 1,
@@ -185,6 +187,7 @@ fn join(ticket: &Ticket) -> Result<Job, Error> {
         parents: files.next(),
         control: Some(control),
         node_cores: ticket.cores,
+        costs: None,
         appnum: Some(ticket.appnum),
         app_size: ticket.app_size,
         universe_size: ticket.universe_size,

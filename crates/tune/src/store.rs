@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tern_files::Private;
@@ -159,10 +160,18 @@ fn keep(costs: &Costs) -> Option<PathBuf> {
     Some(format!("/proc/{}/fd/{number}", std::process::id()).into())
 }
 
+/// The file of [`tell`].
+static TOLD: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the file for [`load`], where no variable does. The first call counts.
+pub fn tell(file: PathBuf) {
+    let _ = TOLD.set(file);
+}
+
 /// For the ranks: the costs that TERN_COSTS asks for. What is wrong with a file that the user has
 /// named is told in one line; then, and where nothing was measured, they are the defaults.
 pub fn load() -> Costs {
-    let told = std::env::var_os(COSTS_FILE).map(PathBuf::from);
+    let told = std::env::var_os(COSTS_FILE).map(PathBuf::from).or_else(|| TOLD.get().cloned());
     load_from(tern_settings::COSTS.get(), told.as_deref()).unwrap_or_else(|why| {
         if tern_settings::log::speaks_for_all() {
             tern_settings::warn!("TERN_COSTS: {why}; using default");

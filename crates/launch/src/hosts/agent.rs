@@ -41,6 +41,22 @@ impl AsFd for Uplink {
 }
 
 impl Uplink {
+    /// Over a connection on which both sides have said who they are.
+    pub(super) fn new(socket: TcpStream, host: String) -> Uplink {
+        let address = socket.local_addr().ok().map(|address| address.ip());
+        Uplink { socket, host, address, standing: Default::default() }
+    }
+
+    /// Another one, of the same connection.
+    pub fn copy(&self) -> Option<Uplink> {
+        Some(Uplink::new(self.socket.try_clone().ok()?, self.host.clone()))
+    }
+
+    /// All ranks here have ended.
+    pub fn done(&self, code: i32) {
+        self.tell(&Up::Done(code));
+    }
+
     /// Waits for what is to be done.
     pub fn receive(&self) -> std::io::Result<Down> {
         Down::receive(&self.socket)
@@ -141,8 +157,7 @@ fn serve(part: Part, socket: TcpStream) -> i32 {
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(name, value) };
     }
-    let address = socket.local_addr().ok().map(|address| address.ip());
-    let uplink = Uplink { socket, host, address, standing: Default::default() };
+    let uplink = Uplink::new(socket, host);
     let plan = match plan(&options, &counts) {
         Ok(plan) => Plan { first: nodes.ranks(node).start, nodes, simulated: false, job_id, ..plan },
         Err((code, text)) => {

@@ -2,6 +2,7 @@
 //! them as a job of its own; the mpiexec that the user started starts the agents and is what they have in common.
 
 pub mod agent;
+mod join;
 mod part;
 mod relay;
 mod serve;
@@ -9,7 +10,7 @@ mod stall;
 mod told;
 mod wire;
 
-pub use serve::run;
+pub use serve::{root, run};
 pub use wire::Down;
 
 use std::ffi::{OsStr, OsString};

@@ -1,5 +1,7 @@
 //! The mpiexec of a job on several hosts: starts an agent on each and brings them together.
 
+mod root;
+
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -21,6 +23,8 @@ use crate::args::{Options, Program};
 use crate::job::{TIMED_OUT, late};
 use crate::signals::{self, Signal};
 use crate::{descendants, say};
+
+pub use root::run as root;
 
 /// How long an agent may take to say who it is, once it has connected.
 const JOIN: Duration = Duration::from_secs(10);
@@ -82,6 +86,8 @@ pub(super) struct Server<'a> {
     relays: Vec<JoinHandle<()>>,
     /// What the ranks say they wait for, while a picture is made of it.
     pub(super) stall: Option<Gathering>,
+    /// Agents come by themselves: they are keepers of nodes, and no children of this process.
+    awaited: bool,
 }
 
 /// Runs a job on the hosts of `shares`; gives its exit code. `mask` is the signal mask for what is started.
@@ -103,6 +109,7 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
         deadline,
         relays: Vec::new(),
         stall: None,
+        awaited: false,
     };
     let (tell, events) = channel();
     match server.begin(&tell, mask) {
@@ -123,18 +130,21 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
 
 /// Begins to listen to signals, and to the process that the user started.
 fn watch(tell: Sender<Event>, keeper: OwnedFd) {
-    let signals = tell.clone();
-    std::thread::spawn(move || {
-        loop {
-            let signal = signals::wait();
-            if signals.send(Event::Signal(signal)).is_err() && signal.number != libc::SIGCHLD {
-                std::process::exit(128 + signal.number);
-            }
-        }
-    });
+    take_signals(tell.clone());
     std::thread::spawn(move || {
         let _ = rustix::io::retry_on_intr(|| rustix::io::read(&keeper, &mut [0u8; 1]));
         let _ = tell.send(Event::Keeper);
+    });
+}
+
+fn take_signals(tell: Sender<Event>) {
+    std::thread::spawn(move || {
+        loop {
+            let signal = signals::wait();
+            if tell.send(Event::Signal(signal)).is_err() && signal.number != libc::SIGCHLD {
+                std::process::exit(128 + signal.number);
+            }
+        }
     });
 }
 
@@ -171,18 +181,23 @@ fn is_local(name: &str) -> bool {
 impl Server<'_> {
     /// Starts the agents and the threads that listen to them.
     fn begin(&mut self, tell: &Sender<Event>, mask: libc::sigset_t) -> Result<(), String> {
-        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0));
-        let listener = listener.map_err(|error| format!("cannot listen for the agents of the hosts: {error}"))?;
-        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
         let secret = tern_pmi::new_job_id();
-        let callers = own_addresses(port);
-        let accepted = tell.clone();
-        let hosts = self.shares.len();
-        std::thread::spawn(move || accept(&listener, secret, hosts, &accepted));
-        for number in 0..hosts {
+        let callers = self.listen(secret, tell)?;
+        for number in 0..self.shares.len() {
             self.start(number, &callers, secret, tell, mask)?;
         }
         Ok(())
+    }
+
+    /// Begins to listen for agents; gives the addresses where.
+    fn listen(&self, secret: u64, tell: &Sender<Event>) -> Result<String, String> {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0));
+        let listener = listener.map_err(|error| format!("cannot listen for the agents of the hosts: {error}"))?;
+        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+        let accepted = tell.clone();
+        let hosts = self.shares.len();
+        std::thread::spawn(move || accept(&listener, secret, hosts, &accepted));
+        Ok(own_addresses(port))
     }
 
     /// Starts one agent.
@@ -278,9 +293,10 @@ impl Server<'_> {
             // Too late: it ends with its connection.
             return;
         }
-        let part = self.part(number);
+        // A keeper knows its part.
+        let part = if self.awaited { Vec::new() } else { self.part(number).encode() };
         // What goes wrong is seen where the connection is read.
-        let _ = Down::Begin(part.encode()).send(&socket);
+        let _ = Down::Begin(part).send(&socket);
         self.agents[number].socket = Some(socket);
         self.agents[number].joined = true;
     }
@@ -365,6 +381,9 @@ impl Server<'_> {
             let text = format!("the connection to host {} is lost: its agent or the host is gone", agent.name);
             self.fail(1, &text);
         }
+        if self.awaited {
+            self.keeper_gone(number);
+        }
     }
 
     fn ended(&mut self, number: usize, status: ExitStatus) {
@@ -413,8 +432,13 @@ impl Server<'_> {
         if self.kill_at.is_some() {
             return;
         }
-        say(text);
         self.code.get_or_insert(code);
+        if text.is_empty() {
+            // A rank of another launcher's has called MPI_Abort, and told the user. The others are ended when it has
+            // told that launcher, and its keeper goes.
+            return self.end();
+        }
+        say(text);
         self.tell_all(&Down::End);
         self.end();
     }
@@ -422,6 +446,9 @@ impl Server<'_> {
     fn end(&mut self) {
         self.kill_at = Some(Instant::now() + tern_settings::GRACE.get() + MORE);
         self.deadline = None;
+        if self.awaited {
+            return;
+        }
         // Who has not joined has nothing to end.
         for agent in self.agents.iter().filter(|agent| agent.running && !agent.joined) {
             kill(agent.pid, libc::SIGTERM);
@@ -436,6 +463,10 @@ impl Server<'_> {
         }
         if self.kill_at.is_some_and(|kill_at| now >= kill_at) {
             self.kill_at = Some(now + Duration::from_millis(200));
+            if self.awaited {
+                // Their connections end with this process, and so do they.
+                return self.give_up_all();
+            }
             for agent in self.agents.iter().filter(|agent| agent.running) {
                 kill(agent.pid, libc::SIGKILL);
             }

@@ -79,10 +79,14 @@ impl Job<'_> {
             return;
         }
         rank.alive = false;
+        rank.control = None;
+        rank.mpi = None;
         if rank.state == State::Initialised {
             let name = self.named(number, self.ranks[number].pid);
-            self.fail(1, &format!("{name} ended without calling MPI_Finalize"));
+            let names = if self.kept.is_some() { self.ended_together(number, name) } else { name };
+            self.fail(1, &format!("{names} ended without calling MPI_Finalize"));
         }
+        self.abort_ended(number);
     }
 
     /// Sends a signal to the process that is attended, which is no descendant.

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use rustix::process::{Pid, PidfdFlags};
-use tern_pmi::control::{self, Message, Received};
+use tern_pmi::control::{self, Attached, Message, Received};
 use tern_pmi::parcel;
 
 use super::{Job, Rank};
@@ -33,7 +33,9 @@ impl Job<'_> {
         let Some(socket) = self.joining[at].take() else {
             return;
         };
-        let Ok(Received::Message(Message::Join { rank, job_id }, _)) = control::receive(&socket, false) else {
+        let Ok(Received::Message(Message::Join { rank, job_id }, Attached { pid, .. })) =
+            control::receive(&socket, false)
+        else {
             return;
         };
         let world = |world: usize| self.worlds[world].as_ref();
@@ -41,8 +43,10 @@ impl Job<'_> {
             .ranks
             .iter()
             .position(|of| of.number == rank && world(of.world).is_some_and(|world| world.job_id == job_id));
-        if let Some(rank) = asked {
-            self.give(rank, socket);
+        match asked {
+            Some(rank) if self.kept.is_some() && self.ranks[rank].attended => self.come(rank, socket, pid),
+            Some(rank) => self.give(rank, socket),
+            None => {}
         }
     }
 
@@ -72,7 +76,7 @@ impl Job<'_> {
     pub(super) fn hello(&mut self, number: usize, pid: Option<libc::pid_t>) {
         let rank = &mut self.ranks[number];
         rank.state = State::Initialised;
-        if let Some(pid) = pid.filter(|pid| rank.alive && rank.pid != *pid) {
+        if let Some(pid) = pid.filter(|pid| rank.alive && (rank.attended || rank.pid != *pid)) {
             let watch = watch(pid);
             let ended = matches!(watch, Err(Errno::SRCH));
             rank.mpi = Some((pid, watch.ok()));
@@ -90,9 +94,11 @@ impl Job<'_> {
             return;
         };
         if self.ranks[number].state == State::Initialised {
-            let text = format!("{} ended without calling MPI_Finalize", self.named(number, pid));
-            self.fail(1, &text);
+            let name = self.named(number, pid);
+            let names = if self.kept.is_some() { self.ended_together(number, name) } else { name };
+            self.fail(1, &format!("{names} ended without calling MPI_Finalize"));
         }
+        self.closed(number);
     }
 }
 

@@ -19,6 +19,9 @@ impl Job<'_> {
             Ok(Down::Signal(number)) => self.signal(Signal { number, from_kernel: false }),
             Ok(_) => {}
             Err(_) => {
+                if self.kept.is_some() {
+                    self.root_gone();
+                }
                 descendants::end_all(Duration::ZERO);
                 std::process::exit(1);
             }

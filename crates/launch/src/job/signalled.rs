@@ -34,7 +34,8 @@ impl Job<'_> {
 
     /// Passes a signal on to the processes that were started.
     fn forward(&self, signal: libc::c_int) {
-        for pid in self.ranks.iter().filter(|rank| rank.alive).map(|rank| rank.pid) {
+        // The launcher of attended ranks has told them itself.
+        for pid in self.ranks.iter().filter(|rank| rank.alive && !rank.attended).map(|rank| rank.pid) {
             signals::send(pid, signal);
         }
     }

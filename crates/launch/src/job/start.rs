@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tern_pmi::control::{self, Message};
 use tern_pmi::{Descriptor, Nodes, TICKET, Ticket};
 
@@ -53,6 +53,7 @@ impl<'a> Job<'a> {
             output: Output::new(),
             signals: Signals::new()?,
             keeper,
+            kept: None,
             uplink,
             code: None,
             ending: None,
@@ -170,7 +171,7 @@ impl<'a> Job<'a> {
             segment: Descriptor::of(world.segment(rank), SEGMENT)?,
             parents: parents.map(|fd| Descriptor::of(fd, PARENTS)).transpose()?,
             control: Descriptor::of(theirs, CONTROL)?,
-            cores: self.plan.usable as u32,
+            cores: self.kept.as_ref().map_or(self.plan.usable, |kept| kept.cores) as u32,
             appnum: start.appnum as u32,
             app_size: start.program.count,
             universe_size: self.plan.universe.unwrap_or(size.max(self.plan.usable as u32)),
@@ -227,7 +228,7 @@ impl World {
             nodes,
             simulated: false,
             parents: parents.map(above).transpose()?,
-            listener: listener(job_id).ok(),
+            listener: listener(&control::address(job_id)).ok(),
         })
     }
 
@@ -238,10 +239,10 @@ impl World {
 }
 
 /// Where processes connect whose inherited socket was closed.
-fn listener(job_id: u64) -> rustix::io::Result<OwnedFd> {
+pub(super) fn listener(address: &SocketAddrUnix) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-    rustix::net::bind(&socket, &control::address(job_id))?;
+    rustix::net::bind(&socket, address)?;
     rustix::net::listen(&socket, 128)?;
     Ok(socket)
 }

@@ -1,4 +1,4 @@
-//! Launchers that Tern does not understand, told by their environment.
+//! Launchers that leave no way to reach them, told by their environment.
 
 use crate::Error;
 
@@ -9,20 +9,29 @@ struct Signs {
     size: &'static str,
     /// Must be set too.
     rank: &'static str,
+    /// How the program is to be started.
+    remedy: &'static str,
 }
 
+const OURS: &str = "start the program with Tern's mpiexec (mpiexec --version tells which one is found first)";
+const CLOSED: &str = "the descriptor PMI_FD that it left was closed on the way: start the program without the script \
+                      or shell in between, or let that keep its descriptors open";
+const SRUN: &str = "start the program with srun --mpi=pmi2 or srun --mpi=pmix (srun --mpi=list tells which there \
+                    are), or with Tern's mpiexec";
+const FLUX: &str = "start the program with flux run -o pmi=simple, or with Tern's mpiexec";
+
 const LAUNCHERS: [Signs; 7] = [
-    Signs { name: "Open MPI's mpirun", size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK" },
-    Signs { name: "the mpiexec of MPICH or Intel MPI (Hydra)", size: "PMI_SIZE", rank: "PMI_RANK" },
-    Signs { name: "MVAPICH's mpirun_rsh", size: "MV2_COMM_WORLD_SIZE", rank: "MV2_COMM_WORLD_RANK" },
-    Signs { name: "srun of Slurm", size: "SLURM_STEP_NUM_TASKS", rank: "SLURM_PROCID" },
-    Signs { name: "Flux", size: "FLUX_JOB_SIZE", rank: "FLUX_TASK_RANK" },
-    Signs { name: "jsrun of IBM", size: "JSM_NAMESPACE_SIZE", rank: "JSM_NAMESPACE_RANK" },
-    Signs { name: "a PALS launcher", size: "PALS_SIZE", rank: "PALS_RANKID" },
+    Signs { name: "Open MPI's mpirun", size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK", remedy: OURS },
+    Signs { name: "the mpiexec of MPICH or Intel MPI (Hydra)", size: "PMI_SIZE", rank: "PMI_RANK", remedy: CLOSED },
+    Signs { name: "MVAPICH's mpirun_rsh", size: "MV2_COMM_WORLD_SIZE", rank: "MV2_COMM_WORLD_RANK", remedy: OURS },
+    Signs { name: "srun of Slurm", size: "SLURM_STEP_NUM_TASKS", rank: "SLURM_PROCID", remedy: SRUN },
+    Signs { name: "Flux", size: "FLUX_JOB_SIZE", rank: "FLUX_TASK_RANK", remedy: FLUX },
+    Signs { name: "jsrun of IBM", size: "JSM_NAMESPACE_SIZE", rank: "JSM_NAMESPACE_RANK", remedy: SRUN },
+    Signs { name: "a PALS launcher", size: "PALS_SIZE", rank: "PALS_RANKID", remedy: OURS },
 ];
 
 /// An error if another launcher started this process as one of several.
-pub(crate) fn refuse(get: impl Fn(&str) -> Option<String>) -> Result<(), Error> {
+pub(super) fn refuse(get: impl Fn(&str) -> Option<String>) -> Result<(), Error> {
     for signs in LAUNCHERS {
         let Some(size) = get(signs.size).filter(|_| get(signs.rank).is_some()) else {
             continue;
@@ -31,16 +40,14 @@ pub(crate) fn refuse(get: impl Fn(&str) -> Option<String>) -> Result<(), Error> 
             continue;
         }
         if size.trim().parse::<u64>().is_ok_and(|size| size > 1) {
-            return Err(Error::Foreign { launcher: signs.name, evidence: format!("{}={size}", signs.size) });
+            return Err(Error::Foreign {
+                launcher: signs.name,
+                evidence: format!("{}={size}", signs.size),
+                remedy: signs.remedy,
+            });
         }
     }
-    // PMIx names no size; the first rank cannot tell, but the others can.
-    match get("PMIX_RANK") {
-        Some(rank) if rank.trim().parse::<u64>().is_ok_and(|rank| rank > 0) => {
-            Err(Error::Foreign { launcher: "a PMIx launcher", evidence: format!("PMIX_RANK={rank}") })
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// Whether this is a batch script or a shell that Slurm started, and no task of `srun`: those are
@@ -65,20 +72,18 @@ mod tests {
     #[test]
     fn several_processes_are_refused_with_the_remedy() {
         let text = named(&[("PMI_SIZE", "4"), ("PMI_RANK", "0")]);
-        assert!(text.contains("Hydra") && text.contains("PMI_SIZE=4"), "{text}");
-        assert!(text.contains("Tern's mpiexec"), "{text}");
-        let text = named(&[("OMPI_COMM_WORLD_SIZE", "2"), ("OMPI_COMM_WORLD_RANK", "1"), ("PMIX_RANK", "1")]);
-        assert!(text.contains("Open MPI"), "{text}");
-        assert!(named(&[("PMIX_RANK", "3")]).contains("PMIx"));
+        assert!(text.contains("Hydra") && text.contains("PMI_SIZE=4") && text.contains("PMI_FD"), "{text}");
+        let text = named(&[("OMPI_COMM_WORLD_SIZE", "2"), ("OMPI_COMM_WORLD_RANK", "1")]);
+        assert!(text.contains("Open MPI") && text.contains("Tern's mpiexec"), "{text}");
         let text = named(&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "0"), ("SLURM_STEP_ID", "0")]);
-        assert!(text.contains("Slurm"), "{text}");
+        assert!(text.contains("Slurm") && text.contains("srun --mpi=pmi2"), "{text}");
     }
 
     #[test]
     fn one_process_is_a_world_of_one() {
         assert_eq!(check(&[]), Ok(()));
         assert_eq!(check(&[("PMI_SIZE", "1"), ("PMI_RANK", "0")]), Ok(()));
-        assert_eq!(check(&[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")]), Ok(()));
+        assert_eq!(check(&[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0")]), Ok(()));
         // A size without a rank is left over from something else.
         assert_eq!(check(&[("PMI_SIZE", "4")]), Ok(()));
     }
