@@ -49,22 +49,24 @@ for name in mpicc_abi mpicxx mpicxx_abi mpic++ mpiCC; do
 done
 
 
-put 755 "$built/libmpifort_abi.so" "$to/lib/libmpifort_abi.so.1"
-ln -sfn libmpifort_abi.so.1 "$to/lib/libmpifort_abi.so"
-"$built/tern-fortran-sources" "$to/share/tern/fortran"
-put 644 "$to/share/tern/fortran/mpif.h" "$to/include/mpif.h"
-rm "$to/share/tern/fortran/mpif.h"
-put 644 "$root/wrappers/modules.sh" "$to/share/tern/fortran/modules.sh"
-# Modules that mpifort has built are those of these sources.
-cat "$to"/share/tern/fortran/*.f90 "$to/share/tern/fortran/modules.sh" | cksum | tr -d ' \n' > "$to/share/tern/fortran/sum"
-mkdir -p "$to/lib/tern/mod"
-put 755 "$root/wrappers/mpifort" "$to/bin/mpifort"
-for name in mpifort_abi mpif77 mpif90; do
-    ln -sfn mpifort "$to/bin/$name"
-done
+if [ -e "$built/libmpifort_abi.so" ]; then
+    put 755 "$built/libmpifort_abi.so" "$to/lib/libmpifort_abi.so.1"
+    ln -sfn libmpifort_abi.so.1 "$to/lib/libmpifort_abi.so"
+    "$built/tern-fortran-sources" "$to/share/tern/fortran"
+    put 644 "$to/share/tern/fortran/mpif.h" "$to/include/mpif.h"
+    rm "$to/share/tern/fortran/mpif.h"
+    put 644 "$root/wrappers/modules.sh" "$to/share/tern/fortran/modules.sh"
+    # Modules that mpifort has built are those of these sources.
+    cat "$to"/share/tern/fortran/*.f90 "$to/share/tern/fortran/modules.sh" | cksum | tr -d ' \n' > "$to/share/tern/fortran/sum"
+    mkdir -p "$to/lib/tern/mod"
+    put 755 "$root/wrappers/mpifort" "$to/bin/mpifort"
+    for name in mpifort_abi mpif77 mpif90; do
+        ln -sfn mpifort "$to/bin/$name"
+    done
+    sed "s/@VERSION@/$version/" "$root/wrappers/mpifort_abi.pc.in" > "$to/lib/pkgconfig/mpifort_abi.pc"
+fi
 
 sed "s/@VERSION@/$version/" "$root/wrappers/mpi_abi.pc.in" > "$to/lib/pkgconfig/mpi_abi.pc"
-sed "s/@VERSION@/$version/" "$root/wrappers/mpifort_abi.pc.in" > "$to/lib/pkgconfig/mpifort_abi.pc"
 sed 's/^Name: .*/Name: tern/' "$to/lib/pkgconfig/mpi_abi.pc" > "$to/lib/pkgconfig/tern.pc"
 for file in README.md LICENSE-APACHE LICENSE-MIT; do
     if [ -e "$root/$file" ]; then
