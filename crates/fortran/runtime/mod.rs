@@ -13,6 +13,7 @@ pub mod error;
 pub mod handles;
 pub mod logical;
 pub mod probe;
+pub mod removed;
 pub mod section;
 pub mod spawn;
 pub mod text;

@@ -14,8 +14,8 @@ pub enum Face {
 /// Arguments that the procedure uses until the communication is complete: the buffers of these, and the arrays of
 /// counts and datatypes (MPI 5.0 section 19.1.17).
 pub fn is_asynchronous(routine: &Routine) -> bool {
-    let name = routine.function.name.trim_start_matches("File_");
-    let nonblocking = name.starts_with('I') && name != "Info" && !name.starts_with("Info_") && !name.starts_with("In");
+    let name = routine.function.name.as_str();
+    let nonblocking = routine.has_choice() && (name.starts_with('I') || name.starts_with("File_i"));
     nonblocking
         || name.ends_with("_init")
         || name.ends_with("_begin")
@@ -77,13 +77,21 @@ fn shape(arg: &Arg, face: Face) -> String {
 pub fn argument(routine: &Routine, arg: &Arg, face: Face, pointers: bool) -> Vec<String> {
     let mut attributes = vec![type_of(arg, face, pointers)];
     let procedure = matches!(arg.base, Base::Procedure(_));
-    let reads = arg.kind.starts_with("sendbuf") || arg.kind == "const-memory" || arg.kind == "memory";
+    let name = routine.function.name.as_str();
+    let reads = match arg.kind.as_str() {
+        "memory" => !name.ends_with("_attach") && !name.ends_with("attach_buffer") && name != "Win_create",
+        "const-memory" => name != "Get_address",
+        kind => kind.starts_with("sendbuf"),
+    };
     let own_attributes = face == Face::F08 && !procedure;
     // A status or weights may be a constant to be ignored, so they have no intent (section 19.1.3).
     let ignorable = matches!(arg.role, Role::Status | Role::Statuses)
         || matches!(arg.kind.as_str(), "error-codes-out" | "weights-out");
     if own_attributes {
+        let told = name == "Abi_get_fortran_booleans" && arg.base == Base::Logical;
         match (arg.access, &arg.base) {
+            _ if told => attributes.push("INTENT(OUT)".into()),
+            _ if name == "Cancel" => attributes.push("INTENT(IN)".into()),
             (_, Base::Choice) if reads => attributes.push("INTENT(IN)".into()),
             (_, Base::Choice) => {}
             (Access::In, _) => attributes.push("INTENT(IN)".into()),

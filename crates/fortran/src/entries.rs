@@ -41,6 +41,20 @@ const PREDEFINED: [&str; 14] = [
     "CONVERSION_FN_NULL_C",
 ];
 
+/// What MPI-3.0 removed; bodies in `runtime/removed.rs`.
+const REMOVED: [&str; 10] = [
+    "Address",
+    "Type_extent",
+    "Type_lb",
+    "Type_ub",
+    "Type_hvector",
+    "Type_hindexed",
+    "Type_struct",
+    "Errhandler_create",
+    "Errhandler_get",
+    "Errhandler_set",
+];
+
 /// Buffers of one element, or of what another call has named: their address is all that counts.
 const ADDRESS_ONLY: [&str; 7] = [
     "Compare_and_swap",
@@ -69,6 +83,9 @@ pub fn entries(tables: &Tables) -> String {
     for tool in ["MPI", "PMPI"] {
         for name in EXTRA {
             exports(&mut out, &format!("custom::{}", name.to_lowercase()), &[format!("{tool}_{name}")]);
+        }
+        for name in REMOVED {
+            exports(&mut out, &format!("removed::{}", name.to_lowercase()), &[format!("{tool}_{name}")]);
         }
         // In mpi_f08 they have its names.
         for name in &EXTRA[1..3] {

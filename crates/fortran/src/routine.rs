@@ -200,6 +200,7 @@ impl Routine<'_> {
 fn fortran_name(function: &Function, name: &str) -> String {
     let name = match (function.name.as_str(), name) {
         ("Status_get_error" | "Status_set_error", "error") => "err",
+        (_, "indx") => "index",
         (_, name) => name,
     };
     name.to_lowercase()
@@ -249,14 +250,14 @@ fn arg(function: &Function, name: &str, kind: &Kind, form: usize, len: &str, at:
         (Base::Pointer, _) if name == "buffer_addr" => Role::Detached,
         (_, "weights" | "weights-out") => Role::Weights,
         _ if name == "array_of_indices" => Role::Indices,
-        (_, "index-out") if name == "indx" => Role::Index,
+        (_, "index-out") if name == "index" => Role::Index,
         _ if points => Role::Pass,
         _ => Role::Value,
     };
     let deprecated = function.name.starts_with("Attr_") || function.name.starts_with("Keyval_");
     let base = if deprecated && base == Base::Aint { Base::Integer } else { base };
     Arg {
-        name: if name == "indx" && role == Role::Index { "index".into() } else { name.into() },
+        name: name.into(),
         kind: k.into(),
         at: at.into(),
         base,
