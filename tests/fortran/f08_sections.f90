@@ -4,7 +4,8 @@ program f08_sections
   use mpi_f08
   implicit none
   integer, parameter :: n = 12
-  integer :: a(n, n, 3), b(n, n, 3), flat(n * n * 3), want(n * n * 3)
+  integer, target :: b(n, n, 3)
+  integer :: a(n, n, 3), flat(n * n * 3), want(n * n * 3)
   integer :: rank, ranks, peer, i, errors, code, class, got
   type(MPI_Request) :: requests(2)
   type(MPI_Status) :: status

@@ -1,0 +1,136 @@
+#!/bin/sh
+# Fortran over the standard ABI: compiles the programs under tests/fortran by mpifort with each Fortran compiler that
+# there is, runs them, and asks mpifort what it must answer.
+# Usage: tests/fortran-test.sh PREFIX [NAME...]
+#   TERN_TEST_FC   the compilers [gfortran, or gfortran-12; flang, or flang-new-19]
+#
+# Comment lines at the top of a program say how: `! ranks: 1 2` (one run each), `! with: FILE.c` (compiled by mpicc).
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX [NAME...]"}" && pwd)
+shift
+passed=0 failed=0 skipped=0
+place=$(mktemp -d)
+finish() {
+    trap - EXIT
+    rm -rf "$place"
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+    exit
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+cd "$place"
+unset FC F77 F90 TERN_FC MPIFORT_FC MPICH_FC OMPI_FC
+# Modules go to a cache of this test's own, so that a compiler's first use is what is tested.
+prefix_of_test=$place/prefix
+mkdir -p "$prefix_of_test/lib" "$place/cache" "$place/locked"
+cp -a "$prefix/bin" "$prefix/include" "$prefix/share" "$prefix_of_test/"
+cp -a "$prefix"/lib/libmpi* "$prefix_of_test/lib/"
+chmod 700 "$place/cache"
+export XDG_CACHE_HOME="$place/cache"
+mpifort=$prefix_of_test/bin/mpifort
+
+ok() {
+    passed=$((passed + 1))
+    echo "ok   $1"
+}
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1"
+    tail -n 15 log | cut -c 1-300 | sed 's/^/    /'
+}
+
+# expect WHAT PATTERN COMMAND...: a line of the output matches.
+expect() {
+    what=$1 pattern=$2
+    shift 2
+    "$@" > log 2>&1 || true
+    if grep -q -e "$pattern" log; then ok "$what"; else fail "$what: no line matches: $pattern"; fi
+}
+
+first() {
+    for name in "$@"; do
+        if command -v "$name" > /dev/null 2>&1; then
+            echo "$name"
+            return
+        fi
+    done
+}
+
+said() { sed -n "1,10s/^[!C] *$1: *//p" "$source"; }
+
+# program SOURCE: with compiler $fc.
+program() {
+    source=$1
+    name=$(basename "$source")
+    with=$(said with)
+    objects=
+    if [ -n "$with" ]; then
+        "$prefix_of_test/bin/mpicc" -c "$root/tests/fortran/$with" -o with.o
+        objects=with.o
+    fi
+    # shellcheck disable=SC2086
+    if ! "$mpifort" -fc="$fc" -w "$source" $objects -o program > log 2>&1; then
+        fail "$name, $fc: does not compile"
+        return
+    fi
+    for ranks in $(said ranks); do
+        code=0
+        timeout --kill-after=5 60 "$prefix_of_test/bin/mpiexec" -n "$ranks" ./program < /dev/null > log 2>&1 || code=$?
+        if [ "$code" -eq 0 ] && [ "$(grep -c 'no errors' log)" -eq "$ranks" ]; then
+            ok "$name, $fc, $ranks ranks"
+        else
+            fail "$name, $fc, $ranks ranks: code $code"
+        fi
+    done
+}
+
+# What mpifort answers, and how it builds modules.
+wrapper() {
+    expect "$fc: modules are built once, with one line" "^mpifort: built MPI's modules for .*/cache/tern/fortran/" \
+        "$mpifort" -fc="$fc" --showme:compile
+    "$mpifort" -fc="$fc" --showme:compile > log 2>&1
+    if [ "$(wc -l < log)" -eq 1 ]; then ok "$fc: and not again"; else fail "$fc: modules are built again"; fi
+    expect "$fc: -show" "^$fc .*-lmpifort_abi -lmpi_abi$" "$mpifort" -show -fc="$fc" hello.f90
+    expect "$fc: --showme:libs" "^mpifort_abi mpi_abi$" "$mpifort" -fc="$fc" --showme:libs
+    for variable in TERN_FC MPIFORT_FC MPICH_FC OMPI_FC FC; do
+        expect "$variable=$fc" "^$fc\$" env "$variable=$fc" "$mpifort" --showme:command
+    done
+    # Modules of another compiler.
+    mkdir -p other
+    printf 'program uses\n  use theirs\nend program uses\n' > uses.f90
+    { printf "GFORTRAN module version '99' created from theirs.f90\n" | gzip; } > other/theirs.mod
+    expect "$fc: a module of another compiler is named" "other/theirs.mod was made by another compiler" \
+        "$mpifort" -fc="$fc" -c -Iother uses.f90
+    rm -r other
+    # A folder of the cache that others can write to is not believed.
+    mv cache cache.good
+    mkdir -p -m 777 cache/tern
+    chmod 777 cache/tern
+    expect "$fc: a cache that others can write to" "Set XDG_CACHE_HOME" "$mpifort" -fc="$fc" --showme:compile
+    rm -r cache
+    mv cache.good cache
+}
+
+compilers=${TERN_TEST_FC:-$(first gfortran gfortran-14 gfortran-13 gfortran-12) $(first flang flang-new flang-new-19)}
+if [ -z "${compilers# }" ]; then
+    echo "skip no Fortran compiler (Debian: gfortran)"
+    skipped=$((skipped + 1))
+    exit 0
+fi
+printf '#!/bin/sh\n[ "$1" = --version ] && echo "Some Fortran 1.0"\nexit 1\n' > some-fortran
+chmod 755 some-fortran
+for fc in $compilers; do
+    [ $# -gt 0 ] || wrapper
+    for source in "$root"/tests/fortran/*.f90 "$root"/tests/fortran/*.f; do
+        name=$(basename "$source")
+        case " $* " in "  " | *" ${name%.*} "*) program "$source" ;; esac
+    done
+done
+if [ $# -eq 0 ]; then
+    expect "a compiler that lacks what is needed" "needs Fortran 2018" "$mpifort" -fc="$place/some-fortran" -c uses.f90
+    expect "a compiler that is not there" "is not there" "$mpifort" -fc=no-such-fortran -c uses.f90
+    expect "a wrapper as compiler" "not a wrapper" "$mpifort" -fc=mpif90 -c uses.f90
+fi
