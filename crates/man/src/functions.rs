@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use tern_fortran::declare::{self, Face};
+use tern_fortran::routine::{self, Routine};
 use tern_table::Tables;
 use tern_table::function::{Function, Param};
 
@@ -23,9 +25,11 @@ pub enum Page {
 /// All files, by name.
 pub fn pages(tables: &Tables) -> BTreeMap<String, Page> {
     let texts = Texts::read();
+    let routines = routine::routines(tables);
     let mut pages = BTreeMap::new();
     for function in tables.functions() {
-        let writer = Writer { tables, texts: &texts, function };
+        let fortran = routines.iter().find(|routine| routine.function.name == function.name && !routine.large);
+        let writer = Writer { tables, texts: &texts, function, fortran };
         let name = format!("MPI_{}", function.name);
         if function.large {
             pages.insert(format!("{name}_c.3"), Page::Same(format!("{name}.3")));
@@ -39,6 +43,8 @@ struct Writer<'a> {
     tables: &'a Tables,
     texts: &'a Texts,
     function: &'a Function,
+    /// Its form in Fortran, if it has one.
+    fortran: Option<&'a Routine<'a>>,
 }
 
 impl Writer<'_> {
@@ -64,7 +70,7 @@ impl Writer<'_> {
     }
 
     fn synopsis(&self, out: &mut String) {
-        out.push_str(".SH SYNOPSIS\n.nf\n#include <mpi.h>\n");
+        out.push_str(".SH SYNOPSIS\n.SS C\n.nf\n#include <mpi.h>\n");
         for &large in self.function.forms() {
             let params = self
                 .function
@@ -76,6 +82,9 @@ impl Writer<'_> {
             _ = writeln!(out, ".sp\n{}", escape(&wrapped(&head, &params)));
         }
         out.push_str(".fi\n");
+        if let Some(routine) = self.fortran {
+            out.push_str(&fortran(routine));
+        }
     }
 
     fn parameters(&self, out: &mut String) {
@@ -123,7 +132,12 @@ impl Writer<'_> {
             out.push_str(".PP\nThis function is deprecated.\n");
         }
         if self.function.large {
-            _ = writeln!(out, ".PP\n{} takes counts of any size (MPI_Count).", bold(&format!("MPI_{name}_c")));
+            let fortran = match self.fortran {
+                Some(_) => " In mpi_f08 the same name takes integers of kind MPI_COUNT_KIND.",
+                None => "",
+            };
+            let large = bold(&format!("MPI_{name}_c"));
+            _ = writeln!(out, ".PP\n{large} takes counts of any size (MPI_Count).{fortran}");
         }
         if self.function.any_time && !begins(name) {
             out.push_str(
@@ -203,6 +217,26 @@ fn base(name: &str) -> String {
     let nonblocking = name.strip_prefix('I').filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
     // Names such as Init and Info are no nonblocking forms.
     nonblocking.filter(|rest| !rest.starts_with("nit") && !rest.starts_with("nfo")).unwrap_or(name).to_lowercase()
+}
+
+/// The interface of mpi_f08; of the older modules for what it does not have.
+fn fortran(routine: &Routine) -> String {
+    let (module, face) = if routine.in_f08() { ("mpi_f08", Face::F08) } else { ("mpi", Face::Mpi) };
+    let mut names: Vec<String> = routine.shown().map(|arg| arg.name.clone()).collect();
+    let arguments = routine.shown().flat_map(|arg| declare::argument(routine, arg, face, true));
+    // What compilers read as directives means nothing to a reader.
+    let mut lines: Vec<String> = arguments.filter(|line| !line.starts_with('!')).collect();
+    if routine.has_ierror() {
+        names.push("ierror".into());
+        let optional = if routine.in_f08() { "INTEGER, OPTIONAL, INTENT(OUT)" } else { "INTEGER" };
+        lines.push(format!("{optional} :: ierror"));
+    }
+    let word = if routine.result().is_empty() { "" } else { "FUNCTION " };
+    let head = format!("{word}MPI_{}(", routine.name());
+    let call = wrapped(&head, &names).replace("void", "").trim_end_matches(';').to_string();
+    let mut out = format!(".SS Fortran\n.nf\nUSE {module}\n.sp\n{}\n", escape(&call));
+    lines.iter().for_each(|line| _ = writeln!(out, "    {}", escape(line)));
+    out + ".fi\n"
 }
 
 /// The name of a class of the texts.
@@ -289,6 +323,8 @@ mod tests {
             "\\fIcount\\fR (in)\nnumber of elements in \\fIbuf\\fR\n",
             "\\fBMPI_ERR_TRUNCATE\\fR\n",
             "section 3.2 (",
+            "MPI_Recv(buf, count, datatype, source, tag, comm, status, ierror)\n",
+            "    TYPE(*) :: buf(..)\n",
             "MPI_Irecv (3)",
         ] {
             assert!(page.contains(text), "{text} is not in {page}");
