@@ -14,6 +14,7 @@ mod library;
 mod output;
 mod picture;
 mod plan;
+mod pmix;
 mod program;
 mod rank;
 mod signals;
@@ -37,6 +38,9 @@ fn run() -> i32 {
     }
     if args.first().is_some_and(|arg| arg == tern_pmi::foreign::KEEP) {
         return keep::run(&args[1..]);
+    }
+    if args.first().is_some_and(|arg| arg == tern_pmi::foreign::PMIX) {
+        return pmix::run(&args[1..]);
     }
     if args.first().is_some_and(|arg| arg == hosts::agent::AGENT) {
         return hosts::agent::run(&args[1..]);

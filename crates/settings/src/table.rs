@@ -267,6 +267,10 @@ settings! {
     /// How long mpiexec waits for processes that it has asked to end before it kills them.
     GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR => "general", Launcher;
 
+    /// The file of libpmix.so.2, for programs that a launcher starts which speaks PMIx. `auto`: the one that the launcher
+    /// has loaded, or else that of the system.
+    PMIX: &'static str = "TERN_PMIX", "auto" => "general", Launcher;
+
     /// The command by which mpiexec runs its agent on another host. `{host}` in it stands for the host's name, which
     /// otherwise comes behind it.
     REMOTE_SHELL: &'static str = "TERN_REMOTE_SHELL", "ssh -o BatchMode=yes" => "general", Launcher;

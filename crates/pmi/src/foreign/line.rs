@@ -72,7 +72,12 @@ impl Line {
 
     /// Says which process this is, where the descriptor does not; gives rank and size.
     pub(crate) fn introduce(&self, id: &str) -> Result<(u32, u32), Error> {
-        self.ask(&format!("initack pmiid={id}"), "initack")?;
+        let pairs = self.ask(&format!("initack pmiid={id}"), "initack")?;
+        if pairs.get("rc").is_some_and(|rc| rc != "0") {
+            // The relay to PMIx tells why, in one word.
+            let why = pairs.get("msg").map_or("it does not know this process", String::as_str);
+            return Err(wrong(why.replace("%20", " ").replace("%25", "%")));
+        }
         let (mut rank, mut size) = (None, None);
         while rank.is_none() || size.is_none() {
             let pairs = self.answer("set")?;
@@ -278,6 +283,13 @@ mod tests {
         say(&launcher, "cmd=initack rc=0\ncmd=set size=4\ncmd=set rank=3\ncmd=set debug=0\n");
         assert_eq!(line.introduce("7"), Ok((3, 4)));
         assert_eq!(heard(&launcher), "cmd=initack pmiid=7\n");
+    }
+
+    #[test]
+    fn a_refusal_is_told() {
+        let (line, launcher) = pair();
+        say(&launcher, "cmd=initack rc=1 msg=no%20library%20at%20100%25\n");
+        assert!(line.introduce("0").expect_err("refused").to_string().contains("no library at 100%"));
     }
 
     #[test]
