@@ -9,7 +9,6 @@ use crate::shared::{PAGE, Plan, Shared};
 use crate::turns::Turns;
 use crate::window::{Exposure, Found, Held, Remote, Way, Window};
 use crate::{Class, Error};
-use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::{Rc, Weak};
@@ -31,7 +30,7 @@ pub(crate) struct Belongings {
     /// The allocation that all share, at its owner.
     allocated: Option<*mut u8>,
     /// Private memory, where there was no shared one: of the window, and the words of one whose members lie apart.
-    private: [Option<(*mut u8, Layout)>; 2],
+    private: [Option<(*mut u8, usize)>; 2],
     /// Memory that was exposed to the kernel's copies.
     exposed: Vec<(*const u8, usize)>,
     /// Memory that was made shared in place.
@@ -50,9 +49,9 @@ impl Belongings {
         if let Some(range) = &self.pinned {
             direct.unpin(range);
         }
-        for (at, layout) in self.private.into_iter().flatten() {
-            // SAFETY: allocated with this layout; the window is over.
-            unsafe { std::alloc::dealloc(at, layout) };
+        for (at, len) in self.private.into_iter().flatten() {
+            // SAFETY: mapped for the window, which is over.
+            let _ = unsafe { rustix::mm::munmap(at.cast(), len) };
         }
     }
 }
@@ -123,12 +122,14 @@ fn parts(bytes: &[usize], contiguous: bool) -> (Vec<usize>, usize) {
     (starts.collect(), next)
 }
 
-/// Zeroed memory of this process alone.
-fn private(bytes: usize) -> Option<(*mut u8, Layout)> {
-    let layout = Layout::from_size_align(bytes.max(1), PAGE).ok()?;
-    // SAFETY: the layout is not empty.
-    let at = unsafe { std::alloc::alloc_zeroed(layout) };
-    (!at.is_null()).then_some((at, layout))
+/// Zeroed memory of this process alone, and its bytes. It is only reserved: each page takes memory, and gets its place, when
+/// the program touches it first.
+fn private(bytes: usize) -> Option<(*mut u8, usize)> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+    let (len, access) = (bytes.max(1), ProtFlags::READ | ProtFlags::WRITE);
+    // SAFETY: the kernel chooses addresses that nothing uses.
+    let at = unsafe { mmap_anonymous(std::ptr::null_mut(), len, access, MapFlags::PRIVATE | MapFlags::NORESERVE) };
+    at.ok().map(|at| (at.cast(), len))
 }
 
 /// The memory that all share, as this process sees it.
