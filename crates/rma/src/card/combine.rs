@@ -3,8 +3,8 @@
 //!
 //! - integers of 8 bytes, aligned, are the card's: sums by its addition, all else by compare and swap until nobody came
 //!   between;
-//! - everything else is fetched, combined here and brought back, while the guard of the target is held. So is an integer
-//!   over the edge of two attached pieces, which have a key each;
+//! - everything else is fetched, combined here and brought back, while the guard of the target is held: as much at once as
+//!   fits, wherever it lies. So is an integer over the edge of two attached pieces, which have a key each;
 //! - what the card does not reach all of is combined by its owner.
 //!
 //! So a counter costs one round trip, and a long row of other numbers four, whatever its length. Rows of integers of 8
@@ -17,7 +17,8 @@ use crate::combine::Combination;
 use crate::elements::{Row, Side, runs};
 use crate::guarded;
 use crate::window::Window;
-use crate::{Error, Started, Target};
+use crate::{Class, Error, Started, Target};
+use std::rc::Rc;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::{Basic, Type};
@@ -28,16 +29,35 @@ const CHUNK: usize = 256 << 10;
 /// Words that are swapped at once.
 const BATCH: usize = 64;
 
-/// Consecutive elements of a target, and what they are combined with.
+/// The target of an accumulate, and what its elements are combined with.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct Rows<'a> {
     rank: u32,
     keys: &'a Keys,
-    /// In the target's process.
-    address: u64,
     operand: *const u8,
     /// May be null.
     result: *mut u8,
+    /// From one element of operand and result to the next.
+    extent: usize,
+}
+
+impl Rows<'_> {
+    fn operand(&self, element: usize) -> *const u8 {
+        if self.operand.is_null() { self.operand } else { self.operand.wrapping_add(element * self.extent) }
+    }
+
+    fn result(&self, element: usize) -> *mut u8 {
+        if self.result.is_null() { self.result } else { self.result.wrapping_add(element * self.extent) }
+    }
+}
+
+/// Elements of a target that lie one extent apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stretch {
+    /// In the target's process.
+    address: u64,
+    /// The first of them in the rows.
+    first: usize,
     count: usize,
 }
 
@@ -50,6 +70,75 @@ impl Drop for Guarded<'_> {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         self.0.change_later(self.1, Which::Guard, Change::Add(1_u64.wrapping_neg()));
     }
+}
+
+/// Elements that are combined under the guard at once: as many as there are up to [`CHUNK`] bytes, wherever they lie.
+struct Gathered {
+    stretches: Vec<Stretch>,
+    elements: usize,
+    most: usize,
+    extent: usize,
+}
+
+impl Gathered {
+    fn new(extent: usize) -> Gathered {
+        Gathered { stretches: Vec::new(), elements: 0, most: (CHUNK / extent).max(1), extent }
+    }
+
+    /// Adds elements; `combine` is called with all whenever there are enough.
+    fn add<E>(&mut self, mut stretch: Stretch, mut combine: impl FnMut(&[Stretch]) -> Result<(), E>) -> Result<(), E> {
+        while stretch.count > 0 {
+            let count = stretch.count.min(self.most - self.elements);
+            self.stretches.push(Stretch { count, ..stretch });
+            self.elements += count;
+            let address = stretch.address + (count * self.extent) as u64;
+            stretch = Stretch { address, first: stretch.first + count, count: stretch.count - count };
+            if self.elements == self.most {
+                self.end(&mut combine)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `combine` with what is left, in the order of addresses: neighbours are fetched together, whatever the order
+    /// of the origin's data. Elements that overlap, which MPI forbids, are combined one stretch after the other.
+    fn end<E>(&mut self, mut combine: impl FnMut(&[Stretch]) -> Result<(), E>) -> Result<(), E> {
+        self.elements = 0;
+        let given = std::mem::take(&mut self.stretches);
+        let mut sorted = given.clone();
+        sorted.sort_by_key(|stretch| stretch.address);
+        let end = |stretch: &Stretch| stretch.address + (stretch.count * self.extent) as u64;
+        if sorted.is_empty() {
+            return Ok(());
+        }
+        if sorted.windows(2).any(|pair| end(&pair[0]) > pair[1].address) {
+            return given.chunks(1).try_for_each(combine);
+        }
+        combine(&sorted)
+    }
+}
+
+/// The lowest address of stretches in the order of addresses, and their elements from there on as one of a layout; `None`:
+/// they lie one extent apart.
+fn layout(stretches: &[Stretch], ty: &Rc<Type>) -> Result<(u64, Option<Rc<Type>>), Error> {
+    let base = stretches.first().map_or(0, |first| first.address);
+    let (mut lengths, mut places) = (Vec::<i64>::new(), Vec::<i64>::new());
+    for stretch in stretches {
+        let place = (stretch.address - base) as i64;
+        match (lengths.last_mut(), places.last()) {
+            (Some(length), Some(last)) if last + *length * ty.extent() == place => *length += stretch.count as i64,
+            _ => {
+                lengths.push(stretch.count as i64);
+                places.push(place);
+            }
+        }
+    }
+    if lengths.len() <= 1 {
+        return Ok((base, None));
+    }
+    let all = Type::hindexed(&lengths, &places, ty);
+    let all = all.map_err(|_| Error::new(Class::Range, "the elements of an accumulate span too many bytes"))?;
+    Ok((base, Some(all)))
 }
 
 impl Window {
@@ -70,24 +159,27 @@ impl Window {
         let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
         let (from, into) = (start(&operand), start(&old));
         let (extent, mut done) = (basic.extent() as usize, 0);
-        let at = |row: *mut u8, done: usize| if row.is_null() { row } else { row.wrapping_add(done * extent) };
+        let rows = Rows { rank, keys, operand: from, result: into, extent };
+        let (mut words, mut guarded) = (Vec::new(), Gathered::new(extent));
         runs(target.ty, target.count, basic, count, |offset, count| {
             let (mut address, end) = (spot.address.wrapping_add_signed(offset), done + count);
             while done < end {
                 let (agent, count) = keys.agents(basic, address, end - done);
-                let part = Part { rank, keys, address, operand: at(from, done), result: at(into, done), count };
+                let stretch = Stretch { address, first: done, count };
                 match agent {
                     Agent::Card if matches!(combination.op, Op::Sum | Op::NoOp) => {
-                        self.add_words(combination.op, &part)
+                        self.add_words(combination.op, &rows, stretch)
                     }
-                    Agent::Card => self.swap_words(combination, &part),
-                    Agent::Guard => self.combine_guarded(combination, &part),
-                    Agent::Owner => self.combine_by_owner(combination, spot, &part),
+                    Agent::Card => self.swap_words(combination, &rows, stretch, &mut words),
+                    Agent::Guard => guarded.add(stretch, |all| self.combine_guarded(combination, &rows, all)),
+                    Agent::Owner => self.combine_by_owner(combination, spot, &rows, stretch),
                 }?;
                 (address, done) = (address + (count * extent) as u64, done + count);
             }
             Ok(())
         })?;
+        self.swap_batch(combination, &rows, &mut words)?;
+        guarded.end(|all| self.combine_guarded(combination, &rows, all))?;
         let last = self.card().remote.begun(self.peers.procs[rank as usize]);
         if let (Some(old), Some(result)) = (old, result)
             && old.is_copy()
@@ -99,73 +191,80 @@ impl Window {
         Ok(self.begun(rank, last))
     }
 
-    fn word_of(&self, part: &Part, index: usize) -> Word {
-        let peer = self.peers.procs[part.rank as usize];
-        let address = part.address + (index * WORD) as u64;
-        Word { peer, address, key: part.keys.at(address) }
+    fn word_at(&self, rows: &Rows, address: u64) -> Word {
+        Word { peer: self.peers.procs[rows.rank as usize], address, key: rows.keys.at(address) }
     }
 
     /// Adds to words; nothing is waited for.
-    fn add_words(&self, op: Op, part: &Part) -> Result<(), Error> {
-        for index in 0..part.count {
+    fn add_words(&self, op: Op, rows: &Rows, stretch: Stretch) -> Result<(), Error> {
+        for index in 0..stretch.count {
+            let element = stretch.first + index;
             let add = match op {
                 Op::NoOp => 0,
                 // SAFETY: the operand has as many words, aligned or not.
-                _ => unsafe { part.operand.cast::<u64>().add(index).read_unaligned() },
+                _ => unsafe { rows.operand(element).cast::<u64>().read_unaligned() },
             };
-            let was = if part.result.is_null() {
-                std::ptr::null_mut()
-            } else {
-                part.result.cast::<u64>().wrapping_add(index)
-            };
+            let word = self.word_at(rows, stretch.address + (index * WORD) as u64);
             // SAFETY: the result is left to the access until it has ended.
-            let begun = unsafe { self.begin_change(self.word_of(part, index), Change::Add(add), was) };
-            begun.map_err(|_| self.lost(part.rank))?;
+            let begun = unsafe { self.begin_change(word, Change::Add(add), rows.result(element).cast()) };
+            begun.map_err(|_| self.lost(rows.rank))?;
         }
         Ok(())
     }
 
-    /// Swaps words for what they are combined to, as often as others come between.
-    fn swap_words(&self, combination: &Combination, part: &Part) -> Result<(), Error> {
-        for first in (0..part.count).step_by(BATCH) {
-            let count = (part.count - first).min(BATCH);
-            let operand = part.operand.wrapping_add(first * WORD);
-            let result = if part.result.is_null() { part.result } else { part.result.wrapping_add(first * WORD) };
-            let batch = Part { address: part.address + (first * WORD) as u64, operand, result, count, ..*part };
-            self.swap_batch(combination, &batch)?;
+    /// Swaps words for what they are combined to; of the last ones, which are few, only their places are noted.
+    fn swap_words(
+        &self, combination: &Combination, rows: &Rows, stretch: Stretch, words: &mut Vec<(u64, usize)>,
+    ) -> Result<(), Error> {
+        for index in 0..stretch.count {
+            words.push((stretch.address + (index * WORD) as u64, stretch.first + index));
+            if words.len() == BATCH {
+                self.swap_batch(combination, rows, words)?;
+            }
         }
         Ok(())
     }
 
-    fn swap_batch(&self, combination: &Combination, part: &Part) -> Result<(), Error> {
+    /// Swaps words, of which addresses and elements are given, as often as others come between.
+    fn swap_batch(&self, combination: &Combination, rows: &Rows, words: &mut Vec<(u64, usize)>) -> Result<(), Error> {
+        if words.is_empty() {
+            return Ok(());
+        }
         let (mut known, mut found, mut next) = ([0u64; BATCH], [0u64; BATCH], [0u64; BATCH]);
-        let row = Part { result: known.as_mut_ptr().cast(), ..*part };
-        self.add_words(Op::NoOp, &row)?;
-        self.flush_card(part.rank)?;
-        let mut open: Vec<usize> = (0..part.count).collect();
+        for (index, &(address, _)) in words.iter().enumerate() {
+            // SAFETY: it lives until the flush; one that has failed is not answered.
+            let begun =
+                unsafe { self.begin_change(self.word_at(rows, address), Change::Add(0), &raw mut known[index]) };
+            begun.map_err(|_| self.lost(rows.rank))?;
+        }
+        self.flush_card(rows.rank)?;
+        let mut open: Vec<usize> = (0..words.len()).collect();
         while !open.is_empty() {
             for &index in &open {
+                let (address, element) = words[index];
                 // SAFETY: the card has written it; the operand has as many words, aligned or not.
                 unsafe {
                     next[index] = std::ptr::read_volatile(&known[index]);
-                    let operand = part.operand.add(index * WORD);
-                    combination.under_guard(operand, (&raw mut next[index]).cast(), std::ptr::null_mut(), 1);
+                    let into = (&raw mut next[index]).cast();
+                    combination.under_guard(rows.operand(element), into, std::ptr::null_mut(), 1);
                 }
                 let change = Change::Swap { compare: known[index], swap: next[index] };
-                // SAFETY: it lives until the flush; one that has failed is not answered.
-                let begun = unsafe { self.begin_change(self.word_of(part, index), change, &raw mut found[index]) };
-                begun.map_err(|_| self.lost(part.rank))?;
+                // SAFETY: as above.
+                let begun = unsafe { self.begin_change(self.word_at(rows, address), change, &raw mut found[index]) };
+                begun.map_err(|_| self.lost(rows.rank))?;
             }
-            self.flush_card(part.rank)?;
+            self.flush_card(rows.rank)?;
             open.retain(|&index| {
                 // SAFETY: the card has written it.
                 let now = unsafe { std::ptr::read_volatile(&found[index]) };
                 std::mem::replace(&mut known[index], now) != now
             });
         }
-        if !part.result.is_null() {
-            // SAFETY: the result has as many words, aligned or not.
-            unsafe { std::ptr::copy_nonoverlapping(known.as_ptr().cast(), part.result, part.count * WORD) };
+        for (index, (_, element)) in words.drain(..).enumerate() {
+            if !rows.result.is_null() {
+                // SAFETY: the result has as many words, aligned or not.
+                unsafe { rows.result(element).cast::<u64>().write_unaligned(known[index]) };
+            }
         }
         Ok(())
     }
@@ -180,49 +279,51 @@ impl Window {
         Ok(Guarded(self, rank))
     }
 
-    /// Fetches, combines and brings back.
-    fn combine_guarded(&self, combination: &Combination, part: &Part) -> Result<(), Error> {
-        let basic = combination.basic;
-        let (size, extent) = (basic.size() as usize, basic.extent() as usize);
-        let most = (CHUNK / extent).clamp(1, part.count);
-        let room = Row::room(basic, most);
-        let ty = Type::basic(basic);
-        let own = part.rank == self.rank();
-        let mut done = 0;
-        while done < part.count {
-            let count = (part.count - done).min(most);
-            let (here, there) = (Side::new(room.start(), count as i64, &ty), part.address + (done * extent) as u64);
-            let theirs = Side::new(there as *mut u8, count as i64, &ty);
-            let inside = self.enter_by_card(part.rank)?;
-            let move_all = |way| match (own, way) {
-                (true, way) => {
-                    let (to, from) = if way == Direction::Get { (&here, &theirs) } else { (&theirs, &here) };
-                    // SAFETY: own memory of the window, which the guard gives to this process; the room has as many.
-                    unsafe { to.copy_from(from) };
-                    Ok(())
-                }
-                (false, way) => {
-                    let number = self.card_copy((part.rank, part.keys), (&here, 0), (&theirs, 0), count * size, way)?;
-                    // What is brought back lies in memory of this call, too.
-                    self.await_card(part.rank, number)
-                }
-            };
-            move_all(Direction::Get)?;
-            let at = |row: *mut u8| if row.is_null() { row } else { row.wrapping_add(done * extent) };
-            // SAFETY: `room` has room for `most` elements; operand and result for all of them.
-            unsafe { combination.under_guard(at(part.operand.cast_mut()), room.start(), at(part.result), count) };
-            if combination.op != Op::NoOp {
-                move_all(Direction::Put)?;
+    /// Fetches elements that do not overlap, combines them and brings them back.
+    fn combine_guarded(&self, combination: &Combination, rows: &Rows, stretches: &[Stretch]) -> Result<(), Error> {
+        let (basic, own) = (combination.basic, rows.rank == self.rank());
+        let (count, size) = (stretches.iter().map(|stretch| stretch.count).sum::<usize>(), basic.size() as usize);
+        let (room, ty) = (Row::room(basic, count), Type::basic(basic));
+        let (base, all) = layout(stretches, &ty)?;
+        let here = Side::new(room.start(), count as i64, &ty);
+        let theirs = match &all {
+            None => Side::new(base as *mut u8, count as i64, &ty),
+            Some(all) => Side::new(base as *mut u8, 1, all),
+        };
+        let inside = self.enter_by_card(rows.rank)?;
+        let move_all = |way| {
+            if own {
+                let (to, from) = if way == Direction::Get { (&here, &theirs) } else { (&theirs, &here) };
+                // SAFETY: own memory of the window, which the guard gives to this process; the room has as many.
+                unsafe { to.copy_from(from) };
+                return Ok(());
             }
-            drop(inside);
-            done += count;
+            let number = self.card_copy((rows.rank, rows.keys), (&here, 0), (&theirs, 0), count * size, way)?;
+            // What is brought back lies in memory of this call, too.
+            self.await_card(rows.rank, number)
+        };
+        move_all(Direction::Get)?;
+        let mut at = 0;
+        for stretch in stretches {
+            let (operand, result) = (rows.operand(stretch.first), rows.result(stretch.first));
+            let fetched = room.start().wrapping_add(at * rows.extent);
+            // SAFETY: the room has room for all elements; operand and result too.
+            unsafe { combination.under_guard(operand, fetched, result, stretch.count) };
+            at += stretch.count;
         }
+        if combination.op != Op::NoOp {
+            move_all(Direction::Put)?;
+        }
+        drop(inside);
         Ok(())
     }
 
     /// Has elements combined that the card does not reach all of.
-    fn combine_by_owner(&self, combination: &Combination, spot: &Spot, part: &Part) -> Result<(), Error> {
-        let Part { rank, address, operand, result, count, .. } = *part;
+    fn combine_by_owner(
+        &self, combination: &Combination, spot: &Spot, rows: &Rows, stretch: Stretch,
+    ) -> Result<(), Error> {
+        let Stretch { address, first, count } = stretch;
+        let (rank, operand, result) = (rows.rank, rows.operand(first), rows.result(first));
         if rank == self.rank() {
             let part = guarded::Part { operand, target: address as *mut u8, result, count };
             // SAFETY: own memory of the window; the rows have as many elements.
@@ -253,11 +354,12 @@ impl Window {
             return Ok(None);
         }
         if agent == Agent::Card {
-            let part = Part { rank, keys, address: spot.address, operand: origin, result, count: 1 };
+            let word =
+                Word { peer: self.peers.procs[rank as usize], address: spot.address, key: keys.at(spot.address) };
             // SAFETY: all are one word; the result is left to the access until it has ended.
             let begun = unsafe {
                 let (compare, swap) = (compare.cast::<u64>().read_unaligned(), origin.cast::<u64>().read_unaligned());
-                self.begin_change(self.word_of(&part, 0), Change::Swap { compare, swap }, result.cast())
+                self.begin_change(word, Change::Swap { compare, swap }, result.cast())
             };
             return Ok(Some(self.begun(rank, begun.map_err(|_| self.lost(rank))?)));
         }
