@@ -285,7 +285,10 @@ pub trait Direct {
     /// Fresh, zeroed memory that peers reach without the kernel's help; `None` when there is no more.
     fn allocate(&self, len: usize) -> Option<*mut u8>;
 
-    /// Gives memory of [`Direct::allocate`] back; false when it is none.
+    /// The same of memory that the child of a fork has for itself, as private memory.
+    fn allocate_apart(&self, len: usize) -> Option<*mut u8>;
+
+    /// Gives memory of [`Direct::allocate`] or [`Direct::allocate_apart`] back; false when it is none.
     ///
     /// # Safety
     /// Nobody uses the memory any more.

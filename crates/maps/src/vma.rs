@@ -44,6 +44,18 @@ impl Vma {
         Vma { start: range.start, end: range.end, offset, file: FileId::default(), page: 4096, flags: 0 }
     }
 
+    /// A shared mapping that may be read and written.
+    pub fn shared_memory(range: Range<usize>, offset: u64, file: FileId) -> Vma {
+        let page = rustix::param::page_size() as u64;
+        Vma { start: range.start, end: range.end, offset, file, page, flags: READABLE | WRITABLE | SHARED }
+    }
+
+    /// What may be done there, in the bits of mmap: `PROT_READ`, `PROT_WRITE` and `PROT_EXEC`.
+    pub fn rights(&self) -> u32 {
+        // The kernel tells them in the same bits.
+        (self.flags & (READABLE | WRITABLE | EXECUTABLE)) as u32
+    }
+
     /// Writable, of this process alone, and of no file.
     pub fn is_own(&self) -> bool {
         self.file == FileId::default() && self.flags & (WRITABLE | SHARED) == WRITABLE

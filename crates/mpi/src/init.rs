@@ -221,13 +221,13 @@ pub fn abort(comm: Rc<Comm>, errorcode: i32) -> Result<()> {
 const ALIGNMENT: usize = 4096;
 
 /// MPI_Alloc_mem: memory that all processes of the node reach, or else private memory on pages of its
-/// own, with the size in front.
+/// own, with the size in front. The child of a fork has a copy of its own of either.
 pub fn alloc_mem(size: i64, _info: Option<Rc<Info>>, baseptr: Out<usize>) -> Result<()> {
     if size < 0 {
         return err!(MPI_ERR_ARG, "size {size} is negative");
     }
     if let Some(direct) = adi().mcm().direct()
-        && let Some(shared) = direct.allocate(size as usize)
+        && let Some(shared) = direct.allocate_apart(size as usize)
     {
         baseptr.set(shared as usize);
         return Ok(());

@@ -98,7 +98,7 @@ pub unsafe extern "C" fn promote_pin(
     offset(pinned.map(|(_, place)| place))
 }
 
-/// Makes private what is promoted of those bytes' pages and not pinned.
+/// From now on peers may be at those bytes by the kernel.
 ///
 /// # Safety
 /// `fixture` is of `promote_start`.
@@ -119,18 +119,6 @@ pub unsafe extern "C" fn promote_unpin(fixture: *mut Fixture, address: *const u8
     // SAFETY: the caller's promise.
     if let Some(promoter) = unsafe { promoter(fixture) } {
         promoter.unpin(&(address.addr()..address.addr() + len));
-    }
-}
-
-/// Makes everything private.
-///
-/// # Safety
-/// `fixture` is of `promote_start`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_demote_all(fixture: *mut Fixture) {
-    // SAFETY: the caller's promise.
-    if let Some(promoter) = unsafe { promoter(fixture) } {
-        promoter.demote_all();
     }
 }
 
@@ -156,7 +144,7 @@ pub unsafe extern "C" fn promote_in_use(fixture: *mut Fixture, busy: bool) {
     }
 }
 
-/// Has a function called before memory is made private; before the first use.
+/// Has a function called before memory is frozen; before the first use.
 ///
 /// # Safety
 /// `fixture` is of `promote_start`.
@@ -166,7 +154,7 @@ pub unsafe extern "C" fn promote_quiesce(fixture: *mut Fixture, quiesce: extern 
     QUIESCE.get_or_init(|| quiesce);
     // SAFETY: the caller's promise.
     if let Some(promoter) = unsafe { promoter(fixture) } {
-        promoter.set_quiesce(|_, _| {
+        promoter.set_quiesce(|_| {
             if let Some(quiesce) = QUIESCE.get() {
                 quiesce();
             }

@@ -16,7 +16,7 @@ fn main() {
     let first = Instant::now();
     promoter.used([0u8; 64].as_ptr(), 64);
     println!("once          {:9.1} us", first.elapsed().as_secs_f64() * 1e6);
-    println!("     bytes    promote us   private again us   touch again us   per use ns");
+    println!("     bytes    promote us   touch again us   per use ns");
     for shift in 12..=24 {
         measure(&mut promoter, 1 << shift);
     }
@@ -24,7 +24,7 @@ fn main() {
 
 fn measure(promoter: &mut Promoter, len: usize) {
     const ROUNDS: usize = 9;
-    let (mut promote, mut demote, mut touch, mut look) = (vec![], vec![], vec![], vec![]);
+    let (mut promote, mut touch, mut look) = (vec![], vec![], vec![]);
     // All at once, for an address where promotion was undone is tried less often.
     let mut buffers = vec![vec![1u8; len]; ROUNDS];
     for buffer in &mut buffers {
@@ -46,12 +46,11 @@ fn measure(promoter: &mut Promoter, len: usize) {
                 black_box(place.is_some_and(|place| promoter.verify(address, len, place)));
             }
         });
-        time(&mut demote, &mut || promoter.demote_all());
     }
     let median = |mut samples: Vec<f64>| {
         samples.sort_by(f64::total_cmp);
         samples[samples.len() / 2] * 1e6
     };
-    let (promote, demote, touch, look) = (median(promote), median(demote), median(touch), median(look));
-    println!("{len:10} {promote:13.1} {demote:18.1} {touch:16.1} {look:12.0}");
+    let (promote, touch, look) = (median(promote), median(touch), median(look));
+    println!("{len:10} {promote:13.1} {touch:16.1} {look:12.0}");
 }

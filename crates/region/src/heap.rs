@@ -1,6 +1,7 @@
 //! This process's part of the node's shared file: memory that every process of the node can name.
 
 use crate::file::{extend, punch};
+use crate::fork::{self, NodeFile};
 use crate::offsets::Offsets;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, FallocateFlags};
@@ -8,6 +9,7 @@ use rustix::io::Errno;
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
+use std::sync::Arc;
 
 /// Allocations from this size on are aligned so that huge pages can back them.
 const HUGE: u64 = 2 << 20;
@@ -22,7 +24,7 @@ pub struct Place(pub u64);
 /// needs to; whoever else sizes the file must never make it shorter (see [`extend`]).
 ///
 /// Memory stays mapped when the heap is dropped, for the program may still use it. After a fork, the
-/// child shares the memory with its parent, and must not use the heap.
+/// child shares the memory with its parent, but for that of [`Heap::allocate_apart`], and must not use the heap.
 pub struct Heap {
     file: OwnedFd,
     base: u64,
@@ -38,6 +40,8 @@ pub struct Heap {
     bounds: Cell<(usize, usize)>,
     /// The kernel refuses memory beyond a limit (vm.overcommit_memory = 2).
     strict: OnceCell<bool>,
+    /// For forks, if some of it is not to be shared with children.
+    node: OnceCell<Arc<NodeFile>>,
 }
 
 #[derive(Clone, Copy)]
@@ -73,6 +77,7 @@ impl Heap {
             last: Cell::new(NOTHING),
             bounds: Cell::new((usize::MAX, 0)),
             strict: OnceCell::new(),
+            node: OnceCell::new(),
         }
     }
 
@@ -163,6 +168,28 @@ impl Heap {
         self.bounds.set(bounds.map_or((usize::MAX, 0), |(first, last)| (first.address, last.address + last.len)));
     }
 
+    /// The same of memory that the child of a fork has for itself, as it has private memory. Address space and data of the process grow
+    /// by its length once more, so that a fork need not ask for them; and a fork copies what has been written to.
+    pub fn allocate_apart(&self, len: usize) -> io::Result<*mut u8> {
+        let address = self.allocate(len)?;
+        self.keep_apart(address).inspect_err(|_| {
+            // SAFETY: just allocated; nobody knows of it.
+            unsafe { self.free(address) };
+        })?;
+        Ok(address)
+    }
+
+    fn keep_apart(&self, address: *mut u8) -> io::Result<()> {
+        let mapped = self.mapped.borrow();
+        let index = mapped.binary_search_by_key(&(address as usize), |one| one.address).map_err(|_| Errno::INVAL)?;
+        let Mapped { address, len, offset } = mapped[index];
+        if self.node.get().is_none() {
+            let _ = self.node.set(Arc::new(NodeFile::of(self.file())?));
+        }
+        let file = self.node.get().ok_or(Errno::BADF)?;
+        Ok(fork::keep_apart(address..address + len, offset, file)?)
+    }
+
     /// Unmaps what [`Heap::allocate`] has returned as `at`, gives its memory back and uses its
     /// offsets again; false, and nothing done, when `at` is not such an address.
     ///
@@ -177,6 +204,9 @@ impl Heap {
         self.last.set(NOTHING);
         self.set_bounds(&mapped);
         drop(mapped);
+        if self.node.get().is_some() {
+            fork::share_again(gone.address);
+        }
         // SAFETY: our own mapping, which nobody uses any more (contract).
         let _ = unsafe { mm::munmap(at.cast(), gone.len) };
         self.give(gone.offset);

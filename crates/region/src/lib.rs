@@ -96,9 +96,11 @@
 
 pub mod cma;
 mod file;
+mod fork;
 pub mod heap;
 mod offsets;
 pub mod promote;
+mod quiet;
 pub mod space;
 mod sync;
 pub mod trial;

@@ -33,27 +33,29 @@
 //! tell the one from the other.
 
 mod flags;
-mod fork;
+pub(crate) mod ground;
 mod huge;
 mod imports;
 mod owner;
 mod pages;
 mod pinning;
 mod pins;
-mod process;
+pub(crate) mod process;
 mod ready;
 mod records;
 mod refusal;
 mod told;
 mod usage;
 
-pub use fork::Quiesce;
+pub use ground::Quiesce;
 pub use refusal::Refusal;
 pub use told::tells;
 pub use usage::{Costs, Reuse};
 
+use crate::fork::{self, NodeFile};
 use crate::heap::{Heap, Place};
-use fork::Ground;
+use crate::quiet::Quiet;
+use ground::Ground;
 use huge::HugePages;
 use imports::Imports;
 use owner::{Malloc, Owned};
@@ -64,7 +66,7 @@ use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_counters as counters;
 use tern_counters::events;
-use tern_maps::{FileId, Maps};
+use tern_maps::{Maps, Vma};
 use told::Told;
 use usage::Usage;
 
@@ -104,7 +106,7 @@ struct Needed {
 /// Promotes the buffers of one process. There is one in a process; it belongs to whoever holds the
 /// library's lock.
 ///
-/// Dropping it makes everything private again.
+/// Dropping it leaves what is promoted as it is.
 pub struct Promoter {
     heap: Rc<Heap>,
     policy: Policy,
@@ -126,6 +128,8 @@ pub struct Promoter {
     may_pin: usize,
     /// By what it is used for, and by [`Reuse`].
     needed: Vec<[Needed; 2]>,
+    /// Of the node, which may all promote.
+    processes: u32,
 }
 
 impl Promoter {
@@ -148,6 +152,7 @@ impl Promoter {
             until_refresh: 64,
             may_pin: pinning::MOST_PINNED,
             needed: vec![Default::default()],
+            processes: 1,
         }
     }
 
@@ -159,10 +164,14 @@ impl Promoter {
         self.in_use = Some(in_use);
     }
 
-    /// What keeps peers away from memory that is about to be made private, by the handler of a fork too. To be set before the first
-    /// use.
+    /// What keeps peers away from memory that a fork is about to freeze. To be set before the first use.
     pub fn set_quiesce(&mut self, quiesce: Quiesce) {
         self.quiesce = Some(quiesce);
+    }
+
+    /// So many processes of the node may promote as much as this one, this one included.
+    pub fn set_processes(&mut self, processes: u32) {
+        self.processes = processes;
     }
 
     /// From the first promotion on the kernel tells of what this process unmaps or moves, if it does that, and is not asked at each
@@ -289,7 +298,7 @@ impl Promoter {
         }
         let vma = ready.ground.maps.at(start);
         let holds = vma.is_some_and(|vma| {
-            vma.is_shared(ready.ground.id)
+            vma.is_shared(ready.ground.file.id)
                 && vma.offset + (start - vma.start) as u64 == place.0
                 && len <= vma.end - start
         });
@@ -325,15 +334,6 @@ impl Promoter {
         self.told.is_on() && self.ready.as_ref().is_some_and(|ready| !ready.ground.is_over())
     }
 
-    /// Makes all promoted memory private, with the same contents; with more threads than one, or too
-    /// little memory for a copy, promotion ends for good. No peer may be writing into it.
-    pub fn demote_all(&mut self) {
-        if let Some(ready) = &self.ready {
-            ready.ground.demote();
-        }
-        self.refresh();
-    }
-
     /// Why the last attempt was refused.
     pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_ref()
@@ -349,7 +349,7 @@ impl Promoter {
         self.ready.as_ref()?.ground.keep_forks_out()
     }
 
-    /// Changes when memory begins to be made private, whoever does that. Equal before and after this process has stored to memory
+    /// Changes when a fork begins to freeze memory, in whichever thread. Equal before and after this process has stored to memory
     /// that was at its place: peers see it there.
     pub fn demotions(&self) -> u32 {
         self.ready.as_ref().map_or(0, |ready| ready.ground.demotions())
@@ -369,7 +369,7 @@ impl Promoter {
         }
         let ready = self.ready.as_ref().ok_or(Refusal::Kernel)?;
         let wanted = whole_pages(start, len).ok_or(Refusal::NotMallocs)?;
-        let owned = ready.malloc.find(&ready.ground.maps, &wanted, ready.ground.id)?;
+        let owned = ready.malloc.find(&ready.ground.maps, &wanted, ready.ground.file.id)?;
         let range = extent(&owned, wanted);
         if self.in_use.as_ref().is_some_and(|in_use| in_use(range.clone())) {
             return Err(Refusal::InUse);
@@ -380,13 +380,21 @@ impl Promoter {
         if private.len() + self.records.len() > MOST_RECORDS {
             return Err(Refusal::File);
         }
-        ready.check_memory(&range, &private, self.records.bytes())?;
+        ready.check_memory(&range, &private, self.records.bytes(), self.processes)?;
+        let mapped = ready.ground.promoted().map_err(|_| Refusal::Kernel)?;
+        if private.iter().any(|piece| is_among(offset(piece.start), piece.len(), &mapped)) {
+            return Err(Refusal::Moved);
+        }
         for piece in &private {
-            // SAFETY: malloc's plain memory, by the checks; one thread; no peer writes there
-            // (`in_use`). Between copy and mapping only the stack is written to. The slot's
-            // offsets for these addresses are mapped nowhere, for else `private_pieces` had found
-            // the pages to be shared, or the slot had not been free.
-            unsafe { pages::share(&ready.ground.maps, piece, self.heap.file(), offset(piece.start))? };
+            let _quiet = Quiet::new();
+            let mut state = fork::lock();
+            state.reserves.prepare();
+            // SAFETY: malloc's plain memory in one mapping, by the checks; one thread; no signals; no peer writes there
+            // (`in_use`). Between copy and mapping only the stack is written to. The offsets are mapped nowhere, as was seen just
+            // now.
+            let kept = unsafe { pages::share(piece, self.heap.file(), offset(piece.start))? };
+            state.reserves.add(ready.ground.file.id, offset(piece.start), kept, piece.len());
+            state.make_room();
         }
         let ready = self.ready.as_mut().ok_or(Refusal::Kernel)?;
         ready.slots[slot] = Some(base);
@@ -396,6 +404,7 @@ impl Promoter {
             let offset = offset + (piece.start - base) as u64;
             // Before anybody relies on it.
             self.told.watch(&piece);
+            ready.ground.knows_watch(self.told.descriptor());
             self.records.insert(Record { pages: piece, offset, address: start, len, needed, uses: 0 });
         }
         self.counts.promoted += 1;
@@ -416,17 +425,30 @@ impl Promoter {
         let huge = HugePages::open().map_err(|_| Refusal::Kernel)?;
         let malloc = Malloc::prove()?;
         process::check(None)?;
-        let file = self.heap.file();
-        let id = FileId::of(file).map_err(|_| Refusal::File)?;
-        let file = rustix::io::fcntl_dupfd_cloexec(file, 0).map_err(|_| Refusal::File)?;
+        let file = NodeFile::of(self.heap.file()).map_err(|_| Refusal::File)?;
         let page = rustix::param::page_size();
         let reserve = |bits: u32| Some((self.heap.reserve(page, 1 << bits)?, 1u64 << bits));
         let (start, len) = AREAS.into_iter().find_map(reserve).ok_or(Refusal::File)?;
         let (slots, slot_len) = divide(len);
-        let ground = Ground::new(maps, huge, file, id, start..start + slots * slot_len, self.quiesce);
+        let ground = Ground::new(maps, huge, file, start..start + slots * slot_len, self.quiesce);
         let ground = ground.install().ok_or(Refusal::Kernel)?;
         self.ready = Some(Ready::new(ground, malloc, slots as usize, slot_len));
         Ok(())
+    }
+
+    /// Has set aside for forks what `mapped` needs, and no more. (What cannot be had now the fork asks for.)
+    fn set_aside(&self, mapped: &[Vma]) {
+        let Some(ready) = &self.ready else { return };
+        let used: Vec<_> = mapped.iter().map(|vma| vma.offset..vma.offset + (vma.end - vma.start) as u64).collect();
+        let _quiet = Quiet::new();
+        let mut state = fork::lock();
+        let reserves = &mut state.reserves;
+        reserves.retain(ready.ground.file.id, &ready.ground.area, &used);
+        for offsets in used {
+            let len = (offsets.end - offsets.start) as usize;
+            let _ = reserves.complete(ready.ground.file.id, offsets.start, len);
+        }
+        state.make_room();
     }
 
     /// Compares the records with what the kernel says, gives back the memory of what is mapped no
@@ -465,6 +487,7 @@ impl Promoter {
             }
         }
         ready.give_back(&mapped, busy);
+        self.set_aside(&mapped);
         counters::PROMOTED_NOW.set(self.records.bytes());
         // One question to the kernel for each mapping: spread over four times as many uses. Who is told asks for what is busy alone.
         self.until_refresh = if self.told.is_on() && !busy { usize::MAX } else { 64 + 4 * mapped.len() };
@@ -472,9 +495,17 @@ impl Promoter {
 }
 
 impl Drop for Promoter {
+    /// What is promoted stays so, until the program unmaps it: somebody may have a hold on its pages.
     fn drop(&mut self) {
-        self.demote_all();
+        if let Some(ready) = &self.ready {
+            ready.ground.end();
+        }
     }
+}
+
+/// Whether some of these offsets are mapped.
+fn is_among(offset: u64, len: usize, mapped: &[Vma]) -> bool {
+    mapped.iter().any(|vma| vma.offset < offset + len as u64 && offset < vma.offset + (vma.end - vma.start) as u64)
 }
 
 /// The whole pages that hold these bytes.

@@ -10,6 +10,8 @@ use std::io;
 
 /// A pointer that [`Views::at`] has returned stays good for at least this many further calls.
 pub const KEPT: usize = 8;
+/// Bytes of a view: what one peer's buffer adds to this process's address space, at the least.
+pub const VIEW: u64 = 16 << 20;
 /// Entries of the table that answers most calls.
 const QUICK: usize = 64;
 /// What the kernel maps around a page that is read for the first time (fault_around_bytes).
@@ -34,7 +36,7 @@ impl Limits {
     /// Large views, unless the process may not have much address space.
     fn of_process() -> Limits {
         match getrlimit(Resource::As).current {
-            None => Limits { view: 256 << 20, views: 1024, bytes: 1 << 42 },
+            None => Limits { view: VIEW, views: 1024, bytes: 1 << 42 },
             Some(limit) => Limits { view: 4 << 20, views: 1024, bytes: limit / 8 },
         }
     }

@@ -251,6 +251,10 @@ impl Direct for Shm {
         self.direct.reach.heap().allocate(len).ok()
     }
 
+    fn allocate_apart(&self, len: usize) -> Option<*mut u8> {
+        self.direct.reach.heap().allocate_apart(len).ok()
+    }
+
     unsafe fn free(&self, memory: *mut u8) -> bool {
         // SAFETY: contract of this function.
         unsafe { self.direct.reach.heap().free(memory) }

@@ -1,6 +1,6 @@
-//! What a fork needs: promoted memory becomes private before it. Pages are replaced then, so no peer may write to them
-//! meanwhile: neither at their place in the node's memory nor, where a receive in private memory shares a page with promoted
-//! memory, by the kernel.
+//! What a fork of a process with several threads needs: promoted memory becomes private before it. Stores go to other pages then, so no
+//! peer may write to them meanwhile: neither at their place in the node's memory nor, where a receive in private memory shares a page with
+//! promoted memory, by the kernel. (A fork of a process with one thread changes nothing in it.)
 //!
 //! Any thread may fork, whatever the one inside the library is doing. So this looks at the boards alone, and at nothing else that
 //! other threads change; and while there are such, who publishes keeps forks out ([`tern_region::Promoter::keep_forks_out`]).
@@ -27,10 +27,10 @@ pub fn forget(device: &Shm) {
 }
 
 /// No peer writes to these pages, as [`tern_region::promote::Quiesce`] asks.
-pub fn quiesce(pages: &[Range<usize>], alone: bool) -> Box<dyn FnOnce()> {
+pub fn quiesce(pages: &[Range<usize>]) -> Box<dyn FnOnce()> {
     // SAFETY: null, or a device that has not gone: who lets one go keeps forks out meanwhile.
     let device: Option<&'static Shm> = unsafe { DEVICE.load(Ordering::Acquire).as_ref() };
     let Some(device) = device else { return Box::new(|| ()) };
     let held = device.hold_receives(pages);
-    Box::new(move || device.release_receives(&held, alone))
+    Box::new(move || device.release_receives(&held))
 }

@@ -103,6 +103,7 @@ impl Reach {
         promoter.add_costs(costs.promotion_for_collectives(Placement::Cache));
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
         promoter.set_quiesce(crate::fork::quiesce);
+        promoter.set_processes(segment.geometry.processes);
         Ok(Reach {
             heap,
             views: Views::new(file.try_clone_to_owned()?),
@@ -197,8 +198,7 @@ impl Reach {
         }
     }
 
-    /// Notes that all peers may be at private memory, until [`Reach::cover_for_all`]. What messages have made shared of its pages
-    /// is private from now on.
+    /// Notes that all peers may be at memory by the kernel, until [`Reach::cover_for_all`]. What is private of it stays so.
     pub fn expose_for_all(&self, memory: *const u8, len: usize) {
         self.exposed.windows.borrow_mut().push(memory as usize..memory as usize + len);
         self.exposed.quiet.set(false);

@@ -103,6 +103,10 @@ impl Direct for Verbs {
         None
     }
 
+    fn allocate_apart(&self, _len: usize) -> Option<*mut u8> {
+        None
+    }
+
     unsafe fn free(&self, _memory: *mut u8) -> bool {
         false
     }

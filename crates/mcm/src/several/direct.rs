@@ -99,6 +99,10 @@ impl Direct for Several {
         self.shm.allocate(len)
     }
 
+    fn allocate_apart(&self, len: usize) -> Option<*mut u8> {
+        self.shm.allocate_apart(len)
+    }
+
     unsafe fn free(&self, memory: *mut u8) -> bool {
         // SAFETY: the contract is the same.
         unsafe { self.shm.free(memory) }

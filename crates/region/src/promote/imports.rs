@@ -1,7 +1,7 @@
 //! What the loaded objects could do behind our back, by the functions that they import.
 //!
 //! Shared memory can be told from private memory by who calls madvise (MADV_DONTNEED gives zeros in
-//! private memory only); memory in the heap that is not malloc's comes from brk; and a process made
+//! private memory only); mremap makes an alias of it in two of its forms (an old size of 0, and MREMAP_DONTUNMAP); memory in the heap that is not malloc's comes from brk; and a process made
 //! past fork's handlers would share the memory. All that needs a call into the C library, so it
 //! shows in an object's relocations, except for system calls in assembly and functions looked
 //! up by name at run time.
@@ -10,11 +10,22 @@ use super::owner::object_of;
 use super::refusal::Refusal;
 use std::ffi::{CStr, c_int, c_void};
 
-const TELLING: [&CStr; 9] =
-    [c"madvise", c"process_madvise", c"brk", c"sbrk", c"_Fork", c"clone", c"vmsplice", c"remap_file_pages", c"syscall"];
+const TELLING: [&CStr; 10] = [
+    c"madvise",
+    c"process_madvise",
+    c"mremap",
+    c"brk",
+    c"sbrk",
+    c"_Fork",
+    c"clone",
+    c"vmsplice",
+    c"remap_file_pages",
+    c"syscall",
+];
 
-/// Known to use `syscall` for futexes and the like only.
-const HARMLESS: [&str; 2] = ["libstdc++.so", "libgomp.so"];
+/// Known to use `syscall` for futexes and the like only, and `mremap` for mappings of their own.
+const HARMLESS: [(&str, &CStr); 4] =
+    [("libstdc++.so", c"syscall"), ("libgomp.so", c"syscall"), ("libnuma.so", c"mremap"), ("libsqlite3.so", c"mremap")];
 
 /// The outcome for the objects that were loaded when it was last found out.
 #[derive(Default)]
@@ -84,8 +95,9 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, look: *mut c_
     if look.own.contains(&object.home) {
         return 0;
     }
-    let harmless = HARMLESS.iter().any(|known| name.rsplit('/').next().is_some_and(|file| file.starts_with(known)));
-    match object.imports().find(|import| TELLING.contains(import) && !(harmless && *import == c"syscall")) {
+    let file = name.rsplit('/').next().unwrap_or("");
+    let is_harmless = |import: &CStr| HARMLESS.iter().any(|(known, calls)| *calls == import && file.starts_with(known));
+    match object.imports().find(|import| TELLING.contains(import) && !is_harmless(import)) {
         Some(function) => {
             let function = function.to_string_lossy().into_owned();
             look.outcome = Err(Refusal::Import { object: called(&name), function });

@@ -1,58 +1,30 @@
-//! Changing what is behind an address: private memory becomes a range of a file, and private again.
+//! Changing what is behind an address: private memory becomes a range of a file.
 //!
-//! The way there is one write to the file and one mmap over the same addresses. The file's pages
+//! That is one write to the file, and one mmap at the addresses from which the private memory has been moved away. The file's pages
 //! are there before they are mapped, so a lack of memory is an error of the write, and never a
-//! SIGBUS; until the mmap nothing of the program has changed.
+//! SIGBUS; until then nothing of the program has changed.
 
 use super::process;
 use super::refusal::Refusal;
+use crate::fork::pointer;
 use rustix::fd::BorrowedFd;
 use rustix::io::{self, Errno};
 use rustix::mm::{self, Advice, MapFlags, MremapFlags, ProtFlags};
-use std::ffi::c_void;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 use tern_maps::{FileId, Maps, Vma};
 
-/// No signal handler runs in this thread while this lives: it could store to what is being copied.
-struct Quiet(libc::sigset_t);
-
-impl Quiet {
-    fn new() -> Quiet {
-        let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: sigfillset initialises `all`, and pthread_sigmask `before`; with these arguments
-        // neither fails.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-            Quiet(before.assume_init())
-        }
-    }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        // SAFETY: a mask that pthread_sigmask gave.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
-    }
-}
-
-fn pointer(address: usize) -> *mut c_void {
-    std::ptr::with_exposed_provenance_mut(address)
-}
-
 const READ_WRITE: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
-/// Copies private pages to `file` at `offset` and maps the file there instead. The contents stay.
+/// Copies private pages to `file` at `offset` and maps the file there instead. The contents stay. The mapping that was there is
+/// returned: it is somewhere else now, without pages, as the child of a fork will need it.
 /// On an error the memory is as it was; the file may have pages at the offset.
 ///
 /// # Safety
-/// The pages are plain memory; this thread is the only one; nobody else stores to them by other
-/// ways, and neither does this function's caller keep anything in them that changes meanwhile. The
+/// The pages are plain memory, in one mapping; this thread is the only one; no signal handler runs in it; nobody else stores to them by
+/// other ways, and neither does this function's caller keep anything in them that changes meanwhile. The
 /// offsets are mapped nowhere.
-pub unsafe fn share(maps: &Maps, pages: &Range<usize>, file: BorrowedFd<'_>, offset: u64) -> Result<(), Refusal> {
-    let _quiet = Quiet::new();
+pub unsafe fn share(pages: &Range<usize>, file: BorrowedFd<'_>, offset: u64) -> Result<usize, Refusal> {
     // SAFETY: mapped and readable; nobody stores to it (contract).
     let bytes = unsafe { std::slice::from_raw_parts(pointer(pages.start).cast::<u8>(), pages.len()) };
     let mut done = 0;
@@ -64,82 +36,59 @@ pub unsafe fn share(maps: &Maps, pages: &Range<usize>, file: BorrowedFd<'_>, off
             Err(_) => return Err(Refusal::File),
         }
     }
-    let flags = MapFlags::SHARED | MapFlags::FIXED | MapFlags::POPULATE;
-    for _ in 0..8 {
-        // SAFETY: replaces the pages by a copy of themselves; nothing was stored to them since, for
-        // the system calls between the copy and here keep nothing in memory.
-        if unsafe { mm::mmap(pointer(pages.start), pages.len(), READ_WRITE, flags, file, offset) }.is_ok() {
-            return Ok(());
-        }
-        if maps.at(pages.start).is_some_and(|vma| vma.is_plain()) {
+    let (at, len) = (pointer(pages.start), pages.len());
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: fresh memory; the pages move there and a copy of them takes their place; nothing was stored to them since, for
+    // the system calls between the copy and here keep nothing in memory. On an error they move back.
+    unsafe {
+        let kept =
+            mm::mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::empty(), flags).map_err(|_| Refusal::File)?;
+        if mm::mremap_fixed(at, len, len, MremapFlags::MAYMOVE, kept).is_err() {
+            let _ = mm::munmap(kept, len);
             return Err(Refusal::File);
         }
-        // A kernel that unmaps first and fails then: the bytes are in the file, so try again.
+        let flags = MapFlags::SHARED | MapFlags::FIXED | MapFlags::POPULATE;
+        if mm::mmap(at, len, READ_WRITE, flags, file, offset).is_err() {
+            if mm::mremap_fixed(kept, len, len, MremapFlags::MAYMOVE, at).is_err() {
+                lost();
+            }
+            return Err(Refusal::File);
+        }
+        let _ = mm::madvise(kept, len, Advice::LinuxDontNeed);
+        Ok(kept.addr())
     }
-    lost()
 }
 
-/// The pages at an address were unmapped, and mapping them again fails for good. Nothing can go on.
+/// Pages have been moved and cannot be moved back. Nothing can go on.
 #[cold]
 fn lost() -> ! {
-    eprintln!("tern: the kernel has unmapped promoted memory and cannot map it again: out of memory");
+    eprintln!("tern: the kernel has moved memory that was to be promoted and cannot move it back: out of memory");
     std::process::abort()
-}
-
-/// Makes a promoted mapping ordinary private memory with the same contents. Where memory is short
-/// it is frozen instead: false.
-///
-/// # Safety
-/// `vma` is a promoted mapping of `file`; this thread is the only one; no peer stores to it.
-pub unsafe fn thaw(vma: &Vma, file: BorrowedFd<'_>) -> bool {
-    let len = vma.end - vma.start;
-    let locked = is_anything_locked() && super::flags::is_locked(vma.start);
-    if process::has_memory(len, 0) {
-        let _quiet = Quiet::new();
-        // SAFETY: `staging` is fresh memory of the same length; the mapping that is replaced has
-        // the same contents, and nobody stores to it meanwhile (contract).
-        unsafe {
-            if let Ok(staging) = mm::mmap_anonymous(std::ptr::null_mut(), len, READ_WRITE, MapFlags::PRIVATE) {
-                std::ptr::copy_nonoverlapping(pointer(vma.start).cast::<u8>(), staging.cast(), len);
-                if mm::mremap_fixed(staging, len, len, MremapFlags::MAYMOVE, pointer(vma.start)).is_ok() {
-                    lock_if(locked, vma.start, len);
-                    return true;
-                }
-                let _ = mm::munmap(staging, len);
-            }
-        }
-    }
-    // If the attempt has unmapped the pages, this brings them back.
-    // SAFETY: the contract is that of `freeze` and more.
-    unsafe { freeze(vma, file) };
-    false
 }
 
 /// Makes a promoted mapping a private mapping of the same pages of the file: a store from now on
 /// copies the page, in the parent and in the child of a fork alike. Takes no memory and no time, and
-/// other threads may go on. The pages of the file must never be changed or freed afterwards.
+/// other threads may go on. The pages of the file must never be changed or freed afterwards. False, and nothing done, where the kernel
+/// refuses.
 ///
 /// # Safety
 /// `vma` is, or was just before, a promoted mapping of `file`. Stores of peers arrive only in
 /// pages that this process does not store to.
-pub unsafe fn freeze(vma: &Vma, file: BorrowedFd<'_>) {
+pub unsafe fn freeze(vma: &Vma, file: BorrowedFd<'_>) -> bool {
     let len = vma.end - vma.start;
     let locked = is_anything_locked() && super::flags::is_locked(vma.start);
     let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-    for _ in 0..8 {
-        // SAFETY: the same pages of the same file at the same addresses; what threads store before
-        // goes to the page, and what they store later to a copy of it.
-        if unsafe { mm::mmap(pointer(vma.start), len, READ_WRITE, flags, file, vma.offset) }.is_ok() {
+    let rights = ProtFlags::from_bits_retain(vma.rights());
+    // SAFETY: the same pages of the same file at the same addresses; what threads store before
+    // goes to the page, and what they store later to a copy of it.
+    let frozen = unsafe { mm::mmap(pointer(vma.start), len, rights, flags, file, vma.offset) }.is_ok();
+    if frozen {
+        if rights.contains(READ_WRITE) {
             count_as_anonymous(vma.start);
-            lock_if(locked, vma.start, len);
-            return;
         }
+        lock_if(locked, vma.start, len);
     }
-    // The child must not share with its parent: better it has no such memory at all.
-    // SAFETY: changes nothing in this process.
-    if unsafe { mm::madvise(pointer(vma.start), len, Advice::LinuxDontFork) }.is_err() {
-        lost();
-    }
+    frozen
 }
 
 /// Stores a byte's own value to it, so that the mapping holds memory of no file and goes into a

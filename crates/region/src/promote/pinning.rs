@@ -14,10 +14,10 @@ const FEWEST_PINNED: usize = 4;
 
 impl Promoter {
     /// Promotes memory that peers will be at any time, whenever they like, until [`Promoter::unpin`]: it stays at its place,
-    /// also when the program forks. Tells what of it that is, and where it lies; `None`: all of it is private.
+    /// also when a program with several threads forks. Tells what of it that is, and where it lies; `None`: all of it is private.
     ///
-    /// All of a chunk of malloc's with a mapping of its own; of memory in malloc's heap the pages that hold nothing else: in
-    /// others the child of a fork would write before it has its own.
+    /// All of a chunk of malloc's with a mapping of its own; of memory in malloc's heap the pages that hold nothing else: with several threads
+    /// the child of a fork could write to others before it has its own.
     ///
     /// The program keeps that memory mapped meanwhile.
     pub fn pin(&mut self, address: *const u8, len: usize) -> Option<(Range<usize>, Place)> {
@@ -31,7 +31,7 @@ impl Promoter {
         if !self.ready.as_ref()?.ground.pins.add(&pages) {
             return None;
         }
-        // A full fence: pairs with the one in `begin_demotion`. A fork in another thread sees the pin, or has ended promotion.
+        // A full fence: pairs with the one in `freeze`. A fork in another thread sees the pin, or has ended promotion.
         fence(Ordering::SeqCst);
         let first = std::ptr::with_exposed_provenance(start);
         let presumed = self.presumed(first, len);
@@ -57,7 +57,7 @@ impl Promoter {
         self.get_ready().ok()?;
         let ready = self.ready.as_ref()?;
         let pages = whole_pages(start, len)?;
-        match ready.malloc.find(&ready.ground.maps, &pages, ready.ground.id).ok()? {
+        match ready.malloc.find(&ready.ground.maps, &pages, ready.ground.file.id).ok()? {
             Owned::Chunk(_) => Some(start..start + len),
             Owned::Heap { .. } => {
                 let page = rustix::param::page_size();
@@ -72,16 +72,14 @@ impl Promoter {
         }
     }
 
-    /// Makes what is promoted of the pages of these bytes private, but for what is pinned. To be called before peers may be at
-    /// the bytes by the kernel, whenever they like: a fork replaces promoted pages, and what they write meanwhile would be lost.
-    ///
-    /// With more threads than one promotion ends for good.
+    /// To be called before peers may be at these bytes by the kernel, whenever they like. If some of their pages are promoted, nothing
+    /// that is promoted is frozen any more by forks of a process with several threads: what peers write meanwhile would be lost.
     pub fn settle(&mut self, address: *const u8, len: usize) {
         let Some(ready) = &self.ready else { return };
         if let Some(pages) = whole_pages(address.addr(), len)
-            && ready.ground.demote_part(&pages)
+            && ready.holds_any(&pages)
         {
-            self.refresh();
+            ready.ground.keep_all();
         }
     }
 

@@ -8,7 +8,7 @@ use rustix::process::{Resource, getrlimit};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Memory that must be left when the second copy has been made.
+/// Memory that must be left when all copies have been made.
 const SPARE: u64 = 64 << 20;
 
 /// All that can change from one promotion to the next, but for the memory. `own`: a descriptor of ours that would be refused.
@@ -23,6 +23,11 @@ pub fn check(own: Option<RawFd>) -> Result<(), Refusal> {
     if !is_dumped_alike() {
         return Err(Refusal::CoreFilter);
     }
+    check_holds(own)
+}
+
+/// Whether nothing that is open or mapped may use memory behind the program's back. `own`: as in [`check`].
+pub fn check_holds(own: Option<RawFd>) -> Result<(), Refusal> {
     check_descriptors(own)?;
     check_mappings()
 }
@@ -140,11 +145,24 @@ fn check_mappings() -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether `len` bytes more can be taken with some to spare, by the whole machine and by the
-/// cgroups of this process (within a cgroup, too much is deadly), and eight times the `promoted`
-/// ones: those stay in memory for a while when the program frees them.
-pub fn has_memory(len: usize, promoted: u64) -> bool {
-    let needed = 2 * len as u64 + SPARE + 8 * promoted;
+/// Whether `len` bytes more can be promoted with memory to spare, by the whole machine and by the
+/// cgroups of this process (within a cgroup, too much is deadly): for the second copy now, and for copies of all that is promoted then,
+/// `promoted` bytes and these, which forks need. `processes` may need as much each.
+pub fn has_memory(len: usize, promoted: u64, processes: u32) -> bool {
+    let len = len as u64;
+    let copies = (promoted + len).saturating_mul(COPIES.max(2 * u64::from(processes)));
+    has(copies.saturating_add(len + SPARE))
+}
+
+/// Copies of what is promoted that there must be memory for, at the least.
+const COPIES: u64 = 4;
+
+/// Whether a copy of that many bytes can be made now.
+pub fn has_memory_left(bytes: u64) -> bool {
+    has(bytes + bytes / 8)
+}
+
+fn has(needed: u64) -> bool {
     free_memory().is_some_and(|free| free >= needed) && cgroups_have(needed).unwrap_or(false)
 }
 

@@ -1,9 +1,10 @@
 //! The ground that promotion stands on, once it is known to be allowed, and the slots of offsets
 //! that promoted memory lies in.
 
-use super::fork::Ground;
+use super::ground::Ground;
 use super::owner::{Malloc, Owned};
 use super::{Refusal, flags, process};
+use crate::view::VIEW;
 use std::ops::Range;
 use tern_maps::Vma;
 
@@ -15,11 +16,11 @@ const LEAST_SLOT: u64 = 1 << 42;
 /// What is tried as the size of all slots together.
 pub const AREAS: [u32; 13] = [55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43];
 
-/// Number and size of the slots in an area of that many bytes. Sizes are odd multiples of 256 MiB, so
+/// Number and size of the slots in an area of that many bytes. Sizes are odd multiples of a view, so
 /// that [`Views`](crate::Views) finds chunks of different slots in different entries of its table.
 pub fn divide(area: u64) -> (u64, u64) {
     let slots = (area / LEAST_SLOT).clamp(1, MOST_SLOTS);
-    (slots, area / slots - (256 << 20))
+    (slots, area / slots - VIEW)
 }
 
 /// What promotion needs in a process.
@@ -61,6 +62,12 @@ impl Ready {
         }
     }
 
+    /// Whether any of these pages is promoted.
+    pub fn holds_any(&self, pages: &Range<usize>) -> bool {
+        let Ok(promoted) = self.ground.promoted() else { return true };
+        promoted.iter().any(|vma| vma.start < pages.end && pages.start < vma.end)
+    }
+
     /// What of the range is private yet. Refuses what is neither plain nor promoted.
     pub fn private_pieces(
         &self, range: &Range<usize>, offset: impl Fn(usize) -> u64,
@@ -73,7 +80,7 @@ impl Ready {
             at = piece.end;
             if vma.is_plain() {
                 pieces.push(piece);
-            } else if !vma.is_shared(self.ground.id)
+            } else if !vma.is_shared(self.ground.file.id)
                 || vma.offset + (piece.start - vma.start) as u64 != offset(piece.start)
             {
                 return Err(Refusal::Shared);
@@ -83,9 +90,11 @@ impl Ready {
     }
 
     /// The conditions on the memory itself.
-    pub fn check_memory(&self, range: &Range<usize>, private: &[Range<usize>], promoted: u64) -> Result<(), Refusal> {
+    pub fn check_memory(
+        &self, range: &Range<usize>, private: &[Range<usize>], promoted: u64, processes: u32,
+    ) -> Result<(), Refusal> {
         let maps = &self.ground.maps;
-        flags::check(range, |start| maps.at(start).is_some_and(|vma| vma.is_shared(self.ground.id)))?;
+        flags::check(range, |start| maps.at(start).is_some_and(|vma| vma.is_shared(self.ground.file.id)))?;
         for piece in private {
             if self.ground.huge.are_among(piece.clone()).unwrap_or(true) {
                 return Err(Refusal::Huge);
@@ -95,7 +104,7 @@ impl Ready {
             }
         }
         let bytes = private.iter().map(Range::len).sum();
-        if process::has_memory(bytes, promoted) { Ok(()) } else { Err(Refusal::Memory) }
+        if process::has_memory(bytes, promoted, processes) { Ok(()) } else { Err(Refusal::Memory) }
     }
 
     /// Gives back the memory that is mapped nowhere, of the heap and of chunks, unless some transfer is
@@ -124,7 +133,7 @@ impl Ready {
 
     /// Gives the memory of offsets back; they read as zeros then.
     fn punch(&self, offset: u64, len: u64) -> bool {
-        crate::file::punch(rustix::fd::AsFd::as_fd(&self.ground.file), offset, len).is_ok()
+        self.ground.file.open().is_some_and(|file| crate::file::punch(file, offset, len).is_ok())
     }
 }
 
@@ -155,8 +164,8 @@ mod tests {
         for area in AREAS.map(|bits| 1u64 << bits) {
             let (slots, len) = divide(area);
             assert!(slots >= 2, "the heap and a chunk");
-            assert!(slots <= MOST_SLOTS && slots * len <= area && len >= LEAST_SLOT - (256 << 20));
-            assert!((len / (256 << 20)) % 2 == 1 && len.is_multiple_of(256 << 20));
+            assert!(slots <= MOST_SLOTS && slots * len <= area && len >= LEAST_SLOT - VIEW);
+            assert!((len / VIEW) % 2 == 1 && len.is_multiple_of(VIEW));
         }
         assert!(divide(1 << 55).1 > (1 << 47) - (1 << 30), "all that can be mapped");
     }

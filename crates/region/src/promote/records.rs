@@ -88,7 +88,7 @@ impl Records {
     }
 
     /// Makes the records agree with what is mapped (promoted mappings, sorted by address). Returns
-    /// the pieces that are gone. What is mapped and has no record (a chunk that was moved) gets
+    /// the pieces that are gone. What is mapped and has no record (a chunk that was moved or has grown) gets
     /// one.
     pub fn keep(&mut self, mapped: &[Vma]) -> Vec<Record> {
         let mut gone = Vec::new();
@@ -96,17 +96,32 @@ impl Records {
         for record in self.records.drain(..) {
             split(record, mapped, &mut kept, &mut gone);
         }
-        for vma in mapped {
-            let known = kept.iter().any(|record: &Record| record.pages.start < vma.end && vma.start < record.pages.end);
-            if !known {
-                let (pages, len) = (vma.start..vma.end, vma.end - vma.start);
-                kept.push(Record { pages, offset: vma.offset, address: vma.start, len, needed: 0, uses: 0 });
-            }
-        }
+        kept.sort_unstable_by_key(|record| record.pages.start);
+        let unknown: Vec<Record> = mapped.iter().flat_map(|vma| unknown(vma, &kept)).collect();
+        kept.extend(unknown);
         kept.sort_unstable_by_key(|record| record.pages.start);
         self.records = kept;
         gone
     }
+}
+
+/// The parts of a mapping that no record is of. (`records` are sorted.)
+fn unknown(vma: &Vma, records: &[Record]) -> Vec<Record> {
+    let fresh = |pages: Range<usize>| {
+        let (offset, len) = (vma.offset + (pages.start - vma.start) as u64, pages.len());
+        Record { address: pages.start, pages, offset, len, needed: 0, uses: 0 }
+    };
+    let (mut at, mut unknown) = (vma.start, Vec::new());
+    for record in records.iter().filter(|record| record.pages.start < vma.end && vma.start < record.pages.end) {
+        if at < record.pages.start {
+            unknown.push(fresh(at..record.pages.start));
+        }
+        at = record.pages.end;
+    }
+    if at < vma.end {
+        unknown.push(fresh(at..vma.end));
+    }
+    unknown
 }
 
 /// Divides a record into what is still mapped so and what is not.

@@ -35,6 +35,8 @@ pub enum Refusal {
     File,
     /// Parts of it are shared in another way.
     Shared,
+    /// Pages that were promoted at these addresses are at others now.
+    Moved,
     /// Promoted memory was frozen: promotion is over in this process.
     Over,
 }
@@ -64,6 +66,7 @@ impl fmt::Display for Refusal {
             Refusal::Memory => f.write_str("too little memory is left for a copy"),
             Refusal::File => f.write_str("no room in the node's file"),
             Refusal::Shared => f.write_str("shared already, in another way"),
+            Refusal::Moved => f.write_str("pages that were promoted there have been moved"),
             Refusal::Over => f.write_str("the process has forked with threads, or promotion has ended"),
         }
     }

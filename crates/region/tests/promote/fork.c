@@ -79,19 +79,107 @@ static void forks(void)
 {
     fixture *f = start();
     check_apart(f, at, len, 2);
-    /* A peer that still has the old place cannot reach the program, nor be taken for good. */
+    /* In the parent all is as it was: what peers have been told is good. */
     for (int i = 0; i < 2; i++) {
-        CHECK(!promote_verify(f, at[i], len[i], place[i]));
-        CHECK(promote_presumed(f, at[i], len[i]) == -1);
+        CHECK(promote_verify(f, at[i], len[i], place[i]) && promote_presumed(f, at[i], len[i]) == place[i]);
+        CHECK(is_shared(f, at[i], len[i], place[i]));
         file_fill(f, place[i], len[i], 99);
-        CHECK(filled(at[i], len[i], 40));
+        CHECK(filled(at[i], len[i], 99));
     }
-    /* Later it may be promoted again, and fork again. */
-    int64_t again = -1;
-    for (int i = 0; i < 100 && again < 0; i++)
-        again = promote_used(f, at[0], len[0]);
-    CHECK(again >= 0 && is_shared(f, at[0], len[0], again));
     check_apart(f, at, len, 2);
+    /* Also when nothing knows of them any more. */
+    promote_end(f);
+    for (int i = 0; i < 2; i++)
+        CHECK(filled(at[i], len[i], 40));
+    pid_t child = fork();
+    if (child == 0) {
+        fill(at[0], len[0], 1);
+        fill(at[1], len[1], 1);
+        _exit(0);
+    }
+    wait_for(child);
+    CHECK(filled(at[0], len[0], 40) && filled(at[1], len[1], 40));
+}
+
+static void *wait_a_little(void *barrier)
+{
+    if (barrier)
+        pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+/* From now on the process counts as one with several threads. */
+static void have_had_a_thread(void)
+{
+    pthread_t thread;
+    CHECK(!pthread_create(&thread, NULL, wait_a_little, NULL));
+    pthread_join(thread, NULL);
+}
+
+/* The program wants the same limits as without promotion: its data counts as before, and its address space has the promoted
+ * bytes once more. */
+static void counts_as_before(void)
+{
+    size_t big = 32 * MIB;
+    fixture *f = promote_start(AUTO, USES);
+    char *first = malloc(MAPPED);
+    promoted(f, first, MAPPED);
+    char *big_one = malloc(big);
+    fill(big_one, big, 1);
+    long data = kib("/proc/self/status", "VmData:"), size = kib("/proc/self/status", "VmSize:");
+    int64_t there = promoted(f, big_one, big);
+    CHECK(labs(kib("/proc/self/status", "VmData:") - data) < 1024);
+    CHECK(labs(kib("/proc/self/status", "VmSize:") - size - (long)(big / KIB)) < 1024);
+    struct rlimit now = {.rlim_cur = (rlim_t)data * KIB, .rlim_max = RLIM_INFINITY};
+    CHECK(!setrlimit(RLIMIT_DATA, &now));
+    now.rlim_cur = (rlim_t)kib("/proc/self/status", "VmSize:") * KIB;
+    CHECK(!setrlimit(RLIMIT_AS, &now));
+    check_apart(f, &big_one, &big, 1);
+    /* Limits below what is used already. */
+    now.rlim_cur = 8 * MIB;
+    CHECK(!setrlimit(RLIMIT_DATA, &now) && !setrlimit(RLIMIT_AS, &now));
+    check_apart(f, &big_one, &big, 1);
+    CHECK(promote_verify(f, big_one, big, there));
+    now.rlim_cur = RLIM_INFINITY;
+    CHECK(!setrlimit(RLIMIT_DATA, &now) && !setrlimit(RLIMIT_AS, &now));
+    free(big_one);
+    promoted(f, malloc(MAPPED), MAPPED);
+    CHECK(kib("/proc/self/status", "VmData:") < data - 24 * 1024);
+}
+
+/* What the program has forbidden itself in promoted memory the child finds forbidden. */
+static void protected_in_part(void)
+{
+    fixture *f = start();
+    char *page = (char *)(((uintptr_t)at[0] + 16384) & ~(uintptr_t)4095);
+    CHECK(!mprotect(page, 4096, PROT_READ) && !mprotect(page + 8192, 4096, PROT_NONE));
+    pid_t child = fork();
+    if (child == 0) {
+        int null[2];
+        CHECK(!pipe(null));
+        CHECK(write(null[1], page + 8192, 1) == -1 && write(null[1], page, 1) == 1);
+        CHECK(read(null[0], page, 1) == -1);
+        CHECK(!mprotect(page, 3 * 4096, PROT_READ | PROT_WRITE) && filled(at[0], len[0], 1));
+        _exit(0);
+    }
+    wait_for(child);
+    (void)f;
+}
+
+/* The program has closed what it has not opened. */
+static void fork_without_descriptors(void)
+{
+    start();
+    if (close_range(3, ~0u, 0))
+        SKIP("close_range: %m");
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(filled(at[0], len[0], 1) && filled(at[1], len[1], 1));
+        fill(at[0], len[0], 2);
+        _exit(0);
+    }
+    wait_for(child);
+    CHECK(filled(at[0], len[0], 1) && filled(at[1], len[1], 1));
 }
 
 static char *around[2];
@@ -148,7 +236,7 @@ static void pinned_in_the_heap(void)
     promote_unpin(f, first, length);
     meddles = false;
     check_apart(f, at, (size_t[]){HEAPED}, 1);
-    CHECK(!promote_verify(f, first, length, pinned));
+    CHECK(promote_verify(f, first, length, pinned));
     /* Too little to be worth it. */
     char *few = malloc(4 * 4096);
     CHECK(promote_pin(f, few, 4 * 4096, &start, &length) == -1 || (uintptr_t)few % 4096 == 0);
@@ -180,8 +268,8 @@ static void pinned_without_room(void)
     CHECK(promote_pin(f, other, MAPPED, &start, &length) >= 0);
 }
 
-/* Memory that was promoted for messages, and is pinned then: the pages at its edges become private before peers may be there,
- * and no fork replaces them. A part of it finds all its pages pinned, also when it ends or begins within one. */
+/* Memory that was promoted for messages, and is pinned then, of which peers are at the edges by the kernel: no fork replaces any. A
+ * part of it finds all its pages pinned, also when it ends or begins within one. */
 static void pinned_after_messages(void)
 {
     size_t start, length, part, rest;
@@ -191,21 +279,13 @@ static void pinned_after_messages(void)
     int64_t place = promoted(f, at[0], HEAPED);
     int64_t pinned = promote_pin(f, at[0], HEAPED, &start, &length);
     CHECK(start > 0 && start < 4096 && pinned == place + (int64_t)start);
-    char *first = at[0] + start, *end = first + length;
-    CHECK(promote_verify(f, at[0], start, place) && promote_verify(f, end, 1, pinned + (int64_t)length));
+    char *first = at[0] + start;
     promote_settle(f, at[0], start);
-    CHECK(!promote_verify(f, at[0], start, place) && promote_verify(f, end, 1, pinned + (int64_t)length));
-    promote_settle(f, at[0], HEAPED);
-    CHECK(!promote_verify(f, end, 1, pinned + (int64_t)length) && promote_verify(f, first, length, pinned));
-    CHECK(filled(at[0], HEAPED, 1));
     CHECK(promote_pin(f, first + 100, 5000, &part, &rest) == pinned + 100 && part == 0 && rest == 5000);
     promote_unpin(f, first, length);
-    pid_t child = fork();
-    if (child == 0)
-        _exit(!filled(at[0], HEAPED, 1));
-    wait_for(child);
-    CHECK(promote_verify(f, first + 100, 5000, pinned + 100) && !promote_verify(f, first + 8192, 1, pinned + 8192));
-    CHECK(filled(at[0], HEAPED, 1));
+    have_had_a_thread();
+    check_apart(f, at, (size_t[]){HEAPED}, 1);
+    CHECK(promote_verify(f, at[0], HEAPED, place) && is_shared(f, at[0], HEAPED, place));
 }
 
 static int quiesced;
@@ -227,6 +307,12 @@ static void quiesce_before_fork(void)
     wait_for(child);
     CHECK(quiesced == 0);
     promoted(f, at[0], len[0]);
+    child = fork(); /* which changes nothing here */
+    if (child == 0)
+        _exit(quiesced);
+    wait_for(child);
+    CHECK(quiesced == 0);
+    have_had_a_thread();
     child = fork();
     if (child == 0)
         _exit(!(quiesced == 1 && filled(at[0], len[0], 77)));
@@ -269,13 +355,6 @@ static void new_programs(void)
     promoted(f, at[1], 40 * KIB);
     execvp("true", true_argv);
     CHECK(!"exec");
-}
-
-static void *wait_a_little(void *barrier)
-{
-    if (barrier)
-        pthread_barrier_wait(barrier);
-    return NULL;
 }
 
 static void a_thread_before(void)
@@ -393,8 +472,7 @@ static void fork_without_memory(void)
     fixture *f = start();
     fail(SYS_mremap, 0, -1, 12);
     check_apart(f, at, len, 2);
-    for (int i = 0; i < 10 * USES; i++)
-        CHECK(promote_used(f, at[0], len[0]) == -1);
+    CHECK(promote_used(f, at[0], len[0]) == place[0]);
 }
 
 static void fork_without_mappings(void)
@@ -410,7 +488,24 @@ static void fork_without_mappings(void)
     }
     wait_for(child);
     CHECK(filled(at[0], len[0], 1) && filled(at[1], len[1], 1));
-    CHECK(promote_used(f, at[0], len[0]) == -1);
+    CHECK(promote_used(f, at[0], len[0]) == place[0]);
+}
+
+/* A child that cannot have its own copy ends before it does anything, if there is a child at all. */
+static void fork_without_a_copy(void)
+{
+    start();
+    at[0] = realloc(at[0], 4 * MAPPED); /* for which nothing is set aside yet */
+    fill(at[0], 4 * MAPPED, 5);
+    fail(SYS_mmap, 3, MAP_PRIVATE | MAP_ANONYMOUS, 12);
+    pid_t child = fork();
+    if (child == 0) {
+        fill(at[0], 4 * MAPPED, 6);
+        _exit(0);
+    }
+    int status;
+    CHECK(child < 0 || (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 127));
+    CHECK(filled(at[0], 4 * MAPPED, 5));
 }
 
 /* No memory while copying: the program notices nothing. */
@@ -431,6 +526,7 @@ static void lack(int number, int argument, int value, int error)
     CHECK(promote_presumed(f, at[0], MAPPED) == -1 && promote_count(f, PROMOTED) == 0);
 }
 
+static void no_move(void) { lack(SYS_mremap, 0, -1, 12); }
 static void no_space(void) { lack(SYS_pwrite64, 0, -1, 28); }
 static void no_memory(void) { lack(SYS_mmap, 3, MAP_SHARED | MAP_FIXED | MAP_POPULATE, 12); }
 
@@ -473,7 +569,7 @@ static void locked_before(void)
     refused(f, other, HEAPED, "unusual memory (lo)");
 }
 
-/* Locked after it was promoted, it stays locked when a fork makes it private. */
+/* Locked after it was promoted, it stays locked. */
 static void locked_after(void)
 {
     fixture *f = start();
@@ -485,8 +581,7 @@ static void locked_after(void)
     CHECK(kib("/proc/self/status", "VmLck:") == locked);
 }
 
-/* Ends with a core dump: of a promoted buffer (argument 2: "shared"), of one that was made private
- * for a fork ("private"), or with threads ("frozen"). The buffer holds the words of argument 3. */
+/* Ends with a core dump: of a promoted buffer (argument 2: "shared"), or of one that a fork has frozen, with threads ("frozen"). The buffer holds the words of argument 3. */
 static const char *core_kind, *core_words;
 static void dumps_core(void)
 {
@@ -526,6 +621,11 @@ int main(int argc, char **argv)
         {"threads_after", threads_after},
         {"fork_without_memory", fork_without_memory},
         {"fork_without_mappings", fork_without_mappings},
+        {"fork_without_a_copy", fork_without_a_copy},
+        {"fork_without_descriptors", fork_without_descriptors},
+        {"counts_as_before", counts_as_before},
+        {"protected_in_part", protected_in_part},
+        {"no_move", no_move},
         {"no_space", no_space},
         {"no_memory", no_memory},
         {"no_answers", no_answers},

@@ -20,7 +20,6 @@ bool promote_verify(fixture *, const void *, size_t, int64_t);
 int64_t promote_pin(fixture *, const void *, size_t, size_t *start, size_t *length);
 void promote_unpin(fixture *, const void *, size_t);
 void promote_settle(fixture *, const void *, size_t);
-void promote_demote_all(fixture *);
 void promote_end(fixture *);
 void promote_in_use(fixture *, bool);
 void promote_quiesce(fixture *, void (*)(void));

@@ -103,6 +103,73 @@ static void a_policy(void)
     always(at, len, "NUMA policy");
 }
 
+/* Two promoted chunks of which one moved away: what comes to its old address is not mixed with it. */
+static void moved_and_replaced(void)
+{
+    fixture *f = promote_start(ALWAYS, USES);
+    char *moved = malloc(MAPPED);
+    fill(moved, MAPPED, 1);
+    int64_t first = promoted(f, moved, MAPPED);
+    char *old = moved;
+    size_t pages = (MAPPED + 16 + 4095) & ~(size_t)4095;
+    char *away = mmap(NULL, 4 * pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    /* As realloc does, but for certain to another address. */
+    moved = mremap(moved - 16, pages, 3 * pages, MREMAP_MAYMOVE | MREMAP_FIXED, away);
+    CHECK(moved == away);
+    moved += 16;
+    CHECK(filled(moved, MAPPED, 1) && all(moved + pages, 2 * pages - 16, 0));
+    CHECK(!promote_verify(f, old, MAPPED, first));
+    CHECK(promote_presumed(f, moved, MAPPED) == first);
+    char *fresh = malloc(MAPPED);
+    CHECK(fresh == old); /* else this test tests nothing */
+    fill(fresh, MAPPED, 2);
+    int64_t second = -1;
+    for (int i = 0; i < 100 && second < 0; i++)
+        second = promote_used(f, fresh, MAPPED);
+    CHECK(second >= 0 && second != first);
+    fill(fresh, MAPPED, 3);
+    CHECK(filled(moved, MAPPED, 1) && filled(fresh, MAPPED, 3));
+    CHECK(is_shared(f, fresh, MAPPED, second));
+    CHECK(is_shared(f, moved, MAPPED, promote_used(f, moved, MAPPED)));
+}
+
+/* Pages of a promoted chunk are moved away, and others come in their place: both keep what they hold. Moved back, they are found again. */
+static void pages_moved_away(void)
+{
+    fixture *f = promote_start(ALWAYS, USES);
+    /* Made first, so that it lies above the chunk. */
+    char *away = mmap(NULL, MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *at = malloc(4 * MIB);
+    fill(at, 4 * MIB, 1);
+    int64_t place = promoted(f, at, 4 * MIB);
+    char *page = (char *)(((uintptr_t)at + 8192) & ~(uintptr_t)4095);
+    CHECK(mremap(page, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, away) == away);
+    CHECK(mmap(page, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page);
+    memset(away, 77, MIB);
+    memset(page, 2, MIB);
+    for (int i = 0; i < 100; i++)
+        CHECK(promote_used(f, at, 4 * MIB) == -1 || !"promoted over pages that are still there");
+    CHECK(strstr(promote_why(f), "have been moved"));
+    CHECK(all(away, MIB, 77) && all(page, MIB, 2));
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(all(away, MIB, 77) && all(page, MIB, 2));
+        memset(away, 1, MIB);
+        memset(at, 1, 4 * MIB);
+        _exit(0);
+    }
+    wait_for(child);
+    CHECK(all(away, MIB, 77) && all(page, MIB, 2));
+    CHECK(mremap(away, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, page) == page);
+    /* Attempts in vain make it patient. */
+    for (int i = 0; i < 1000000 && promote_used(f, at, 4 * MIB) < 0; i++)
+        ;
+    if (promote_used(f, at, 4 * MIB) < 0)
+        printf("refused: %s\n", promote_why(f));
+    CHECK(promote_used(f, at, 4 * MIB) == place && all(page, MIB, 77));
+    CHECK(is_shared(f, at, 4 * MIB, place));
+}
+
 static int sleeps(void *word)
 {
     while (!__atomic_load_n((int *)word, __ATOMIC_ACQUIRE))
@@ -132,6 +199,8 @@ int main(int argc, char **argv)
         {"protected_pages", protected_pages},
         {"a_policy", a_policy},
         {"a_raw_thread", a_raw_thread},
+        {"moved_and_replaced", moved_and_replaced},
+        {"pages_moved_away", pages_moved_away},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

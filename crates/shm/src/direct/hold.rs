@@ -36,15 +36,10 @@ impl Shm {
         }
     }
 
-    /// Opens these receives again, which lie in private memory now. `alone`: there is no other thread.
-    pub(crate) fn release_receives(&self, held: &[(u32, u32)], alone: bool) {
+    /// Opens these receives again, which lie in private memory now.
+    pub(crate) fn release_receives(&self, held: &[(u32, u32)]) {
         for &(peer, slot) in held {
-            let board = self.own_board(peer);
-            let target = board.target(slot);
-            board.reopen(slot);
-            if alone && target.place != 0 {
-                self.direct.reach.expose(peer, slot, &Memory { place: 0, ..target });
-            }
+            self.own_board(peer).reopen(slot);
         }
     }
 }
