@@ -17,7 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-coll"],
     &["tern-adi"],
     &["tern-mcm"],
-    &["tern-shm", "tern-verbs", "tern-ofi"],
+    &["tern-shm", "tern-verbs", "tern-tcp", "tern-ofi"],
     &["tern-device"],
     &["tern-tune"],
     &["tern-region"],

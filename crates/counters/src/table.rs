@@ -15,7 +15,7 @@ pub static CATEGORIES: &[Category] = &[
     Category { name: "receiving", meaning: "Messages received, and those that came before their receive." },
     Category { name: "publishing", meaning: "Receives that their sender can see and fill." },
     Category { name: "moving", meaning: "By which mechanism the bytes of long messages move." },
-    Category { name: "network", meaning: "The RDMA device, which carries packets between nodes." },
+    Category { name: "network", meaning: "The devices that carry packets between nodes: RDMA and TCP." },
     Category { name: "onesided", meaning: "One-sided communication, counted at the origin." },
     Category { name: "files", meaning: "What goes to and from files. A process may do this for others too." },
     Category { name: "promotion", meaning: "Private memory that becomes shared memory in place." },
@@ -218,6 +218,16 @@ counters! {
         QUEUE_PAIRS_NOW = "queue_pairs": Level, "pairs", User, from QUEUE_PAIRS.get();
         /// Peers that were lost.
         NETWORK_LOST = "network_lost": Counter, "peers", User;
+        /// Packets that left over TCP.
+        TCP_PACKETS = "tcp_packets": Counter, "packets", Tuner;
+        /// Their bytes, without headers.
+        TCP_BYTES = "tcp_bytes": Aggregate, "bytes", Tuner;
+        /// Connections over TCP that were made.
+        TCP_CONNECTIONS = "tcp_connections": Counter, "connections", Tuner;
+        /// Times that a socket had no room for a packet.
+        TCP_STALLS = "tcp_stalls": Counter, "times", Tuner;
+        /// Callers at the TCP device's port that did not prove to belong to the job.
+        TCP_STRANGERS = "tcp_strangers": Counter, "callers", User;
     }
     in "onesided" {
         /// Puts.

@@ -1,100 +1,91 @@
 //! The network device of this process, as the settings say.
 
+mod rdma;
+mod tcp;
+
 use std::io::{Error, Result};
-use std::net::IpAddr;
-use std::sync::Arc;
 use tern_device::Device;
 use tern_hca::Maker;
 use tern_pmi::Job;
-use tern_settings::{Network, TupleQ};
-use tern_verbs::{Endpoint, Settings, Transport};
+use tern_settings::{Entry, NETWORK, Network};
+
+/// What is open, and does not know its peers yet.
+enum Opened {
+    Rdma(Maker, tern_verbs::Endpoint),
+    Tcp(tern_tcp::Endpoint),
+}
 
 /// Opens the network, tells all processes of the world where this one is found, and learns where they are.
 ///
 /// Errors: there is no network, a setting cannot be read, the processes do not use the same network, or the launcher
 /// cannot be reached.
 pub fn open(job: &Job) -> Result<Box<dyn Device>> {
-    let open = |maker| {
-        let settings = settings(job, maker)?;
-        let endpoint = Endpoint::open(job.rank, job.size, &settings)?;
-        if settings.transport != endpoint.transport() && job.rank == 0 {
-            tern_settings::warn!("the network card has no XRC: each process is connected to each that it sends to");
-        }
-        Ok::<_, Error>(endpoint)
-    };
-    let (maker, endpoint) = match tern_settings::NETWORK.get() {
-        Network::Software => (Maker::Software, open(Maker::Software)?),
-        Network::Rdma => (Maker::RdmaCore, open(Maker::RdmaCore)?),
-        // Cards are for machines.
-        Network::Auto if job.simulated => (Maker::Software, open(Maker::Software)?),
-        Network::Auto => match open(Maker::RdmaCore) {
-            Ok(endpoint) => (Maker::RdmaCore, endpoint),
-            Err(_) => (Maker::Software, open(Maker::Software)?),
-        },
-    };
+    let opened = choose(job)?;
     // In front of each address stands what kind of network it is for.
-    let kind = maker as u8;
-    let own = [&[kind], &endpoint.address()[..]].concat();
+    let kind = opened.kind();
+    let own = [&[kind as u8], &opened.address()[..]].concat();
     let addresses = job.exchange(&own)?;
-    if let Some(other) = addresses.iter().position(|address| address.first() != Some(&kind)) {
+    if let Some(other) = addresses.iter().position(|address| address.first() != Some(&(kind as u8))) {
         return Err(Error::other(format!(
             "rank {} uses the network '{}' and rank {other} another: see which machine lacks its card, or set {} \
              to {} for all",
             job.rank,
-            name(maker),
-            tern_settings::Entry::name(&tern_settings::NETWORK),
-            name(Maker::Software),
+            kind.name(),
+            NETWORK.name(),
+            Kind::Tcp.name(),
         )));
     }
     let addresses: Vec<&[u8]> = addresses.iter().map(|address| &address[1..]).collect();
-    Ok(Box::new(endpoint.join(&addresses)?))
+    Ok(match opened {
+        Opened::Rdma(_, endpoint) => Box::new(endpoint.join(&addresses)?),
+        Opened::Tcp(endpoint) => Box::new(endpoint.join(&addresses)?),
+    })
 }
 
-fn name(maker: Maker) -> &'static str {
-    match maker {
-        Maker::Software => "software",
-        Maker::RdmaCore => "rdma",
+/// What the settings ask for, or what is there.
+fn choose(job: &Job) -> Result<Opened> {
+    let rdma = |maker| Ok(Opened::Rdma(maker, rdma::open(job, maker)?));
+    match NETWORK.get() {
+        Network::Software => rdma(Maker::Software),
+        Network::Rdma => rdma(Maker::RdmaCore),
+        Network::Tcp => Ok(Opened::Tcp(tcp::open(job)?)),
+        // Cards are for machines.
+        Network::Auto if job.simulated => rdma(Maker::Software),
+        Network::Auto => rdma(Maker::RdmaCore).or_else(|_: Error| Ok(Opened::Tcp(tcp::open(job)?))),
     }
 }
 
-/// What the user has set, for the network of this job.
-fn settings(job: &Job, maker: Maker) -> Result<Settings> {
-    let interface = Some(tern_settings::INTERFACE.get()).filter(|name| *name != "auto").map(str::to_owned);
-    let default = Settings::default();
-    let address: Option<IpAddr> = job.address;
-    let reached = address.filter(|_| maker == Maker::Software).map(|address| address.to_string());
-    Ok(Settings {
-        maker,
-        address: address.filter(|_| interface.is_none()),
-        interface: interface.or(reached),
-        transport: match tern_settings::TRANSPORT.get() {
-            tern_settings::Transport::Xrc => Transport::Xrc,
-            tern_settings::Transport::Auto | tern_settings::Transport::Rc => Transport::Rc,
-        },
-        node: job.node,
-        node_file: Some(Arc::new(job.segment.try_clone()?)),
-        link: tern_settings::LINK.get().parse().map_err(Error::other)?,
-        faults: tern_settings::FAULTS.get().parse().map_err(Error::other)?,
-        packet: tern_settings::PACKET.get() as usize,
-        eager: tern_settings::EAGER_LIMIT.get().map_or(default.eager, |bytes| bytes as usize),
-        credits: tern_settings::CREDITS.get() as u32,
-        buffers: tern_settings::RECEIVES.get() as u32,
-        rings: tern_settings::RINGS.get() as u32,
-        ring_after: tern_settings::RINGS_AFTER.get().min(u32::MAX as u64) as u32,
-        ring_cell: tern_settings::RINGS_CELL.get() as u32,
-        header_cache: tern_settings::HEADER_CACHE.get(),
-        ports: tern_settings::PORTS.get() as u32,
-        tuples: tern_settings::TUPLEQ.get() != TupleQ::Off,
-        queues: match tern_settings::TUPLEQ.get() {
-            TupleQ::Queues => tern_settings::TUPLEQ_QUEUES.get() as u32,
-            TupleQ::Auto | TupleQ::Write | TupleQ::Off => 0,
-        },
-        direct: tern_settings::TUPLEQ_THRESHOLD.get() as usize,
-        tuple_copy: tern_settings::TUPLEQ_COPY.get() as usize,
-        registered: tern_settings::REGISTERED.get(),
-        frequent: tern_settings::FREQUENT.get(),
-        frequent_share: tern_settings::FREQUENT_SHARE.get() as u32,
-        explain: tern_settings::EXPLAIN.get(),
-        ..default
-    })
+/// A kind of network, as processes tell each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Software = 0,
+    Rdma = 1,
+    Tcp = 2,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Software => "software",
+            Kind::Rdma => "rdma",
+            Kind::Tcp => "tcp",
+        }
+    }
+}
+
+impl Opened {
+    fn kind(&self) -> Kind {
+        match self {
+            Opened::Rdma(Maker::Software, _) => Kind::Software,
+            Opened::Rdma(Maker::RdmaCore, _) => Kind::Rdma,
+            Opened::Tcp(_) => Kind::Tcp,
+        }
+    }
+
+    fn address(&self) -> Vec<u8> {
+        match self {
+            Opened::Rdma(_, endpoint) => endpoint.address(),
+            Opened::Tcp(endpoint) => endpoint.address(),
+        }
+    }
 }

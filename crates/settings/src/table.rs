@@ -69,8 +69,10 @@ choice! {
 choice! {
     /// What carries messages between nodes.
     pub enum Network {
-        /// A card where there is one, else software. Simulated nodes use software.
+        /// A card where there is one, else TCP. Simulated nodes use the software card.
         Auto = "auto",
+        /// Plain TCP sockets.
+        Tcp = "tcp",
         /// RDMA by software, over TCP.
         Software = "software",
         /// RDMA by a card, through libibverbs.
@@ -208,8 +210,13 @@ settings! {
     NETWORK: Network = "TERN_NETWORK", "auto" => "moving", Job;
 
     /// The network card, and its port if it has several, as `mlx5_0:1`; for the software network the address of an
-    /// interface, as 10.0.0.1. `auto`: the first card that is connected; the interface by which mpiexec is reached.
+    /// interface, as 10.0.0.1; for TCP an address or the name of an interface, as eth0. `auto`: the first card that is
+    /// connected; the interface by which mpiexec is reached. TCP tries all of a peer's addresses until one answers.
     INTERFACE: &'static str = "TERN_INTERFACE", "auto" => "moving";
+
+    /// Ports on which processes listen for TCP connections of the job, as 20000-20100: what a firewall lets pass. `auto`:
+    /// any. A host needs as many as it has processes.
+    PORT_RANGE: &'static str = "TERN_PORT_RANGE", "auto" => "moving";
 
     /// Ports of the network card that carry long messages together, in stripes. The software network has as many as are asked
     /// for; where a card has fewer, those that it has are used.

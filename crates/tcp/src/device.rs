@@ -1,0 +1,449 @@
+//! The device: connections by peer, and the contract.
+
+use crate::Settings;
+use crate::address::Address;
+use crate::connection::{Connection, SCRATCH, Sent, run};
+use crate::frame::{Head, Kind};
+use crate::proof::{Keys, Token, random};
+use crate::service::{Service, Shared};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, sockopt};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io::{Error, Result};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tern_counters as counters;
+use tern_device::{Abilities, Device, Header, Payload, Sink};
+
+/// Of no more connections each is read at each poll; of more the kernel is asked which have something.
+const FEW: usize = 4;
+/// How long a process that ends waits until its peers' machines have what it sent.
+const SETTLE: Duration = Duration::from_secs(5);
+/// The mark of the bell among what the kernel tells of.
+const BELL: u64 = u64::MAX;
+
+/// A process that listens, and does not know its peers yet.
+pub struct Endpoint {
+    me: u32,
+    world: u32,
+    settings: Settings,
+    listener: OwnedFd,
+    address: Address,
+}
+
+impl Endpoint {
+    /// Listens, as process `me` of `world`.
+    ///
+    /// Errors: no port is free, or there are no sockets.
+    pub fn open(me: u32, world: u32, settings: &Settings) -> Result<Endpoint> {
+        let listener = listen(settings)?;
+        let port = SocketAddr::try_from(rustix::net::getsockname(&listener)?)?.port();
+        let token: Token = random()?;
+        let sockets = settings.addresses.iter().map(|&ip| SocketAddr::new(ip, port)).collect();
+        Ok(Endpoint { me, world, settings: settings.clone(), listener, address: Address { token, sockets } })
+    }
+
+    /// What the others have to know.
+    pub fn address(&self) -> Vec<u8> {
+        self.address.encode()
+    }
+
+    /// The device, with the addresses of all processes, by rank.
+    ///
+    /// Errors: an address is something else; no thread can be started.
+    pub fn join(self, addresses: &[impl AsRef<[u8]>]) -> Result<Tcp> {
+        let all: Vec<Address> = addresses.iter().map(|bytes| Address::decode(bytes.as_ref())).collect::<Result<_>>()?;
+        if all.len() != self.world as usize {
+            return Err(Error::other(format!("{} addresses for {} processes", all.len(), self.world)));
+        }
+        let tokens = all.iter().map(|address| address.token).collect();
+        let peers = all.into_iter().map(|address| address.sockets).collect();
+        let shared = Arc::new(Shared::new(Keys { me: self.me, tokens }, peers)?);
+        let ready = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&ready, &shared.bell, EventData::new_u64(BELL), EventFlags::IN)?;
+        let service = Service::new(shared.clone(), self.listener);
+        let thread = std::thread::Builder::new().name("tern-tcp".into()).stack_size(128 << 10);
+        let thread = without_signals(|| thread.spawn(move || service.run()))?;
+        let packet = self.settings.packet;
+        let abilities = Abilities {
+            name: "tcp",
+            packet,
+            eager: self.settings.eager,
+            inline: packet.min(256),
+            latency_ns: 5000.0,
+            bandwidth: 5.0,
+            lines: false,
+            write_back: false,
+        };
+        Ok(Tcp {
+            me: self.me,
+            world: self.world,
+            abilities,
+            shared,
+            thread: Some(thread),
+            ready,
+            connections: RefCell::default(),
+            open: RefCell::default(),
+            losses: RefCell::default(),
+            sleepers: Cell::new(0),
+            scratch: Cell::default(),
+            gathered: RefCell::default(),
+        })
+    }
+}
+
+/// The TCP device of a process.
+pub struct Tcp {
+    me: u32,
+    world: u32,
+    abilities: Abilities,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    /// Tells which connections have something.
+    ready: OwnedFd,
+    connections: RefCell<HashMap<u32, Rc<Connection>>>,
+    /// Those that have not ended.
+    open: RefCell<Vec<Rc<Connection>>>,
+    /// Peers that the sink is to be told of.
+    losses: RefCell<Vec<(u32, String)>>,
+    sleepers: Cell<u32>,
+    /// Where reads go. Taken out while packets are handed on.
+    scratch: Cell<Vec<u8>>,
+    gathered: RefCell<Vec<u8>>,
+}
+
+impl Tcp {
+    fn connection(&self, peer: u32) -> Option<Rc<Connection>> {
+        self.connections.borrow().get(&peer).cloned()
+    }
+
+    /// Takes what the thread has made.
+    fn hear(&self) {
+        let Some(news) = self.shared.news() else { return };
+        for (peer, outlet) in news.opened {
+            let connection = Rc::new(Connection::new(peer, outlet));
+            let data = EventData::new_u64(u64::from(peer));
+            if let Err(error) = epoll::add(&self.ready, connection.descriptor(), data, EventFlags::IN) {
+                self.losses.borrow_mut().push((peer, format!("it cannot be listened to: {error}")));
+                continue;
+            }
+            counters::TCP_CONNECTIONS.add(1);
+            self.connections.borrow_mut().insert(peer, connection.clone());
+            self.open.borrow_mut().push(connection);
+        }
+        self.losses.borrow_mut().extend(news.failed);
+    }
+
+    /// Sends a frame on the connection to `peer`, which is made first if there is none. `None`: not yet, or no more.
+    fn send(&self, peer: u32, kind: Kind, header: &Header, payload: Payload<'_>) -> Option<usize> {
+        self.hear();
+        let Some(connection) = self.connection(peer) else { return self.call(peer, kind, header, payload) };
+        if connection.farewell.get() && connection.ended.get().is_some() {
+            self.lose(peer, "it has ended");
+        }
+        let scratch = &mut self.gathered.borrow_mut();
+        match connection.send(kind, header, payload, self.abilities.packet, scratch) {
+            Ok(Sent::Whole(len)) => Some(len),
+            Ok(Sent::Partly(len)) => {
+                self.shared.watch(&connection.outlet, false);
+                Some(len)
+            }
+            Ok(Sent::No) => {
+                // Release: pairs with the acquire of the thread.
+                connection.outlet.awaited.store(true, Ordering::Release);
+                counters::TCP_STALLS.add(1);
+                None
+            }
+            // What the peer sent before is read first; then its end is seen.
+            Err(_) => None,
+        }
+    }
+
+    /// Sends a frame to a peer without a connection, as the first on it. `None`: there was one, or too much waits.
+    fn call(&self, peer: u32, kind: Kind, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
+        let len = payload.len().min(self.abilities.packet);
+        let head = Head { kind, len, header: *header }.encode();
+        let scratch = &mut self.gathered.borrow_mut();
+        let body = run(&mut payload, len, scratch);
+        self.shared.call(peer, &[&head, body]).then_some(len)
+    }
+
+    fn lose(&self, peer: u32, why: &str) {
+        if self.connections.borrow_mut().remove(&peer).is_some() {
+            self.losses.borrow_mut().push((peer, why.to_owned()));
+        }
+    }
+
+    /// Reads from one connection.
+    fn receive(&self, connection: &Connection, sink: &mut dyn Sink) -> usize {
+        let mut scratch = self.take_scratch();
+        let packets = connection.receive(self.abilities.packet, &mut scratch, sink);
+        self.scratch.set(scratch);
+        if let Some(why) = connection.ended.get() {
+            self.end(connection, why);
+        }
+        packets
+    }
+
+    fn take_scratch(&self) -> Vec<u8> {
+        let mut scratch = self.scratch.take();
+        scratch.resize(SCRATCH, 0);
+        scratch
+    }
+
+    /// Nothing more comes from this connection.
+    fn end(&self, connection: &Connection, why: Errno) {
+        let before = self.open.borrow().len();
+        self.open.borrow_mut().retain(|open| open.peer != connection.peer);
+        if self.open.borrow().len() == before {
+            return;
+        }
+        let _ = epoll::delete(&self.ready, connection.descriptor());
+        if connection.farewell.get() {
+            return;
+        }
+        let why = match why {
+            Errno::CONNRESET | Errno::PIPE => "its process is gone, or the network to it".to_owned(),
+            Errno::PROTO => "it has sent bytes that are no packet".to_owned(),
+            error => format!("the connection to it has failed: {}", Error::from(error)),
+        };
+        self.lose(connection.peer, &why);
+    }
+
+    /// The connections that have something.
+    fn readable(&self) -> Vec<Rc<Connection>> {
+        let open = self.open.borrow();
+        if open.len() <= FEW {
+            return open.clone();
+        }
+        let mut events = Vec::with_capacity(64);
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let waiting = open.iter().filter(|connection| connection.has_known(self.abilities.packet));
+        let mut found: Vec<Rc<Connection>> = waiting.cloned().collect();
+        drop(open);
+        if epoll::wait(&self.ready, rustix::buffer::spare_capacity(&mut events), Some(&now)).is_ok() {
+            let told = events.iter().map(|event| event.data.u64()).filter(|&data| data != BELL);
+            let told = told.filter_map(|peer| self.connection(peer as u32));
+            for connection in told.collect::<Vec<_>>() {
+                if !found.iter().any(|other| other.peer == connection.peer) {
+                    found.push(connection);
+                }
+            }
+        }
+        found
+    }
+
+    /// Writes what is left of frames.
+    fn flush(&self) {
+        for connection in self.open.borrow().iter() {
+            // An end is seen by who reads.
+            let _ = connection.flush();
+        }
+    }
+
+    /// Whether everything that was sent is at the machines of the peers.
+    fn has_settled(&self) -> bool {
+        self.open.borrow().iter().all(|connection| {
+            let flushed = connection.flush();
+            let socket = connection.descriptor();
+            flushed.is_err() || flushed == Ok(true) && (unacknowledged(socket) == 0 || is_broken(socket))
+        })
+    }
+}
+
+impl Device for Tcp {
+    fn abilities(&self) -> &Abilities {
+        &self.abilities
+    }
+
+    fn reaches(&self, peer: u32) -> bool {
+        peer < self.world && peer != self.me
+    }
+
+    fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
+        let sent = self.send(peer, Kind::Packet, header, payload);
+        if let Some(len) = sent {
+            counters::TCP_PACKETS.add(1);
+            counters::TCP_BYTES.add(len as u64);
+        }
+        sent
+    }
+
+    fn poll(&self, sink: &mut dyn Sink) -> usize {
+        self.hear();
+        self.flush();
+        let packets = self.readable().iter().map(|connection| self.receive(connection, sink)).sum();
+        // Apart, since a sink may lose somebody else.
+        let losses = self.losses.take();
+        for (peer, why) in losses {
+            sink.lost(peer, &why);
+        }
+        packets
+    }
+
+    fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
+        self.hear();
+        let Some(connection) = self.connection(peer) else { return false };
+        // A look is a system call here, and what others have sent waits meanwhile.
+        for _ in 0..looks.min(4) {
+            if connection.ended.get().is_some() {
+                return false;
+            }
+            let mut scratch = self.take_scratch();
+            let used = connection.receive_one(self.abilities.packet, &mut scratch, take);
+            self.scratch.set(scratch);
+            if let Some(used) = used {
+                return used;
+            }
+        }
+        false
+    }
+
+    fn prepare_sleep(&self) -> u32 {
+        if self.sleepers.replace(self.sleepers.get() + 1) == 0 {
+            let _ = rustix::io::read(&self.shared.bell, &mut [0u8; 8]);
+        }
+        // Acquire: pairs with the release in `ring`.
+        let token = self.shared.rung.load(Ordering::Acquire);
+        self.hear();
+        let packet = self.abilities.packet;
+        for connection in self.open.borrow().iter() {
+            let outlet = &connection.outlet;
+            if outlet.awaited.load(Ordering::Acquire) || connection.flush() == Ok(false) {
+                self.shared.watch(outlet, true);
+            }
+            if connection.has_known(packet) {
+                self.shared.ring();
+            }
+        }
+        if !self.losses.borrow().is_empty() {
+            self.shared.ring();
+        }
+        token
+    }
+
+    fn sleep(&self, token: u32, timeout: Duration) {
+        // Acquire: pairs with the release in `ring`.
+        if self.shared.rung.load(Ordering::Acquire) != token {
+            return;
+        }
+        let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos() as i64 };
+        // A packet, a ring, a signal and the timeout all mean: look for work again.
+        let _ = poll(&mut [PollFd::new(&self.ready, PollFlags::IN)], Some(&timeout));
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.ready.as_fd())
+    }
+
+    fn settle(&self) {
+        let until = Instant::now() + SETTLE;
+        while !self.has_settled() && Instant::now() < until {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    fn awake(&self) -> u32 {
+        // Nothing is known of the others.
+        1
+    }
+
+    fn end_sleep(&self) {
+        self.sleepers.set(self.sleepers.get() - 1);
+    }
+
+    fn ring(&self, peer: u32) {
+        if peer == self.me {
+            self.shared.ring();
+        } else {
+            // A peer whose socket is full has something to wake it.
+            let _ = self.send(peer, Kind::Bell, &[0; 4], Payload::Bytes(&[]));
+        }
+    }
+}
+
+impl Drop for Tcp {
+    fn drop(&mut self) {
+        self.hear();
+        for connection in self.open.borrow().iter() {
+            let scratch = &mut Vec::new();
+            let _ = connection.send(Kind::Farewell, &[0; 4], Payload::Bytes(&[]), 0, scratch);
+        }
+        self.settle();
+        self.shared.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        for connection in self.open.borrow().iter() {
+            let _ = rustix::net::shutdown(connection.descriptor(), Shutdown::Write);
+        }
+    }
+}
+
+/// Bytes that the peer's machine has not acknowledged.
+fn unacknowledged(socket: BorrowedFd<'_>) -> usize {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ writes an int.
+    let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&socket), libc::TIOCOUTQ, &raw mut bytes) };
+    if done == 0 { bytes as usize } else { 0 }
+}
+
+/// Whether the connection was reset: what was not acknowledged then never will be.
+fn is_broken(socket: BorrowedFd<'_>) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let fds = &mut [PollFd::from_borrowed_fd(socket, PollFlags::empty())];
+    poll(fds, Some(&now)).is_ok() && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+}
+
+/// A socket that listens on a port of the settings, for all addresses if some are beyond this machine.
+fn listen(settings: &Settings) -> Result<OwnedFd> {
+    let near = settings.addresses.iter().all(IpAddr::is_loopback);
+    let wildcards = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
+    let hosts: Vec<IpAddr> = if near { settings.addresses.clone() } else { wildcards.into() };
+    let ports = settings.ports.clone().unwrap_or(0..=0);
+    let mut last = Error::other("the device has no address");
+    for host in hosts {
+        for port in ports.clone() {
+            match listen_at(SocketAddr::new(host, port)) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => last = error.into(),
+            }
+        }
+    }
+    Err(Error::new(last.kind(), format!("no port of {}..={} can be listened on: {last}", ports.start(), ports.end())))
+}
+
+fn listen_at(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    if address.is_ipv6() {
+        // IPv4 too.
+        sockopt::set_ipv6_v6only(&socket, false)?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, 4096)?;
+    Ok(socket)
+}
+
+/// Runs `start` with all signals blocked, so that a thread which it starts gets none.
+fn without_signals<R>(start: impl FnOnce() -> R) -> R {
+    // SAFETY: sets of signals are plain data that the calls fill and read.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let result = start();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        result
+    }
+}

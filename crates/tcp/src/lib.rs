@@ -1,0 +1,56 @@
+//! The TCP device: packets between nodes over plain sockets, for machines without a network card that Tern can use.
+//!
+//! Two processes have one connection, made when one of them first sends to the other. A packet is one frame on it
+//! ([`frame`]). The process writes frames from the program's memory with one system call, and reads as much as
+//! has come with one.
+//!
+//! A thread ([`service`]) makes the connections: it accepts, calls, and lets each side prove that it belongs to the
+//! job ([`proof`]) before anything else is read. It also writes what is left of a frame that a socket took in part, so
+//! that a packet which was taken arrives though its sender computes.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `address` | where a process is found, as bytes; the interfaces of this machine |
+//! | `proof` | the handshake, a state machine without I/O |
+//! | `frame` | the bytes in front of a payload |
+//! | `connection` | an open connection: sending, receiving, what is left |
+//! | `service` | the thread |
+//! | `device` | the contract of devices |
+
+mod address;
+mod connection;
+mod device;
+mod frame;
+mod proof;
+mod service;
+
+pub use address::interfaces;
+pub use device::{Endpoint, Tcp};
+
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+/// What a process is to be found by, and how much it takes.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// By which addresses peers may reach this process, the most likely one first. Which of them works, a peer finds out.
+    pub addresses: Vec<IpAddr>,
+    /// Ports to listen on; any, if there are none.
+    pub ports: Option<RangeInclusive<u16>>,
+    /// Payload bytes of a packet.
+    pub packet: usize,
+    /// Bytes of a message that may go without asking.
+    pub eager: usize,
+}
+
+impl Default for Settings {
+    /// For processes of one machine.
+    fn default() -> Settings {
+        Settings {
+            addresses: vec![IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)],
+            ports: None,
+            packet: 64 << 10,
+            eager: 64 << 10,
+        }
+    }
+}

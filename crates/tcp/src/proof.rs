@@ -1,0 +1,179 @@
+//! The handshake: each side proves that it belongs to the job, before anything else is read.
+//!
+//! ```text
+//! caller                                        called
+//!   hello: magic, from, to, nonce       ----->
+//!                                       <-----  challenge: nonce, proof of the called
+//!   proof of the caller                 ----->
+//!                                       <-----  verdict: taken, or "my own call is under way"
+//! ```
+//!
+//! The key of a pair is made of both tokens, which went by the launcher to the processes of the job alone. No secret
+//! crosses the connection. Each message has a fixed length, so that no byte behind it is read.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// A random secret of a process, which all of its job know.
+pub type Token = [u8; 32];
+/// A random number of one handshake.
+pub type Nonce = [u8; 16];
+
+const MAGIC: [u8; 8] = *b"TERNTCP1";
+/// Bytes of each message.
+pub const HELLO: usize = 8 + 4 + 4 + 16;
+pub const CHALLENGE: usize = 16 + 32;
+pub const PROOF: usize = 32;
+pub const VERDICT: usize = 1;
+
+/// A message that is not what a process of this job sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stranger;
+
+/// The tokens of all processes.
+pub struct Keys {
+    pub me: u32,
+    pub tokens: Vec<Token>,
+}
+
+/// Whose proof it is: one side's is not the other's.
+#[derive(Clone, Copy)]
+enum Side {
+    Caller = 1,
+    Called = 2,
+}
+
+impl Keys {
+    fn mac(&self, side: Side, hello: &Hello, challenge: &Nonce) -> Hmac<Sha256> {
+        let key = [self.tokens[hello.from as usize], self.tokens[hello.to as usize]].concat();
+        let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("a key may have any length");
+        mac.update(&[side as u8]);
+        mac.update(&hello.encode());
+        mac.update(challenge);
+        mac
+    }
+
+    /// The hello of a call to `to`.
+    pub fn hello(&self, to: u32, nonce: Nonce) -> Hello {
+        Hello { from: self.me, to, nonce }
+    }
+
+    /// Reads the hello of a caller.
+    pub fn read_hello(&self, bytes: &[u8; HELLO]) -> Result<Hello, Stranger> {
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let nonce = bytes[16..].try_into().expect("16 bytes");
+        let hello = Hello { from: word(8), to: word(12), nonce };
+        let known = (hello.from as usize) < self.tokens.len() && hello.from != self.me && hello.to == self.me;
+        if bytes[..8] == MAGIC && known { Ok(hello) } else { Err(Stranger) }
+    }
+
+    /// What the called side answers to a hello.
+    pub fn challenge(&self, hello: &Hello, nonce: &Nonce) -> [u8; CHALLENGE] {
+        let proof = self.mac(Side::Called, hello, nonce).finalize().into_bytes();
+        let mut out = [0; CHALLENGE];
+        out[..16].copy_from_slice(nonce);
+        out[16..].copy_from_slice(&proof);
+        out
+    }
+
+    /// What the caller answers to a challenge, if the called side has proven itself.
+    pub fn prove(&self, hello: &Hello, challenge: &[u8; CHALLENGE]) -> Result<[u8; PROOF], Stranger> {
+        let nonce: Nonce = challenge[..16].try_into().expect("16 bytes");
+        self.mac(Side::Called, hello, &nonce).verify_slice(&challenge[16..]).map_err(|_| Stranger)?;
+        Ok(self.mac(Side::Caller, hello, &nonce).finalize().into_bytes().into())
+    }
+
+    /// Whether the caller has proven itself.
+    pub fn check(&self, hello: &Hello, nonce: &Nonce, proof: &[u8; PROOF]) -> Result<(), Stranger> {
+        self.mac(Side::Caller, hello, nonce).verify_slice(proof).map_err(|_| Stranger)
+    }
+}
+
+/// The first message: who calls whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    pub from: u32,
+    pub to: u32,
+    pub nonce: Nonce,
+}
+
+impl Hello {
+    pub fn encode(&self) -> [u8; HELLO] {
+        let mut out = [0; HELLO];
+        out[..8].copy_from_slice(&MAGIC);
+        out[8..12].copy_from_slice(&self.from.to_le_bytes());
+        out[12..16].copy_from_slice(&self.to.to_le_bytes());
+        out[16..].copy_from_slice(&self.nonce);
+        out
+    }
+}
+
+/// Random bytes.
+///
+/// Errors: the kernel has none.
+pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    // SAFETY: writes at most N bytes into the array. Up to 256 bytes come whole.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), N, 0) };
+    if got == N as isize { Ok(bytes) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn keys(me: u32) -> Keys {
+        Keys { me, tokens: vec![[1; 32], [2; 32], [3; 32]] }
+    }
+
+    /// Runs a handshake in which byte `at` of all that is sent is changed by `change`.
+    fn run(caller: &Keys, called: &Keys, to: u32, at: usize, change: u8) -> Result<u32, Stranger> {
+        let mut sent = 0;
+        let mut pass = |bytes: &mut [u8]| {
+            if (sent..sent + bytes.len()).contains(&at) {
+                bytes[at - sent] ^= change;
+            }
+            sent += bytes.len();
+        };
+        let hello = caller.hello(to, [4; 16]);
+        let mut first = hello.encode();
+        pass(&mut first);
+        let heard = called.read_hello(&first)?;
+        let nonce = [5; 16];
+        let mut challenge = called.challenge(&heard, &nonce);
+        pass(&mut challenge);
+        let mut proof = caller.prove(&hello, &challenge)?;
+        pass(&mut proof);
+        called.check(&heard, &nonce, &proof)?;
+        Ok(heard.from)
+    }
+
+    #[test]
+    fn processes_of_a_job_prove_themselves() {
+        assert_eq!(run(&keys(0), &keys(1), 1, usize::MAX, 0), Ok(0));
+        assert_eq!(run(&keys(2), &keys(0), 0, usize::MAX, 0), Ok(2));
+        // Who calls somebody else, or itself, is refused.
+        assert_eq!(run(&keys(0), &keys(1), 2, usize::MAX, 0), Err(Stranger));
+        assert_eq!(run(&keys(1), &keys(1), 1, usize::MAX, 0), Err(Stranger));
+    }
+
+    #[test]
+    fn another_job_is_refused() {
+        let other = Keys { me: 0, tokens: vec![[1; 32], [9; 32], [3; 32]] };
+        assert_eq!(run(&other, &keys(1), 1, usize::MAX, 0), Err(Stranger));
+        assert_eq!(run(&keys(0), &Keys { me: 1, ..other }, 1, usize::MAX, 0), Err(Stranger));
+    }
+
+    proptest! {
+        #[test]
+        fn a_changed_byte_is_found(at in 0..HELLO + CHALLENGE + PROOF, change in 1..=255u8) {
+            prop_assert_eq!(run(&keys(0), &keys(1), 1, at, change), Err(Stranger));
+        }
+
+        #[test]
+        fn any_bytes_are_read(bytes in prop::array::uniform32(any::<u8>())) {
+            let _ = keys(1).read_hello(&bytes);
+        }
+    }
+}
