@@ -14,6 +14,12 @@ run 2 "comm_nodes comm_create comm_free comm_inter comm_session comm_threads col
     p2p_complete p2p_modes p2p_order p2p_partitioned p2p_frequent p2p_published_late p2p_persistent p2p_probe p2p_published p2p_reuse p2p_sendrecv
     p2p_truncate p2p_types rma_accumulate rma_computing rma_dynamic rma_errors rma_pieces rma_put_get rma_requests rma_threads rma_windows session_many thread_pairs thread_pool thread_wake tool_stats"
 run 3 "comm_nodes coll_intra coll_vector p2p_traffic file_view rma_computing rma_locks rma_types topo_graph"
+# Over plain TCP, where there is no card.
+TERN_NETWORK=tcp
+export TERN_NETWORK
+run 2 "comm_nodes coll_intra p2p_backlog p2p_cancel p2p_order p2p_types rma_accumulate rma_put_get file_collective"
+run 3 "p2p_traffic"
+unset TERN_NETWORK
 # Where one of several pieces cannot be registered.
 TERN_FAULTS=locked=3M
 export TERN_FAULTS

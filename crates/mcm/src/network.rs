@@ -10,6 +10,7 @@ use tern_pmi::Job;
 use tern_settings::{Entry, NETWORK, Network};
 
 /// What is open, and does not know its peers yet.
+#[allow(clippy::large_enum_variant, reason = "there is one of it")]
 enum Opened {
     Rdma(Maker, tern_verbs::Endpoint),
     Tcp(tern_tcp::Endpoint),

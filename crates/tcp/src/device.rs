@@ -291,6 +291,7 @@ impl Device for Tcp {
 
     fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         self.hear();
+        self.flush();
         let Some(connection) = self.connection(peer) else { return false };
         // A look is a system call here, and what others have sent waits meanwhile.
         for _ in 0..looks.min(4) {
