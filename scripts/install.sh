@@ -48,6 +48,14 @@ for name in mpicc_abi mpicxx mpicxx_abi mpic++ mpiCC; do
     ln -sfn mpicc "$to/bin/$name"
 done
 
+# Their Fortran procedures.
+if [ -e "$built/libtern_fortran_mpich.so" ]; then
+    put 755 "$built/libtern_fortran_mpich.so" "$to/lib/libmpifort.so.12"
+    ln -sfn libmpifort.so.12 "$to/lib/libmpichfort.so.12"
+fi
+if [ -e "$built/libtern_fortran_openmpi.so" ]; then
+    put 755 "$built/libtern_fortran_openmpi.so" "$to/lib/libmpi_mpifh.so.40"
+fi
 
 if [ -e "$built/libmpifort_abi.so" ]; then
     put 755 "$built/libmpifort_abi.so" "$to/lib/libmpifort_abi.so.1"

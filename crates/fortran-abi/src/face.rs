@@ -1,18 +1,29 @@
 //! What the C functions of the standard ABI take: handles, constants, addresses with a meaning.
 
 use crate::runtime::{P, get, logical};
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
 pub mod sentinel;
 
 /// A pointer to an incomplete struct, whose value the library chooses.
 pub type Handle = usize;
+pub type File = Handle;
 
 /// No handle.
 pub const UNSET: Handle = 0;
 
-pub const COMM_SELF: Handle = 0x102;
-pub const BYTE: Handle = 0x247;
+pub const FILE_UNSET: File = 0;
+
+/// MPI_COMM_SELF
+pub fn comm_self() -> Handle {
+    0x102
+}
+
+/// MPI_BYTE
+pub fn byte() -> Handle {
+    0x247
+}
+
 pub const ERR_BUFFER: c_int = 1;
 pub const ERR_TYPE: c_int = 3;
 pub const UNDEFINED: c_int = -32766;
@@ -73,15 +84,21 @@ pub unsafe fn predefined_attribute(keyval: c_int, attribute: P) -> Option<isize>
     }
 }
 
-/// True for MPI_CONVERSION_FN_NULL, by the address that the program knows it by.
-pub fn is_conversion_null(function: P) -> bool {
-    ["mpi_conversion_fn_null", "mpi_conversion_fn_null_c"].iter().any(|name| {
-        ["_", "", "__"].iter().any(|end| {
-            let name = format!("{name}{end}\0");
-            CStr::from_bytes_until_nul(name.as_bytes()).is_ok_and(|name| sentinel::find(name) == function)
-        })
-    })
+/// The key as C has it.
+pub fn keyval_in(keyval: c_int) -> c_int {
+    keyval
 }
+
+/// What C calls for a procedure of the program. A handle's lower half is its INTEGER, so that C's function, which gets
+/// the addresses of handles, may be Fortran's procedure itself.
+macro_rules! same {
+    ($($name:ident)*) => { $(
+        pub fn $name(procedure: P) -> P {
+            procedure
+        }
+    )* };
+}
+same!(user_function comm_error_function win_error_function file_error_function session_error_function);
 
 unsafe extern "C" {
     /// The address of the procedure `ternlogicals` of the program's modules, or null.

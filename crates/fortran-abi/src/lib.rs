@@ -13,7 +13,7 @@ mod runtime;
 /// The C functions, with the C parameters as they are.
 #[allow(dead_code)]
 mod c {
-    use crate::face::Handle;
+    use crate::face::{File, Handle};
     use crate::runtime::P as Ptr;
     use std::ffi::c_int;
 
@@ -29,22 +29,7 @@ mod entries {
     use crate::runtime::section::{Section, section, whole};
     use crate::runtime::text::{Room, Text};
     use crate::runtime::*;
-    use std::arch::naked_asm;
     use std::ffi::c_int;
-
-    /// Exports a body under several names.
-    macro_rules! names {
-        ($body:path: $($name:ident)*) => { $(
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            unsafe extern "C" fn $name() {
-                #[cfg(target_arch = "x86_64")]
-                naked_asm!("jmp {}", sym $body);
-                #[cfg(target_arch = "aarch64")]
-                naked_asm!("b {}", sym $body);
-            }
-        )* };
-    }
 
     include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 }

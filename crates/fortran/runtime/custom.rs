@@ -44,7 +44,8 @@ macro_rules! attributes {
         pub unsafe fn $get(call: GetAttr, object: P, keyval: P, value: P, flag: P, ierror: P) {
             // SAFETY: as above.
             unsafe {
-                let call = |value, flag| call(face::$handle(get(object)), get(keyval), value, flag);
+                let key = face::keyval_in(get(keyval));
+                let call = |value, flag| call(face::$handle(get(object)), key, value, flag);
                 attribute::get_attr(call, keyval, value, $narrow, flag, ierror)
             }
         }
@@ -110,7 +111,7 @@ macro_rules! datareps {
         pub unsafe fn $name(
             call: RegisterDatarep, datarep: P, read: P, write: P, extent: P, state: P, ierror: P, length: usize,
         ) {
-            let c_function = |given: P, ours: P| if face::is_conversion_null(given) { null() } else { ours };
+            let c_function = |given: P, ours: P| if super::is_conversion_null(given) { null() } else { ours };
             // SAFETY: as above.
             unsafe {
                 let state = Box::into_raw(Box::new(callback::Datarep { read, write, extent, state: get(state) }));

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 pub enum Scope {
     Comm(Handle),
     Win(Handle),
-    File(Handle),
+    File(face::File),
     None,
 }
 
@@ -54,7 +54,7 @@ pub unsafe fn refuse(function: &str, argument: &str, fault: Fault, scope: Scope,
             Scope::Comm(comm) => crate::c::PMPI_Comm_call_errhandler(comm, code),
             Scope::Win(win) => crate::c::PMPI_Win_call_errhandler(win, code),
             Scope::File(file) => crate::c::PMPI_File_call_errhandler(file, code),
-            Scope::None => crate::c::PMPI_Comm_call_errhandler(face::COMM_SELF, code),
+            Scope::None => crate::c::PMPI_Comm_call_errhandler(face::comm_self(), code),
         };
         set_ierror(ierror, code);
     }

@@ -18,6 +18,38 @@ pub mod section;
 pub mod spawn;
 pub mod text;
 
+/// Exports a body under several names.
+macro_rules! names {
+    ($body:path: $($name:ident)*) => { $(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            #[cfg(target_arch = "x86_64")]
+            std::arch::naked_asm!("jmp {}", sym $body);
+            #[cfg(target_arch = "aarch64")]
+            std::arch::naked_asm!("b {}", sym $body);
+        }
+    )* };
+}
+pub(crate) use names;
+
+/// The address that a name has for the program.
+pub fn find(name: &std::ffi::CStr) -> P {
+    // SAFETY: a text that ends with a null.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
+/// True for MPI_CONVERSION_FN_NULL, by the address that the program knows it by.
+pub fn is_conversion_null(function: P) -> bool {
+    const NAMES: [&std::ffi::CStr; 4] = [
+        c"mpi_conversion_fn_null_",
+        c"mpi_conversion_fn_null",
+        c"mpi_conversion_fn_null_c_",
+        c"mpi_conversion_fn_null__",
+    ];
+    NAMES.iter().any(|name| find(name) == function)
+}
+
 /// An address that the program gives.
 pub type P = *mut c_void;
 

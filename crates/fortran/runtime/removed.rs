@@ -108,7 +108,7 @@ pub unsafe extern "C" fn errhandler_create(function: P, errhandler: P, ierror: P
     let mut made = face::UNSET;
     // SAFETY: as above.
     unsafe {
-        let code = crate::c::PMPI_Comm_create_errhandler(function, (&raw mut made).cast());
+        let code = crate::c::PMPI_Comm_create_errhandler(face::comm_error_function(function), (&raw mut made).cast());
         if made != face::UNSET {
             put(errhandler, face::errhandler_out(made));
         }

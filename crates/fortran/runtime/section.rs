@@ -179,7 +179,7 @@ impl Shape {
         } else if extent > 0 && extent % element == 0 && size == extent && lb == 0 {
             // Several elements for each unit, which has no gaps.
             shape.per_element = extent / element;
-            shape.unit = contiguous(element, face::BYTE)?;
+            shape.unit = contiguous(element, face::byte())?;
             shape.made = true;
         } else {
             let why = "is a section that is not contiguous, and the datatype, with gaps of its own, does not divide \

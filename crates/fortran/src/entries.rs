@@ -69,26 +69,26 @@ const ADDRESS_ONLY: [&str; 7] = [
 /// Buffers that hold more than one piece of `count` elements (a partition, or a block for each process).
 const PIECES: [&str; 6] = ["gather", "scatter", "alltoall", "send_init", "recv_init", "reduce_scatter_block"];
 
-/// The text to be included in a module with the names of the runtime.
-pub fn entries(tables: &Tables) -> String {
+/// The text to be included in a module with the names of the runtime: all procedures, or those of `mpif.h` alone.
+pub fn entries(tables: &Tables, with_f08: bool) -> String {
     let mut out = String::new();
-    for routine in &routines(tables) {
+    for routine in routines(tables).iter().filter(|r| with_f08 || !r.is_f08_only()) {
         for tool in [false, true] {
-            Entry { routine, tool, sections: false }.write(&mut out);
-            if routine.has_choice() {
-                Entry { routine, tool, sections: true }.write(&mut out);
+            Entry { routine, tool, sections: false, with_f08 }.write(&mut out);
+            if with_f08 && routine.has_choice() {
+                Entry { routine, tool, sections: true, with_f08 }.write(&mut out);
             }
         }
     }
     for tool in ["MPI", "PMPI"] {
-        for name in EXTRA {
+        for name in EXTRA.iter().filter(|name| with_f08 || !name.ends_with("ts")) {
             exports(&mut out, &format!("custom::{}", name.to_lowercase()), &[format!("{tool}_{name}")]);
         }
         for name in REMOVED {
             exports(&mut out, &format!("removed::{}", name.to_lowercase()), &[format!("{tool}_{name}")]);
         }
         // In mpi_f08 they have its names.
-        for name in &EXTRA[1..3] {
+        for name in EXTRA[1..3].iter().filter(|_| with_f08) {
             exports(&mut out, &format!("custom::{}", name.to_lowercase()), &[format!("{tool}_{name}_f08")]);
         }
         for name in ["Alloc_mem", "Win_allocate", "Win_allocate_shared", "Win_shared_query"] {
@@ -96,11 +96,13 @@ pub fn entries(tables: &Tables) -> String {
             exports(&mut out, &format!("{letter}_{}", name.to_lowercase()), &[format!("{tool}_{name}_cptr")]);
         }
     }
-    for (name, _) in crate::modules::SIZED {
-        let _ = writeln!(out, "names!(custom::sizeof: tern_sizeof_{name});");
+    if with_f08 {
+        for (name, _) in crate::modules::SIZED {
+            let _ = writeln!(out, "names!(custom::sizeof: tern_sizeof_{name});");
+        }
+        out.push_str("names!(probe::section: tern_probe_section);\n");
+        exports(&mut out, "probe::texts", &["ternprobetexts".into()]);
     }
-    out.push_str("names!(probe::section: tern_probe_section);\n");
-    exports(&mut out, "probe::texts", &["ternprobetexts".into()]);
     for name in PREDEFINED {
         exports(&mut out, &format!("callback::{}", name.to_lowercase()), &[format!("MPI_{name}")]);
     }
@@ -112,12 +114,16 @@ pub fn declarations(tables: &Tables) -> String {
     let mut out = String::from("unsafe extern \"C\" {\n");
     for function in tables.functions().filter(|f| !f.tool) {
         for &large in function.forms() {
-            let params: Vec<String> =
-                function.params.iter().map(|p| format!("{}: {}", p.name, tables.kind(p).ffi(large))).collect();
+            let ffi = |p| match tables.kind(p) {
+                kind if kind.c[0] == "MPI_File %" => "File",
+                kind => kind.ffi(large),
+            };
+            let params: Vec<String> = function.params.iter().map(|p| format!("{}: {}", p.name, ffi(p))).collect();
             let result = match function.returns.as_str() {
                 "" => "c_int",
                 "double" => "f64",
                 "aint" => "i64",
+                "file" => "File",
                 _ => "Handle",
             };
             for tool in ["", "P"] {
@@ -141,6 +147,7 @@ struct Entry<'a> {
     tool: bool,
     /// Buffers are descriptors.
     sections: bool,
+    with_f08: bool,
 }
 
 impl Entry<'_> {
@@ -166,7 +173,7 @@ impl Entry<'_> {
         if !self.routine.is_f08_only() {
             names.push(name.clone());
         }
-        let f08 = self.routine.in_f08() && !self.routine.has_choice();
+        let f08 = self.with_f08 && self.routine.in_f08() && !self.routine.has_choice();
         if f08 && !self.routine.differs_in_f08() {
             names.push(format!("{name}_f08"));
         }
@@ -290,6 +297,9 @@ impl Text<'_> {
         match arg.role {
             Role::Absent => self.passed.push(if arg.ffi == "c_int" { "0" } else { "null()" }.into()),
             Role::Value => self.passed.push(format!("get::<{}>({name})", arg.ffi)),
+            Role::Pass if arg.kind.ends_with("-function") => {
+                self.passed.push(format!("face::{}({name})", arg.kind.replace('-', "_")));
+            }
             Role::Pass => self.passed.push(name.clone()),
             Role::Handle => self.handle(arg),
             Role::Handles => self.handles(arg),
@@ -339,12 +349,13 @@ impl Text<'_> {
             self.passed.push(format!("face::{class}_in(get::<c_int>({name}))"));
             return;
         }
+        let unset = if class == "file" { "face::FILE_UNSET" } else { "face::UNSET" };
         match arg.access {
-            Access::Out => self.before(format!("let mut {name}_c = face::UNSET;")),
+            Access::Out => self.before(format!("let mut {name}_c = {unset};")),
             _ => self.before(format!("let mut {name}_c = face::{class}_in(get::<c_int>({name}));")),
         }
         self.passed.push(format!("(&raw mut {name}_c).cast()"));
-        self.after(format!("if {name}_c != face::UNSET {{ put({name}, face::{class}_out({name}_c)); }}"));
+        self.after(format!("if {name}_c != {unset} {{ put({name}, face::{class}_out({name}_c)); }}"));
     }
 
     fn handles(&mut self, arg: &Arg) {

@@ -10,6 +10,7 @@
 
 pub mod declare;
 pub mod entries;
+pub mod library;
 pub mod modules;
 pub mod mpif;
 pub mod routine;

@@ -1,8 +1,8 @@
 //! Addresses with a meaning: MPI_BOTTOM and its like are variables of the program's, in one COMMON block, which this
 //! library defines too. C has other values for them.
 
-use crate::runtime::{P, null, put};
-use std::ffi::{CStr, c_int};
+use crate::runtime::{P, find, null, put};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The block, as `mpif.h` and the modules declare it.
@@ -39,12 +39,6 @@ pub static mut mpiternsentinels_: Block = Block {
 
 /// The block's address.
 static BASE: AtomicUsize = AtomicUsize::new(0);
-
-/// The address that a name has for the program.
-pub fn find(name: &CStr) -> P {
-    // SAFETY: a text that ends with a null.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
-}
 
 /// Finds the block: that of the program comes before this library's.
 pub fn learn() {

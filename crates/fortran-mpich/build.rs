@@ -1,0 +1,5 @@
+//! Writes the procedures, and links with the C library of MPICH's ABI.
+
+fn main() {
+    tern_fortran::library::build("libmpifort.so.12", "libmpi.so.12", false);
+}
