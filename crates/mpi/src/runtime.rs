@@ -33,7 +33,7 @@ pub struct Runtime {
 impl Runtime {
     /// The runtime of a process of `job` that communicates by `adi`.
     pub fn new(adi: Adi, mut job: tern_pmi::Job) -> Runtime {
-        let launched = job.control.is_some();
+        let launched = job.launch != tern_pmi::Launch::Singleton;
         Runtime {
             adi,
             me: job.rank,
