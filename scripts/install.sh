@@ -31,6 +31,8 @@ if [ -e "$built/libtern_mpich.so" ]; then
 fi
 if [ -e "$built/libtern_openmpi.so" ]; then
     put 755 "$built/libtern_openmpi.so" "$to/lib/libmpi.so.40"
+    # The few symbols of C++ that programs refer to are in it too.
+    ln -sfn libmpi.so.40 "$to/lib/libmpi_cxx.so.40"
 fi
 
 put 755 "$built/mpiexec" "$to/bin/mpiexec"

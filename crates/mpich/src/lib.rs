@@ -45,6 +45,7 @@ impl Face for Mpich {
     type Status = Status;
 
     const NAME: &'static str = "MPICH's ABI (libmpi.so.12)";
+    const MPICH_IS_FOREIGN: bool = false;
 
     #[inline(always)]
     fn handle_in(kind: Kind, handle: c_int) -> usize {

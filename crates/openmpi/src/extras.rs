@@ -58,3 +58,60 @@ attribute_functions! {
 pub extern "C" fn MPIX_Query_rocm_support() -> c_int {
     0
 }
+
+/// What a C++ object of Open MPI's (removed) C++ interface begins with.
+#[repr(C)]
+pub struct Wrapped {
+    virtual_table: usize,
+    handle: usize,
+}
+
+/// `MPI::Comm::Comm()`: MPI_COMM_NULL. The class is abstract: the table of virtual functions is set by who derives.
+///
+/// # Safety
+/// `this` is room for such an object.
+#[unsafe(export_name = "_ZN3MPI4CommC2Ev")]
+pub unsafe extern "C" fn cxx_comm(this: *mut Wrapped) {
+    const STANDARD_COMM_NULL: usize = 0x100;
+    // SAFETY: the caller's.
+    unsafe { (*this).handle = crate::handles::from_standard(STANDARD_COMM_NULL) }
+}
+
+/// `MPI::Datatype::Free()`
+///
+/// # Safety
+/// `this` is such an object.
+#[unsafe(export_name = "_ZN3MPI8Datatype4FreeEv")]
+pub unsafe extern "C" fn cxx_datatype_free(this: *mut Wrapped) {
+    // SAFETY: the caller's.
+    unsafe { crate::entries::body_type_free((&raw mut (*this).handle).cast()) };
+}
+
+/// `MPI::Win::Free()`
+///
+/// # Safety
+/// `this` is such an object.
+#[unsafe(export_name = "_ZN3MPI3Win4FreeEv")]
+pub unsafe extern "C" fn cxx_win_free(this: *mut Wrapped) {
+    // SAFETY: the caller's.
+    unsafe { crate::entries::body_win_free((&raw mut (*this).handle).cast()) };
+}
+
+/// Whatever operates in C++: every program that includes mpicxx.h refers to it, and hardly one calls it.
+///
+/// # Safety
+/// Called as MPI asks for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompi_mpi_cxx_op_intercept(
+    _input: Ptr, _inout: Ptr, _len: *mut c_int, _datatype: Ptr, _function: Ptr,
+) {
+    eprintln!(
+        "Tern: this program uses a reduction operation of the C++ interface (MPI::Op::Init), which MPI-3.0 removed and \
+         Tern does not have.\n  What to try: compile the program with MPI_Op_create in its place."
+    );
+    std::process::abort();
+}
+
+/// The same, when such an operation is made.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompi_op_set_cxx_callback(_op: Ptr, _function: Ptr) {}

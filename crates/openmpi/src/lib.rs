@@ -43,6 +43,7 @@ impl Face for OpenMpi {
     type Status = Status;
 
     const NAME: &'static str = "Open MPI's ABI (libmpi.so.40)";
+    const MPICH_IS_FOREIGN: bool = true;
 
     #[inline(always)]
     fn handle_in(kind: Kind, handle: usize) -> usize {

@@ -14,7 +14,7 @@ pub fn refuse<F: Face>(kind: Kind, value: usize) -> usize {
     static SAID: AtomicBool = AtomicBool::new(false);
     let other = match value {
         0x20..0x300 => Some("the standard ABI's mpi.h (libmpi_abi.so.1)"),
-        value if is_mpich(value) => Some("MPICH's mpi.h (libmpi.so.12)"),
+        value if F::MPICH_IS_FOREIGN && is_mpich(value) => Some("MPICH's mpi.h (libmpi.so.12)"),
         _ => None,
     };
     // Relaxed: only whether it was said.

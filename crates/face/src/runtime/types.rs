@@ -47,6 +47,9 @@ pub trait Face: Values + Sized + 'static {
     /// The name for messages: "MPICH's ABI (libmpi.so.12)".
     const NAME: &'static str;
 
+    /// Whether a handle that looks like one of MPICH's is a foreign one.
+    const MPICH_IS_FOREIGN: bool;
+
     /// The standard handle of a handle of this face. What is none becomes one that the core refuses.
     fn handle_in(kind: Kind, handle: Self::Handle) -> usize;
     /// The same for what may be garbage, because it is not significant at this process.
