@@ -28,9 +28,8 @@ fn handles(tables: &tern_table::Tables, facts: &Facts) -> String {
         let Some(own) = facts.number(&name).filter(|_| ty != "MPI_File") else { continue };
         let _ = writeln!(text, "    ({standard:#x}, {:#x}), // {name}", own as u32);
     }
-    // A name of MPICH's own for a type that it has beside Fortran's.
-    let half = facts.number("MPIX_C_FLOAT16").expect("MPIX_C_FLOAT16 among the facts");
-    let _ = writeln!(text, "    ({:#x}, {:#x}),", facts::standard(tables, "MPI_REAL2"), half as u32);
     text.push_str("];\n");
+    let half = facts.number("MPIX_C_FLOAT16").expect("MPIX_C_FLOAT16 among the facts");
+    let _ = writeln!(text, "pub const C_FLOAT16: u32 = {half:#x};");
     text
 }

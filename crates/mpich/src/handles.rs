@@ -3,10 +3,17 @@
 use crate::Mpich;
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tern_face::foreign::{UNKNOWN, refuse};
 use tern_face::types::{Kind, PREDEFINED};
 
 include!(concat!(env!("OUT_DIR"), "/handles.rs"));
+
+/// MPI_REAL2 of the standard ABI: MPICH has a name of its own for it in C, MPIX_C_FLOAT16.
+const REAL2: usize = 0x2ca;
+
+/// The program has used that name: so it gets it for MPI_REAL2, too.
+static HAS_C_FLOAT16: AtomicBool = AtomicBool::new(false);
 
 /// Set in handles of objects that the program makes.
 const MADE: u32 = 0xc000_0000;
@@ -88,6 +95,11 @@ fn rare(kind: Kind, own: u32, tell: bool) -> usize {
     if own >= MADE_LARGE {
         return LARGE.lock().unwrap().get((own - MADE_LARGE) as usize).unwrap_or(UNKNOWN);
     }
+    if kind == Kind::Datatype && own == C_FLOAT16 {
+        // Relaxed: a program that uses the name in one thread may get either in another.
+        HAS_C_FLOAT16.store(true, Ordering::Relaxed);
+        return REAL2;
+    }
     let range = match kind {
         Kind::Comm => 0x100..0x108,
         Kind::Group => 0x108..0x110,
@@ -114,6 +126,9 @@ fn rare(kind: Kind, own: u32, tell: bool) -> usize {
 #[inline(always)]
 pub fn from_standard(standard: usize) -> u32 {
     if standard < PREDEFINED {
+        if standard == REAL2 && HAS_C_FLOAT16.load(Ordering::Relaxed) {
+            return C_FLOAT16;
+        }
         let own = OWN[standard];
         return if own != 0 { own } else { standard as u32 | MADE };
     }

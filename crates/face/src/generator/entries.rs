@@ -136,6 +136,9 @@ impl Entry<'_> {
         let keyval = |kind: &str| format!("callbacks::create_keyval::<F>(Kind::{kind}, {list})");
         match self.name().as_str() {
             "Abi_get_version" => format!("special::abi_get_version({list})"),
+            "Get_version" => format!("special::get_version::<F>({list})"),
+            "Abi_get_fortran_info" => format!("special::abi_get_fortran_info({list})"),
+            "Error_class" => format!("special::error_class::<F>({list})"),
             "Op_create" => format!("callbacks::create_op::<F>({}, {}, {}.cast(), false)", last(0), last(1), last(2)),
             "Op_create_c" => format!("callbacks::create_op::<F>({}, {}, {}.cast(), true)", last(0), last(1), last(2)),
             "Comm_create_errhandler" => errhandler(0),

@@ -17,6 +17,11 @@ impl Facts {
         Facts(text.lines().filter(|l| !l.starts_with('#')).filter_map(line).collect())
     }
 
+    /// Says otherwise than the facts, for a reason.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.0.insert(name.to_owned(), value.to_owned());
+    }
+
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
@@ -115,7 +120,9 @@ const PAIRS: [(&str, &[&str]); 24] = [
     ("PVAR_CLASSES", &["MPI_T_PVAR_CLASS_"]),
 ];
 
-const INTS: [(&str, &str); 7] = [
+const INTS: [(&str, &str); 9] = [
+    ("VERSION", "MPI_VERSION"),
+    ("SUBVERSION", "MPI_SUBVERSION"),
     ("ANY_SOURCE", "MPI_ANY_SOURCE"),
     ("ANY_TAG", "MPI_ANY_TAG"),
     ("PROC_NULL", "MPI_PROC_NULL"),
@@ -189,6 +196,10 @@ pub fn values(tables: &Tables, facts: &Facts, face: &str, added: i64) -> String 
     for name in SIZES {
         let _ = writeln!(out, "    const {name}: usize = {};", need(&format!("MPI_{name}")));
     }
+    let own = ["PROC_FAILED", "PROC_FAILED_PENDING", "REVOKED"];
+    let own: Vec<String> = own.iter().flat_map(|end| [format!("MPI_ERR_{end}"), format!("MPIX_ERR_{end}")]).collect();
+    let own: Vec<i64> = own.iter().filter_map(|name| facts.number(name)).collect();
+    let _ = writeln!(out, "    const OWN_ERRORS: &'static [i32] = &{own:?};");
     out.push_str("}\n");
     out
 }

@@ -24,6 +24,53 @@ pub unsafe fn abi_get_version(abi_major: Ptr, abi_minor: Ptr) -> c_int {
     }
 }
 
+/// MPI_Get_version: that of the interface, by which programs tell which names it has.
+///
+/// # Safety
+/// Both are null or places for ints.
+pub unsafe fn get_version<F: Values>(version: Ptr, subversion: Ptr) -> c_int {
+    // SAFETY: the caller's; the core refuses null.
+    unsafe {
+        let code = (core().get_version)(version, subversion);
+        if code == 0 {
+            *version.cast::<c_int>() = F::VERSION;
+            *subversion.cast::<c_int>() = F::SUBVERSION;
+        }
+        code
+    }
+}
+
+/// MPI_Abi_get_fortran_info: MPI_INFO_NULL, since what the core knows is of the standard ABI's Fortran.
+///
+/// # Safety
+/// `info` is null or a place for a standard handle.
+pub unsafe fn abi_get_fortran_info(info: Ptr) -> c_int {
+    const STANDARD_INFO_NULL: usize = 0x130;
+    // SAFETY: the caller's; the core refuses null.
+    unsafe {
+        let code = (core().abi_get_fortran_info)(info);
+        if code == 0 {
+            (core().info_free)(info);
+            *info.cast::<usize>() = STANDARD_INFO_NULL;
+        }
+        code
+    }
+}
+
+/// MPI_Error_class: classes that only this interface has are their own.
+///
+/// # Safety
+/// `class` is null or a place for an int.
+pub unsafe fn error_class<F: Values>(code: c_int, class: Ptr) -> c_int {
+    if F::OWN_ERRORS.contains(&code) && !class.is_null() {
+        // SAFETY: the caller's.
+        unsafe { *class.cast::<c_int>() = code }
+        return 0;
+    }
+    // SAFETY: the caller's; the core refuses null.
+    unsafe { (core().error_class)(code, class) }
+}
+
 // -- Attributes
 
 /// Predefined attributes whose value is a constant, at the address that the program gets.

