@@ -9,13 +9,14 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # What `demo`, `test` and `bench` install into and run from.
 LOCAL := $(CURDIR)/target/prefix
 
-.PHONY: help build install local demo test bench setup clean
+.PHONY: help build install local demo test check-deep bench setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
 	@echo 'make install PREFIX=/usr/local [DESTDIR=]'
 	@echo 'make demo                    builds, installs into target/prefix, runs real MPI programs'
 	@echo 'make test                    every test'
+	@echo 'make check-deep              tests that take longer than make test may'
 	@echo 'make bench                   Tern beside the other MPI libraries'
 	@echo 'make wheel                   a wheel for Python, in dist/'
 	@echo 'make deb                     a Debian package, in dist/'
@@ -39,6 +40,10 @@ test:
 	scripts/setup.sh test
 	$(MAKE) local
 	scripts/test.sh $(LOCAL)
+
+# Each launcher, with all C programs that it can run, and mpi4py's suite.
+check-deep: local
+	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3
 
 bench: local
 	scripts/bench.sh $(LOCAL)

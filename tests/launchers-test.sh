@@ -182,11 +182,7 @@ for name; do
     killed "a rank is killed from outside" kill_rank
     killed "the keeper is killed" kill_keeper
     killed "the keeper's guard is killed" kill_guard
-    case $name in
-    # Slurm learns of the death of srun late, when its controller asks; that is how it is set up.
-    pmi2* | pmix*) skip "$name, the launcher is killed" "srun is no parent of the ranks: Slurm itself ends the step" ;;
-    *) killed "the launcher is killed" kill_launcher ;;
-    esac
+    killed "the launcher is killed" kill_launcher
     case $name in
     mpich | impi)
         check "a closed descriptor" nonzero 'the descriptor PMI_FD' 2 bash -c 'eval "exec $PMI_FD>&-"; exec "$0"' "$work/job" ;;
