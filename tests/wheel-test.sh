@@ -88,10 +88,11 @@ elif ! "$python" -m pip install -q --disable-pip-version-check ${TERN_TEST_MPI4P
     > why 2>&1; then
     skip "mpi4py: pip cannot get it: $(tail -n 1 why)"
 else
-    expect "mpi4py's published wheel runs on it" "Tern: rank 3 of 4: 6" "$venv/bin/mpiexec" -n 4 "$python" program.py
+    expect "mpi4py's published wheel runs on it" "\[3\] Tern: rank 3 of 4: 6" "$venv/bin/mpiexec" -l -n 4 "$python" program.py
     expect "without mpiexec too" "Tern: rank 0 of 1: 0" "$python" program.py
     for abi in mpich openmpi; do
-        expect "its module for $abi does" "Tern: rank 1 of 2: 1" env MPI4PY_MPIABI=$abi "$venv/bin/mpiexec" -n 2 "$python" program.py
+        expect "its module for $abi does" "\[1\] Tern: rank 1 of 2: 1" \
+            env MPI4PY_MPIABI=$abi "$venv/bin/mpiexec" -l -n 2 "$python" program.py
     done
 fi
 end
