@@ -87,7 +87,7 @@ impl Adi {
     #[inline]
     pub fn look(&self) {
         self.state.borrow_mut().habits.look();
-        let moved = self.progress();
+        let moved = self.progress() || self.help();
         self.mcm.looked(moved);
     }
 

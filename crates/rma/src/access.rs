@@ -9,6 +9,8 @@ use crate::owner::ROOM;
 use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target, Ticket};
 use std::ops::Range;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_counters as counters;
@@ -91,7 +93,7 @@ impl Window {
         let near = within(&remote.near);
         let middle = |at: usize| at.clamp(low, high) - low;
         Ok(Spot {
-            way: if near { Way::Mapped } else { remote.way },
+            way: if near { Way::Mapped } else { remote.way.get() },
             instructions,
             middle: (middle(remote.near.start), middle(remote.near.end)),
             here: remote.here.wrapping_offset(start as isize),
@@ -285,18 +287,9 @@ impl Window {
         &self, origin: &Data, target: &Target<'_>, spot: &Spot, len: usize, way: Direction,
     ) -> Result<Started, Error> {
         let own = Side::of(origin);
-        if spot.way == Way::Kernel {
-            if way == Direction::Get && self.get_by_owner(&own, target, spot)? {
-                return Ok(Started::Done);
-            }
-            let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
-            if let (Side::Dense(own, _), Side::Dense(..)) = (&own, &theirs)
-                && spot.middle.0 < spot.middle.1.min(len)
-            {
-                self.move_in_part(*own, target.rank, spot, len, way)?;
-                return Ok(Started::Done);
-            }
-            self.kernel_copy(target.rank, (&own, 0), (&theirs, 0), len, way)?;
+        if spot.way == Way::Kernel
+            && self.is_done_by_kernel(target.rank, || self.move_by_kernel(&own, target, spot, len, way))?
+        {
             return Ok(Started::Done);
         }
         if let (Way::Card, Some(key)) = (spot.way, spot.key) {
@@ -305,6 +298,7 @@ impl Window {
             let number = self.card_copy((target.rank, &keys), (&own, 0), (&theirs, 0), len, way)?;
             return Ok(self.begun(target.rank, number));
         }
+        self.announce_messages(target.rank);
         let kind = if way == Direction::Put { Kind::Put } else { Kind::Get };
         let question = Question { kind, op: Op::Replace, basic: Basic::Byte };
         let ticket = self.messages.begin((way == Direction::Get).then(|| origin.clone()));
@@ -315,6 +309,65 @@ impl Window {
         theirs.runs(0, len, |at, len| parts.add(at, len, &gather));
         parts.finish(&gather);
         Ok(Started::Pending(ticket))
+    }
+
+    /// What the kernel is asked for; false when it has refused, which it does when a process has given up rights since the
+    /// window was made (setuid): the same is then to be done by messages, and so is all that follows.
+    pub(crate) fn is_done_by_kernel(&self, rank: u32, ask: impl FnOnce() -> Result<(), Error>) -> Result<bool, Error> {
+        match ask() {
+            Err(_) if !self.direct().copies(self.peers.procs[rank as usize]) => {
+                let way = &self.remote(rank).way;
+                if way.get() == Way::Kernel {
+                    way.set(Way::Messages);
+                }
+                Ok(false)
+            }
+            done => done.map(|()| true),
+        }
+    }
+
+    fn move_by_kernel(
+        &self, own: &Side<'_>, target: &Target<'_>, spot: &Spot, len: usize, way: Direction,
+    ) -> Result<(), Error> {
+        if way == Direction::Get && self.get_by_owner(own, target, spot)? {
+            return Ok(());
+        }
+        let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
+        if let (Side::Dense(own, _), Side::Dense(..)) = (own, &theirs)
+            && spot.middle.0 < spot.middle.1.min(len)
+        {
+            return self.move_in_part(*own, target.rank, spot, len, way);
+        }
+        self.kernel_copy(target.rank, (own, 0), (&theirs, 0), len, way)
+    }
+
+    /// Tells a member to look for messages, and does so itself, where the window was made without.
+    pub(crate) fn announce_messages(&self, rank: u32) {
+        if self.apart {
+            return;
+        }
+        // Release: pairs with the acquire in `attend_if_asked`. The message that follows wakes the member.
+        self.shared.member(rank).signals.messages.store(1, Ordering::Release);
+        self.attend();
+    }
+
+    /// Looks for messages from now on.
+    pub(crate) fn attend(&self) {
+        if !self.attends.replace(true) {
+            let weak = self.weak.clone();
+            self.adi.add_hook(Rc::new(move |_| crate::create::attend(&weak)));
+        }
+    }
+
+    /// Looks for messages from now on, if others have announced some; true when that is new.
+    pub(crate) fn attend_if_asked(&self) -> bool {
+        // Acquire: pairs with the release in `announce_messages`.
+        let asked =
+            !self.attends.get() && self.shared.member(self.rank()).signals.messages.load(Ordering::Acquire) != 0;
+        if asked {
+            self.attend();
+        }
+        asked
     }
 
     /// Moves dense bytes of which some in the middle are mapped, and the kernel moves the rest.
@@ -384,15 +437,19 @@ impl Window {
         }
     }
 
-    /// The runs of a target's elements of `basic`, for messages.
+    /// The runs of those elements of a target that are named, for messages. What is gathered begins with the first of them.
     pub(crate) fn ask_for_elements(
-        &self, ticket: Ticket, target: &Target<'_>, spot: &Spot, question: Question, elements: usize,
+        &self, ticket: Ticket, target: &Target<'_>, spot: &Spot, question: Question, elements: Range<usize>,
         gather: impl Fn(usize, &mut [u8]),
     ) {
         let (size, extent) = (question.basic.size() as usize, question.basic.extent() as usize);
         let mut parts = Parts::new(self, ticket, target.rank, question, size, extent);
-        let _ = runs(target.ty, target.count, question.basic, elements, |at, count| {
-            parts.add(spot.address.wrapping_add_signed(at), count, &gather);
+        let mut before = elements.start;
+        let _ = runs(target.ty, target.count, question.basic, elements.end, |at, count| {
+            let passed = before.min(count);
+            before -= passed;
+            let address = spot.address.wrapping_add_signed(at) + (passed * extent) as u64;
+            parts.add(address, count - passed, &gather);
             Ok::<(), ()>(())
         });
         parts.finish(&gather);

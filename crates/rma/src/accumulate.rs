@@ -8,6 +8,7 @@ use crate::guarded::Part;
 use crate::messages::{Kind, Question};
 use crate::window::{Way, Window};
 use crate::{Class, Error, Started, Target};
+use std::cell::Cell;
 use std::ops::Range;
 use tern_adi::Data;
 use tern_coll::ops::Op;
@@ -81,7 +82,7 @@ impl Window {
             return self.combine_by_card(origin, result, target, (&spot, &keys), combination, count);
         }
         if spot.way == Way::Messages {
-            return Ok(self.combine_by_messages(origin, result, target, &spot, combination, count));
+            return self.combine_by_messages(origin, result, target, &spot, combination, count);
         }
         if self.combine_dense(origin, result, target, &spot, combination, count) {
             return Ok(Started::Done);
@@ -95,7 +96,17 @@ impl Window {
         let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
         let (operand, into) = (start(&operand).cast_const(), start(&old));
         match spot.way {
-            Way::Kernel => self.combine_in_part(operand, into, target, &spot, combination, count)?,
+            Way::Kernel => {
+                let done = Cell::new(0);
+                let ask = || self.combine_in_part(operand, into, target, &spot, combination, count, &done);
+                match self.is_done_by_kernel(target.rank, ask)? {
+                    true => {}
+                    false if done.get() == 0 => {
+                        return self.combine_by_messages(origin, result, target, &spot, combination, count);
+                    }
+                    false => self.combine_rest(operand, into, target, &spot, combination, done.get()..count)?,
+                }
+            }
             _ => self.combine_here(operand, into, target, &spot, combination, count),
         }
         if let (Some(old), Some(result)) = (old, result) {
@@ -148,32 +159,34 @@ impl Window {
         });
     }
 
-    /// In memory that the kernel reaches, of which some in the middle may be mapped.
+    /// In memory that the kernel reaches, of which some in the middle may be mapped. `so_far`: elements that are done, also
+    /// when it fails.
     fn combine_in_part(
         &self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination,
-        count: usize,
+        count: usize, so_far: &Cell<usize>,
     ) -> Result<(), Error> {
         let size = combination.size;
         let (from, to) = (spot.middle.0.div_ceil(size), (spot.middle.1 / size).min(count));
         let dense = target.ty.is_contiguous() && size == combination.basic.extent() as usize;
         if !dense || from >= to {
-            return self.combine_by_kernel(operand, into, target, spot, combination, 0..count);
+            return self.combine_by_kernel(operand, into, target, spot, combination, 0..count, so_far);
         }
-        self.combine_by_kernel(operand, into, target, spot, combination, 0..from)?;
+        self.combine_by_kernel(operand, into, target, spot, combination, 0..from, so_far)?;
         let at = |row: *const u8| if row.is_null() { row } else { row.wrapping_add(from * size) };
         let here = spot.here.wrapping_add(from * size);
         let part = Part { operand: at(operand), target: here, result: at(into).cast_mut(), count: to - from };
         let instructions = if combination.is_atomic(here) { Instructions::Possible } else { Instructions::Never };
         // SAFETY: these elements are mapped; operand and result have as many.
         unsafe { self.combine_part(target.rank, combination, instructions, &part) };
-        self.combine_by_kernel(operand, into, target, spot, combination, to..count)
+        so_far.set(to);
+        self.combine_by_kernel(operand, into, target, spot, combination, to..count, so_far)
     }
 
     /// In memory that the kernel reaches, part after part: by its owner, if that waits, or fetched, combined and brought
     /// back, under the guard.
     fn combine_by_kernel(
         &self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination,
-        elements: Range<usize>,
+        elements: Range<usize>, so_far: &Cell<usize>,
     ) -> Result<(), Error> {
         let (rank, op) = (target.rank, combination.op);
         let (size, extent) = (combination.basic.size() as usize, combination.basic.extent() as usize);
@@ -187,6 +200,7 @@ impl Window {
         let mut done = elements.start;
         self.send_puts(rank)?;
         while done < elements.end {
+            so_far.set(done);
             let count = (elements.end - done).min(most);
             let (bytes, before) = (count * size, done * size);
             let operand = operand.wrapping_add(done * extent);
@@ -221,6 +235,25 @@ impl Window {
         Ok(())
     }
 
+    /// The elements that are left when the kernel refuses in the middle; waits for them.
+    fn combine_rest(
+        &self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination,
+        elements: Range<usize>,
+    ) -> Result<(), Error> {
+        let Combination { op, basic, .. } = *combination;
+        let (count, before) = (elements.len() as i64, elements.start * basic.extent() as usize);
+        let ty = Type::basic(basic);
+        let result = (!into.is_null()).then(|| Data::new(into.wrapping_add(before), count, &ty));
+        let own = Side::new(operand.wrapping_add(before).cast_mut(), count, &ty);
+        let question = Question { kind: if into.is_null() { Kind::Combine } else { Kind::Fetch }, op, basic };
+        self.announce_messages(target.rank);
+        let ticket = self.messages.begin(result);
+        // SAFETY: the operand is the caller's, and there while this waits.
+        let gather = |from: usize, out: &mut [u8]| unsafe { own.gather(from, out) };
+        self.ask_for_elements(ticket, target, spot, question, elements, gather);
+        self.await_members(&|| self.messages.is_done(ticket))
+    }
+
     /// Lends memory for so many bytes of elements, aligned as any of them, which is kept for the next time.
     pub(crate) fn with_room<T>(&self, bytes: usize, using: impl FnOnce(*mut u8) -> T) -> T {
         let mut room = self.room.take();
@@ -233,14 +266,20 @@ impl Window {
     pub(crate) fn combine_by_messages(
         &self, origin: &Data, result: Option<&Data>, target: &Target<'_>, spot: &Spot, combination: &Combination,
         count: usize,
-    ) -> Started {
+    ) -> Result<Started, Error> {
+        self.announce_messages(target.rank);
         let kind = if result.is_some() { Kind::Fetch } else { Kind::Combine };
         let question = Question { kind, op: combination.op, basic: combination.basic };
         let ticket = self.messages.begin(result.cloned());
         // SAFETY: the origin is the program's, which leaves it to the access.
         let gather = |from: usize, out: &mut [u8]| unsafe { Side::of(origin).gather(from, out) };
-        self.ask_for_elements(ticket, target, spot, question, count, gather);
-        Started::Pending(ticket)
+        self.ask_for_elements(ticket, target, spot, question, 0..count, gather);
+        // Some of the memory is mapped, or may be: what follows there must not overtake this.
+        if !self.apart && (self.dynamic || !self.remote(target.rank).near.is_empty()) {
+            self.await_members(&|| self.messages.is_done(ticket))?;
+            return Ok(Started::Done);
+        }
+        Ok(Started::Pending(ticket))
     }
 
     /// [`Window::get_accumulate`] of one element (`target.count` is 1).

@@ -344,7 +344,7 @@ impl Window {
                 _ => within.clone(),
             };
             Remote {
-                way,
+                way: Cell::new(way),
                 atomic: if in_common { 0..bytes[index] } else { within },
                 here,
                 address,
@@ -359,7 +359,7 @@ impl Window {
             }
         });
         let remotes: Box<[Remote]> = remotes.collect();
-        let needs = remotes.iter().any(|remote| remote.way == Way::Messages)
+        let needs = remotes.iter().any(|remote| remote.way.get() == Way::Messages)
             || (dynamic
                 && !(kernel
                     && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]))));
@@ -367,10 +367,10 @@ impl Window {
         let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
         let fences = facts.iter().all(|[_, fences]| *fences == 1);
         let owners = mechanism == Mechanism::Auto && kernel;
-        let at_once = !dynamic && !apart && remotes.iter().all(|remote| remote.way == Way::Mapped);
+        let at_once = !dynamic && !apart && remotes.iter().all(|remote| remote.way.get() == Way::Mapped);
         let (belongings, card) = unfinished.finish();
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
-        let window = Rc::new(Window {
+        let window = Rc::new_cyclic(|weak| Window {
             adi,
             peers,
             shared,
@@ -386,6 +386,8 @@ impl Window {
             turns: RefCell::new(Turns::new()),
             fences,
             over: Cell::new(false),
+            attends: Cell::new(false),
+            weak: weak.clone(),
             belongings,
             attached: RefCell::default(),
             started: RefCell::default(),
@@ -402,10 +404,9 @@ impl Window {
             return Err(Error::new(Class::NoMemory, what));
         }
         if serves {
-            let weak = Rc::downgrade(&window);
-            adi.add_hook(Rc::new(move |_| attend(&weak)));
+            window.attend();
         }
-        if owners && serves_itself {
+        if kernel && serves_itself {
             let weak = Rc::downgrade(&window);
             adi.add_helper(Rc::new(move |_| help(&weak)));
         }
@@ -447,7 +448,7 @@ impl Window {
 }
 
 /// The hook: serves what others ask of this process.
-fn attend(window: &Weak<Window>) -> Background {
+pub(crate) fn attend(window: &Weak<Window>) -> Background {
     match window.upgrade() {
         Some(window) if !window.over.get() || !window.messages.is_sent() => {
             window.messages.progress(|asked, answer| window.serve(asked, answer))
@@ -460,7 +461,7 @@ fn attend(window: &Weak<Window>) -> Background {
 fn help(window: &Weak<Window>) -> Background {
     match window.upgrade() {
         Some(window) if !window.over.get() => {
-            if window.answer_origins() {
+            if window.answer_origins() | window.attend_if_asked() {
                 Background::Moved
             } else {
                 Background::Waiting

@@ -3,6 +3,8 @@
 
 use crate::access::unreachable_memory;
 use crate::combine::Combination;
+use crate::elements::Side;
+use crate::messages::{Kind, PART, Question};
 use crate::owner::ROOM;
 use crate::window::{Way, Window};
 use crate::{Error, Target};
@@ -112,8 +114,30 @@ impl Window {
         let peer = self.peers.procs[rank as usize];
         // SAFETY: own memory is the program's, which leaves it to the puts; that of the peer lies in the window.
         let done = unsafe { self.direct().copy(peer, &puts.own, &puts.theirs, Direction::Put) };
+        if !done && !self.is_done_by_kernel(rank, || Err(unreachable_memory(rank)))? {
+            self.put_by_messages(rank, &puts);
+        }
         puts.own.clear();
         puts.theirs.clear();
-        if done { Ok(()) } else { Err(unreachable_memory(rank)) }
+        Ok(())
+    }
+
+    /// Where the kernel refuses; the flush waits for it.
+    #[cold]
+    fn put_by_messages(&self, rank: u32, puts: &Puts) {
+        self.announce_messages(rank);
+        for (own, theirs) in puts.own.iter().zip(&puts.theirs) {
+            let question = Question { kind: Kind::Put, op: Op::Replace, basic: Basic::Byte };
+            let ticket = self.messages.begin(None);
+            let (from, len) = (Side::Dense(own.address as *mut u8, own.len as usize), own.len as usize);
+            for at in (0..len).step_by(PART) {
+                let part = (len - at).min(PART);
+                let runs = [(theirs.address + at as u64, part as u64)];
+                // SAFETY: the origin is the program's, which leaves it to the puts.
+                let gather = |out: &mut [u8]| unsafe { from.gather(at, out) };
+                self.messages.ask(ticket, rank, question, at, part, &runs, part, gather);
+            }
+            self.messages.end(ticket);
+        }
     }
 }

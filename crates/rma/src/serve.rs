@@ -50,6 +50,17 @@ impl Window {
         matches!(self.shared.table(self.rank()).find(is_part), Some((Some(_), _)))
     }
 
+    /// True when instructions are used on a part of own memory that this is not all in.
+    fn is_partly_atomic(&self, at: *const u8, len: usize) -> bool {
+        if self.dynamic {
+            return false;
+        }
+        let own = self.remote(self.rank());
+        let start = (at as u64).wrapping_sub(own.address) as usize;
+        let inside = own.atomic.start <= start && start + len <= own.atomic.end;
+        !inside && start < own.atomic.end && own.atomic.start < start + len
+    }
+
     /// False: not now.
     fn serve_combination(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
         let Asked { op, basic, kind, .. } = *asked;
@@ -71,6 +82,10 @@ impl Window {
             };
             let part = Part { operand: at(&operand), target, result: at(&old), count };
             let instructions = self.is_own_atomic(target, count * extent) && combination.is_atomic(target);
+            if !instructions && self.is_partly_atomic(target, count * extent) {
+                // Others may be at some of it by instructions.
+                self.keep_from_instructions(&inside);
+            }
             // SAFETY: the origin has seen that the target lies in the window; the rows hold all elements.
             unsafe { self.combine_inside(&inside, combination, instructions, &part) };
             done += count;

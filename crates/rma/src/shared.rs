@@ -42,6 +42,8 @@ pub struct Signals {
     pub completed: AtomicU32,
     /// Threads of this member that wait for locks.
     pub waiting: AtomicU32,
+    /// 1 when others access this member's memory by messages, though the window was made without.
+    pub messages: AtomicU32,
 }
 
 /// Where everything is.

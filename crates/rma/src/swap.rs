@@ -55,26 +55,10 @@ impl Window {
                 // SAFETY: all are one element.
                 unsafe { self.swap_inside(&inside, size, atomic, origin, compare, result, spot.here) };
             }
-            Way::Kernel => {
-                let theirs = Side::Dense(spot.address as *mut u8, size);
-                let asks = self.asks_owner(rank, spot.way);
-                self.send_puts(rank)?;
-                let inside = self.enter(rank);
-                let elements = (origin, compare, result);
-                // SAFETY: all are one element, and the target lies in the window.
-                if asks && unsafe { self.ask_owner_to_swap(&inside, size, elements, spot.address)? } {
-                    return Ok(Started::Done);
-                }
-                self.kernel_copy(rank, (&Side::Dense(result, size), 0), (&theirs, 0), size, Direction::Get)?;
-                // SAFETY: both are one element.
-                let equal =
-                    unsafe { std::slice::from_raw_parts(result, size) == std::slice::from_raw_parts(compare, size) };
-                if equal {
-                    let own = Side::Dense(origin.cast_mut(), size);
-                    self.kernel_copy(rank, (&own, 0), (&theirs, 0), size, Direction::Put)?;
-                }
-            }
-            Way::Messages => {
+            Way::Kernel
+                if self.is_done_by_kernel(rank, || self.swap_by_kernel(origin, compare, result, target, spot))? => {}
+            Way::Kernel | Way::Messages => {
+                self.announce_messages(rank);
                 let question = Question { kind: Kind::Swap, op: Op::Replace, basic: basic_of(target)? };
                 let ticket = self.messages.begin(Some(Data::Bytes(result, size)));
                 let fill = |out: &mut [u8]| {
@@ -91,5 +75,28 @@ impl Window {
             }
         }
         Ok(Started::Done)
+    }
+
+    fn swap_by_kernel(
+        &self, origin: *const u8, compare: *const u8, result: *mut u8, target: &Target<'_>, spot: &Spot,
+    ) -> Result<(), Error> {
+        let (rank, size) = (target.rank, spot.len);
+        let theirs = Side::Dense(spot.address as *mut u8, size);
+        let asks = self.asks_owner(rank, spot.way);
+        self.send_puts(rank)?;
+        let inside = self.enter(rank);
+        let elements = (origin, compare, result);
+        // SAFETY: all are one element, and the target lies in the window.
+        if asks && unsafe { self.ask_owner_to_swap(&inside, size, elements, spot.address)? } {
+            return Ok(());
+        }
+        self.kernel_copy(rank, (&Side::Dense(result, size), 0), (&theirs, 0), size, Direction::Get)?;
+        // SAFETY: both are one element.
+        let equal = unsafe { std::slice::from_raw_parts(result, size) == std::slice::from_raw_parts(compare, size) };
+        if equal {
+            let own = Side::Dense(origin.cast_mut(), size);
+            self.kernel_copy(rank, (&own, 0), (&theirs, 0), size, Direction::Put)?;
+        }
+        Ok(())
     }
 }

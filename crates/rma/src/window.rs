@@ -8,7 +8,7 @@ use crate::turns::Turns;
 use crate::{Class, Error};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use tern_adi::Adi;
 use tern_coll::Peers;
 use tern_mcm::Direct;
@@ -52,7 +52,8 @@ pub(crate) enum Way {
 
 /// A member's memory as this process sees it.
 pub(crate) struct Remote {
-    pub way: Way,
+    /// [`Way::Kernel`] becomes [`Way::Messages`] when the kernel refuses.
+    pub way: Cell<Way>,
     /// Elements of these bytes are combined by atomic instructions where these exist: all processes can map them. The
     /// others always under the member's guard, by everybody.
     pub atomic: Range<usize>,
@@ -130,6 +131,10 @@ pub struct Window {
     /// All members can make all processes pass a fence, which a change of a guard's mode needs.
     pub(crate) fences: bool,
     pub(crate) over: Cell<bool>,
+    /// Messages are looked for.
+    pub(crate) attends: Cell<bool>,
+    /// Itself, for that.
+    pub(crate) weak: Weak<Window>,
     /// What has to be given back.
     pub(crate) belongings: crate::create::Belongings,
     /// Memory that this process has attached.
@@ -195,7 +200,7 @@ impl Window {
     /// unit. `None` where it cannot.
     pub fn shared(&self, rank: u32) -> Option<(*mut u8, usize, i64)> {
         let remote = self.remote(rank);
-        let mapped = remote.way == Way::Mapped && !self.dynamic;
+        let mapped = remote.way.get() == Way::Mapped && !self.dynamic;
         mapped.then_some((remote.here, remote.bytes, remote.unit))
     }
 

@@ -275,11 +275,13 @@ impl Reach {
         else {
             return true;
         };
-        cma::probe(pid, address, nonce).is_ok()
+        // Where the kernel refuses by now, nothing is known.
+        cma::probe(pid, address, nonce).map_or_else(|failed| failed.why == cma::Why::Refused, |()| true)
     }
 
     /// Copies between own memory and that of `peer` by the kernel, if it was seen to work
-    /// ([`Reach::kernel_copies_now`]); false when some of it could not be reached.
+    /// ([`Reach::kernel_copies_now`]); false when some of it could not be reached. If the kernel refuses by now, it is not
+    /// asked again.
     ///
     /// # Safety
     /// As for [`cma::read`] or [`cma::write`].
@@ -293,7 +295,16 @@ impl Reach {
                 Direction::Get => cma::read(pid, own, theirs),
             }
         };
-        result.is_ok_and(|moved| moved == own.iter().map(|run| run.len).sum())
+        match result {
+            Ok(moved) => moved == own.iter().map(|run| run.len).sum(),
+            Err(failed) => {
+                // The program may have given up rights meanwhile (setuid).
+                if failed.why == cma::Why::Refused {
+                    self.give_up(peer, &failed);
+                }
+                false
+            }
+        }
     }
 
     /// True when the kernel copies at all: it does so inside this process.

@@ -336,7 +336,7 @@ impl Window {
         let target = Target { rank, displacement: address as i64, ty: &ty, count: count as i64 };
         let spot = Spot { address, len: origin.len(), ..*spot };
         // The rows are gone when the call returns.
-        match self.combine_by_messages(&origin, result.as_ref(), &target, &spot, combination, count) {
+        match self.combine_by_messages(&origin, result.as_ref(), &target, &spot, combination, count)? {
             Started::Pending(ticket) => self.await_members(&|| self.messages.is_done(ticket)),
             Started::Done => Ok(()),
         }
