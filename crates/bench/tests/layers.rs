@@ -7,10 +7,9 @@ use std::process::Command;
 /// Top to bottom. Crates of one line do not depend on each other.
 const LAYERS: &[&[&str]] = &[
     &["tern-fortran-abi", "tern-fortran-mpich", "tern-fortran-openmpi"],
-    &["tern-abi", "tern-fortran"],
     // The faces know the core by its table of functions only: no crate of the core is below them but tern-table.
     &["tern-mpich", "tern-openmpi"],
-    &["tern-face"],
+    &["tern-face", "tern-fortran"],
     &["tern-abi"],
     &["tern-mpi"],
     &["tern-rma"],

@@ -17,12 +17,12 @@ impl List {
         List { _texts: texts, addresses }
     }
 
-    /// The texts at `array`, `step` characters apart, until an empty one.
+    /// The texts at `array`, `step` characters apart, until an empty one; without blanks at their ends.
     unsafe fn until_blank(array: P, width: usize, step: usize) -> List {
         let mut texts = Vec::new();
         for i in 0.. {
             // SAFETY: the program ends the list with a blank text (MPI 5.0 section 11.8.2).
-            let text = unsafe { given(array.cast::<u8>().add(i * step).cast(), width) };
+            let text = unsafe { given(array.cast::<u8>().add(i * step).cast(), width) }.trim_ascii_start();
             if text.is_empty() {
                 break;
             }
@@ -53,7 +53,7 @@ pub unsafe fn comm_spawn(
     // SAFETY: as for every argument.
     unsafe {
         let significant = at_root(comm, root);
-        let command = Text::read(command, if significant { command_length } else { 0 });
+        let command = Text::trimmed(command, if significant { command_length } else { 0 });
         let list = if !significant || sentinel::is_argv_null(argv) {
             None
         } else {
@@ -89,7 +89,7 @@ pub unsafe fn comm_spawn_multiple(
     unsafe {
         let significant = at_root(comm, root);
         let n = if significant { length(get::<c_int>(count)) } else { 0 };
-        let text = |i: usize| Text::read(commands.cast::<u8>().add(i * command_length).cast(), command_length);
+        let text = |i: usize| Text::trimmed(commands.cast::<u8>().add(i * command_length).cast(), command_length);
         let names = List::of((0..n).map(text).collect());
         let lists: Vec<List> = match sentinel::is_argv_null(argvs) {
             true => Vec::new(),
