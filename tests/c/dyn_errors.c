@@ -8,11 +8,11 @@ static void spawn(void)
     MPI_Comm inter = MPI_COMM_SELF, dup;
     MPI_Info info;
     int codes[4], counts[2] = {1, 2}, root = size - 1;
-    char *commands[2] = {"/nonexistent/program", "/nonexistent/other"};
+    char *commands[2] = {"/dev/null/none/program", "/dev/null/none/other"};
     MPI_Info infos[2] = {MPI_INFO_NULL, MPI_INFO_NULL};
 
     memset(codes, -1, sizeof codes);
-    FAILS(MPI_ERR_SPAWN, MPI_Comm_spawn("/nonexistent/program", MPI_ARGV_NULL, 3, MPI_INFO_NULL, root, MPI_COMM_WORLD,
+    FAILS(MPI_ERR_SPAWN, MPI_Comm_spawn("/dev/null/none/program", MPI_ARGV_NULL, 3, MPI_INFO_NULL, root, MPI_COMM_WORLD,
                                         &inter, codes));
     for (int i = 0; i < 3; i++)
         CHECK(codes[i] == MPI_ERR_SPAWN, "%d", codes[i]);
@@ -36,10 +36,10 @@ static void spawn(void)
     OK(MPI_Info_set(info, "host", "no-such-host.example"));
     FAILS(MPI_ERR_SPAWN, MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, info, 0, MPI_COMM_WORLD, &inter, codes));
     OK(MPI_Info_delete(info, "host"));
-    OK(MPI_Info_set(info, "wdir", "/nonexistent"));
+    OK(MPI_Info_set(info, "wdir", "/dev/null/none"));
     FAILS(MPI_ERR_SPAWN, MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, info, 0, MPI_COMM_WORLD, &inter, codes));
     OK(MPI_Info_delete(info, "wdir"));
-    OK(MPI_Info_set(info, "path", "/nonexistent"));
+    OK(MPI_Info_set(info, "path", "/dev/null/none"));
     FAILS(MPI_ERR_SPAWN, MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, info, 0, MPI_COMM_WORLD, &inter, codes));
     OK(MPI_Info_delete(info, "path"));
     OK(MPI_Info_set(info, "soft", "many"));

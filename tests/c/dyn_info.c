@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     CHECK(children(program, info) == 1);
 
     if (rank == 0)
-        write_file("wdir = /nonexistent\n");
+        write_file("wdir = /dev/null/none\n");
     FAILS(MPI_ERR_SPAWN, MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
     const char *wrong[] = {"wdir\n", "= /\n", "wdir = /\nfile = other\n"};
     for (int i = 0; i < 3; i++) {

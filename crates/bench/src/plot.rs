@@ -205,6 +205,6 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_told() {
-        assert!(write(Path::new("/nonexistent")).unwrap_err().contains("figures.json"));
+        assert!(write(Path::new("/dev/null/none")).unwrap_err().contains("figures.json"));
     }
 }

@@ -48,6 +48,17 @@ pub fn parent(pid: libc::pid_t) -> Option<libc::pid_t> {
     words.nth(1)?.parse().ok()
 }
 
+/// Whether a process lives and has not begun to end.
+pub fn is_running(pid: libc::pid_t) -> bool {
+    /// Of the kernel's flags of a task: it ends.
+    const EXITING: u64 = 4;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Behind the name: state ppid pgrp session tty tpgid flags …
+    let words: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let flags = words.get(6).and_then(|flags| flags.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & EXITING == 0) && !matches!(words.first(), Some(&"Z" | &"X"))
+}
+
 /// Sends a signal to all descendants.
 pub fn signal(number: libc::c_int) {
     for pid in all() {

@@ -10,22 +10,41 @@ Options of one program:
   -n, -np, -c N         number of processes; 1 if not given
   -env NAME VALUE       environment variable; also -x NAME=VALUE
   -x NAME               nothing: the environment of mpiexec is passed on anyway
+  -envnone, -envlist A,B  pass on nothing, or these variables only, of the environment; -envall: everything
   -wdir DIR             working directory
+  -path DIR:DIR         where the program is looked for
+  -host A, --hosts...   run this program, and those after it, there: see below
+  -soft SET             as many processes as -n at most and SET allows: numbers and ranges first:last:step
+  -arch NAME            the program is for this architecture (uname -m)
+  -file FILE            wdir, path, arch, soft and host from lines key = value
+  -initial-errhandler mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return
+                        the error handler that the program starts with (setting TERN_INITIAL_ERRHANDLER)
+  -memory-alloc-kinds KINDS  kinds of memory that the program asks for (mpi_memory_alloc_kinds)
 
 Options of the job:
-  -genv NAME VALUE      environment variable for all programs
+  -configfile FILE      programs and their options from a file, one in each line
+  -genv NAME VALUE      environment variable for all programs; -genvnone, -genvlist, -genvall as -envnone
   --bind-to core|none   core: each rank runs on its own equal share of the cores, if there are
                         not more ranks than cores (the default); none: the system decides
   --hosts A,B:4         run on these hosts (also --host, -H), in blocks of ranks; with :N a host has room for
                         N of them, and hosts are filled in order
   --hostfile FILE       the same, a host in each line: A, B:4 or B slots=4 (also -f, --machinefile)
-  --ppn N               room of hosts that do not say theirs (also --perhost, --npernode, -N)
+  --ppn N               room of hosts that do not say theirs (also --perhost)
+  --npernode N, -N N    the same; without -n there are N ranks on each host; -pernode: one
+  --nolocal             leave this machine out of the hosts
   --remote-shell CMD    the command that runs another one on a host, {host} standing for its name, which
                         else comes last (setting TERN_REMOTE_SHELL)
   --nodes N             divide the ranks into N simulated nodes: each has shared memory of its own, and
                         processes of different nodes communicate as over a network
   --report-bindings     say which rank runs on which cores
   -l, --tag-output      put [rank] in front of each line of output
+  --timestamp-output    put the time in front of each line
+  --merge-stderr-to-stdout  errors go where output goes
+  --output-filename F   output goes to the files F.RANK.out and F.RANK.err, on the host of the rank
+  -outfile-pattern F    output goes to the file F, in which %r stands for the rank, %h for the host, %g for the
+                        number of the world, %p for the number of the host, %% for %; -errfile-pattern: errors
+  --stdin N|all|none    the rank that reads the standard input; 0 if not given (also -s)
+  -print-all-exitcodes  say how each rank ends
   --timeout SECONDS     end the job after this time, with exit code 124 (also from MPIEXEC_TIMEOUT)
   --usize N             MPI_UNIVERSE_SIZE, for programs that start others: by default (or system) the number of
                         cores or ranks, whichever is more; infinite: not set
@@ -36,12 +55,12 @@ Options of the job:
   -h, --help            print this
 
 Long options may have one dash or two, and take their value after a blank or '='. Options end at
-the program's name, or at '--'. --oversubscribe, --allow-run-as-root, --use-hwthread-cpus, -envall,
--genvall, -envlist NAMES, -genvlist NAMES, -localonly and --quiet are taken and do nothing: Tern behaves
-so anyway. --mca NAME VALUE, --map-by, --rank-by, --bind-to socket (numa, l3cache...), -launcher and -iface of
-other launchers are left out, with a line.
+the program's name, or at '--'. --oversubscribe, --allow-run-as-root, --use-hwthread-cpus, -localonly and
+--quiet are taken and do nothing: Tern behaves so anyway. --mca NAME VALUE, --map-by, --rank-by, --rankfile,
+--bynode, --bind-to socket (numa, l3cache...), --prefix, -launcher, -bootstrap, -rmk, -iface,
+-disable-auto-cleanup, -gdb and the like of other launchers are left out, with a line.
 
-Rank 0 reads the standard input, the others read nothing. Ranks find their number and the number
+Rank 0 reads the standard input, the others read nothing. Names and addresses of this machine are this machine. Ranks find their number and the number
 of all in TERN_RANK and TERN_SIZE. SIGINT, SIGTERM, SIGHUP and SIGQUIT end the job and are passed on
 to the ranks, which are killed if they take longer than TERN_GRACE; SIGUSR1, SIGUSR2, SIGTSTP and
 SIGCONT are passed on. Where TERN_STALL is set, SIGUSR1 asks what each rank waits for instead.

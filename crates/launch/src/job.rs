@@ -78,6 +78,8 @@ struct Rank {
     recalled: bool,
     /// The process that initialised MPI, if that is another one than was started, to see it end.
     mpi: Option<(libc::pid_t, Option<OwnedFd>)>,
+    /// The process that has initialised MPI first, if one has.
+    owner: Option<libc::pid_t>,
     /// Where it shows what it does, in the memory of its process, if it can be asked what it waits for.
     activity: Option<u64>,
 }
@@ -110,6 +112,8 @@ struct Job<'a> {
     joining: Vec<Option<OwnedFd>>,
     ranks: Vec<Rank>,
     output: Output,
+    /// What ranks read from that get the standard input together, until it is copied to them.
+    inputs: Vec<OwnedFd>,
     signals: Signals,
     /// The mpiexec of all hosts, if this job is the part of one host.
     uplink: Option<Uplink>,
@@ -121,6 +125,8 @@ struct Job<'a> {
     code: Option<i32>,
     ending: Option<Ending>,
     deadline: Option<Instant>,
+    /// When the job ends because a rank has failed after its MPI_Finalize, and which one.
+    linger: Option<(Instant, String)>,
     grace: Duration,
     /// What the ranks say they wait for.
     stall: stall::Gathering,
@@ -157,8 +163,8 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: Option<OwnedFd>, uplink: Opt
     descendants::adopt();
     let mut job = match Job::new(plan, mask, keeper, uplink) {
         Ok(job) => job,
-        Err(errno) => {
-            say(&format!("cannot set up the job: {errno}; see the limits of ulimit -a"));
+        Err(why) => {
+            say(&format!("cannot set up the job: {why}"));
             return 1;
         }
     };
@@ -187,7 +193,10 @@ impl Job<'_> {
                     Ready::Control(rank) => self.listen(rank),
                     Ready::Mpi(rank) => self.mpi_ended(rank),
                     Ready::Read(source) => self.output.read(&[source]),
-                    Ready::Write(sink) => self.output.write(sink),
+                    Ready::Write(sink) => {
+                        self.output.write(sink);
+                        self.tell_lost();
+                    }
                 }
             }
             self.joining.retain(Option::is_some);
@@ -264,7 +273,8 @@ impl Job<'_> {
     /// How long until something is to be done though nothing happens.
     fn next_time(&self) -> Option<Duration> {
         let kill = self.ending.as_ref().map(|ending| ending.kill_at);
-        let next = [kill, self.deadline, self.stall.until()].into_iter().flatten().min()?;
+        let linger = self.linger.as_ref().map(|(until, _)| *until);
+        let next = [kill, self.deadline, linger, self.stall.until()].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -273,6 +283,13 @@ impl Job<'_> {
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.deadline = None;
             self.fail(TIMED_OUT, &late(self.plan.timeout));
+        }
+        if let Some((_, name)) = self.linger.take_if(|(until, _)| now >= *until) {
+            let code = self.code.unwrap_or(1);
+            self.fail(
+                code,
+                &format!("the other ranks have not ended in the time that they had since {name} failed (TERN_LINGER)"),
+            );
         }
         self.check_picture(now);
         if let Some(ending) = &mut self.ending
@@ -319,6 +336,7 @@ impl Job<'_> {
         let now = Instant::now();
         self.ending = Some(Ending { since: now, kill_at: now + self.grace });
         self.deadline = None;
+        self.linger = None;
     }
 
     /// The process that the user started was killed: nobody waits for this job any more.
@@ -361,7 +379,7 @@ impl Job<'_> {
 
     /// One line for the user, not into the middle of a line of some rank.
     fn say(&mut self, text: &str) {
-        match self.plan.tag_output {
+        match self.plan.streams.marks() {
             true => self.output.say(text),
             false => say(text),
         }
@@ -417,18 +435,35 @@ impl Job<'_> {
             return;
         }
         let name = self.named(rank, pid);
-        if self.plan.verbose && self.ending.is_none() {
+        if self.plan.exit_codes || self.plan.verbose && self.ending.is_none() {
             self.say(&format!("{name} {}", end.text()));
         }
         match rank::judge(self.ranks[rank].state, end) {
             Verdict::Fine => {}
             Verdict::Note(code, text) => {
-                if self.ending.is_none() {
-                    self.say(&format!("{name} {text}"));
-                }
                 self.code.get_or_insert(code);
+                self.go_on_without(&name, &text);
             }
             Verdict::Fatal(code, text) => self.fail(code, &format!("{name} {text}")),
+        }
+    }
+
+    /// A rank has failed that nobody waits for in MPI any more. The others may need time for what they have still to do,
+    /// but may also wait for it in other ways.
+    fn go_on_without(&mut self, name: &str, text: &str) {
+        if self.ending.is_some() {
+            return;
+        }
+        let limit = tern_settings::LINGER.get();
+        let others = self.ranks.iter().any(|rank| rank.alive);
+        let rest = match (others, limit.is_zero()) {
+            (false, _) => String::new(),
+            (true, true) => "; the others go on".into(),
+            (true, false) => format!("; the others may go on for {} s (TERN_LINGER)", limit.as_secs_f64()),
+        };
+        self.say(&format!("{name} {text}{rest}"));
+        if others && !limit.is_zero() && self.linger.is_none() {
+            self.linger = Some((Instant::now() + limit, name.to_owned()));
         }
     }
 
@@ -502,5 +537,14 @@ impl Job<'_> {
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         crate::signals::unblock();
         self.output.finish();
+        self.tell_lost();
+    }
+
+    /// Tells of output that could not be written. That is a failure of the job, though its ranks may go on.
+    fn tell_lost(&mut self) {
+        if let Some(lost) = self.output.lost() {
+            say(&lost);
+            self.code.get_or_insert(1);
+        }
     }
 }

@@ -7,6 +7,7 @@ mod elf;
 mod guard;
 mod help;
 mod hosts;
+mod input;
 mod job;
 mod keep;
 mod keeper;
@@ -17,6 +18,7 @@ mod plan;
 mod pmix;
 mod program;
 mod rank;
+mod refused;
 mod signals;
 mod spawn;
 
@@ -61,9 +63,9 @@ fn run() -> i32 {
         let list = options.left_out.join(", ");
         say(&format!("left out, since it is for another launcher: {list}; --help and tern-info tell what Tern has"));
     }
-    if !options.hosts.is_empty() {
-        let size = options.programs.iter().map(|program| program.count).sum();
-        let shares = hosts::divide(&options.hosts, size, options.per_host);
+    options.notes.iter().for_each(|note| say(note));
+    if !options.blocks.is_empty() {
+        let shares = hosts::shares(&options.blocks, options.per_host);
         let mask = signals::block();
         return kept(|keeper| hosts::run(&options, shares, mask, keeper));
     }
@@ -96,7 +98,11 @@ fn refuse(wrong: &str) -> i32 {
 fn print(text: &str) -> i32 {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => 0,
-        Err(_) => 1,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => 1,
+        Err(error) => {
+            say(&format!("cannot write to the standard output: {error}"));
+            1
+        }
     }
 }
 

@@ -1,52 +1,24 @@
-//! Output of ranks with the rank in front of each line (`--tag-output`).
+//! Output of ranks that passes through mpiexec: with the rank or the time in front of each line, or into files.
 //!
 //! Each rank writes into pipes of its own. Whole lines go into a queue, and from there to the
-//! launcher's standard output or error whenever that has room, so that the launcher never waits
+//! launcher's standard output or error, or to a file, whenever that has room, so that the launcher never waits
 //! for whoever reads it.
 
+mod lines;
+mod name;
+
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-/// A line longer than this is cut into lines of this length.
-const LONGEST_LINE: usize = 1 << 20;
+use crate::args::Streams;
+use lines::Lines;
+pub use name::Writer;
+
 /// With this many bytes in the queue no more are read from the ranks: they wait in their pipes.
 const FULL: usize = 4 << 20;
-
-/// Turns pieces of text into tagged lines.
-struct Lines {
-    tag: Vec<u8>,
-    partial: Vec<u8>,
-}
-
-impl Lines {
-    fn new(tag: &str) -> Lines {
-        Lines { tag: format!("[{tag}] ").into_bytes(), partial: Vec::new() }
-    }
-
-    /// Adds text; whole lines go to `queue`.
-    fn push(&mut self, text: &[u8], queue: &mut Vec<u8>) {
-        for piece in text.split_inclusive(|byte| *byte == b'\n') {
-            self.partial.extend_from_slice(piece);
-            if piece.ends_with(b"\n") || self.partial.len() >= LONGEST_LINE {
-                self.flush(queue);
-            }
-        }
-    }
-
-    /// Moves what there is of the last line to `queue`, as a line.
-    fn flush(&mut self, queue: &mut Vec<u8>) {
-        if self.partial.is_empty() {
-            return;
-        }
-        queue.extend_from_slice(&self.tag);
-        queue.append(&mut self.partial);
-        if !queue.ends_with(b"\n") {
-            queue.push(b'\n');
-        }
-    }
-}
 
 /// One pipe from a rank.
 struct Source {
@@ -55,19 +27,31 @@ struct Source {
     sink: usize,
 }
 
-/// The launcher's standard output or error.
+/// Where lines go.
 struct Sink {
+    to: To,
     queue: Vec<u8>,
     written: usize,
-    /// Bytes that one write may have, so that it does not block after `poll` saw room.
+    /// Bytes that one write may have, so that it does not block after `poll` saw room: a pipe that is writable has room
+    /// for PIPE_BUF bytes at least.
     most: usize,
     closed: bool,
 }
 
-/// The pipes of all ranks and the two places where their lines go.
+enum To {
+    StandardOutput,
+    StandardError,
+    File(PathBuf, OwnedFd),
+}
+
+/// The pipes of all ranks and the places where their lines go.
 pub struct Output {
+    streams: Streams,
     sources: Vec<Source>,
-    sinks: [Sink; 2],
+    /// The first two are the launcher's standard output and error.
+    sinks: Vec<Sink>,
+    /// What is wrong with one of them, for the user.
+    lost: Option<String>,
 }
 
 /// Which descriptor to poll, and for what.
@@ -80,8 +64,9 @@ pub enum Wish<'a> {
 
 impl Output {
     /// Without any rank.
-    pub fn new() -> Output {
-        Output { sources: Vec::new(), sinks: [Sink::new(0), Sink::new(1)] }
+    pub fn new(streams: &Streams) -> Output {
+        let sinks = vec![Sink::new(To::StandardOutput), Sink::new(To::StandardError)];
+        Output { streams: streams.clone(), sources: Vec::new(), sinks, lost: None }
     }
 
     /// Puts a line of the launcher's own among those of the standard error.
@@ -89,15 +74,53 @@ impl Output {
         self.sinks[1].queue.extend_from_slice(format!("mpiexec: {text}\n").as_bytes());
     }
 
-    /// Makes the pipes of a rank; gives the ends for its standard output and error.
-    pub fn add(&mut self, tag: &str) -> rustix::io::Result<[OwnedFd; 2]> {
-        Ok([self.pipe(tag, 0)?, self.pipe(tag, 1)?])
+    /// What the user is to know of output that could not be written; told once.
+    pub fn lost(&mut self) -> Option<String> {
+        self.lost.take()
     }
 
-    fn pipe(&mut self, tag: &str, sink: usize) -> rustix::io::Result<OwnedFd> {
+    /// Makes the pipes of a rank; gives the ends for its standard output and error, where they are not mpiexec's own.
+    ///
+    /// Errors: what failed, in words, with the error.
+    pub fn add(&mut self, of: Writer) -> Result<[Option<OwnedFd>; 2], (Errno, String)> {
+        let Streams { tag, timestamp, merge, .. } = self.streams;
+        let places = [self.streams.out.clone(), self.streams.err.clone().filter(|_| !merge)];
+        let mut ends = [None, None];
+        for (number, place) in places.into_iter().enumerate().take(if merge { 1 } else { 2 }) {
+            let sink = match place {
+                Some(pattern) => self.file(name::name(&pattern, of))?,
+                None if tag || timestamp => number,
+                None => continue,
+            };
+            let lines = Lines::new(tag.then(|| of.tag()).as_deref(), timestamp);
+            ends[number] = Some(self.pipe(lines, sink).map_err(|errno| (errno, "pipe: ".into()))?);
+        }
+        if merge && let Some(out) = &ends[0] {
+            ends[1] = Some(out.try_clone().map_err(|_| (Errno::MFILE, "dup: ".into()))?);
+        }
+        Ok(ends)
+    }
+
+    /// The sink for a file, whose folder is made if it is missing.
+    fn file(&mut self, path: PathBuf) -> Result<usize, (Errno, String)> {
+        let known = |sink: &Sink| matches!(&sink.to, To::File(name, _) if *name == path);
+        if let Some(number) = self.sinks.iter().position(known) {
+            return Ok(number);
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let made = std::fs::create_dir_all(folder).and_then(|()| tern_files::create(&path));
+        let file = made.map_err(|error| {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::ACCESS);
+            (errno, format!("the file {} for its output: ", path.display()))
+        })?;
+        self.sinks.push(Sink::new(To::File(path, file.into())));
+        Ok(self.sinks.len() - 1)
+    }
+
+    fn pipe(&mut self, lines: Lines, sink: usize) -> rustix::io::Result<OwnedFd> {
         let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&read, true)?;
-        self.sources.push(Source { pipe: read, lines: Lines::new(tag), sink });
+        self.sources.push(Source { pipe: read, lines, sink });
         Ok(write)
     }
 
@@ -114,7 +137,7 @@ impl Output {
             .iter()
             .enumerate()
             .filter(|(_, sink)| sink.waiting() > 0)
-            .map(|(number, _)| Wish::Write(number, stream(number)));
+            .map(|(number, sink)| Wish::Write(number, sink.stream()));
         reads.chain(writes)
     }
 
@@ -141,7 +164,8 @@ impl Output {
 
     /// Writes to a sink, which `poll` found writable.
     pub fn write(&mut self, number: usize) {
-        self.sinks[number].write(stream(number));
+        let lost = self.sinks[number].write();
+        self.lost = self.lost.take().or(lost);
     }
 
     /// Reads and writes whatever is left. Every process that could write more has ended; what a
@@ -168,36 +192,51 @@ impl Output {
     }
 
     fn drain(&mut self) {
-        for (number, sink) in self.sinks.iter_mut().enumerate() {
+        for sink in &mut self.sinks {
             while sink.waiting() > 0 {
-                sink.write(stream(number));
+                let lost = sink.write();
+                self.lost = self.lost.take().or(lost);
             }
         }
     }
 }
 
 impl Sink {
-    fn new(number: usize) -> Sink {
-        let file = rustix::fs::fstat(stream(number))
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
-        // A pipe that is writable has room for PIPE_BUF bytes at least.
-        let most = if file { 1 << 20 } else { 4096 };
-        Sink { queue: Vec::new(), written: 0, most, closed: false }
+    fn new(to: To) -> Sink {
+        let mut sink = Sink { to, queue: Vec::new(), written: 0, most: 4096, closed: false };
+        let status = rustix::fs::fstat(sink.stream());
+        if status.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile) {
+            sink.most = 1 << 20;
+        }
+        sink
+    }
+
+    fn stream(&self) -> BorrowedFd<'_> {
+        match &self.to {
+            To::StandardOutput => rustix::stdio::stdout(),
+            To::StandardError => rustix::stdio::stderr(),
+            To::File(_, file) => file.as_fd(),
+        }
     }
 
     fn waiting(&self) -> usize {
         self.queue.len() - self.written
     }
 
-    fn write(&mut self, stream: BorrowedFd<'_>) {
+    /// Writes as much as there is room for; what the user is to know if nothing more can be written.
+    fn write(&mut self) -> Option<String> {
+        let mut lost = None;
         let end = self.queue.len().min(self.written + self.most);
-        match rustix::io::write(stream, &self.queue[self.written..end]) {
+        match rustix::io::write(self.stream(), &self.queue[self.written..end]) {
             Ok(length) => self.written += length,
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => std::thread::sleep(std::time::Duration::from_millis(1)),
-            Err(_) => {
+            Err(errno) => {
                 self.closed = true;
                 self.written = self.queue.len();
+                // Who reads a pipe may have seen enough.
+                let is_loss = errno != Errno::PIPE && !matches!(self.to, To::StandardError);
+                lost = is_loss.then(|| format!("output of the ranks is lost: write to {}: {errno}", self.name()));
             }
         }
         if self.written == self.queue.len() {
@@ -207,39 +246,14 @@ impl Sink {
             self.queue.drain(..self.written);
             self.written = 0;
         }
-    }
-}
-
-fn stream(number: usize) -> BorrowedFd<'static> {
-    if number == 0 { rustix::stdio::stdout() } else { rustix::stdio::stderr() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_become_whole_lines() {
-        let mut lines = Lines::new("3");
-        let mut queue = Vec::new();
-        lines.push(b"one\ntw", &mut queue);
-        assert_eq!(queue, b"[3] one\n");
-        lines.push(b"o\n\nthree", &mut queue);
-        assert_eq!(queue, b"[3] one\n[3] two\n[3] \n");
-        lines.flush(&mut queue);
-        assert_eq!(queue, b"[3] one\n[3] two\n[3] \n[3] three\n");
-        lines.flush(&mut queue);
-        assert_eq!(queue.iter().filter(|byte| **byte == b'\n').count(), 4);
+        lost
     }
 
-    #[test]
-    fn a_line_without_end_is_cut() {
-        let mut lines = Lines::new("0");
-        let mut queue = Vec::new();
-        for _ in 0..3 {
-            lines.push(&vec![b'x'; LONGEST_LINE / 2], &mut queue);
+    fn name(&self) -> String {
+        match &self.to {
+            To::StandardOutput => "the standard output".into(),
+            To::StandardError => "the standard error".into(),
+            To::File(path, _) => path.display().to_string(),
         }
-        assert_eq!(queue.len(), 4 + LONGEST_LINE + 1);
-        assert_eq!(lines.partial.len(), LONGEST_LINE / 2);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tern_pmi::{Nodes, Order, Orders};
 use tern_tune::store::{self, COSTS_FILE};
 
-use crate::args::{Options, Program};
+use crate::args::{Options, Program, Streams};
 use crate::bind;
 use crate::library;
 use crate::program::{self, Unusable};
@@ -41,13 +41,15 @@ pub struct Plan {
     /// Settings that were warned of.
     pub warned: Vec<String>,
     /// See [`Options`].
-    pub tag_output: bool,
+    pub streams: Streams,
     /// See [`Options`].
     pub timeout: Option<Duration>,
     /// See [`Options`].
     pub universe: Option<u32>,
     /// See [`Options`].
     pub report_bindings: bool,
+    /// See [`Options`].
+    pub exit_codes: bool,
     /// See [`Options`].
     pub verbose: bool,
     /// Tern's folder is not put into `LD_LIBRARY_PATH`.
@@ -86,10 +88,11 @@ impl Plan {
             bound: None,
             costs: None,
             warned: Vec::new(),
-            tag_output: false,
+            streams: Streams::default(),
             timeout: None,
             universe: None,
             report_bindings: false,
+            exit_codes: false,
             verbose: false,
             leaves_path: false,
         }
@@ -121,10 +124,11 @@ impl Plan {
             cores,
             usable: tern_node::usable_cores(),
             warned: warn(options),
-            tag_output: options.tag_output,
+            streams: options.streams.clone(),
             timeout: options.timeout,
             universe: options.universe,
             report_bindings: options.report_bindings,
+            exit_codes: options.exit_codes,
             verbose: options.verbose,
             leaves_path: options.no_library_path,
         })
@@ -162,13 +166,22 @@ pub fn costs(cores: &[usize], ranks: usize) -> Option<CString> {
 
 fn planned(program: &Program, global: &[(OsString, OsString)], folder: Option<&Path>) -> Result<Planned, Unusable> {
     let name = &program.command[0];
-    let mut env = environment(global, &program.env);
+    let machine = rustix::system::uname();
+    let machine = machine.machine().to_string_lossy();
+    if let Some(arch) = program.arch.as_ref().filter(|arch| arch.to_string_lossy() != machine) {
+        let text =
+            format!("{} is for {} (-arch); this machine is {machine}", name.to_string_lossy(), arch.to_string_lossy());
+        return Err(Unusable { text, code: program::NOT_EXECUTABLE });
+    }
+    let mut env = environment(global, program);
     if let Some(folder) = folder {
         let own = env.iter().position(|(name, _)| name == library::PATH).map(|at| env.swap_remove(at).1);
         env.push((library::PATH.into(), library::in_front(folder, own.as_deref())));
     }
-    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
-    let file = program::find(name, program.wdir.as_deref(), path)?;
+    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+    // Where nothing is inherited, the program is still the one that the user means.
+    let path = program.path.clone().or(path).or_else(|| std::env::var_os("PATH").filter(|_| program.clean));
+    let file = program::find(name, program.wdir.as_deref(), path.as_deref())?;
     Ok(Planned {
         file: c_string(file),
         args: program.command.iter().cloned().map(c_string).collect(),
@@ -179,10 +192,11 @@ fn planned(program: &Program, global: &[(OsString, OsString)], folder: Option<&P
     })
 }
 
-/// The environment of mpiexec with what the options add and replace.
-fn environment(global: &[(OsString, OsString)], own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
-    let set = || global.iter().chain(own);
-    let mut env: Vec<(OsString, OsString)> = std::env::vars_os()
+/// The environment of mpiexec with what the options add and replace; or only what they add.
+fn environment(global: &[(OsString, OsString)], program: &Program) -> Vec<(OsString, OsString)> {
+    let set = || global.iter().filter(|_| !program.clean).chain(&program.env);
+    let inherited = std::env::vars_os().filter(|_| !program.clean);
+    let mut env: Vec<(OsString, OsString)> = inherited
         .filter(|(name, _)| OWN.iter().all(|own| name != own) && set().all(|(replaced, _)| replaced != name))
         .collect();
     for (at, (name, value)) in set().enumerate() {

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn names_are_found_in_path_and_here() {
-        let found = find("sh".as_ref(), None, Some("/nonexistent:/bin:/usr/bin".as_ref()));
+        let found = find("sh".as_ref(), None, Some("/dev/null/none:/bin:/usr/bin".as_ref()));
         assert_eq!(found, Ok("/bin/sh".into()));
         assert_eq!(find("sh".as_ref(), Some("/bin".as_ref()), Some("".as_ref())), Ok("./sh".into()));
         assert_eq!(find("./sh".as_ref(), Some("/bin".as_ref()), None), Ok("./sh".into()));
@@ -120,6 +120,6 @@ mod tests {
         std::fs::write(dir.join("tern-plain-file"), "text").unwrap();
         assert_eq!(code("tern-plain-file", dir.to_str()), NOT_EXECUTABLE);
         std::fs::remove_dir_all(dir).unwrap();
-        assert_eq!(code("sh", Some("/nonexistent")), NOT_FOUND);
+        assert_eq!(code("sh", Some("/dev/null/none")), NOT_FOUND);
     }
 }

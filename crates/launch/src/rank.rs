@@ -9,6 +9,8 @@ pub enum State {
     Started,
     /// Between MPI_Init and MPI_Finalize.
     Initialised,
+    /// It has executed another program after MPI_Init, or closed its descriptors: nothing more is heard of MPI.
+    Replaced,
     /// After MPI_Finalize.
     Finalized,
 }
@@ -60,7 +62,7 @@ pub fn judge(state: State, end: End) -> Verdict {
             let text = format!("exited with code {code} without calling MPI_Finalize");
             Verdict::Fatal(if code == 0 { 1 } else { code }, text)
         }
-        (State::Started | State::Finalized, End::Exited(0)) => Verdict::Fine,
+        (State::Started | State::Replaced | State::Finalized, End::Exited(0)) => Verdict::Fine,
         (State::Finalized, end) => Verdict::Note(end.code(), format!("{} after MPI_Finalize", end.text())),
         (_, end) => Verdict::Fatal(end.code(), end.text()),
     }
@@ -84,6 +86,12 @@ mod tests {
         assert_eq!(judge(State::Started, End::Exited(0)), Verdict::Fine);
         assert!(matches!(judge(State::Started, End::Exited(3)), Verdict::Fatal(3, _)));
         assert!(matches!(judge(State::Started, End::Signaled(11)), Verdict::Fatal(139, _)));
+    }
+
+    #[test]
+    fn who_becomes_another_program_is_judged_by_that() {
+        assert_eq!(judge(State::Replaced, End::Exited(0)), Verdict::Fine);
+        assert!(matches!(judge(State::Replaced, End::Exited(3)), Verdict::Fatal(3, _)));
     }
 
     #[test]

@@ -96,7 +96,10 @@ impl Signals {
         // SAFETY: makes a new descriptor, which is owned from here on.
         unsafe {
             let fd = libc::signalfd(-1, &taken(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-            if fd < 0 { Err(Errno::NFILE) } else { Ok(Signals(OwnedFd::from_raw_fd(fd))) }
+            if fd < 0 {
+                return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NFILE));
+            }
+            Ok(Signals(OwnedFd::from_raw_fd(fd)))
         }
     }
 

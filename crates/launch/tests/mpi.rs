@@ -29,6 +29,10 @@ fn rank() {
             std::process::exit(0);
         }
     };
+    if act == "alone" {
+        println!("@alone {} of {}", job.rank, job.size);
+        std::process::exit(i32::from(job.control.is_some()));
+    }
     assert_eq!(job.rank as usize, number);
     let inode = rustix::fs::fstat(&job.segment).unwrap().st_ino;
     println!("@rank {} of {} program {:?} of {} inode {inode}", job.rank, job.size, job.appnum, job.app_size);
@@ -40,11 +44,36 @@ fn rank() {
             std::thread::sleep(Duration::from_millis(100));
             std::process::exit(3);
         }
+        "finalize-hang" => {
+            control.finalized();
+            std::thread::sleep(Duration::from_secs(1000));
+        }
         "finalize-slowly" => {
             std::thread::sleep(Duration::from_millis(500));
             control.finalized();
         }
         "exit" => std::process::exit(0),
+        "exec" => {
+            use std::os::unix::process::CommandExt;
+            let wait = "while [ ! -e \"$TERN_TEST_FILE\" ]; do sleep 0.01; done";
+            panic!("{}", Command::new("sh").args(["-c", wait]).exec());
+        }
+        "exec-again" => {
+            use std::os::unix::process::CommandExt;
+            panic!("{}", myself().env("TERN_TEST_ACTS", "alone").exec());
+        }
+        "child" => {
+            // As Python's multiprocessing does it: with the descriptors closed, and with them inherited.
+            for close in ["exec 60>&- 61>&-;", ""] {
+                let script = format!("{close} \"$0\" \"$@\"; exit $?");
+                let own = myself();
+                let words = std::iter::once(own.get_program()).chain(own.get_args());
+                let mut child = Command::new("bash");
+                child.arg("-c").arg(script).args(words).env("TERN_TEST_ACTS", "alone");
+                assert!(child.status().unwrap().success());
+            }
+            control.finalized();
+        }
         "exit-6" => std::process::exit(6),
         "abort" => {
             control.abort(42, "the reason");
@@ -56,11 +85,6 @@ fn rank() {
         }
         "kill" => common::send(std::process::id() as i32, libc::SIGKILL),
         "hang" => std::thread::sleep(Duration::from_secs(1000)),
-        "inner" => {
-            let status = myself().status().unwrap();
-            assert!(status.success());
-            control.finalized();
-        }
         other => panic!("{other}"),
     }
 }
@@ -76,9 +100,13 @@ const RANK: [&str; 4] = ["--exact", "rank", "--nocapture", "--test-threads=1"];
 
 /// A job of this program.
 fn job(ranks: usize, acts: &str) -> Job {
+    job_with(&[], ranks, acts)
+}
+
+fn job_with(options: &[&str], ranks: usize, acts: &str) -> Job {
     let exe = std::env::current_exe().unwrap();
     let ranks = ranks.to_string();
-    let args = [&["-n", &ranks, exe.to_str().unwrap()], &RANK[..]].concat();
+    let args = [options, &["-n", &ranks, exe.to_str().unwrap()], &RANK[..]].concat();
     Job::new(&args).with(|command| {
         command.env("TERN_TEST_ACTS", acts);
     })
@@ -129,15 +157,10 @@ fn descriptors_closed_on_the_way_are_no_obstacle() {
 
 #[test]
 fn a_rank_is_taken_once() {
-    // A second program under the same rank, after the first one, and from inside it.
+    // A second program under the same rank, after the first one.
     let run = wrapped(2, "finalize", "\"$@\" && \"$@\"");
     let refused = said(&run).into_iter().filter(|line| line.contains("already taken")).count();
     assert_eq!((run.code, refused), (Some(0), 2), "{run:?}");
-    let run = job(2, "inner").run();
-    let said = said(&run);
-    let refused: Vec<&String> = said.iter().filter(|line| line.contains("already taken")).collect();
-    assert_eq!((run.code, refused.len()), (Some(0), 2), "{run:?}");
-    assert!(refused[0].contains("by process ") && refused[0].contains("env -u TERN_LAUNCH"));
 }
 
 #[test]
@@ -202,4 +225,43 @@ fn a_rank_behind_a_wrapper_is_missed_too() {
     );
     let run = wrapped(2, "finalize", "\"$@\"; exit 0");
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+}
+
+/// The others may wait for it in ways that are not MPI's.
+#[test]
+fn who_fails_after_finalize_gives_the_others_a_time() {
+    let run = job(2, "finalize-hang,finalize-3").with(|command| _ = command.env("TERN_LINGER", "300ms")).run();
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(
+        run.err.contains("exited with code 3 after MPI_Finalize; the others may go on for 0.3 s (TERN_LINGER)"),
+        "{run:?}"
+    );
+    assert!(run.err.contains("the other ranks have not ended in the time that they had since rank 1"), "{run:?}");
+}
+
+#[test]
+fn a_child_of_a_rank_is_a_world_of_one() {
+    let run = job(2, "child").run();
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(run.out.matches("@alone 0 of 1").count(), 4, "{run:?}");
+}
+
+#[test]
+fn a_rank_that_executes_another_program_is_no_error() {
+    let scratch = std::env::temp_dir().join(format!("tern-exec-{}", std::process::id()));
+    std::fs::create_dir(&scratch).unwrap();
+    let (said, go) = (scratch.join("said"), scratch.join("go"));
+    let running = job_with(&["-v"], 2, "exec").with(|command| {
+        command.env("TERN_TEST_FILE", &go).stderr(std::fs::File::create(&said).unwrap());
+    });
+    let running = running.start();
+    let told = || std::fs::read_to_string(&said).unwrap().matches("has executed another program").count();
+    common::until("both are another program", || (told() == 2).then_some(()));
+    std::fs::write(&go, "").unwrap();
+    let run = running.end();
+    std::fs::remove_dir_all(scratch).unwrap();
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let run = job(2, "exec-again").run();
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(run.out.matches("@alone 0 of 1").count(), 2, "{run:?}");
 }

@@ -148,3 +148,56 @@ fn parse_list(text: &str) -> Vec<usize> {
     };
     text.trim().split(',').flat_map(range).collect()
 }
+
+#[test]
+fn only_what_is_asked_for_is_inherited() {
+    let run = |args: &[&str]| {
+        let job = Job::new(&[args, &["/usr/bin/env"]].concat()).with(|command| {
+            command.env("TERN_TEST_ONE", "1").env("TERN_TEST_TWO", "2");
+        });
+        let run = job.run();
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let own = ["TERN_RANK", "TERN_SIZE", "TERN_LAUNCH", "LD_LIBRARY_PATH"];
+        let lines = run.out.lines().filter(|line| own.iter().all(|own| !line.starts_with(own)));
+        let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+        lines.sort();
+        lines.join(" ")
+    };
+    assert_eq!(run(&["-envnone", "-x", "A=1"]), "A=1");
+    assert_eq!(run(&["-genvlist", "TERN_TEST_TWO", "-genv", "B", "3"]), "B=3 TERN_TEST_TWO=2");
+    assert!(run(&["-envall"]).contains("TERN_TEST_ONE=1 TERN_TEST_TWO=2"));
+    // A program without a path is still found.
+    assert_eq!(mpiexec(&["-envnone", "true"]).code, Some(0));
+}
+
+#[test]
+fn programs_are_looked_for_where_the_user_says() {
+    let run = mpiexec(&["-path", "/usr/bin:/bin", "-x", "PATH=/no/where", "true"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let run = mpiexec(&["-path", "/no/where", "true"]);
+    assert_eq!(run.code, Some(127), "{run:?}");
+    let run = mpiexec(&["-arch", "m68k", "true"]);
+    assert!(run.code == Some(126) && run.err.contains("true is for m68k (-arch); this machine is "), "{run:?}");
+}
+
+#[test]
+fn a_file_may_stand_for_the_command_line() {
+    let path = std::env::temp_dir().join(format!("tern-config-{}", std::process::id()));
+    std::fs::write(&path, "# two\n-n 1 -env A 'a b' sh -c 'echo 0 $A' :\n-n 2 sh -c \"echo 1\"\n").unwrap();
+    let run = mpiexec(&["-l", "-configfile", path.to_str().unwrap()]);
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(run.sorted(), ["[0] 0 a b", "[1] 1", "[2] 1"]);
+}
+
+#[test]
+fn this_machine_by_any_name_needs_no_agent() {
+    let run = mpiexec(&["-v", "--hosts", "127.0.0.1,::1", "--remote-shell", "/no/shell", "-n", "2", "true"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(!run.err.contains("host 127"), "{run:?}");
+}
+
+#[test]
+fn the_end_of_each_rank_is_told_if_asked_for() {
+    let run = mpiexec(&["-print-all-exitcodes", "-n", "2", "sh", "-c", "exit 0"]);
+    assert_eq!(run.err.matches("exited with code 0").count(), 2, "{run:?}");
+}

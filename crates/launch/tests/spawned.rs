@@ -55,7 +55,7 @@ fn rank() {
         "several" => {
             println!("@started {:?}", spawn(&orders("finalize", &[1, 2])));
             let mut wrong = orders("finalize", &[1, 2]);
-            wrong.commands[1].command[0] = "/nonexistent/program".into();
+            wrong.commands[1].command[0] = "/dev/null/none/program".into();
             println!("@refused {:?}", spawn(&wrong));
             control.finalized();
         }
@@ -130,7 +130,7 @@ fn all_are_started_or_none() {
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.out.contains("@started (3, \"\")"), "{run:?}");
     assert!(run.out.contains("@child 2 of 3 program 1"), "{run:?}");
-    assert!(run.out.contains("@refused (-2, \"there is no program /nonexistent/program"), "{run:?}");
+    assert!(run.out.contains("@refused (-2, \"there is no program /dev/null/none/program"), "{run:?}");
     assert_eq!(run.out.matches("@child").count(), 3, "{run:?}");
 }
 

@@ -11,6 +11,7 @@ use crate::stated::State;
 use crate::win::Win;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+use tern_settings::{ErrorHandler, INITIAL_ERRHANDLER};
 
 /// Which object a call that failed belongs to.
 #[derive(Clone)]
@@ -50,6 +51,18 @@ pub fn predefined(handle: usize) -> Rc<Errhandler> {
         ]
     });
     all[handle - MPI_ERRORS_ARE_FATAL].clone()
+}
+
+/// The initial error handler (section 9.3), as mpiexec or the info key `mpi_initial_errhandler` of those that spawned this
+/// process has set it.
+pub fn initial() -> Rc<Errhandler> {
+    // Errors may come before MPI is initialised.
+    tern_settings::load();
+    predefined(match INITIAL_ERRHANDLER.get() {
+        ErrorHandler::Fatal => MPI_ERRORS_ARE_FATAL,
+        ErrorHandler::Abort => MPI_ERRORS_ABORT,
+        ErrorHandler::Return => MPI_ERRORS_RETURN,
+    })
 }
 
 impl Errhandler {
@@ -118,7 +131,11 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
                     let handler = own.errhandler.borrow().clone();
                     invoke(&handler, own.handle.get(), &scope, function, &error)
                 }
-                None => die(&scope, function, &error, "MPI_ERRORS_ARE_FATAL (MPI is not initialised)"),
+                None => match initial().action {
+                    OnError::Return => error.code,
+                    OnError::Abort => die(&scope, function, &error, "MPI_ERRORS_ABORT (MPI is not initialised)"),
+                    _ => die(&scope, function, &error, "MPI_ERRORS_ARE_FATAL (MPI is not initialised)"),
+                },
             }
         }
     }

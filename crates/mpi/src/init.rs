@@ -134,12 +134,11 @@ fn bring_up(required: i32) -> Result<i32> {
     state.level.set(level);
     state.main_thread.set(thread());
     state.world.set(World::Up);
-    let fatal = || errhandler::predefined(MPI_ERRORS_ARE_FATAL);
     let world = Group::new((0..runtime().world_size).collect());
     let own = Group::new(vec![runtime().me]);
     comm::install(
-        Comm::predefined(MPI_COMM_WORLD, crate::comm::context::WORLD, world, "MPI_COMM_WORLD", fatal()),
-        Comm::predefined(MPI_COMM_SELF, crate::comm::context::OWN, own, "MPI_COMM_SELF", fatal()),
+        Comm::predefined(MPI_COMM_WORLD, crate::comm::context::WORLD, world, "MPI_COMM_WORLD", errhandler::initial()),
+        Comm::predefined(MPI_COMM_SELF, crate::comm::context::OWN, own, "MPI_COMM_SELF", errhandler::initial()),
     );
     Ok(level)
 }

@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn nothing_to_read_is_no_limit() {
-        assert_eq!(Limits::read("", Path::new("/nonexistent")), Limits::default());
-        assert_eq!(Limits::read("0::/\nnonsense\n", Path::new("/nonexistent")), Limits::default());
+        assert_eq!(Limits::read("", Path::new("/dev/null/none")), Limits::default());
+        assert_eq!(Limits::read("0::/\nnonsense\n", Path::new("/dev/null/none")), Limits::default());
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! tools, not for MPI_Init.
 
 mod cgroup;
+mod name;
 pub mod topology;
 
 use std::sync::OnceLock;
 
 pub use cgroup::Limits;
+pub use name::is_this_machine;
 
 /// The numbers of the cores (hardware threads) that this thread may run on, in order. Cores above
 /// 1023 are not seen. If the kernel refuses to say, core 0.

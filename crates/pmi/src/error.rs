@@ -97,7 +97,7 @@ impl fmt::Display for Error {
             Error::Segment { errno } => write!(
                 f,
                 "cannot make shared memory (memfd_create: {errno}). See the limits on open files \
-                 (ulimit -n) and on memory"
+                 (ulimit -n) and on memory, and whether the filter of a container (seccomp) allows the call"
             ),
         }
     }

@@ -12,6 +12,8 @@ mod background;
 pub mod control;
 mod error;
 pub mod foreign;
+pub mod hints;
+mod lineage;
 pub mod names;
 mod nodes;
 mod orders;
@@ -115,7 +117,16 @@ impl Job {
 /// Costs six system calls under mpiexec. Log lines carry the rank from here on.
 pub fn init() -> Result<Job, Error> {
     let job = match std::env::var(TICKET) {
-        Ok(text) => join(&text.parse()?)?,
+        Ok(text) => {
+            let ticket = text.parse()?;
+            match join(&ticket) {
+                Err(Error::Taken { rank, by }) if lineage::descends_from_rank(&ticket, by) => {
+                    tern_settings::info!("rank {rank} is the process from which this one comes; it is a world of one");
+                    singleton()?
+                }
+                joined => joined?,
+            }
+        }
         Err(_) => match foreign::join()? {
             Some(job) => job,
             None => singleton()?,

@@ -107,6 +107,18 @@ choice! {
     }
 }
 
+choice! {
+    /// The error handler of the predefined communicators, and of calls before and after them (MPI 5.0 section 9.3).
+    pub enum ErrorHandler {
+        /// MPI_ERRORS_ARE_FATAL
+        Fatal = "mpi_errors_are_fatal",
+        /// MPI_ERRORS_ABORT
+        Abort = "mpi_errors_abort",
+        /// MPI_ERRORS_RETURN
+        Return = "mpi_errors_return",
+    }
+}
+
 /// Declares the settings and the list of all of them.
 /// `NAME: type = "VARIABLE", "default" [, smallest..=largest] [=> "category" [, Scope]]; ` with the meaning as
 /// doc comment. The categories are those of the counters; without one it is "general", and without a
@@ -301,6 +313,14 @@ settings! {
     /// `mpi`, `system`, and `mpi` with `:alloc_mem`, `:win_allocate` or `:win_allocate_shared` behind it. What is
     /// supported is told by the info key `mpi_memory_alloc_kinds` of communicators, windows, files and sessions.
     MEMORY_ALLOC_KINDS: &'static str = "TERN_MEMORY_ALLOC_KINDS", "" => "general", Always;
+
+    /// The error handler that a program starts with, as mpiexec -initial-errhandler sets it: that of MPI_COMM_WORLD,
+    /// MPI_COMM_SELF, the communicator with the parents, and of calls while MPI is not initialised.
+    INITIAL_ERRHANDLER: ErrorHandler = "TERN_INITIAL_ERRHANDLER", "mpi_errors_are_fatal";
+
+    /// How long the other ranks may go on when one has failed after its MPI_Finalize. Then mpiexec ends the job. `0`: as
+    /// long as they like.
+    LINGER: Duration = "TERN_LINGER", "60s", 0..=100 * HOUR => "general", Launcher;
 
     /// How much Tern writes to the standard error.
     LOG: Level = "TERN_LOG", "warn" => "general", Always;

@@ -2,7 +2,7 @@ use super::*;
 
 fn run(line: &str) -> Options {
     match parse(line.split(' ').map(OsString::from)) {
-        Ok(Command::Run(options)) => options,
+        Ok(Command::Run(options)) => *options,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -52,7 +52,7 @@ fn each_program_has_its_own_options() {
 #[test]
 fn hosts_in_the_manners_of_others() {
     for line in ["--hosts a,b:2 p", "-host a,b:2 p", "-H a,b:2 p", "--host=a,b:2 p"] {
-        assert_eq!(run(line).hosts.len(), 2, "{line}");
+        assert_eq!(run(line).blocks[0].hosts.len(), 2, "{line}");
     }
     assert_eq!(run("--hosts a,b -ppn 3 p").per_host, Some(3));
 }
@@ -66,12 +66,11 @@ fn nodes_are_of_the_whole_job() {
 #[test]
 fn habits_from_other_launchers() {
     let options = run("--oversubscribe --allow-run-as-root -prepend-rank -n 2 p");
-    assert!(options.tag_output);
+    assert!(options.streams.tag);
     assert_eq!(options.programs[0].count, 2);
     assert_eq!(options.left_out, [""; 0]);
     assert_eq!(run("-c 3 p").programs[0].count, 3);
     assert_eq!(run("-npernode 3 p").per_host, Some(3));
-    assert_eq!(run("-genvlist A,B p").programs[0].command, words("p"));
     for line in ["--bind-to core:overload-allowed p", "--bind-to hwthread p"] {
         assert_eq!(run(line).bind, Bind::Core, "{line}");
     }
@@ -90,6 +89,7 @@ fn what_only_other_launchers_know_is_left_out_and_told() {
 fn errors_say_what_to_do() {
     assert_eq!(error("--tag-ouput p"), "unknown option --tag-ouput; did you mean --tag-output?");
     assert_eq!(error("-n4 p"), "unknown option -n4; did you mean -n 4?");
+    assert_eq!(error("--ntasks 4 p"), "unknown option --ntasks; did you mean -n?");
     assert_eq!(error("--zzzzzzzz p"), "unknown option --zzzzzzzz; mpiexec --help lists the options");
     assert_eq!(error("-n"), "-n needs a number after it");
     assert_eq!(error("-n 0 p"), "-n needs a number of processes, 1 or more, not 0");
@@ -100,10 +100,15 @@ fn errors_say_what_to_do() {
     assert_eq!(error("--bind-to chair p"), "--bind-to needs core or none, not chair");
     assert_eq!(error("-n 99999999 p").split(' ').next(), Some("99999999"));
     assert_eq!(error("--nodes 0 p"), "--nodes needs a number of nodes, 1 or more, not 0");
-    assert_eq!(
-        error("-n 1 --nodes 3 p : q"),
-        "--nodes 3: each node needs a process, but there are only 2; give -n 3 or more, or fewer nodes"
-    );
+    assert_eq!(error("--ppn 0 p"), "--ppn needs a number of processes, 1 or more, not 0");
+    assert_eq!(error("--stdin 4 -n 4 p"), "--stdin 4: the last rank is 3");
+    assert_eq!(error("--stdin some p"), "--stdin needs the number of a rank, all or none, not some");
+    assert_eq!(error("-soft 5:9 -n 4 p"), "-soft 5:9 allows no number of processes from 1 to 4 (-n)");
+    assert!(error("-soft x -n 4 p").starts_with("-soft needs numbers or ranges first:last:step"));
+    assert!(error("-initial-errhandler mine p").starts_with("-initial-errhandler needs mpi_errors_are_fatal or "));
+    assert!(error("--nolocal --hosts localhost,127.0.0.1 p").starts_with("--nolocal leaves no host"));
+    assert!(error("-configfile /dev/null p").contains("p is too much"));
+    assert!(error("-file /dev/null/x p").starts_with("-file /dev/null/x: "));
     assert!(error("--hosts a,b --nodes 2 -n 2 p").contains("leave it out"));
     assert!(error("--hosts a:0 p").contains("1 or more"));
     assert!(parse([]).unwrap_err().contains("--help"));
@@ -115,4 +120,112 @@ fn help_and_version() {
     assert_eq!(parse(words("--version")), Ok(Command::Version));
     // After the program they are the program's.
     assert_eq!(run("p --help").programs[0].command, words("p --help"));
+}
+
+#[test]
+fn fewer_ranks_than_nodes_make_fewer_nodes() {
+    let options = run("-n 1 --nodes 3 p : q");
+    assert_eq!(options.nodes, Some(2));
+    assert_eq!(options.notes, ["--nodes 3: there are 2 ranks, so that there are as many nodes"]);
+    assert_eq!(run("--nodes 2 p").notes, ["--nodes 2: there is one rank, so that there are as many nodes"]);
+    assert_eq!(run("--nodes 2 -n 2 p").notes, [""; 0]);
+}
+
+#[test]
+fn options_of_the_standard() {
+    let options = run("-n 5 -soft 2:4 -path /a:/b -arch m68k -wdir /tmp p : -n 4 -soft 1:9:2 q");
+    let counts: Vec<u32> = options.programs.iter().map(|program| program.count).collect();
+    assert_eq!(counts, [4, 3]);
+    let program = &options.programs[0];
+    assert_eq!((program.path.clone(), program.arch.clone()), (Some("/a:/b".into()), Some("m68k".into())));
+    let options = run("-initial-errhandler MPI_ERRORS_RETURN -memory-alloc-kinds system,mpi p : q");
+    let set = [("TERN_INITIAL_ERRHANDLER", "mpi_errors_return"), ("TERN_MEMORY_ALLOC_KINDS", "system,mpi")];
+    assert_eq!(options.programs[0].env, set.map(|(name, value)| (name.into(), value.into())));
+    assert_eq!(options.programs[1].env, []);
+}
+
+#[test]
+fn files_stand_for_options() {
+    let scratch = std::env::temp_dir().join(format!("tern-args-{}-{:x}", std::process::id(), tern_pmi::new_job_id()));
+    std::fs::create_dir(&scratch).unwrap();
+    let (config, keys) = (scratch.join("config"), scratch.join("keys"));
+    std::fs::write(&config, "# two programs\n-n 2 one 'a b'\n-n 1 -env A 1 other\n").unwrap();
+    let options = run(&format!("-l -wdir /tmp -configfile {}", config.display()));
+    assert!(options.streams.tag);
+    assert_eq!(options.programs[0].command, [OsString::from("one"), "a b".into()]);
+    assert_eq!(options.programs[1].env, [("A".into(), "1".into())]);
+    assert!(options.programs.iter().all(|program| program.wdir == Some("/tmp".into())));
+    std::fs::write(&config, format!("-configfile {}\n", config.display())).unwrap();
+    assert!(error(&format!("-configfile {}", config.display())).ends_with("names a further one"));
+    std::fs::write(&keys, "wdir = /there\npath=/bin\nsoft = 2\nother = x\n").unwrap();
+    let options = run(&format!("-n 3 -wdir /here -file {} p", keys.display()));
+    let program = &options.programs[0];
+    assert_eq!((program.count, &program.wdir, &program.path), (2, &Some("/here".into()), &Some("/bin".into())));
+    std::fs::remove_dir_all(scratch).unwrap();
+}
+
+#[test]
+fn each_program_may_have_hosts_of_its_own() {
+    let options = run("-n 2 -host a p : -n 3 q : -n 1 -host b r");
+    let blocks: Vec<(&str, u32)> =
+        options.blocks.iter().map(|block| (block.hosts[0].name.as_str(), block.ranks)).collect();
+    assert_eq!(blocks, [("a", 5), ("b", 1)]);
+    assert_eq!(run("--hosts 127.0.0.1,::1,localhost -n 2 p").blocks, []);
+    assert_eq!(run("--nolocal --hosts localhost,a -n 2 p").blocks[0].hosts.len(), 1);
+}
+
+#[test]
+fn as_many_on_each_node() {
+    let count = |line: &str| run(line).programs[0].count;
+    assert_eq!(count("-pernode -H a,b,c p"), 3);
+    assert_eq!(count("--npernode 2 -H a,b p"), 4);
+    assert_eq!(count("-N 2 -n 3 -H a,b p"), 3);
+    assert_eq!(count("--npernode 2 --nodes 3 p"), 6);
+    assert_eq!(count("--npernode 2 p"), 2);
+    assert_eq!(count("--ppn 2 -H a,b p"), 1);
+}
+
+#[test]
+fn what_is_inherited() {
+    // SAFETY: no other test of this program reads or writes the environment by these names.
+    unsafe { std::env::set_var("TERN_TEST_ARGS_ONE", "one") };
+    let options =
+        run("-genv G 1 -genvlist TERN_TEST_ARGS_ONE,TERN_TEST_ARGS_TWO -env A 2 p : -envall q : -envnone -x B=3 r");
+    let env = |number: usize| {
+        let program: &Program = &options.programs[number];
+        let shown: Vec<String> =
+            program.env.iter().map(|(n, v)| format!("{}={}", n.to_string_lossy(), v.to_string_lossy())).collect();
+        (program.clean, shown.join(" "))
+    };
+    assert_eq!(env(0), (true, "TERN_TEST_ARGS_ONE=one G=1 A=2".into()));
+    assert_eq!(env(1), (false, "".into()));
+    assert_eq!(env(2), (true, "G=1 B=3".into()));
+}
+
+#[test]
+fn streams_in_the_manners_of_others() {
+    let streams = |line: &str| run(line).streams;
+    assert_eq!(streams("p"), Streams::default());
+    assert_eq!(streams("--stdin none p").stdin, Stdin::Nobody);
+    assert_eq!(streams("-s all p").stdin, Stdin::All);
+    assert_eq!(streams("--stdin 1 -n 2 p").stdin, Stdin::Rank(1));
+    assert!(streams("--timestamp-output p").timestamp && streams("--merge-stderr-to-stdout p").merge);
+    let files = streams("--output-filename a%b:nocopy p");
+    assert_eq!((files.out, files.err), (Some(b"a%%b.%r.out".to_vec()), Some(b"a%%b.%r.err".to_vec())));
+    let files = streams("-outfile-pattern o.%r -errfile-pattern=e p");
+    assert_eq!((files.out, files.err), (Some(b"o.%r".to_vec()), Some(b"e".to_vec())));
+    let options = run("--output tag,timestamp,merge,file=x,xml p");
+    assert!(options.streams.tag && options.streams.timestamp && options.streams.merge && options.streams.out.is_some());
+    assert_eq!(options.left_out, ["--output xml"]);
+}
+
+#[test]
+fn each_option_of_another_launcher_is_taken() {
+    let line = "--rankfile f --bynode --prefix /opt -rmk pbs -bootstrap ssh -disable-auto-cleanup -gdb p";
+    let expected = ["--rankfile f", "--bynode", "--prefix /opt", "--rmk pbs", "--bootstrap ssh"];
+    let options = run(line);
+    assert_eq!(options.left_out[..5], expected);
+    assert_eq!(options.left_out[5..], ["--disable-auto-cleanup", "--gdb"]);
+    assert!(run("-print-all-exitcodes p").exit_codes);
+    assert_eq!(run("-bootstrap-exec rsh p").shell, Some("rsh".into()));
 }

@@ -23,6 +23,14 @@ pub struct Host {
     pub slots: Option<u32>,
 }
 
+/// Hosts for ranks that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// None for this machine.
+    pub hosts: Vec<Host>,
+    pub ranks: u32,
+}
+
 /// A host with ranks: blocks follow each other in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -56,7 +64,10 @@ fn line(line: &str) -> Result<Host, String> {
 }
 
 fn one(text: &str) -> Result<Host, String> {
-    match text.rsplit_once(':') {
+    if text.parse::<std::net::Ipv6Addr>().is_ok() {
+        return Ok(Host { name: text.into(), slots: None });
+    }
+    match text.rsplit_once(':').filter(|(_, slots)| !slots.ends_with(']')) {
         Some((name, slots)) if !name.is_empty() => Ok(Host { name: name.into(), slots: Some(number(text, slots)?) }),
         _ => Ok(Host { name: text.into(), slots: None }),
     }
@@ -77,7 +88,9 @@ fn merge(hosts: impl Iterator<Item = Result<Host, String>>) -> Result<Vec<Host>,
         if host.name.starts_with('-') {
             return Err(format!("{:?} is no name of a host", host.name));
         }
-        match merged.iter_mut().find(|known| known.name == host.name) {
+        let own = tern_node::is_this_machine(&host.name);
+        let same = |known: &&mut Host| known.name == host.name || own && tern_node::is_this_machine(&known.name);
+        match merged.iter_mut().find(same) {
             Some(known) => known.slots = Some(known.slots.unwrap_or(1) + host.slots.unwrap_or(1)),
             None => merged.push(host),
         }
@@ -88,10 +101,34 @@ fn merge(hosts: impl Iterator<Item = Result<Host, String>>) -> Result<Vec<Host>,
     }
 }
 
+/// The blocks, if some are for other machines. Those without hosts are for this one then.
+pub fn beyond_this_machine(mut blocks: Vec<Block>) -> Vec<Block> {
+    let mut all = blocks.iter().flat_map(|block| &block.hosts);
+    if all.all(|host| tern_node::is_this_machine(&host.name)) {
+        return Vec::new();
+    }
+    for block in blocks.iter_mut().filter(|block| block.hosts.is_empty()) {
+        block.hosts.push(Host { name: "localhost".into(), slots: None });
+    }
+    blocks
+}
+
+/// Divides the ranks of all blocks. Neighbours on one host are one share.
+pub fn shares(blocks: &[Block], most: Option<u32>) -> Vec<Share> {
+    let mut shares: Vec<Share> = Vec::new();
+    for share in blocks.iter().flat_map(|block| divide(&block.hosts, block.ranks, most)) {
+        match shares.last_mut() {
+            Some(last) if last.name == share.name => last.ranks += share.ranks,
+            _ => shares.push(share),
+        }
+    }
+    shares
+}
+
 /// Divides `size` ranks into blocks. Hosts are filled in order if all say how much room they have (`most` is that of
 /// those that do not), and shared by what is left over; else blocks are as even as possible. Hosts without ranks are
 /// left out.
-pub fn divide(hosts: &[Host], size: u32, most: Option<u32>) -> Vec<Share> {
+fn divide(hosts: &[Host], size: u32, most: Option<u32>) -> Vec<Share> {
     let room: Option<Vec<u32>> = hosts.iter().map(|host| host.slots.or(most)).collect();
     let mut shares = vec![0u32; hosts.len()];
     let mut left = size;
@@ -133,8 +170,12 @@ mod tests {
         list(OsStr::new(text)).expect("a list of hosts")
     }
 
-    fn shares(text: &str, size: u32, most: Option<u32>) -> Vec<(String, u32)> {
-        divide(&hosts(text), size, most).into_iter().map(|share| (share.name, share.ranks)).collect()
+    fn pairs(shares: Vec<Share>) -> Vec<(String, u32)> {
+        shares.into_iter().map(|share| (share.name, share.ranks)).collect()
+    }
+
+    fn divided(text: &str, size: u32, most: Option<u32>) -> Vec<(String, u32)> {
+        pairs(divide(&hosts(text), size, most))
     }
 
     fn named(names: &[(&str, u32)]) -> Vec<(String, u32)> {
@@ -153,12 +194,24 @@ mod tests {
 
     #[test]
     fn ranks_go_in_blocks() {
-        assert_eq!(shares("a,b", 5, None), named(&[("a", 3), ("b", 2)]));
-        assert_eq!(shares("a,b,c", 2, None), named(&[("a", 1), ("b", 1)]));
-        assert_eq!(shares("a:4,b:4", 5, None), named(&[("a", 4), ("b", 1)]));
+        assert_eq!(divided("a,b", 5, None), named(&[("a", 3), ("b", 2)]));
+        assert_eq!(divided("a,b,c", 2, None), named(&[("a", 1), ("b", 1)]));
+        assert_eq!(divided("a:4,b:4", 5, None), named(&[("a", 4), ("b", 1)]));
         // More than there is room for: the rest is shared.
-        assert_eq!(shares("a:1,b:2", 6, None), named(&[("a", 3), ("b", 3)]));
-        assert_eq!(shares("a,b,c", 4, Some(2)), named(&[("a", 2), ("b", 2)]));
+        assert_eq!(divided("a:1,b:2", 6, None), named(&[("a", 3), ("b", 3)]));
+        assert_eq!(divided("a,b,c", 4, Some(2)), named(&[("a", 2), ("b", 2)]));
+    }
+
+    #[test]
+    fn names_and_addresses_of_this_machine_are_one_host() {
+        assert_eq!(
+            hosts("127.0.0.1,::1,a,[::1]:2,localhost:3"),
+            [Host { name: "127.0.0.1".into(), slots: Some(7) }, Host { name: "a".into(), slots: None }]
+        );
+        let block = |text: &str, ranks| Block { hosts: if text.is_empty() { vec![] } else { hosts(text) }, ranks };
+        assert_eq!(beyond_this_machine(vec![block("", 1), block("::1,localhost", 2)]), []);
+        let mixed = beyond_this_machine(vec![block("", 1), block("localhost,a", 2), block("a,b", 2)]);
+        assert_eq!(pairs(shares(&mixed, None)), named(&[("localhost", 2), ("a", 2), ("b", 1)]));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use tern_pmi::Nodes;
 use tern_pmi::parcel::{Reader, Writer};
 
-use crate::args::{Bind, Options, Program};
+use crate::args::{Bind, Options, Program, Stdin, Streams};
 
 /// The part of a job that one host has.
 #[derive(Debug, PartialEq)]
@@ -53,16 +53,28 @@ impl Part {
             Bind::None => 2,
         };
         out.number(bind);
-        for flag in [options.tag_output, options.report_bindings, options.verbose, options.no_library_path] {
+        let Streams { stdin, tag, timestamp, merge, out: output, err } = &options.streams;
+        let flags = [*tag, *timestamp, *merge, options.report_bindings, options.exit_codes, options.verbose];
+        for flag in flags.into_iter().chain([options.no_library_path]) {
             out.number(flag.into());
         }
+        out.number(match stdin {
+            Stdin::All => 0,
+            Stdin::Nobody => 1,
+            Stdin::Rank(rank) => 2 + u64::from(*rank),
+        });
+        // Empty stands for none.
+        out.bytes(output.as_deref().unwrap_or_default()).bytes(err.as_deref().unwrap_or_default());
         // 0 stands for none.
         out.number(options.universe.map_or(0, |size| u64::from(size) + 1));
         write_pairs(&mut out, &options.env);
         out.number(options.programs.len() as u64);
         for (program, all) in options.programs.iter().zip(&self.counts) {
             out.number(program.count.into()).number((*all).into());
-            out.bytes(program.wdir.as_deref().unwrap_or(OsStr::new("")).as_bytes());
+            out.number(program.clean.into());
+            for word in [&program.wdir, &program.path, &program.arch] {
+                out.bytes(word.as_deref().unwrap_or(OsStr::new("")).as_bytes());
+            }
             write_pairs(&mut out, &program.env);
             out.number(program.command.len() as u64);
             program.command.iter().for_each(|word| _ = out.bytes(word.as_bytes()));
@@ -83,7 +95,15 @@ impl Part {
             _ => Bind::None,
         };
         let mut flag = || Some(input.number()? != 0);
-        let (tag_output, report_bindings, verbose, no_library_path) = (flag()?, flag()?, flag()?, flag()?);
+        let (tag, timestamp, merge) = (flag()?, flag()?, flag()?);
+        let (report_bindings, exit_codes, verbose, no_library_path) = (flag()?, flag()?, flag()?, flag()?);
+        let stdin = match input.number()? {
+            0 => Stdin::All,
+            1 => Stdin::Nobody,
+            rank => Stdin::Rank(u32::try_from(rank - 2).ok()?),
+        };
+        let mut pattern = || Some(Some(input.bytes()?.to_vec()).filter(|pattern| !pattern.is_empty()));
+        let streams = Streams { stdin, tag, timestamp, merge, out: pattern()?, err: pattern()? };
         let universe = input.number()?.checked_sub(1).map(u32::try_from).transpose().ok()?;
         let env = read_pairs(input)?;
         let mut counts = Vec::new();
@@ -91,22 +111,25 @@ impl Part {
         for _ in 0..input.number()? {
             let count = input.number()? as u32;
             counts.push(input.number()? as u32);
-            let wdir = word(input)?;
+            let clean = input.number()? != 0;
+            let some = |word: OsString| Some(word).filter(|word| !word.is_empty());
+            let (wdir, path, arch) = (some(word(input)?), some(word(input)?), some(word(input)?));
             let env = read_pairs(input)?;
             let command: Vec<OsString> = (0..input.number()?).map(|_| word(input)).collect::<Option<_>>()?;
             if command.is_empty() {
                 return None;
             }
-            programs.push(Program { count, command, env, wdir: Some(wdir).filter(|wdir| !wdir.is_empty()) });
+            programs.push(Program { count, command, env, clean, wdir, path, arch });
         }
         let here: u32 = programs.iter().map(|program| program.count).sum();
         let options = Options {
             programs,
             env,
-            tag_output,
+            streams,
             universe,
             bind,
             report_bindings,
+            exit_codes,
             verbose,
             no_library_path,
             ..Options::default()
@@ -132,7 +155,10 @@ mod tests {
             count,
             command: vec![name.into(), "".into()],
             env: vec![("A".into(), "1=2".into())],
+            clean: count > 1,
             wdir: (count > 1).then(|| "/tmp".into()),
+            path: (count < 1).then(|| "/bin".into()),
+            arch: (count < 1).then(|| "m68k".into()),
         };
         let part = Part {
             job_id: u64::MAX,
@@ -144,6 +170,13 @@ mod tests {
                 env: vec![("B".into(), "".into())],
                 bind: Bind::None,
                 verbose: true,
+                exit_codes: true,
+                streams: Streams {
+                    stdin: Stdin::Rank(3),
+                    merge: true,
+                    out: Some(b"out.%r".to_vec()),
+                    ..Streams::default()
+                },
                 no_library_path: true,
                 universe: Some(0),
                 ..Options::default()

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use super::relay::relay;
 use super::stall::Gathering;
 use super::wire::{Down, Up};
 use super::{Share, command, is_own};
-use crate::args::{Options, Program};
+use crate::args::{Options, Program, Stdin};
 use crate::job::{TIMED_OUT, late};
 use crate::signals::{self, Signal};
-use crate::{descendants, say};
+use crate::{descendants, input, say};
 
 pub use root::run as root;
 
@@ -174,17 +174,17 @@ fn own_addresses(port: u16) -> String {
     shown.collect::<Vec<_>>().join(",")
 }
 
-fn is_local(name: &str) -> bool {
-    name == "localhost" || name == tern_node::hostname()
-}
-
 impl Server<'_> {
     /// Starts the agents and the threads that listen to them.
     fn begin(&mut self, tell: &Sender<Event>, mask: libc::sigset_t) -> Result<(), String> {
         let secret = tern_pmi::new_job_id();
         let callers = self.listen(secret, tell)?;
+        let mut inputs = Vec::new();
         for number in 0..self.shares.len() {
-            self.start(number, &callers, secret, tell, mask)?;
+            self.start(number, &callers, secret, tell, mask, &mut inputs)?;
+        }
+        if !inputs.is_empty() {
+            input::copy(std::io::stdin(), inputs);
         }
         Ok(())
     }
@@ -203,18 +203,19 @@ impl Server<'_> {
     /// Starts one agent.
     fn start(
         &mut self, number: usize, callers: &str, secret: u64, tell: &Sender<Event>, mask: libc::sigset_t,
+        inputs: &mut Vec<ChildStdin>,
     ) -> Result<(), String> {
         let name = self.shares[number].name.clone();
         let shell = self.options.shell.clone().unwrap_or_else(|| tern_settings::REMOTE_SHELL.get().to_owned());
         let mpiexec = std::env::current_exe().map_err(|error| format!("where mpiexec is: {error}"))?;
-        let mut words = if is_local(&name) { Vec::new() } else { command(&shell, &name) };
+        let mut words = if tern_node::is_this_machine(&name) { Vec::new() } else { command(&shell, &name) };
         words.extend([mpiexec.into_os_string(), AGENT.into(), callers.into(), number.to_string().into()]);
         let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let shown = shown.join(" ");
         let mut start = Command::new(&words[0]);
         // A key on the terminal is for mpiexec, which tells the agents.
         start.args(&words[1..]).stdin(Stdio::piped()).process_group(0);
-        if self.options.tag_output {
+        if self.options.streams.marks() {
             start.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
         // SAFETY: one system call, with a set of signals of its own.
@@ -229,9 +230,13 @@ impl Server<'_> {
         if let Some(mut input) = child.stdin.take() {
             // What it does not read, its end tells.
             let _ = input.write_all(format!("{secret:x}\n").as_bytes());
-            if number == 0 {
-                // Rank 0 is there.
-                std::thread::spawn(move || std::io::copy(&mut std::io::stdin(), &mut input));
+            let reads = match self.options.streams.stdin {
+                Stdin::All => true,
+                Stdin::Nobody => false,
+                Stdin::Rank(rank) => self.nodes.of(rank) as usize == number,
+            };
+            if reads {
+                inputs.push(input);
             }
         }
         self.relays.extend(child.stdout.take().map(|from| relay(from, std::io::stdout())));
@@ -312,20 +317,21 @@ impl Server<'_> {
             first = all.end;
             counts.push(program.count);
             let count = all.end.min(here.end).saturating_sub(all.start.max(here.start));
-            let (command, env) = (program.command.clone(), program.env.clone());
-            Program { count, command, env, wdir: program.wdir.clone().or(directory.clone()) }
+            Program { count, wdir: program.wdir.clone().or(directory.clone()), ..program.clone() }
         });
         let programs = programs.collect();
         let own = std::env::vars_os().filter(|(name, _)| !is_own(name));
         let env = own.chain(self.options.env.iter().cloned()).collect();
-        let Options { tag_output, universe, bind, report_bindings, verbose, no_library_path, .. } = *self.options;
+        let Options { universe, bind, report_bindings, exit_codes, verbose, no_library_path, .. } = *self.options;
+        let streams = self.options.streams.clone();
         let options = Options {
             programs,
             env,
-            tag_output,
+            streams,
             universe,
             bind,
             report_bindings,
+            exit_codes,
             verbose,
             no_library_path,
             ..Options::default()

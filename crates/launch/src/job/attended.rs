@@ -64,6 +64,7 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd, socket: OwnedFd, pi
         attended: true,
         recalled: false,
         mpi: None,
+        owner: None,
         activity: None,
     });
     job.serve();
@@ -74,6 +75,16 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd, socket: OwnedFd, pi
 impl Job<'_> {
     /// The socket to a rank is closed: that is the end of one that is attended.
     pub(super) fn closed(&mut self, number: usize) {
+        let rank = &mut self.ranks[number];
+        if !rank.attended && rank.state == State::Initialised && descendants::is_running(rank.mpi_process()) {
+            rank.state = State::Replaced;
+            let pid = rank.mpi_process();
+            rank.mpi = None;
+            if self.plan.verbose {
+                let name = self.named(number, pid);
+                self.say(&format!("{name} has executed another program after MPI_Init, or closed its descriptors"));
+            }
+        }
         let rank = &mut self.ranks[number];
         if !rank.attended || !rank.alive {
             return;

@@ -68,7 +68,7 @@ impl Job<'_> {
             return;
         }
         self.listen(rank);
-        let by = self.ranks[rank].mpi_process();
+        let by = self.ranks[rank].owner.unwrap_or(self.ranks[rank].pid);
         let _ = control::send(&socket, &Message::Refused { by: by as u32 });
     }
 
@@ -76,6 +76,9 @@ impl Job<'_> {
     pub(super) fn hello(&mut self, number: usize, pid: Option<libc::pid_t>) {
         let rank = &mut self.ranks[number];
         rank.state = State::Initialised;
+        rank.owner = rank.owner.or(pid);
+        // Its welcome is taken. Without this end it is seen when the process closes its own.
+        rank.theirs = None;
         if let Some(pid) = pid.filter(|pid| rank.alive && (rank.attended || rank.pid != *pid)) {
             let watch = watch(pid);
             let ended = matches!(watch, Err(Errno::SRCH));

@@ -83,6 +83,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
         attended: true,
         recalled: false,
         mpi: None,
+        owner: None,
         activity: None,
     }));
     Begin::answer(&leader, Ok(""));

@@ -134,7 +134,7 @@ impl Job<'_> {
                 None => Told::Silent,
             },
             (State::Started, _, true) => Told::NotInitialised,
-            (State::Finalized, _, true) => Told::Finalized,
+            (State::Finalized | State::Replaced, _, true) => Told::Finalized,
             (_, _, false) => Told::Ended,
         }
     }

@@ -10,11 +10,14 @@ use tern_pmi::control::{self, Message};
 use tern_pmi::{Descriptor, Nodes, TICKET, Ticket};
 
 use super::{Job, Rank, World};
+use crate::args::Stdin;
 use crate::hosts::agent::Uplink;
-use crate::output::Output;
+use crate::input;
+use crate::output::{Output, Writer};
 use crate::plan::{Plan, Planned, entry};
 use crate::program::{NOT_EXECUTABLE, NOT_FOUND};
 use crate::rank::State;
+use crate::refused;
 use crate::signals::{self, Signals};
 use crate::spawn::{self, Process};
 
@@ -38,9 +41,10 @@ impl<'a> Job<'a> {
     /// Everything but the processes.
     pub(super) fn new(
         plan: &'a Plan, mask: libc::sigset_t, keeper: Option<OwnedFd>, uplink: Option<Uplink>,
-    ) -> rustix::io::Result<Job<'a>> {
+    ) -> Result<Job<'a>, String> {
         let files = raise_file_limit(plan.ranks.len() + plan.nodes.count() as usize);
-        let mut world = World::new(plan.job_id, plan.nodes.clone(), None)?;
+        let world = World::new(plan.job_id, plan.nodes.clone(), None);
+        let mut world = world.map_err(|errno| refused::told("memfd_create", errno))?;
         world.simulated = plan.simulated;
         Ok(Job {
             plan,
@@ -50,14 +54,16 @@ impl<'a> Job<'a> {
             names: Vec::new(),
             joining: Vec::new(),
             ranks: Vec::with_capacity(plan.ranks.len()),
-            output: Output::new(),
-            signals: Signals::new()?,
+            output: Output::new(&plan.streams),
+            inputs: Vec::new(),
+            signals: Signals::new().map_err(|errno| refused::told("signalfd4", errno))?,
             keeper,
             kept: None,
             uplink,
             code: None,
             ending: None,
             deadline: plan.timeout.map(|timeout| Instant::now() + timeout),
+            linger: None,
             grace: tern_settings::GRACE.get(),
             stall: Default::default(),
         })
@@ -81,40 +87,33 @@ impl<'a> Job<'a> {
             }
             self.report(rank);
         }
+        if !self.inputs.is_empty() {
+            let inputs = std::mem::take(&mut self.inputs);
+            input::copy(std::io::stdin(), inputs.into_iter().map(std::fs::File::from).collect());
+        }
     }
 
     /// Starts a rank of a world that exists.
-    pub(super) fn start_rank(&mut self, start: &Start<'_>) -> Result<(), (Errno, &'static str)> {
+    pub(super) fn start_rank(&mut self, start: &Start<'_>) -> Result<(), (Errno, String)> {
         signals::with_all_blocked(|| self.start_quietly(start))
     }
 
-    fn start_quietly(&mut self, start: &Start<'_>) -> Result<(), (Errno, &'static str)> {
+    fn start_quietly(&mut self, start: &Start<'_>) -> Result<(), (Errno, String)> {
+        let at = |step: &'static str| move |errno: Errno| (errno, step.to_owned());
         let program = start.program;
-        let (control, theirs) = sockets(start.number).map_err(|errno| (errno, "socket: "))?;
-        let own = self.own_variables(start, &theirs).map_err(|errno| (errno, "fstat: "))?;
-        let null = rustix::fs::open(
-            "/dev/null",
-            rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
-            rustix::fs::Mode::empty(),
-        )
-        .map_err(|errno| (errno, "/dev/null: "))?;
+        let (control, theirs) = sockets(start.number).map_err(at("socket: "))?;
+        let own = self.own_variables(start, &theirs).map_err(at("fstat: "))?;
+        let input = self.input(start).map_err(at("what it is to read: "))?;
         let env: Vec<&CStr> = program.env.iter().chain(&own).chain(&self.plan.costs).map(CString::as_c_str).collect();
         let mut fds: Vec<(RawFd, RawFd)> = Vec::with_capacity(5);
-        if (start.world, start.number) != (0, 0) {
-            fds.push((null.as_raw_fd(), 0));
-        }
-        let pipes = match self.plan.tag_output {
-            true => {
-                let tag = match start.world {
-                    0 => start.number.to_string(),
-                    world => format!("{world}:{}", start.number),
-                };
-                Some(self.output.add(&tag).map_err(|errno| (errno, "pipe: "))?)
-            }
-            false => None,
-        };
-        if let Some([out, err]) = &pipes {
-            fds.extend([(out.as_raw_fd(), 1), (err.as_raw_fd(), 2)]);
+        fds.extend(input.as_ref().map(|input| (input.as_raw_fd(), 0)));
+        let node = self.world(start.world).nodes.of(start.number);
+        let [out, err] = self.output.add(Writer { world: start.world, rank: start.number, node })?;
+        fds.extend(out.as_ref().map(|out| (out.as_raw_fd(), 1)));
+        match &err {
+            Some(err) => fds.push((err.as_raw_fd(), 2)),
+            None if self.plan.streams.merge => fds.push((1, 2)),
+            None => {}
         }
         let world = self.world(start.world);
         fds.extend([(theirs.as_raw_fd(), CONTROL), (world.segment(start.number).as_raw_fd(), SEGMENT)]);
@@ -131,7 +130,7 @@ impl<'a> Job<'a> {
             mask: &self.mask,
             files: self.files,
         })
-        .map_err(|errno| (errno, ""))?;
+        .map_err(at(""))?;
         let theirs = Some(theirs);
         self.ranks.push(Rank {
             world: start.world,
@@ -145,9 +144,26 @@ impl<'a> Job<'a> {
             control: Some(control),
             theirs,
             mpi: None,
+            owner: None,
             activity: None,
         });
         Ok(())
+    }
+
+    /// What a rank reads from, if not mpiexec's own standard input.
+    fn input(&mut self, start: &Start<'_>) -> rustix::io::Result<Option<OwnedFd>> {
+        match self.plan.streams.stdin {
+            Stdin::Rank(rank) if (start.world, start.number) == (0, rank) => Ok(None),
+            Stdin::All if start.world == 0 => {
+                let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+                self.inputs.push(write);
+                Ok(Some(read))
+            }
+            _ => {
+                let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+                rustix::fs::open("/dev/null", flags, rustix::fs::Mode::empty()).map(Some)
+            }
+        }
     }
 
     /// A world that has not ended.
@@ -250,7 +266,7 @@ pub(super) fn listener(address: &SocketAddrUnix) -> rustix::io::Result<OwnedFd> 
 /// Makes room for the descriptors of a large job; gives the limit from before, for the ranks, if it
 /// had to be raised.
 pub(super) fn raise_file_limit(ranks: usize) -> Option<libc::rlimit> {
-    let needed = 128 + ranks as u64 * 5;
+    let needed = 128 + ranks as u64 * 8;
     // SAFETY: plain data that the call fills.
     let before = unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();

@@ -24,7 +24,7 @@ pub fn meet() -> Result<()> {
     let bridge = roster.join(&file)?;
     let local = Group::new((0..runtime.world_size).collect());
     let me = roster.first + runtime.me as usize;
-    let made = family(&roster, me, local, errhandler::predefined(MPI_ERRORS_ARE_FATAL))?;
+    let made = family(&roster, me, local, errhandler::initial())?;
     drop(bridge); // the group of the parents has it now
     *made.name.borrow_mut() = "MPI_COMM_PARENT".to_owned();
     let parent = comm::lookup(hand_out(made))?;
