@@ -87,6 +87,33 @@ program() {
     done
 }
 
+# Programs compiled for another library, over the Fortran procedures of its interface.
+old() {
+    for face in "MPICH libmpichfort.so.12 libmpi.so.12" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40"; do
+        # shellcheck disable=SC2086
+        set -- $face
+        if ! [ -e "$prefix_of_test/lib/$2" ]; then
+            skipped=$((skipped + 1))
+            echo "skip $1: $2 is not installed"
+            continue
+        fi
+        case $fc in *gfortran*) also="-w -fallow-argument-mismatch" ;; *) also=-w ;; esac
+        # shellcheck disable=SC2086
+        if ! "$fc" -cpp -D"$1" $also "$root/tests/fortran/old/program.f90" -o program -L"$prefix_of_test/lib" -l:"$2" \
+            -l:"$3" -Wl,-rpath,"$prefix_of_test/lib" > log 2>&1; then
+            fail "a program for $1, $fc: does not compile"
+            continue
+        fi
+        code=0
+        timeout --kill-after=5 60 "$prefix_of_test/bin/mpiexec" -n 2 ./program < /dev/null > log 2>&1 || code=$?
+        if [ "$code" -eq 0 ] && [ "$(grep -c 'no errors' log)" -eq 2 ]; then
+            ok "a program for $1, $fc"
+        else
+            fail "a program for $1, $fc: code $code"
+        fi
+    done
+}
+
 # What mpifort answers, and how it builds modules.
 wrapper() {
     expect "$fc: modules are built once, with one line" "^mpifort: built MPI's modules for .*/cache/tern/fortran/" \
@@ -124,6 +151,7 @@ printf '#!/bin/sh\n[ "$1" = --version ] && echo "Some Fortran 1.0"\nexit 1\n' > 
 chmod 755 some-fortran
 for fc in $compilers; do
     [ $# -gt 0 ] || wrapper
+    case " $* " in "  " | *" old "*) old ;; esac
     for source in "$root"/tests/fortran/*.f90 "$root"/tests/fortran/*.f; do
         name=$(basename "$source")
         case " $* " in "  " | *" ${name%.*} "*) program "$source" ;; esac
