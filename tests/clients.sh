@@ -3,7 +3,7 @@
 # results side by side, with wall times. Programs that are not installed are skipped, aloud. Takes minutes.
 # Usage: tests/clients.sh PREFIX [NAME...]
 #   TERN_TEST_DIR   where inputs and outputs go [target/clients]
-#   TERN_IMB        folder of IMB programs, of an environment with the impi-rt wheel
+#   IMB_FOLDER        folder of IMB programs, of an environment with the impi-rt wheel
 # Packages: hpcc gromacs lammps lammps-examples quantum-espresso quantum-espresso-data cp2k nwchem-openmpi nwchem-mpich
 # python3-h5py-mpi python3-petsc4py r-cran-rmpi
 set -eu
@@ -34,7 +34,7 @@ client() {
         return 0
     fi
     own=/usr/bin/mpiexec.$abi
-    [ "$abi" != impi ] || own=$TERN_IMB/mpiexec
+    [ "$abi" != impi ] || own=$IMB_FOLDER/mpiexec
     for whose in tern own; do
         rm -rf "$name/$whose"
         mkdir -p "$name/$whose"
@@ -83,10 +83,11 @@ client h5py openmpi 4 "cat out" /usr/bin/python3 file.py
 client petsc4py openmpi 4 "sort out" env PETSC_DIR=/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real /usr/bin/python3 poisson.py
 # It looks for libmpi.so, which only the packages for development have, and does without.
 client Rmpi openmpi 2 "grep rank out | sort" sh rscript.sh
-if [ -n "${TERN_IMB:-}" ]; then
-    for suite in IMB-P2P IMB-NBC IMB-RMA; do
-        client "$suite" impi 2 "grep -c '^# Benchmarking' out; grep -c 'All processes entering MPI_Finalize' out" \
-            "$TERN_IMB/$suite" -iter 20 -msglog 12
+if [ -n "${IMB_FOLDER:-}" ]; then
+    export LD_LIBRARY_PATH="$IMB_FOLDER/../lib"
+    for suite in IMB-MPI1 IMB-P2P IMB-RMA; do
+        client "$suite" impi 2 "echo \"\$(grep -c '^# Benchmarking' out) benchmarks\"; grep -c 'All processes entering MPI_Finalize' out" \
+            "$IMB_FOLDER/$suite" -iter 10 -msglog 6 -time 0.1
     done
 fi
 
