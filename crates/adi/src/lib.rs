@@ -31,6 +31,8 @@ pub struct Adi {
     hooks: RefCell<Vec<Hook>>,
     /// Some hook is not idle.
     has_hooks: Cell<bool>,
+    /// Looks at everything that have found nothing.
+    idle: Cell<u32>,
     /// Work that only calls do that wait.
     helpers: RefCell<Vec<Hook>>,
     has_helpers: Cell<bool>,
@@ -50,6 +52,7 @@ impl Adi {
             state,
             hooks,
             has_hooks: Cell::new(false),
+            idle: Cell::new(0),
             helpers,
             has_helpers: Cell::new(false),
             awaits_send: Cell::new(false),

@@ -80,7 +80,23 @@ impl Adi {
             // Another thread may sleep for what has just come.
             self.mcm.ring(self.me());
         }
+        if !moved {
+            self.idle();
+        }
         moved
+    }
+
+    /// Nothing has come. Now and then the program is asked what memory it has freed, which goes back: also where none is used for
+    /// messages any more.
+    fn idle(&self) {
+        const OFTEN: u32 = 16;
+        let idle = self.idle.get().wrapping_add(1);
+        self.idle.set(idle);
+        if idle.is_multiple_of(OFTEN)
+            && let Some(direct) = self.mcm.direct()
+        {
+            direct.give_back(self.state.borrow().is_quiet(0));
+        }
     }
 
     /// Progress for a call that looks whether something has come, and returns if not.

@@ -279,6 +279,9 @@ pub trait Direct {
     /// do.
     fn keep_places(&self, _more: bool) {}
 
+    /// Gives back the shared memory that the program has freed since. Called while a call waits. `quiet`: no transfer is under way.
+    fn give_back(&self, _quiet: bool) {}
+
     /// Says that the transfer is over for which [`Direct::locate`] gave memory with a key.
     fn release(&self, _memory: &Memory) {}
 

@@ -36,6 +36,11 @@ impl Maps {
         self.query(address, query::COVERING).ok()?
     }
 
+    /// That one, or the next after it.
+    pub fn at_or_after(&self, address: usize) -> Option<Vma> {
+        self.query(address, query::NEXT).ok()?
+    }
+
     /// All mappings that are shared and of a file, in order of address.
     pub fn shared(&self) -> io::Result<Vec<Vma>> {
         let mut all = Vec::new();

@@ -27,6 +27,8 @@ struct ProcmapQuery {
 
 /// Flags of a question: for the mapping that the address lies in.
 pub const COVERING: u64 = 0;
+/// For that one or the next.
+pub const NEXT: u64 = 0x10;
 /// For that one or the next, of those that are shared and of a file.
 pub const NEXT_SHARED_FILE: u64 = 0x10 | vma::SHARED | 0x20;
 

@@ -11,16 +11,16 @@
 //! |---|---|---|
 //! | one thread | a store during the copy would be lost | `process` |
 //! | memory of glibc's malloc: in the main heap, or a chunk with a mapping of its own | other allocators use MADV_DONTNEED and expect zeros; glibc does so in other arenas only, or does not rely on it | `owner` |
-//! | no loaded object imports madvise, brk, clone and their like | the program could do the same itself, or go past malloc and fork | `imports` |
+//! | no loaded object imports madvise, mremap, brk, clone and their like | the program could do the same itself, or go past malloc and fork | `imports` |
 //! | private, anonymous, readable and writable, no unusual flag, no huge page, no NUMA policy | the program asked for it | `maps`, `flags`, `process` |
 //! | no descriptor or mapping of a device, an io_uring, AIO | the kernel or a device may write to the old pages | `process` |
 //! | no limit on the size of files | the kernel would send SIGXFSZ | `process` |
 //! | core dumps treat shared memory like private memory | its contents would be missing | `process` |
-//! | memory to spare, in the machine and the cgroup | for a moment there are two copies; and what the program frees is given back only at a later use of promotion | `process` |
+//! | memory to spare, in the machine and the cgroup | for a moment there are two copies; and a fork makes one of all that is promoted | `process` |
 //! | no transfer by a peer into those pages | it would be lost | the caller ([`Promoter::set_in_use`]) |
 //!
-//! What cannot be found out counts as no. Before a fork everything is made private again (`fork`), but for what is pinned
-//! (`pins`): that stays shared in the parent, and the child makes it private for itself.
+//! What cannot be found out counts as no. A fork copies it for the child (`crate::fork`), and replaces nothing in the parent; with other
+//! threads it freezes what is not pinned (`pins`).
 //! Before each use the kernel is asked what is at the address, or it tells by itself what the program unmaps or moves
 //! ([`Promoter::tell_me`]); nothing is hooked or patched.
 //!
@@ -128,6 +128,10 @@ pub struct Promoter {
     may_pin: usize,
     /// By what it is used for, and by [`Reuse`].
     needed: Vec<[Needed; 2]>,
+    /// Something was freed while a transfer was under way, and has not been given back yet.
+    owes: bool,
+    /// Calls of [`Promoter::give_back`] since the kernel was asked.
+    idle: usize,
     /// Of the node, which may all promote.
     processes: u32,
 }
@@ -152,6 +156,8 @@ impl Promoter {
             until_refresh: 64,
             may_pin: pinning::MOST_PINNED,
             needed: vec![Default::default()],
+            owes: false,
+            idle: 0,
             processes: 1,
         }
     }
@@ -334,6 +340,28 @@ impl Promoter {
         self.told.is_on() && self.ready.as_ref().is_some_and(|ready| !ready.ground.is_over())
     }
 
+    /// Gives back what the program has freed of promoted memory. For calls that wait, which may call it often.
+    pub fn give_back(&mut self) {
+        /// Calls until the kernel is asked of one mapping, where it does not tell.
+        const IDLE: usize = 64;
+        if self.records.is_empty() && !self.owes {
+            return;
+        }
+        match self.told.news() {
+            told::News::Some => {
+                self.hear();
+            }
+            told::News::None if !self.owes => {}
+            told::News::None | told::News::Unknown => {
+                self.idle += 1;
+                if self.idle >= IDLE * (1 + self.records.len()) {
+                    self.idle = 0;
+                    self.refresh();
+                }
+            }
+        }
+    }
+
     /// Why the last attempt was refused.
     pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_ref()
@@ -486,7 +514,7 @@ impl Promoter {
                 ready.unused.push(gone.offset..gone.offset + gone.pages.len() as u64);
             }
         }
-        ready.give_back(&mapped, busy);
+        self.owes = ready.give_back(&mapped, busy);
         self.set_aside(&mapped);
         counters::PROMOTED_NOW.set(self.records.bytes());
         // One question to the kernel for each mapping: spread over four times as many uses. Who is told asks for what is busy alone.

@@ -18,9 +18,12 @@ pub struct Totals {
     pub refused: u64,
 }
 
+/// Address ranges of the mappings that are watched, from first to past the last byte.
+type Mappings = Vec<(u64, u64)>;
+
 /// Tells whether registrations may be kept, by what means.
 enum Keeper {
-    Kernel(Watch, Maps),
+    Kernel(Watch, Maps, Mappings),
     /// Nobody tells of unmappings: a registration lasts as long as its transfer.
     Nobody(&'static str, rustix::io::Errno),
     /// The user does not want it.
@@ -118,7 +121,7 @@ impl<R> Registrations<R> {
     /// communicates no more for a while: what is registered stays in memory.
     #[inline]
     pub fn sweep(&mut self) {
-        if let Keeper::Kernel(watch, _) = &self.keeper
+        if let Keeper::Kernel(watch, ..) = &self.keeper
             && (!watch.is_mine() || watch.has_news())
         {
             self.take_news();
@@ -127,7 +130,7 @@ impl<R> Registrations<R> {
 
     #[cold]
     fn take_news(&mut self) {
-        let Keeper::Kernel(watch, _) = &mut self.keeper else { return };
+        let Keeper::Kernel(watch, _, mappings) = &mut self.keeper else { return };
         if !watch.is_mine() {
             // A child of fork: all of this is its parent's.
             self.cache.forget();
@@ -138,6 +141,7 @@ impl<R> Registrations<R> {
         let all_known = watch.take(&mut |start, end| {
             unmapped += 1;
             self.cache.invalidate(start, end);
+            mappings.retain(|&(from, to)| from < start || end < to);
         });
         self.totals.unmapped += unmapped;
         if !all_known {
@@ -153,10 +157,9 @@ impl<R> Registrations<R> {
         if !self.cache.has_work() {
             return;
         }
-        let work = self.cache.work();
-        if let Keeper::Kernel(watch, _) = &self.keeper {
-            work.uncovered.iter().for_each(|&(start, end)| watch.leave(start, end));
-        }
+        // Deregisters. What they were of stays watched: parts of a mapping that are watched, or not, would be mappings of their own,
+        // which mremap does not move as one.
+        drop(self.cache.work());
     }
 
     /// The whole pages around some bytes.
@@ -172,21 +175,54 @@ impl<R> Drop for Registrations<R> {
         self.sweep();
         self.cache.invalidate_all();
         self.work();
+        if let Keeper::Kernel(watch, maps, mappings) = &self.keeper
+            && watch.is_mine()
+        {
+            mappings.iter().for_each(|&range| leave(watch, maps, range));
+        }
+    }
+}
+
+/// Watches none of the mappings in a range any more.
+fn leave(watch: &Watch, maps: &Maps, (start, end): (u64, u64)) {
+    let mut at = start;
+    while at < end
+        && let Some(vma) = maps.at_or_after(at as usize).filter(|vma| (vma.start as u64) < end)
+    {
+        watch.leave(at.max(vma.start as u64), end.min(vma.end as u64));
+        at = vma.end as u64;
+    }
+    // Where single mappings cannot be asked for.
+    if at == start {
+        watch.leave(start, end);
     }
 }
 
 impl Keeper {
     fn find() -> Keeper {
         match (Watch::start(), Maps::open()) {
-            (Ok(watch), Ok(maps)) => Keeper::Kernel(watch, maps),
+            (Ok(watch), Ok(maps)) => Keeper::Kernel(watch, maps, Vec::new()),
             (Err(error), _) => Keeper::Nobody("userfaultfd", error),
             (_, Err(error)) => Keeper::Nobody("/proc/self/maps", error),
         }
     }
 
-    /// Watches these pages, if that is possible.
-    fn watches(&self, start: u64, end: u64) -> bool {
-        let Keeper::Kernel(watch, maps) = self else { return false };
-        maps.are_own(start as usize..end as usize) && watch.watch(start, end).is_ok()
+    /// Watches the mappings of these pages, if that is possible: whole ones, so that they stay whole.
+    fn watches(&mut self, start: u64, end: u64) -> bool {
+        let Keeper::Kernel(watch, maps, mappings) = self else { return false };
+        if !maps.are_own(start as usize..end as usize) {
+            return false;
+        }
+        let first = maps.at(start as usize).map_or(start, |vma| vma.start as u64);
+        let last = maps.at(end as usize - 1).map_or(end, |vma| vma.end as u64);
+        let (first, last) = if watch.watch(first, last).is_ok() { (first, last) } else { (start, end) };
+        if (first, last) == (start, end) && watch.watch(start, end).is_err() {
+            return false;
+        }
+        if !mappings.iter().any(|&(from, to)| from <= first && last <= to) {
+            mappings.retain(|&(from, to)| from < first || last < to);
+            mappings.push((first, last));
+        }
+        true
     }
 }

@@ -247,6 +247,10 @@ impl Direct for Shm {
         self.direct.reach.keep_places(more);
     }
 
+    fn give_back(&self, quiet: bool) {
+        self.direct.reach.give_back(quiet);
+    }
+
     fn allocate(&self, len: usize) -> Option<*mut u8> {
         self.direct.reach.heap().allocate(len).ok()
     }

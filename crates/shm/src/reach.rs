@@ -168,6 +168,12 @@ impl Reach {
         places.set(if more { places.get() + 1 } else { places.get() - 1 });
     }
 
+    /// See [`Direct::give_back`](tern_device::Direct::give_back).
+    pub fn give_back(&self, quiet: bool) {
+        self.exposed.quiet.set(quiet);
+        self.promoter.borrow_mut().give_back();
+    }
+
     /// Own memory that was located just now, where it lies if another thread has forked since.
     pub fn look_again(&self, memory: &Memory) -> Memory {
         let (low, len) = memory.span();

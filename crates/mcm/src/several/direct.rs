@@ -88,6 +88,10 @@ impl Direct for Several {
         self.shm.keep_places(more);
     }
 
+    fn give_back(&self, quiet: bool) {
+        self.shm.give_back(quiet);
+    }
+
     fn release(&self, memory: &Memory) {
         // Only a network gives keys.
         if let Some(network) = self.network.direct() {

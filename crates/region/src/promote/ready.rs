@@ -108,8 +108,9 @@ impl Ready {
     }
 
     /// Gives back the memory that is mapped nowhere, of the heap and of chunks, unless some transfer is
-    /// `busy`: then later. Follows the chunks that were moved.
-    pub fn give_back(&mut self, mapped: &[Vma], busy: bool) {
+    /// `busy`: then later, and it says true. Follows the chunks that were moved.
+    pub fn give_back(&mut self, mapped: &[Vma], busy: bool) -> bool {
+        let mut owes = false;
         let unused = if busy { Vec::new() } else { std::mem::take(&mut self.unused) };
         for offsets in unused {
             for hole in holes(&offsets, mapped) {
@@ -123,12 +124,13 @@ impl Ready {
             let offset = self.offset_of(slot);
             match mapped.iter().find(|vma| self.slot_of(vma.offset) == slot) {
                 Some(vma) => self.slots[slot] = vma.start.checked_sub((vma.offset - offset) as usize),
-                None if busy => {}
+                None if busy => owes = true,
                 // Where the hole cannot be made, the slot is not used again.
                 None if self.punch(offset, self.slot_len) => self.slots[slot] = None,
                 None => self.slots[slot] = Some(0),
             }
         }
+        owes || !self.unused.is_empty()
     }
 
     /// Gives the memory of offsets back; they read as zeros then.

@@ -35,6 +35,10 @@ impl Records {
         self.records.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
     pub fn bytes(&self) -> u64 {
         self.records.iter().map(|record| record.pages.len() as u64).sum()
     }
