@@ -24,6 +24,7 @@ const MADE_LARGE: u32 = 0xfc00_0000;
 const COMM_WORLD: u32 = 0x4400_0000;
 
 /// Where a predefined handle stands in the table: its lowest bits, and whether it is of the second form.
+#[inline(always)]
 const fn slot(own: u32) -> usize {
     (own & 0x7f | own >> 24 & 0x80) as usize
 }
@@ -124,9 +125,9 @@ fn rare(kind: Kind, own: u32, tell: bool) -> usize {
 /// MPICH's handle for one of the core's. A predefined one that MPICH does not have becomes one of those that the
 /// program makes, and is understood again.
 #[inline(always)]
-pub fn from_standard(standard: usize) -> u32 {
+pub fn from_standard(kind: Kind, standard: usize) -> u32 {
     if standard < PREDEFINED {
-        if standard == REAL2 && HAS_C_FLOAT16.load(Ordering::Relaxed) {
+        if kind == Kind::Datatype && standard == REAL2 && HAS_C_FLOAT16.load(Ordering::Relaxed) {
             return C_FLOAT16;
         }
         let own = OWN[standard];

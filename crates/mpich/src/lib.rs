@@ -58,8 +58,8 @@ impl Face for Mpich {
     }
 
     #[inline(always)]
-    fn handle_out(_: Kind, handle: usize) -> c_int {
-        handles::from_standard(handle) as c_int
+    fn handle_out(kind: Kind, handle: usize) -> c_int {
+        handles::from_standard(kind, handle) as c_int
     }
 
     #[inline(always)]

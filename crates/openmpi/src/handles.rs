@@ -40,6 +40,10 @@ const MADE: usize = 1 << 63;
 /// No library's data lies below, unless the program is linked to a fixed address.
 const LOW: isize = 1 << 32;
 
+/// Where the data of programs at a fixed address lie: above what other interfaces have as handles below it, and below
+/// MPICH's, which begin at 64 MiB.
+const FIXED: std::ops::Range<usize> = 0x1_0000..0x400_0000;
+
 /// The standard handle; what is none of Open MPI's is told ([`refuse`]).
 #[inline(always)]
 pub fn to_standard(kind: Kind, own: usize) -> usize {
@@ -47,14 +51,16 @@ pub fn to_standard(kind: Kind, own: usize) -> usize {
         if own & MADE != 0 {
             return own & !MADE;
         }
-        return low(kind, own);
+        if !FIXED.contains(&own) {
+            return low(kind, own);
+        }
     }
     // SAFETY: an object of ours, or its copy: MPI trusts handles as C trusts pointers.
     unsafe { *(own as *const usize) }
 }
 
-/// A low address: a program at a fixed address has its copies there, but null and ints that another interface has as
-/// handles are no addresses.
+/// Another low address: that of an object of a very large program at a fixed address, null, or an int that another
+/// interface has as a handle.
 #[cold]
 fn low(kind: Kind, own: usize) -> usize {
     match known(own) {
