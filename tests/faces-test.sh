@@ -18,7 +18,7 @@ passed=0 failed=0 skipped=0
 
 if [ $# -eq 0 ]; then
     set -- abi_removed attr_comm coll_intra coll_types errhandler_user op_user p2p_complete p2p_generalized p2p_persistent \
-        p2p_probe rma_accumulate topo_graph type_construct file_view
+        p2p_probe rma_windows topo_graph type_construct file_view
     most=2
 elif [ "$1" = all ]; then
     set --
@@ -61,6 +61,7 @@ header_of() {
 supplement() {
     cat << 'C'
 #include <mpi.h>
+#include <stdint.h>
 #ifdef OMPI_MAJOR_VERSION
 typedef void *MPI_T_event_registration, *MPI_T_event_instance;
 typedef int MPI_T_cb_safety, MPI_T_source_order;
@@ -119,5 +120,53 @@ for face in ${TERN_FACES:-mpich openmpi}; do
     passed=$((passed + ${2:-0})) failed=$((failed + ${3:-1})) skipped=$((skipped + ${4:-0}))
     shift 4
 done
+
+# What goes wrong in a program, and what it is told: expect WHAT PATTERN PROGRAM.
+cd "$place"
+cat > wrong.c << 'C'
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank = -7, class = 0;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm strange = (MPI_Comm)(intptr_t)strtoll(argv[1], NULL, 0);
+    MPI_Error_class(MPI_Comm_rank(strange, &rank), &class);
+    printf("rank %d, class %s\n", rank, class == MPI_ERR_COMM ? "MPI_ERR_COMM" : "another");
+    return MPI_Finalize();
+}
+C
+expect() {
+    what=$1 pattern=$2
+    shift 2
+    said=$("$prefix/bin/mpiexec" -n 1 "$@" 2>&1) || true
+    if printf '%s\n' "$said" | grep -q -e "$pattern"; then
+        passed=$((passed + 1))
+        echo "ok   $what"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $what: $* said: $said"
+    fi
+}
+for face in ${TERN_FACES:-mpich openmpi}; do
+    case $face in mpich) library=libmpi.so.12 ;; *) library=libmpi.so.40 ;; esac
+    include=$(header_of $face)
+    [ -n "$include" ] || continue
+    for pie in -pie -no-pie; do
+        ${CC:-cc} -w -I"$include" $pie -fPIE -o "wrong.$face$pie" wrong.c -Wl,-rpath,"$prefix/lib" -L"$prefix/lib" \
+            -Wl,--no-as-needed -l:$library
+        expect "$face $pie: a handle of the standard ABI is an error" 'rank -7, class MPI_ERR_COMM' "./wrong.$face$pie" 0x101
+        expect "$face $pie: and whose it is is told" "looks like one of the standard ABI" "./wrong.$face$pie" 0x101
+        expect "$face $pie: null is an error" 'rank -7, class MPI_ERR_COMM' "./wrong.$face$pie" 0
+    done
+done
+if [ -e wrong.openmpi-pie ]; then
+    expect "openmpi: a handle of MPICH is an error" 'rank -7, class MPI_ERR_COMM' ./wrong.openmpi-pie 0x44000000
+    expect "openmpi: and whose it is is told" "looks like one of MPICH" ./wrong.openmpi-no-pie 0x44000000
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -1,6 +1,13 @@
 //! Functions that the libraries of both old interfaces export beside those of the standard, as macros that a face uses in
 //! the module of its functions.
 
+/// An address that headers declare as an object.
+#[repr(transparent)]
+pub struct Address(pub *const std::ffi::c_int);
+
+// SAFETY: what is there is never read nor written.
+unsafe impl Sync for Address {}
+
 /// What MPI-3.0 removed (MPI 2.2 sections 2.6.1 and 15): the same as functions that remained, but for some names of
 /// parameters; and the statuses of Fortran, which have the layout of C's in both interfaces.
 #[macro_export]
@@ -52,6 +59,7 @@ macro_rules! old_functions {
                 $crate::status::copy::<F>(status, fortran)
             }
             MPI_Status_f2c PMPI_Status_f2c(fortran: Ptr, status: Ptr) {
+                if fortran == MPI_F_STATUS_IGNORE.0 as Ptr { return F::ERR_ARG; }
                 $crate::status::copy::<F>(fortran, status)
             }
             MPI_Status_c2f08 PMPI_Status_c2f08(status: Ptr, fortran: Ptr) {
@@ -68,6 +76,20 @@ macro_rules! old_functions {
             }
             MPIX_Query_cuda_support PMPIX_Query_cuda_support() { 0 }
         }
+        /// Statuses that Fortran ignores: addresses that no status has.
+        static IGNORED: [c_int; 8] = [0; 8];
+        #[unsafe(no_mangle)]
+        pub static MPI_F_STATUS_IGNORE: $crate::exports::Address =
+            $crate::exports::Address((&raw const IGNORED).cast());
+        #[unsafe(no_mangle)]
+        pub static MPI_F_STATUSES_IGNORE: $crate::exports::Address =
+            $crate::exports::Address((&raw const IGNORED).cast());
+        #[unsafe(no_mangle)]
+        pub static MPI_F08_STATUS_IGNORE: $crate::exports::Address =
+            $crate::exports::Address((&raw const IGNORED).cast());
+        #[unsafe(no_mangle)]
+        pub static MPI_F08_STATUSES_IGNORE: $crate::exports::Address =
+            $crate::exports::Address((&raw const IGNORED).cast());
         $crate::fortran_handles! {
             MPI_Comm_c2f PMPI_Comm_c2f MPI_Comm_f2c PMPI_Comm_f2c Comm
             MPI_Group_c2f PMPI_Group_c2f MPI_Group_f2c PMPI_Group_f2c Group
