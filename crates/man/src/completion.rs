@@ -32,9 +32,21 @@ fn options(help: &str) -> BTreeMap<String, Values> {
         let is_item = line.starts_with(' ') && term.starts_with('-');
         let (term, rest) = if is_item { (term, rest) } else { ("", line.trim()) };
         if is_item {
-            of_item = term.split_whitespace().map(bare).filter(|word| is_value(word)).map(String::from).collect();
-            let names = term.split_whitespace().map(bare).filter(|word| is_option(word));
-            names.for_each(|name| add(&mut all, name, &of_item));
+            of_item.clear();
+            let mut names = Vec::new();
+            for word in term.split_whitespace().map(bare) {
+                if is_option(word) {
+                    // Values stand behind the last of the names that they belong to.
+                    if !of_item.is_empty() {
+                        names.drain(..).for_each(|name| add(&mut all, name, &of_item));
+                        of_item.clear();
+                    }
+                    names.push(word);
+                } else if is_value(word) {
+                    of_item.push(word.into());
+                }
+            }
+            names.into_iter().for_each(|name| add(&mut all, name, &of_item));
         } else if !line.starts_with(' ') {
             of_item.clear();
         }
@@ -117,6 +129,7 @@ Options:
   -n, -np N        number of processes (also -c, --count)
   -env NAME VALUE  variable; also -x NAME=VALUE
   --bind-to core|none   where
+  --per N, -P N    ranks
   --quiet          nothing (-q), as FILE is
 
 --mca NAME VALUE, --map-by and -v are taken: A dash - is none.
@@ -125,12 +138,15 @@ Options:
     #[test]
     fn options_are_found_with_their_values() {
         let values = |name: &str| options(HELP)[name].join(" ");
-        assert_eq!(["-n", "-np", "-c", "-env", "-x"].map(values), ["N", "N", "N", "NAME VALUE", "NAME=VALUE"]);
+        assert_eq!(
+            ["-n", "-c", "-env", "-x", "--per", "-P"].map(values),
+            ["N", "N", "NAME VALUE", "NAME=VALUE", "N", "N"]
+        );
         assert_eq!(
             ["--bind-to", "--quiet", "-q", "--mca", "--map-by", "-v"].map(values),
             ["core|none", "", "", "NAME VALUE", "", ""]
         );
-        assert_eq!(options(HELP).len(), 12);
+        assert_eq!(options(HELP).len(), 14);
     }
 
     #[test]
@@ -138,7 +154,7 @@ Options:
         let script = script("run", HELP);
         for text in [
             "complete -F _run run",
-            "--count | -c | -n | -np) values=1 kind=none",
+            "--count | --per | -P | -c | -n | -np) values=1 kind=none",
             "-env) values=2 kind=variable",
             "kind='words core none'",
         ] {
