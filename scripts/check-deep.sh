@@ -32,4 +32,7 @@ random memory_random always
 random memory_random_forms auto
 random memory_random_always always
 echo "$passed passed, $failed failed, 0 skipped"
+
+# All C programs, compiled with the headers of other MPI libraries.
+"$here/tests/faces-test.sh" "$prefix" all || failed=$((failed + 1))
 [ "$failed" -eq 0 ]
