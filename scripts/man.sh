@@ -34,7 +34,7 @@ other mpiexec mpirun
 page mpicc "compiles C and C++ programs for MPI" --showme:help
 other mpicc mpicc_abi mpicxx mpicxx_abi mpic++ mpiCC
 page mpifort "compiles Fortran programs for MPI" --showme:help
-other mpifort mpif77 mpif90
+other mpifort mpifort_abi mpif77 mpif90
 page tern-info "tells what Tern is and what this machine offers" --help
 page tern-tune "measures what it costs to move messages on this machine" --help
 page tern-bench "compares Tern with other MPI libraries" --help
