@@ -68,8 +68,10 @@ check() {
 
 build() { "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/$1" "$2"; }
 # Point-to-point, collectives, one-sided: name and ranks.
-programs="comm_nodes:7 p2p_traffic:8 p2p_types:2 p2p_published:2 p2p_probe:3 coll_intra:4 coll_vector:3 rma_dynamic:2 rma_requests:3"
-for program in $programs; do build "${program%:*}" "$here/c/${program%:*}.c"; done
+programs="comm_nodes:7 p2p_traffic:8 p2p_types:2 p2p_probe:3 coll_intra:4 coll_vector:3 rma_dynamic:2 rma_requests:3"
+# What needs a card: receives that are filled while their process computes.
+with_card="p2p_published:2 rma_dynamic:2"
+for program in $programs p2p_published:2; do build "${program%:*}" "$here/c/${program%:*}.c"; done
 build stall "$here/debug/stall.c"
 cat > "$work/act.c" <<'END'
 #include <mpi.h>
@@ -107,6 +109,10 @@ check "two ranks on two hosts" 0 "^2 ranks, sum 1" on --hosts "${name}a,${name}b
 check "seven ranks on three hosts" 0 "^7 ranks, sum 21" on --hosts "$hosts" -n 7 "$work/act"
 for program in $programs; do
     check "${program%:*} across hosts" 0 "" on --hosts "$hosts" -n "${program#*:}" "$work/${program%:*}"
+done
+for program in $with_card; do
+    check "${program%:*} across hosts, by the software card" 0 "" \
+        on -x TERN_NETWORK=software --hosts "$hosts" -n "${program#*:}" "$work/${program%:*}"
 done
 check "a host file" 0 "^3 ranks" sh -c "printf '%s\n' '# all' '${name}a slots=2' '${name}b:1' > $work/hosts
     timeout 100 $prefix/bin/mpiexec --remote-shell 'ip netns exec {host}' -f $work/hosts -n 3 $work/act"

@@ -101,7 +101,7 @@ fn handle(library: Library, facts: &Facts, name: &str) -> Option<usize> {
 }
 
 /// Names that another name has first.
-const ALIASES: [&str; 3] = ["MPI_LONG_LONG_INT", "MPI_C_COMPLEX", "MPI_DATATYPE_NULL"];
+const ALIASES: [&str; 3] = ["MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX", "MPI_DATATYPE_NULL"];
 
 fn datatypes_have_their_names(library: Library, facts: &Facts) -> usize {
     let constants = std::fs::read_to_string(tern_tables().join("constants.txt")).unwrap();
