@@ -72,7 +72,7 @@ impl Mcm {
             1 => Carrier::Shm(shm),
             _ => {
                 let network = network::open(job)?;
-                let node = job.nodes.ranks(job.node);
+                let node = job.nodes.members(job.node);
                 Carrier::Several(Several::new(shm, network, node, job.size, job.machine_size))
             }
         };

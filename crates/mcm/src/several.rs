@@ -2,7 +2,7 @@
 //!
 //! Three ways to number processes meet here. The layers above number those of the world by their rank and others
 //! behind them, as they come. The network numbers ranks of the world. Shared memory numbers the ranks of the node
-//! from 0 on, and processes of other jobs behind them. A node's ranks are consecutive, so all of it is addition.
+//! from 0 on, and processes of other jobs behind them. Mostly a node's ranks are consecutive, so all of it is addition.
 
 mod direct;
 mod numbers;
@@ -68,7 +68,7 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
 
 impl Several {
     /// For a process of a world of `world` ranks, those in `node` on its own node. `machine` of them share its cores.
-    pub fn new(shm: Shm, network: Box<dyn Device>, node: std::ops::Range<u32>, world: u32, machine: u32) -> Several {
+    pub fn new(shm: Shm, network: Box<dyn Device>, node: Vec<u32>, world: u32, machine: u32) -> Several {
         // Whichever of the two takes a packet.
         let packet = shm.abilities().packet.min(network.abilities().packet);
         let abilities = Abilities { name: "several", packet, ..shm.abilities().clone() };

@@ -40,8 +40,9 @@ impl World {
 impl Group for World {
     fn join(&self, me: u32) -> Box<dyn Device> {
         let node = self.nodes.of(me);
-        let ranks = self.nodes.ranks(node);
-        let shm = Shm::new(self.segments[node as usize].as_fd(), me - ranks.start, ranks.len() as u32, 2, None);
+        let ranks = self.nodes.members(node);
+        let local = ranks.partition_point(|rank| *rank < me) as u32;
+        let shm = Shm::new(self.segments[node as usize].as_fd(), local, ranks.len() as u32, 2, None);
         let (shm, network) = (shm.expect("shared memory"), Box::new(self.network(me)));
         Box::new(Several::new(shm, network, ranks, self.nodes.size(), self.nodes.size()))
     }
@@ -54,6 +55,12 @@ fn two_and_more(processes: u32) -> Box<dyn Group> {
         _ => Nodes::of_sizes([2, processes - 2]).expect("no node is empty"),
     };
     Box::new(World::new(nodes))
+}
+
+/// One on the first node, the next on the second, and so on in turn.
+fn dealt(processes: u32) -> Box<dyn Group> {
+    let numbers: Vec<u32> = (0..processes).map(|rank| rank % 2).collect();
+    Box::new(World::new(Nodes::of_numbers(&numbers).expect("there are ranks")))
 }
 
 /// Everybody on a node of its own.
@@ -99,6 +106,13 @@ mod on_one_node_and_another {
         mapped_memory_is_the_same_for_both,
         private_memory_is_copied_without_help,
         private_memory_is_fetched,
+        a_ring_before_sleeping_counts,
+        a_process_wakes_its_own_threads,
+    );
+}
+
+mod on_nodes_in_turn {
+    checks!(super::dealt;
         a_ring_before_sleeping_counts,
         a_process_wakes_its_own_threads,
     );

@@ -362,11 +362,20 @@ impl Server<'_> {
         }
     }
 
+    /// What comes in the order of nodes, in that of ranks.
+    pub(super) fn by_rank<T>(&self, all: Vec<T>) -> Vec<T> {
+        let ranks = (0..self.nodes.count()).flat_map(|node| self.nodes.members(node));
+        let mut numbered: Vec<(u32, T)> = ranks.zip(all).collect();
+        numbered.sort_by_key(|(rank, _)| *rank);
+        numbered.into_iter().map(|(_, one)| one).collect()
+    }
+
     /// Tells all ranks where all are, once that is known.
     fn tell_addresses(&self) {
         let all: Option<Vec<&Vec<Vec<u8>>>> = self.agents.iter().map(|agent| agent.addresses.as_ref()).collect();
         let Some(all) = all else { return };
         let all: Vec<&[u8]> = all.into_iter().flatten().map(Vec::as_slice).collect();
+        let all = self.by_rank(all);
         self.tell_all(&Down::Addresses(addresses::encode(all.into_iter())));
     }
 

@@ -57,6 +57,7 @@ impl Server<'_> {
         let ranks: Vec<Told> = (hosts.into_iter().zip(&self.shares))
             .flat_map(|(told, share)| told.unwrap_or_else(|| vec![Told::Silent; share.ranks as usize]))
             .collect();
+        let ranks = self.by_rank(ranks);
         if first.is_none() && is_for_program(!tern_settings::STALL.get().is_zero(), &ranks) {
             return self.tell_all(&Down::Signal(libc::SIGUSR1));
         }

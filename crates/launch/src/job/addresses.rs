@@ -17,12 +17,12 @@ impl Job<'_> {
         // One that cannot be read stands for nothing that could be reached: the device says so.
         known.addresses[number as usize] = Some(told.unwrap_or_default());
         let here = match &self.uplink {
-            Some(_) => known.nodes.ranks(known.nodes.of(number)),
-            None => 0..known.nodes.size(),
+            Some(_) => known.nodes.members(known.nodes.of(number)),
+            None => (0..known.nodes.size()).collect(),
         };
-        let here = &mut known.addresses[here.start as usize..here.end as usize];
-        if here.iter().all(Option::is_some) {
-            let all: Vec<Vec<u8>> = here.iter_mut().map(|address| address.take().unwrap_or_default()).collect();
+        if here.iter().all(|rank| known.addresses[*rank as usize].is_some()) {
+            let take = |rank: &u32| known.addresses[*rank as usize].take().unwrap_or_default();
+            let all: Vec<Vec<u8>> = here.iter().map(take).collect();
             let all = all.iter().map(Vec::as_slice);
             match &self.uplink {
                 Some(uplink) => uplink.addresses(all),

@@ -59,9 +59,9 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
         },
     };
     let above = uplink.as_ref().and_then(Uplink::copy);
-    let here = begin.nodes.ranks(node);
+    let here = begin.nodes.members(node);
     raise_file_limit(here.len() + begin.nodes.count() as usize);
-    let plan = Plan { nodes: begin.nodes.clone(), first: here.start, job_id: begin.job_id, ..Plan::empty() };
+    let plan = Plan { nodes: begin.nodes.clone(), first: here[0], job_id: begin.job_id, ..Plan::empty() };
     let listener = listener(&control::node_address(begin.job_id, node));
     let (mut job, listener) = match (Job::new(&plan, mask, Some(guard), uplink), listener) {
         (Ok(job), Ok(listener)) => (job, listener),
@@ -71,7 +71,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
     if let Some(world) = job.worlds[0].as_mut() {
         world.listener = Some(listener);
     }
-    job.ranks.extend(here.map(|number| Rank {
+    job.ranks.extend(here.into_iter().map(|number| Rank {
         world: 0,
         number,
         program: String::new(),

@@ -116,7 +116,7 @@ impl Job<'_> {
         let reports = gathered.reports.into_iter();
         let told: Vec<Told> = reports.enumerate().map(|(rank, report)| self.told_by(rank, report)).collect();
         match &self.uplink {
-            Some(uplink) => uplink.waits(first.map(|rank| self.plan.first + rank), &told),
+            Some(uplink) => uplink.waits(first.map(|rank| self.ranks[rank as usize].number), &told),
             None => {
                 let lines = [headline(first, &told)].into_iter().chain(self.spawned()).chain(picture(&told));
                 let lines: Vec<String> = lines.collect();

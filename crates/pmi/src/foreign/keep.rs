@@ -14,7 +14,7 @@ use crate::{Error, Nodes, background};
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// Bound of the first message in bytes.
-const MOST: usize = 64 << 10;
+const MOST: usize = 256 << 10;
 
 /// What a keeper is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,9 @@ mod tests {
         for (role, callers) in [(Role::Node(2), "10.0.0.1:5,127.0.0.1:5"), (Role::Root, "")] {
             let nodes = Nodes::of_sizes([3, 1, 1]).expect("three nodes");
             let begin = Begin { role, job_id: u64::MAX, secret: 7, callers: callers.into(), nodes };
+            assert_eq!(begin.to_string().parse(), Ok(begin.clone()));
+            let nodes = Nodes::of_numbers(&[0, 1, 2, 0]).expect("three nodes");
+            let begin = Begin { nodes, ..begin };
             assert_eq!(begin.to_string().parse(), Ok(begin));
         }
         for text in ["", "3 1 2 3x3 ", "x 1 2 1 ", "0 g 2 1 ", "0 1 2 0 ", "0 1 2 1"] {

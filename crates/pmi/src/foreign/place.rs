@@ -69,8 +69,9 @@ fn place(line: &mut Line, told: Option<(u32, u32)>, get: impl Fn(&str) -> Option
 fn joined(line: &Line, rank: u32, size: u32) -> Result<Job, Error> {
     let nodes = nodes(line, rank, size)?;
     let node = nodes.of(rank);
-    let local = nodes.ranks(node);
-    let leads = rank == local.start;
+    let local = nodes.members(node);
+    let local_rank = local.partition_point(|other| *other < rank) as u32;
+    let leads = local_rank == 0;
     let several = nodes.count() > 1;
     let begin = |role, common: &Common| {
         let Common { job_id, secret, ref callers } = *common;
@@ -108,7 +109,7 @@ fn joined(line: &Line, rank: u32, size: u32) -> Result<Job, Error> {
         launch: Launch::Foreign,
         rank,
         size,
-        local_rank: rank - local.start,
+        local_rank,
         local_size: local.len() as u32,
         machine_size: local.len() as u32,
         simulated: false,
@@ -146,8 +147,7 @@ fn nodes(line: &Line, rank: u32, size: u32) -> Result<Nodes, Error> {
             mapping::by_name(&names?)
         }
     };
-    let blocks = node_of.chunk_by(|a, b| a == b).map(|block| block.len() as u32);
-    Nodes::of_sizes(blocks).ok_or_else(|| Error::Protocol { text: "no rank is on any node".into() })
+    Nodes::of_numbers(&node_of).ok_or_else(|| Error::Protocol { text: "no rank is on any node".into() })
 }
 
 /// What tells this machine from others: its name, and the number of its boot, for names are not always different.

@@ -22,7 +22,7 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
         options: &options,
         job_id: begin.job_id,
         shares,
-        agents: (0..begin.nodes.count()).map(|node| Agent::expected(begin.nodes.ranks(node).start)).collect(),
+        agents: (0..begin.nodes.count()).map(|node| Agent::expected(begin.nodes.members(node)[0])).collect(),
         nodes: begin.nodes.clone(),
         code: None,
         kill_at: None,
