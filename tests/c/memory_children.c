@@ -4,6 +4,7 @@
 // where the child is stopped for as long as the parent stores.
 #define _GNU_SOURCE
 #include "check.h"
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -71,6 +72,29 @@ static void limit(int kind, rlim_t bytes)
     CHECK(!setrlimit(kind, &limit));
 }
 
+static int ends[2];
+
+static void *waits(void *argument)
+{
+    char byte;
+    CHECK(read(ends[0], &byte, 1) == 1);
+    return argument;
+}
+
+/* While there are two threads, no copy is of one moment: the pages are frozen, or where the kernel refuses that, copied all the same. */
+static void child_of_two_threads(void)
+{
+    pthread_t thread;
+    CHECK(!pipe(ends) && !pthread_create(&thread, NULL, waits, NULL));
+    limit(RLIMIT_DATA, 1 << 20);
+    limit(RLIMIT_AS, 1 << 20);
+    stopped_child("two threads, limits below what is used");
+    limit(RLIMIT_DATA, RLIM_INFINITY);
+    limit(RLIMIT_AS, RLIM_INFINITY);
+    stopped_child("two threads");
+    CHECK(write(ends[1], "x", 1) == 1 && !pthread_join(thread, NULL));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win window;
@@ -91,6 +115,7 @@ int main(int argc, char **argv)
     stopped_child("limits below what is used");
     limit(RLIMIT_DATA, RLIM_INFINITY);
     limit(RLIMIT_AS, RLIM_INFINITY);
+    child_of_two_threads();
     MPI_Barrier(MPI_COMM_WORLD);
     /* And the peer still reaches the window. */
     char byte = 9;

@@ -162,7 +162,10 @@ impl Ground {
             reserves.end(self.file.id, offsets);
             return true;
         }
-        // What was set aside for it may be what is too much.
+        // What was set aside for it may be what is too much. Where it is not, the child's copy needs it.
+        if !process::is_within_limits() {
+            return false;
+        }
         reserves.end(self.file.id, offsets);
         freeze()
     }

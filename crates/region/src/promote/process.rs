@@ -57,6 +57,18 @@ pub fn has_one_thread() -> bool {
     Single::find().is_set() && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink == links)
 }
 
+/// Whether this process has no more address space and data than its limits allow by now, so that what it gives up can be had again.
+pub fn is_within_limits() -> bool {
+    let Some(text) = text("/proc/self/statm") else { return false };
+    // proc(5): pages of address space, and as the sixth, of data and stack.
+    let pages = |index| text.split_ascii_whitespace().nth(index)?.parse::<u64>().ok();
+    let page = rustix::param::page_size() as u64;
+    [(0, Resource::As), (5, Resource::Data)].into_iter().all(|(index, resource)| {
+        let limit = getrlimit(resource).current.unwrap_or(u64::MAX);
+        pages(index).is_some_and(|count| count * page <= limit)
+    })
+}
+
 /// Whether a core dump treats shared memory without a name (bit 1) like private memory (bit 0);
 /// core(5).
 fn is_dumped_alike() -> bool {
