@@ -24,8 +24,10 @@ pub struct Patience {
     pub yields: u32,
     /// With more processes awake than this, nobody spins who waits for one that needs the same core.
     pub cores: u32,
-    /// It is the user's wish, and kept whoever else is on the cores.
-    pub is_set: bool,
+    /// The user has set the spins, and they are kept whoever else is on the cores.
+    pub spins_are_set: bool,
+    /// The same of the yields.
+    pub yields_are_set: bool,
 }
 
 impl Patience {
@@ -36,9 +38,9 @@ impl Patience {
     /// it is for those that wait really long.
     pub fn new(ranks: u32, cores: u32) -> Patience {
         if ranks <= cores {
-            Patience { spins: 20_000, yields: 100, cores: u32::MAX, is_set: false }
+            Patience { spins: 20_000, yields: 100, cores: u32::MAX, spins_are_set: false, yields_are_set: false }
         } else {
-            Patience { spins: 200, yields: 300, cores, is_set: false }
+            Patience { spins: 200, yields: 300, cores, spins_are_set: false, yields_are_set: false }
         }
     }
 
@@ -50,7 +52,8 @@ impl Patience {
         Patience {
             spins: spins.map_or(patience.spins, looks),
             yields: yields.map_or(patience.yields, looks),
-            is_set: spins.or(yields).is_some(),
+            spins_are_set: spins.is_some(),
+            yields_are_set: yields.is_some(),
             ..patience
         }
     }
@@ -187,9 +190,9 @@ impl Mcm {
     /// Looks to spin for, as things are now, when the core was passed on so many times.
     #[inline]
     fn spins(&self, passed: u32, is_here: &dyn Fn(&Mcm) -> bool) -> u32 {
-        let Patience { spins, .. } = self.patience.get();
+        let Patience { spins, spins_are_set: is_set, .. } = self.patience.get();
         match self.is_crowded() {
-            false if passed == 0 && self.are_strangers_about() => spins.min(GLANCES),
+            false if passed == 0 && self.strangers.are_about() && !is_set => spins.min(GLANCES),
             false if passed == 0 => spins,
             false => 0,
             // Only at first, so that a long wait comes to its sleep as soon as others.
@@ -205,10 +208,10 @@ impl Mcm {
         cores != u32::MAX && self.device().awake() > cores
     }
 
-    /// True while waits sleep at once.
+    /// True while waits sleep in the place of yields.
     #[inline]
     fn are_strangers_about(&self) -> bool {
-        self.strangers.are_about() && !self.patience.get().is_set
+        self.strangers.are_about() && !self.patience.get().yields_are_set
     }
 
     /// Notes how many ticks a yield has taken.
@@ -220,7 +223,7 @@ impl Mcm {
     /// Whether to yield now; else to sleep.
     #[inline]
     fn may_yield(&self) -> bool {
-        self.strangers.allow_yield() || self.patience.get().is_set
+        self.strangers.allow_yield() || self.patience.get().yields_are_set
     }
 
     /// After the look of a nonblocking call (MPI_Test, MPI_Iprobe and the like), which may have
@@ -287,7 +290,7 @@ mod tests {
     fn one_of_three(cores: u32) -> Mcm {
         let file = memfd_create("waiting", MemfdFlags::CLOEXEC).expect("a memfd");
         let shm = tern_shm::Shm::new(file.as_fd(), 0, 3, cores, None).expect("a segment");
-        Mcm::over(Carrier::Shm(shm), 0, 3, Patience { is_set: true, ..Patience::new(3, cores) })
+        Mcm::over(Carrier::Shm(shm), 0, 3, Patience { yields_are_set: true, ..Patience::new(3, cores) })
     }
 
     /// Looks that `pass_on_alone` makes in vain.
@@ -326,8 +329,8 @@ mod tests {
 
     #[test]
     fn where_strangers_keep_the_core_a_wait_sleeps_at_once() {
-        let with_strangers = |mcm: &Mcm, is_set| {
-            mcm.patience.set(Patience { is_set, ..mcm.patience.get() });
+        let with_strangers = |mcm: &Mcm, yields_are_set| {
+            mcm.patience.set(Patience { yields_are_set, ..mcm.patience.get() });
             mcm.strangers.note(u64::MAX, || 1);
             mcm.strangers.note(u64::MAX, || 1);
         };
@@ -340,6 +343,10 @@ mod tests {
         let free = one_of_three(4);
         with_strangers(&free, false);
         assert_eq!(looks_awake(&free), GLANCES + 2, "it looks a little");
+        let impatient = one_of_three(4);
+        impatient.patience.set(Patience { spins: 0, spins_are_set: true, ..impatient.patience.get() });
+        with_strangers(&impatient, false);
+        assert_eq!(looks_awake(&impatient), 2, "the user's number of spins says nothing of yields");
     }
 
     #[test]
