@@ -106,6 +106,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < 20; i++)
         MPI_Sendrecv(out, N, MPI_BYTE, rank ^ 1, 0, in, N, MPI_BYTE, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     stopped_child("no limits");
+    /* What is added to a mapping after its last message: nothing was set aside for the copy of that part. */
+    out = realloc(out, 3 * (size_t)N);
+    memset(out + N, 1, 2 * (size_t)N);
+    limit(RLIMIT_AS, (rlim_t)status("VmSize:") + 65536);
+    stopped_child("memory has grown, address space limited");
+    limit(RLIMIT_AS, RLIM_INFINITY);
     limit(RLIMIT_DATA, (rlim_t)status("VmData:") + 65536);
     stopped_child("data limited");
     limit(RLIMIT_AS, (rlim_t)status("VmSize:") + 65536);

@@ -427,6 +427,8 @@ int main(int argc, char **argv)
     for (step = 0; step < steps && !failures; step++)
         actions[draw(sizeof actions / sizeof *actions)]();
     all_are_right("at the end");
+    if (failures)
+        MPI_Abort(MPI_COMM_WORLD, 1);
     if (rank == 0)
         printf("seed %ld, %d steps\n", seed, step);
     for (int slot = 0; slot < SLOTS; slot++)

@@ -4,7 +4,8 @@
 //! Nothing that the parent has mapped is replaced: peers, the kernel and devices may be at its pages at any time. The copy for the child
 //! is made *before* the fork, in address space that was set aside when the memory became shared ([`reserves`]): the child inherits it as it
 //! inherits all memory, and moves it to where the shared pages are. So the parent waits for nobody, and neither copy nor move needs
-//! address space or data beyond a limit. Where there is no memory for the copy, the fork fails ([`refuse`]). Never do both share pages.
+//! address space or data beyond a limit. A mapping that has grown since then needs more: soft limits are out of the way meanwhile
+//! ([`limits`]). Where there is no memory for the copy, the fork fails ([`refuse`]). Never do both share pages.
 //!
 //! Handlers run in any thread, whatever this library does just then. All they need lies behind a lock ([`lock`]), which nobody holds
 //! while a signal handler may run in the same thread. What is mapped they ask the kernel, so they are right whatever the program has
@@ -13,6 +14,7 @@
 //! With other threads a copy is not of one moment: a thread could store to it in the middle. So promoted memory is *frozen* then, if nobody
 //! but the program is at its pages (`promote::ground`).
 
+mod limits;
 mod refuse;
 mod reserves;
 
@@ -260,6 +262,7 @@ unsafe extern "C" fn before_fork() {
     let gate = keep_out();
     let mut state = lock();
     let alone = process::has_one_thread();
+    let _raised = limits::Raised::new();
     state.list.count = 0;
     let obstacle = gather(&mut state, alone).and_then(|pieces| list(&mut state, &pieces)).err().map(Obstacle::new);
     // SAFETY: this thread holds the gate.
@@ -418,6 +421,7 @@ unsafe extern "C" fn in_child() {
     if let Some(obstacle) = &fork.obstacle {
         obstacle.end_child();
     }
+    let _raised = limits::Raised::new();
     for piece in fork.state.list.as_slice() {
         // SAFETY: the pages are shared ones that the child has inherited, and the copy is its own.
         if !unsafe { replace(piece) } {
