@@ -20,7 +20,7 @@ impl Drop for Raised {
     fn drop(&mut self) {
         for (resource, before) in self.0.iter().flatten() {
             // Not refused: below the hard limit.
-            let _ = setrlimit(*resource, before.clone());
+            let _ = setrlimit(*resource, *before);
         }
     }
 }
@@ -33,7 +33,7 @@ mod tests {
     fn soft_limits_are_raised_and_come_back() {
         let before = getrlimit(Resource::Data);
         let low = Rlimit { current: Some(1 << 40), ..before };
-        setrlimit(Resource::Data, low.clone()).unwrap();
+        setrlimit(Resource::Data, low).unwrap();
         let raised = Raised::new();
         assert_eq!(getrlimit(Resource::Data).current, before.maximum);
         drop(raised);
