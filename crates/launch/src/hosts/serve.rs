@@ -7,6 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -28,6 +30,8 @@ pub use root::run as root;
 
 /// How long an agent may take to say who it is, once it has connected.
 const JOIN: Duration = Duration::from_secs(10);
+/// Callers beside the agents that may be about to say who they are at one time; more are turned away.
+const STRANGERS: usize = 64;
 /// How much longer than their ranks agents may take to end.
 const MORE: Duration = Duration::from_secs(3);
 /// How long an agent that has ended is listened to, for what it has said before, if its connection does not end.
@@ -503,26 +507,43 @@ fn await_end(mut child: Child, number: usize, tell: &Sender<Event>) {
 
 /// Takes the calls of agents. Who does not know the secret is not listened to.
 fn accept(listener: &TcpListener, secret: u64, hosts: usize, tell: &Sender<Event>) {
+    let strangers = Arc::new(AtomicUsize::new(0));
     for socket in listener.incoming().flatten() {
-        let tell = tell.clone();
+        // Relaxed: a count. One more is let in only here.
+        if strangers.load(Ordering::Relaxed) >= hosts + STRANGERS {
+            continue;
+        }
+        strangers.fetch_add(1, Ordering::Relaxed);
+        let (tell, strangers) = (tell.clone(), strangers.clone());
         std::thread::spawn(move || {
-            let _ = socket.set_nodelay(true);
-            let _ = socket.set_read_timeout(Some(JOIN));
-            let Ok(Up::Join { secret: known, number }) = Up::receive(&socket) else { return };
-            let number = number as usize;
-            if known != secret || number >= hosts || socket.set_read_timeout(None).is_err() {
-                return;
+            let number = introduced(&socket, secret, hosts);
+            strangers.fetch_sub(1, Ordering::Relaxed);
+            if let Some(number) = number {
+                listen_to(number, &socket, &tell);
             }
-            let Ok(other) = socket.try_clone() else { return };
-            let _ = tell.send(Event::Joined(number, other));
-            while let Ok(told) = Up::receive(&socket) {
-                if tell.send(Event::Told(number, told)).is_err() {
-                    return;
-                }
-            }
-            let _ = tell.send(Event::Lost(number));
         });
     }
+}
+
+/// The number of the agent that has called; `None` for others.
+fn introduced(socket: &TcpStream, secret: u64, hosts: usize) -> Option<usize> {
+    let _ = socket.set_nodelay(true);
+    let _ = socket.set_read_timeout(Some(JOIN));
+    let Ok(Up::Join { secret: known, number }) = Up::receive_first(socket) else { return None };
+    let is_agent = known == secret && (number as usize) < hosts && socket.set_read_timeout(None).is_ok();
+    is_agent.then_some(number as usize)
+}
+
+/// Passes on what an agent tells, until its connection ends.
+fn listen_to(number: usize, socket: &TcpStream, tell: &Sender<Event>) {
+    let Ok(other) = socket.try_clone() else { return };
+    let _ = tell.send(Event::Joined(number, other));
+    while let Ok(told) = Up::receive(socket) {
+        if tell.send(Event::Told(number, told)).is_err() {
+            return;
+        }
+    }
+    let _ = tell.send(Event::Lost(number));
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use tern_pmi::parcel::{Reader, Writer};
 
 /// Largest message: a bound on damage.
 const MOST: usize = 256 << 20;
+/// Largest first message: [`Up::Join`], of somebody who may be anybody.
+const MOST_FIRST: usize = 64;
 
 /// To an agent.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,7 +81,7 @@ impl Down {
     ///
     /// Errors: the other side is gone, or what came is no message.
     pub fn receive(socket: &TcpStream) -> io::Result<Down> {
-        Down::decode(&receive(socket)?).ok_or_else(damaged)
+        Down::decode(&receive(socket, MOST)?).ok_or_else(damaged)
     }
 }
 
@@ -121,7 +123,14 @@ impl Up {
 
     /// As [`Down::receive`].
     pub fn receive(socket: &TcpStream) -> io::Result<Up> {
-        Up::decode(&receive(socket)?).ok_or_else(damaged)
+        Up::decode(&receive(socket, MOST)?).ok_or_else(damaged)
+    }
+
+    /// The first message of a connection. Takes no memory for a longer one than that may be.
+    ///
+    /// Errors: as of [`Up::receive`].
+    pub fn receive_first(socket: &TcpStream) -> io::Result<Up> {
+        Up::decode(&receive(socket, MOST_FIRST)?).ok_or_else(damaged)
     }
 }
 
@@ -135,11 +144,11 @@ fn send(mut socket: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     socket.write_all(&all)
 }
 
-fn receive(mut socket: &TcpStream) -> io::Result<Vec<u8>> {
+fn receive(mut socket: &TcpStream, most: usize) -> io::Result<Vec<u8>> {
     let mut length = [0u8; 4];
     socket.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
-    if length > MOST {
+    if length > most {
         return Err(damaged());
     }
     let mut bytes = vec![0; length];
@@ -169,5 +178,18 @@ mod tests {
         }
         assert_eq!(Down::decode(&[]), None);
         assert_eq!(Up::decode(&[9; 8]), None);
+    }
+
+    #[test]
+    fn a_first_message_is_short() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let caller = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
+        let (socket, _) = listener.accept().expect("the caller");
+        let join = Up::Join { secret: u64::MAX, number: u32::MAX };
+        join.send(&caller).expect("sent");
+        assert_eq!(Up::receive_first(&socket).expect("it fits"), join);
+        // No byte but the length has to come.
+        (&caller).write_all(&(MOST_FIRST as u32 + 1).to_le_bytes()).expect("sent");
+        assert!(Up::receive_first(&socket).is_err());
     }
 }
