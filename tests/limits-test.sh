@@ -1,7 +1,8 @@
 #!/bin/sh
 # Where a system refuses what Tern would like to use, the same programs run with the same results, and
 # say at most one line about it: copying between processes refused as containers do, /dev/shm of
-# 64 KiB, little memory, limits on file size, locked memory, descriptors and address space.
+# 64 KiB, little memory, limits on file size, locked memory, descriptors and address space. What cannot run says what is
+# refused, and the remedy.
 # Usage: tests/limits-test.sh PREFIX
 set -eu
 
@@ -116,16 +117,50 @@ under "4 GB of address space" "$place/address-space"
 
 # Files smaller than the job's shared memory: it cannot run, and says what to raise.
 limit no-files 'ulimit -f 100'
-code=0
-timeout --kill-after=5 60 "$place/no-files" "$prefix/bin/mpiexec" -n 2 "$place/programs/p2p_types" \
-    < /dev/null > "$place/said" 2>&1 || code=$?
-if [ "$code" -ne 0 ] && [ "$code" -ne 124 ] && grep -q 'ulimit -f' "$place/said"; then
-    passed=$((passed + 1))
-    echo "ok   files of at most 50 KiB: refused, with the limit to raise"
+# ends LABEL WORD WORD COMMAND...: the job cannot run; one line of output has both words: what was refused, and the remedy.
+ends() {
+    label=$1 one=$2 other=$3
+    shift 3
+    code=0
+    timeout --kill-after=5 60 "$@" < /dev/null > "$place/said" 2>&1 || code=$?
+    if [ "$code" -ne 0 ] && [ "$code" -ne 124 ] && grep -F -e "$one" "$place/said" | grep -q -F -e "$other"; then
+        passed=$((passed + 1))
+        echo "ok   $label"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $label: exit code $code, wanted a line with $one and $other"
+        sed 's/^/    /' "$place/said"
+    fi
+}
+program=$place/programs/p2p_types
+ends "files of at most 50 KiB: refused, with the limit to raise" "shared memory" "ulimit -f" \
+    "$place/no-files" "$prefix/bin/mpiexec" -n 2 "$program"
+limit few-descriptors 'ulimit -n 32'
+ends "32 descriptors: the call and the remedy" "F_DUPFD" "ulimit -n" \
+    "$place/few-descriptors" "$prefix/bin/mpiexec" -n 2 "$program"
+
+if unshare --net true 2> /dev/null; then
+    for network in auto tcp; do
+        ends "the loopback interface is down, $network: the address and the remedy" 127.0.0.1 "ip link set lo up" \
+            unshare --net "$prefix/bin/mpiexec" -x TERN_NETWORK="$network" --nodes 2 -n 2 "$program"
+    done
 else
-    failed=$((failed + 1))
-    echo "FAIL files of at most 50 KiB: exit code $code"
-    sed 's/^/    /' "$place/said"
+    skip "the loopback interface is down" "this user may not make a network namespace"
+fi
+
+# What neither mpiexec nor MPI_Init can do without.
+for call in memfd_create signalfd4 fallocate; do
+    if ! "$place/refuse" "$call" true 2> /dev/null; then
+        skip "$call refused" "seccomp filters are not permitted"
+        continue
+    fi
+    ends "$call refused: the call and the remedy" "$call" seccomp "$place/refuse" "$call" "$prefix/bin/mpiexec" -n 2 "$program"
+done
+if "$place/refuse" memfd_create true 2> /dev/null; then
+    ends "memfd_create refused, without mpiexec" memfd_create seccomp "$place/refuse" memfd_create "$program"
+    ends "fallocate refused to a rank" fallocate seccomp "$prefix/bin/mpiexec" -n 2 "$place/refuse" fallocate "$program"
+else
+    skip "calls refused to a program" "seccomp filters are not permitted"
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -4,6 +4,7 @@
  *   absent     the same: ENOSYS, as kernels that are built without them
  *   container  copying, and pidfd_open, pidfd_getfd, membarrier, userfaultfd, kcmp, io_uring: EPERM
  *   maps       the ioctl that asks about one mapping (PROCMAP_QUERY): ENOTTY, as before Linux 6.11
+ *   memfd_create, signalfd4, fallocate   that call alone: EPERM
  * It exits with 125 where filters are not permitted. */
 #include "../c/refuse.h"
 
@@ -11,6 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static const struct {
+    const char *name;
+    unsigned number;
+} alone[] = {{"memfd_create", SYS_memfd_create}, {"signalfd4", SYS_signalfd4}, {"fallocate", SYS_fallocate}};
+
+/* Its number, or 0. */
+static unsigned number(const char *name)
+{
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++)
+        if (strcmp(name, alone[i].name) == 0)
+            return alone[i].number;
+    return 0;
+}
 
 /* Type and number of the request; its size, in the bits above them, may grow. */
 enum { PROCMAP_QUERY_LOW = 'f' << 8 | 17 };
@@ -35,8 +50,10 @@ int main(int argc, char **argv)
         at = load(at, offsetof(struct seccomp_data, args[1]));
         *at++ = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffff);
         at = refuse(at, PROCMAP_QUERY_LOW, ENOTTY);
+    } else if (number(what)) {
+        at = refuse(at, number(what), EPERM);
     } else {
-        fprintf(stderr, "usage: %s copying|absent|container|maps COMMAND...\n", argv[0]);
+        fprintf(stderr, "usage: %s copying|absent|container|maps|memfd_create|signalfd4|fallocate COMMAND...\n", argv[0]);
         return 2;
     }
     if (put_in_force(program, at) != 0) {

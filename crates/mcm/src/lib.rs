@@ -15,7 +15,7 @@ pub use tern_device::{
 pub use wait::{Patience, Step};
 
 use std::cell::Cell;
-use std::io::Write;
+use std::io::{Error, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use strangers::Strangers;
 use tern_device::{Device, hint};
@@ -63,7 +63,8 @@ impl Mcm {
         let ring = tern_settings::RING_SIZE.get().map(|bytes| bytes as usize);
         // Where nodes are simulated, they share the machine's cores.
         let cores = (job.node_cores * job.local_size / job.machine_size).max(1);
-        let shm = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, cores, ring)?;
+        let shm = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, cores, ring)
+            .map_err(|error| Error::new(error.kind(), format!("the job's shared memory: {error}")))?;
         if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
             // All of it in one write, so that lines of other ranks do not come between.
             let _ = std::io::stderr().write_all(shm.explain().as_bytes());

@@ -4,10 +4,11 @@ mod rdma;
 mod tcp;
 
 use std::io::{Error, Result};
+use std::net::{Ipv4Addr, UdpSocket};
 use tern_device::Device;
 use tern_hca::Maker;
 use tern_pmi::Job;
-use tern_settings::{Entry, NETWORK, Network};
+use tern_settings::{Entry, INTERFACE, NETWORK, Network};
 
 /// What is open, and does not know its peers yet.
 #[allow(clippy::large_enum_variant, reason = "there is one of it")]
@@ -21,6 +22,9 @@ enum Opened {
 /// Errors: there is no network, a setting cannot be read, the processes do not use the same network, or the launcher
 /// cannot be reached.
 pub fn open(job: &Job) -> Result<Box<dyn Device>> {
+    if job.simulated && NETWORK.get() != Network::Rdma && INTERFACE.get() == "auto" {
+        see_loopback().map_err(Error::other)?;
+    }
     let opened = choose(job)?;
     // In front of each address stands what kind of network it is for.
     let kind = opened.kind();
@@ -54,6 +58,19 @@ fn choose(job: &Job) -> Result<Opened> {
         Network::Auto if job.simulated => rdma(Maker::Software),
         Network::Auto => rdma(Maker::RdmaCore).or_else(|_: Error| Ok(Opened::Tcp(tcp::open(job)?))),
     }
+}
+
+/// Simulated nodes reach each other by the loopback interface, which a new network namespace has down. Nothing is sent.
+fn see_loopback() -> std::result::Result<(), String> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0));
+    let there = socket.and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, 9)));
+    there.map_err(|error| {
+        format!(
+            "simulated nodes reach each other by {}, which cannot be reached: {error}; bring the loopback interface up \
+             (ip link set lo up)",
+            Ipv4Addr::LOCALHOST
+        )
+    })
 }
 
 /// A kind of network, as processes tell each other.

@@ -84,11 +84,16 @@ fn start() -> Result<Runtime> {
     crate::abort::report_panics();
     let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
     let mcm = Mcm::open(&job).map_err(|e| {
+        use std::io::ErrorKind;
         let remedy = match e.kind() {
-            std::io::ErrorKind::FileTooLarge => "; raise the limit on file sizes (ulimit -f)",
+            ErrorKind::FileTooLarge => "; raise the limit on file sizes (ulimit -f)",
             _ => "",
         };
-        Error::new(MPI_ERR_NO_MEM, format!("the job's shared memory: {e}{remedy}"))
+        let class = match e.kind() {
+            ErrorKind::OutOfMemory | ErrorKind::StorageFull | ErrorKind::FileTooLarge => MPI_ERR_NO_MEM,
+            _ => MPI_ERR_OTHER,
+        };
+        Error::new(class, format!("{e}{remedy}"))
     })?;
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);
     let adi = Adi::new(Rc::new(mcm), eager);

@@ -18,7 +18,7 @@ pub(crate) fn punch(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<(
 /// Returns the new end, if it was not long enough before.
 ///
 /// Errors: EFBIG when this process may not make files of `least` bytes (RLIMIT_FSIZE; the signal
-/// that the kernel would send is avoided), others of fallocate.
+/// that the kernel would send is avoided), others of fallocate. Where fallocate itself is refused, the error says so.
 pub fn extend(file: BorrowedFd<'_>, least: u64, wish: u64) -> io::Result<Option<u64>> {
     let page = rustix::param::page_size() as u64;
     let size = fs::fstat(file)?.st_size as u64;
@@ -34,6 +34,17 @@ pub fn extend(file: BorrowedFd<'_>, least: u64, wish: u64) -> io::Result<Option<
     }
     // Unlike ftruncate this cannot shorten what another process has just made longer. The page stays,
     // since somebody may use it already.
-    fs::fallocate(file, FallocateFlags::empty(), end - page, page)?;
+    fs::fallocate(file, FallocateFlags::empty(), end - page, page).map_err(told)?;
     Ok(Some(end))
+}
+
+fn told(errno: Errno) -> io::Error {
+    let plain = io::Error::from(errno);
+    match errno {
+        Errno::PERM | Errno::ACCESS | Errno::NOSYS => {
+            let remedy = "the kernel, or the filter of a container (seccomp), refuses this call: allow it there";
+            io::Error::new(plain.kind(), format!("fallocate: {errno}; {remedy}"))
+        }
+        _ => plain,
+    }
 }

@@ -50,8 +50,7 @@ impl Job<'_> {
         let size: u32 = programs.iter().map(|program| program.count).sum();
         let alive = self.ranks.iter().filter(|rank| rank.alive).count();
         self.files = self.files.or(raise_file_limit(alive + size as usize));
-        let world = World::new(orders.job_id, Nodes::one(size), Some(parents))
-            .map_err(|errno| refuse(&format!("no memory or descriptors for it: {errno}")))?;
+        let world = World::new(orders.job_id, Nodes::one(size), Some(parents)).map_err(|text| refuse(&text))?;
         self.worlds.push(Some(world));
         self.start_world(&programs)
     }

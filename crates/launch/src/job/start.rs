@@ -43,8 +43,7 @@ impl<'a> Job<'a> {
         plan: &'a Plan, mask: libc::sigset_t, keeper: Option<OwnedFd>, uplink: Option<Uplink>,
     ) -> Result<Job<'a>, String> {
         let files = raise_file_limit(plan.ranks.len() + plan.nodes.count() as usize);
-        let world = World::new(plan.job_id, plan.nodes.clone(), None);
-        let mut world = world.map_err(|errno| refused::told("memfd_create", errno))?;
+        let mut world = World::new(plan.job_id, plan.nodes.clone(), None)?;
         world.simulated = plan.simulated;
         Ok(Job {
             plan,
@@ -233,10 +232,16 @@ fn sockets(rank: u32) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 
 impl World {
     /// Processes that will be started; `parents` is what they share with those that spawned them.
-    pub(super) fn new(job_id: u64, nodes: Nodes, parents: Option<OwnedFd>) -> rustix::io::Result<World> {
+    ///
+    /// Errors: a text that names the call that was refused.
+    pub(super) fn new(job_id: u64, nodes: Nodes, parents: Option<OwnedFd>) -> Result<World, String> {
         // Not below the numbers above, so that no step of a start overwrites what a later one needs.
-        let above = |fd: OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, PARENTS + 1);
-        let segments = (0..nodes.count()).map(|_| above(tern_pmi::new_segment()?));
+        let above = |fd: OwnedFd| {
+            let copy = rustix::io::fcntl_dupfd_cloexec(fd, PARENTS + 1);
+            copy.map_err(|errno| refused::told("fcntl(F_DUPFD_CLOEXEC)", errno))
+        };
+        let memory = || tern_pmi::new_segment().map_err(|errno| refused::told("memfd_create", errno));
+        let segments = (0..nodes.count()).map(|_| above(memory()?));
         Ok(World {
             job_id,
             segments: segments.collect::<Result<_, _>>()?,
