@@ -6,6 +6,7 @@ use crate::info;
 use crate::memory_kinds;
 use crate::objects::InfoMap;
 use std::ffi::OsString;
+use tern_settings::{Entry, INITIAL_ERRHANDLER, MEMORY_ALLOC_KINDS};
 
 /// What the reserved keys say of one command.
 #[derive(Debug)]
@@ -16,8 +17,8 @@ pub struct Hints {
     pub wdir: Option<OsString>,
     /// Where their command is looked for.
     pub path: Option<OsString>,
-    /// The kinds of memory that they ask for.
-    pub memory_kinds: Option<OsString>,
+    /// Settings of theirs: variables of their environment.
+    pub settings: Vec<(&'static str, OsString)>,
 }
 
 impl Hints {
@@ -46,7 +47,24 @@ impl Hints {
             Some(soft) => allowed(soft, most)?,
         };
         let text = |name| key(name).map(OsString::from);
-        Ok(Hints { counts, wdir: text("wdir"), path: text("path"), memory_kinds: text(memory_kinds::KINDS) })
+        let handler = key(INITIAL_HANDLER).map(error_handler).transpose()?;
+        let settings = [(MEMORY_ALLOC_KINDS.name(), text(memory_kinds::KINDS)), (INITIAL_ERRHANDLER.name(), handler)];
+        let settings = settings.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        Ok(Hints { counts, wdir: text("wdir"), path: text("path"), settings })
+    }
+}
+
+/// The reserved key with the initial error handler of the processes (section 9.3).
+const INITIAL_HANDLER: &str = "mpi_initial_errhandler";
+
+/// The value of the setting for one of the predefined error handlers.
+fn error_handler(name: &str) -> Result<OsString> {
+    let known = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
+    match known.into_iter().find(|known| name.trim().eq_ignore_ascii_case(known)) {
+        Some(known) => Ok(known.into()),
+        None => {
+            err!(MPI_ERR_INFO_VALUE, "the info key {INITIAL_HANDLER} is {name:?}; it must be {}", known.join(" or "))
+        }
     }
 }
 

@@ -26,8 +26,8 @@ struct Wanted {
     order: Order,
     /// How many there may be, in falling order.
     counts: Vec<u32>,
-    /// The kinds of memory that they ask for.
-    memory_kinds: Option<OsString>,
+    /// Settings of theirs.
+    settings: Vec<(&'static str, OsString)>,
 }
 
 /// What the root has started.
@@ -84,19 +84,19 @@ fn wanted(command: OsString, arguments: Vec<OsString>, maxprocs: i64, info: &Inf
     let mut words = vec![command];
     words.extend(arguments);
     let order = Order { count: most, command: words, wdir: hints.wdir, path: hints.path };
-    Ok(Wanted { order, counts: hints.counts, memory_kinds: hints.memory_kinds })
+    Ok(Wanted { order, counts: hints.counts, settings: hints.settings })
 }
 
 // --- The root ----------------------------------------------------------------------------------
 
-/// The environment of the processes: that of this one, with the kinds of memory that the first command asks for that asks
-/// for any. They are of one world, in which all objects support the same.
+/// The environment of the processes: that of this one, with each setting as the first command has it that has it at all.
+/// They are of one world, in which all objects support the same.
 fn environment(wanted: &[Wanted]) -> Vec<(OsString, OsString)> {
     let mut all: Vec<_> = std::env::vars_os().collect();
-    if let Some(kinds) = wanted.iter().find_map(|wanted| wanted.memory_kinds.clone()) {
-        let name = tern_settings::Entry::name(&tern_settings::MEMORY_ALLOC_KINDS);
+    // The first command comes last, for the last value stays.
+    for (name, value) in wanted.iter().rev().flat_map(|wanted| &wanted.settings) {
         all.retain(|(known, _)| known != name);
-        all.push((name.into(), kinds));
+        all.push((name.into(), value.clone()));
     }
     all
 }
