@@ -1,4 +1,5 @@
-//! The library exports the functions of the header and nothing else, under its standard name.
+//! The library exports the functions of the header and nothing else, under its standard name, and reaches its own
+//! functions by no symbol.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,4 +64,17 @@ fn exactly_the_functions_of_the_header_are_exported() {
 fn the_library_has_its_standard_name() {
     let dynamic = output("readelf", &["-d"], &library());
     assert!(dynamic.contains("[libmpi_abi.so.1]"), "{dynamic}");
+}
+
+/// A face or a tool may define any of the functions too. A reference by symbol would lead there.
+#[test]
+fn the_library_reaches_its_own_functions_by_no_symbol() {
+    let library = library();
+    let declared = declared();
+    // Offset, info, type, value of the symbol, name, `+`, addend.
+    let relocations = output("readelf", &["--relocs", "--wide"], &library);
+    let names = relocations.lines().filter_map(|line| line.split_whitespace().nth(4));
+    let own: Vec<_> = names.filter(|name| declared.binary_search(&name.to_string()).is_ok()).collect();
+    assert!(relocations.contains(" R_"), "{relocations}");
+    assert!(own.is_empty(), "by symbol: {own:?}");
 }
