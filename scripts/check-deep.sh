@@ -17,7 +17,7 @@ random() {
     end=$(($(date +%s) + seconds)) seed=$(date +%s)
     while [ "$(date +%s)" -lt "$end" ]; do
         seed=$((seed + 1))
-        if (cd "$build" && timeout 600 "$prefix/bin/mpiexec" -x "TERN_PROMOTE=$2" -n 2 "./$1" 400 "$seed") > "$build/log" 2>&1; then
+        if (cd "$build" && timeout 600 "$prefix/bin/mpiexec" -x "TERN_PROMOTE=$2" -x TERN_COSTS=default -n 2 "./$1" 400 "$seed") > "$build/log" 2>&1; then
             passed=$((passed + 1))
         else
             failed=$((failed + 1))

@@ -11,6 +11,7 @@
 #   // mpiexec: -env A=B     more arguments for mpiexec
 #   // needs: COMMAND        skipped, aloud, where that shell command fails
 #   // nodes: 1              most simulated nodes that it is for [any number]
+# A program that finds out by itself that it cannot test here prints a line `skipped: REASON` and ends with 0.
 # TERN_TEST_DIR: where programs and logs go [target/tests-c]. Exit code: 0 when nothing failed.
 # TERN_TEST_UNDER: a command that stands before mpiexec, TERN_TEST_INSIDE: before the program.
 # TERN_TEST_LAUNCHER: another launcher's command in place of mpiexec; the number of ranks comes behind it. Programs that
@@ -80,6 +81,9 @@ run() {
         fail "$label" "no line matches: $output"
     elif [ "$code" -eq 0 ] && [ "$(own_lines)" -gt "${TERN_TEST_WARNINGS:-1000}" ]; then
         fail "$label" "$(own_lines) lines of Tern's own"
+    elif grep -q '^skipped: ' "$log"; then
+        skipped=$((skipped + 1))
+        echo "SKIP $label: $(sed -n 's/^skipped: //p' "$log" | head -n 1)"
     else
         passed=$((passed + 1))
         echo "ok   $label"

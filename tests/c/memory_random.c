@@ -1,10 +1,11 @@
 // ranks: 2
 // timeout: 120
+// mpiexec: -x TERN_COSTS=default
 // Random sequences of what programs do to their memory, between messages, beside a copy of the memory that no message touches. Both ranks
-// draw the same numbers, and each keeps the copy of both.
+// draw the same numbers, and each keeps the copy of both. Some of it must have become shared memory, or nothing was tested.
 // Arguments: how many steps [100], the seed [1]. A failure tells the seed and the step.
 #define _GNU_SOURCE
-#include "check.h"
+#include "counter.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -397,6 +398,25 @@ static void ring(void)
 }
 #endif
 
+/* Of both ranks. A program that calls what could tell shared memory from private memory gets none, unless that is forced. */
+static void see_promotion(MPI_T_pvar_handle promoted, MPI_T_pvar_handle refused)
+{
+    number own[] = {counted(promoted), counted(refused)}, sum[2];
+    OK(MPI_Reduce(own, sum, 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
+    end_counting();
+    if (rank != 0)
+        return;
+#ifdef FORMS
+    CHECK(sum[0] == 0, "%llu buffers were promoted, though the program calls mremap and madvise", sum[0]);
+    CHECK(sum[1] > 0, "no promotion was asked for");
+#else
+    if (sum[0] == 0 && sum[1] > 0)
+        printf("skipped: promotion was refused %llu times, by the kernel or a container\n", sum[1]);
+    else
+        CHECK(sum[0] > 0, "nothing was promoted: nothing was tested");
+#endif
+}
+
 int main(int argc, char **argv)
 {
     steps = argc > 1 ? atoi(argv[1]) : steps;
@@ -404,6 +424,7 @@ int main(int argc, char **argv)
     state = (unsigned long long)seed;
     begin(&argc, &argv);
     may_start_threads = draw(2);
+    MPI_T_pvar_handle promoted = counter("promoted"), refused = counter("promotion_refused");
     for (int who = 0; who < 2; who++)
         for (int slot = 0; slot < SLOTS; slot++) {
             copy[who][slot] = mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -429,6 +450,7 @@ int main(int argc, char **argv)
     all_are_right("at the end");
     if (failures)
         MPI_Abort(MPI_COMM_WORLD, 1);
+    see_promotion(promoted, refused);
     if (rank == 0)
         printf("seed %ld, %d steps\n", seed, step);
     for (int slot = 0; slot < SLOTS; slot++)

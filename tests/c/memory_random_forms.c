@@ -1,5 +1,6 @@
 // ranks: 2
 // timeout: 120
+// mpiexec: -x TERN_COSTS=default
 // The same with calls that could tell shared memory from private memory: mremap in all its forms, and madvise.
 #define MOVES
 #define FORMS
