@@ -176,5 +176,6 @@ void run_file(void);
 void run_file_blocks(void);
 void run_file_sync(void);
 void run_file_cold(void);
+void run_socket(void);
 
 #endif

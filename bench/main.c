@@ -67,6 +67,7 @@ static const struct {
     {"file_blocks", run_file_blocks},
     {"file_sync", run_file_sync},
     {"file_cold", run_file_cold},
+    {"socket", run_socket},
     {"put_allocate", run_put_allocate},
     {"put_shared", run_put_shared},
     {"put_create", run_put_create},

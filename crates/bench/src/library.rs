@@ -134,14 +134,16 @@ impl Library {
     /// documented ones that were found for the library: yielding while it waits.
     fn launcher_arguments(&self, binding: Binding) -> Vec<String> {
         let mut arguments: Vec<String> = self.binding_arguments(binding).into_iter().map(String::from).collect();
-        if let (Kind::Tern, Binding::Nodes(nodes)) = (self.kind, binding) {
-            arguments.extend(["--nodes".to_string(), nodes.to_string()]);
+        match (self.kind, binding) {
+            (Kind::Tern, Binding::Nodes(nodes)) => arguments.extend(["--nodes".to_string(), nodes.to_string()]),
+            (_, Binding::Hosts) => arguments.extend(self.apart().0.iter().map(ToString::to_string)),
+            _ => {}
         }
         arguments
     }
 
     fn binding_arguments(&self, binding: Binding) -> Vec<&'static str> {
-        let bound = binding == Binding::Bound;
+        let bound = matches!(binding, Binding::Bound | Binding::Hosts);
         match self.kind {
             Kind::Tern => vec!["--bind-to", if bound { "core" } else { "none" }],
             Kind::Mpich => vec!["-bind-to", if bound { "core" } else { "none" }],
@@ -149,16 +151,29 @@ impl Library {
             Kind::OpenMpi | Kind::OpenMpiUcx => {
                 let mut arguments = vec!["--allow-run-as-root", "--bind-to"];
                 arguments.extend(match binding {
-                    Binding::Bound => &["core"][..],
+                    Binding::Bound | Binding::Hosts => &["core"][..],
                     Binding::Shared | Binding::Nodes(_) => {
                         &["none", "--map-by", ":OVERSUBSCRIBE", "--mca", "mpi_yield_when_idle", "1"]
                     }
                 });
-                if self.kind == Kind::OpenMpiUcx {
+                if self.kind == Kind::OpenMpiUcx && binding != Binding::Hosts {
                     arguments.extend(UCX);
                 }
                 arguments
             }
+        }
+    }
+
+    /// What makes ranks of one machine talk by TCP alone: options of the launcher, and variables.
+    fn apart(&self) -> (&'static [&'static str], &'static [(&'static str, &'static str)]) {
+        match self.kind {
+            Kind::Tern => (&["--nodes", "2"], &[("TERN_NETWORK", "tcp")]),
+            Kind::Mpich => {
+                (&[], &[("MPIR_CVAR_NOLOCAL", "1"), ("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")])
+            }
+            Kind::Intel => (&[], &[("I_MPI_FABRICS", "ofi"), ("I_MPI_OFI_PROVIDER", "tcp"), ("FI_PROVIDER", "tcp")]),
+            Kind::OpenMpi => (&["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"], &[]),
+            Kind::OpenMpiUcx => (&UCX, &[("UCX_TLS", "tcp,self")]),
         }
     }
 
@@ -171,7 +186,7 @@ impl Library {
         if self.kind == Kind::Intel {
             let list: Vec<String> = cores.iter().map(usize::to_string).collect();
             variables.extend(match binding {
-                Binding::Bound => {
+                Binding::Bound | Binding::Hosts => {
                     [("I_MPI_PIN".into(), "1".to_string()), ("I_MPI_PIN_PROCESSOR_LIST".into(), list.join(","))]
                 }
                 Binding::Shared | Binding::Nodes(_) => {
@@ -179,7 +194,10 @@ impl Library {
                 }
             });
         }
-        if self.kind == Kind::Mpich && binding != Binding::Bound {
+        if binding == Binding::Hosts {
+            variables.extend(self.apart().1.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+        }
+        if self.kind == Kind::Mpich && !matches!(binding, Binding::Bound | Binding::Hosts) {
             // Its collectives for shared memory spin without yielding: 8 ms for a barrier.
             let yielding = ["BARRIER", "BCAST", "REDUCE", "ALLREDUCE"];
             variables
@@ -250,6 +268,19 @@ mod tests {
         let tern = library(Kind::Tern, Abi::Standard);
         let line = shown(&tern.command(Binding::Nodes(2), &[0], &[(3, vec!["a".to_string()])]));
         assert!(line.ends_with("/p/bin/mpiexec --bind-to none --nodes 2 -n 3 a"), "{line}");
+    }
+
+    #[test]
+    fn ranks_apart_have_no_shared_memory() {
+        let programs = [(2, vec!["a".to_string()])];
+        let line = |kind, abi| shown(&library(kind, abi).command(Binding::Hosts, &[0, 1], &programs));
+        let tern = line(Kind::Tern, Abi::Standard);
+        assert!(tern.contains("TERN_NETWORK=tcp") && tern.contains("--bind-to core --nodes 2"), "{tern}");
+        assert!(line(Kind::Mpich, Abi::Standard).contains("MPIR_CVAR_NOLOCAL=1"));
+        assert!(line(Kind::Intel, Abi::Standard).contains("I_MPI_FABRICS=ofi"));
+        assert!(line(Kind::OpenMpi, Abi::OpenMpi).contains("--mca btl tcp,self"));
+        let ucx = line(Kind::OpenMpiUcx, Abi::OpenMpi);
+        assert!(ucx.contains("UCX_TLS=tcp,self") && ucx.contains("--mca pml ucx"), "{ucx}");
     }
 
     #[test]

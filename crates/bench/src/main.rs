@@ -64,6 +64,8 @@ enum Command {
     Oversubscribed,
     /// Start, stop and memory of a program that does nothing
     Startup,
+    /// Two ranks that reach each other by TCP alone; not part of `all`
+    Network,
     /// The parts of the network device, each on and off, on the software HCA; not part of `all`
     Rdma,
     /// Plots of the figures.json that an earlier run has left in the output folder
@@ -201,6 +203,7 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         Command::Files => suite::files(quick),
         Command::Rma => suite::one_sided(quick),
         Command::Oversubscribed => suite::oversubscribed(quick, &several(crowds)),
+        Command::Network => suite::network(quick),
         Command::Startup => suite::startup(&several(&[2, 8, 32]), options.cores),
         Command::All => {
             let mut jobs = suite::point_to_point(quick);

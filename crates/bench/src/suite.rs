@@ -11,6 +11,8 @@ pub enum Binding {
     Shared,
     /// The same, and on so many nodes, as far as the library knows simulated ones.
     Nodes(usize),
+    /// One core for each rank, and nothing between ranks but TCP over loopback, as if each had a host of its own.
+    Hosts,
 }
 
 /// One launch: benchmarks that run one after the other in the same processes.
@@ -223,6 +225,27 @@ pub fn one_sided(quick: bool) -> Vec<Job> {
         job
     };
     groups.iter().map(job).collect()
+}
+
+/// Two ranks as on two hosts, which reach each other by TCP alone; and a socket between them without any MPI.
+pub fn network(quick: bool) -> Vec<Job> {
+    let job = |title: &str, benchmarks: &[&'static str], sizes: &[u64]| {
+        let mut job = Job::new(title, 2, Binding::Hosts, benchmarks).sizes(sizes);
+        job.probed = false;
+        job.time_ms = 60;
+        job.quick(quick, &[8, 65536])
+    };
+    let all = &[8, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304];
+    let mut plain = job("TCP: a socket without MPI, half round trip", &["socket"], all);
+    plain.lines = vec!["tern".into()];
+    vec![
+        plain,
+        job("TCP: ping-pong, half round trip", &["pingpong"], all),
+        job("TCP: both ways at once, bytes of both counted", &["sendrecv"], &all[1..]),
+        job("TCP: message rate, windows of 64", &["rate"], &[8]),
+        job("TCP: windows of sends", &["stream"], &[1024, 16384, 262144]),
+        job("TCP: collectives, 2 ranks", &["barrier", "bcast", "allreduce", "alltoall"], &[8, 1024, 65536, 1048576]),
+    ]
 }
 
 /// More ranks than cores. The batches are long, so that each holds many turns of every rank; and there are few
