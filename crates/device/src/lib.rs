@@ -136,6 +136,9 @@ pub struct Abilities {
     pub name: &'static str,
     /// Payload bytes that one packet has room for, whoever it goes to.
     pub packet: usize,
+    /// Payload bytes of a packet of a long message, where each packet has a cost of its own, such as a system call. `None`: shorter ones
+    /// pay, since the receiver copies one out while the sender copies the next one in.
+    pub piece: Option<usize>,
     /// Bytes of a message that may go without asking: the device has room for as much.
     pub eager: usize,
     /// Payload bytes that travel with the header at no further cost. A packet of no more goes whole or not at all.

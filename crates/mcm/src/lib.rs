@@ -213,6 +213,16 @@ impl Mcm {
         }
     }
 
+    /// Payload bytes of a packet of a long message to `peer` ([`tern_device::Abilities::piece`]).
+    #[inline]
+    pub fn piece(&self, peer: u32) -> Option<usize> {
+        match &self.device {
+            Carrier::Shm(_) => None,
+            Carrier::Several(several) => several.piece(peer),
+            Carrier::Other(other) => other.abilities().piece,
+        }
+    }
+
     /// Payload bytes that travel with a header at no further cost.
     pub fn inline(&self) -> usize {
         self.device().abilities().inline

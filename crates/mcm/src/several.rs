@@ -123,6 +123,15 @@ impl Several {
         }
     }
 
+    /// As [`crate::Mcm::piece`].
+    #[inline]
+    pub fn piece(&self, peer: u32) -> Option<usize> {
+        match self.numbers.way(peer) {
+            Way::Shm(_) => self.abilities.piece,
+            Way::Network => self.network.abilities().piece,
+        }
+    }
+
     /// A packet whose payload travels with its header, whole or not at all.
     #[inline]
     pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {

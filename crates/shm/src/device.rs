@@ -158,6 +158,7 @@ impl Shm {
         let abilities = Abilities {
             name: "shm",
             packet: division.packet(),
+            piece: None,
             eager: 8 * division.long(),
             inline: INLINE,
             latency_ns: 100.0,

@@ -1,6 +1,7 @@
 //! An open connection: sending, what is left of a frame, receiving.
 
 use crate::frame::{Garbage, HEAD, Head, Kind};
+use rustix::buffer::spare_capacity;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
@@ -12,6 +13,8 @@ use tern_device::{Header, Payload, Sink};
 
 /// Bytes that one read takes at most.
 pub const SCRATCH: usize = 256 << 10;
+/// Bytes that a frame lacks from which on a read takes no more than these: no memory is cleared for them then.
+const LONG_REST: usize = 4 << 10;
 
 /// The writing end, which the thread of the device uses too.
 pub struct Outlet {
@@ -52,15 +55,20 @@ impl Outlet {
     }
 }
 
-/// Writes without waiting, and without a signal where the peer is gone.
-fn write(socket: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
-    let mut no_files = SendAncillaryBuffer::default();
+/// The result of a call that no signal has interrupted.
+fn again<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
-        match sendmsg(socket, parts, &mut no_files, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        match call() {
             Err(Errno::INTR) => {}
             result => return result,
         }
     }
+}
+
+/// Writes without waiting, and without a signal where the peer is gone.
+fn write(socket: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    let mut no_files = SendAncillaryBuffer::default();
+    again(|| sendmsg(socket, parts, &mut no_files, SendFlags::NOSIGNAL | SendFlags::DONTWAIT))
 }
 
 /// How a frame went.
@@ -188,23 +196,11 @@ impl Connection {
             return Err(Errno::CONNRESET);
         }
         let mut known = self.inbox.take();
-        let missing = missing(&known);
-        let before = known.len();
-        known.resize(before + missing, 0);
-        let mut parts = [IoSliceMut::new(&mut known[before..]), IoSliceMut::new(scratch)];
-        let count = loop {
-            match rustix::io::readv(&self.outlet.socket, if missing == 0 { &mut parts[1..] } else { &mut parts }) {
-                Err(Errno::INTR) => {}
-                result => break result,
-            }
+        let fresh = match self.read_into(&mut known, scratch) {
+            Ok(count) => &scratch[..count],
+            Err(Errno::AGAIN) => &scratch[..0],
+            Err(error) => return Err(self.end(error)),
         };
-        known.truncate(before + missing.min(*count.as_ref().unwrap_or(&0)));
-        let fresh = match count {
-            Ok(0) => Err(self.end(Errno::CONNRESET)),
-            Ok(count) => Ok(&scratch[..count.saturating_sub(missing)]),
-            Err(Errno::AGAIN) => Ok(&scratch[..0]),
-            Err(error) => Err(self.end(error)),
-        }?;
         // First the frame that had come in part.
         let result = (|| {
             if !known.is_empty() {
@@ -219,6 +215,27 @@ impl Connection {
         })();
         self.inbox.replace(known);
         result.map_err(|Garbage| self.end(Errno::PROTO))
+    }
+
+    /// Reads once: what the frame in `known` lacks goes behind it, and more to `scratch`. Returns the bytes there.
+    ///
+    /// Errors: CONNRESET where nothing more comes; those of the system.
+    fn read_into(&self, known: &mut Vec<u8>, scratch: &mut [u8]) -> Result<usize, Errno> {
+        let (before, missing) = (known.len(), missing(known));
+        if missing >= LONG_REST {
+            known.reserve_exact(missing);
+            let count = again(|| rustix::io::read(&self.outlet.socket, spare_capacity(known)))?;
+            return if count == 0 { Err(Errno::CONNRESET) } else { Ok(0) };
+        }
+        known.resize(before + missing, 0);
+        let mut parts = [IoSliceMut::new(&mut known[before..]), IoSliceMut::new(scratch)];
+        let parts = if missing == 0 { &mut parts[1..] } else { &mut parts[..] };
+        let count = again(|| rustix::io::readv(&self.outlet.socket, parts));
+        known.truncate(before + missing.min(*count.as_ref().unwrap_or(&0)));
+        match count? {
+            0 => Err(Errno::CONNRESET),
+            count => Ok(count.saturating_sub(missing)),
+        }
     }
 
     /// Hands the packets of whole frames to `take` until it declines one; returns the bytes of the frames that are done.

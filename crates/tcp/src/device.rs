@@ -76,6 +76,7 @@ impl Endpoint {
         let abilities = Abilities {
             name: "tcp",
             packet,
+            piece: Some(packet),
             eager: self.settings.eager,
             inline: packet.min(256),
             latency_ns: 5000.0,

@@ -97,6 +97,7 @@ impl Endpoint {
         let abilities = Abilities {
             name: "verbs",
             packet: settings.packet,
+            piece: None,
             eager: settings.eager,
             inline: (fabric.limits().inline as usize).saturating_sub(FRONT).min(settings.packet),
             latency_ns: able.latency_ns,

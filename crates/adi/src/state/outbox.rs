@@ -159,11 +159,13 @@ impl State {
             return;
         }
         // Long messages take turns.
+        let most = self.mcm.piece(to);
         let (mut gone, exchanged) = (0, self.exchanges == Exchanges::All || self.habits.exchanges());
         while gone < STRETCH
             && let Some(bulk) = self.outboxes[to as usize].bulk.pop_front()
         {
-            let len = piece(bulk.end - bulk.sent, exchanged);
+            let left = bulk.end - bulk.sent;
+            let len = most.map_or_else(|| piece(left, exchanged), |most| left.min(most));
             gone += len;
             match self.push_bulk(to, bulk, len) {
                 Ok(None) => {}
@@ -220,11 +222,16 @@ impl State {
     #[inline]
     pub(super) fn send_pieces(&self, to: Proc, data: &Data, first: &mut Option<Header>, sent: &mut usize) -> bool {
         let size = data.len();
-        let scattered = self.scattered_piece(to, data);
+        let most = self.mcm.piece(to);
+        let scattered = self.scattered_piece(to, data).filter(|_| most.is_none());
         while first.is_some() || *sent < size {
             let header = first.unwrap_or_else(|| Packet::More.encode());
             let left = size - *sent;
-            let len = scattered.map_or_else(|| piece(left, false), |len| cut(left, len));
+            let len = match (most, scattered) {
+                (Some(most), _) => left.min(most),
+                (None, Some(len)) => cut(left, len),
+                (None, None) => piece(left, false),
+            };
             let Some(taken) = data.with_payload(*sent, len, |p| self.mcm.copy_and_send(to, &header, p)) else {
                 return false;
             };

@@ -129,6 +129,7 @@ pub fn ports(processes: u32, manners: Manners) -> (Vec<Port>, Scissors) {
     let abilities = Abilities {
         name: "memory",
         packet: manners.packet,
+        piece: None,
         eager: manners.packet,
         inline: 0,
         latency_ns: 1.0,
