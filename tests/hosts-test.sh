@@ -124,6 +124,8 @@ check "tagged output" 0 "^\[0\] 3 ranks" on --hosts "$hosts" -l -n 3 "$work/act"
 # Of several hosts, into one pipe.
 torn() { on --hosts "$hosts" -l -n 3 seq 1 50000 | grep -vcE '^\[[012]\] [0-9]+$'; }
 check "tagged output is not torn" 1 "^0$" torn
+full() { on --hosts "$hosts" -l -n 3 echo here > /dev/full; }
+check "tagged output that cannot be written" 1 "output of the ranks is lost: .*No space" full
 check "an exit code" 7 "rank 1 .* exited with code 7 after MPI_Finalize" on --hosts "$hosts" -n 3 "$work/act" code
 check "MPI_Abort" 9 "rank 2 (process [0-9]* on ${name}c, .*MPI_Abort" on --hosts "$hosts" -n 3 "$work/act" abort
 check "a rank is killed" 137 "rank 2 (process [0-9]* on ${name}c, .*killed by signal 9" on --hosts "$hosts" -n 3 "$work/act" kill

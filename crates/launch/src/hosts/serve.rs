@@ -86,8 +86,8 @@ pub(super) struct Server<'a> {
     /// When agents are killed that have been told to end.
     kill_at: Option<Instant>,
     deadline: Option<Instant>,
-    /// What passes the output of agents on, if that is not theirs to write.
-    relays: Vec<JoinHandle<()>>,
+    /// What passes the output and the error output of agents on, if that is not theirs to write.
+    relays: [Vec<JoinHandle<Option<std::io::Error>>>; 2],
     /// What the ranks say they wait for, while a picture is made of it.
     pub(super) stall: Option<Gathering>,
     /// Agents come by themselves: they are keepers of nodes, and no children of this process.
@@ -111,7 +111,7 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
         code: None,
         kill_at: None,
         deadline,
-        relays: Vec::new(),
+        relays: Default::default(),
         stall: None,
         awaited: false,
     };
@@ -128,7 +128,12 @@ pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: 
     }
     descendants::end_all(if server.code.is_some() { MORE } else { Duration::ZERO });
     // Whoever reads the output may never do so; signals end this process from here on.
-    server.relays.drain(..).for_each(|relay| _ = relay.join());
+    let [lost, _] = std::mem::take(&mut server.relays)
+        .map(|relays| relays.into_iter().map(|relay| relay.join().ok().flatten()).fold(None, Option::or));
+    if let Some(error) = lost {
+        say(&format!("output of the ranks is lost: write to the standard output: {error}"));
+        server.code.get_or_insert(1);
+    }
     server.code.unwrap_or(0)
 }
 
@@ -243,8 +248,8 @@ impl Server<'_> {
                 inputs.push(input);
             }
         }
-        self.relays.extend(child.stdout.take().map(|from| relay(from, std::io::stdout())));
-        self.relays.extend(child.stderr.take().map(|from| relay(from, std::io::stderr())));
+        self.relays[0].extend(child.stdout.take().map(|from| relay(from, std::io::stdout())));
+        self.relays[1].extend(child.stderr.take().map(|from| relay(from, std::io::stderr())));
         if self.options.verbose {
             say(&format!("host {name}: {shown}"));
         }

@@ -3,6 +3,8 @@
 //! A [`Proc`] is a number that one process has given to another: those of the own job by their rank,
 //! those of other jobs as they come. What is sent to a process of another job says who is meant by job and rank.
 
+use crate::constants::MPI_ERR_OTHER;
+use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::runtime::runtime;
 use std::cell::RefCell;
@@ -98,8 +100,8 @@ pub fn to_procs(bytes: &[u8]) -> Option<Vec<Proc>> {
 }
 
 /// The source of messages that name their sender apart from any communicator, as both sides compute
-/// it: the rank within a job; between jobs a number that differs for all processes of a job, and hardly
-/// ever is that of another job's.
+/// it: the rank within a job; between jobs a number that differs for all processes that the receiver knows
+/// ([`check_sources`]).
 pub fn source(sender: Proc, receiver: Proc) -> i32 {
     let home = runtime().world_size;
     if sender < home && receiver < home {
@@ -112,7 +114,54 @@ fn between(sender: Identity, receiver: Identity) -> i32 {
     if sender.job == receiver.job {
         return sender.rank as i32;
     }
+    between_jobs(sender)
+}
+
+fn between_jobs(sender: Identity) -> i32 {
     (0x4000_0000 | (sender.job as u32).wrapping_add(sender.rank) & 0x3fff_ffff) as i32
+}
+
+/// Sees that the [`source`] of each of these processes is that of no other, among them and those of other jobs that this
+/// process knows. It is made of 30 bits, which two jobs may share by accident: messages of one would be taken for those of
+/// the other.
+///
+/// Errors: MPI_ERR_OTHER, two have one source.
+pub fn check_sources(newcomers: &[Identity]) -> Result<()> {
+    let known = KNOWN.get().numbers.borrow();
+    let known = known.iter().flat_map(HashMap::keys);
+    match same_source(runtime().job.job_id, known.chain(newcomers)) {
+        None => Ok(()),
+        Some((one, other)) => err!(
+            MPI_ERR_OTHER,
+            "rank {} of job {:x} and rank {} of job {:x} have the same short name by accident and cannot be told apart; \
+             start one of the jobs again",
+            one.rank,
+            one.job,
+            other.rank,
+            other.job
+        ),
+    }
+}
+
+/// A number for a job of so many processes that starts, whose sources differ from those of `others` and of whom this
+/// process knows.
+pub fn new_job(others: &[Identity], size: u32) -> u64 {
+    loop {
+        let job = tern_pmi::new_job_id();
+        let all: Vec<Identity> = others.iter().copied().chain((0..size).map(|rank| Identity { job, rank })).collect();
+        if check_sources(&all).is_ok() {
+            return job;
+        }
+    }
+}
+
+/// Two of different jobs, not `home`, with the same source: who receives in job `home` could not tell them apart.
+fn same_source<'a>(home: u64, all: impl Iterator<Item = &'a Identity>) -> Option<(Identity, Identity)> {
+    let mut sources = HashMap::new();
+    all.filter(|identity| identity.job != home).find_map(|&identity| {
+        let other = *sources.entry(between_jobs(identity)).or_insert(identity);
+        (other != identity).then_some((other, identity))
+    })
 }
 
 #[cfg(test)]
@@ -125,6 +174,18 @@ mod tests {
         let two = Identity { job: 1, rank: u32::MAX };
         let bytes = [one.to_bytes(), two.to_bytes()].concat();
         assert_eq!(list(&bytes), [one, two]);
+    }
+
+    #[test]
+    fn processes_of_two_jobs_with_one_source_are_found() {
+        let (home, low) = (1, 0x1234_5678);
+        let one = Identity { job: 5 << 32 | low, rank: 3 };
+        let other = Identity { job: 6 << 32 | (low + 1), rank: 2 };
+        assert_eq!(between_jobs(one), between_jobs(other));
+        assert_eq!(same_source(home, [one, other, one].iter()), Some((one, other)));
+        // The first is of the receiver's own job, where its source is its rank.
+        assert_eq!(same_source(one.job, [one, other].iter()), None);
+        assert_eq!(same_source(home, [one, one, Identity { rank: 4, ..one }].iter()), None);
     }
 
     #[test]

@@ -162,6 +162,7 @@ impl Roster {
         let fresh = |&place: &u32| identity::number(&self.members[place as usize]).is_none();
         let processes = self.members.len() as u32;
         let newcomers: Vec<u32> = (0..processes).filter(fresh).collect();
+        identity::check_sources(&self.members)?;
         let first = adi()
             .connect(file.as_fd(), self.length() as u64, me as u32, processes, &newcomers)
             .map_err(|error| no_memory(&error.to_string()))?;

@@ -108,8 +108,9 @@ fn start(mut wanted: Vec<Wanted>, parents: &[Identity]) -> Result<Started> {
     let directory = std::env::current_dir().map_or_else(|_| "/".into(), |directory| directory.into_os_string());
     loop {
         let counts: Vec<u32> = wanted.iter().map(|wanted| wanted.counts[0]).collect();
-        let job_id = tern_pmi::new_job_id();
-        let children = (0..counts.iter().sum()).map(|rank| Identity { job: job_id, rank });
+        let size = counts.iter().sum();
+        let job_id = identity::new_job(parents, size);
+        let children = (0..size).map(|rank| Identity { job: job_id, rank });
         let roster = Roster::new(parents.to_vec(), children.collect());
         let file = roster.build()?;
         let order = |(wanted, &count): (&Wanted, &u32)| Order { count, ..wanted.order.clone() };

@@ -27,7 +27,7 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
         code: None,
         kill_at: None,
         deadline: None,
-        relays: Vec::new(),
+        relays: Default::default(),
         stall: None,
         awaited: true,
     };
