@@ -1,0 +1,100 @@
+#!/bin/sh
+# Promoted memory where the memory or the processor of a control group are short: what is freed goes back before a rank is
+# killed for want of it; a fork that cannot have its copy is refused, and no process sees another's stores; so where
+# the child is slow.
+# Usage: tests/memory-test.sh PREFIX
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+place=$(mktemp -d)
+memory=
+cpu=
+remove() {
+    for group in "$memory" "$cpu"; do
+        # The kernel may still have a process of it.
+        [ -z "$group" ] || rmdir "$group" 2> /dev/null || { sleep 1; rmdir "$group"; } || true
+    done
+    rm -rf "$place"
+}
+trap remove EXIT
+trap 'exit 130' INT TERM
+passed=0 failed=0 skipped=0
+export TERN_PROMOTE=always
+
+for program in freed fork; do
+    "$prefix/bin/mpicc" -O1 -Wall -o "$place/$program" "$here/memory/$program.c"
+done
+
+# group CONTROLLER FILE-OF-VERSION-1 FILE-OF-VERSION-2: makes a control group that has the file; leaves it in `made`, or nothing.
+group() {
+    made=
+    for try in "/sys/fs/cgroup/$1/tern-memory-$$ $2" "/sys/fs/cgroup/tern-memory-$$-$1 $3"; do
+        folder=${try% *} file=${try#* }
+        mkdir "$folder" 2> /dev/null || continue
+        if [ -e "$folder/$file" ] && sh -c "echo \$\$ > '$folder/cgroup.procs'" 2> /dev/null; then
+            made=$folder
+            return
+        fi
+        rmdir "$folder"
+    done
+}
+
+# within GROUP LABEL PATTERN COMMAND...: it ends with 0, and a line of what it says matches the pattern. Without promoted
+# memory nothing is tested.
+within() {
+    where=$1 label=$2 pattern=$3
+    shift 3
+    code=0
+    timeout --kill-after=5 60 sh -c 'echo $$ > "$0/cgroup.procs" && exec "$@"' "$where" "$@" \
+        < /dev/null > "$place/said" 2>&1 || code=$?
+    if [ "$code" -eq 0 ] && grep -q '^promoted: 0' "$place/said"; then
+        skipped=$((skipped + 1))
+        echo "SKIP $label: the kernel, or a container, refuses promotion"
+    elif [ "$code" -eq 0 ] && grep -q -e "$pattern" "$place/said"; then
+        passed=$((passed + 1))
+        echo "ok   $label"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $label: exit code $code, wanted a line with: $pattern"
+        sed 's/^/    /' "$place/said"
+    fi
+}
+none() {
+    skipped=$((skipped + $2))
+    echo "SKIP $1: this user may not make such a control group"
+}
+
+group memory memory.limit_in_bytes memory.max
+memory=$made
+if [ -n "$memory" ]; then
+    [ ! -e "$memory/memory.swap.max" ] || echo 0 > "$memory/memory.swap.max"
+    limit=$memory/memory.max
+    [ -e "$limit" ] || limit=$memory/memory.limit_in_bytes
+    echo $((400 << 20)) > "$limit"
+    # With the 80 MiB of both buffers they were too much.
+    within "$memory" "400 MiB: freed memory goes back" "^promoted: 1" "$prefix/bin/mpiexec" -n 2 "$place/freed" 40 340
+    within "$memory" "400 MiB, a fork: the child has a copy" "^fork: child ended with 0$" \
+        "$prefix/bin/mpiexec" -n 2 "$place/fork" 40 100
+    within "$memory" "400 MiB, a fork without memory for a copy: refused" "^fork: no memory$" \
+        "$prefix/bin/mpiexec" -n 2 "$place/fork" 40 290
+else
+    none "memory of 400 MiB" 3
+fi
+
+group cpu cpu.cfs_quota_us cpu.max
+cpu=$made
+if [ -n "$cpu" ]; then
+    if [ -e "$cpu/cpu.max" ]; then
+        echo 30000 100000 > "$cpu/cpu.max"
+    else
+        echo 30000 > "$cpu/cpu.cfs_quota_us"
+    fi
+    within "$cpu" "30 % of a processor, a fork: the child has a copy" "^fork: child ended with 0$" \
+        "$prefix/bin/mpiexec" -n 2 "$place/fork" 80 0
+else
+    none "30 % of a processor" 1
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
