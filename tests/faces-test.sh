@@ -17,7 +17,7 @@ mkdir -p "$place"
 passed=0 failed=0 skipped=0
 
 if [ $# -eq 0 ]; then
-    set -- abi_plain abi_removed attr_comm coll_intra coll_types errhandler_user op_user p2p_complete p2p_generalized p2p_persistent \
+    set -- abi_plain abi_fortran_handles abi_removed attr_comm coll_intra coll_types errhandler_user op_user p2p_complete p2p_generalized p2p_persistent \
         p2p_probe rma_windows topo_graph type_construct file_view
     most=2
 elif [ "$1" = all ]; then
@@ -72,10 +72,12 @@ typedef void MPI_User_function_c(void *, void *, MPI_Count *, MPI_Datatype *);
 typedef int MPI_Datarep_conversion_function_c(void *, MPI_Datatype, MPI_Count, void *, MPI_Offset, void *);
 #undef MPI_Aint_add
 #undef MPI_Aint_diff
+#undef PMPI_Aint_add
+#undef PMPI_Aint_diff
 C
     # One declaration a line.
     sed -n '/---- Functions ----/,/^\/\* ---- [^F]/p' "$root/include/mpi.h" | tr '\n' ' ' | sed 's/;/;\n/g; s/\/\*[^*]*\*\///g' |
-        grep -vE '[^a-z](Psend_init|Precv_init|Pready_list|Psend_init_c|Precv_init_c)|P?MPI_(Psend_init|Precv_init|Pready_list|Aint_add|Aint_diff)\(' |
+        grep -vE '[^a-z](Psend_init|Precv_init|Pready_list|Psend_init_c|Precv_init_c)|P?MPI_(Psend_init|Precv_init|Pready_list)\(' |
         grep ';' | grep -vE '/\* ---- '
     echo '#endif'
 }

@@ -31,7 +31,7 @@ pub fn build(soname: &str, of: &str, with_f08: bool) {
     command.arg(format!("-Wl,-soname,{of}"));
     assert!(command.status().expect("a C compiler").success(), "{command:?}");
     println!("cargo:rustc-cdylib-link-arg={}", library.display());
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{soname}");
+    tern_table::link(soname);
     println!("cargo:rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--enable-new-dtags");
     // A program calls few of the C functions: each is looked up at its first call.

@@ -17,6 +17,14 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tables")
 }
 
+/// Tells cargo, from a build script, how a library with MPI's functions is linked: its name for the loader is `soname`,
+/// and its own references to its functions stay in it. The compiler may put an exported function for a private one that
+/// does the same; by the symbol, the core's table for the faces ([`core`]) would then lead to a function of a face.
+pub fn link(soname: &str) {
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{soname}");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+}
+
 /// Everything that the tables say.
 pub struct Tables {
     pub kinds: Vec<kinds::Kind>,

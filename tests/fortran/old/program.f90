@@ -20,6 +20,10 @@ program old
   integer :: handled
   common /seen/ handled
   logical :: flag
+  double precision :: before, after
+  double precision, external :: MPI_Wtime, MPI_Wtick
+  integer(kind=8), external :: MPI_Aint_add, MPI_Aint_diff
+  integer(kind=8) :: place, next
   character(len=40) :: name
   external :: larger, on_error, MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN
   errors = 0
@@ -27,6 +31,17 @@ program old
   call MPI_Init(ierr)
   call MPI_Comm_rank(world, rank, ierr)
   call MPI_Comm_size(world, ranks, ierr)
+  before = MPI_Wtime()
+  do
+    after = MPI_Wtime()
+    if (after - before >= 1e-4) exit
+  end do
+  call expect(before > 0 .and. after - before < 60, "MPI_Wtime goes on")
+  call expect(MPI_Wtick() > 0 .and. MPI_Wtick() <= 1e-3, "MPI_Wtick")
+  call MPI_Get_address(value, place, ierr)
+  call MPI_Get_address(got, next, ierr)
+  call expect(MPI_Aint_add(place, MPI_Aint_diff(next, place)) == next, "addresses")
+  call MPI_Pcontrol(1)
   value = rank + 1
   call MPI_Allreduce(in_place, value, 1, int4, sum, world, ierr)
   call expect(value == ranks * (ranks + 1) / 2, "in place")

@@ -13,7 +13,7 @@ pub fn link(folder: &Path, soname: &str) {
     command.args(["-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1", "-o"]).arg(&library).arg(&source);
     assert!(command.status().expect("a C compiler").success(), "{command:?}");
     println!("cargo:rustc-cdylib-link-arg={}", library.display());
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{soname}");
+    tern_table::link(soname);
     println!("cargo:rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--enable-new-dtags");
 }
