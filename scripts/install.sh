@@ -57,6 +57,9 @@ if [ -e "$built/libtern_fortran_mpich.so" ]; then
 fi
 if [ -e "$built/libtern_fortran_openmpi.so" ]; then
     put 755 "$built/libtern_fortran_openmpi.so" "$to/lib/libmpi_mpifh.so.40"
+    # The modules' procedures are in it too.
+    ln -sfn libmpi_mpifh.so.40 "$to/lib/libmpi_usempif08.so.40"
+    ln -sfn libmpi_mpifh.so.40 "$to/lib/libmpi_usempi_ignore_tkr.so.40"
 fi
 
 if [ -e "$built/libmpifort_abi.so" ]; then

@@ -89,7 +89,8 @@ program() {
 
 # Programs compiled for another library, over the Fortran procedures of its interface.
 old() {
-    for face in "MPICH libmpichfort.so.12 libmpi.so.12" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40"; do
+    for face in "MPICH libmpichfort.so.12 libmpi.so.12 program" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 program" \
+        "OPENMPI libmpi_usempif08.so.40 libmpi.so.40 openmpi_f08"; do
         # shellcheck disable=SC2086
         set -- $face
         if ! [ -e "$prefix_of_test/lib/$2" ]; then
@@ -99,17 +100,17 @@ old() {
         fi
         case $fc in *gfortran*) also="-w -fallow-argument-mismatch" ;; *) also=-w ;; esac
         # shellcheck disable=SC2086
-        if ! "$fc" -cpp -D"$1" $also "$root/tests/fortran/old/program.f90" -o program -L"$prefix_of_test/lib" -l:"$2" \
+        if ! "$fc" -cpp -D"$1" $also "$root/tests/fortran/old/$4.f90" -o program -L"$prefix_of_test/lib" -l:"$2" \
             -l:"$3" -Wl,-rpath,"$prefix_of_test/lib" > log 2>&1; then
-            fail "a program for $1, $fc: does not compile"
+            fail "$4 for $1, $fc: does not compile"
             continue
         fi
         code=0
         timeout --kill-after=5 60 "$prefix_of_test/bin/mpiexec" -n 2 ./program < /dev/null > log 2>&1 || code=$?
         if [ "$code" -eq 0 ] && [ "$(grep -c 'no errors' log)" -eq 2 ]; then
-            ok "a program for $1, $fc"
+            ok "$4 for $1, $fc"
         else
-            fail "a program for $1, $fc: code $code"
+            fail "$4 for $1, $fc: code $code"
         fi
     done
 }

@@ -1,5 +1,5 @@
 //! Writes the procedures, and links with the C library of the standard ABI.
 
 fn main() {
-    tern_fortran::library::build("libmpifort_abi.so.1", "libmpi_abi.so.1", true);
+    tern_fortran::library::build("libmpifort_abi.so.1", "libmpi_abi.so.1", tern_fortran::entries::F08::Sections);
 }

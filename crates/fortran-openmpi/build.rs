@@ -1,5 +1,5 @@
 //! Writes the procedures, and links with the C library of Open MPI's ABI.
 
 fn main() {
-    tern_fortran::library::build("libmpi_mpifh.so.40", "libmpi.so.40", false);
+    tern_fortran::library::build("libmpi_mpifh.so.40", "libmpi.so.40", tern_fortran::entries::F08::Addresses);
 }

@@ -1,8 +1,10 @@
-//! `libmpi_mpifh.so.40`: the Fortran procedures of Open MPI's ABI (`mpif.h` and the module `mpi`), over the C functions of
-//! that ABI, which `crates/openmpi` has. The generator is `crates/fortran`.
+//! `libmpi_mpifh.so.40`: the Fortran procedures of Open MPI's ABI, over the C functions of that ABI, which
+//! `crates/openmpi` has. Under other names it is `libmpi_usempi_ignore_tkr.so.40` (the module `mpi`) and
+//! `libmpi_usempif08.so.40` (`mpi_f08`). The generator is `crates/fortran`.
 
 #![allow(non_snake_case)]
 
+mod f08;
 mod face;
 mod pool;
 // What mpi_f08 alone uses is not called here.

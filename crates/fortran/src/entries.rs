@@ -69,14 +69,25 @@ const ADDRESS_ONLY: [&str; 7] = [
 /// Buffers that hold more than one piece of `count` elements (a partition, or a block for each process).
 const PIECES: [&str; 6] = ["gather", "scatter", "alltoall", "send_init", "recv_init", "reduce_scatter_block"];
 
-/// The text to be included in a module with the names of the runtime: all procedures, or those of `mpif.h` alone.
-pub fn entries(tables: &Tables, with_f08: bool) -> String {
+/// The procedures of mpi_f08 that a library has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum F08 {
+    None,
+    /// Buffers are addresses, large counts are missing, and one mangling is there: Open MPI's library.
+    Addresses,
+    /// Buffers are descriptors: MPI 5.0.
+    Sections,
+}
+
+/// The text to be included in a module with the names of the runtime: the procedures of `mpif.h`, and those of mpi_f08.
+pub fn entries(tables: &Tables, f08: F08) -> String {
+    let with_f08 = f08 == F08::Sections;
     let mut out = String::new();
     for routine in routines(tables).iter().filter(|r| with_f08 || !r.is_f08_only()) {
         for tool in [false, true] {
-            Entry { routine, tool, sections: false, with_f08 }.write(&mut out);
+            Entry { routine, tool, sections: false, f08 }.write(&mut out);
             if with_f08 && routine.has_choice() {
-                Entry { routine, tool, sections: true, with_f08 }.write(&mut out);
+                Entry { routine, tool, sections: true, f08 }.write(&mut out);
             }
         }
     }
@@ -147,7 +158,7 @@ struct Entry<'a> {
     tool: bool,
     /// Buffers are descriptors.
     sections: bool,
-    with_f08: bool,
+    f08: F08,
 }
 
 impl Entry<'_> {
@@ -173,18 +184,27 @@ impl Entry<'_> {
         if !self.routine.is_f08_only() {
             names.push(name.clone());
         }
-        let f08 = self.with_f08 && self.routine.in_f08() && !self.routine.has_choice();
-        if f08 && !self.routine.differs_in_f08() {
-            names.push(format!("{name}_f08"));
+        let old = self.f08 == F08::Addresses;
+        let apart = self.f08 == F08::Sections && self.routine.has_choice();
+        let f08 = self.f08 != F08::None && self.routine.in_f08() && !apart;
+        let f08_name = format!("{name}_f08");
+        if f08 && !self.routine.differs_in_f08() && !old {
+            names.push(f08_name.clone());
         }
         if !names.is_empty() {
             self.body(out, &body, false);
             exports(out, &body, &names);
         }
+        let mut f08_body = body;
         if f08 && self.routine.differs_in_f08() {
-            let body = self.body_name("_f08");
-            self.body(out, &body, true);
-            exports(out, &body, &[format!("{name}_f08")]);
+            f08_body = self.body_name("_f08");
+            self.body(out, &f08_body, true);
+            if !old {
+                exports(out, &f08_body, std::slice::from_ref(&f08_name));
+            }
+        }
+        if f08 && old {
+            let _ = writeln!(out, "names!({f08_body}: {}_);", f08_name.to_lowercase());
         }
     }
 

@@ -1,19 +1,19 @@
 //! What the build script of a library of Fortran procedures does.
 
-use crate::entries::{declarations, entries};
+use crate::entries::{F08, declarations, entries};
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 use tern_table::Tables;
 
 /// Writes the procedures into OUT_DIR, and links the library `soname` with the C library `of`: with a stand-in that
-/// has its names, since cargo builds no library for another one to link with. `with_f08`: those of mpi_f08 too.
-pub fn build(soname: &str, of: &str, with_f08: bool) {
+/// has its names, since cargo builds no library for another one to link with.
+pub fn build(soname: &str, of: &str, f08: F08) {
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let out = Path::new(&out);
     let tables = Tables::read();
     let write = |name: &str, text: String| fs::write(out.join(name), text).expect("writing to OUT_DIR");
-    write("entries.rs", entries(&tables, with_f08));
+    write("entries.rs", entries(&tables, f08));
     write("c.rs", declarations(&tables));
 
     let mut names = tables.symbols();

@@ -3,7 +3,7 @@
 
 #![allow(non_upper_case_globals)]
 
-use crate::runtime::{P, find, null};
+use crate::runtime::{P, find, null, put};
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -89,4 +89,12 @@ pub fn errcodes(address: P) -> P {
 /// MPI_ARGV_NULL, MPI_ARGVS_NULL
 pub fn is_argv_null(address: P) -> bool {
     ARGV_NULL.is(address) || ARGVS_NULL.is(address)
+}
+
+/// A detached buffer for mpi_f08.
+pub unsafe fn give_buffer(code: c_int, to: P, buffer: P) {
+    if code == 0 {
+        // SAFETY: the program has room for an address.
+        unsafe { put(to, buffer) }
+    }
 }
