@@ -12,7 +12,7 @@ run() { TERN_TEST_NODES=$1 "$here/run.sh" "$prefix" $2 || status=1; }
 run 2 "comm_nodes comm_create comm_free comm_inter comm_session comm_threads coll_apart coll_intra coll_inter coll_neighbor coll_overlap
     coll_types dyn_spawn dyn_ports file_shared file_collective file_atomic p2p_abort p2p_backlog p2p_buffered p2p_cancel
     p2p_complete p2p_modes p2p_order p2p_partitioned p2p_frequent p2p_published_late p2p_persistent p2p_probe p2p_published p2p_reuse p2p_sendrecv
-    p2p_truncate p2p_types rma_accumulate rma_computing rma_dynamic rma_errors rma_pieces rma_put_get rma_requests rma_threads rma_windows session_many thread_pairs thread_pool thread_wake tool_stats"
+    p2p_truncate p2p_types rma_accumulate rma_computing rma_dynamic rma_errors rma_pieces rma_put_get rma_requests rma_threads rma_transposed rma_windows session_many thread_pairs thread_pool thread_wake tool_stats"
 run 3 "comm_nodes coll_intra coll_vector p2p_traffic file_view rma_computing rma_locks rma_types topo_graph"
 # Over plain TCP, where there is no card.
 TERN_NETWORK=tcp

@@ -1,6 +1,6 @@
 // ranks: 2
-// Accumulates whose target has gaps: each element gets its value in every kind of window, and between nodes neighbours in memory
-// travel together, whatever the order of the origin's data.
+// Accumulates, puts and gets whose target has gaps: each element gets its value in every kind of window, and between nodes
+// neighbours in memory travel together, whatever the order of the origin's data.
 #include "rma.h"
 #include "counter.h"
 
@@ -58,6 +58,42 @@ static void ints(int kind, MPI_T_pvar_handle made)
     close_window(&w);
 }
 
+/* What is put comes back, in the order of the origin's data. */
+static void moved(int kind, MPI_T_pvar_handle made)
+{
+    struct window w = open_window(kind, sizeof(int[N][N]), MPI_COMM_WORLD);
+    MPI_Datatype all = transposed(MPI_INT, sizeof(int)), every;
+    int *in = (int *)w.base, *out = malloc(sizeof(int[N][N])), *back = malloc(sizeof(int[2 * N][N])), wrong = 0;
+    OK(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &every));
+    OK(MPI_Type_commit(&every));
+    for (int i = 0; i < N * N; i++) in[i] = -1, out[i] = 3 * i, back[2 * i] = back[2 * i + 1] = -2;
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) {
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, w.win));
+        number before = counted(made);
+        OK(MPI_Put(out, N * N, MPI_INT, 1, place(&w, 1, 0), 1, all, w.win));
+        OK(MPI_Win_flush(1, w.win));
+        before = requests(made, before, N, kind_names[kind]);
+        OK(MPI_Get(back, N * N, every, 1, place(&w, 1, 0), 1, all, w.win));
+        OK(MPI_Win_flush(1, w.win));
+        requests(made, before, N, kind_names[kind]);
+        OK(MPI_Win_unlock(1, w.win));
+        for (int i = 0; i < N * N; i++) wrong += back[2 * i] != 3 * i || back[2 * i + 1] != -2;
+        CHECK(wrong == 0, "%s: %d values that were got", kind_names[kind], wrong);
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    see(w.win);
+    for (int i = 0; rank == 1 && i < N; i++)
+        for (int j = 0; j < N; j++) wrong += in[i * N + j] != 3 * (j * N + i);
+    CHECK(wrong == 0, "%s: %d values that were put", kind_names[kind], wrong);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Type_free(&all));
+    OK(MPI_Type_free(&every));
+    free(out);
+    free(back);
+    close_window(&w);
+}
+
 /* Words that a network card combines by itself, by an operation that it does not have; strided at the origin, too. */
 static void words(int kind)
 {
@@ -95,6 +131,7 @@ int main(int argc, char **argv)
     for (int kind = 0; kind < KINDS; kind++) {
         if (!kind_differs(kind, MPI_COMM_WORLD)) continue;
         ints(kind, made);
+        moved(kind, made);
         words(kind);
     }
     end_counting();

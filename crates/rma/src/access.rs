@@ -295,6 +295,9 @@ impl Window {
         if let (Way::Card, Some(key)) = (spot.way, spot.key) {
             let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
             let keys = self.keys(target.rank, key);
+            if let Some(started) = self.move_neighbours((target.rank, &keys), &own, &theirs, len, way)? {
+                return Ok(started);
+            }
             let number = self.card_copy((target.rank, &keys), (&own, 0), (&theirs, 0), len, way)?;
             return Ok(self.begun(target.rank, number));
         }

@@ -10,6 +10,7 @@ mod combine;
 mod keys;
 pub mod locks;
 mod lookup;
+mod neighbours;
 
 use crate::access::in_parts;
 use crate::elements::Side;
