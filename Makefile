@@ -41,7 +41,7 @@ test:
 	$(MAKE) local
 	scripts/test.sh $(LOCAL)
 
-# Random sequences of what programs do to memory, DEEP seconds of each kind. Each launcher, with all C programs that it can run, and mpi4py's suite.
+# Random sequences of what programs do to memory, DEEP seconds of each kind. Each launcher, with all C programs that it can run, and mpi4py's suite, on its published wheel too.
 check-deep: local
 	scripts/check-deep.sh $(LOCAL) $(or $(DEEP),600)
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3

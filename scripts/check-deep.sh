@@ -35,4 +35,9 @@ echo "$passed passed, $failed failed, 0 skipped"
 
 # All C programs, compiled with the headers of other MPI libraries.
 "$here/tests/faces-test.sh" "$prefix" all || failed=$((failed + 1))
+
+# mpi4py's suite on its published wheel.
+for abi in mpich openmpi; do
+    MPI4PY_WHEEL=1 MPI4PY_MPIABI=$abi "$here/tests/mpi4py.sh" "$prefix" 1 2 4 || failed=$((failed + 1))
+done
 [ "$failed" -eq 0 ]

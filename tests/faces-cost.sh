@@ -3,8 +3,8 @@
 # interface, in C and in Fortran. Rounds are interleaved; a line has the median and the extremes of all rounds.
 # Usage: tests/faces-cost.sh PREFIX [instructions]
 #   instructions     counted by callgrind in place of times: of one operation in one process, which sends to itself
-#   TERN_COST_ROUNDS how many rounds [15]
-#   TERN_COST_STEPS  how many operations a round has of each kind [20000]
+#   TERN_TEST_ROUNDS how many rounds [15]
+#   TERN_TEST_STEPS  how many operations a round has of each kind [20000]
 #   TERN_TEST_FC     the Fortran compiler [gfortran, or gfortran-12]
 #   TERN_PEERS_DIR   where packages of MPICH and Open MPI are (see tests/faces-test.sh)
 # What cannot be compiled is skipped, aloud. The exit code does not depend on times.
@@ -20,7 +20,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 fc=${TERN_TEST_FC:-$(command -v gfortran || command -v gfortran-12 || true)}
-rounds=${TERN_COST_ROUNDS:-15} steps=${TERN_COST_STEPS:-20000}
+rounds=${TERN_TEST_ROUNDS:-15} steps=${TERN_TEST_STEPS:-20000}
 skipped=0
 . "$here/faces/header.sh"
 
@@ -66,7 +66,7 @@ fi
 
 # count NAME KIND STEPS: instructions of a run.
 count() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$work/$1" "$3" "$2" 2>&1 | sed -n 's/.*Collected : //p'
+    valgrind --tool=callgrind --aspace-minaddr=0x200000000 --callgrind-out-file=/dev/null "$work/$1" "$3" "$2" 2>&1 | sed -n 's/.*Collected : //p'
 }
 if [ "$how" = instructions ]; then
     command -v valgrind > /dev/null || { echo "skip all: no valgrind"; exit 0; }
@@ -83,6 +83,7 @@ if [ "$how" = instructions ]; then
     exit
 fi
 
+unset TERN_PEERS_DIR
 round=0
 while [ $round -lt "$rounds" ]; do
     while read -r name; do

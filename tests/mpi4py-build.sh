@@ -6,6 +6,7 @@
 #   PREFIX            has bin/mpicc_abi and include/mpi.h
 #   MPI4PY_DIR        where to build [target/mpi4py]
 #   MPI4PY_BUILT      a folder that an earlier call has printed: taken as it is, whatever the header
+#   MPI4PY_WHEEL=1    takes the published wheel, whose modules are for MPICH's and Open MPI's ABI (MPI4PY_MPIABI says which)
 #   MPI4PY_SDIST      the sdist, where it is there already [downloaded from PyPI]
 #
 # The build is kept for as long as PREFIX/include/mpi.h stays the same: one build runs on every
@@ -22,6 +23,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${MPI4PY_DIR:-$root/target/mpi4py}
 header=$(sha256sum < "$prefix/include/mpi.h" | cut -c 1-12)
 place=$cache/$header
+[ -z "${MPI4PY_WHEEL:-}" ] || place=$cache/wheel
 
 if [ -e "$place/complete" ]; then
     echo "$place"
@@ -38,7 +40,9 @@ if [ ! -e "$sdist" ]; then
     $pip download --no-deps --no-binary mpi4py -d "$cache" "mpi4py==$version" >&2
 fi
 
-if ! ls "$place/mpi4py-$version"-*.whl > /dev/null 2>&1; then
+if [ -n "${MPI4PY_WHEEL:-}" ]; then
+    $pip download --no-deps --only-binary mpi4py -d "$place" "mpi4py==$version" >&2
+elif ! ls "$place/mpi4py-$version"-*.whl > /dev/null 2>&1; then
     echo "mpi4py: building against $prefix (a few minutes, once)" >&2
     export LD_LIBRARY_PATH="$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     # One large file of generated C: with -O1 the compiler takes three times as long, and the suite hardly less.
