@@ -126,6 +126,15 @@ wrapper() {
     for variable in TERN_FC MPIFORT_FC MPICH_FC OMPI_FC FC; do
         expect "$variable=$fc" "^$fc\$" env "$variable=$fc" "$mpifort" --showme:command
     done
+    # The modules keep to the language that the compiler is told to insist on.
+    for module in mpi mpi_f08; do
+        printf 'program strict\n  use %s\n  implicit none\n  integer :: ierror\n  call MPI_Init(ierror)\n  call MPI_Finalize(ierror)\nend program\n' $module > strict.f90
+        if "$mpifort" -fc="$fc" -std=f2018 -pedantic strict.f90 -o strict > log 2>&1; then
+            ok "$fc: use $module with -std=f2018"
+        else
+            fail "$fc: use $module with -std=f2018"
+        fi
+    done
     # Modules of another compiler.
     mkdir -p other
     printf 'program uses\n  use theirs\nend program uses\n' > uses.f90

@@ -92,6 +92,12 @@ program f08_basics
   call expect(n == 8, "MPI_Sizeof of a scalar")
   call MPI_Sizeof(whole, n)
   call expect(n == 4, "MPI_Sizeof of an array")
+  call MPI_Sizeof(periods, n)
+  call expect(n == 4, "MPI_Sizeof of LOGICALs")
+  call PMPI_Sizeof(logical(.true., kind=8), n, ierror=i)
+  call expect(n == 8 .and. i == 0, "PMPI_Sizeof of a LOGICAL")
+  call MPI_Sizeof(logical(.true., kind=1), n)
+  call expect(n == 1, "MPI_Sizeof of a short LOGICAL")
 
   ! Grids: LOGICAL arrays in both directions, more room than dimensions.
   dims = 0

@@ -254,6 +254,24 @@ pub unsafe extern "C" fn sizeof(x: P, size: P, ierror: P) {
     }
 }
 
+/// MPI_Sizeof of LOGICAL(4). The descriptor may be one of the compiler's own; nothing reads it.
+pub unsafe extern "C" fn sizeof_l4(_x: P, size: P, ierror: P) {
+    // SAFETY: the modules give an INTEGER, and another one or null.
+    unsafe {
+        put(size, 4 as c_int);
+        set_ierror(ierror, 0);
+    }
+}
+
+/// MPI_Sizeof of LOGICAL(8), as above.
+pub unsafe extern "C" fn sizeof_l8(_x: P, size: P, ierror: P) {
+    // SAFETY: as above.
+    unsafe {
+        put(size, 8 as c_int);
+        set_ierror(ierror, 0);
+    }
+}
+
 /// MPI_Status_f2f08 (section 19.3.5): both forms are the same bytes.
 pub unsafe extern "C" fn status_f2f08(from: P, to: P, ierror: P) {
     // SAFETY: as above.

@@ -109,7 +109,11 @@ pub fn entries(tables: &Tables, f08: F08) -> String {
     }
     if with_f08 {
         for (name, _) in crate::modules::SIZED {
-            let _ = writeln!(out, "names!(custom::sizeof: tern_sizeof_{name});");
+            if crate::modules::LOGICALS.contains(&name) {
+                exports(&mut out, &format!("custom::sizeof_{name}"), &[format!("tern_sizeof_{name}")]);
+            } else {
+                let _ = writeln!(out, "names!(custom::sizeof: tern_sizeof_{name});");
+            }
         }
         out.push_str("names!(probe::section: tern_probe_section);\n");
         exports(&mut out, "probe::texts", &["ternprobetexts".into()]);

@@ -47,12 +47,16 @@ pub fn base(tables: &Tables) -> String {
             let _ = writeln!(out, "  private :: tern_{word}_{}", short(name));
         }
     }
-    // Interfaces of one procedure of the library, which reads the descriptor.
+    // Interfaces of one procedure of the library, which reads the descriptor, and of one for each kind of LOGICAL.
     out.push_str("\n  interface MPI_Sizeof\n");
     for (name, ty) in SIZED {
+        let bind = match LOGICALS.contains(&name) {
+            true => String::new(),
+            false => format!(" bind(C, name=\"tern_sizeof_{name}\")"),
+        };
         let _ = write!(
             out,
-            "    subroutine tern_sizeof_{name}(x, size, ierror) bind(C, name=\"tern_sizeof_{name}\")\n      \
+            "    subroutine tern_sizeof_{name}(x, size, ierror){bind}\n      \
              {ty}, dimension(..), intent(in) :: x\n      integer, intent(out) :: size\n      \
              integer, optional, intent(out) :: ierror\n    end subroutine tern_sizeof_{name}\n"
         );
@@ -93,6 +97,9 @@ pub const SIZED: [(&str, &str); 12] = [
     ("l8", "logical(kind=8)"),
     ("ch", "character(len=*)"),
 ];
+
+/// Those of them that have no counterpart in C. In a procedure with BIND(C), gfortran's `-std=` refuses them.
+pub const LOGICALS: [&str; 2] = ["l4", "l8"];
 
 fn short(name: &str) -> String {
     name.trim_start_matches("MPI_").to_lowercase()
