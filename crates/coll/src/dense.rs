@@ -124,7 +124,8 @@ pub unsafe fn reduce(
     adi: &Adi, peers: &Peers, send: Base, recv: Base, count: usize, (op, basic): (Op, Basic), root: Option<u32>,
 ) -> Fast {
     let (lines, _) = place(adi, peers)?;
-    let vector = Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes: count * basic.size() as usize };
+    let vector =
+        Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes: count * basic.size() as usize, more: 0 };
     // As the general way has it, which others may take.
     let serves = if root.is_some() { gathers } else { reduces };
     if !serves(lines, vector.bytes) || root.is_none() && shared::serves_allreduce(lines, vector.bytes) {

@@ -7,7 +7,7 @@
 
 use crate::dense::give;
 use crate::lines::shared::{self, Own};
-use crate::lines::{Kind, Lines, Mismatch, Vector};
+use crate::lines::{Kind, Lines, MORE, Mismatch, Vector};
 use crate::peers::{Buffer, Operator, Peers};
 use std::rc::Rc;
 use tern_adi::{Adi, Data};
@@ -97,6 +97,24 @@ fn in_parts(
     len: usize, part: usize, mut each: impl FnMut(usize, usize) -> Result<(), Mismatch>,
 ) -> Result<(), Mismatch> {
     (0..len.max(1)).step_by(part.max(1)).try_for_each(|from| each(from, part.min(len - from)))
+}
+
+/// [`in_parts`] of what only the root looks at: where a member has refused its call, the others go on to the last part, since some of
+/// them do not notice.
+fn in_all_parts(
+    len: usize, part: usize, mut each: impl FnMut(usize, usize) -> Result<(), Mismatch>,
+) -> Result<(), Mismatch> {
+    let mut refused = Ok(());
+    in_parts(len, part, |from, some| {
+        each(from, some).or_else(|wrong| match wrong {
+            Mismatch::Refused { .. } => {
+                refused = Err(wrong);
+                Ok(())
+            }
+            _ => Err(wrong),
+        })
+    })?;
+    refused
 }
 
 /// Copies one block of `from` to block `rank` of `to` within the process.
@@ -202,10 +220,10 @@ pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buf
     if let (Some(send), Some(recv), true) = (send, recv, peers.rank as usize == root) {
         own(send, 0, recv, root);
     }
-    Some(in_parts(len, part, |from, some| {
+    Some(in_all_parts(len, part, |from, some| {
         let give = |out: &mut [u8]| send.into_iter().for_each(|send| get_part(send, 0, from, out));
         let take = |rank: usize, bytes: &[u8]| recv.into_iter().for_each(|recv| put_part(recv, rank, from, bytes));
-        lines.gather(adi, root, some, give, take)
+        lines.gather_part(adi, root, some, from + some < len, give, take)
     }))
 }
 
@@ -308,8 +326,10 @@ pub fn reduce(
     let part = part(lines, vector.bytes)?;
     let input = if send.is_null() { recv.cast_const() } else { send };
     let size = (vector.bytes / vector.elements.max(1)).max(1);
-    Some(in_parts(vector.bytes, part - part % size, |from, some| {
-        let vector = Vector { elements: some / size, bytes: some, ..vector };
+    let whole = vector.bytes;
+    Some(in_all_parts(whole, part - part % size, |from, some| {
+        let more = if from + some < whole { MORE } else { 0 };
+        let vector = Vector { elements: some / size, bytes: some, more, ..vector };
         let (input, out) = (input.wrapping_add(from), if recv.is_null() { recv } else { recv.wrapping_add(from) });
         // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
         unsafe { lines.reduce(adi, Some(root as usize), &vector, input, out) }

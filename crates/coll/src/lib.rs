@@ -9,6 +9,7 @@
 //! MPI_IN_PLACE is `None` for the side that is in place. Arguments are taken as checked: ranks in
 //! range, counts not negative, lists as long as the group, operations that fit their type.
 
+mod absent;
 mod alg;
 mod choose;
 pub mod dense;
@@ -24,6 +25,7 @@ mod repeated;
 mod schedule;
 mod together;
 
+pub use absent::Absent;
 pub use alg::allgather::{allgather, allgatherv};
 pub use alg::allreduce::allreduce;
 pub use alg::alltoall::{alltoall, alltoallv, alltoallw};
@@ -39,7 +41,7 @@ pub use alg::scan::{exscan, scan};
 pub use alg::scatter::{scatter, scatterv};
 pub use choose::{Algorithm, Collective, Policy, PolicyError, Shape, able, choose, choose_with, fits, table};
 pub use lines::Farewell;
-pub use operation::{Collectives, Failure, Operation, Round, Transport, Truncated, run};
+pub use operation::{Collectives, Failure, Operation, Round, Transport, Truncated, Way, run, run_beside};
 pub use peers::*;
 pub use reduction::reduce_local;
 pub use repeated::{Repeated, What, Wrong};

@@ -8,6 +8,7 @@
 
 mod label;
 mod reduce;
+pub mod refusal;
 pub mod shared;
 mod trials;
 
@@ -16,6 +17,7 @@ use reduce::LastKernel;
 pub use reduce::Vector;
 
 use crate::peers::Peers;
+pub(crate) use label::MORE;
 use label::{BLOCK, Done, History, agree_since, compare, ends_block, label, lost};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -234,10 +236,28 @@ impl Lines {
         others.map(|rank| self.areas[rank].label(turn)).all(|theirs| agree_since(self.own(turn).get(), theirs))
     }
 
-    /// Whether the members below `end`, which have reached `turn`, took it for the same. That one of them has lost somebody
-    /// is for those alone that wait for its data: an operation that fails for the loss of an earlier one would leave out turns.
+    /// Whether the members below `end`, which have reached `turn`, took it for the same. That one of them has lost somebody,
+    /// or refused its call, is for those alone that wait for its data: an operation that fails for what became of an
+    /// earlier one would leave out turns.
     #[inline]
     fn check_below(&self, end: usize, turn: u64) -> Done {
+        self.check_now(end, turn).or_else(|wrong| match wrong {
+            Mismatch::Refused { .. } => self.check_others(end, turn),
+            _ => Err(wrong),
+        })
+    }
+
+    /// The same without those that have refused it.
+    #[cold]
+    fn check_others(&self, end: usize, turn: u64) -> Done {
+        let others = (0..end).filter(|&rank| rank != self.me);
+        let mut wrong = others.filter_map(|rank| self.check(rank, turn).err());
+        wrong.find(|wrong| !matches!(wrong, Mismatch::Lost { .. } | Mismatch::Refused { .. })).map_or(Ok(()), Err)
+    }
+
+    /// The same of the turn of this operation: that one of them has refused it counts.
+    #[inline]
+    fn check_now(&self, end: usize, turn: u64) -> Done {
         (0..end).try_for_each(|rank| match rank == self.me {
             true => Ok(()),
             false => self.check(rank, turn).or_else(|wrong| match wrong {
@@ -279,7 +299,7 @@ impl Lines {
             }
             rank >= end
         });
-        self.check_below(end, turn)
+        self.check_now(end, turn)
     }
 
     /// Compares what `rank` has published in `turn` with this process's label, unless it has gone on since.
@@ -377,10 +397,11 @@ impl Lines {
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
         let chunk = self.capacity().min(if len > 2 * CHUNK { CHUNK } else { len.max(1) });
-        let label = label(Kind::Bcast, root as u32, len);
+        let last = label(Kind::Bcast, root as u32, len);
         let mut at = 0;
         loop {
             let part = (len - at).min(chunk);
+            let label = if at + part < len { last | MORE } else { last };
             let turn = self.next();
             if self.me == root {
                 self.publish_with(adi, turn, label, part, |out| send(at, out))?;
@@ -400,10 +421,21 @@ impl Lines {
     }
 
     /// Every member but the root gives `len` bytes; the root takes them with their ranks.
+    #[inline]
     pub fn gather(
-        &self, adi: &Adi, root: usize, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),
+        &self, adi: &Adi, root: usize, len: usize, send: impl FnOnce(&mut [u8]), take: impl FnMut(usize, &[u8]),
     ) -> Done {
-        let (turn, label) = (self.next(), label(Kind::Gather, root as u32, len));
+        self.gather_part(adi, root, len, false, send, take)
+    }
+
+    /// [`Lines::gather`] of a part, behind which there are `more`.
+    #[inline]
+    pub fn gather_part(
+        &self, adi: &Adi, root: usize, len: usize, more: bool, send: impl FnOnce(&mut [u8]),
+        mut take: impl FnMut(usize, &[u8]),
+    ) -> Done {
+        let label = label(Kind::Gather, root as u32, len) | if more { MORE } else { 0 };
+        let turn = self.next();
         if self.me != root {
             self.publish_with(adi, turn, label, len, send)?;
             self.ring_all(adi);

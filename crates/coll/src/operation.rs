@@ -1,7 +1,10 @@
 //! Running schedules: one operation at a time, and all that are active beside the program.
 
+use crate::absent::Absent;
+use crate::lines::Lines;
+use crate::lines::refusal::Call;
 use crate::memory::copy;
-use crate::peers::Peers;
+use crate::peers::{CALLS, Peers};
 use crate::reduction::apply;
 use crate::repeated::{Areas, Repeated, What};
 use crate::schedule::{Action, Peer, Schedule};
@@ -23,6 +26,8 @@ pub trait Transport {
     fn is_done(&self, request: Self::Request) -> bool;
     /// The status of a completed request, which is freed.
     fn take(&self, request: Self::Request) -> Status;
+    /// Calls off a transfer, which completes in any case: nothing will come of it.
+    fn cancel(&self, _: Self::Request) {}
 }
 
 impl Transport for Adi {
@@ -50,9 +55,13 @@ impl Transport for Adi {
     fn take(&self, request: Self::Request) -> Status {
         Adi::take(self, request)
     }
+
+    fn cancel(&self, request: Self::Request) {
+        Adi::cancel(self, request);
+    }
 }
 
-/// Tags of collectives: the number of the collective, and two bits that keep apart persistent
+/// Tags of collectives: what is called, the number of the collective among those, and bits that keep apart persistent
 /// ones, and in intercommunicators messages inside the local group from those of the remote one,
 /// since a rank alone does not tell the groups apart; likewise messages among the leaders of nodes from those of
 /// the whole communicator.
@@ -61,7 +70,35 @@ const LOCAL: u32 = 1 << 29;
 /// Blocking collectives have numbers of their own: they never match nonblocking ones (MPI 5.0, section 6.12), and
 /// programs that order the two kinds differently at different ranks, which they must not, run elsewhere.
 const BLOCKING: u32 = 1 << 28;
-const NUMBERS: u32 = BLOCKING - 1;
+/// Where the number of the call begins.
+const CALL: u32 = 23;
+const NUMBERS: u32 = (1 << CALL) - 1;
+
+/// How a collective is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Blocking,
+    Nonblocking,
+}
+
+impl Peers {
+    /// The tag of the next collective `call`, which takes its place in the order of those.
+    pub(crate) fn next_tag(&self, call: u8, way: Way) -> u32 {
+        let (numbers, bit) = match way {
+            Way::Blocking => (&self.blocking, BLOCKING),
+            Way::Nonblocking => (&self.sequence, 0),
+        };
+        let next = &numbers[call as usize % CALLS];
+        let number = next.replace(next.get().wrapping_add(1));
+        bit | u32::from(call) << CALL | (number & NUMBERS)
+    }
+}
+
+/// The tag of messages with a member of the own group, or of the remote one.
+pub(crate) fn tag_among(peers: &Peers, tag: u32, remote: bool) -> i32 {
+    let apart = if peers.remote.is_some() { !remote } else { peers.leaders };
+    (if apart { tag | LOCAL } else { tag }) as i32
+}
 
 /// A message was longer than its receive: the members did not agree on the amount of data
 /// (MPI_ERR_TRUNCATE).
@@ -80,7 +117,12 @@ pub enum Failure {
     Truncated(Truncated),
     /// This process cannot be reached any more (MPI_ERR_PROC_ABORTED).
     Lost(Proc),
+    /// The member of this rank has refused the call for its arguments there.
+    Refused(u32),
 }
+
+/// In what is sent in place of a message: the rank has refused the call, it is not lost.
+pub(crate) const REFUSED: u32 = 1 << 31;
 
 /// A collective on one process: a schedule and how far it has come. `R` is the transport's
 /// request. Nonblocking ones are started once, persistent ones again and again.
@@ -89,10 +131,14 @@ pub struct Operation<R = tern_adi::Request> {
     schedule: Schedule,
     /// The tag of every start, for persistent and blocking ones and those with a number taken before.
     fixed: Option<u32>,
+    /// What is called.
+    call: u8,
     tag: Cell<u32>,
     /// The next action.
     next: Cell<usize>,
-    pending: RefCell<Vec<R>>,
+    pending: RefCell<Vec<(R, Peer)>>,
+    /// Members that have refused the call.
+    refused: RefCell<Vec<Peer>>,
     done: Cell<bool>,
     /// A user function that this operation called is running.
     busy: Cell<bool>,
@@ -107,13 +153,21 @@ impl<R: Copy> Operation<R> {
             peers: peers.clone(),
             schedule,
             fixed: None,
+            call: 0,
             tag: Cell::new(0),
             next: Cell::new(0),
             pending: RefCell::new(Vec::new()),
+            refused: RefCell::default(),
             done: Cell::new(true),
             busy: Cell::new(false),
             failure: Cell::new(None),
         }
+    }
+
+    /// The same, as that call: it has a place in the order of those.
+    pub fn of(mut self, call: Call) -> Operation<R> {
+        self.call = call as u8;
+        self
     }
 
     /// A persistent collective (section 6.13). All members must make them in the same order;
@@ -133,9 +187,7 @@ impl<R: Copy> Operation<R> {
     }
 
     fn numbered(&self) -> u32 {
-        let number = self.peers.sequence.get();
-        self.peers.sequence.set(number.wrapping_add(1));
-        number & NUMBERS
+        self.peers.next_tag(self.call, Way::Nonblocking)
     }
 
     /// Makes the operation active. It must not be active already. Nothing is sent before the
@@ -186,13 +238,14 @@ impl<R: Copy> Operation<R> {
                         return;
                     }
                 }
-                Some(Action::Send { peer, data }) => match self.lost() {
+                Some(Action::Send { peer, .. } | Action::Recv { peer, .. }) if self.has_refused(*peer) => {}
+                Some(Action::Send { peer, data }) => match self.missing() {
                     None => self.send(transport, *peer, data),
-                    Some(process) => self.send_missing(transport, *peer, process),
+                    Some(failure) => self.send_missing(transport, *peer, failure),
                 },
                 Some(Action::Recv { peer, data }) => self.recv(transport, *peer, data),
                 // There is nothing to compute with.
-                Some(Action::Reduce { .. } | Action::Copy { .. }) if self.lost().is_some() => {}
+                Some(Action::Reduce { .. } | Action::Copy { .. }) if self.missing().is_some() => {}
                 Some(Action::Reduce { input, inout, count }) => {
                     if let Some(reduction) = &self.schedule.reduction {
                         // SAFETY: the schedule's vectors hold that many elements, and the
@@ -211,32 +264,43 @@ impl<R: Copy> Operation<R> {
     /// Takes completed transfers; true when none is left.
     fn drain<T: Transport<Request = R>>(&self, transport: &T) -> bool {
         let mut pending = self.pending.borrow_mut();
-        while let Some(&request) = pending.last() {
-            if !transport.is_done(request) {
-                return false;
-            }
+        while let Some(&(last, _)) = pending.last() {
+            let at = match transport.is_done(last) {
+                true => pending.len() - 1,
+                // A process that is a neighbour twice and has refused the call says so to the first receive only.
+                false if Call::is_among_neighbours(self.call) => {
+                    match pending.iter().position(|(request, _)| transport.is_done(*request)) {
+                        Some(at) => at,
+                        None => return false,
+                    }
+                }
+                false => return false,
+            };
+            let (request, _) = pending.swap_remove(at);
             let status = transport.take(request);
             if let Some(sent) = status.truncated() {
                 let error = Truncated { source: status.source, room: status.bytes, sent };
                 self.failure.set(Some(Failure::Truncated(error)));
             }
-            if let Some(process) = status.aborted().or_else(|| self.missed(&status)) {
+            if let Some(failure) = status.aborted().map(Failure::Lost).or_else(|| self.missed(&status)) {
                 // The others still get messages, so that nobody waits, but empty ones that say so.
-                self.failure.set(Some(Failure::Lost(process)));
+                self.failure.set(Some(failure));
+                // Who has refused the call says so once.
+                pending
+                    .iter()
+                    .filter(|(_, from)| self.has_refused(*from))
+                    .for_each(|(request, _)| transport.cancel(*request));
             }
-            pending.pop();
         }
         true
     }
 
     /// The process of a peer and the tag of messages with it.
     fn address(&self, peer: Peer) -> (Proc, i32) {
-        let tag = self.tag.get();
+        let tag = tag_among(&self.peers, self.tag.get(), peer.remote);
         match (&self.peers.remote, peer.remote) {
-            (Some(remote), true) => (remote[peer.rank as usize], tag as i32),
-            (Some(_), false) => (self.peers.procs[peer.rank as usize], (tag | LOCAL) as i32),
-            (None, _) if self.peers.leaders => (self.peers.procs[peer.rank as usize], (tag | LOCAL) as i32),
-            (None, _) => (self.peers.procs[peer.rank as usize], tag as i32),
+            (Some(remote), true) => (remote[peer.rank as usize], tag),
+            _ => (self.peers.procs[peer.rank as usize], tag),
         }
     }
 
@@ -244,23 +308,32 @@ impl<R: Copy> Operation<R> {
         let (to, tag) = self.address(peer);
         let tuple = Tuple { context: self.peers.context, source: self.peers.rank as i32, tag };
         if let Some(request) = transport.isend(to, tuple, data.clone()) {
-            self.pending.borrow_mut().push(request);
+            self.pending.borrow_mut().push((request, peer));
         }
     }
 
-    /// The process because of which this collective has failed here.
-    fn lost(&self) -> Option<Proc> {
-        match self.failure.get() {
-            Some(Failure::Lost(process)) => Some(process),
-            _ => None,
-        }
+    /// Whether this collective has failed here so that there is nothing to send on.
+    fn missing(&self) -> Option<Failure> {
+        self.failure.get().filter(|failure| matches!(failure, Failure::Lost(_) | Failure::Refused(_)))
+    }
+
+    /// Whether there is nothing to send to a member, or to have from it.
+    fn has_refused(&self, peer: Peer) -> bool {
+        self.refused.borrow().contains(&peer)
     }
 
     /// Tells a peer who is lost in place of what should go to it: what is here may be wrong. The number of a process means
     /// something here only, so what travels is its rank, and whether that is one in the receiver's remote group.
-    fn send_missing<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, process: Proc) {
+    fn send_missing<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, failure: Failure) {
         let (to, tag) = self.address(peer);
         let tuple = Tuple { context: self.peers.context, source: self.peers.rank as i32, tag };
+        let process = match (failure, self.refused.borrow().last()) {
+            (Failure::Lost(process), _) => process,
+            (Failure::Refused(_), Some(Peer { rank, remote })) => {
+                return transport.send_missing(to, tuple, REFUSED | rank << 1 | u32::from(*remote != peer.remote));
+            }
+            _ => return,
+        };
         let rank_in = |group: &[Proc]| group.iter().position(|other| *other == process);
         let here = rank_in(&self.peers.procs).map(|rank| (rank, false));
         let there = || self.peers.remote.as_deref().and_then(rank_in).map(|rank| (rank, true));
@@ -269,18 +342,37 @@ impl<R: Copy> Operation<R> {
         transport.send_missing(to, tuple, (rank as u32) << 1 | u32::from(remote != peer.remote));
     }
 
-    /// The lost process that the sender of a message names in place of it.
-    fn missed(&self, status: &Status) -> Option<Proc> {
+    /// What the sender of a message names in place of it.
+    fn missed(&self, status: &Status) -> Option<Failure> {
         let word = status.missing()?;
+        if word & REFUSED != 0 {
+            let (rank, remote) = ((word & !REFUSED) >> 1, word & 1 == 1);
+            if !self.has_refused(Peer { rank, remote }) {
+                self.refused.borrow_mut().push(Peer { rank, remote });
+            }
+            return Some(Failure::Refused(rank));
+        }
         let group = if word & 1 == 1 { self.peers.remote.as_ref()? } else { &self.peers.procs };
-        group.get(word as usize >> 1).copied()
+        group.get(word as usize >> 1).copied().map(Failure::Lost)
     }
 
     fn recv<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, data: &Data) {
         let (from, tag) = self.address(peer);
         let pattern = Pattern { context: self.peers.context, source: peer.rank as i32, tag };
         let request = transport.irecv(from, pattern, data.clone());
-        self.pending.borrow_mut().push(request);
+        self.pending.borrow_mut().push((request, peer));
+    }
+}
+
+impl Operation {
+    /// The member of that rank has refused the call: what is under way with it is called off.
+    #[cold]
+    fn without(&self, adi: &Adi, rank: u32) {
+        self.failure.set(Some(Failure::Refused(rank)));
+        self.refused.borrow_mut().push(Peer { rank, remote: false });
+        for (request, _) in self.pending.borrow().iter().filter(|(_, peer)| peer.rank == rank) {
+            adi.cancel(*request);
+        }
     }
 }
 
@@ -317,13 +409,16 @@ impl Round for Operation {
 /// The nonblocking and persistent collectives that are active in this process. One per process.
 pub struct Collectives {
     active: RefCell<Vec<Rc<dyn Round>>>,
+    /// Those that were refused here.
+    absent: RefCell<Vec<Rc<Absent>>>,
     areas: Rc<Areas>,
 }
 
 impl Collectives {
     /// Registers with `adi`, so that any progress advances what is active.
     pub fn new(adi: &Adi) -> Rc<Collectives> {
-        let this = Rc::new(Collectives { active: RefCell::default(), areas: Rc::default() });
+        let this =
+            Rc::new(Collectives { active: RefCell::default(), absent: RefCell::default(), areas: Rc::default() });
         let hook = this.clone();
         adi.add_hook(Rc::new(move |adi| hook.advance(adi)));
         this
@@ -342,6 +437,20 @@ impl Collectives {
             self.active.borrow_mut().push(operation.clone());
             adi.wake_hooks();
         }
+    }
+
+    /// Takes part in a collective as one that has refused it.
+    pub fn refuse(&self, adi: &Adi, absent: Absent) {
+        let absent = Rc::new(absent);
+        self.absent.borrow_mut().retain(|other| !other.is_done());
+        self.absent.borrow_mut().push(absent.clone());
+        let round: Rc<dyn Round> = absent;
+        self.start(adi, &round);
+    }
+
+    /// The communicator of `peers` is being freed.
+    pub fn leave(&self, adi: &Adi, peers: &Rc<Peers>) {
+        self.absent.borrow().iter().filter(|absent| absent.is_of(peers)).for_each(|absent| absent.end(adi));
     }
 
     /// True when nothing is active.
@@ -375,12 +484,34 @@ impl Collectives {
 
 /// Runs a blocking collective. Returns what went wrong.
 pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Failure> {
+    run_numbered(adi, peers, schedule, 0, None)
+}
+
+/// The same of a collective that all members have noted in that turn of these lines, where those that refuse it say so.
+pub fn run_beside(
+    adi: &Adi, peers: &Rc<Peers>, schedule: Schedule, call: Call, noted: Option<(&Lines, u64)>,
+) -> Result<(), Failure> {
+    run_numbered(adi, peers, schedule, call as u8, noted)
+}
+
+fn run_numbered(
+    adi: &Adi, peers: &Rc<Peers>, schedule: Schedule, call: u8, noted: Option<(&Lines, u64)>,
+) -> Result<(), Failure> {
     let mut operation: Operation = Operation::new(peers, schedule);
-    let number = peers.blocking.get();
-    peers.blocking.set(number.wrapping_add(1));
-    operation.fixed = Some(BLOCKING | (number & NUMBERS));
+    operation.call = call;
+    operation.fixed = Some(peers.next_tag(call, Way::Blocking));
     adi.will_wait_together(operation.schedule.exchanges, || operation.schedule.longest());
     operation.start();
-    adi.wait_until(&mut || operation.advance(adi));
+    let mut rank = peers.rank as usize;
+    adi.wait_until(&mut || {
+        if let Some((lines, turn)) = noted {
+            // One member in each round, so that it costs no more among many.
+            rank = (rank + 1) % lines.size();
+            if lines.has_refused(rank, turn) && !operation.has_refused(Peer { rank: rank as u32, remote: false }) {
+                operation.without(adi, rank as u32);
+            }
+        }
+        operation.advance(adi)
+    });
     operation.failure().map_or(Ok(()), Err)
 }

@@ -2,11 +2,18 @@
 
 use crate::choose::Policy;
 use crate::levels::Levels;
+use crate::lines::refusal::Call;
 use crate::lines::{Farewell, Lines};
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Proc};
 use tern_layout::Type;
+
+/// One more than the largest number of a [`Call`]; 0 is that of the library's own.
+pub(crate) const CALLS: usize = 32;
+
+/// Collectives between the first ones of communicators with one context: a prime, so that they do not come round to the same numbers.
+const EPOCH: u32 = 65_537;
 
 /// The processes of one communicator as collectives see them. One per communicator.
 #[derive(Debug)]
@@ -19,14 +26,17 @@ pub struct Peers {
     pub procs: Rc<[Proc]>,
     /// The remote group when this is an intercommunicator.
     pub remote: Option<Rc<[Proc]>>,
-    /// Number of nonblocking collectives started: gives each its tag. All members agree, since MPI asks
-    /// that all call collectives in the same order (MPI 5.0, section 6.14).
-    pub sequence: Cell<u32>,
+    /// Number of nonblocking collectives started, for each kind of call: gives each its tag. All members agree, since MPI asks
+    /// that all call collectives in the same order (MPI 5.0, section 6.14). That a member has refused one does not
+    /// put the other kinds out of step.
+    pub sequence: [Cell<u32>; CALLS],
     /// The same for blocking ones that take schedules.
-    pub blocking: Cell<u32>,
+    pub blocking: [Cell<u32>; CALLS],
     /// Number of persistent collectives made: each keeps its tag for all its starts, since
     /// members may start them in different orders (section 6.13).
     pub persistent: Cell<u32>,
+    /// Calls that this process has refused since its last collective, the first one first; see [`crate::lines::refusal`].
+    pub refused: RefCell<Vec<Call>>,
     /// Algorithms that the user forces.
     pub policy: Policy,
     /// A number that no earlier communicator with the same context had at any member: it tells
@@ -45,14 +55,17 @@ impl Peers {
     /// for. The context must be one that only collectives use; both sides of an
     /// intercommunicator must have the same one.
     pub fn new(context: u32, rank: u32, procs: Rc<[Proc]>, remote: Option<Rc<[Proc]>>, epoch: u32) -> Peers {
+        // What nobody has taken of a freed communicator of this context must not be taken for one of this.
+        let first = epoch.wrapping_mul(EPOCH);
         Peers {
             context,
             rank,
             procs,
             remote,
-            sequence: Cell::new(0),
-            blocking: Cell::new(0),
+            sequence: std::array::from_fn(|_| Cell::new(first)),
+            blocking: std::array::from_fn(|_| Cell::new(first)),
             persistent: Cell::new(0),
+            refused: RefCell::default(),
             policy: Policy::from_settings(),
             epoch,
             lines: OnceCell::new(),
@@ -91,7 +104,11 @@ impl Peers {
     /// in its own time. Until that is over its id must not be used again.
     pub fn leave(&self, adi: &Adi) -> Option<Farewell> {
         match self.lines(adi) {
-            Some(lines) => Some(lines.leave()),
+            Some(lines) => {
+                // Whoever waits for this process in a call that it has refused is told so.
+                self.refused.take().iter().for_each(|_| lines.refuse_next(adi));
+                Some(lines.leave())
+            }
             None => self.levels(adi)?.leave(),
         }
     }
@@ -132,6 +149,11 @@ impl Buffer {
     /// How many bytes travel.
     pub fn bytes(&self) -> usize {
         self.count as usize * self.ty.size() as usize
+    }
+
+    /// Whether a reduction by `op` takes it as a vector of elements of a basic type.
+    pub fn is_vector(&self, op: &Operator) -> bool {
+        crate::fast::any_vector(op, &self.ty, self.count).is_some()
     }
 
     pub(crate) fn data(&self) -> Data {

@@ -172,9 +172,9 @@ pub(crate) fn describe(comm: &Comm, plan: &Plan) -> Call {
     let mut call = match plan {
         // Ranks of two groups are not told apart here.
         _ if comm.is_inter() => Call::default(),
-        Plan::Blocks(_, call) => call.as_deref().cloned().unwrap_or_default(),
+        Plan::Blocks(.., call) => call.as_deref().cloned().unwrap_or_default(),
         // Made only where nothing is compared.
-        Plan::Barrier | Plan::Other(_) | Plan::ReduceScatterBlock { .. } => Call::default(),
+        Plan::Barrier | Plan::Other(..) | Plan::ReduceScatterBlock { .. } => Call::default(),
         Plan::Bcast { buffer, root } => {
             let (sign, is_root) = (sign(&buffer.ty, buffer.count), *root == Root::Rank(comm.rank as u32));
             let blocks = vec![(if is_root { ALL } else { rank(*root).unwrap_or(ALL) }, sign)];

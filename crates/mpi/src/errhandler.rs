@@ -108,6 +108,7 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
     };
     match &scope {
         Scope::Comm(comm) => {
+            crate::collective::note_refused(comm, function, &error);
             let handler = comm.errhandler.borrow().clone();
             invoke(&handler, comm.handle.get(), &scope, function, &error)
         }

@@ -14,6 +14,8 @@ pub struct Error {
     /// The object whose error handler is in charge, where the call does not name it: that of a
     /// request which the call has ended.
     pub scope: Scope,
+    /// A collective had begun: other processes may have seen it.
+    pub begun: bool,
 }
 
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -21,11 +23,11 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 impl Error {
     /// An error of class `class` (`MPI_ERR_…`).
     pub fn new(class: i32, message: impl Into<String>) -> Box<Error> {
-        Box::new(Error { code: class, message: message.into(), scope: Scope::None })
+        Box::new(Error { code: class, message: message.into(), scope: Scope::None, begun: false })
     }
     /// A code that user code returned (callbacks): passed on as it is.
     pub fn from_code(code: i32, message: impl Into<String>) -> Box<Error> {
-        Box::new(Error { code, message: message.into(), scope: Scope::None })
+        Box::new(Error { code, message: message.into(), scope: Scope::None, begun: true })
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Comm {
     /// The remote group when this is an intercommunicator.
     pub remote: Option<Rc<Group>>,
     pub peers: Rc<Peers>,
+    /// Collectives may take the short way: an intracommunicator on which no call was refused lately.
+    pub quick: Cell<bool>,
     pub errhandler: RefCell<Rc<Errhandler>>,
     pub name: RefCell<String>,
     pub attributes: Attributes,

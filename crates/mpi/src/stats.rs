@@ -7,6 +7,7 @@ use crate::runtime::adi;
 use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
+use tern_coll::lines::refusal::{Call, Known};
 use tern_coll::ops::Op;
 use tern_coll::{Buffer, Operator, Root};
 use tern_counters::{ALL, Class};
@@ -47,9 +48,11 @@ fn buffer<T>(data: &mut [T], datatype: usize) -> Buffer {
 /// `wish`. So no process waits for values that another does not send.
 pub fn meet(world: &Comm, wish: bool) -> bool {
     let peers = &world.peers;
-    let mut all = [wish as i32];
+    // Of a length that a program seldom reduces: who has refused a call must not take this for that one.
+    let mut all = [wish as i32; 5];
     let buffer = buffer(&mut all, MPI_INT32_T);
     let least = Operator::Predefined(Op::Min);
+    crate::collective::settle(world, &Known { call: Call::Allreduce, root: 0, bytes: buffer.bytes() });
     match tern_coll::fast::allreduce(adi(), peers, std::ptr::null(), &buffer, &least) {
         Some(result) => result.is_ok() && all[0] == 1,
         None => tern_coll::run(adi(), peers, tern_coll::allreduce(peers, None, &buffer, &least)).is_ok() && all[0] == 1,

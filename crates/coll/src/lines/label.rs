@@ -21,6 +21,12 @@ pub enum Kind {
     Tell,
     /// None: what the others wait for will not come, for a process of another node is lost.
     Lost,
+    /// A collective that goes by messages; see [`super::refusal`].
+    Messages,
+    /// None: this member's call was refused.
+    Refused,
+    /// What it was is not told any more: this member waits to learn what the others call ([`waiting`]).
+    Waits,
 }
 
 /// The members do not call the same operation.
@@ -34,14 +40,55 @@ pub enum Mismatch {
     Bytes { rank: usize, own: u32, theirs: u32 },
     /// This process of another node cannot be reached any more.
     Lost { process: u32 },
+    /// Rank `rank` has refused the call for its arguments there.
+    Refused { rank: usize },
 }
 
 pub type Done = Result<(), Mismatch>;
 
-/// Bits 0 to 3 the kind, to 7 a stamp, to 23 the root, to 47 the bytes, above them what was before ([`History`]).
+/// Bits 0 to 3 the kind, to 7 a stamp, to 22 the root, 23 [`MORE`], to 47 the bytes, above them what was before ([`History`]).
 #[inline(always)]
 pub fn label(kind: Kind, root: u32, bytes: usize) -> u64 {
-    kind as u64 | (root as u64 & 0xffff) << 8 | (bytes as u64 & 0xff_ffff) << 24
+    kind as u64 | (root as u64 & 0x7fff) << 8 | (bytes as u64 & 0xff_ffff) << 24
+}
+
+/// In a label: a further turn of the same call follows.
+pub const MORE: u64 = 1 << 23;
+
+/// What a label says of itself, for all members and turns.
+pub fn plain(label: u64) -> u64 {
+    label & ((1 << HISTORY) - 1) & !STAMP
+}
+
+/// The kind, the root and the bytes of a label.
+pub fn parts(label: u64) -> (u64, u32, u32) {
+    (label & 0xf, (label >> 8) as u32 & 0x7fff, (label >> 24) as u32 & 0xff_ffff)
+}
+
+/// Whether a label is of the turn that `own` is of, not of a later one in the same cell.
+pub fn is_of_turn(theirs: u64, own: u64) -> bool {
+    (theirs ^ own) & STAMP == 0
+}
+
+/// What a member publishes in place of `published`, its label of its last turn, when it waits to learn what the others call: how
+/// many calls it has refused, and the number of the call that it makes next, which is not 0.
+pub fn waiting(published: u64, refused: usize, call: u8) -> u64 {
+    let kept = STAMP | MORE | u64::MAX << HISTORY;
+    // Who has not looked yet must still see that this turn was refused.
+    let kind = if published & 0xf == Kind::Refused as u64 { Kind::Refused } else { Kind::Waits };
+    label(kind, refused.min(0x7fff) as u32, call.into()) | published & kept
+}
+
+/// What a member that waits has said by [`waiting`]; `None` if it does not wait.
+pub fn waits(label: u64) -> Option<(usize, u8)> {
+    let (kind, refused, call) = parts(label);
+    let waits = kind == Kind::Waits as u64 || kind == Kind::Refused as u64 && call != 0;
+    waits.then_some((refused as usize, call as u8))
+}
+
+/// What is published in place of `stamped` by a member that has refused the call.
+pub fn refused(stamped: u64) -> u64 {
+    label(Kind::Refused, 0, 0) | stamped & (STAMP | MORE | u64::MAX << HISTORY)
 }
 
 /// Where the history begins in a label.
@@ -104,16 +151,19 @@ pub fn compare(rank: usize, own: u64, theirs: u64) -> Done {
     match (own ^ theirs) & alone {
         0 => Ok(()),
         differing if differing & STAMP != 0 => Ok(()),
+        _ if theirs & 0xf == Kind::Waits as u64 => Ok(()),
         _ => Err(mismatch(rank, own, theirs)),
     }
 }
 
 #[cold]
 fn mismatch(rank: usize, own: u64, theirs: u64) -> Mismatch {
-    let root = |label: u64| (label >> 8) as u32 & 0xffff;
-    let bytes = |label: u64| (label >> 24) as u32 & 0xff_ffff;
+    let root = |label: u64| parts(label).1;
+    let bytes = |label: u64| parts(label).2;
     if theirs & 0xf == Kind::Lost as u64 {
         Mismatch::Lost { process: bytes(theirs) }
+    } else if theirs & 0xf == Kind::Refused as u64 {
+        Mismatch::Refused { rank }
     } else if own as u8 != theirs as u8 {
         Mismatch::Operation { rank }
     } else if root(own) != root(theirs) {

@@ -88,6 +88,19 @@ pub type Own = (*const u8, usize);
 pub type Shared = Result<Option<()>, Mismatch>;
 
 impl Lines {
+    /// Keeps in step with members that try to share their memory in a call of this kind that this one has refused.
+    pub(super) fn pass_by(&self, kind: Kind, len: usize) {
+        let tries = match kind {
+            Kind::Allreduce => serves_allreduce(self, len),
+            Kind::Allgather => serves(len, len),
+            Kind::Alltoall | Kind::ReduceScatter => serves(len, len * self.size()),
+            _ => false,
+        };
+        if tries && self.tries.is_due(kind) {
+            self.trials.begin(kind, len);
+        }
+    }
+
     /// Where own memory lies for all members; 0: nowhere.
     fn locate(&self, adi: &Adi, (memory, len): Own) -> u64 {
         let peer = self.procs[usize::from(self.me == 0)];

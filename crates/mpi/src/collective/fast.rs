@@ -30,7 +30,7 @@ const MOST: i64 = 1 << 32;
 #[inline(always)]
 fn peers(comm: usize) -> Option<(&'static Adi, Rc<Peers>)> {
     let adi = is_single().then(adi)?;
-    let peers = comm::find(comm, |comm| comm.remote.is_none().then(|| comm.peers.clone()))?;
+    let peers = comm::find(comm, |comm| comm.quick.get().then(|| comm.peers.clone()))?;
     Some((adi, peers))
 }
 

@@ -20,28 +20,84 @@ use crate::task;
 use plan::Plan;
 use std::rc::Rc;
 use tern_coll::lines::Mismatch;
-use tern_coll::{Failure, Truncated};
+use tern_coll::lines::refusal::{Call, Known};
+use tern_coll::{Absent, Failure, Truncated, Way};
 
 /// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
 #[inline]
 pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
+    if !comm.quick.get() {
+        settle(comm, &plan.known());
+    }
     let Some(done) = plan.fast(adi(), &comm.peers) else {
         tern_counters::COLLECTIVE_MESSAGES.add(1);
         if check::is_on() {
-            task::run(check::agree(comm.clone(), check::describe(comm, &plan)))?;
+            task::run(check::agree(comm.clone(), check::describe(comm, &plan))).map_err(begun)?;
         }
-        return tern_coll::run(adi(), &comm.peers, plan.schedule(&comm.peers)).map_err(failed);
+        let lines = comm.peers.lines(adi());
+        let known = plan.known();
+        let noted = lines.map(|lines| (lines, lines.note(adi(), &known)));
+        let beside = noted.as_ref().map(|(lines, (turn, _))| (*lines, *turn));
+        let schedule = plan.schedule(&comm.peers);
+        let ran = tern_coll::run_beside(adi(), &comm.peers, schedule, known.call, beside).map_err(failed);
+        let agreed = noted.map_or(Ok(()), |(_, (_, agreed))| agreed);
+        return ran.and(agreed.map_err(|mismatch| mismatched(comm, mismatch)));
     };
     tern_counters::COLLECTIVE_LINES.add(1);
     done.map_err(|mismatch| mismatched(comm, mismatch))
 }
 
+/// An error of a collective that was not refused.
+#[cold]
+fn begun(mut error: Box<Error>) -> Box<Error> {
+    error.begun = true;
+    error
+}
+
+/// Before a collective on `comm` of a process that has refused some ([`tern_coll::lines::refusal`]): takes part in those
+/// that the others have made.
+pub(crate) fn settle(comm: &Comm, next: &Known) {
+    if comm.is_inter() || comm.peers.refused.borrow().is_empty() {
+        return;
+    }
+    if let Some(lines) = comm.peers.lines(adi()) {
+        lines.settle(adi(), &comm.peers, next);
+    }
+    comm.quick.set(comm.peers.refused.borrow().is_empty());
+}
+
+/// A call of `function` on `comm` has failed. If it is a collective that was refused for its arguments, the others are told: by
+/// the next one on this communicator, which finds out whether they have made it, or at once, where that cannot be seen.
+#[cold]
+pub(crate) fn note_refused(comm: &Comm, function: &str, error: &Error) {
+    if error.begun || !comm.is_inter() && comm.size() < 2 {
+        return;
+    }
+    let Some((call, way)) = Call::of(function) else { return };
+    let (adi, peers) = (adi(), &comm.peers);
+    let blocking = way == Way::Blocking;
+    if blocking && peers.lines(adi).is_some() {
+        peers.refused.borrow_mut().push(call);
+        comm.quick.set(false);
+        return;
+    }
+    let in_levels = blocking && call.is_in_levels() && peers.levels(adi).is_some();
+    if !check::is_on() && !in_levels && call != Call::Make {
+        request::refuse(Absent::new(peers, call, way));
+    }
+}
+
 /// The members did not make the same call.
 #[cold]
 pub(crate) fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
+    begun(disagreement(comm, mismatch))
+}
+
+fn disagreement(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
     let here = format!("on {} of {} processes, rank {}", comm.label(), comm.size(), comm.rank);
     match mismatch {
         Mismatch::Lost { process } => lost::error(process),
+        Mismatch::Refused { rank } => refused(rank as u32),
         Mismatch::Operation { rank } => Error::new(
             MPI_ERR_OTHER,
             format!("{here}: rank {rank} calls another collective; all must call the same ones in the same order"),
@@ -59,8 +115,13 @@ pub(crate) fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
 /// The members did not agree on the amount of data, or one of them is lost.
 #[cold]
 pub(crate) fn failed(failure: Failure) -> Box<Error> {
+    begun(failure_of(failure))
+}
+
+fn failure_of(failure: Failure) -> Box<Error> {
     let Truncated { source, room, sent } = match failure {
         Failure::Lost(peer) => return lost::error(peer),
+        Failure::Refused(rank) => return refused(rank),
         Failure::Truncated(truncated) => truncated,
     };
     Error::new(
@@ -69,6 +130,11 @@ pub(crate) fn failed(failure: Failure) -> Box<Error> {
             "rank {source} sent {sent} bytes where this process expects {room}: do all give the same counts and types?"
         ),
     )
+}
+
+/// A member has refused its call.
+fn refused(rank: u32) -> Box<Error> {
+    Error::new(MPI_ERR_OTHER, format!("rank {rank} has refused this call for its arguments there, and got an error"))
 }
 
 /// MPI_Barrier (section 6.3).

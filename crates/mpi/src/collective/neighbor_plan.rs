@@ -9,6 +9,7 @@ use crate::objects::{Comm, Datatype};
 use crate::topology::Topology;
 use std::rc::Rc;
 use tern_coll::Neighbours;
+use tern_coll::lines::refusal::Call as Of;
 
 /// The neighbours of this process, in the order of the blocks.
 struct Around {
@@ -70,7 +71,10 @@ pub(crate) fn allgather(
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let (send, recv) = (buffer(sendbuf, sendcount, sendtype)?, buffer(recvbuf, recvcount, recvtype)?);
-    Ok(Plan::Other(tern_coll::neighbor_allgather(&comm.peers, around.as_neighbours(), &send, &recv)))
+    Ok(Plan::Other(
+        Of::NeighborAllgather,
+        tern_coll::neighbor_allgather(&comm.peers, around.as_neighbours(), &send, &recv),
+    ))
 }
 
 /// MPI_Neighbor_allgatherv.
@@ -82,7 +86,10 @@ pub(crate) fn allgatherv(
     let around = Around::of(comm)?;
     let send = buffer(sendbuf, sendcount, sendtype)?;
     let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, around.sources.len())?;
-    Ok(Plan::Other(tern_coll::neighbor_allgatherv(&comm.peers, around.as_neighbours(), &send, &recv)))
+    Ok(Plan::Other(
+        Of::NeighborAllgatherv,
+        tern_coll::neighbor_allgatherv(&comm.peers, around.as_neighbours(), &send, &recv),
+    ))
 }
 
 /// MPI_Neighbor_alltoall.
@@ -92,7 +99,10 @@ pub(crate) fn alltoall(
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let (send, recv) = (buffer(sendbuf, sendcount, sendtype)?, buffer(recvbuf, recvcount, recvtype)?);
-    Ok(Plan::Other(tern_coll::neighbor_alltoall(&comm.peers, around.as_neighbours(), &send, &recv)))
+    Ok(Plan::Other(
+        Of::NeighborAlltoall,
+        tern_coll::neighbor_alltoall(&comm.peers, around.as_neighbours(), &send, &recv),
+    ))
 }
 
 /// MPI_Neighbor_alltoallv.
@@ -104,7 +114,10 @@ pub(crate) fn alltoallv(
     let around = Around::of(comm)?;
     let send = buffer_v(sendbuf, sendcounts, sdispls, sendtype, around.destinations.len())?;
     let recv = buffer_v(recvbuf, recvcounts, rdispls, recvtype, around.sources.len())?;
-    Ok(Plan::Other(tern_coll::neighbor_alltoallv(&comm.peers, around.as_neighbours(), &send, &recv)))
+    Ok(Plan::Other(
+        Of::NeighborAlltoallv,
+        tern_coll::neighbor_alltoallv(&comm.peers, around.as_neighbours(), &send, &recv),
+    ))
 }
 
 /// MPI_Neighbor_alltoallw.
@@ -116,7 +129,10 @@ pub(crate) fn alltoallw(
     let around = Around::of(comm)?;
     let send = buffer_w(sendbuf, sendcounts, sdispls, sendtypes, around.destinations.len())?;
     let recv = buffer_w(recvbuf, recvcounts, rdispls, recvtypes, around.sources.len())?;
-    Ok(Plan::Other(tern_coll::neighbor_alltoallw(&comm.peers, around.as_neighbours(), &send, &recv)))
+    Ok(Plan::Other(
+        Of::NeighborAlltoallw,
+        tern_coll::neighbor_alltoallw(&comm.peers, around.as_neighbours(), &send, &recv),
+    ))
 }
 
 #[cfg(test)]

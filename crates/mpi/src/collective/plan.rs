@@ -10,6 +10,7 @@ use crate::objects::{Comm, Datatype, Operation};
 use std::rc::Rc;
 use tern_adi::Adi;
 use tern_coll::fast::{self, Fast};
+use tern_coll::lines::refusal::{Call as Of, Known};
 use tern_coll::{Buffer, Operator, Peers, Root, Schedule, What};
 use tern_counters as counters;
 
@@ -62,9 +63,9 @@ pub(crate) enum Plan {
         op: Operator,
     },
     /// What no fast path knows.
-    Other(Schedule),
-    /// The same, with what the members compare if the program is checked.
-    Blocks(Schedule, Option<Box<Call>>),
+    Other(Of, Schedule),
+    /// The same with a root, if there is one, and with what the members compare if the program is checked.
+    Blocks(Of, Option<Root>, Schedule, Option<Box<Call>>),
 }
 
 /// The vector of one side, null where there is none or it is in place.
@@ -89,7 +90,7 @@ impl Plan {
             Plan::ReduceScatterBlock { send, recv, op } => {
                 tern_coll::reduce_scatter_block(peers, send.as_ref(), &recv, &op)
             }
-            Plan::Other(schedule) | Plan::Blocks(schedule, _) => schedule,
+            Plan::Other(_, schedule) | Plan::Blocks(_, _, schedule, _) => schedule,
         }
     }
 
@@ -106,6 +107,33 @@ impl Plan {
                 What::reduction(base(send), recv.base, recv.count, &recv.ty, op, true)
             }
             _ => None,
+        }
+    }
+
+    /// What all members know of it.
+    pub(crate) fn known(&self) -> Known {
+        let rank = |root: &Root| if let Root::Rank(rank) = root { *rank } else { 0 };
+        let of = |call, root: Option<&Root>, buffer: Option<&Buffer>| Known {
+            call,
+            root: root.map_or(0, rank),
+            bytes: buffer.map_or(0, Buffer::bytes),
+        };
+        // Of what is no vector, the members do not ask whether it lies in shared memory.
+        let vector = |op: &Operator, buffer| Some(buffer).filter(|buffer: &&Buffer| buffer.is_vector(op));
+        match self {
+            Plan::Barrier => of(Of::Barrier, None, None),
+            Plan::Bcast { buffer, root } => of(Of::Bcast, Some(root), Some(buffer)),
+            Plan::Gather { send, recv, root } => of(Of::Gather, Some(root), send.as_ref().or(recv.as_ref())),
+            Plan::Scatter { send, recv, root } => of(Of::Scatter, Some(root), recv.as_ref().or(send.as_ref())),
+            Plan::Allgather { recv, .. } => of(Of::Allgather, None, Some(recv)),
+            Plan::Alltoall { recv, .. } => of(Of::Alltoall, None, Some(recv)),
+            Plan::Reduce { send, recv, root, .. } => of(Of::Reduce, Some(root), send.as_ref().or(recv.as_ref())),
+            Plan::Allreduce { recv, op, .. } => of(Of::Allreduce, None, vector(op, recv)),
+            Plan::Scan { recv, exclusive: false, .. } => of(Of::Scan, None, Some(recv)),
+            Plan::Scan { recv, exclusive: true, .. } => of(Of::Exscan, None, Some(recv)),
+            Plan::ReduceScatterBlock { recv, op, .. } => of(Of::ReduceScatterBlock, None, vector(op, recv)),
+            Plan::Other(call, _) => of(*call, None, None),
+            Plan::Blocks(call, root, ..) => of(*call, root.as_ref(), None),
         }
     }
 
@@ -195,7 +223,7 @@ pub(crate) fn gatherv(
         takes: each_v(recv.as_ref()),
         op: None,
     });
-    Ok(Plan::Blocks(tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
+    Ok(Plan::Blocks(Of::Gatherv, Some(root), tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
 }
 
 /// MPI_Scatter (section 6.6).
@@ -237,7 +265,12 @@ pub(crate) fn scatterv(
         takes: with(root, recv.as_ref()),
         op: None,
     });
-    Ok(Plan::Blocks(tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
+    Ok(Plan::Blocks(
+        Of::Scatterv,
+        Some(root),
+        tern_coll::scatterv(&comm.peers, send.as_ref(), recv.as_ref(), root),
+        call,
+    ))
 }
 
 /// MPI_Allgather (section 6.7).
@@ -267,7 +300,7 @@ pub(crate) fn allgatherv(
         check_input_apart(send.as_ref(), first_for_v(&recv, comm.rank as usize))?;
     }
     let call = blocks(|| Blocks { gives: for_all(send.as_ref()), takes: each_v(Some(&recv)), ..Blocks::default() });
-    Ok(Plan::Blocks(tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv), call))
+    Ok(Plan::Blocks(Of::Allgatherv, None, tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv), call))
 }
 
 /// MPI_Alltoall (section 6.8).
@@ -301,7 +334,7 @@ pub(crate) fn alltoallv(
         let gives = each_v(Some(send.as_ref().unwrap_or(&recv)));
         Blocks { gives, takes: each_v(Some(&recv)), ..Blocks::default() }
     });
-    Ok(Plan::Blocks(tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv), call))
+    Ok(Plan::Blocks(Of::Alltoallv, None, tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv), call))
 }
 
 /// MPI_Alltoallw (section 6.8).
@@ -323,7 +356,7 @@ pub(crate) fn alltoallw(
         let gives = each_w(Some(send.as_ref().unwrap_or(&recv)));
         Blocks { gives, takes: each_w(Some(&recv)), ..Blocks::default() }
     });
-    Ok(Plan::Blocks(tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv), call))
+    Ok(Plan::Blocks(Of::Alltoallw, None, tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv), call))
 }
 
 /// MPI_Reduce (section 6.9.1).
@@ -405,7 +438,12 @@ fn scatter_blocks(
         takes: for_all(Some(&recv)),
         root: None,
     });
-    Ok(Plan::Blocks(tern_coll::reduce_scatter(&comm.peers, send.as_ref(), &recv, counts, &op), call))
+    Ok(Plan::Blocks(
+        Of::ReduceScatter,
+        None,
+        tern_coll::reduce_scatter(&comm.peers, send.as_ref(), &recv, counts, &op),
+        call,
+    ))
 }
 
 /// MPI_Scan (section 6.11.1).

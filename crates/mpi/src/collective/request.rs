@@ -14,7 +14,7 @@ use crate::runtime::adi;
 use crate::task;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use tern_coll::{Collectives, Operation, Round, Wrong};
+use tern_coll::{Absent, Collectives, Operation, Round, Wrong};
 
 static COLLECTIVES: Guarded<OnceCell<Rc<Collectives>>> = Guarded::new(OnceCell::new());
 
@@ -23,10 +23,23 @@ fn collectives() -> &'static Collectives {
     COLLECTIVES.get().get_or_init(|| Collectives::new(adi()))
 }
 
+/// Takes part in a collective as a member that has refused it.
+pub(crate) fn refuse(absent: Absent) {
+    collectives().refuse(adi(), absent);
+}
+
+/// A communicator is being freed.
+pub(crate) fn leave(comm: &Comm) {
+    if let Some(collectives) = COLLECTIVES.get().get() {
+        collectives.leave(adi(), &comm.peers);
+    }
+}
+
 /// Starts a collective and gives the program its request.
 pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
     let agreement = agreement(comm, &plan);
-    let mut operation = Operation::new(&comm.peers, plan.schedule(&comm.peers));
+    let call = plan.known().call;
+    let mut operation = Operation::new(&comm.peers, plan.schedule(&comm.peers)).of(call);
     if agreement.is_some() {
         // It starts later, and at each member in another order with those that are under way besides.
         operation.reserve();

@@ -2,12 +2,13 @@
 //! step what each has to give, and most often agree on the context id with it. Else, and in the background, they do both
 //! by messages ([`crate::comm::exchange`]).
 
-use crate::collective::mismatched;
+use crate::collective::{mismatched, settle};
 use crate::comm::context::{ContextId, EARLY, agree_early, allocate, offer_early};
 use crate::comm::exchange::Circle;
 use crate::error::Result;
 use crate::objects::Comm;
 use crate::runtime::adi;
+use tern_coll::lines::refusal::{Call, Known};
 
 /// Bytes of what a member gives.
 const GIVEN: usize = 8;
@@ -23,6 +24,9 @@ pub struct Arrived {
 ///
 /// Errors: another one calls another collective.
 pub fn arrive(comm: &Comm, given: [i32; 2]) -> Result<Option<Arrived>> {
+    if !comm.quick.get() {
+        settle(comm, &Known { call: Call::Make, root: 0, bytes: GIVEN + EARLY });
+    }
     let Some(lines) = comm.peers.lines(adi()) else { return Ok(None) };
     let mut mine = [0; GIVEN + EARLY];
     mine[..4].copy_from_slice(&given[0].to_ne_bytes());

@@ -59,6 +59,7 @@ impl Comm {
             id,
             rank,
             local,
+            quick: Cell::new(remote.is_none()),
             remote,
             peers: Rc::new(peers),
             errhandler: RefCell::new(errhandler),
@@ -89,6 +90,7 @@ impl Comm {
             local: parent.local.clone(),
             remote: parent.remote.clone(),
             peers: parent.peers.clone(),
+            quick: Cell::new(false),
             errhandler: parent.errhandler.clone(),
             name: RefCell::default(),
             attributes: Attributes::default(),
@@ -123,8 +125,8 @@ impl Comm {
     /// All its processes, those of the remote group too, for one agreement that all of them
     /// enter in the same order as their other collective calls.
     pub fn circle(&self) -> Circle {
-        let sequence = self.peers.sequence.get();
-        self.peers.sequence.set(sequence.wrapping_add(1));
+        let sequence = self.peers.sequence[0].get();
+        self.peers.sequence[0].set(sequence.wrapping_add(1));
         let tag = context::sequence_tag(sequence);
         let (first, second) = self.sides();
         let procs: Rc<[_]> = match second {
@@ -182,6 +184,7 @@ pub fn hand_out(comm: Comm) -> usize {
 /// Called when a communicator is being freed, by all its processes. None waits for another, which may depend on what
 /// this one does next; the id is not used again before all have come.
 pub fn on_free(comm: &Comm) {
+    crate::collective::request::leave(comm);
     comm.id.leave(comm.peers.leave(adi()));
 }
 

@@ -1,0 +1,372 @@
+//! Calls that are refused at some members only, for their arguments there.
+//!
+//! A refused call changes nothing. So its member cannot tell whether the others have made the call too: then they wait for it
+//! there, and it has to take part, as one that has refused; or whether they have not (one member alone has made a mistake and
+//! goes on). It learns that at its next collective, before it takes a turn: it waits until some member has taken the turn that
+//! comes next, and looks what for.
+//!
+//! - Another member takes the turn for what was refused: this one takes the turn too, with a label that says so, and looks again
+//!   with the next turn. Who sees that label fails; who has no need of this member's part does not.
+//! - Another member takes it for the call that this one makes now, or anything else: nobody misses this one in a refused call.
+//! - All members wait in this way, and tell how many calls they have refused, and what they call next. If all have refused as many,
+//!   these were the same. If one has refused fewer, its next call is the one that others have refused behind those.
+//!
+//! A call that is refused and then made with right arguments is taken to be made once: it looks the same as one that the others
+//! make twice.
+//!
+//! For this, collectives that go by messages take a turn as well ([`Lines::note`]), without waiting. Nothing of it costs anything
+//! where no call is refused, except that turn: a store beside messages.
+
+use super::label::{Kind, MORE, is_of_turn, label, parts, plain, refused, waiting, waits};
+use super::{Done, Lines};
+use crate::operation::Way;
+use crate::peers::Peers;
+use tern_adi::Adi;
+use tern_mcm::DEPTH;
+
+/// What a program calls, as all members see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Call {
+    Barrier = 1,
+    Bcast,
+    Gather,
+    Gatherv,
+    Scatter,
+    Scatterv,
+    Allgather,
+    Allgatherv,
+    Alltoall,
+    Alltoallv,
+    Alltoallw,
+    Reduce,
+    Allreduce,
+    ReduceScatter,
+    ReduceScatterBlock,
+    Scan,
+    Exscan,
+    NeighborAllgather,
+    NeighborAllgatherv,
+    NeighborAlltoall,
+    NeighborAlltoallv,
+    NeighborAlltoallw,
+    /// What makes communicators and other objects, and refuses wrong arguments before it begins.
+    Make,
+}
+
+const NAMES: [(&str, Call); 33] = [
+    ("barrier", Call::Barrier),
+    ("bcast", Call::Bcast),
+    ("gather", Call::Gather),
+    ("gatherv", Call::Gatherv),
+    ("scatter", Call::Scatter),
+    ("scatterv", Call::Scatterv),
+    ("allgather", Call::Allgather),
+    ("allgatherv", Call::Allgatherv),
+    ("alltoall", Call::Alltoall),
+    ("alltoallv", Call::Alltoallv),
+    ("alltoallw", Call::Alltoallw),
+    ("reduce", Call::Reduce),
+    ("allreduce", Call::Allreduce),
+    ("reduce_scatter", Call::ReduceScatter),
+    ("reduce_scatter_block", Call::ReduceScatterBlock),
+    ("scan", Call::Scan),
+    ("exscan", Call::Exscan),
+    ("neighbor_allgather", Call::NeighborAllgather),
+    ("neighbor_allgatherv", Call::NeighborAllgatherv),
+    ("neighbor_alltoall", Call::NeighborAlltoall),
+    ("neighbor_alltoallv", Call::NeighborAlltoallv),
+    ("neighbor_alltoallw", Call::NeighborAlltoallw),
+    ("comm_dup", Call::Make),
+    ("comm_dup_with_info", Call::Make),
+    ("comm_split", Call::Make),
+    ("comm_split_type", Call::Make),
+    ("comm_create", Call::Make),
+    ("cart_create", Call::Make),
+    ("cart_sub", Call::Make),
+    ("graph_create", Call::Make),
+    ("dist_graph_create", Call::Make),
+    ("dist_graph_create_adjacent", Call::Make),
+    ("win_create_dynamic", Call::Make),
+];
+
+impl Call {
+    /// The call of an MPI function, if it is a collective that is no persistent one: "MPI_Gather", "MPI_Igather_c".
+    pub fn of(function: &str) -> Option<(Call, Way)> {
+        let name = function.to_ascii_lowercase();
+        let name = name.strip_prefix("mpi_")?;
+        let name = name.strip_suffix("_c").unwrap_or(name);
+        let call = |name: &str| NAMES.iter().find(|(known, _)| *known == name).map(|&(_, call)| call);
+        let nonblocking = || name.strip_prefix('i').and_then(call).map(|call| (call, Way::Nonblocking));
+        call(name).map(|call| (call, Way::Blocking)).or_else(nonblocking)
+    }
+
+    /// Whether the call of this number is one among neighbours.
+    pub(crate) fn is_among_neighbours(number: u8) -> bool {
+        (Call::NeighborAllgather as u8..=Call::NeighborAlltoallw as u8).contains(&number)
+    }
+
+    /// Whether it may go in two levels, where a communicator spans several nodes.
+    pub fn is_in_levels(self) -> bool {
+        matches!(self, Call::Barrier | Call::Bcast | Call::Reduce | Call::Allreduce | Call::Allgather)
+    }
+
+    /// As what it takes turns, if not as messages.
+    fn kind(self) -> Option<Kind> {
+        Some(match self {
+            Call::Barrier => Kind::Barrier,
+            Call::Bcast => Kind::Bcast,
+            Call::Gather => Kind::Gather,
+            Call::Scatter => Kind::Scatter,
+            Call::Allgather => Kind::Allgather,
+            Call::Alltoall => Kind::Alltoall,
+            Call::Reduce => Kind::Reduce,
+            Call::Allreduce => Kind::Allreduce,
+            Call::Scan | Call::Exscan => Kind::Scan,
+            Call::ReduceScatterBlock => Kind::ReduceScatter,
+            Call::Make => Kind::Tell,
+            _ => return None,
+        })
+    }
+}
+
+/// A call with what all members know of it: the root, and the bytes of a block or vector where all have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    pub call: Call,
+    pub root: u32,
+    pub bytes: usize,
+}
+
+/// Lengths of what goes by messages are told in units of so many bytes, as a power of two.
+const UNIT: u32 = 13;
+/// Bits of a call's number.
+const CALL: u32 = 8;
+
+impl Known {
+    fn label(&self) -> u64 {
+        label(Kind::Messages, self.root, self.call as usize | (self.bytes >> UNIT).min(0xffff) << CALL)
+    }
+
+    /// Whether a member that has published `theirs` may have made this very call.
+    fn may_be(&self, theirs: u64, longest: usize) -> bool {
+        let (kind, root, bytes) = parts(theirs);
+        if kind == Kind::Messages as u64 {
+            return plain(theirs) == plain(self.label());
+        }
+        let exclusive = u32::from(self.call == Call::Exscan);
+        let root_is = if kind == Kind::Scan as u64 { exclusive } else { self.root & 0x7fff };
+        // In parts, each says what it has.
+        let fits = bytes as usize == self.bytes & 0xff_ffff || self.bytes > longest;
+        is(self.call, theirs) && root == root_is && fits
+    }
+}
+
+/// Whether `theirs` is of such a call.
+fn is(call: Call, theirs: u64) -> bool {
+    let (kind, root, bytes) = parts(theirs);
+    match kind == Kind::Messages as u64 {
+        true => bytes & ((1 << CALL) - 1) == call as u32,
+        false if kind == Kind::Scan as u64 => call == if root == 1 { Call::Exscan } else { Call::Scan },
+        false => call.kind().is_some_and(|known| known as u64 == kind),
+    }
+}
+
+/// Whether a label is of a call, not of its refusal.
+fn is_made(label: u64) -> bool {
+    parts(label).0 != Kind::Refused as u64
+}
+
+/// Turns that a member that does not wait for the others may be ahead of them: its label stays until they have come.
+const AHEAD: u64 = DEPTH / 2;
+
+impl Lines {
+    /// Takes a turn for a collective that goes by messages, without waiting for the others.
+    ///
+    /// Errors: of an earlier turn.
+    pub fn note(&self, adi: &Adi, known: &Known) -> (u64, Done) {
+        let turn = self.next();
+        let mut agreed = Ok(());
+        if turn > self.reached.get() + AHEAD {
+            agreed = self.await_free(adi, turn, turn - AHEAD / 2);
+        }
+        self.publish(turn, known.label());
+        if adi.mcm().anyone_sleeps() {
+            // Whoever waits to learn what the others call.
+            self.others()
+                .filter(|&rank| self.waits(rank, turn - 1).is_some())
+                .for_each(|rank| adi.mcm().ring(self.procs[rank]));
+        }
+        (turn, agreed)
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.areas.len()).filter(|&rank| rank != self.me)
+    }
+
+    /// Whether another member has refused what this one does in `turn`.
+    #[inline]
+    pub fn has_refused(&self, rank: usize, turn: u64) -> bool {
+        let area = &self.areas[rank];
+        rank != self.me && area.reached(turn) && {
+            let theirs = area.label(turn);
+            parts(theirs).0 == Kind::Refused as u64 && is_of_turn(theirs, self.own(turn).get())
+        }
+    }
+
+    /// What some member has taken `turn` for: best one that has not refused it.
+    fn seen(&self, turn: u64) -> Option<u64> {
+        let there = || self.others().filter(|&rank| self.areas[rank].reached(turn));
+        let labels = || there().map(|rank| self.areas[rank].label(turn));
+        labels().find(|&label| is_made(label)).or_else(|| labels().next())
+    }
+
+    /// What a member that waits after `turn` has told: how many calls it has refused, and which one it makes next.
+    fn waits(&self, rank: usize, turn: u64) -> Option<(usize, u8)> {
+        let area = &self.areas[rank];
+        area.reached(turn)
+            .then(|| area.label(turn))
+            .filter(|&label| is_of_turn(label, self.own(turn).get()))
+            .and_then(waits)
+    }
+
+    /// Whether all wait after `turn`.
+    fn all_wait(&self, turn: u64) -> bool {
+        (0..self.areas.len()).all(|rank| self.waits(rank, turn).is_some())
+    }
+
+    /// Where all wait after `turn`: which of the calls that this member has refused another one is about to make.
+    fn made_by_fewest(&self, turn: u64, refused: &[Call]) -> Option<usize> {
+        let fewest = (0..self.areas.len()).filter_map(|rank| self.waits(rank, turn)).min_by_key(|&(count, _)| count);
+        let (count, next) = fewest?;
+        refused.get(count).is_some_and(|&call| call as u8 == next).then_some(count)
+    }
+
+    /// Before a collective of a member that has refused some since the last: takes part in those that the others have made.
+    #[cold]
+    pub fn settle(&self, adi: &Adi, peers: &Peers, next: &Known) {
+        let mut refused = peers.refused.take();
+        while !refused.is_empty() {
+            let last = self.turn.get();
+            let area = &self.areas[self.me];
+            area.publish(last, waiting(area.label(last), refused.len(), next.call as u8));
+            self.ring_all(adi);
+            self.wait(adi, || self.seen(last + 1).is_some() || self.all_wait(last));
+            if self.all_wait(last) {
+                let Some(at) = self.made_by_fewest(last, &refused) else { return };
+                refused.drain(..=at);
+                self.wait(adi, || self.seen(last + 1).is_some_and(is_made));
+                self.refuse(adi, peers, self.seen(last + 1).expect("waited for"));
+                continue;
+            }
+            let theirs = self.seen(last + 1).expect("waited for");
+            // What others have refused, they have found out to be made.
+            let made = refused.iter().position(|&call| !is_made(theirs) || is(call, theirs));
+            let Some(at) = made.filter(|_| !is_made(theirs) || !next.may_be(theirs, crate::fast::longest_part(self)))
+            else {
+                // Those of the kind that is made now may have been made, and the others make them once more.
+                refused.retain(|&call| call == next.call && is(call, theirs));
+                *peers.refused.borrow_mut() = refused;
+                return;
+            };
+            refused.drain(..=at);
+            self.refuse(adi, peers, theirs);
+        }
+    }
+
+    /// Takes part in what the others have taken the next turn for, as one that has refused it.
+    fn refuse(&self, adi: &Adi, peers: &Peers, mut theirs: u64) {
+        let (kind, root, bytes) = parts(theirs);
+        loop {
+            self.refuse_turn(adi, plain(theirs));
+            // Without the root's data, the others of a broadcast do not go on to the next part.
+            let ends = kind == Kind::Bcast as u64 && root as usize == self.me;
+            if theirs & MORE == 0 || ends {
+                break;
+            }
+            let turn = self.turn.get();
+            self.wait(adi, || self.seen(turn + 1).is_some());
+            theirs = self.seen(turn + 1).expect("waited for");
+        }
+        if kind == Kind::Messages as u64 {
+            let call = (bytes & ((1 << CALL) - 1)) as u8;
+            peers.next_tag(call, Way::Blocking);
+            let len = (bytes >> CALL << UNIT) as usize;
+            let known = NAMES.iter().find(|(_, known)| *known as u8 == call).and_then(|(_, known)| known.kind());
+            known.into_iter().for_each(|kind| self.pass_by(kind, len));
+        } else {
+            let kinds = [Kind::Allgather, Kind::Alltoall, Kind::Allreduce, Kind::ReduceScatter];
+            let known = kinds.into_iter().find(|known| *known as u64 == kind);
+            known.into_iter().for_each(|kind| self.pass_by(kind, bytes as usize));
+        }
+    }
+
+    /// Takes the next turn, which others take with that label, as one that has refused it.
+    fn refuse_turn(&self, adi: &Adi, label: u64) {
+        let turn = self.next();
+        let stamped = self.stamp(turn, label);
+        self.areas[self.me].publish(turn, refused(stamped));
+        self.compared.set(turn);
+        self.ring_all(adi);
+    }
+
+    /// The next turn, whatever the others take it for, is one of a call that was refused: this member takes no further one.
+    pub fn refuse_next(&self, adi: &Adi) {
+        self.refuse_turn(adi, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(call: Call, root: u32, bytes: usize) -> Known {
+        Known { call, root, bytes }
+    }
+
+    #[test]
+    fn calls_are_known_by_their_functions() {
+        assert_eq!(Call::of("MPI_Gather"), Some((Call::Gather, Way::Blocking)));
+        assert_eq!(Call::of("MPI_Reduce_scatter_block_c"), Some((Call::ReduceScatterBlock, Way::Blocking)));
+        assert_eq!(Call::of("MPI_Igather"), Some((Call::Gather, Way::Nonblocking)));
+        assert_eq!(Call::of("MPI_Send"), None);
+        assert_eq!(Call::of("MPI_Gather_init"), None);
+        assert_eq!(Call::of("MPI_Comm_split"), Some((Call::Make, Way::Blocking)));
+    }
+
+    #[test]
+    fn a_turn_tells_which_call_it_may_be() {
+        let reduce = label(Kind::Reduce, 2, 4);
+        assert!(is(Call::Reduce, reduce) && !is(Call::Allreduce, reduce));
+        assert!(known(Call::Reduce, 2, 4).may_be(reduce, 100));
+        assert!(!known(Call::Reduce, 1, 4).may_be(reduce, 100));
+        assert!(!known(Call::Reduce, 2, 8).may_be(reduce, 100));
+        assert!(known(Call::Reduce, 2, 800).may_be(reduce, 100), "a part");
+        let exscan = label(Kind::Scan, 1, 4);
+        assert!(is(Call::Exscan, exscan) && !is(Call::Scan, exscan));
+        assert!(known(Call::Exscan, 0, 4).may_be(exscan, 100));
+    }
+
+    #[test]
+    fn who_waits_tells_what_comes_next_and_hides_no_refusal() {
+        let published = label(Kind::Bcast, 3, 100);
+        assert_eq!(waits(published), None);
+        assert_eq!(waits(waiting(published, 2, 7)), Some((2, 7)));
+        let no = refused(published | MORE);
+        assert!(!is_made(no) && no & MORE != 0);
+        assert_eq!(waits(no), None);
+        let both = waiting(no, 1, 5);
+        assert!(!is_made(both) && both & MORE != 0);
+        assert_eq!(waits(both), Some((1, 5)));
+    }
+
+    #[test]
+    fn what_goes_by_messages_tells_its_call_too() {
+        let made = known(Call::Gatherv, 1, 0);
+        assert!(is(Call::Gatherv, made.label()) && !is(Call::Gather, made.label()));
+        assert!(made.may_be(made.label(), 100));
+        let long = known(Call::Bcast, 0, 5 << 20);
+        assert!(long.may_be(long.label(), 100));
+        assert!(!known(Call::Bcast, 0, 6 << 20).may_be(long.label(), 100));
+    }
+}
