@@ -1,5 +1,6 @@
 //! What the end of a rank means for the job.
 
+use crate::program::NOT_FOUND;
 use crate::signals;
 
 /// How far a rank has come with MPI.
@@ -55,16 +56,27 @@ impl End {
     }
 }
 
+/// What the exit code of a rank that has not ended MPI says by itself: the loader's and the shells' 127.
+fn hint(end: End) -> &'static str {
+    match end {
+        End::Exited(NOT_FOUND) => {
+            "; a program, a library or a symbol was not found, as the line of the loader or the shell says. \
+             A symbol MPIX_... is another MPI library's extension: --no-library-path leaves the program its own library"
+        }
+        _ => "",
+    }
+}
+
 /// Judges the end of a rank that had come to `state`.
 pub fn judge(state: State, end: End) -> Verdict {
     match (state, end) {
         (State::Initialised, End::Exited(code)) => {
-            let text = format!("exited with code {code} without calling MPI_Finalize");
+            let text = format!("exited with code {code} without calling MPI_Finalize{}", hint(end));
             Verdict::Fatal(if code == 0 { 1 } else { code }, text)
         }
         (State::Started | State::Replaced | State::Finalized, End::Exited(0)) => Verdict::Fine,
         (State::Finalized, end) => Verdict::Note(end.code(), format!("{} after MPI_Finalize", end.text())),
-        (_, end) => Verdict::Fatal(end.code(), end.text()),
+        (_, end) => Verdict::Fatal(end.code(), end.text() + hint(end)),
     }
 }
 
@@ -86,6 +98,16 @@ mod tests {
         assert_eq!(judge(State::Started, End::Exited(0)), Verdict::Fine);
         assert!(matches!(judge(State::Started, End::Exited(3)), Verdict::Fatal(3, _)));
         assert!(matches!(judge(State::Started, End::Signaled(11)), Verdict::Fatal(139, _)));
+    }
+
+    #[test]
+    fn what_the_loader_did_not_find_is_told_with_a_remedy() {
+        for state in [State::Started, State::Initialised] {
+            let Verdict::Fatal(127, text) = judge(state, End::Exited(127)) else { panic!("127 is fatal") };
+            assert!(text.contains("--no-library-path"), "{text}");
+        }
+        let Verdict::Fatal(126, text) = judge(State::Started, End::Exited(126)) else { panic!("126 is fatal") };
+        assert!(!text.contains("--no-library-path"), "{text}");
     }
 
     #[test]
