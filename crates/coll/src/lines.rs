@@ -363,10 +363,22 @@ impl Lines {
         unsafe { self.areas[rank].read(turn, len) }
     }
 
+    /// Bytes of a broadcast of `len` that one turn takes.
+    fn chunk(&self, len: usize) -> usize {
+        self.capacity().min(if len > 2 * CHUNK { CHUNK } else { len.max(1) })
+    }
+
+    /// The label of the turn of a broadcast that begins at byte `at`, for all members.
+    fn label_of_part(&self, root: usize, at: usize, len: usize) -> u64 {
+        let more = at + self.chunk(len) < len;
+        label(Kind::Bcast, root as u32, len) | if more { MORE } else { 0 }
+    }
+
     /// In place of a broadcast of `len` bytes by this member: tells all that it will not come, since that process is
     /// lost.
     pub fn lose(&self, adi: &Adi, len: usize, process: u32) {
-        let (turn, label) = (self.next(), label(Kind::Bcast, self.me as u32, len));
+        let label = self.label_of_part(self.me, 0, len);
+        let turn = self.next();
         // As a payload, it stays until all have seen it: from a later label they would take it that all went well.
         let free = self.occupied.occupy(&self.areas[self.me], turn, 1);
         if free > self.reached.get() {
@@ -396,12 +408,10 @@ impl Lines {
         &self, adi: &Adi, root: usize, len: usize, mut send: impl FnMut(usize, &mut [u8]),
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
-        let chunk = self.capacity().min(if len > 2 * CHUNK { CHUNK } else { len.max(1) });
-        let last = label(Kind::Bcast, root as u32, len);
         let mut at = 0;
         loop {
-            let part = (len - at).min(chunk);
-            let label = if at + part < len { last | MORE } else { last };
+            let part = (len - at).min(self.chunk(len));
+            let label = self.label_of_part(root, at, len);
             let turn = self.next();
             if self.me == root {
                 self.publish_with(adi, turn, label, part, |out| send(at, out))?;
