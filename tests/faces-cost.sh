@@ -53,7 +53,7 @@ done
 if [ -z "$fc" ]; then
     skip "Fortran: no gfortran"
 else
-    fortran="-cpp -w -fallow-argument-mismatch $here/faces/cost.F90"
+    fortran="-cpp -w -fallow-argument-mismatch -J$work $here/faces/cost.F90"
     # shellcheck disable=SC2086
     {
         compile mpif.h-standard "$prefix/bin/mpifort" -fc="$fc" $fortran
