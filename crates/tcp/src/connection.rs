@@ -3,7 +3,7 @@
 use crate::frame::{Garbage, HEAD, Head, Kind};
 use rustix::buffer::spare_capacity;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::cell::{Cell, RefCell};
 use std::io::{IoSlice, IoSliceMut};
@@ -55,20 +55,10 @@ impl Outlet {
     }
 }
 
-/// The result of a call that no signal has interrupted.
-fn again<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            result => return result,
-        }
-    }
-}
-
 /// Writes without waiting, and without a signal where the peer is gone.
 fn write(socket: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
     let mut no_files = SendAncillaryBuffer::default();
-    again(|| sendmsg(socket, parts, &mut no_files, SendFlags::NOSIGNAL | SendFlags::DONTWAIT))
+    retry_on_intr(|| sendmsg(socket, parts, &mut no_files, SendFlags::NOSIGNAL | SendFlags::DONTWAIT))
 }
 
 /// How a frame went.
@@ -224,13 +214,13 @@ impl Connection {
         let (before, missing) = (known.len(), missing(known));
         if missing >= LONG_REST {
             known.reserve_exact(missing);
-            let count = again(|| rustix::io::read(&self.outlet.socket, spare_capacity(known)))?;
+            let count = retry_on_intr(|| rustix::io::read(&self.outlet.socket, spare_capacity(known)))?;
             return if count == 0 { Err(Errno::CONNRESET) } else { Ok(0) };
         }
         known.resize(before + missing, 0);
         let mut parts = [IoSliceMut::new(&mut known[before..]), IoSliceMut::new(scratch)];
         let parts = if missing == 0 { &mut parts[1..] } else { &mut parts[..] };
-        let count = again(|| rustix::io::readv(&self.outlet.socket, parts));
+        let count = retry_on_intr(|| rustix::io::readv(&self.outlet.socket, parts));
         known.truncate(before + missing.min(*count.as_ref().unwrap_or(&0)));
         match count? {
             0 => Err(Errno::CONNRESET),
