@@ -64,9 +64,13 @@ const BLOCKS_OF_PIECE: usize = 256;
 /// leaves the caches, and blocks come back.
 const STRETCH: usize = 256 << 10;
 
-/// Bytes of a message of which `left` are left that go into its next packet.
+/// Bytes of a message of which `left` are left that go into its next packet; `most` if the device wants as many in one
+/// ([`tern_device::Abilities::piece`]).
 #[inline]
-fn piece(left: usize, exchanged: bool) -> usize {
+fn piece(left: usize, most: Option<usize>, exchanged: bool) -> usize {
+    if let Some(most) = most {
+        return left.min(most);
+    }
     if exchanged && let Some(long) = EXCHANGED_PIECES.into_iter().find(|&long| left >= long) {
         return long;
     }
@@ -159,13 +163,11 @@ impl State {
             return;
         }
         // Long messages take turns.
-        let most = self.mcm.piece(to);
         let (mut gone, exchanged) = (0, self.exchanges == Exchanges::All || self.habits.exchanges());
         while gone < STRETCH
             && let Some(bulk) = self.outboxes[to as usize].bulk.pop_front()
         {
-            let left = bulk.end - bulk.sent;
-            let len = most.map_or_else(|| piece(left, exchanged), |most| left.min(most));
+            let len = piece(bulk.end - bulk.sent, self.mcm.piece(to), exchanged);
             gone += len;
             match self.push_bulk(to, bulk, len) {
                 Ok(None) => {}
@@ -223,15 +225,11 @@ impl State {
     pub(super) fn send_pieces(&self, to: Proc, data: &Data, first: &mut Option<Header>, sent: &mut usize) -> bool {
         let size = data.len();
         let most = self.mcm.piece(to);
-        let scattered = self.scattered_piece(to, data).filter(|_| most.is_none());
+        let scattered = if most.is_none() { self.scattered_piece(to, data) } else { None };
         while first.is_some() || *sent < size {
             let header = first.unwrap_or_else(|| Packet::More.encode());
             let left = size - *sent;
-            let len = match (most, scattered) {
-                (Some(most), _) => left.min(most),
-                (None, Some(len)) => cut(left, len),
-                (None, None) => piece(left, false),
-            };
+            let len = scattered.map_or_else(|| piece(left, most, false), |len| cut(left, len));
             let Some(taken) = data.with_payload(*sent, len, |p| self.mcm.copy_and_send(to, &header, p)) else {
                 return false;
             };
