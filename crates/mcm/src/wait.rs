@@ -26,7 +26,7 @@ pub struct Patience {
     pub cores: u32,
     /// The user has set the spins, and they are kept whoever else is on the cores.
     pub spins_are_set: bool,
-    /// The same of the yields.
+    /// The user has set the yields, and they are kept likewise.
     pub yields_are_set: bool,
 }
 
@@ -190,9 +190,9 @@ impl Mcm {
     /// Looks to spin for, as things are now, when the core was passed on so many times.
     #[inline]
     fn spins(&self, passed: u32, is_here: &dyn Fn(&Mcm) -> bool) -> u32 {
-        let Patience { spins, spins_are_set: is_set, .. } = self.patience.get();
+        let Patience { spins, spins_are_set, .. } = self.patience.get();
         match self.is_crowded() {
-            false if passed == 0 && self.strangers.are_about() && !is_set => spins.min(GLANCES),
+            false if passed == 0 && self.strangers.are_about() && !spins_are_set => spins.min(GLANCES),
             false if passed == 0 => spins,
             false => 0,
             // Only at first, so that a long wait comes to its sleep as soon as others.
