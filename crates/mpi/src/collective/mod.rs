@@ -1,6 +1,7 @@
 //! Blocking collectives (MPI 5.0 chapter 6): each makes its schedule and runs it to the end.
 
 pub(crate) mod args;
+mod called;
 pub(crate) mod fast;
 pub mod neighbor;
 pub(crate) mod neighbor_plan;
@@ -73,7 +74,7 @@ pub(crate) fn note_refused(comm: &Comm, function: &str, error: &Error) {
     if error.begun || !comm.is_inter() && comm.size() < 2 {
         return;
     }
-    let Some((call, way)) = Call::of(function) else { return };
+    let Some((call, way)) = called::called(function) else { return };
     let (adi, peers) = (adi(), &comm.peers);
     let blocking = way == Way::Blocking;
     if blocking && peers.lines(adi).is_some() {
