@@ -1,37 +1,29 @@
 //! The mpiexec of a job on several hosts: starts an agent on each and brings them together.
 
+mod listen;
 mod root;
+mod start;
 
-use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tern_pmi::{Nodes, addresses};
 
-use super::agent::AGENT;
-use super::part::Part;
-use super::relay::relay;
+use super::Share;
 use super::stall::Gathering;
 use super::wire::{Down, Up};
-use super::{Share, command, is_own};
-use crate::args::{Options, Program, Stdin};
+use crate::args::Options;
 use crate::job::{TIMED_OUT, late};
 use crate::signals::{self, Signal};
-use crate::{descendants, input, say};
+use crate::{descendants, say};
 
 pub use root::run as root;
 
-/// How long an agent may take to say who it is, once it has connected.
-const JOIN: Duration = Duration::from_secs(10);
-/// Callers beside the agents that may be about to say who they are at one time; more are turned away.
-const STRANGERS: usize = 64;
 /// How much longer than their ranks agents may take to end.
 const MORE: Duration = Duration::from_secs(3);
 /// How long an agent that has ended is listened to, for what it has said before, if its connection does not end.
@@ -157,121 +149,7 @@ fn take_signals(tell: Sender<Event>) {
     });
 }
 
-/// The addresses of this machine, those that others may reach first.
-fn own_addresses(port: u16) -> String {
-    let mut found = Vec::new();
-    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
-    // SAFETY: the call fills the list, which is read while it lives and freed once; addresses are of the kind that
-    // their family says.
-    unsafe {
-        if libc::getifaddrs(&mut list) == 0 {
-            let mut at = list;
-            while let Some(entry) = at.as_ref() {
-                if let Some(address) = entry.ifa_addr.as_ref()
-                    && i32::from(address.sa_family) == libc::AF_INET
-                {
-                    let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
-                    found.push(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)));
-                }
-                at = entry.ifa_next;
-            }
-            libc::freeifaddrs(list);
-        }
-    }
-    found.sort_by_key(Ipv4Addr::is_loopback);
-    let shown = found.into_iter().map(|address| SocketAddr::new(IpAddr::V4(address), port).to_string());
-    shown.collect::<Vec<_>>().join(",")
-}
-
 impl Server<'_> {
-    /// Starts the agents and the threads that listen to them.
-    fn begin(&mut self, tell: &Sender<Event>, mask: libc::sigset_t) -> Result<(), String> {
-        let secret = tern_pmi::new_job_id();
-        let callers = self.listen(secret, tell)?;
-        let mut inputs = Vec::new();
-        for number in 0..self.shares.len() {
-            self.start(number, &callers, secret, tell, mask, &mut inputs)?;
-        }
-        if !inputs.is_empty() {
-            input::copy(std::io::stdin(), inputs);
-        }
-        Ok(())
-    }
-
-    /// Begins to listen for agents; gives the addresses where.
-    fn listen(&self, secret: u64, tell: &Sender<Event>) -> Result<String, String> {
-        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0));
-        let listener = listener.map_err(|error| format!("cannot listen for the agents of the hosts: {error}"))?;
-        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-        let accepted = tell.clone();
-        let hosts = self.shares.len();
-        std::thread::spawn(move || accept(&listener, secret, hosts, &accepted));
-        Ok(own_addresses(port))
-    }
-
-    /// Starts one agent.
-    fn start(
-        &mut self, number: usize, callers: &str, secret: u64, tell: &Sender<Event>, mask: libc::sigset_t,
-        inputs: &mut Vec<ChildStdin>,
-    ) -> Result<(), String> {
-        let name = self.shares[number].name.clone();
-        let shell = self.options.shell.clone().unwrap_or_else(|| tern_settings::REMOTE_SHELL.get().to_owned());
-        let mpiexec = std::env::current_exe().map_err(|error| format!("where mpiexec is: {error}"))?;
-        let mut words = if tern_node::is_this_machine(&name) { Vec::new() } else { command(&shell, &name) };
-        words.extend([mpiexec.into_os_string(), AGENT.into(), callers.into(), number.to_string().into()]);
-        let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        let shown = shown.join(" ");
-        let mut start = Command::new(&words[0]);
-        // A key on the terminal is for mpiexec, which tells the agents.
-        start.args(&words[1..]).stdin(Stdio::piped()).process_group(0);
-        if self.options.streams.marks() {
-            start.stdout(Stdio::piped()).stderr(Stdio::piped());
-        }
-        // SAFETY: one system call, with a set of signals of its own.
-        unsafe {
-            start.pre_exec(move || {
-                libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
-                Ok(())
-            });
-        }
-        let cannot = |error| format!("cannot start the agent on host {name} by '{shown}': {error}");
-        let mut child = start.spawn().map_err(cannot)?;
-        if let Some(mut input) = child.stdin.take() {
-            // What it does not read, its end tells.
-            let _ = input.write_all(format!("{secret:x}\n").as_bytes());
-            let reads = match self.options.streams.stdin {
-                Stdin::All => true,
-                Stdin::Nobody => false,
-                Stdin::Rank(rank) => self.nodes.of(rank) as usize == number,
-            };
-            if reads {
-                inputs.push(input);
-            }
-        }
-        self.relays[0].extend(child.stdout.take().map(|from| relay(from, std::io::stdout())));
-        self.relays[1].extend(child.stderr.take().map(|from| relay(from, std::io::stderr())));
-        if self.options.verbose {
-            say(&format!("host {name}: {shown}"));
-        }
-        let pid = child.id() as i32;
-        self.agents.push(Agent {
-            name,
-            shown,
-            pid,
-            running: true,
-            ended: None,
-            socket: None,
-            joined: false,
-            done: false,
-            addresses: None,
-            waits: String::new(),
-            gone: String::new(),
-        });
-        let ended = tell.clone();
-        std::thread::spawn(move || await_end(child, number, &ended));
-        Ok(())
-    }
-
     /// Until all agents have ended, and all that they have said is heard.
     fn serve(&mut self, events: Receiver<Event>) {
         while self.agents.iter().any(|agent| !agent.is_over(Instant::now())) {
@@ -313,40 +191,6 @@ impl Server<'_> {
         let _ = Down::Begin(part).send(&socket);
         self.agents[number].socket = Some(socket);
         self.agents[number].joined = true;
-    }
-
-    /// What the agent of host `number` has to do.
-    fn part(&self, number: usize) -> Part {
-        let here = self.nodes.ranks(number as u32);
-        let directory = std::env::current_dir().ok().map(|directory| directory.into_os_string());
-        let mut first = 0;
-        let mut counts = Vec::new();
-        let programs = self.options.programs.iter().map(|program| {
-            let all = first..first + program.count;
-            first = all.end;
-            counts.push(program.count);
-            let count = all.end.min(here.end).saturating_sub(all.start.max(here.start));
-            Program { count, wdir: program.wdir.clone().or(directory.clone()), ..program.clone() }
-        });
-        let programs = programs.collect();
-        let own = std::env::vars_os().filter(|(name, _)| !is_own(name));
-        let env = own.chain(self.options.env.iter().cloned()).collect();
-        let Options { universe, bind, report_bindings, exit_codes, verbose, no_library_path, .. } = *self.options;
-        let streams = self.options.streams.clone();
-        let options = Options {
-            programs,
-            env,
-            streams,
-            universe,
-            bind,
-            report_bindings,
-            exit_codes,
-            verbose,
-            no_library_path,
-            ..Options::default()
-        };
-        let host = self.agents[number].name.clone();
-        Part { job_id: self.job_id, host, node: number as u32, nodes: self.nodes.clone(), options, counts }
     }
 
     fn told(&mut self, number: usize, told: Up) {
@@ -504,55 +348,10 @@ fn kill(pid: i32, signal: i32) {
     unsafe { libc::kill(-pid, signal) };
 }
 
-fn await_end(mut child: Child, number: usize, tell: &Sender<Event>) {
-    if let Ok(status) = child.wait() {
-        let _ = tell.send(Event::Ended(number, status));
-    }
-}
-
-/// Takes the calls of agents. Who does not know the secret is not listened to.
-fn accept(listener: &TcpListener, secret: u64, hosts: usize, tell: &Sender<Event>) {
-    let strangers = Arc::new(AtomicUsize::new(0));
-    for socket in listener.incoming().flatten() {
-        // Relaxed: a count. One more is let in only here.
-        if strangers.load(Ordering::Relaxed) >= hosts + STRANGERS {
-            continue;
-        }
-        strangers.fetch_add(1, Ordering::Relaxed);
-        let (tell, strangers) = (tell.clone(), strangers.clone());
-        std::thread::spawn(move || {
-            let number = introduced(&socket, secret, hosts);
-            strangers.fetch_sub(1, Ordering::Relaxed);
-            if let Some(number) = number {
-                listen_to(number, &socket, &tell);
-            }
-        });
-    }
-}
-
-/// The number of the agent that has called; `None` for others.
-fn introduced(socket: &TcpStream, secret: u64, hosts: usize) -> Option<usize> {
-    let _ = socket.set_nodelay(true);
-    let _ = socket.set_read_timeout(Some(JOIN));
-    let Ok(Up::Join { secret: known, number }) = Up::receive_first(socket) else { return None };
-    let is_agent = known == secret && (number as usize) < hosts && socket.set_read_timeout(None).is_ok();
-    is_agent.then_some(number as usize)
-}
-
-/// Passes on what an agent tells, until its connection ends.
-fn listen_to(number: usize, socket: &TcpStream, tell: &Sender<Event>) {
-    let Ok(other) = socket.try_clone() else { return };
-    let _ = tell.send(Event::Joined(number, other));
-    while let Ok(told) = Up::receive(socket) {
-        if tell.send(Event::Told(number, told)).is_err() {
-            return;
-        }
-    }
-    let _ = tell.send(Event::Lost(number));
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]

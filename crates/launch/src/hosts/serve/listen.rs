@@ -1,0 +1,94 @@
+//! Agents call, prove that they belong to the job, and are listened to.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use super::{Event, Server, Up};
+
+/// How long an agent may take to say who it is, once it has connected.
+const JOIN: Duration = Duration::from_secs(10);
+/// Callers beside the agents that may be about to say who they are at one time; more are turned away.
+const STRANGERS: usize = 64;
+
+impl Server<'_> {
+    /// Begins to listen for agents; gives the addresses where.
+    pub(super) fn listen(&self, secret: u64, tell: &Sender<Event>) -> Result<String, String> {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0));
+        let listener = listener.map_err(|error| format!("cannot listen for the agents of the hosts: {error}"))?;
+        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+        let accepted = tell.clone();
+        let hosts = self.shares.len();
+        std::thread::spawn(move || accept(&listener, secret, hosts, &accepted));
+        Ok(own_addresses(port))
+    }
+}
+
+/// The addresses of this machine, those that others may reach first.
+fn own_addresses(port: u16) -> String {
+    let mut found = Vec::new();
+    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: the call fills the list, which is read while it lives and freed once; addresses are of the kind that
+    // their family says.
+    unsafe {
+        if libc::getifaddrs(&mut list) == 0 {
+            let mut at = list;
+            while let Some(entry) = at.as_ref() {
+                if let Some(address) = entry.ifa_addr.as_ref()
+                    && i32::from(address.sa_family) == libc::AF_INET
+                {
+                    let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
+                    found.push(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)));
+                }
+                at = entry.ifa_next;
+            }
+            libc::freeifaddrs(list);
+        }
+    }
+    found.sort_by_key(Ipv4Addr::is_loopback);
+    let shown = found.into_iter().map(|address| SocketAddr::new(IpAddr::V4(address), port).to_string());
+    shown.collect::<Vec<_>>().join(",")
+}
+
+/// Takes the calls of agents. Who does not know the secret is not listened to.
+fn accept(listener: &TcpListener, secret: u64, hosts: usize, tell: &Sender<Event>) {
+    let strangers = Arc::new(AtomicUsize::new(0));
+    for socket in listener.incoming().flatten() {
+        // Relaxed: a count. One more is let in only here.
+        if strangers.load(Ordering::Relaxed) >= hosts + STRANGERS {
+            continue;
+        }
+        strangers.fetch_add(1, Ordering::Relaxed);
+        let (tell, strangers) = (tell.clone(), strangers.clone());
+        std::thread::spawn(move || {
+            let number = introduced(&socket, secret, hosts);
+            strangers.fetch_sub(1, Ordering::Relaxed);
+            if let Some(number) = number {
+                listen_to(number, &socket, &tell);
+            }
+        });
+    }
+}
+
+/// The number of the agent that has called; `None` for others.
+fn introduced(socket: &TcpStream, secret: u64, hosts: usize) -> Option<usize> {
+    let _ = socket.set_nodelay(true);
+    let _ = socket.set_read_timeout(Some(JOIN));
+    let Ok(Up::Join { secret: known, number }) = Up::receive_first(socket) else { return None };
+    let is_agent = known == secret && (number as usize) < hosts && socket.set_read_timeout(None).is_ok();
+    is_agent.then_some(number as usize)
+}
+
+/// Passes on what an agent tells, until its connection ends.
+fn listen_to(number: usize, socket: &TcpStream, tell: &Sender<Event>) {
+    let Ok(other) = socket.try_clone() else { return };
+    let _ = tell.send(Event::Joined(number, other));
+    while let Ok(told) = Up::receive(socket) {
+        if tell.send(Event::Told(number, told)).is_err() {
+            return;
+        }
+    }
+    let _ = tell.send(Event::Lost(number));
+}
