@@ -6,12 +6,14 @@
 
 mod cgroup;
 mod name;
+mod shape;
 pub mod topology;
 
 use std::sync::OnceLock;
 
 pub use cgroup::Limits;
 pub use name::is_this_machine;
+pub use shape::{Shape, Thread, Unit};
 
 /// The numbers of the cores (hardware threads) that this thread may run on, in order. Cores above
 /// 1023 are not seen. If the kernel refuses to say, core 0.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 /// Where Linux describes processors and NUMA nodes.
-const SYSTEM: &str = "/sys/devices/system";
+pub(crate) const SYSTEM: &str = "/sys/devices/system";
 
 /// These hardware threads in the order in which neighbours share most: by NUMA node, then SMT
 /// siblings side by side, then by number. Linux often numbers all first threads of the cores
@@ -163,7 +163,7 @@ fn caches(system: &Path, thread: usize) -> Vec<Cache> {
     (0..).map_while(cache).collect()
 }
 
-fn numa_nodes(system: &Path) -> Vec<NumaNode> {
+pub(crate) fn numa_nodes(system: &Path) -> Vec<NumaNode> {
     let online = read(&system.join("node/online")).unwrap_or_default();
     let node = |number: usize| {
         let dir = system.join(format!("node/node{number}"));
@@ -189,7 +189,7 @@ fn model(cpuinfo: &str) -> Option<String> {
 }
 
 /// A small file without its last newline.
-fn read(file: &Path) -> Option<String> {
+pub(crate) fn read(file: &Path) -> Option<String> {
     Some(std::fs::read_to_string(file).ok()?.trim_end().to_owned())
 }
 
@@ -205,7 +205,7 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// `0-3,8`, as Linux writes sets.
-fn parse_list(text: &str) -> Vec<usize> {
+pub(crate) fn parse_list(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         Some(from.trim().parse().ok()?..=to.trim().parse().ok()?)
