@@ -23,6 +23,9 @@ slurm=
 
 remove() {
     trap - EXIT INT TERM
+    # A test that is stopped leaves no job behind.
+    # shellcheck disable=SC2046
+    kill -9 $(grep -l -a -z "^TERN_TEST_JOB=$mark-" /proc/[0-9]*/environ 2> /dev/null | tr -dc '0-9\n') 2> /dev/null || true
     [ -z "$slurm" ] || "$here/launchers/slurm.sh" stop "$slurm"
     rm -rf "$work"
 }

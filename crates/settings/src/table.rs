@@ -286,6 +286,10 @@ settings! {
     /// How long mpiexec waits for processes that it has asked to end before it kills them.
     GRACE: Duration = "TERN_GRACE", "2s", 0..=HOUR => "general", Launcher;
 
+    /// How long the other end of a TCP connection between hosts may give no sign before it counts as lost, and the job ends. It is
+    /// asked when nothing has come for a third of that time. Between processes, and between mpiexec and its agents.
+    PEER_TIMEOUT: Duration = "TERN_PEER_TIMEOUT", "30s", 1_000_000_000..=HOUR => "general", Job;
+
     /// The file of libpmix.so.2, for programs that a launcher starts which speaks PMIx. `auto`: the one that the launcher
     /// has loaded, or else that of the system.
     PMIX: &'static str = "TERN_PMIX", "auto" => "general", Launcher;

@@ -7,7 +7,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::cell::{Cell, RefCell};
 use std::io::{IoSlice, IoSliceMut};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tern_device::{Header, Payload, Sink};
 
@@ -23,12 +23,14 @@ pub struct Outlet {
     left: Mutex<(Vec<u8>, usize)>,
     /// The process waits for room.
     pub awaited: AtomicBool,
+    /// The peer has given no sign for too long ([`crate::vigil`]); the connection was ended for that.
+    pub silent: AtomicBool,
 }
 
 impl Outlet {
     /// `first` goes before all else.
     pub fn new(socket: OwnedFd, first: Vec<u8>) -> Outlet {
-        Outlet { socket, left: Mutex::new((first, 0)), awaited: AtomicBool::new(false) }
+        Outlet { socket, left: Mutex::new((first, 0)), awaited: AtomicBool::new(false), silent: AtomicBool::new(false) }
     }
 
     fn left(&self) -> MutexGuard<'_, (Vec<u8>, usize)> {
@@ -251,6 +253,8 @@ impl Connection {
     }
 
     fn end(&self, why: Errno) -> Errno {
+        // Relaxed: set before the end that was seen.
+        let why = if self.outlet.silent.load(Ordering::Relaxed) { Errno::TIMEDOUT } else { why };
         self.ended.set(Some(why));
         why
     }

@@ -66,7 +66,7 @@ impl Endpoint {
         }
         let tokens = all.iter().map(|address| address.token).collect();
         let peers = all.into_iter().map(|address| address.sockets).collect();
-        let shared = Arc::new(Shared::new(Keys { me: self.me, tokens }, peers)?);
+        let shared = Arc::new(Shared::new(Keys { me: self.me, tokens }, peers, self.settings.silence)?);
         let ready = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&ready, &shared.bell, EventData::new_u64(BELL), EventFlags::IN)?;
         let service = Service::new(shared.clone(), self.listener);
@@ -213,6 +213,9 @@ impl Tcp {
         }
         let why = match why {
             Errno::CONNRESET | Errno::PIPE => "its process is gone, or the network to it".to_owned(),
+            Errno::TIMEDOUT => {
+                format!("it has given no sign for {} s (TERN_PEER_TIMEOUT)", self.shared.silence.as_secs_f64())
+            }
             Errno::PROTO => "it has sent bytes that are no packet".to_owned(),
             error => format!("the connection to it has failed: {}", Error::from(error)),
         };

@@ -15,6 +15,7 @@
 //! | `frame` | the bytes in front of a payload |
 //! | `connection` | an open connection: sending, receiving, what is left |
 //! | `service` | the thread |
+//! | `vigil` | peers that give no sign |
 //! | `device` | the contract of devices |
 
 mod address;
@@ -23,12 +24,14 @@ mod device;
 mod frame;
 mod proof;
 mod service;
+mod vigil;
 
 pub use address::interfaces;
 pub use device::{Endpoint, Tcp};
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 /// What a process is to be found by, and how much it takes.
 #[derive(Clone, Debug)]
@@ -41,6 +44,8 @@ pub struct Settings {
     pub packet: usize,
     /// Bytes of a message that may go without asking.
     pub eager: usize,
+    /// How long a peer may leave questions of the kernel unanswered before it is lost.
+    pub silence: Duration,
 }
 
 impl Default for Settings {
@@ -51,6 +56,7 @@ impl Default for Settings {
             ports: None,
             packet: 64 << 10,
             eager: 64 << 10,
+            silence: Duration::from_secs(30),
         }
     }
 }

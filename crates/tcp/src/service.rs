@@ -5,6 +5,7 @@
 
 use crate::connection::Outlet;
 use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT, random};
+use crate::vigil::{Vigil, keep_alive};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
@@ -44,6 +45,8 @@ pub struct Shared {
     pub bell: OwnedFd,
     /// How often it was rung.
     pub rung: AtomicU32,
+    /// As [`crate::Settings::silence`].
+    pub silence: Duration,
 }
 
 #[derive(Default)]
@@ -76,11 +79,11 @@ pub struct News {
 }
 
 impl Shared {
-    pub fn new(keys: Keys, peers: Vec<Vec<SocketAddr>>) -> std::io::Result<Shared> {
+    pub fn new(keys: Keys, peers: Vec<Vec<SocketAddr>>, silence: Duration) -> std::io::Result<Shared> {
         let eventfd = || rustix::event::eventfd(0, EVENTFD);
         let (wake, bell) = (eventfd()?, eventfd()?);
         let news = AtomicBool::new(false);
-        Ok(Shared { keys, peers, state: Mutex::default(), news, wake, bell, rung: AtomicU32::new(0) })
+        Ok(Shared { keys, peers, state: Mutex::default(), news, wake, bell, rung: AtomicU32::new(0), silence })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -155,16 +158,17 @@ impl Shared {
     }
 
     /// Gives a connection to the process, after what was to go on it first.
-    fn open(&self, peer: u32, socket: OwnedFd) {
+    fn open(&self, peer: u32, socket: OwnedFd) -> Arc<Outlet> {
         let mut state = self.state();
         let outlet = Arc::new(Outlet::new(socket, state.first.remove(&peer).unwrap_or_default()));
         if outlet.flush() == Ok(false) {
             state.watched.push(outlet.clone());
             state.outlets.push(outlet.clone());
         }
-        state.opened.push((peer, outlet));
+        state.opened.push((peer, outlet.clone()));
         drop(state);
         self.tell();
+        outlet
     }
 
     /// Looks after an outlet no more.
@@ -325,11 +329,13 @@ pub struct Service {
     calls: HashMap<u32, Call>,
     /// Outlets, and whether the process has had its time.
     outlets: Vec<(Arc<Outlet>, bool)>,
+    vigil: Vigil,
 }
 
 impl Service {
     pub fn new(shared: Arc<Shared>, listener: OwnedFd) -> Service {
-        Service { shared, listener, strangers: Vec::new(), calls: HashMap::new(), outlets: Vec::new() }
+        let vigil = Vigil::new(shared.silence);
+        Service { shared, listener, strangers: Vec::new(), calls: HashMap::new(), outlets: Vec::new(), vigil }
     }
 
     /// What the thread does, until it is stopped.
@@ -343,6 +349,7 @@ impl Service {
             self.hear_strangers();
             self.go_on_calling();
             self.write_outlets();
+            self.vigil.look(Instant::now());
         }
     }
 
@@ -381,7 +388,7 @@ impl Service {
                 return false;
             }
             if call.shake.is_none() && now >= call.again {
-                call.begin(&shared.peers[peer as usize]);
+                call.begin(&shared.peers[peer as usize], shared.silence);
             }
             true
         });
@@ -405,6 +412,7 @@ impl Service {
                 sooner(Instant::now() + NAP);
             }
         }
+        self.vigil.due().into_iter().for_each(&mut sooner);
         let timeout = until.map(|until| {
             let time = until.saturating_duration_since(Instant::now()) + Duration::from_micros(1);
             Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos() as i64 }
@@ -429,7 +437,7 @@ impl Service {
                 counters::TCP_STRANGERS.add(1);
                 continue;
             }
-            let _ = prepare(&socket);
+            let _ = prepare(&socket, self.shared.silence);
             self.strangers.push(Shake::new(socket, Stage::Hello, PROOF_TIME));
         }
     }
@@ -458,7 +466,7 @@ impl Service {
         state.calling.remove(&peer);
         drop(state);
         self.calls.remove(&peer);
-        self.shared.open(peer, shake.socket);
+        self.vigil.watch(&self.shared.open(peer, shake.socket));
     }
 
     fn go_on_calling(&mut self) {
@@ -489,7 +497,7 @@ impl Service {
             let fresh = state.known.insert(peer);
             drop(state);
             if fresh {
-                self.shared.open(peer, shake.socket);
+                self.vigil.watch(&self.shared.open(peer, shake.socket));
             }
         }
     }
@@ -518,12 +526,12 @@ struct Ready {
 
 impl Call {
     /// Tries the next address.
-    fn begin(&mut self, addresses: &[SocketAddr]) {
+    fn begin(&mut self, addresses: &[SocketAddr], silence: Duration) {
         let Some(&address) = addresses.get(self.at) else {
             self.until = Instant::now();
             return;
         };
-        match connect(address) {
+        match connect(address, silence) {
             Ok(socket) => self.shake = Some(Shake::new(socket, Stage::Connecting, TRY_TIME)),
             Err(error) => self.next(addresses, &std::io::Error::from(error).to_string()),
         }
@@ -557,11 +565,11 @@ impl Call {
     }
 }
 
-fn connect(address: SocketAddr) -> Result<OwnedFd, Errno> {
+fn connect(address: SocketAddr, silence: Duration) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    prepare(&socket)?;
+    prepare(&socket, silence)?;
     match rustix::net::connect(&socket, &address) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
         Err(error) => Err(error),
@@ -569,12 +577,9 @@ fn connect(address: SocketAddr) -> Result<OwnedFd, Errno> {
 }
 
 /// Short packets leave at once, and a peer that vanishes is noticed.
-fn prepare(socket: &OwnedFd) -> Result<(), Errno> {
+fn prepare(socket: &OwnedFd, silence: Duration) -> Result<(), Errno> {
     sockopt::set_tcp_nodelay(socket, true)?;
-    sockopt::set_socket_keepalive(socket, true)?;
-    sockopt::set_tcp_keepidle(socket, Duration::from_secs(20))?;
-    sockopt::set_tcp_keepintvl(socket, Duration::from_secs(5))?;
-    sockopt::set_tcp_keepcnt(socket, 6)
+    keep_alive(socket, silence)
 }
 
 fn has_room(socket: &OwnedFd) -> bool {

@@ -12,7 +12,7 @@ use tern_pmi::addresses;
 
 use super::part::Part;
 use super::told;
-use super::wire::{Down, Up};
+use super::wire::{Down, Up, prepare};
 use crate::args::Options;
 use crate::picture::Told;
 use crate::plan::Plan;
@@ -157,6 +157,8 @@ fn serve(part: Part, socket: TcpStream) -> i32 {
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(name, value) };
     }
+    // By the settings of mpiexec, which have come with its variables.
+    prepare(&socket);
     let uplink = Uplink::new(socket, host);
     let plan = match plan(&options, &counts) {
         Ok(plan) => Plan { first: nodes.ranks(node).start, nodes, simulated: false, job_id, ..plan },

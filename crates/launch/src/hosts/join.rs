@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::agent::Uplink;
-use super::wire::{Down, Up};
+use super::wire::{Down, Up, prepare};
 
 /// How long to try one address.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ impl Uplink {
 
 fn join(address: SocketAddr, secret: u64, number: u32) -> std::io::Result<TcpStream> {
     let socket = TcpStream::connect_timeout(&address, CONNECT)?;
-    socket.set_nodelay(true)?;
+    prepare(&socket);
     socket.set_read_timeout(Some(ANSWER))?;
     Up::Join { secret, number }.send(&socket)?;
     match Down::receive(&socket)? {

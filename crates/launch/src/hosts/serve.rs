@@ -246,7 +246,10 @@ impl Server<'_> {
         let agent = &mut self.agents[number];
         agent.socket = None;
         if !agent.done {
-            let text = format!("the connection to host {} is lost: its agent or the host is gone", agent.name);
+            let text = format!(
+                "the connection to host {} is lost: its agent, the host or the network to it is gone",
+                agent.name
+            );
             self.fail(1, &text);
         }
         if self.awaited {

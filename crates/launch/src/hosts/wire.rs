@@ -4,7 +4,9 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
+use rustix::net::sockopt;
 use tern_pmi::parcel::{Reader, Writer};
 
 /// Largest message: a bound on damage.
@@ -132,6 +134,19 @@ impl Up {
     pub fn receive_first(socket: &TcpStream) -> io::Result<Up> {
         Up::decode(&receive(socket, MOST_FIRST)?).ok_or_else(damaged)
     }
+}
+
+/// Messages leave at once, and another end that gives no sign for TERN_PEER_TIMEOUT is gone. Both ends read at all times, so
+/// one that has no room for so long is gone, too.
+pub fn prepare(socket: &TcpStream) {
+    let silence = tern_settings::PEER_TIMEOUT.get();
+    let second = Duration::from_secs(1);
+    let _ = socket.set_nodelay(true);
+    let _ = sockopt::set_socket_keepalive(socket, true);
+    let _ = sockopt::set_tcp_keepidle(socket, (silence / 3).max(second));
+    let _ = sockopt::set_tcp_keepintvl(socket, (silence / 6).max(second));
+    let _ = sockopt::set_tcp_keepcnt(socket, 4);
+    let _ = sockopt::set_tcp_user_timeout(socket, silence.as_millis() as u32);
 }
 
 fn damaged() -> io::Error {

@@ -10,7 +10,8 @@ use tern_tcp::{Endpoint, Settings};
 pub fn open(job: &Job) -> Result<Endpoint> {
     let default = Settings::default();
     let eager = tern_settings::EAGER_LIMIT.get().map_or(default.eager, |bytes| bytes as usize);
-    let settings = Settings { addresses: addresses(job)?, ports: ports()?, eager, ..default };
+    let silence = tern_settings::PEER_TIMEOUT.get();
+    let settings = Settings { addresses: addresses(job)?, ports: ports()?, eager, silence, ..default };
     Endpoint::open(job.rank, job.size, &settings)
 }
 

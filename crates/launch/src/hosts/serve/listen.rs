@@ -74,7 +74,7 @@ fn accept(listener: &TcpListener, secret: u64, hosts: usize, tell: &Sender<Event
 
 /// The number of the agent that has called; `None` for others.
 fn introduced(socket: &TcpStream, secret: u64, hosts: usize) -> Option<usize> {
-    let _ = socket.set_nodelay(true);
+    prepare(socket);
     let _ = socket.set_read_timeout(Some(JOIN));
     let Ok(Up::Join { secret: known, number }) = Up::receive_first(socket) else { return None };
     let is_agent = known == secret && (number as usize) < hosts && socket.set_read_timeout(None).is_ok();
