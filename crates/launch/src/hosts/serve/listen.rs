@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::{Event, Server, Up};
+use crate::hosts::wire::prepare;
 
 /// How long an agent may take to say who it is, once it has connected.
 const JOIN: Duration = Duration::from_secs(10);
