@@ -1,6 +1,6 @@
 // Two or more ranks exchange messages of many lengths and check each byte.
-// Usage: exchange ROUNDS [PAUSE-US]
-// After the first round rank 0 prints "begun". With 0 rounds it goes on until it is ended.
+// Usage: exchange ROUNDS [PAUSE-US [FILE]]
+// After the first round rank 0 prints "begun". With 0 rounds it goes on until FILE is there.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     long rounds = argc > 1 ? atol(argv[1]) : 10;
     int next = (rank + 1) % size, last = (rank + size - 1) % size;
-    for (long round = 0; !rounds || round < rounds; round++) {
+    int over = 0;
+    for (long round = 0; rounds ? round < rounds : !over; round++) {
         int length = round % 16 == 15 ? LONGEST : 1 << round % 16;
         MPI_Status status;
         int count;
@@ -39,6 +40,10 @@ int main(int argc, char **argv)
         if (!round && !rank) {
             puts("begun");
             fflush(stdout);
+        }
+        if (argc > 3) {
+            over = !rank && !access(argv[3], F_OK);
+            MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
         }
         if (argc > 2) usleep(atoi(argv[2]));
     }

@@ -1,0 +1,76 @@
+#!/bin/bash
+# Strangers at every socket on which a job listens: random bytes, and first messages of another job, as they were or
+# changed. The job must end with the right answer. Skipped, aloud, where no network namespace can be made.
+# Usage: tests/strangers-test.sh PREFIX [COUNT]
+#   COUNT   random messages, and changed ones, for each socket [300]
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX [COUNT]"}" && pwd)
+count=${2:-300}
+if [ -z "${TERN_TEST_APART:-}" ]; then
+    TERN_TEST_APART=1 unshare --net "$0" "$prefix" "$count" 2> /dev/null && exit 0
+    code=$?
+    # unshare itself fails with 1 too, but then nothing was printed by this script.
+    unshare --net true 2> /dev/null && exit $code
+    echo "SKIP: this user cannot make network namespaces"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+work=$(mktemp -d)
+passed=0 failed=0
+trap 'kill $(jobs -p) 2> /dev/null; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+ip link set lo up
+ip link add dummy0 type dummy && ip addr add 10.98.0.1/24 dev dummy0 && ip link set dummy0 up
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/exchange" "$here/network/exchange.c"
+# A host that is this machine, but is spoken to as any other.
+printf '#!/bin/sh\nshift\nexec "$@"\n' > "$work/shell"
+chmod +x "$work/shell"
+
+ok() {
+    passed=$((passed + 1))
+    echo "ok   $1"
+}
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1"
+    tail -n 15 "$work/log" | cut -c 1-300 | sed 's/^/    /'
+}
+
+# attack NAME MPIEXEC'S-ARGUMENTS...
+attack() {
+    local name=$1 code=0
+    shift
+    rm -f "$work/stop" "$work/log"
+    timeout 100 python3 "$here/strangers/attack.py" record "$work/messages" \
+        "$prefix/bin/mpiexec" "$@" -n 4 "$work/exchange" 20 > "$work/log" 2>&1 || code=$?
+    if [ $code != 0 ]; then fail "$name: a job by itself: exit code $code"; return; fi
+    timeout $((100 + count / 50)) "$prefix/bin/mpiexec" "$@" -n 4 "$work/exchange" 0 1000 "$work/stop" > "$work/log" 2>&1 &
+    job=$!
+    for _ in $(seq 300); do
+        grep -q '^begun' "$work/log" && break
+        sleep 0.1
+    done
+    if ! python3 "$here/strangers/attack.py" attack "$work/messages" "$count" 1 > "$work/attack" 2>&1; then
+        cat "$work/attack" >> "$work/log"
+        fail "$name: the attack could not be made"
+    fi
+    sed 's/^/     /' "$work/attack"
+    : > "$work/stop"
+    code=0
+    wait $job || code=$?
+    if [ $code = 0 ] && grep -q '^0 rounds, sum 6$' "$work/log" && [ "$(wc -l < "$work/log")" = 2 ]; then
+        ok "$name: the job ends with the right answer, and says nothing else"
+    else
+        fail "$name: exit code $code"
+    fi
+}
+
+attack "two hosts, TCP" -x TERN_NETWORK=tcp --remote-shell "$work/shell" --hosts hosta,hostb
+attack "two hosts, software card" -x TERN_NETWORK=software --remote-shell "$work/shell" --hosts hosta,hostb
+attack "two simulated nodes" --nodes 2
+attack "one node"
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]

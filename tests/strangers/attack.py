@@ -1,0 +1,154 @@
+"""Strangers at the sockets of a job: random bytes, and the first messages of another job, changed or as they were.
+
+Usage: attack.py record FILE COMMAND...    runs the command, and keeps the first bytes of each connection, if any, in FILE
+       attack.py attack FILE COUNT SEED    sends COUNT random and COUNT changed messages to each socket that listens
+
+Both see all sockets of this network namespace, and are to run in one of the job's own.
+"""
+
+import json
+import random
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+# Bytes of a connection that are kept.
+FIRST = 512
+# Connections that the attack holds open at one time, without a word more.
+HELD = 200
+
+
+def record(path, command):
+    """Listens on all interfaces while the command runs; gives its exit code."""
+    tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    tap.settimeout(0.2)
+    flows, over = {}, threading.Event()
+
+    def listen():
+        while not over.is_set():
+            try:
+                frame = tap.recv(65535)
+            except TimeoutError:
+                continue
+            if frame[12:14] != b"\x08\x00":
+                continue
+            ip = frame[14:]
+            after = (ip[0] & 15) * 4
+            ports, end = ip[after : after + 4], struct.unpack(">H", ip[2:4])[0]
+            if ip[9] == 6:
+                body = ip[after + (ip[after + 12] >> 4) * 4 : end]
+            elif ip[9] == 17:
+                body = ip[after + 8 : end]
+            else:
+                continue
+            known = flows.setdefault((ip[9], ip[12:20], ports), b"")
+            if len(known) < FIRST and known[-len(body) :] != body:
+                flows[ip[9], ip[12:20], ports] = (known + body)[:FIRST]
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    code = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
+    over.set()
+    listener.join()
+    messages = sorted({body for body in flows.values() if body})
+    # A job of one host has no network: what another one has said stays.
+    if messages:
+        with open(path, "w") as out:
+            json.dump([body.hex() for body in messages], out)
+    print(f"{len(messages)} first messages of {len(flows)} flows")
+    return code
+
+
+def listening():
+    """All sockets that listen, as (family, kind, address)."""
+    found = []
+    for name, family, kind, state in (
+        ("tcp", socket.AF_INET, socket.SOCK_STREAM, "0A"),
+        ("tcp6", socket.AF_INET6, socket.SOCK_STREAM, "0A"),
+        ("udp", socket.AF_INET, socket.SOCK_DGRAM, "07"),
+        ("udp6", socket.AF_INET6, socket.SOCK_DGRAM, "07"),
+    ):
+        for line in open(f"/proc/net/{name}").readlines()[1:]:
+            fields = line.split()
+            if fields[3] == state:
+                host, port = fields[1].split(":")
+                packed = b"".join(struct.pack("=I", int(host[at : at + 8], 16)) for at in range(0, len(host), 8))
+                here = "127.0.0.1" if family == socket.AF_INET else "::1"
+                place = socket.inet_ntop(family, packed) if any(packed) else here
+                found.append((family, kind, (place, int(port, 16))))
+    for line in open("/proc/net/unix").readlines()[1:]:
+        fields = line.split(maxsplit=7)
+        if len(fields) > 7 and fields[3] == "00010000" and fields[7].startswith("@"):
+            kind = {1: socket.SOCK_STREAM, 5: socket.SOCK_SEQPACKET}.get(int(fields[4], 16))
+            if kind:
+                found.append((socket.AF_UNIX, kind, b"\0" + fields[7].rstrip("\n")[1:].encode()))
+    return found
+
+
+def changed(dice, messages):
+    """A message with some bytes of it changed, left out or doubled, or none."""
+    body = bytearray(dice.choice(messages))
+    for _ in range(dice.randrange(5)):
+        at = dice.randrange(len(body) + 1)
+        way = dice.randrange(6)
+        if way == 0 and body:
+            body[at % len(body)] ^= 1 << dice.randrange(8)
+        elif way == 1:
+            del body[at:]
+        elif way == 2:
+            del body[at : at + dice.randrange(1, 9)]
+        elif way == 3:
+            body[at:at] = body[at : at + dice.randrange(1, 65)]
+        elif way == 4:
+            body[at : at + 4] = b"\xff" * 4
+        else:
+            body[at : at + 8] = dice.randbytes(8)
+    return bytes(body)
+
+
+def send(dice, target, body, held):
+    family, kind, address = target
+    stranger = socket.socket(family, kind)
+    try:
+        # The kernel's queue may be full of strangers: none is waited for.
+        stranger.settimeout(1)
+        stranger.connect(address)
+        stranger.send(body)
+        if kind == socket.SOCK_STREAM and family != socket.AF_UNIX and dice.random() < 0.9:
+            # No port stays taken by a connection that is over.
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    except OSError as error:
+        return type(error).__name__
+    finally:
+        if kind == socket.SOCK_STREAM and dice.random() < 0.02:
+            held.append(stranger)
+            if len(held) > HELD:
+                held.pop(0).close()
+        else:
+            stranger.close()
+    return "sent"
+
+
+def attack(path, count, seed):
+    dice = random.Random(seed)
+    messages = [bytes.fromhex(body) for body in json.load(open(path))]
+    targets = listening()
+    results, held = {}, []
+    for target in targets:
+        for _ in range(count):
+            for body in (dice.randbytes(dice.randrange(FIRST)), changed(dice, messages)):
+                result = send(dice, target, body, held)
+                results[result] = results.get(result, 0) + 1
+    kinds = [f"{target[0].name} {target[1].name}" for target in targets]
+    print(", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds))))
+    print(f"{results.get('sent', 0)} messages sent to {len(targets)} sockets; not taken: "
+          f"{ {name: number for name, number in results.items() if name != 'sent'} }")
+    return 0 if targets and results.get("sent", 0) else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "record":
+        sys.exit(record(sys.argv[2], sys.argv[3:]))
+    sys.exit(attack(sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))
