@@ -12,6 +12,7 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use crate::hosts::{self, Block, Host};
+use crate::place::{self, Map, Policy};
 use section::{Parsed, Section};
 use values::{seconds, shown};
 
@@ -39,8 +40,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// How many processes the job may grow to, if not as many as there are cores (`--usize`); 0: the ranks are told nothing of that.
     pub universe: Option<u32>,
-    /// What ranks are bound to.
-    pub bind: Bind,
+    /// Where ranks run.
+    pub policy: Policy,
     /// Into how many simulated nodes the ranks are divided (`--nodes`).
     pub nodes: Option<u32>,
     /// The hosts to run on, if not this one alone (`--hosts`, `--hostfile`), for one block of ranks after the other.
@@ -134,18 +135,6 @@ impl Streams {
     }
 }
 
-/// What ranks are bound to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Bind {
-    /// Cores, if there are not more ranks than cores.
-    #[default]
-    Auto,
-    /// As `Auto`, asked for.
-    Core,
-    /// Nothing.
-    None,
-}
-
 /// The environment variable that other launchers take for `--timeout`.
 pub const TIMEOUT: &str = "MPIEXEC_TIMEOUT";
 
@@ -202,6 +191,10 @@ fn finish(options: &mut Options, sections: Vec<Section>) -> Result<(), String> {
         }
         if let Some(soft) = soft {
             program.count = allowed(&soft, program.count)?;
+        }
+        if let (false, None, Map::Each(each, unit)) = (counted, per_node, options.policy.map) {
+            let nodes = options.nodes.unwrap_or(block.hosts.len().max(1) as u32);
+            program.count = each.saturating_mul(place::count_here(unit)).saturating_mul(nodes);
         }
         block.ranks = block.ranks.saturating_add(program.count);
         inherit.unwrap_or_else(|| options.inherit.clone()).apply(&mut program, &options.env);

@@ -24,8 +24,19 @@ Options of one program:
 Options of the job:
   -configfile FILE      programs and their options from a file, one in each line
   -genv NAME VALUE      environment variable for all programs; -genvnone, -genvlist, -genvall as -envnone
-  --bind-to core|none   core: each rank runs on its own equal share of the cores, if there are
-                        not more ranks than cores (the default); none: the system decides
+  --map-by PART         where the next rank goes: slot (fill one host after the other, the default), node (to the next
+                        host), or to the next hwthread, core, l1cache, l2cache, l3cache, numa or package (socket) of
+                        the host, to which the rank is then bound; ppr:N:PART puts N ranks on each PART or node.
+                        Behind it :PE=N (N cores for each rank), :SPAN (the parts of all hosts are one row),
+                        :OVERSUBSCRIBE, :NOOVERSUBSCRIBE, :HWTCPUS (hardware threads are counted, not cores)
+  --rank-by PART        how ranks are numbered: slot (as they are mapped, the default), node, fill, span, or a PART
+  --bind-to PART|none   each rank runs on the core, hwthread, l1cache, l2cache, l3cache, numa, package (socket) or board
+                        that it is mapped to; core:N on N cores. With more ranks than cores nobody is bound, but by
+                        core:overload-allowed. Without this option and --map-by each rank has its own equal share of
+                        the cores; none: the system decides
+  --cpu-set LIST        only these hardware threads, by Linux's numbers, as 0-3,8
+  --cpu-list LIST       one of them for each rank, in this order
+  --nooversubscribe     refuse more ranks than slots of the hosts, or than cores of this machine
   --hosts A,B:4         run on these hosts (also --host, -H), in blocks of ranks; with :N a host has room for
                         N of them, and hosts are filled in order
   --hostfile FILE       the same, a host in each line: A, B:4 or B slots=4 (also -f, --machinefile)
@@ -36,7 +47,8 @@ Options of the job:
                         else comes last (setting TERN_REMOTE_SHELL)
   --nodes N             divide the ranks into N simulated nodes: each has shared memory of its own, and
                         processes of different nodes communicate as over a network
-  --report-bindings     say which rank runs on which cores
+  --report-bindings     say which rank runs on which cores, with a picture: [BB/..][../..] is the first core of the
+                        first of two packages, with two hardware threads
   -l, --tag-output      put [rank] in front of each line of output
   --timestamp-output    put the time in front of each line
   --merge-stderr-to-stdout  errors go where output goes
@@ -55,9 +67,9 @@ Options of the job:
   -h, --help            print this
 
 Long options may have one dash or two, and take their value after a blank or '='. Options end at
-the program's name, or at '--'. --oversubscribe, --allow-run-as-root, --use-hwthread-cpus, -localonly and
---quiet are taken and do nothing: Tern behaves so anyway. --mca NAME VALUE, --map-by, --rank-by, --rankfile,
---bynode, --bind-to socket (numa, l3cache...), --prefix, -launcher, -bootstrap, -rmk, -iface,
+the program's name, or at '--'. --oversubscribe, --allow-run-as-root, -localonly and --quiet are taken and do
+nothing: Tern behaves so anyway. --bynode, --bycore and the like stand for --map-by, --use-hwthread-cpus for
+:HWTCPUS, --cpus-per-proc N for :PE=N. --mca NAME VALUE, --rankfile, --prefix, -launcher, -bootstrap, -rmk, -iface,
 -disable-auto-cleanup, -gdb and the like of other launchers are left out, with a line.
 
 Rank 0 reads the standard input, the others read nothing. Names and addresses of this machine are this machine. Ranks find their number and the number

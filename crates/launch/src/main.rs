@@ -1,7 +1,6 @@
 //! mpiexec: starts the ranks of a job, passes their output and signals on, cleans up.
 
 mod args;
-mod bind;
 mod descendants;
 mod elf;
 mod guard;
@@ -14,6 +13,7 @@ mod keeper;
 mod library;
 mod output;
 mod picture;
+mod place;
 mod plan;
 mod pmix;
 mod program;
@@ -65,9 +65,12 @@ fn run() -> i32 {
     }
     options.notes.iter().for_each(|note| say(note));
     if !options.blocks.is_empty() {
-        let shares = hosts::shares(&options.blocks, options.per_host);
+        let layout = match hosts::layout(&options.blocks, options.per_host, &options.policy, place::count_here) {
+            Ok(layout) => layout,
+            Err(wrong) => return refuse(&wrong),
+        };
         let mask = signals::block();
-        return kept(|keeper| hosts::run(&options, shares, mask, keeper));
+        return kept(|keeper| hosts::run(&options, layout, mask, keeper));
     }
     let plan = match plan::Plan::new(&options) {
         Ok(plan) => plan,

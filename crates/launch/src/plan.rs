@@ -5,12 +5,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
+use tern_node::{Shape, topology};
 use tern_pmi::{Nodes, Order, Orders};
 use tern_tune::store::{self, COSTS_FILE};
 
 use crate::args::{Options, Program, Streams};
-use crate::bind;
 use crate::library;
+use crate::place::{self, Bind, Map, Places, Policy};
 use crate::program::{self, Unusable};
 
 /// Variables that each rank gets anew.
@@ -24,8 +25,8 @@ pub struct Plan {
     pub ranks: Vec<usize>,
     /// Random number of the job.
     pub job_id: u64,
-    /// The first rank that is started here, where others are started elsewhere.
-    pub first: u32,
+    /// The number of each rank that is started here, where others are started elsewhere.
+    pub numbers: Vec<u32>,
     /// Which ranks are on which node.
     pub nodes: Nodes,
     /// The nodes are this machine, whose processes are to believe in several.
@@ -36,6 +37,8 @@ pub struct Plan {
     pub usable: usize,
     /// The cores of each rank, if bound.
     pub bound: Option<Vec<Vec<usize>>>,
+    /// What the machine consists of, if that is to be told.
+    pub shape: Option<Shape>,
     /// The variable that names the file with this machine's costs.
     pub costs: Option<CString>,
     /// Settings that were warned of.
@@ -80,12 +83,13 @@ impl Plan {
             programs: Vec::new(),
             ranks: Vec::new(),
             job_id: tern_pmi::new_job_id(),
-            first: 0,
+            numbers: Vec::new(),
             nodes: Nodes::one(0),
             simulated: false,
             cores: tern_node::affinity(),
             usable: tern_node::usable_cores(),
             bound: None,
+            shape: None,
             costs: None,
             warned: Vec::new(),
             streams: Streams::default(),
@@ -107,19 +111,19 @@ impl Plan {
         let ranks: Vec<usize> =
             programs.iter().enumerate().flat_map(|(number, program)| (0..program.count).map(move |_| number)).collect();
         let size = ranks.len() as u32;
-        let mut cores = tern_node::affinity();
+        let cores = tern_node::affinity();
         let costs = costs(&cores, ranks.len());
-        if options.bind != crate::args::Bind::None && ranks.len() <= cores.len() && ranks.len() > 1 {
-            cores = tern_node::topology::by_closeness(&cores);
-        }
+        let (cores, bound) = bound(&options.policy, cores, ranks.len()).map_err(unusable)?;
+        let nodes = nodes(options, size, cores.len()).map_err(unusable)?;
         Ok(Plan {
-            bound: bind::shares(options.bind, ranks.len(), &cores),
+            shape: options.report_bindings.then(|| Shape::read(&tern_node::affinity())),
+            bound,
             costs,
             programs,
             ranks,
             job_id: tern_pmi::new_job_id(),
-            first: 0,
-            nodes: Nodes::even(size, options.nodes.unwrap_or(1)),
+            numbers: (0..size).collect(),
+            nodes,
             simulated: options.nodes.is_some(),
             cores,
             usable: tern_node::usable_cores(),
@@ -132,6 +136,53 @@ impl Plan {
             verbose: options.verbose,
             leaves_path: options.no_library_path,
         })
+    }
+}
+
+fn unusable(text: String) -> Unusable {
+    Unusable { text, code: crate::USAGE }
+}
+
+/// The nodes of the ranks on this machine, which has that many cores.
+fn nodes(options: &Options, size: u32, cores: usize) -> Result<Nodes, String> {
+    let policy = &options.policy;
+    let rooms = match options.nodes {
+        Some(nodes) => vec![None; nodes as usize],
+        None if policy.no_oversubscribe => vec![Some(cores as u32)],
+        None if size > 0 && matches!(policy.map, Map::Each(..)) => vec![None],
+        None => return Ok(Nodes::one(size)),
+    };
+    let dealt = place::deal(policy, &rooms, size, place::count_here)?;
+    Ok(Nodes::of_numbers(&dealt).unwrap_or(Nodes::one(size)))
+}
+
+type Bound = Option<Vec<Vec<usize>>>;
+
+/// The cores that the ranks may use, and those of each, if ranks are bound.
+fn bound(policy: &Policy, cores: Vec<usize>, ranks: usize) -> Result<(Vec<usize>, Bound), String> {
+    if !policy.is_special() {
+        let bound = match ranks {
+            0 | 1 => place::shares(ranks, &cores),
+            _ if ranks > cores.len() => None,
+            _ => place::shares(ranks, &topology::by_closeness(&cores)),
+        };
+        return Ok((cores, bound));
+    }
+    if policy.bind == Bind::None && policy.cpus.is_none() {
+        return Ok((cores, None));
+    }
+    let cores = match &policy.cpus {
+        Some(cpus) => cores.into_iter().filter(|core| cpus.contains(core)).collect(),
+        None => cores,
+    };
+    match place::places(policy, &Shape::read(&tern_node::affinity()), ranks)? {
+        Places::Bound(bound) => Ok((cores, Some(bound))),
+        Places::Free(why) => {
+            why.iter().for_each(|why| crate::say(why));
+            // What the user has named is not left, though it is shared.
+            let all = policy.cpus.is_some().then(|| vec![cores.clone(); ranks]);
+            Ok((cores, all))
+        }
     }
 }
 

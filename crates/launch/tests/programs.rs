@@ -125,7 +125,9 @@ fn ranks_are_not_bound_if_there_are_too_many_or_nobody_wants_it() {
     let many = (cores.len() + 1).to_string();
     for args in [&["-n", &many][..], &["-n", "1", "--bind-to", "none"], &["-n", &many, "-bind-to", "core"]] {
         let run = mpiexec(&[args, &["sh", "-c", MASK]].concat());
-        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        // Who has asked for it is told.
+        let asked = args.contains(&"core");
+        assert_eq!((run.code, run.err.contains("ranks are not bound: ")), (Some(0), asked), "{}", run.err);
         for line in run.out.lines() {
             assert_eq!(parse_list(line), cores, "{args:?}");
         }
@@ -200,4 +202,31 @@ fn this_machine_by_any_name_needs_no_agent() {
 fn the_end_of_each_rank_is_told_if_asked_for() {
     let run = mpiexec(&["-print-all-exitcodes", "-n", "2", "sh", "-c", "exit 0"]);
     assert_eq!(run.err.matches("exited with code 0").count(), 2, "{run:?}");
+}
+
+#[test]
+fn ranks_run_where_the_user_says() {
+    let cores = cores();
+    let Some(last) = cores.last().filter(|_| cores.len() > 1).map(usize::to_string) else {
+        eprintln!("skipped: this process may use one core only");
+        return;
+    };
+    let affinity = "taskset -pc $$ | sed 's/.*: //'";
+    let at = |options: &[&str]| {
+        let run = mpiexec(&[options, &["-l", "sh", "-c", affinity]].concat());
+        (run.sorted().join(" "), run.err)
+    };
+    assert_eq!(at(&["--cpu-set", &last]).0, format!("[0] {last}"));
+    let turned = format!("{last},{}", cores[0]);
+    assert_eq!(at(&["-n", "2", "--cpu-list", &turned]).0, format!("[0] {last} [1] {}", cores[0]));
+    let (out, err) = at(&["-n", "2", "--map-by", "hwthread", "--report-bindings"]);
+    assert_eq!(out.split("] ").count(), 3, "{out}");
+    assert!(err.contains("rank 1 (process ") && err.contains('B'), "{err}");
+    let many = (cores.len() + 1).to_string();
+    let (_, err) = at(&["-n", &many, "--bind-to", "hwthread"]);
+    assert!(err.contains("ranks are not bound: they need"), "{err}");
+    let (_, err) = at(&["-n", &many, "--nooversubscribe"]);
+    assert!(err.contains("--oversubscribe allows that"), "{err}");
+    let (_, err) = at(&["-n", "3", "--map-by", "ppr:2:node"]);
+    assert!(err.contains("ppr:2:node places 2 ranks on one host, not 3 (-n)"), "{err}");
 }

@@ -181,12 +181,12 @@ fn join(ticket: &Ticket) -> Result<Job, Error> {
     let segment = files.next().expect("the first file is the job's");
     control.hello();
     let node = ticket.nodes.of(ticket.rank);
-    let local = ticket.nodes.ranks(node);
+    let local = ticket.nodes.members(node);
     Ok(Job {
         launch: Launch::Mpiexec,
         rank: ticket.rank,
         size: ticket.size,
-        local_rank: ticket.rank - local.start,
+        local_rank: local.partition_point(|rank| *rank < ticket.rank) as u32,
         local_size: local.len() as u32,
         machine_size: if ticket.simulated { ticket.size } else { local.len() as u32 },
         simulated: ticket.simulated,

@@ -1,11 +1,10 @@
 //! Which ranks of a world are on which node.
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
-/// The nodes of a world. None is without ranks. Tern's mpiexec gives each a block of consecutive ranks; other launchers
-/// may deal ranks out in another way.
+/// The nodes of a world. None is without ranks. Tern's mpiexec gives each a block of consecutive ranks, if
+/// nothing else is asked for; other launchers may deal ranks out in another way.
 ///
 /// As text: the sizes of the blocks, alike ones together (`3,2x4` is a node of 3 and four of 2). Where the ranks of
 /// a node are not consecutive: `@`, and the node of each rank, alike ones together (`@0,1x2,0`).
@@ -96,16 +95,6 @@ impl Nodes {
         }
     }
 
-    /// The ranks on a node, in a job of Tern's mpiexec.
-    ///
-    /// # Panics
-    /// If they are not consecutive.
-    pub fn ranks(&self, node: u32) -> Range<u32> {
-        assert!(self.scattered.is_none(), "ranks of nodes are not consecutive");
-        let node = node as usize;
-        self.starts[node]..self.starts[node + 1]
-    }
-
     /// The number of ranks on each node.
     pub fn sizes(&self) -> impl Iterator<Item = u32> {
         self.starts.windows(2).map(|pair| pair[1] - pair[0])
@@ -178,7 +167,7 @@ mod tests {
                 let (least, most) = (nodes.sizes().min(), nodes.sizes().max());
                 assert!(most.unwrap() - least.unwrap() <= 1);
                 for rank in 0..size {
-                    assert!(nodes.ranks(nodes.of(rank)).contains(&rank));
+                    assert!(nodes.members(nodes.of(rank)).contains(&rank));
                 }
                 assert_eq!(nodes.to_string().parse(), Ok(nodes));
             }

@@ -5,10 +5,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use super::table::{self, Flag};
 use super::values::{
-    bind, checked_name, count, error_handler, export, names, nodes, output_file, seconds, shown, stdin, universe,
+    checked_name, count, error_handler, export, names, nodes, output_file, seconds, shown, stdin, universe,
 };
 use super::{Command, Inherit, Options, Program};
 use crate::hosts::{self, Host};
+use crate::place;
 use tern_settings::Entry;
 
 /// The variable that tells the library which kinds of memory are asked for (MPI 5.0, section 11.4.3).
@@ -159,13 +160,24 @@ fn of_job(flag: Flag, name: &str, values: &mut Values<'_, '_>, options: &mut Opt
         Flag::Output => output(&values.text("tag, timestamp, merge or file=NAME")?, options),
         Flag::Timeout => options.timeout = Some(seconds("--timeout", &values.next("a number of seconds")?)?),
         Flag::Universe => options.universe = universe(&values.next("a number, infinite or system")?)?,
-        Flag::BindTo => {
-            let part = values.next("core or none")?;
-            match bind(&part)? {
-                Some(bind) => options.bind = bind,
-                None => options.left_out.push(format!("--bind-to {}", shown(&part))),
-            }
+        Flag::BindTo => place::bind_by(&values.text("a part of the machine, or none")?, &mut options.policy)?,
+        Flag::MapBy => place::map_by(&values.text("a part of the machine, slot or node")?, &mut options.policy)?,
+        Flag::ByNode => place::map_by("node", &mut options.policy)?,
+        Flag::BySlot => place::map_by("slot", &mut options.policy)?,
+        Flag::ByCore => place::map_by("core", &mut options.policy)?,
+        Flag::BySocket => place::map_by("package", &mut options.policy)?,
+        Flag::RankBy => {
+            options.policy.rank = Some(place::rank_by(&values.text("a part of the machine, slot or node")?)?)
         }
+        Flag::CpuSet => options.policy.cpus = Some(place::cpus("--cpu-set", &values.text("hardware threads")?)?),
+        Flag::CpuList => {
+            options.policy.cpus = Some(place::cpus("--cpu-list", &values.text("hardware threads")?)?);
+            options.policy.ordered = true;
+        }
+        Flag::CoresEach => options.policy.each = Some(count("--cpus-per-proc", &values.next("a number")?)?),
+        Flag::HardwareThreads => options.policy.threads = true,
+        Flag::Oversubscribe => options.policy.no_oversubscribe = false,
+        Flag::NoOversubscribe => options.policy.no_oversubscribe = true,
         Flag::Report => options.report_bindings = true,
         Flag::ExitCodes => options.exit_codes = true,
         Flag::Verbose => options.verbose = true,

@@ -1,4 +1,6 @@
 use super::*;
+use crate::place::{Bind, Map, RankBy};
+use tern_node::Unit;
 
 fn run(line: &str) -> Options {
     match parse(line.split(' ').map(OsString::from)) {
@@ -31,7 +33,7 @@ fn one_dash_or_two_or_an_equals_sign() {
         assert_eq!(run(line).programs[0].count, 4, "{line}");
     }
     for line in ["-bind-to none p", "--bind-to none p", "--bind-to=none p"] {
-        assert_eq!(run(line).bind, Bind::None, "{line}");
+        assert_eq!(run(line).policy.bind, Bind::None, "{line}");
     }
     for line in ["-wdir /tmp p", "--wdir /tmp p", "-wd /tmp p", "--wdir=/tmp p"] {
         assert_eq!(run(line).programs[0].wdir, Some("/tmp".into()), "{line}");
@@ -71,17 +73,19 @@ fn habits_from_other_launchers() {
     assert_eq!(options.left_out, [""; 0]);
     assert_eq!(run("-c 3 p").programs[0].count, 3);
     assert_eq!(run("-npernode 3 p").per_host, Some(3));
-    for line in ["--bind-to core:overload-allowed p", "--bind-to hwthread p"] {
-        assert_eq!(run(line).bind, Bind::Core, "{line}");
-    }
+    assert_eq!(run("--bind-to core:overload-allowed p").policy.bind, Bind::Unit(Unit::Core));
+    let policy = run("-map-by socket --rank-by=core -bind-to core:2 --use-hwthread-cpus --cpu-set 0-1 p").policy;
+    assert_eq!((policy.map, policy.rank), (Map::Unit(Unit::Package), Some(RankBy::Unit(Unit::Core))));
+    assert_eq!((policy.each, policy.threads, policy.cpus), (Some(2), true, Some(vec![0, 1])));
+    assert_eq!(run("--bynode p").policy.map, Map::Node);
 }
 
 #[test]
 fn what_only_other_launchers_know_is_left_out_and_told() {
-    let options = run("--mca btl self,tcp -np 2 --map-by ppr:1:node --rank-by=slot --bind-to socket p --mca q r");
-    assert_eq!(options.left_out, ["--mca btl self,tcp", "--map-by ppr:1:node", "--rank-by slot", "--bind-to socket"]);
+    let options = run("--mca btl self,tcp -np 2 --rankfile f --prefix=/opt p --mca q r");
+    assert_eq!(options.left_out, ["--mca btl self,tcp", "--rankfile f", "--prefix /opt"]);
     assert_eq!(options.programs[0].command, words("p --mca q r"));
-    assert_eq!(options.bind, Bind::Auto);
+    assert_eq!(options.policy, Policy::default());
     assert_eq!(error("-n 2 --mca btl"), "--mca needs a value after it");
 }
 
@@ -97,7 +101,10 @@ fn errors_say_what_to_do() {
     assert_eq!(error("-n 2"), "no program given after 2");
     assert_eq!(error("-n 2 p :"), "no program given on one side of ':'");
     assert_eq!(error("--timeout soon p"), "--timeout needs a number of seconds above 0, not soon");
-    assert_eq!(error("--bind-to chair p"), "--bind-to needs core or none, not chair");
+    assert_eq!(
+        error("--bind-to chair p"),
+        "--bind-to needs none, hwthread, core, l1cache, l2cache, l3cache, numa, package (socket) or board, not chair"
+    );
     assert_eq!(error("-n 99999999 p").split(' ').next(), Some("99999999"));
     assert_eq!(error("--nodes 0 p"), "--nodes needs a number of nodes, 1 or more, not 0");
     assert_eq!(error("--ppn 0 p"), "--ppn needs a number of processes, 1 or more, not 0");
@@ -221,11 +228,11 @@ fn streams_in_the_manners_of_others() {
 
 #[test]
 fn each_option_of_another_launcher_is_taken() {
-    let line = "--rankfile f --bynode --prefix /opt -rmk pbs -bootstrap ssh -disable-auto-cleanup -gdb p";
-    let expected = ["--rankfile f", "--bynode", "--prefix /opt", "--rmk pbs", "--bootstrap ssh"];
+    let line = "--rankfile f --prefix /opt -rmk pbs -bootstrap ssh -disable-auto-cleanup -gdb p";
+    let expected = ["--rankfile f", "--prefix /opt", "--rmk pbs", "--bootstrap ssh"];
     let options = run(line);
-    assert_eq!(options.left_out[..5], expected);
-    assert_eq!(options.left_out[5..], ["--disable-auto-cleanup", "--gdb"]);
+    assert_eq!(options.left_out[..4], expected);
+    assert_eq!(options.left_out[4..], ["--disable-auto-cleanup", "--gdb"]);
     assert!(run("-print-all-exitcodes p").exit_codes);
     assert_eq!(run("-bootstrap-exec rsh p").shell, Some("rsh".into()));
 }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use super::{Bind, Stdin};
+use super::Stdin;
 
 /// After `option`.
 pub(super) fn count(option: &str, value: &OsStr) -> Result<u32, String> {
@@ -38,17 +38,6 @@ pub(super) fn universe(value: &OsStr) -> Result<Option<u32>, String> {
             Some(size) if (1..=i32::MAX as u32).contains(&size) => Ok(Some(size)),
             _ => Err(format!("--usize needs a number of processes, infinite or system, not {}", shown(value))),
         },
-    }
-}
-
-/// Nothing for a part of the machine that only other launchers bind to. What follows a colon is theirs too.
-pub(super) fn bind(value: &OsStr) -> Result<Option<Bind>, String> {
-    let part = value.as_bytes().split(|byte| *byte == b':').next().unwrap_or_default();
-    match part {
-        b"core" | b"hwthread" => Ok(Some(Bind::Core)),
-        b"none" => Ok(Some(Bind::None)),
-        b"socket" | b"package" | b"numa" | b"l1cache" | b"l2cache" | b"l3cache" | b"board" => Ok(None),
-        _ => Err(format!("--bind-to needs core or none, not {}", shown(value))),
     }
 }
 

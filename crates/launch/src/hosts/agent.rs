@@ -71,6 +71,11 @@ impl Uplink {
         self.tell(&Up::Failed(code, text.to_owned()));
     }
 
+    /// Where the ranks here run.
+    pub fn bindings(&self, lines: Vec<String>) {
+        self.tell(&Up::Bindings(lines));
+    }
+
     /// What the ranks here wait for; `first` has said so by itself.
     pub fn waits(&self, first: Option<u32>, ranks: &[Told]) {
         self.tell(&Up::Waits { first, ranks: told::encode(ranks) });
@@ -161,7 +166,7 @@ fn serve(part: Part, socket: TcpStream) -> i32 {
     prepare(&socket);
     let uplink = Uplink::new(socket, host);
     let plan = match plan(&options, &counts) {
-        Ok(plan) => Plan { first: nodes.ranks(node).start, nodes, simulated: false, job_id, ..plan },
+        Ok(plan) => Plan { numbers: nodes.members(node), nodes, simulated: false, job_id, ..plan },
         Err((code, text)) => {
             uplink.failed(code, &format!("{text} (host {})", uplink.host));
             uplink.tell(&Up::Done(code));

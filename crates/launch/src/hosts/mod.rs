@@ -16,6 +16,11 @@ pub use wire::Down;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
+use tern_node::Unit;
+use tern_pmi::Nodes;
+
+use crate::place::{self, Policy, Room};
+
 /// A host that the user names, and how many ranks it has room for, if that is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
@@ -31,11 +36,19 @@ pub struct Block {
     pub ranks: u32,
 }
 
-/// A host with ranks: blocks follow each other in this order.
+/// A host with ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
     pub name: String,
     pub ranks: u32,
+}
+
+/// Which ranks are on which host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// A host for each node, in their order.
+    pub shares: Vec<Share>,
+    pub nodes: Nodes,
 }
 
 /// `a,b:2`, as after `--hosts`.
@@ -113,35 +126,30 @@ pub fn beyond_this_machine(mut blocks: Vec<Block>) -> Vec<Block> {
     blocks
 }
 
-/// Divides the ranks of all blocks. Neighbours on one host are one share.
-pub fn shares(blocks: &[Block], most: Option<u32>) -> Vec<Share> {
-    let mut shares: Vec<Share> = Vec::new();
-    for share in blocks.iter().flat_map(|block| divide(&block.hosts, block.ranks, most)) {
-        match shares.last_mut() {
-            Some(last) if last.name == share.name => last.ranks += share.ranks,
-            _ => shares.push(share),
+/// Divides the ranks of all blocks. `most` is the room of hosts that do not say theirs; `count` how many parts of a kind
+/// each host has. Hosts without ranks are left out.
+///
+/// Errors: a line for the user: there is no room.
+pub fn layout(
+    blocks: &[Block], most: Option<u32>, policy: &Policy, count: impl Fn(Unit) -> u32,
+) -> Result<Layout, String> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut numbers: Vec<u32> = Vec::new();
+    for block in blocks.iter().filter(|block| block.ranks > 0) {
+        let rooms: Vec<Room> = block.hosts.iter().map(|host| host.slots.or(most)).collect();
+        for host in place::deal(policy, &rooms, block.ranks, &count)? {
+            let name = block.hosts[host as usize].name.as_str();
+            // Nodes are numbered in the order of their first ranks.
+            let known = names.iter().position(|known| *known == name);
+            numbers.push(known.unwrap_or(names.len()) as u32);
+            if known.is_none() {
+                names.push(name);
+            }
         }
     }
-    shares
-}
-
-/// Divides `size` ranks into blocks. Hosts are filled in order if all say how much room they have (`most` is that of
-/// those that do not), and shared by what is left over; else blocks are as even as possible. Hosts without ranks are
-/// left out.
-fn divide(hosts: &[Host], size: u32, most: Option<u32>) -> Vec<Share> {
-    let room: Option<Vec<u32>> = hosts.iter().map(|host| host.slots.or(most)).collect();
-    let mut shares = vec![0u32; hosts.len()];
-    let mut left = size;
-    for (share, room) in shares.iter_mut().zip(room.unwrap_or_default()) {
-        *share = left.min(room);
-        left -= *share;
-    }
-    let count = hosts.len() as u32;
-    for (at, share) in (0..).zip(&mut shares) {
-        *share += left / count + u32::from(at < left % count);
-    }
-    let named = hosts.iter().zip(shares).filter(|(_, ranks)| *ranks > 0);
-    named.map(|(host, ranks)| Share { name: host.name.clone(), ranks }).collect()
+    let nodes = Nodes::of_numbers(&numbers).ok_or("there are no ranks")?;
+    let shares = names.iter().zip(nodes.sizes()).map(|(name, ranks)| Share { name: name.to_string(), ranks });
+    Ok(Layout { shares: shares.collect(), nodes })
 }
 
 /// The words that start an agent on `host`: those of `shell`, in which `{host}` stands for the host's name; without
@@ -170,12 +178,13 @@ mod tests {
         list(OsStr::new(text)).expect("a list of hosts")
     }
 
-    fn pairs(shares: Vec<Share>) -> Vec<(String, u32)> {
-        shares.into_iter().map(|share| (share.name, share.ranks)).collect()
+    fn laid_out(blocks: &[Block], most: Option<u32>, policy: &Policy) -> Vec<(String, u32)> {
+        let layout = layout(blocks, most, policy, |_| 2).expect("there is room");
+        layout.shares.into_iter().map(|share| (share.name, share.ranks)).collect()
     }
 
     fn divided(text: &str, size: u32, most: Option<u32>) -> Vec<(String, u32)> {
-        pairs(divide(&hosts(text), size, most))
+        laid_out(&[Block { hosts: hosts(text), ranks: size }], most, &Policy::default())
     }
 
     fn named(names: &[(&str, u32)]) -> Vec<(String, u32)> {
@@ -211,7 +220,17 @@ mod tests {
         let block = |text: &str, ranks| Block { hosts: if text.is_empty() { vec![] } else { hosts(text) }, ranks };
         assert_eq!(beyond_this_machine(vec![block("", 1), block("::1,localhost", 2)]), []);
         let mixed = beyond_this_machine(vec![block("", 1), block("localhost,a", 2), block("a,b", 2)]);
-        assert_eq!(pairs(shares(&mixed, None)), named(&[("localhost", 2), ("a", 2), ("b", 1)]));
+        assert_eq!(laid_out(&mixed, None, &Policy::default()), named(&[("localhost", 2), ("a", 2), ("b", 1)]));
+    }
+
+    #[test]
+    fn ranks_of_one_host_are_on_one_node() {
+        let block = |text: &str, ranks| Block { hosts: hosts(text), ranks };
+        let again = layout(&[block("a", 2), block("b", 1), block("a", 1)], None, &Policy::default(), |_| 1);
+        assert_eq!(again.map(|layout| layout.nodes.to_string()), Ok("@0x2,1,0".into()));
+        let by_node = Policy { map: place::Map::Node, ..Policy::default() };
+        let turns = layout(&[block("a:2,b:2", 4)], None, &by_node, |_| 1).expect("there is room");
+        assert_eq!((turns.nodes.members(0), turns.shares[1].name.as_str()), (vec![0, 2], "b"));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use tern_pmi::Nodes;
 use tern_pmi::parcel::{Reader, Writer};
 
-use crate::args::{Bind, Options, Program, Stdin, Streams};
+use crate::args::{Options, Program, Stdin, Streams};
+use crate::place::Policy;
 
 /// The part of a job that one host has.
 #[derive(Debug, PartialEq)]
@@ -47,12 +48,7 @@ impl Part {
         let options = &self.options;
         out.number(self.job_id).bytes(self.host.as_bytes()).number(self.node.into());
         out.bytes(self.nodes.to_string().as_bytes());
-        let bind = match options.bind {
-            Bind::Auto => 0,
-            Bind::Core => 1,
-            Bind::None => 2,
-        };
-        out.number(bind);
+        options.policy.encode(&mut out);
         let Streams { stdin, tag, timestamp, merge, out: output, err } = &options.streams;
         let flags = [*tag, *timestamp, *merge, options.report_bindings, options.exit_codes, options.verbose];
         for flag in flags.into_iter().chain([options.no_library_path]) {
@@ -89,11 +85,7 @@ impl Part {
         let host = String::from_utf8_lossy(input.bytes()?).into_owned();
         let node = u32::try_from(input.number()?).ok()?;
         let nodes: Nodes = std::str::from_utf8(input.bytes()?).ok()?.parse().ok()?;
-        let bind = match input.number()? {
-            0 => Bind::Auto,
-            1 => Bind::Core,
-            _ => Bind::None,
-        };
+        let policy = Policy::decode(input)?;
         let mut flag = || Some(input.number()? != 0);
         let (tag, timestamp, merge) = (flag()?, flag()?, flag()?);
         let (report_bindings, exit_codes, verbose, no_library_path) = (flag()?, flag()?, flag()?, flag()?);
@@ -127,14 +119,14 @@ impl Part {
             env,
             streams,
             universe,
-            bind,
+            policy,
             report_bindings,
             exit_codes,
             verbose,
             no_library_path,
             ..Options::default()
         };
-        (node < nodes.count() && nodes.ranks(node).len() == here as usize).then_some(Part {
+        (node < nodes.count() && nodes.members(node).len() == here as usize).then_some(Part {
             job_id,
             host,
             node,
@@ -168,7 +160,7 @@ mod tests {
             options: Options {
                 programs: vec![program(0, "x"), program(2, "y")],
                 env: vec![("B".into(), "".into())],
-                bind: Bind::None,
+                policy: Policy { cpus: Some(vec![3]), ..Policy::default() },
                 verbose: true,
                 exit_codes: true,
                 streams: Streams {

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use tern_pmi::{Nodes, addresses};
 
-use super::Share;
 use super::stall::Gathering;
 use super::wire::{Down, Up};
+use super::{Layout, Share};
 use crate::args::Options;
 use crate::job::{TIMED_OUT, late};
 use crate::signals::{self, Signal};
@@ -56,6 +56,8 @@ pub(super) struct Agent {
     joined: bool,
     done: bool,
     addresses: Option<Vec<Vec<u8>>>,
+    /// Where its ranks run, in words.
+    bindings: Option<Vec<String>>,
     waits: String,
     gone: String,
 }
@@ -86,11 +88,11 @@ pub(super) struct Server<'a> {
     awaited: bool,
 }
 
-/// Runs a job on the hosts of `shares`; gives its exit code. `mask` is the signal mask for what is started.
-pub fn run(options: &Options, shares: Vec<Share>, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
+/// Runs a job on the hosts of `layout`; gives its exit code. `mask` is the signal mask for what is started.
+pub fn run(options: &Options, layout: Layout, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
     descendants::adopt();
     tern_settings::load();
-    let nodes = Nodes::of_sizes(shares.iter().map(|share| share.ranks)).expect("every host has ranks");
+    let Layout { shares, nodes } = layout;
     let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
     let job_id = tern_pmi::new_job_id();
     let agents = Vec::new();
@@ -201,6 +203,7 @@ impl Server<'_> {
                 self.tell_addresses();
             }
             Up::Failed(code, text) => self.fail(code, &text),
+            Up::Bindings(lines) => self.bindings(number, lines),
             Up::Waits { first, ranks } => self.host_waits(number, first, &ranks),
             Up::Standing { waits, gone } => {
                 (self.agents[number].waits, self.agents[number].gone) = (waits, gone);
@@ -212,6 +215,15 @@ impl Server<'_> {
                     self.code.get_or_insert(code);
                 }
             }
+        }
+    }
+
+    /// Tells the user where ranks run, once that is known of all, in the order of ranks.
+    fn bindings(&mut self, number: usize, lines: Vec<String>) {
+        self.agents[number].bindings = Some(lines);
+        if self.agents.iter().all(|agent| agent.bindings.is_some()) {
+            let all: Vec<String> = self.agents.iter_mut().filter_map(|agent| agent.bindings.take()).flatten().collect();
+            self.by_rank(all).iter().for_each(|line| say(line));
         }
     }
 
@@ -371,6 +383,7 @@ mod tests {
             joined: true,
             done: false,
             addresses: None,
+            bindings: None,
             waits: String::new(),
             gone: String::new(),
         };

@@ -44,6 +44,8 @@ pub enum Up {
     Done(i32),
     /// What its ranks wait for ([`super::told`]); `first` has said by itself that nothing moves.
     Waits { first: Option<u32>, ranks: Vec<u8> },
+    /// Where its ranks run: a line for each.
+    Bindings(Vec<String>),
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -99,6 +101,11 @@ impl Up {
             Up::Waits { first, ranks } => {
                 out.number(6).number(first.map_or(0, |rank| 1 + u64::from(rank))).bytes(ranks)
             }
+            Up::Bindings(lines) => {
+                out.number(7).number(lines.len() as u64);
+                lines.iter().for_each(|line| _ = out.bytes(line.as_bytes()));
+                &mut out
+            }
         };
         out.0
     }
@@ -115,6 +122,7 @@ impl Up {
                 let first = input.number()?.checked_sub(1).map(|rank| rank as u32);
                 Up::Waits { first, ranks: input.bytes()?.to_vec() }
             }
+            7 => Up::Bindings((0..input.number()?).map(|_| Some(text(input.bytes()?))).collect::<Option<_>>()?),
             _ => return None,
         })
     }
@@ -188,6 +196,7 @@ mod tests {
             Up::Done(124),
             Up::Waits { first: Some(0), ranks: vec![1, 2] },
             Up::Waits { first: None, ranks: vec![] },
+            Up::Bindings(vec!["one".into(), String::new()]),
         ] {
             assert_eq!(Up::decode(&message.encode()), Some(message));
         }

@@ -61,7 +61,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
     let above = uplink.as_ref().and_then(Uplink::copy);
     let here = begin.nodes.members(node);
     raise_file_limit(here.len() + begin.nodes.count() as usize);
-    let plan = Plan { nodes: begin.nodes.clone(), first: here[0], job_id: begin.job_id, ..Plan::empty() };
+    let plan = Plan { nodes: begin.nodes.clone(), numbers: here.clone(), job_id: begin.job_id, ..Plan::empty() };
     let listener = listener(&control::node_address(begin.job_id, node));
     let (mut job, listener) = match (Job::new(&plan, mask, Some(guard), uplink), listener) {
         (Ok(job), Ok(listener)) => (job, listener),
@@ -164,7 +164,7 @@ impl Job<'_> {
             |leader| matches!(rustix::net::recv(&leader, &mut [0u8; 16], RecvFlags::DONTWAIT), Ok((len, _)) if len > 0),
         );
         if !settled && !complete {
-            let number = self.plan.first;
+            let number = self.plan.numbers[0];
             self.fail(
                 1,
                 &format!("rank {number}, which has started the keeper of this node, has not come to MPI_Init"),

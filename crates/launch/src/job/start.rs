@@ -74,7 +74,7 @@ impl<'a> Job<'a> {
         for (rank, &appnum) in plan.ranks.iter().enumerate() {
             let program = &plan.programs[appnum];
             let cores = plan.bound.as_ref().map(|bound| bound[rank].as_slice());
-            let start = Start { world: 0, number: plan.first + rank as u32, program, appnum, cores };
+            let start = Start { world: 0, number: plan.numbers[rank], program, appnum, cores };
             if let Err((errno, step)) = self.start_rank(&start) {
                 let name = &program.name;
                 let code = match errno {
@@ -86,6 +86,7 @@ impl<'a> Job<'a> {
             }
             self.report(rank);
         }
+        self.report_bindings();
         if !self.inputs.is_empty() {
             let inputs = std::mem::take(&mut self.inputs);
             input::copy(std::io::stdin(), inputs.into_iter().map(std::fs::File::from).collect());
@@ -202,22 +203,37 @@ impl<'a> Job<'a> {
 
     /// Tells the user of a rank that was started, if asked to.
     pub(super) fn report(&mut self, rank: usize) {
-        if !self.plan.verbose && !self.plan.report_bindings {
-            return;
-        }
-        let name = self.named(rank, self.ranks[rank].pid);
         if self.plan.verbose {
+            let name = self.named(rank, self.ranks[rank].pid);
             self.say(&format!("{name} is started"));
         }
-        if self.plan.report_bindings {
-            let where_ = match &self.plan.bound {
-                Some(bound) if self.ranks[rank].world == 0 => {
-                    format!("is bound to cores {}", tern_node::list(&bound[rank]))
-                }
-                _ => format!("is not bound (cores {})", tern_node::list(&self.plan.cores)),
-            };
-            self.say(&format!("{name} {where_}"));
+        if self.plan.report_bindings && self.ranks[rank].world > 0 {
+            let line = self.binding(rank);
+            self.say(&line);
         }
+    }
+
+    /// Tells the user where the ranks run, if asked to.
+    fn report_bindings(&mut self) {
+        if !self.plan.report_bindings {
+            return;
+        }
+        let lines: Vec<String> = (0..self.ranks.len()).map(|rank| self.binding(rank)).collect();
+        match &self.uplink {
+            Some(uplink) => uplink.bindings(lines),
+            None => lines.iter().for_each(|line| self.say(line)),
+        }
+    }
+
+    /// Where a rank runs.
+    fn binding(&self, rank: usize) -> String {
+        let name = self.named(rank, self.ranks[rank].pid);
+        let bound = self.plan.bound.as_ref().filter(|_| self.ranks[rank].world == 0);
+        let Some(bound) = bound else {
+            return format!("{name} is not bound (cores {})", tern_node::list(&self.plan.cores));
+        };
+        let picture = self.plan.shape.as_ref().map_or(String::new(), |shape| shape.picture(&bound[rank]));
+        format!("{name} is bound to cores {} {picture}", tern_node::list(&bound[rank]))
     }
 }
 

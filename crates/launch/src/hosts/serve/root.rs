@@ -69,6 +69,7 @@ impl Agent {
             joined: false,
             done: false,
             addresses: None,
+            bindings: None,
             waits: String::new(),
             gone: String::new(),
         }

@@ -11,6 +11,7 @@ use super::super::relay::relay;
 use super::super::{command, is_own};
 use super::{Agent, Event, Server};
 use crate::args::{Options, Program, Stdin};
+use crate::place::Policy;
 use crate::{input, say};
 
 impl Server<'_> {
@@ -83,6 +84,7 @@ impl Server<'_> {
             joined: false,
             done: false,
             addresses: None,
+            bindings: None,
             waits: String::new(),
             gone: String::new(),
         });
@@ -93,7 +95,7 @@ impl Server<'_> {
 
     /// What the agent of host `number` has to do.
     pub(super) fn part(&self, number: usize) -> Part {
-        let here = self.nodes.ranks(number as u32);
+        let here = self.nodes.members(number as u32);
         let directory = std::env::current_dir().ok().map(|directory| directory.into_os_string());
         let mut first = 0;
         let mut counts = Vec::new();
@@ -101,20 +103,21 @@ impl Server<'_> {
             let all = first..first + program.count;
             first = all.end;
             counts.push(program.count);
-            let count = all.end.min(here.end).saturating_sub(all.start.max(here.start));
+            let count = here.iter().filter(|rank| all.contains(rank)).count() as u32;
             Program { count, wdir: program.wdir.clone().or(directory.clone()), ..program.clone() }
         });
         let programs = programs.collect();
         let own = std::env::vars_os().filter(|(name, _)| !is_own(name));
         let env = own.chain(self.options.env.iter().cloned()).collect();
-        let Options { universe, bind, report_bindings, exit_codes, verbose, no_library_path, .. } = *self.options;
+        let Options { universe, report_bindings, exit_codes, verbose, no_library_path, .. } = *self.options;
         let streams = self.options.streams.clone();
         let options = Options {
             programs,
             env,
             streams,
             universe,
-            bind,
+            // Whether there is room for all has been seen to.
+            policy: Policy { no_oversubscribe: false, ..self.options.policy.clone() },
             report_bindings,
             exit_codes,
             verbose,
