@@ -232,15 +232,29 @@ impl Matching {
         Some(id)
     }
 
+    /// The receive that [`Matching::arrive`] would take.
+    pub fn find_posted(&self, tuple: &Tuple) -> Option<u32> {
+        let expected = self.expected.filter(|expected| expected.pattern.matches(tuple));
+        let limit = expected.map_or(u64::MAX, |expected| expected.sequence);
+        let posted = self.oldest(tuple, limit).map(|at| self.posted.entry(at).id);
+        posted.or(expected.map(|expected| expected.id))
+    }
+
     /// Takes the oldest posted receive that `tuple` matches, if it is no younger than `limit`.
     #[inline]
     fn take_posted(&mut self, tuple: &Tuple, limit: u64) -> Option<u32> {
+        let at = self.oldest(tuple, limit)?;
+        Some(self.take_out(at))
+    }
+
+    /// That receive.
+    #[inline]
+    fn oldest(&self, tuple: &Tuple, limit: u64) -> Option<u32> {
         let exact = self.posted.first(&Pattern::exact(tuple));
         let wild = if self.wild == 0 { None } else { self.oldest_wild(tuple) };
         let age = |at: Option<u32>| at.map_or(u64::MAX, |at| self.posted.entry(at).sequence);
         let oldest = if age(exact) <= age(wild) { exact } else { wild };
-        let at = oldest.filter(|_| age(oldest) <= limit)?;
-        Some(self.take_out(at))
+        oldest.filter(|_| age(oldest) <= limit)
     }
 
     /// The oldest posted receive with wildcards that `tuple` matches.
@@ -405,6 +419,7 @@ mod tests {
                 Event::Message(tuple) => {
                     let expected = model.posted.iter().position(|(p, _)| p.matches(&tuple));
                     let expected = expected.map(|index| model.posted.remove(index).1);
+                    prop_assert_eq!(real.find_posted(&tuple), expected);
                     prop_assert_eq!(real.arrive(&tuple), expected);
                     if expected.is_none() {
                         model.unexpected.push((tuple, id));

@@ -13,6 +13,7 @@ mod lending;
 mod lost;
 mod outbox;
 mod pending;
+mod placing;
 mod receive;
 mod rendezvous;
 mod send;

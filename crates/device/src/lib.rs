@@ -72,6 +72,16 @@ pub trait Sink {
     /// A packet. The payload is the device's own memory and valid during the call only.
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]);
 
+    /// Where the payload of a packet, which has `len` bytes and is on its way, belongs. `Some`: the packet counts as come, the device writes the
+    /// payload there, and then calls [`Sink::placed`]; [`Sink::packet`] is not called for it. No other packet of this sender is handed on before.
+    /// For long payloads only, by devices that can save a copy so; a device may ask again when the answer was `None`.
+    fn place(&mut self, _from: u32, _header: &Header, _len: usize) -> Option<Place> {
+        None
+    }
+
+    /// The payload of `len` bytes is in the place that has this token.
+    fn placed(&mut self, _token: u32, _len: usize) {}
+
     /// Asked after a packet: true when nobody waits for the next one, so that it had better stay where it is until the
     /// device is polled again. A device may go on all the same.
     #[inline]
@@ -106,6 +116,12 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
         (**self).packet(from, header, payload);
     }
+    fn place(&mut self, from: u32, header: &Header, len: usize) -> Option<Place> {
+        (**self).place(from, header, len)
+    }
+    fn placed(&mut self, token: u32, len: usize) {
+        (**self).placed(token, len);
+    }
     #[inline]
     fn has_enough(&mut self) -> bool {
         (**self).has_enough()
@@ -130,6 +146,32 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
 }
 
+/// Memory for the payload of one packet ([`Sink::place`]).
+#[derive(Debug)]
+pub struct Place {
+    at: *mut u8,
+    token: u32,
+}
+
+impl Place {
+    /// # Safety
+    /// `at` is valid for writes of the payload's length until [`Sink::placed`] is called, or [`Sink::lost`] for the sender. Nobody else
+    /// uses these bytes until then.
+    pub unsafe fn new(at: *mut u8, token: u32) -> Place {
+        Place { at, token }
+    }
+
+    /// Where the payload begins.
+    pub fn at(&self) -> *mut u8 {
+        self.at
+    }
+
+    /// What [`Sink::placed`] is told.
+    pub fn token(&self) -> u32 {
+        self.token
+    }
+}
+
 /// What a device can do and what it costs.
 #[derive(Clone, Debug)]
 pub struct Abilities {
@@ -137,7 +179,8 @@ pub struct Abilities {
     /// Payload bytes that one packet has room for, whoever it goes to.
     pub packet: usize,
     /// Payload bytes of a packet of a long message, where each packet has a cost of its own, such as a system call. `None`: shorter ones
-    /// pay, since the receiver copies one out while the sender copies the next one in.
+    /// pay, since the receiver copies one out while the sender copies the next one in. Longer than `packet` where what is
+    /// [lent](Device::send_from) has longer packets.
     pub piece: Option<usize>,
     /// Bytes of a message that may go without asking: the device has room for as much.
     pub eager: usize,

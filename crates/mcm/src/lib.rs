@@ -10,7 +10,7 @@ pub use several::Several;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
     Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, News,
-    Occupied, Outgoing, Payload, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
+    Occupied, Outgoing, Payload, Place, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
 };
 pub use wait::{Patience, Step};
 

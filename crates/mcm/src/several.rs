@@ -12,7 +12,7 @@ use numbers::{Numbers, Way};
 use std::cell::OnceCell;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, LineArea, Payload, Remote, Sink};
+use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, LineArea, Payload, Place, Remote, Sink};
 use tern_shm::Shm;
 use watch::Watch;
 
@@ -41,6 +41,12 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
     #[inline]
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {
         self.sink.packet(self.numbers.up(from), header, payload);
+    }
+    fn place(&mut self, from: u32, header: &Header, len: usize) -> Option<Place> {
+        self.sink.place(self.numbers.up(from), header, len)
+    }
+    fn placed(&mut self, token: u32, len: usize) {
+        self.sink.placed(token, len);
     }
     #[inline]
     fn has_enough(&mut self) -> bool {

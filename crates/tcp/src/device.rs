@@ -2,8 +2,10 @@
 
 use crate::Settings;
 use crate::address::Address;
-use crate::connection::{Connection, SCRATCH, Sent, run};
+use crate::connection::{Connection, Sent, run};
 use crate::frame::{Head, Kind};
+use crate::inlet::SCRATCH;
+use crate::outlet::Lent;
 use crate::proof::{Keys, Token, random};
 use crate::service::{Service, Shared};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -21,7 +23,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
-use tern_device::{Abilities, Device, Header, Payload, Sink};
+use tern_device::{Abilities, Cut, Device, Header, Lending, Payload, Sink};
 
 /// Of no more connections each is read at each poll; of more the kernel is asked which have something.
 const FEW: usize = 4;
@@ -76,7 +78,7 @@ impl Endpoint {
         let abilities = Abilities {
             name: "tcp",
             packet,
-            piece: Some(packet),
+            piece: Some(self.settings.piece.max(packet)),
             eager: self.settings.eager,
             inline: packet.min(256),
             latency_ns: 5000.0,
@@ -87,6 +89,7 @@ impl Endpoint {
         Ok(Tcp {
             me: self.me,
             world: self.world,
+            longest: self.settings.piece.max(packet),
             abilities,
             shared,
             thread: Some(thread),
@@ -106,6 +109,8 @@ pub struct Tcp {
     me: u32,
     world: u32,
     abilities: Abilities,
+    /// Payload bytes of a frame at most.
+    longest: usize,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     /// Tells which connections have something.
@@ -130,7 +135,7 @@ impl Tcp {
     fn hear(&self) {
         let Some(news) = self.shared.news() else { return };
         for (peer, outlet) in news.opened {
-            let connection = Rc::new(Connection::new(peer, outlet));
+            let connection = Rc::new(Connection::new(peer, outlet, self.longest));
             let data = EventData::new_u64(u64::from(peer));
             if let Err(error) = epoll::add(&self.ready, connection.descriptor(), data, EventFlags::IN) {
                 self.losses.borrow_mut().push((peer, format!("it cannot be listened to: {error}")));
@@ -147,7 +152,7 @@ impl Tcp {
     fn send(&self, peer: u32, kind: Kind, header: &Header, payload: Payload<'_>) -> Option<usize> {
         self.hear();
         let Some(connection) = self.connection(peer) else { return self.call(peer, kind, header, payload) };
-        if connection.farewell.get() && connection.ended.get().is_some() {
+        if connection.inlet.farewell.get() && connection.ended.get().is_some() {
             self.lose(peer, "it has ended");
         }
         let scratch = &mut self.gathered.borrow_mut();
@@ -178,7 +183,9 @@ impl Tcp {
     }
 
     fn lose(&self, peer: u32, why: &str) {
-        if self.connections.borrow_mut().remove(&peer).is_some() {
+        if let Some(connection) = self.connections.borrow_mut().remove(&peer) {
+            // Its sender may change it as soon as the loss is known.
+            connection.outlet.give_up();
             self.losses.borrow_mut().push((peer, why.to_owned()));
         }
     }
@@ -186,7 +193,7 @@ impl Tcp {
     /// Reads from one connection.
     fn receive(&self, connection: &Connection, sink: &mut dyn Sink) -> usize {
         let mut scratch = self.take_scratch();
-        let packets = connection.receive(self.abilities.packet, &mut scratch, sink);
+        let packets = connection.receive(&mut scratch, sink);
         self.scratch.set(scratch);
         if let Some(why) = connection.ended.get() {
             self.end(connection, why);
@@ -208,7 +215,7 @@ impl Tcp {
             return;
         }
         let _ = epoll::delete(&self.ready, connection.descriptor());
-        if connection.farewell.get() {
+        if connection.inlet.farewell.get() && !connection.outlet.lends() {
             return;
         }
         let why = match why {
@@ -222,17 +229,25 @@ impl Tcp {
         self.lose(connection.peer, &why);
     }
 
-    /// The connections that have something.
-    fn readable(&self) -> Vec<Rc<Connection>> {
+    /// Reads from the connections that have something.
+    fn receive_all(&self, sink: &mut dyn Sink) -> usize {
         let open = self.open.borrow();
-        if open.len() <= FEW {
-            return open.clone();
+        if open.len() > FEW {
+            drop(open);
+            return self.readable().iter().map(|connection| self.receive(connection, sink)).sum();
         }
+        // Held meanwhile: a sink may come back here.
+        let few: [Option<Rc<Connection>>; FEW] = std::array::from_fn(|at| open.get(at).cloned());
+        drop(open);
+        few.iter().flatten().map(|connection| self.receive(connection, sink)).sum()
+    }
+
+    /// The connections that have something, as the kernel tells.
+    fn readable(&self) -> Vec<Rc<Connection>> {
         let mut events = Vec::with_capacity(64);
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let waiting = open.iter().filter(|connection| connection.has_known(self.abilities.packet));
-        let mut found: Vec<Rc<Connection>> = waiting.cloned().collect();
-        drop(open);
+        let mut found: Vec<Rc<Connection>> =
+            self.open.borrow().iter().filter(|connection| connection.inlet.has_known()).cloned().collect();
         if epoll::wait(&self.ready, rustix::buffer::spare_capacity(&mut events), Some(&now)).is_ok() {
             let told = events.iter().map(|event| event.data.u64()).filter(|&data| data != BELL);
             let told = told.filter_map(|peer| self.connection(peer as u32));
@@ -245,20 +260,26 @@ impl Tcp {
         found
     }
 
-    /// Writes what is left of frames.
-    fn flush(&self) {
+    /// Writes what is left of what was sent, and tells of payloads that have gone. Returns how often it got on.
+    fn flush(&self, sink: &mut dyn Sink) -> usize {
+        let mut moved = 0;
+        let mut finished = Vec::new();
         for connection in self.open.borrow().iter() {
             // An end is seen by who reads.
-            let _ = connection.flush();
+            moved += usize::from(connection.flush().is_ok_and(|flushed| flushed.wrote));
+            finished.extend(connection.take_finished());
         }
+        moved += finished.len();
+        finished.into_iter().for_each(|sender| sink.sent(sender));
+        moved
     }
 
     /// Whether everything that was sent is at the machines of the peers.
     fn has_settled(&self) -> bool {
         self.open.borrow().iter().all(|connection| {
-            let flushed = connection.flush();
             let socket = connection.descriptor();
-            flushed.is_err() || flushed == Ok(true) && (unacknowledged(socket) == 0 || is_broken(socket))
+            let empty = connection.flush().map(|flushed| flushed.empty);
+            empty.is_err() || empty == Ok(true) && (unacknowledged(socket) == 0 || is_broken(socket))
         })
     }
 }
@@ -281,29 +302,57 @@ impl Device for Tcp {
         sent
     }
 
+    fn sends_from(&self) -> usize {
+        self.abilities.packet + 1
+    }
+
+    fn lending(&self, _peer: u32, payload: &[u8]) -> Lending {
+        if payload.len() < self.sends_from() { Lending::No } else { Lending::Always }
+    }
+
+    unsafe fn send_from(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
+        self.hear();
+        let Some(connection) = self.connection(peer).filter(|connection| connection.ended.get().is_none()) else {
+            return false;
+        };
+        let cut = Cut { len: cut.len.min(self.longest), ..*cut };
+        // SAFETY: the contract is the same; `lose` gives the payload up before the loss is told.
+        let lent = connection.lend(unsafe { Lent::new(&cut, payload, sender) });
+        let Ok(Some(whole)) = lent else {
+            // Release: pairs with the acquire of the thread.
+            connection.outlet.awaited.store(true, Ordering::Release);
+            return false;
+        };
+        if !whole {
+            self.shared.watch(&connection.outlet, false);
+        }
+        counters::TCP_PACKETS.add(payload.len().div_ceil(cut.len) as u64);
+        counters::TCP_BYTES.add(payload.len() as u64);
+        true
+    }
+
     fn poll(&self, sink: &mut dyn Sink) -> usize {
         self.hear();
-        self.flush();
-        let packets = self.readable().iter().map(|connection| self.receive(connection, sink)).sum();
+        let moved = self.flush(sink);
+        let packets = self.receive_all(sink);
         // Apart, since a sink may lose somebody else.
         let losses = self.losses.take();
         for (peer, why) in losses {
             sink.lost(peer, &why);
         }
-        packets
+        packets + moved
     }
 
     fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         self.hear();
-        self.flush();
+        for connection in self.open.borrow().iter() {
+            let _ = connection.flush();
+        }
         let Some(connection) = self.connection(peer) else { return false };
         // A look is a system call here, and what others have sent waits meanwhile.
         for _ in 0..looks.min(4) {
-            if connection.ended.get().is_some() {
-                return false;
-            }
             let mut scratch = self.take_scratch();
-            let used = connection.receive_one(self.abilities.packet, &mut scratch, take);
+            let used = connection.receive_one(&mut scratch, take);
             self.scratch.set(scratch);
             if let Some(used) = used {
                 return used;
@@ -319,13 +368,13 @@ impl Device for Tcp {
         // Acquire: pairs with the release in `ring`.
         let token = self.shared.rung.load(Ordering::Acquire);
         self.hear();
-        let packet = self.abilities.packet;
         for connection in self.open.borrow().iter() {
             let outlet = &connection.outlet;
-            if outlet.awaited.load(Ordering::Acquire) || connection.flush() == Ok(false) {
+            let left = connection.flush().is_ok_and(|flushed| !flushed.empty);
+            if outlet.awaited.load(Ordering::Acquire) || left {
                 self.shared.watch(outlet, true);
             }
-            if connection.has_known(packet) {
+            if connection.inlet.has_known() {
                 self.shared.ring();
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! Two processes have one connection, made when one of them first sends to the other. A packet is one frame on it
 //! ([`frame`]). The process writes frames from the program's memory with one system call, and reads as much as
-//! has come with one.
+//! has come with one. A long payload is copied by the kernel alone, at both ends: it is lent by its sender until the socket
+//! has taken all of it, and read to where it belongs, if that is known when its head comes.
 //!
 //! A thread ([`service`]) makes the connections: it accepts, calls, and lets each side prove that it belongs to the
 //! job ([`proof`]) before anything else is read. It also writes what is left of a frame that a socket took in part, so
@@ -13,7 +14,9 @@
 //! | `address` | where a process is found, as bytes; the interfaces of this machine |
 //! | `proof` | the handshake, a state machine without I/O |
 //! | `frame` | the bytes in front of a payload |
-//! | `connection` | an open connection: sending, receiving, what is left |
+//! | `connection` | an open connection: both ends, and whether it goes on |
+//! | `outlet` | the writing end: what a socket did not take yet, payloads that are lent |
+//! | `inlet` | the reading end: frames, payloads that go straight to their place |
 //! | `service` | the thread |
 //! | `vigil` | peers that give no sign |
 //! | `device` | the contract of devices |
@@ -22,6 +25,8 @@ mod address;
 mod connection;
 mod device;
 mod frame;
+mod inlet;
+mod outlet;
 mod proof;
 mod service;
 mod vigil;
@@ -42,6 +47,8 @@ pub struct Settings {
     pub ports: Option<RangeInclusive<u16>>,
     /// Payload bytes of a packet.
     pub packet: usize,
+    /// The same of one that is sent from where it lies.
+    pub piece: usize,
     /// Bytes of a message that may go without asking.
     pub eager: usize,
     /// How long a peer may leave questions of the kernel unanswered before it is lost.
@@ -55,6 +62,7 @@ impl Default for Settings {
             addresses: vec![IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)],
             ports: None,
             packet: 64 << 10,
+            piece: 256 << 10,
             eager: 64 << 10,
             silence: Duration::from_secs(30),
         }

@@ -3,7 +3,7 @@
 //! The process and its thread meet in [`Shared`]. The process asks for connections and leaves outlets to be looked
 //! after; the thread leaves what has come of that, and rings.
 
-use crate::connection::Outlet;
+use crate::outlet::{Flushed, Outlet};
 use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT, random};
 use crate::vigil::{Vigil, keep_alive};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -161,7 +161,7 @@ impl Shared {
     fn open(&self, peer: u32, socket: OwnedFd) -> Arc<Outlet> {
         let mut state = self.state();
         let outlet = Arc::new(Outlet::new(socket, state.first.remove(&peer).unwrap_or_default()));
-        if outlet.flush() == Ok(false) {
+        if outlet.flush().is_ok_and(|flushed| !flushed.empty) {
             state.watched.push(outlet.clone());
             state.outlets.push(outlet.clone());
         }
@@ -425,8 +425,9 @@ impl Service {
         if woken {
             let _ = rustix::io::read(&self.shared.wake, &mut [0u8; 8]);
         }
-        for (_, due) in &mut self.outlets {
-            *due = true;
+        for (outlet, due) in &mut self.outlets {
+            // A process that goes on writing needs no help.
+            *due |= !outlet.was_touched();
         }
         Ready { listener }
     }
@@ -510,8 +511,11 @@ impl Service {
                 return true;
             }
             // An end is seen by who reads.
-            let empty = outlet.flush().unwrap_or(true);
-            let room = empty && has_room(&outlet.socket);
+            let (flushed, finished) = outlet.flush_for().unwrap_or((Flushed::EMPTY, false));
+            if finished {
+                shared.ring();
+            }
+            let room = flushed.empty && has_room(&outlet.socket);
             if room {
                 shared.unwatch(outlet);
             }

@@ -5,7 +5,7 @@
 //! it also ends a connection whose receiver has had no room for so long. So the thread asks for the age of the last
 //! acknowledgement, which a living kernel sends for its process.
 
-use crate::connection::Outlet;
+use crate::outlet::Outlet;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{Shutdown, sockopt};

@@ -35,7 +35,7 @@ fn usual(processes: u32) -> Box<dyn Group> {
 /// Shorter packets, over IPv6.
 fn narrow(processes: u32) -> Box<dyn Group> {
     let addresses = ["::1"].map(|text| text.parse().expect("an address")).into();
-    Box::new(Processes::new(processes, &Settings { packet: 20_000, addresses, ..Settings::default() }))
+    Box::new(Processes::new(processes, &Settings { packet: 20_000, piece: 50_000, addresses, ..Settings::default() }))
 }
 
 mod as_usual {

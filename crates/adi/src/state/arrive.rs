@@ -7,7 +7,7 @@ use crate::{Data, Proc, Tuple};
 use tern_copy::{Source, Target, give_back};
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Header, Memory, Sink};
+use tern_mcm::{Header, Memory, Place, Sink};
 
 /// A message that no receive had matched when it arrived.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ impl State {
     }
 
     /// A synchronous send has matched receive `request`.
-    fn acknowledge(&mut self, from: Proc, request: u32, sender: Synchronous) {
+    pub(super) fn acknowledge(&mut self, from: Proc, request: u32, sender: Synchronous) {
         self.note_mark(request, sender.mark);
         self.control(from, Packet::Ack { sender: sender.request });
     }
@@ -307,6 +307,14 @@ impl Sink for State {
             Packet::Full => self.note_full(from, true),
             Packet::Room => self.note_full(from, false),
         }
+    }
+
+    fn place(&mut self, from: Proc, header: &Header, len: usize) -> Option<Place> {
+        self.place_payload(from, header, len)
+    }
+
+    fn placed(&mut self, token: u32, len: usize) {
+        self.end_placing(token, len);
     }
 
     /// With the end of the last receive that is open: whoever waits for it goes on, and may then open the one that the next

@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::{Data, Proc};
 use std::collections::VecDeque;
 use tern_counters as counters;
-use tern_mcm::{Header, Memory, Payload};
+use tern_mcm::{Cut, Header, Lending, Memory, Payload};
 
 /// What could not be sent at once.
 #[derive(Debug)]
@@ -254,6 +254,9 @@ impl State {
 
     /// Sends one packet of a long message, of `len` bytes: `Ok` with the rest, `Err` when there is no room.
     fn push_bulk(&mut self, to: Proc, mut bulk: Bulk, len: usize) -> Result<Option<Bulk>, Bulk> {
+        if self.lend_bulk(to, &bulk) {
+            return Ok(None);
+        }
         let data = &self.transfers.get(bulk.request).data;
         let header = Packet::Data { receiver: bulk.receiver, size: data.len() as u64 }.encode();
         let taken = data.with_payload(bulk.sent, len, |p| self.mcm.copy_and_send(to, &header, p));
@@ -264,6 +267,20 @@ impl State {
         }
         self.advance_send(bulk.request, true, true);
         Ok(None)
+    }
+
+    /// Has a device that pays for each packet send all that is left from where it lies.
+    fn lend_bulk(&self, to: Proc, bulk: &Bulk) -> bool {
+        let Some(len) = self.mcm.piece(to) else { return false };
+        let Data::Bytes(base, all) = self.transfers.get(bulk.request).data else { return false };
+        let header = Packet::Data { receiver: bulk.receiver, size: all as u64 }.encode();
+        // SAFETY: the caller of the send keeps the buffer valid and unchanged until the request is complete (see `Data`), and the receiver has
+        // asked for no more than it has.
+        unsafe {
+            let payload = std::slice::from_raw_parts(base.add(bulk.sent), bulk.end - bulk.sent);
+            let cut = Cut { first: header, rest: header, len };
+            self.mcm.lending(to, payload) == Lending::Always && self.mcm.send_from(to, &cut, payload, bulk.request)
+        }
     }
 
     pub(super) fn bulk(&mut self, to: Proc, bulk: Bulk) {

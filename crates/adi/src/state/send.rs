@@ -208,7 +208,8 @@ impl State {
         }
         let request = self.new_send(to, tuple, data.clone());
         // Cut like what is copied: the receiver copies one packet out while the next is on its way.
-        let cut = Cut { first: *header, rest: Packet::More.encode(), len: PIECE };
+        let piece = self.mcm.piece(to).unwrap_or(PIECE);
+        let cut = Cut { first: *header, rest: Packet::More.encode(), len: piece };
         // SAFETY: the caller of the send keeps the buffer valid and unchanged until the request is complete (see `Data`).
         let lent = unsafe { self.mcm.send_from(to, &cut, std::slice::from_raw_parts(base, len), request) };
         if !lent {

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Sink};
+use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Place, Sink};
 
 /// How unkind.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,13 @@ enum Bytes {
     },
 }
 
+/// A payload on its way to its place: the bytes that are missing, and what has come of it by now.
+struct Placing {
+    place: Place,
+    payload: Vec<u8>,
+    done: usize,
+}
+
 struct Network {
     manners: Manners,
     random: Random,
@@ -50,6 +57,8 @@ struct Network {
     queues: Vec<Vec<Packets>>,
     /// Published receives, by receiver and sender.
     boards: Vec<Vec<Board>>,
+    /// By receiver and sender: a payload that goes to its place in parts.
+    placing: Vec<Vec<Option<Placing>>>,
     /// By process: its requests whose payload was lent, and has arrived at a peer.
     returned: Vec<Vec<(u32, u32)>>,
     /// Pairs that do not reach each other any more.
@@ -71,6 +80,7 @@ impl Scissors {
         network.cut.push([one, other]);
         for (a, b) in [(one as usize, other as usize), (other as usize, one as usize)] {
             network.queues[a][b].clear();
+            network.placing[a][b] = None;
             network.boards[a][b] = Board::default();
             network.returned[a].retain(|&(peer, _)| peer as usize != b);
             network.losses[a].push(b as u32);
@@ -121,6 +131,7 @@ pub fn ports(processes: u32, manners: Manners) -> (Vec<Port>, Scissors) {
         manners,
         random: Random(manners.seed.wrapping_mul(2) | 1),
         queues: (0..processes).map(|_| row()).collect(),
+        placing: (0..processes).map(|_| (0..processes).map(|_| None).collect()).collect(),
         returned: vec![Vec::new(); processes as usize],
         cut: Vec::new(),
         losses: vec![Vec::new(); processes as usize],
@@ -129,7 +140,8 @@ pub fn ports(processes: u32, manners: Manners) -> (Vec<Port>, Scissors) {
     let abilities = Abilities {
         name: "memory",
         packet: manners.packet,
-        piece: None,
+        // In some worlds what is asked for is lent.
+        piece: (manners.seed >> 16).is_multiple_of(2).then_some(manners.packet),
         eager: manners.packet,
         inline: 0,
         latency_ns: 1.0,
@@ -158,6 +170,38 @@ impl Port {
     /// True once in `times`, at random.
     pub fn chance(&self, times: u64) -> bool {
         self.network.borrow_mut().random.below(times) == 0
+    }
+
+    /// A packet goes to the sink, or begins to go to its place.
+    fn hand_on(&self, from: usize, header: &Header, payload: Vec<u8>, sink: &mut dyn Sink) {
+        let place =
+            if self.chance(2) && !payload.is_empty() { sink.place(from as u32, header, payload.len()) } else { None };
+        match place {
+            Some(place) => {
+                let placing = Placing { place, payload, done: 0 };
+                self.network.borrow_mut().placing[self.me as usize][from] = Some(placing);
+                self.go_on_placing(from, sink);
+            }
+            None => sink.packet(from as u32, header, &payload),
+        }
+    }
+
+    /// Some more bytes go to their place. False while a payload of this sender is on its way there.
+    fn go_on_placing(&self, from: usize, sink: &mut dyn Sink) -> bool {
+        let mut network = self.network.borrow_mut();
+        let Some(mut placing) = network.placing[self.me as usize][from].take() else { return true };
+        let Placing { place, payload, done } = &mut placing;
+        let count = network.random.below((payload.len() - *done + 1) as u64) as usize;
+        // SAFETY: the sink keeps the place for all of the payload until it is told of its end.
+        unsafe { std::ptr::copy_nonoverlapping(payload[*done..].as_ptr(), place.at().add(*done), count) };
+        *done += count;
+        if *done < payload.len() {
+            network.placing[self.me as usize][from] = Some(placing);
+            return false;
+        }
+        drop(network);
+        sink.placed(placing.place.token(), placing.payload.len());
+        true
     }
 
     /// Does something to what `receiver` has published for `sender`.
@@ -240,10 +284,13 @@ impl Device for Port {
             let from = (first + step) % processes;
             let burst = self.network.borrow_mut().random.below(4);
             for _ in 0..burst {
+                if !self.go_on_placing(from, sink) {
+                    break;
+                }
                 let packet = self.network.borrow_mut().take(from, self.me as usize);
                 let Some((header, payload)) = packet else { break };
                 // The sink may send: nothing is borrowed here.
-                sink.packet(from as u32, &header, &payload);
+                self.hand_on(from, &header, payload, sink);
                 packets += 1;
                 if sink.has_enough() {
                     break;
@@ -264,6 +311,9 @@ impl Device for Port {
 
     fn take_next(&self, peer: u32, _looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         assert_ne!(peer, self.me, "what a process sends to itself passes no device");
+        if self.network.borrow().placing[self.me as usize][peer as usize].is_some() {
+            return false;
+        }
         // Whoever takes a packet may send one: nothing is borrowed then. What is lent comes by the other way.
         let next = match self.network.borrow().queues[peer as usize][self.me as usize].front() {
             Some((header, Bytes::Copied(payload))) => Some((*header, payload.clone())),

@@ -14,6 +14,7 @@ mod lent;
 mod lines;
 mod packets;
 mod pattern;
+mod placed;
 mod remote;
 mod sequence;
 mod sleep;
@@ -23,6 +24,7 @@ pub use flow::*;
 pub use lent::*;
 pub use lines::*;
 pub use packets::*;
+pub use placed::*;
 pub use remote::*;
 pub use sequence::{Action, follow};
 pub use sleep::*;
@@ -67,6 +69,7 @@ macro_rules! conformance_tests {
             long_payloads_fill_and_drain,
             threads_at_both_ends,
             lent_payloads_arrive_in_order,
+            long_payloads_find_their_place,
             lines_begin_empty,
             lines_show_what_their_owner_publishes,
             lines_run_ahead,

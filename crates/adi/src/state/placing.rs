@@ -1,0 +1,76 @@
+//! Payloads that a device writes straight into the memory of their receive.
+
+use super::arrive::Incoming;
+use super::{Side, State};
+use crate::packet::{Packet, Synchronous};
+use crate::{Data, Proc, Tuple};
+use tern_mcm::{Header, Place};
+
+impl State {
+    /// Where the payload of a packet belongs, `len` bytes, if its receive is known and has room for them in one run. An eager message
+    /// matches its receive then.
+    pub(super) fn place_payload(&mut self, from: Proc, header: &Header, len: usize) -> Option<Place> {
+        let request = match Packet::decode(header) {
+            Packet::Eager { tuple, size, sync, chosen } => self.match_ahead(from, &tuple, size, sync, chosen, len)?,
+            Packet::More => match self.incoming[from as usize] {
+                Incoming::Transfer(request) => request,
+                _ => return None,
+            },
+            Packet::Data { receiver, .. } => receiver,
+            _ => return None,
+        };
+        let transfer = self.transfers.get(request);
+        let Side::Receive { received, published, .. } = transfer.side else { return None };
+        if published.is_published() {
+            return None;
+        }
+        let at = room(&transfer.data, received, len)?;
+        if received == 0 {
+            self.round.transfer();
+        }
+        // SAFETY: the caller of the receive keeps the memory valid until the request is complete (see `Data`): it completes with its last
+        // byte, or when its sender is lost. Only one message of a sender is on its way in pieces.
+        Some(unsafe { Place::new(at, request) })
+    }
+
+    /// Matches an eager message of which the first packet is on its way, with `len` bytes, if it then has its place.
+    fn match_ahead(
+        &mut self, from: Proc, tuple: &Tuple, size: u64, sync: Option<Synchronous>, chosen: bool, len: usize,
+    ) -> Option<u32> {
+        let found = self.transfers.get(self.matching.find_posted(tuple)?);
+        if matches!(found.side, Side::Receive { published, .. } if published.is_published()) {
+            return None;
+        }
+        room(&found.data, 0, size as usize)?;
+        let request = self.match_arrival(from, tuple)?;
+        self.begin(request, from, tuple, size);
+        if (len as u64) < size {
+            self.incoming[from as usize] = Incoming::Transfer(request);
+        }
+        self.note_packets(from, size, chosen);
+        if let Some(sender) = sync {
+            self.acknowledge(from, request, sender);
+        }
+        Some(request)
+    }
+
+    /// The next `len` bytes of the message are in the memory of request `request`, which completes with the last.
+    pub(super) fn end_placing(&mut self, request: u32, len: usize) {
+        let Side::Receive { received, expected, .. } = &mut self.transfers.get_mut(request).side else {
+            unreachable!("bytes for a send")
+        };
+        *received += len;
+        if *received >= *expected {
+            self.complete(request);
+        }
+    }
+}
+
+/// Where the `len` bytes from byte `from` on lie, if all of them do in one run.
+fn room(data: &Data, from: usize, len: usize) -> Option<*mut u8> {
+    match data {
+        // The sum of two lengths of memory.
+        Data::Bytes(base, room) if from + len <= *room => Some(base.wrapping_add(from)),
+        _ => None,
+    }
+}
