@@ -4,6 +4,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -16,19 +18,34 @@ typedef struct {
     size_t size;
 } wire;
 
-/* Connects ranks 0 and 1 over loopback. */
+/* By what the other host reaches this one; loopback, where there is one host. */
+static in_addr_t own_address(void)
+{
+    struct ifaddrs *all = NULL;
+    in_addr_t found = htonl(INADDR_LOOPBACK);
+    if (getifaddrs(&all))
+        fail("no addresses");
+    for (struct ifaddrs *at = all; at; at = at->ifa_next) {
+        if (at->ifa_addr && at->ifa_addr->sa_family == AF_INET && at->ifa_flags & IFF_UP && !(at->ifa_flags & IFF_LOOPBACK)) {
+            found = ((struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr;
+            break;
+        }
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* Connects ranks 0 and 1. */
 static int connected(MPI_Comm comm, int me)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = own_address()};
     socklen_t len = sizeof at;
-    int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = 0, one = 1;
+    int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
     if (own < 0)
         fail("no socket beside MPI");
     if (me == 0 && (bind(own, (struct sockaddr *)&at, len) || listen(own, 1) || getsockname(own, (struct sockaddr *)&at, &len)))
         fail("cannot listen beside MPI");
-    port = at.sin_port;
-    MPI_Bcast(&port, 1, MPI_INT, 0, comm);
-    at.sin_port = (in_port_t)port;
+    MPI_Bcast(&at, (int)sizeof at, MPI_BYTE, 0, comm);
     if (me == 1 && connect(own, (struct sockaddr *)&at, len))
         fail("cannot connect beside MPI");
     int socket = me == 0 ? accept(own, NULL, NULL) : own;

@@ -1,6 +1,7 @@
 //! The libraries that are compared and how each starts a program.
 
 use crate::Places;
+use crate::hosts::{ADDRESSES, Hosts};
 use crate::line::Line;
 use crate::suite::Binding;
 use std::fs;
@@ -132,18 +133,19 @@ impl Library {
 
     /// Options of the launcher. With more ranks than cores they and the environment are the best
     /// documented ones that were found for the library: yielding while it waits.
-    fn launcher_arguments(&self, binding: Binding) -> Vec<String> {
-        let mut arguments: Vec<String> = self.binding_arguments(binding).into_iter().map(String::from).collect();
-        match (self.kind, binding) {
+    fn launcher_arguments(&self, run: &Run) -> Vec<String> {
+        let mut arguments: Vec<String> = self.binding_arguments(run.binding).into_iter().map(String::from).collect();
+        match (self.kind, run.binding) {
             (Kind::Tern, Binding::Nodes(nodes)) => arguments.extend(["--nodes".to_string(), nodes.to_string()]),
-            (_, Binding::Hosts) => arguments.extend(self.apart().0.iter().map(ToString::to_string)),
+            (_, Binding::Hosts) => arguments.extend(self.host_arguments(run)),
             _ => {}
         }
         arguments
     }
 
     fn binding_arguments(&self, binding: Binding) -> Vec<&'static str> {
-        let bound = matches!(binding, Binding::Bound | Binding::Hosts);
+        // A host has its cores by itself.
+        let bound = binding == Binding::Bound;
         match self.kind {
             Kind::Tern => vec!["--bind-to", if bound { "core" } else { "none" }],
             Kind::Mpich => vec!["-bind-to", if bound { "core" } else { "none" }],
@@ -151,12 +153,13 @@ impl Library {
             Kind::OpenMpi | Kind::OpenMpiUcx => {
                 let mut arguments = vec!["--allow-run-as-root", "--bind-to"];
                 arguments.extend(match binding {
-                    Binding::Bound | Binding::Hosts => &["core"][..],
+                    Binding::Bound => &["core"][..],
+                    Binding::Hosts => &["none"],
                     Binding::Shared | Binding::Nodes(_) => {
                         &["none", "--map-by", ":OVERSUBSCRIBE", "--mca", "mpi_yield_when_idle", "1"]
                     }
                 });
-                if self.kind == Kind::OpenMpiUcx && binding != Binding::Hosts {
+                if self.kind == Kind::OpenMpiUcx {
                     arguments.extend(UCX);
                 }
                 arguments
@@ -164,40 +167,74 @@ impl Library {
         }
     }
 
-    /// What makes ranks of one machine talk by TCP alone: options of the launcher, and variables.
-    fn apart(&self) -> (&'static [&'static str], &'static [(&'static str, &'static str)]) {
-        match self.kind {
-            Kind::Tern => (&["--nodes", "2"], &[("TERN_NETWORK", "tcp")]),
-            Kind::Mpich => {
-                (&[], &[("MPIR_CVAR_NOLOCAL", "1"), ("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")])
+    /// What has the launcher divide the ranks among two hosts, which it reaches by a shell.
+    fn host_arguments(&self, run: &Run) -> Vec<String> {
+        let Some(hosts) = run.hosts else { return Vec::new() };
+        let shell = hosts.shell.display().to_string();
+        let each = run.ranks().div_ceil(2);
+        let with_slots = ADDRESSES.map(|host| format!("{host}:{each}")).join(",");
+        let hydra = |shell_option: &str, name: &str| {
+            let all = ADDRESSES.join(",");
+            let words = ["-hosts", &all, "-ppn", &each.to_string(), name, "ssh", shell_option, &shell];
+            words.map(String::from).to_vec()
+        };
+        let mut words: Vec<String> = match self.kind {
+            Kind::Tern => ["--remote-shell", &shell, "--hosts", &with_slots].map(String::from).to_vec(),
+            Kind::Mpich => hydra("-launcher-exec", "-launcher"),
+            Kind::Intel => hydra("-bootstrap-exec", "-bootstrap"),
+            Kind::OpenMpi | Kind::OpenMpiUcx => {
+                ["--host", &with_slots, "--prtemca", "plm_ssh_agent", &shell].map(String::from).to_vec()
             }
-            Kind::Intel => (&[], &[("I_MPI_FABRICS", "ofi"), ("I_MPI_OFI_PROVIDER", "tcp"), ("FI_PROVIDER", "tcp")]),
-            Kind::OpenMpi => (&["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"], &[]),
-            Kind::OpenMpiUcx => (&UCX, &[("UCX_TLS", "tcp,self")]),
+        };
+        if self.kind == Kind::OpenMpi {
+            words.extend(["--mca", "pml", "ob1", "--mca", "btl", "tcp,sm,self"].map(String::from));
         }
+        if run.is_crowded() && matches!(self.kind, Kind::OpenMpi | Kind::OpenMpiUcx) {
+            words.extend(["--mca", "mpi_yield_when_idle", "1"].map(String::from));
+        }
+        words
     }
 
-    /// Variables that the library needs. `cores` are those in use.
-    fn environment(&self, binding: Binding, cores: &[usize]) -> Vec<(String, String)> {
+    /// What has the ranks of two hosts talk by TCP.
+    fn host_environment(&self, run: &Run) -> Vec<(&'static str, &'static str)> {
+        let mut variables = match self.kind {
+            Kind::Tern => vec![("TERN_NETWORK", "tcp")],
+            Kind::Mpich => vec![("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")],
+            Kind::Intel => {
+                vec![("I_MPI_PIN", "0"), ("I_MPI_OFI_PROVIDER", "tcp"), ("FI_PROVIDER", "tcp")]
+            }
+            Kind::OpenMpi => vec![],
+            Kind::OpenMpiUcx => vec![("UCX_TLS", "tcp,sm,self")],
+        };
+        match self.kind {
+            Kind::Intel if run.is_crowded() => variables.push(("I_MPI_WAIT_MODE", "1")),
+            Kind::Mpich if run.is_crowded() => variables.push(("MPIR_CVAR_POLLS_BEFORE_YIELD", "1")),
+            _ => {}
+        }
+        variables
+    }
+
+    /// Variables that the library needs.
+    fn environment(&self, run: &Run) -> Vec<(String, String)> {
         let mut variables = Vec::new();
         if self.abi == Abi::Standard {
             variables.push(("LD_LIBRARY_PATH".into(), self.lib().display().to_string()));
         }
+        if run.binding == Binding::Hosts {
+            let hosts = self.host_environment(run).into_iter();
+            variables.extend(hosts.map(|(name, value)| (name.to_string(), value.to_string())));
+            return variables;
+        }
         if self.kind == Kind::Intel {
-            let list: Vec<String> = cores.iter().map(usize::to_string).collect();
-            variables.extend(match binding {
-                Binding::Bound | Binding::Hosts => {
+            let list: Vec<String> = run.cores.iter().map(usize::to_string).collect();
+            variables.extend(match run.binding {
+                Binding::Bound => {
                     [("I_MPI_PIN".into(), "1".to_string()), ("I_MPI_PIN_PROCESSOR_LIST".into(), list.join(","))]
                 }
-                Binding::Shared | Binding::Nodes(_) => {
-                    [("I_MPI_PIN".into(), "0".to_string()), ("I_MPI_WAIT_MODE".into(), "1".to_string())]
-                }
+                _ => [("I_MPI_PIN".into(), "0".to_string()), ("I_MPI_WAIT_MODE".into(), "1".to_string())],
             });
         }
-        if binding == Binding::Hosts {
-            variables.extend(self.apart().1.iter().map(|(name, value)| (name.to_string(), value.to_string())));
-        }
-        if self.kind == Kind::Mpich && !matches!(binding, Binding::Bound | Binding::Hosts) {
+        if self.kind == Kind::Mpich && run.binding != Binding::Bound {
             // Its collectives for shared memory spin without yielding: 8 ms for a barrier.
             let yielding = ["BARRIER", "BCAST", "REDUCE", "ALLREDUCE"];
             variables
@@ -207,25 +244,55 @@ impl Library {
         variables
     }
 
-    /// The command that starts `programs`, each a number of ranks and a command line.
-    pub fn command(&self, binding: Binding, cores: &[usize], programs: &[(usize, Vec<String>)]) -> Command {
-        let mut command = Command::new(self.launcher());
+    /// The command of a run.
+    pub fn command(&self, run: &Run) -> Command {
+        // The launcher, too, runs on the first of two hosts.
+        let mut command = match run.hosts {
+            Some(hosts) => {
+                let mut command = Command::new(&hosts.shell);
+                command.env("HOSTS_CORES", &hosts.cores).arg(ADDRESSES[0]).arg(self.launcher());
+                command
+            }
+            None => Command::new(self.launcher()),
+        };
         for (name, _) in std::env::vars_os() {
             if FOREIGN.iter().any(|start| name.to_string_lossy().starts_with(start)) {
                 command.env_remove(name);
             }
         }
         command.env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD");
-        command.envs(self.environment(binding, cores));
+        command.envs(self.environment(run));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.args(self.launcher_arguments(binding));
-        for (place, (ranks, line)) in programs.iter().enumerate() {
+        command.args(self.launcher_arguments(run));
+        for (place, (ranks, line)) in run.programs.iter().enumerate() {
             if place > 0 {
                 command.arg(":");
             }
             command.arg("-n").arg(ranks.to_string()).args(line);
         }
         command
+    }
+}
+
+/// What is started, and where.
+pub struct Run<'a> {
+    pub binding: Binding,
+    /// Those in use.
+    pub cores: &'a [usize],
+    /// With [`Binding::Hosts`]: these.
+    pub hosts: Option<&'a Hosts>,
+    /// Each a number of ranks and a command line.
+    pub programs: &'a [(usize, Vec<String>)],
+}
+
+impl Run<'_> {
+    fn ranks(&self) -> usize {
+        self.programs.iter().map(|(ranks, _)| ranks).sum()
+    }
+
+    /// There are more ranks than cores.
+    fn is_crowded(&self) -> bool {
+        self.ranks() > self.cores.len()
     }
 }
 
@@ -255,46 +322,60 @@ mod tests {
         }
     }
 
+    fn run<'a>(binding: Binding, cores: &'a [usize], programs: &'a [(usize, Vec<String>)]) -> Run<'a> {
+        Run { binding, cores, hosts: None, programs }
+    }
+
     #[test]
     fn the_command_binds_ranks_and_sets_the_library_path() {
         let mpich = library(Kind::Mpich, Abi::Standard);
         let programs = [(2, vec!["a".to_string(), "b".to_string()])];
-        let line = shown(&mpich.command(Binding::Bound, &[0, 1], &programs));
+        let line = shown(&mpich.command(&run(Binding::Bound, &[0, 1], &programs)));
         assert_eq!(line, "LD_LIBRARY_PATH=/p/lib TERN_X=1 /p/bin/mpiexec -bind-to core -n 2 a b");
     }
 
     #[test]
     fn nodes_are_simulated_where_that_is_asked_for() {
         let tern = library(Kind::Tern, Abi::Standard);
-        let line = shown(&tern.command(Binding::Nodes(2), &[0], &[(3, vec!["a".to_string()])]));
+        let line = shown(&tern.command(&run(Binding::Nodes(2), &[0], &[(3, vec!["a".to_string()])])));
         assert!(line.ends_with("/p/bin/mpiexec --bind-to none --nodes 2 -n 3 a"), "{line}");
     }
 
     #[test]
-    fn ranks_apart_have_no_shared_memory() {
+    fn on_two_hosts_each_library_is_told_which_and_how_they_are_reached() {
         let programs = [(2, vec!["a".to_string()])];
-        let line = |kind, abi| shown(&library(kind, abi).command(Binding::Hosts, &[0, 1], &programs));
+        let hosts = Hosts { shell: "/s".into(), cores: "0 1".into() };
+        let line = |kind, abi| {
+            let run = Run { hosts: Some(&hosts), ..run(Binding::Hosts, &[0, 1], &programs) };
+            shown(&library(kind, abi).command(&run))
+        };
         let tern = line(Kind::Tern, Abi::Standard);
-        assert!(tern.contains("TERN_NETWORK=tcp") && tern.contains("--bind-to core --nodes 2"), "{tern}");
-        assert!(line(Kind::Mpich, Abi::Standard).contains("MPIR_CVAR_NOLOCAL=1"));
-        assert!(line(Kind::Intel, Abi::Standard).contains("I_MPI_FABRICS=ofi"));
-        assert!(line(Kind::OpenMpi, Abi::OpenMpi).contains("--mca btl tcp,self"));
+        assert!(tern.contains("/s 10.77.0.1 /p/bin/mpiexec"), "{tern}");
+        assert!(tern.contains("TERN_NETWORK=tcp") && tern.contains("--hosts 10.77.0.1:1,10.77.0.2:1"), "{tern}");
+        let mpich = line(Kind::Mpich, Abi::Standard);
+        assert!(
+            mpich.contains("-ppn 1 -launcher ssh -launcher-exec /s") && mpich.contains("FI_PROVIDER=tcp"),
+            "{mpich}"
+        );
+        let intel = line(Kind::Intel, Abi::Standard);
+        assert!(intel.contains("I_MPI_PIN=0") && intel.contains("-bootstrap ssh"), "{intel}");
+        assert!(line(Kind::OpenMpi, Abi::OpenMpi).contains("--mca btl tcp,sm,self"));
         let ucx = line(Kind::OpenMpiUcx, Abi::OpenMpi);
-        assert!(ucx.contains("UCX_TLS=tcp,self") && ucx.contains("--mca pml ucx"), "{ucx}");
+        assert!(ucx.contains("UCX_TLS=tcp,sm,self") && ucx.contains("--mca pml ucx"), "{ucx}");
     }
 
     #[test]
     fn several_programs_are_separated_by_a_colon() {
         let tern = library(Kind::Tern, Abi::Standard);
         let programs = [(1, vec!["a".to_string()]), (3, vec!["b".to_string()])];
-        let line = shown(&tern.command(Binding::Shared, &[0], &programs));
+        let line = shown(&tern.command(&run(Binding::Shared, &[0], &programs)));
         assert!(line.ends_with("/p/bin/mpiexec --bind-to none -n 1 a : -n 3 b"), "{line}");
     }
 
     #[test]
     fn only_the_ucx_column_asks_for_ucx() {
         let programs = [(2, vec!["a".to_string()])];
-        let line = |kind| shown(&library(kind, Abi::OpenMpi).command(Binding::Bound, &[0, 1], &programs));
+        let line = |kind| shown(&library(kind, Abi::OpenMpi).command(&run(Binding::Bound, &[0, 1], &programs)));
         assert!(line(Kind::OpenMpiUcx).contains("--mca pml ucx"));
         assert!(!line(Kind::OpenMpi).contains("ucx"));
     }
@@ -303,7 +384,7 @@ mod tests {
     fn intel_is_pinned_to_the_cores_in_use() {
         let programs = [(2, vec!["a".to_string()])];
         let intel = library(Kind::Intel, Abi::Standard);
-        let line = shown(&intel.command(Binding::Bound, &[2, 5], &programs));
+        let line = shown(&intel.command(&run(Binding::Bound, &[2, 5], &programs)));
         assert!(line.contains("I_MPI_PIN_PROCESSOR_LIST=2,5"), "{line}");
     }
 

@@ -16,6 +16,7 @@ mod chart;
 mod cores;
 mod document;
 mod figures;
+mod hosts;
 mod instructions;
 mod library;
 mod line;

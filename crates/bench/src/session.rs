@@ -1,13 +1,15 @@
 //! A series of measurements: libraries found, programs compiled, jobs run round by round.
 
 use crate::figures::{self, Figures, Row, Sample, parse};
-use crate::library::{Abi, Library, shown};
+use crate::hosts::Hosts;
+use crate::library::{Abi, Library, Run, shown};
 use crate::line::{Extra, KNOWN, Line};
 use crate::placement::Placement;
 use crate::probe::Probe;
 use crate::run::{Outcome, adopt_orphans, run};
 use crate::suite::{Binding, Job};
 use crate::{Options, Places, cores, program, report};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,6 +36,10 @@ pub struct Session {
     options: Options,
     pub output: PathBuf,
     programs: Vec<(Abi, PathBuf)>,
+    /// Where the C sources of the benchmark program are.
+    source: PathBuf,
+    /// Two hosts, made for the first job that wants them.
+    hosts: OnceCell<Result<Hosts, String>>,
 }
 
 /// How often a launch is tried until the host leaves the cores alone, and, where the ranks do not look by themselves,
@@ -110,6 +116,8 @@ impl Session {
             options: options.clone(),
             output: output.to_path_buf(),
             programs: Vec::new(),
+            source: places.source.clone(),
+            hosts: OnceCell::new(),
         };
         for (line, extra) in lines {
             match Library::find(&line, places) {
@@ -182,11 +190,26 @@ impl Session {
         let line = |before: &[String], arguments: &[String]| [before, &[self.program(library)], arguments].concat();
         let programs: Vec<(usize, Vec<String>)> =
             groups.iter().map(|(ranks, before, arguments)| (*ranks, line(before, arguments))).collect();
-        let mut command = library.command(binding, &self.cores, &programs);
+        let hosts = match self.hosts(binding) {
+            Ok(hosts) => hosts,
+            Err(why) => return Outcome::not_started(why),
+        };
+        let mut command = library.command(&Run { binding, cores: &self.cores, hosts, programs: &programs });
         if self.options.verbose {
             eprintln!("  {}", shown(&command));
         }
         run(&mut command, Duration::from_secs(seconds))
+    }
+
+    /// The hosts of a run, if it has some.
+    ///
+    /// Errors: they cannot be made.
+    fn hosts(&self, binding: Binding) -> Result<Option<&Hosts>, String> {
+        if binding != Binding::Hosts {
+            return Ok(None);
+        }
+        let made = self.hosts.get_or_init(|| Hosts::make(&self.source, &self.cores));
+        made.as_ref().map(Some).map_err(Clone::clone)
     }
 
     fn wanted(&self, jobs: &[Job]) -> Vec<Job> {

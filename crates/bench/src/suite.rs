@@ -11,7 +11,7 @@ pub enum Binding {
     Shared,
     /// The same, and on so many nodes, as far as the library knows simulated ones.
     Nodes(usize),
-    /// One core for each rank, and nothing between ranks but TCP over loopback, as if each had a host of its own.
+    /// Half of the ranks, and of the cores, on each of two hosts ([`crate::hosts`]), and between them nothing but TCP.
     Hosts,
 }
 
@@ -227,14 +227,16 @@ pub fn one_sided(quick: bool) -> Vec<Job> {
     groups.iter().map(job).collect()
 }
 
-/// Two ranks as on two hosts, which reach each other by TCP alone; and a socket between them without any MPI.
+/// Two hosts that reach each other by TCP alone: one rank on each, a socket between them without any MPI, and two on each.
 pub fn network(quick: bool) -> Vec<Job> {
-    let job = |title: &str, benchmarks: &[&'static str], sizes: &[u64]| {
-        let mut job = Job::new(title, 2, Binding::Hosts, benchmarks).sizes(sizes);
+    let some = |ranks, title: &str, benchmarks: &[&'static str], sizes: &[u64]| {
+        let mut job = Job::new(title, ranks, Binding::Hosts, benchmarks).sizes(sizes);
         job.probed = false;
         job.time_ms = 60;
         job.quick(quick, &[8, 65536])
     };
+    let job = |title: &str, benchmarks: &[&'static str], sizes: &[u64]| some(2, title, benchmarks, sizes);
+    let collectives = &["barrier", "bcast", "allreduce", "alltoall"];
     let all = &[8, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304];
     let mut plain = job("TCP: a socket without MPI, half round trip", &["socket"], all);
     plain.lines = vec!["tern".into()];
@@ -244,7 +246,8 @@ pub fn network(quick: bool) -> Vec<Job> {
         job("TCP: both ways at once, bytes of both counted", &["sendrecv"], &all[1..]),
         job("TCP: message rate, windows of 64", &["rate"], &[8]),
         job("TCP: windows of sends", &["stream"], &[1024, 16384, 262144]),
-        job("TCP: collectives, 2 ranks", &["barrier", "bcast", "allreduce", "alltoall"], &[8, 1024, 65536, 1048576]),
+        job("TCP: collectives, 2 hosts of 1 rank", collectives, &[8, 1024, 65536, 1048576]),
+        some(4, "TCP: collectives, 2 hosts of 2 ranks", collectives, &[8, 1024, 65536, 1048576]),
     ]
 }
 
