@@ -8,6 +8,7 @@ Both see all sockets of this network namespace, and are to run in one of the job
 
 import json
 import random
+import resource
 import socket
 import struct
 import subprocess
@@ -18,6 +19,8 @@ import threading
 FIRST = 512
 # Connections that the attack holds open at one time, without a word more.
 HELD = 200
+# Callers of each socket that say nothing, from the beginning to the end.
+SILENT = 300
 
 
 def record(path, command):
@@ -131,11 +134,25 @@ def send(dice, target, body, held):
     return "sent"
 
 
+def silent(target):
+    family, kind, address = target
+    caller = socket.socket(family, kind)
+    caller.settimeout(1)
+    try:
+        caller.connect(address)
+    except OSError:
+        pass
+    return caller
+
+
 def attack(path, count, seed):
     dice = random.Random(seed)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     messages = [bytes.fromhex(body) for body in json.load(open(path))]
     targets = listening()
     results, held = {}, []
+    crowd = [silent(target) for target in targets if target[1] == socket.SOCK_STREAM for _ in range(SILENT)]
     for target in targets:
         for _ in range(count):
             for body in (dice.randbytes(dice.randrange(FIRST)), changed(dice, messages)):
@@ -143,7 +160,7 @@ def attack(path, count, seed):
                 results[result] = results.get(result, 0) + 1
     kinds = [f"{target[0].name} {target[1].name}" for target in targets]
     print(", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds))))
-    print(f"{results.get('sent', 0)} messages sent to {len(targets)} sockets; not taken: "
+    print(f"{len(crowd)} silent callers; {results.get('sent', 0)} messages sent to {len(targets)} sockets; not taken: "
           f"{ {name: number for name, number in results.items() if name != 'sent'} }")
     return 0 if targets and results.get("sent", 0) else 1
 

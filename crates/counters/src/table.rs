@@ -193,6 +193,8 @@ counters! {
         NETWORK_HEADERS = "network_headers_cached": Counter, "headers", Tuner;
         /// Packets that were written into a ring at their receiver, instead of using a shared receive.
         NETWORK_RING = "network_ring_packets": Counter, "packets", Tuner;
+        /// Callers at ports of the network device that did not prove to belong to the job.
+        NETWORK_STRANGERS = "network_strangers": Counter, "callers", User;
         /// Times that a packet had to wait because its receiver had granted no more buffers.
         NETWORK_STALLS = "network_stalls": Counter, "times", Tuner;
         /// Times that a receiver had no buffer and the network repeated what was sent to it. The software HCA alone
@@ -226,8 +228,6 @@ counters! {
         TCP_CONNECTIONS = "tcp_connections": Counter, "connections", Tuner;
         /// Times that a socket had no room for a packet.
         TCP_STALLS = "tcp_stalls": Counter, "times", Tuner;
-        /// Callers at the TCP device's port that did not prove to belong to the job.
-        TCP_STRANGERS = "tcp_strangers": Counter, "callers", User;
     }
     in "onesided" {
         /// Puts.

@@ -435,7 +435,7 @@ impl Service {
     fn accept(&mut self) {
         while let Ok(socket) = rustix::net::accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
             if self.strangers.len() >= MOST_STRANGERS {
-                counters::TCP_STRANGERS.add(1);
+                counters::NETWORK_STRANGERS.add(1);
                 continue;
             }
             let _ = prepare(&socket, self.shared.silence);
@@ -449,7 +449,7 @@ impl Service {
             match shake.step(&self.shared.keys, 0) {
                 Ok(Step::Caller(peer)) => self.decide(peer, shake),
                 Ok(_) if now < shake.until => self.strangers.push(shake),
-                Ok(_) | Err(_) => counters::TCP_STRANGERS.add(1),
+                Ok(_) | Err(_) => counters::NETWORK_STRANGERS.add(1),
             }
         }
     }

@@ -45,7 +45,7 @@ fn talk(from: &Tcp, to: &Tcp, number: u64) {
 #[test]
 fn scanners_and_old_jobs_are_refused() {
     let (first, second, port) = pair();
-    let before = tern_counters::TCP_STRANGERS.get();
+    let before = tern_counters::NETWORK_STRANGERS.get();
     let call = || TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     // Who says nothing, who goes at once, who speaks of something else, and who knows the words but not the secret.
     let silent = call();
@@ -58,7 +58,7 @@ fn scanners_and_old_jobs_are_refused() {
     call().write_all(&hello).expect("room");
     talk(&first, &second, 1);
     let end = Instant::now() + Duration::from_secs(60);
-    while tern_counters::TCP_STRANGERS.get() < before + 3 {
+    while tern_counters::NETWORK_STRANGERS.get() < before + 3 {
         assert!(Instant::now() < end, "strangers are counted");
         std::thread::yield_now();
     }

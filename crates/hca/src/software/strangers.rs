@@ -13,7 +13,13 @@ use rustix::net::{RecvFlags, SocketFlags, accept_with, recv};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tern_counters as counters;
 
+/// From so many callers on that have not said what they want, those give way that have had their time.
+const MANY: usize = 128;
+/// The time that a caller has then.
+const TIME: Duration = Duration::from_secs(2);
 /// What a stranger says first.
 pub const HELLO: usize = HEADER + LEN;
 
@@ -26,6 +32,7 @@ struct Stranger {
     /// It is of this machine; and the rings that it has made.
     near: bool,
     rings: Option<OwnedFd>,
+    since: Instant,
 }
 
 #[derive(Default)]
@@ -53,9 +60,24 @@ impl Strangers {
             };
             let number = hca.engine().number();
             let mut waiting = self.waiting.lock();
+            if waiting.len() >= MANY {
+                let before = waiting.len();
+                waiting.retain(|_, stranger: &mut Stranger| stranger.since.elapsed() < TIME);
+                counters::NETWORK_STRANGERS.add((before - waiting.len()) as u64);
+            }
             if hca.engine().watch(&socket, Tag::Stranger(number)).is_ok() {
-                waiting
-                    .insert(number, Stranger { socket, token: hca.token, said: [0; HELLO], len: 0, near, rings: None });
+                waiting.insert(
+                    number,
+                    Stranger {
+                        socket,
+                        token: hca.token,
+                        said: [0; HELLO],
+                        len: 0,
+                        near,
+                        rings: None,
+                        since: Instant::now(),
+                    },
+                );
             }
         }
     }
@@ -83,28 +105,27 @@ impl Strangers {
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return,
             _ => {
                 waiting.remove(&number);
+                counters::NETWORK_STRANGERS.add(1);
                 return;
             }
         }
         let stranger = waiting.remove(&number).expect("it was there");
         drop(waiting);
-        introduce(engine, stranger);
+        if introduce(engine, stranger).is_none() {
+            counters::NETWORK_STRANGERS.add(1);
+        }
     }
 }
 
 /// Gives the connection to the queue pair that it is for; closes it when there is none.
-fn introduce(engine: &Engine, stranger: Stranger) {
+fn introduce(engine: &Engine, stranger: Stranger) -> Option<()> {
     let (header, address) = stranger.said.split_at(HEADER);
-    let Some(frame) = Frame::decode(header.try_into().expect("a header's length")) else {
-        return;
-    };
+    let frame = Frame::decode(header.try_into().expect("a header's length"))?;
     let wanted = frame.kind == Kind::Hello && frame.address == stranger.token;
-    let (true, Ok(from)) = (wanted, Address::decode(address)) else {
-        return;
-    };
+    let from = Address::decode(address).ok().filter(|_| wanted)?;
     let rings = stranger.rings.and_then(|file| Rings::open(file).ok());
     if stranger.near && rings.is_none() {
-        return;
+        return None;
     }
     let caller = Caller { from, socket: stranger.socket, rings };
     if frame.receive_queue != 0 {
@@ -114,4 +135,5 @@ fn introduce(engine: &Engine, stranger: Stranger) {
     } else if let Some(pair) = engine.pair(frame.sequence as u32) {
         pair.visitor(caller);
     }
+    Some(())
 }

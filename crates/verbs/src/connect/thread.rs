@@ -9,11 +9,17 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tern_counters as counters;
 use tern_hca::descriptors;
 
 /// Looks for a free descriptor after so long, when there was none even to turn somebody away.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// From so many callers on that have not said which process they are, those give way that have had their time.
+const MANY: usize = 128;
+/// The time that a caller has then.
+const TIME: Duration = Duration::from_secs(2);
 
 /// A socket, and what has been read of a word that is not whole yet.
 struct Line {
@@ -25,11 +31,12 @@ struct Line {
     farewell: bool,
     /// There is no descriptor for it: it is told so.
     turned_away: bool,
+    since: Instant,
 }
 
 impl Line {
     fn new(socket: TcpStream, peer: Option<u32>) -> Line {
-        Line { socket, bytes: Vec::new(), peer, farewell: false, turned_away: false }
+        Line { socket, bytes: Vec::new(), peer, farewell: false, turned_away: false, since: Instant::now() }
     }
 }
 
@@ -65,6 +72,7 @@ fn serve(shared: &Shared, listener: &TcpListener) {
         });
         if ready.get(1) == Some(&true) {
             lines.extend(accept(shared, listener));
+            limit_strangers(&mut lines);
         }
         for (socket, peer) in shared.watched.lock().drain(..) {
             lines.push(Line::new(socket, Some(peer)));
@@ -90,6 +98,15 @@ fn accept(shared: &Shared, listener: &TcpListener) -> Option<Line> {
     let (socket, _) = accepted.ok()?;
     let _ = socket.set_nodelay(true);
     Some(Line { turned_away, ..Line::new(socket, None) })
+}
+
+/// Callers that say nothing take no more descriptors than that.
+fn limit_strangers(lines: &mut Vec<Line>) {
+    let before = lines.len();
+    if lines.iter().filter(|line| line.peer.is_none()).count() > MANY {
+        lines.retain(|line| line.peer.is_some() || line.since.elapsed() < TIME);
+        counters::NETWORK_STRANGERS.add((before - lines.len()) as u64);
+    }
 }
 
 /// Waits for something to do; tells for wake, listener and each line whether there is.
@@ -118,8 +135,10 @@ fn attend(shared: &Shared, line: &mut Line) -> bool {
         Ok(alive) => alive,
         Err(error) => error.kind() == io::ErrorKind::Interrupted,
     };
-    if let (false, Some(peer)) = (alive, line.peer) {
-        shared.end(peer, line.farewell);
+    match line.peer {
+        Some(peer) if !alive => shared.end(peer, line.farewell),
+        None if !alive => counters::NETWORK_STRANGERS.add(1),
+        _ => {}
     }
     alive
 }
