@@ -11,6 +11,9 @@ mod values;
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
+use tern_settings::{Manager, Starter};
+
+use crate::allocation::{self, Allocation, Environment};
 use crate::hosts::{self, Block, Host};
 use crate::place::{self, Map, Policy};
 use section::{Parsed, Section};
@@ -52,6 +55,12 @@ pub struct Options {
     pub per_host: Option<u32>,
     /// The command that runs another one on a host (`--remote-shell`).
     pub shell: Option<String>,
+    /// What starts agents on hosts (`--launcher`).
+    pub starter: Option<Starter>,
+    /// The resource manager that is asked for hosts (`-rmk`), if the setting does not count.
+    pub manager: Option<Manager>,
+    /// The resource manager whose hosts these are.
+    pub allocation: Option<Manager>,
     /// Say which rank runs on which cores.
     pub report_bindings: bool,
     /// Say what is started and how it ends.
@@ -142,7 +151,7 @@ pub const TIMEOUT: &str = "MPIEXEC_TIMEOUT";
 const MAX_RANKS: u32 = 1 << 16;
 
 /// Parses the arguments after the program's own name. The error is a line for the user.
-pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+pub fn parse(args: impl IntoIterator<Item = OsString>, env: Environment<'_>) -> Result<Command, String> {
     let args: Vec<OsString> = args.into_iter().collect();
     if args.is_empty() {
         return Err("no program given; mpiexec --help tells how to use it".into());
@@ -167,12 +176,14 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String
             }
         }
     }
-    finish(&mut options, sections)?;
+    finish(&mut options, sections, env)?;
     Ok(Command::Run(Box::new(options)))
 }
 
 /// What can only be told when all is read.
-fn finish(options: &mut Options, sections: Vec<Section>) -> Result<(), String> {
+fn finish(options: &mut Options, mut sections: Vec<Section>, env: Environment<'_>) -> Result<(), String> {
+    let slots = allocate(options, &mut sections, env)?;
+    let alone = sections.len() == 1;
     let mut blocks: Vec<Block> = Vec::new();
     for section in sections {
         let Section { mut program, hosts, counted, per_node, soft, inherit } = section;
@@ -195,6 +206,8 @@ fn finish(options: &mut Options, sections: Vec<Section>) -> Result<(), String> {
         if let (false, None, Map::Each(each, unit)) = (counted, per_node, options.policy.map) {
             let nodes = options.nodes.unwrap_or(block.hosts.len().max(1) as u32);
             program.count = each.saturating_mul(place::count_here(unit)).saturating_mul(nodes);
+        } else if let (false, None, Some((_, slots))) = (counted, per_node, slots.as_ref().filter(|_| alone)) {
+            program.count = *slots;
         }
         block.ranks = block.ranks.saturating_add(program.count);
         inherit.unwrap_or_else(|| options.inherit.clone()).apply(&mut program, &options.env);
@@ -204,6 +217,14 @@ fn finish(options: &mut Options, sections: Vec<Section>) -> Result<(), String> {
     let total: u64 = options.programs.iter().map(|program| u64::from(program.count)).sum();
     if total > u64::from(MAX_RANKS) {
         return Err(format!("{total} processes are more than the {MAX_RANKS} that are possible"));
+    }
+    if let Some((name, slots)) = slots.filter(|(_, slots)| total > u64::from(*slots)) {
+        if options.policy.no_oversubscribe {
+            return Err(format!(
+                "{total} ranks are more than the {slots} slots of {name}; --oversubscribe allows that"
+            ));
+        }
+        options.notes.push(format!("{total} ranks share the {slots} slots of {name}; --nooversubscribe refuses that"));
     }
     if let Stdin::Rank(rank) = options.streams.stdin
         && u64::from(rank) >= total
@@ -220,6 +241,34 @@ fn finish(options: &mut Options, sections: Vec<Section>) -> Result<(), String> {
         options.nodes = Some(total as u32);
     }
     Ok(())
+}
+
+/// Gives the first program the hosts of the resource manager, if no hosts are named. The name of the allocation, and all
+/// its slots.
+fn allocate(
+    options: &mut Options, sections: &mut [Section], env: Environment<'_>,
+) -> Result<Option<(String, u32)>, String> {
+    let named = options.nodes.is_some() || sections.iter().any(|section| section.hosts.is_some());
+    let manager = options.manager.unwrap_or_else(|| tern_settings::MANAGER.get());
+    if manager == Manager::None {
+        return Ok(None);
+    }
+    let found = match allocation::find(manager, env) {
+        // What is damaged does not matter where hosts are named.
+        found if named => found.unwrap_or_default(),
+        found => found?,
+    };
+    let Some(Allocation { name, manager, mut hosts }) = found else { return Ok(None) };
+    options.allocation = Some(manager);
+    if named {
+        return Ok(None);
+    }
+    if let Some(each) = options.per_host {
+        hosts.iter_mut().for_each(|host| host.slots = Some(each));
+    }
+    let slots = hosts.iter().filter_map(|host| host.slots).fold(0, u32::saturating_add);
+    sections[0].hosts = Some(hosts);
+    Ok(Some((name, slots)))
 }
 
 /// Without this machine, if it is not wanted.

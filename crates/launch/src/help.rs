@@ -45,6 +45,8 @@ Options of the job:
   --nolocal             leave this machine out of the hosts
   --remote-shell CMD    the command that runs another one on a host, {host} standing for its name, which
                         else comes last (setting TERN_REMOTE_SHELL)
+  --launcher ssh|srun|blaunch|qrsh|fork  what starts agents on hosts (setting TERN_LAUNCHER)
+  -rmk slurm|pbs|lsf|sge|none  the resource manager that gives hosts and slots (setting TERN_RMK)
   --nodes N             divide the ranks into N simulated nodes: each has shared memory of its own, and
                         processes of different nodes communicate as over a network
   --report-bindings     say which rank runs on which cores, with a picture: [BB/..][../..] is the first core of the
@@ -69,8 +71,11 @@ Options of the job:
 Long options may have one dash or two, and take their value after a blank or '='. Options end at
 the program's name, or at '--'. --oversubscribe, --allow-run-as-root, -localonly and --quiet are taken and do
 nothing: Tern behaves so anyway. --bynode, --bycore and the like stand for --map-by, --use-hwthread-cpus for
-:HWTCPUS, --cpus-per-proc N for :PE=N. --mca NAME VALUE, --rankfile, --prefix, -launcher, -bootstrap, -rmk, -iface,
+:HWTCPUS, --cpus-per-proc N for :PE=N, -bootstrap for --launcher. --mca NAME VALUE, --rankfile, --prefix, -iface,
 -disable-auto-cleanup, -gdb and the like of other launchers are left out, with a line.
+
+In a job of Slurm, PBS, LSF or Grid Engine hosts and slots are the job's, and without -n there is a rank for each
+slot. An agent on each host starts its ranks.
 
 Rank 0 reads the standard input, the others read nothing. Names and addresses of this machine are this machine. Ranks find their number and the number
 of all in TERN_RANK and TERN_SIZE. SIGINT, SIGTERM, SIGHUP and SIGQUIT end the job and are passed on

@@ -1,5 +1,6 @@
 //! mpiexec: starts the ranks of a job, passes their output and signals on, cleans up.
 
+mod allocation;
 mod args;
 mod descendants;
 mod elf;
@@ -47,7 +48,8 @@ fn run() -> i32 {
     if args.first().is_some_and(|arg| arg == hosts::agent::AGENT) {
         return hosts::agent::run(&args[1..]);
     }
-    let mut options = match args::parse(args) {
+    tern_settings::load();
+    let mut options = match args::parse(args, &|name| std::env::var_os(name)) {
         Ok(args::Command::Run(options)) => options,
         Ok(args::Command::Version) => return print(&help::version()),
         Ok(args::Command::Help) => return print(help::HELP),

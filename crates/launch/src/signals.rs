@@ -39,6 +39,16 @@ pub fn block() -> libc::sigset_t {
     }
 }
 
+/// The signal mask of this thread.
+pub fn current() -> libc::sigset_t {
+    // SAFETY: plain data that the call fills.
+    unsafe {
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &mut mask);
+        mask
+    }
+}
+
 /// Lets signals have their effect again.
 pub fn unblock() {
     // SAFETY: a set of signals that are valid.

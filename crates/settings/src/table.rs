@@ -119,6 +119,42 @@ choice! {
     }
 }
 
+choice! {
+    /// The resource manager that gives mpiexec its hosts.
+    pub enum Manager {
+        /// The one whose job mpiexec is in.
+        Auto = "auto",
+        /// None: mpiexec uses what it is told.
+        None = "none",
+        /// Slurm.
+        Slurm = "slurm",
+        /// PBS and Torque.
+        Pbs = "pbs",
+        /// LSF.
+        Lsf = "lsf",
+        /// Grid Engine.
+        Sge = "sge",
+    }
+}
+
+choice! {
+    /// What starts the agents of mpiexec on other hosts.
+    pub enum Starter {
+        /// That of the resource manager, else TERN_REMOTE_SHELL.
+        Auto = "auto",
+        /// The command of TERN_REMOTE_SHELL.
+        Ssh = "ssh",
+        /// Slurm's srun.
+        Srun = "srun",
+        /// LSF's blaunch.
+        Blaunch = "blaunch",
+        /// Grid Engine's qrsh.
+        Qrsh = "qrsh",
+        /// They all run on this machine.
+        Fork = "fork",
+    }
+}
+
 /// Declares the settings and the list of all of them.
 /// `NAME: type = "VARIABLE", "default" [, smallest..=largest] [=> "category" [, Scope]]; ` with the meaning as
 /// doc comment. The categories are those of the counters; without one it is "general", and without a
@@ -297,6 +333,13 @@ settings! {
     /// The command by which mpiexec runs its agent on another host. `{host}` in it stands for the host's name, which
     /// otherwise comes behind it.
     REMOTE_SHELL: &'static str = "TERN_REMOTE_SHELL", "ssh -o BatchMode=yes" => "general", Launcher;
+
+    /// What starts the agents of mpiexec on other hosts. `auto`: TERN_REMOTE_SHELL if that is set; in a job of Slurm, LSF or
+    /// Grid Engine what belongs to it; else ssh.
+    LAUNCHER: Starter = "TERN_LAUNCHER", "auto" => "general", Launcher;
+
+    /// The resource manager that tells mpiexec hosts and slots, if no hosts are named.
+    MANAGER: Manager = "TERN_RMK", "auto" => "general", Launcher;
 
     /// Where what Tern has counted goes when MPI is finalised: `off` or empty nowhere, `on` or `1` to
     /// the standard error of rank 0, else to the file of that name, which rank 0 writes. All ranks must

@@ -5,7 +5,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use super::table::{self, Flag};
 use super::values::{
-    checked_name, count, error_handler, export, names, nodes, output_file, seconds, shown, stdin, universe,
+    checked_name, count, error_handler, export, launcher, manager, names, nodes, output_file, seconds, shown, stdin,
+    universe,
 };
 use super::{Command, Inherit, Options, Program};
 use crate::hosts::{self, Host};
@@ -198,6 +199,17 @@ fn of_job(flag: Flag, name: &str, values: &mut Values<'_, '_>, options: &mut Opt
         Flag::NoLocal => options.no_local = true,
         Flag::PerHost => options.per_host = Some(count("--ppn", &values.next("a number")?)?),
         Flag::Shell => options.shell = Some(values.text("a command")?),
+        Flag::Launcher => {
+            let word = values.text("ssh, srun, blaunch, qrsh or fork")?;
+            match launcher(&word) {
+                Some(starter) => options.starter = Some(starter),
+                None => options.left_out.push(format!("--{name} {word}")),
+            }
+        }
+        Flag::Manager => {
+            let word = values.text("slurm, pbs, lsf, sge or none")?;
+            options.manager = Some(manager(&word)?);
+        }
         _ => unreachable!("it is an option of the program, or ends parsing"),
     }
     Ok(())

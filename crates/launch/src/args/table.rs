@@ -73,6 +73,8 @@ pub(super) enum Flag {
     /// One on each host.
     OnePerNode,
     Shell,
+    Launcher,
+    Manager,
 }
 
 /// The names, without their dashes.
@@ -148,9 +150,9 @@ const NAMES: &[(&str, Flag)] = &[
     ("display-allocation", Flag::LeaveOut(0)),
     ("prefix", Flag::LeaveOut(1)),
     ("noprefix", Flag::LeaveOut(0)),
-    ("launcher", Flag::LeaveOut(1)),
-    ("bootstrap", Flag::LeaveOut(1)),
-    ("rmk", Flag::LeaveOut(1)),
+    ("launcher", Flag::Launcher),
+    ("bootstrap", Flag::Launcher),
+    ("rmk", Flag::Manager),
     ("iface", Flag::LeaveOut(1)),
     ("disable-auto-cleanup", Flag::LeaveOut(0)),
     ("enable-recovery", Flag::LeaveOut(0)),

@@ -3,14 +3,14 @@ use crate::place::{Bind, Map, RankBy};
 use tern_node::Unit;
 
 fn run(line: &str) -> Options {
-    match parse(line.split(' ').map(OsString::from)) {
+    match parse(line.split(' ').map(OsString::from), &|_| None) {
         Ok(Command::Run(options)) => *options,
         other => panic!("{line}: {other:?}"),
     }
 }
 
 fn error(line: &str) -> String {
-    parse(line.split(' ').map(OsString::from)).unwrap_err()
+    parse(line.split(' ').map(OsString::from), &|_| None).unwrap_err()
 }
 
 fn words(line: &str) -> Vec<OsString> {
@@ -118,13 +118,13 @@ fn errors_say_what_to_do() {
     assert!(error("-file /dev/null/x p").starts_with("-file /dev/null/x: "));
     assert!(error("--hosts a,b --nodes 2 -n 2 p").contains("leave it out"));
     assert!(error("--hosts a:0 p").contains("1 or more"));
-    assert!(parse([]).unwrap_err().contains("--help"));
+    assert!(parse([], &|_| None).unwrap_err().contains("--help"));
 }
 
 #[test]
 fn help_and_version() {
-    assert_eq!(parse(words("-n 2 --help")), Ok(Command::Help));
-    assert_eq!(parse(words("--version")), Ok(Command::Version));
+    assert_eq!(parse(words("-n 2 --help"), &|_| None), Ok(Command::Help));
+    assert_eq!(parse(words("--version"), &|_| None), Ok(Command::Version));
     // After the program they are the program's.
     assert_eq!(run("p --help").programs[0].command, words("p --help"));
 }
@@ -228,11 +228,42 @@ fn streams_in_the_manners_of_others() {
 
 #[test]
 fn each_option_of_another_launcher_is_taken() {
-    let line = "--rankfile f --prefix /opt -rmk pbs -bootstrap ssh -disable-auto-cleanup -gdb p";
-    let expected = ["--rankfile f", "--prefix /opt", "--rmk pbs", "--bootstrap ssh"];
+    let line = "--rankfile f --prefix /opt -iface eth0 -bootstrap ll -disable-auto-cleanup -gdb p";
+    let expected = ["--rankfile f", "--prefix /opt", "--iface eth0", "--bootstrap ll"];
     let options = run(line);
     assert_eq!(options.left_out[..4], expected);
     assert_eq!(options.left_out[4..], ["--disable-auto-cleanup", "--gdb"]);
     assert!(run("-print-all-exitcodes p").exit_codes);
     assert_eq!(run("-bootstrap-exec rsh p").shell, Some("rsh".into()));
+}
+
+#[test]
+fn hosts_of_a_resource_manager() {
+    let env = |name: &str| {
+        let value = match name {
+            "SLURM_JOB_ID" => "17",
+            "SLURM_JOB_NODELIST" => "n[1-2]",
+            "SLURM_TASKS_PER_NODE" => "3,1",
+            _ => return None,
+        };
+        Some(value.into())
+    };
+    let run = |line: &str| match parse(line.split(' ').map(OsString::from), &env) {
+        Ok(Command::Run(options)) => *options,
+        other => panic!("{line}: {other:?}"),
+    };
+    let all = run("p");
+    assert_eq!((all.blocks[0].ranks, all.blocks[0].hosts.len(), all.allocation), (4, 2, Some(Manager::Slurm)));
+    assert_eq!(run("-n 2 p").blocks[0].ranks, 2);
+    assert_eq!(run("-ppn 2 p").blocks[0].ranks, 4);
+    assert_eq!(run("-npernode 5 p").blocks[0].ranks, 10);
+    assert_eq!(run("-n 2 p : q").blocks[0].ranks, 3);
+    assert_eq!(run("-n 5 p").notes, ["5 ranks share the 4 slots of Slurm job 17; --nooversubscribe refuses that"]);
+    let refused = parse(words("-n 5 --nooversubscribe p"), &env).unwrap_err();
+    assert!(refused.contains("the 4 slots of Slurm job 17"), "{refused}");
+    // What the user names goes first.
+    assert_eq!(run("--hosts n2 -n 2 p").blocks[0].hosts.len(), 1);
+    assert_eq!((run("-rmk none p").blocks, run("-rmk none p").allocation), (vec![], None));
+    assert!(parse(words("-rmk pbs p"), &env).unwrap_err().contains("-rmk"));
+    assert_eq!(run("-launcher slurm p").starter, Some(Starter::Srun));
 }

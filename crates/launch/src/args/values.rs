@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
+use tern_settings::{Manager, Starter};
+
 use super::Stdin;
 
 /// After `option`.
@@ -102,4 +104,30 @@ pub(super) fn output_file(value: &OsStr) -> Vec<u8> {
     let options = [&b":nocopy"[..], b":raw", b":pattern"];
     let bytes = value.as_bytes();
     options.iter().find_map(|option| bytes.strip_suffix(*option)).unwrap_or(bytes).to_vec()
+}
+
+/// What starts agents, by Hydra's names too; nothing for one that only Hydra knows.
+pub(super) fn launcher(word: &str) -> Option<Starter> {
+    Some(match word {
+        "auto" => Starter::Auto,
+        "ssh" | "rsh" => Starter::Ssh,
+        "srun" | "slurm" => Starter::Srun,
+        "blaunch" | "lsf" => Starter::Blaunch,
+        "qrsh" | "sge" => Starter::Qrsh,
+        "fork" => Starter::Fork,
+        _ => return None,
+    })
+}
+
+/// Which resource manager is asked.
+pub(super) fn manager(word: &str) -> Result<Manager, String> {
+    Ok(match word {
+        "auto" => Manager::Auto,
+        "none" | "user" => Manager::None,
+        "slurm" => Manager::Slurm,
+        "pbs" | "torque" => Manager::Pbs,
+        "lsf" => Manager::Lsf,
+        "sge" => Manager::Sge,
+        _ => return Err(format!("-rmk needs slurm, pbs, lsf, sge, none or auto, not {word}")),
+    })
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 use tern_pmi::addresses;
 
 use super::part::Part;
-use super::told;
 use super::wire::{Down, Up, prepare};
-use crate::args::Options;
+use super::{starter, told, tree};
+use crate::args::{Options, Stdin};
 use crate::picture::Told;
 use crate::plan::Plan;
 use crate::{job, signals};
@@ -100,7 +100,9 @@ impl Uplink {
 /// Runs an agent; gives its exit code.
 pub fn run(args: &[OsString]) -> i32 {
     let text = |at: usize| args.get(at).and_then(|arg| arg.to_str());
-    let (Some(callers), Some(number)) = (text(0), text(1).and_then(|number| number.parse().ok())) else {
+    let (Some(callers), Some(number)) =
+        (text(0), text(1).and_then(|which| starter::number(which, std::env::var("SLURMD_NODENAME").ok().as_deref())))
+    else {
         crate::say("--agent is for Tern's own use");
         return crate::USAGE;
     };
@@ -125,6 +127,21 @@ pub fn run(args: &[OsString]) -> i32 {
         crate::say("the agent and mpiexec are not of the same version of Tern");
         return 1;
     };
+    let socket = match part.below.hosts.is_empty() {
+        true => socket,
+        false => match tree::branch(&part.below, secret, number, socket) {
+            Ok(socket) => socket,
+            Err(code) => return code,
+        },
+    };
+    let reads = match part.options.streams.stdin {
+        Stdin::All => true,
+        Stdin::Nobody => false,
+        Stdin::Rank(rank) => part.nodes.of(rank) == part.node,
+    };
+    if !reads {
+        close_input();
+    }
     serve(part, socket)
 }
 
@@ -143,8 +160,16 @@ fn secret() -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(&line).ok()?, 16).ok()
 }
 
+/// Nobody here reads what one command may give to all agents that it has started.
+fn close_input() {
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+    if let Ok(null) = rustix::fs::open("/dev/null", flags, rustix::fs::Mode::empty()) {
+        let _ = rustix::stdio::dup2_stdin(null);
+    }
+}
+
 /// Connects to the first of the addresses that answers.
-fn call(callers: &str) -> std::io::Result<TcpStream> {
+pub(super) fn call(callers: &str) -> std::io::Result<TcpStream> {
     let mut last = std::io::Error::other("no address");
     for address in callers.split(',') {
         let Ok(address) = address.parse::<SocketAddr>() else { continue };
@@ -157,7 +182,7 @@ fn call(callers: &str) -> std::io::Result<TcpStream> {
 }
 
 fn serve(part: Part, socket: TcpStream) -> i32 {
-    let Part { job_id, host, node, nodes, mut options, counts } = part;
+    let Part { job_id, host, node, nodes, mut options, counts, below: _ } = part;
     for (name, value) in std::mem::take(&mut options.env) {
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(name, value) };

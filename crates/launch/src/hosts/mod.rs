@@ -7,7 +7,9 @@ mod part;
 mod relay;
 mod serve;
 mod stall;
+mod starter;
 mod told;
+mod tree;
 mod wire;
 
 pub use serve::{root, run};

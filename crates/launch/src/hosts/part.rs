@@ -6,6 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use tern_pmi::Nodes;
 use tern_pmi::parcel::{Reader, Writer};
 
+use super::tree::Below;
 use crate::args::{Options, Program, Stdin, Streams};
 use crate::place::Policy;
 
@@ -22,6 +23,8 @@ pub struct Part {
     pub options: Options,
     /// How many ranks run each program on all hosts.
     pub counts: Vec<u32>,
+    /// The agents that this one has to start.
+    pub below: Below,
 }
 
 type Pairs = Vec<(OsString, OsString)>;
@@ -37,6 +40,10 @@ fn word(input: &mut Reader<'_>) -> Option<OsString> {
     Some(OsString::from_vec(input.bytes()?.to_vec()))
 }
 
+fn string(input: &mut Reader<'_>) -> Option<String> {
+    Some(String::from_utf8_lossy(input.bytes()?).into_owned())
+}
+
 fn read_pairs(input: &mut Reader<'_>) -> Option<Pairs> {
     (0..input.number()?).map(|_| Some((word(input)?, word(input)?))).collect()
 }
@@ -49,6 +56,11 @@ impl Part {
         out.number(self.job_id).bytes(self.host.as_bytes()).number(self.node.into());
         out.bytes(self.nodes.to_string().as_bytes());
         options.policy.encode(&mut out);
+        let Below { method, hosts, callers, piped } = &self.below;
+        out.bytes(method.as_bytes()).bytes(callers.as_bytes()).number((*piped).into()).number(hosts.len() as u64);
+        for (number, name) in hosts {
+            out.number((*number).into()).bytes(name.as_bytes());
+        }
         let Streams { stdin, tag, timestamp, merge, out: output, err } = &options.streams;
         let flags = [*tag, *timestamp, *merge, options.report_bindings, options.exit_codes, options.verbose];
         for flag in flags.into_iter().chain([options.no_library_path]) {
@@ -82,10 +94,13 @@ impl Part {
     pub fn decode(bytes: &[u8]) -> Option<Part> {
         let input = &mut Reader(bytes);
         let job_id = input.number()?;
-        let host = String::from_utf8_lossy(input.bytes()?).into_owned();
+        let host = string(input)?;
         let node = u32::try_from(input.number()?).ok()?;
         let nodes: Nodes = std::str::from_utf8(input.bytes()?).ok()?.parse().ok()?;
         let policy = Policy::decode(input)?;
+        let (method, callers, piped) = (string(input)?, string(input)?, input.number()? != 0);
+        let hosts = (0..input.number()?).map(|_| Some((u32::try_from(input.number()?).ok()?, string(input)?)));
+        let below = Below { method, callers, piped, hosts: hosts.collect::<Option<_>>()? };
         let mut flag = || Some(input.number()? != 0);
         let (tag, timestamp, merge) = (flag()?, flag()?, flag()?);
         let (report_bindings, exit_codes, verbose, no_library_path) = (flag()?, flag()?, flag()?, flag()?);
@@ -133,6 +148,7 @@ impl Part {
             nodes,
             options,
             counts,
+            below,
         })
     }
 }
@@ -174,6 +190,7 @@ mod tests {
                 ..Options::default()
             },
             counts: vec![3, 4],
+            below: Below { method: "fork".into(), hosts: vec![(7, "h".into())], callers: "c".into(), piped: true },
         };
         let bytes = part.encode();
         for cut in 0..bytes.len() {

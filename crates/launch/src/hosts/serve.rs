@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tern_pmi::{Nodes, addresses};
 
 use super::stall::Gathering;
+use super::tree::Below;
 use super::wire::{Down, Up};
 use super::{Layout, Share};
 use crate::args::Options;
@@ -47,7 +48,10 @@ pub(super) struct Agent {
     name: String,
     /// What was run to start it, for messages.
     shown: String,
+    /// The process that has started it, if that is a child of this one.
     pid: i32,
+    /// The agents that it starts.
+    below: Below,
     running: bool,
     /// When the process that started it ended.
     ended: Option<Instant>,
@@ -63,6 +67,25 @@ pub(super) struct Agent {
 }
 
 impl Agent {
+    /// One that will come by itself, or is about to be started. It counts as running until its connection ends.
+    fn expected(name: String) -> Agent {
+        Agent {
+            name,
+            shown: String::new(),
+            pid: 0,
+            below: Below::default(),
+            running: true,
+            ended: None,
+            socket: None,
+            joined: false,
+            done: false,
+            addresses: None,
+            bindings: None,
+            waits: String::new(),
+            gone: String::new(),
+        }
+    }
+
     /// Nothing comes from it any more: its end is told by one thread, and what it says, as how its ranks have ended, by another.
     fn is_over(&self, now: Instant) -> bool {
         let silent = || self.ended.is_none_or(|ended| now.saturating_duration_since(ended) >= LAST_WORDS);
@@ -198,6 +221,7 @@ impl Server<'_> {
     fn told(&mut self, number: usize, told: Up) {
         match told {
             Up::Join { .. } => {}
+            Up::Ended { number, text } => self.not_started(number as usize, &text),
             Up::Addresses(table) => {
                 self.agents[number].addresses = addresses::decode(&table);
                 self.tell_addresses();
@@ -266,6 +290,9 @@ impl Server<'_> {
         }
         if self.awaited {
             self.keeper_gone(number);
+        } else if self.agents[number].pid == 0 {
+            // Another agent has started it.
+            self.agents[number].running = false;
         }
     }
 
@@ -282,6 +309,14 @@ impl Server<'_> {
         };
         let text = format!("the agent on host {} did not start: '{}' ended with {how}", agent.name, agent.shown);
         self.fail(1, &text);
+    }
+
+    /// What another agent has run to start that one has ended.
+    fn not_started(&mut self, number: usize, text: &str) {
+        if let Some(agent) = self.agents.get(number).filter(|agent| !agent.joined && agent.pid == 0) {
+            let text = format!("the agent on host {} did not start: {text}", agent.name);
+            self.fail(1, &text);
+        }
     }
 
     fn signal(&mut self, signal: Signal) {
@@ -333,8 +368,10 @@ impl Server<'_> {
             return;
         }
         // Who has not joined has nothing to end.
-        for agent in self.agents.iter().filter(|agent| agent.running && !agent.joined) {
+        for agent in self.agents.iter_mut().filter(|agent| agent.running && !agent.joined) {
             kill(agent.pid, libc::SIGTERM);
+            // Those that others start are turned away when they come.
+            agent.running = agent.pid != 0;
         }
     }
 
@@ -350,8 +387,12 @@ impl Server<'_> {
                 // Their connections end with this process, and so do they.
                 return self.give_up_all();
             }
-            for agent in self.agents.iter().filter(|agent| agent.running) {
+            for agent in self.agents.iter_mut().filter(|agent| agent.running) {
                 kill(agent.pid, libc::SIGKILL);
+                if agent.pid == 0 {
+                    // Its connection ends, and so does it.
+                    (agent.running, agent.socket) = (false, None);
+                }
             }
         }
     }
@@ -359,8 +400,10 @@ impl Server<'_> {
 
 /// Signals the group of a process that was started as the first of one.
 fn kill(pid: i32, signal: i32) {
-    // SAFETY: a system call on numbers; the group is that of a child that has not been reaped yet, or nobody's.
-    unsafe { libc::kill(-pid, signal) };
+    if pid > 0 {
+        // SAFETY: a system call on numbers; the group is that of a child that has not been reaped yet, or nobody's.
+        unsafe { libc::kill(-pid, signal) };
+    }
 }
 
 #[cfg(test)]
@@ -373,20 +416,7 @@ mod tests {
     fn an_agent_is_listened_to_until_its_connection_ends_or_for_a_while() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let socket = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
-        let mut agent = Agent {
-            name: String::new(),
-            shown: String::new(),
-            pid: 0,
-            running: true,
-            ended: None,
-            socket: Some(socket),
-            joined: true,
-            done: false,
-            addresses: None,
-            bindings: None,
-            waits: String::new(),
-            gone: String::new(),
-        };
+        let mut agent = Agent { socket: Some(socket), joined: true, ..Agent::expected(String::new()) };
         let now = Instant::now();
         assert!(!agent.is_over(now));
         (agent.running, agent.ended) = (false, Some(now));

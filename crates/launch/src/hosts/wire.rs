@@ -46,6 +46,8 @@ pub enum Up {
     Waits { first: Option<u32>, ranks: Vec<u8> },
     /// Where its ranks run: a line for each.
     Bindings(Vec<String>),
+    /// What was run to start the agent of that number has ended.
+    Ended { number: u32, text: String },
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -101,6 +103,7 @@ impl Up {
             Up::Waits { first, ranks } => {
                 out.number(6).number(first.map_or(0, |rank| 1 + u64::from(rank))).bytes(ranks)
             }
+            Up::Ended { number, text } => out.number(8).number((*number).into()).bytes(text.as_bytes()),
             Up::Bindings(lines) => {
                 out.number(7).number(lines.len() as u64);
                 lines.iter().for_each(|line| _ = out.bytes(line.as_bytes()));
@@ -122,6 +125,7 @@ impl Up {
                 let first = input.number()?.checked_sub(1).map(|rank| rank as u32);
                 Up::Waits { first, ranks: input.bytes()?.to_vec() }
             }
+            8 => Up::Ended { number: input.number()? as u32, text: text(input.bytes()?) },
             7 => Up::Bindings((0..input.number()?).map(|_| Some(text(input.bytes()?))).collect::<Option<_>>()?),
             _ => return None,
         })
@@ -197,6 +201,7 @@ mod tests {
             Up::Waits { first: Some(0), ranks: vec![1, 2] },
             Up::Waits { first: None, ranks: vec![] },
             Up::Bindings(vec!["one".into(), String::new()]),
+            Up::Ended { number: 3, text: "exit code 1".into() },
         ] {
             assert_eq!(Up::decode(&message.encode()), Some(message));
         }

@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::{Event, Server, Up};
+use crate::hosts::tree::BRANCH;
 use crate::hosts::wire::prepare;
 
 /// How long an agent may take to say who it is, once it has connected.
@@ -78,12 +79,19 @@ fn introduced(socket: &TcpStream, secret: u64, hosts: usize) -> Option<usize> {
     prepare(socket);
     let _ = socket.set_read_timeout(Some(JOIN));
     let Ok(Up::Join { secret: known, number }) = Up::receive_first(socket) else { return None };
-    let is_agent = known == secret && (number as usize) < hosts && socket.set_read_timeout(None).is_ok();
+    // A branch has the number of its agent, and a mark.
+    let is_agent = known == secret && ((number & !BRANCH) as usize) < hosts && socket.set_read_timeout(None).is_ok();
     is_agent.then_some(number as usize)
 }
 
 /// Passes on what an agent tells, until its connection ends.
 fn listen_to(number: usize, socket: &TcpStream, tell: &Sender<Event>) {
+    if number & BRANCH as usize != 0 {
+        while let Ok(told @ Up::Ended { .. }) = Up::receive(socket) {
+            let _ = tell.send(Event::Told(number & !(BRANCH as usize), told));
+        }
+        return;
+    }
     let Ok(other) = socket.try_clone() else { return };
     let _ = tell.send(Event::Joined(number, other));
     while let Ok(told) = Up::receive(socket) {

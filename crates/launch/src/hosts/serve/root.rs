@@ -22,7 +22,9 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
         options: &options,
         job_id: begin.job_id,
         shares,
-        agents: (0..begin.nodes.count()).map(|node| Agent::expected(begin.nodes.members(node)[0])).collect(),
+        agents: (0..begin.nodes.count())
+            .map(|node| Agent::expected(format!("of rank {}", begin.nodes.members(node)[0])))
+            .collect(),
         nodes: begin.nodes.clone(),
         code: None,
         kill_at: None,
@@ -54,26 +56,6 @@ fn watch(tell: Sender<Event>, leader: OwnedFd) {
             let _ = tell.send(Event::Keeper);
         }
     });
-}
-
-impl Agent {
-    /// A keeper that will come by itself. It counts as running until its connection ends.
-    fn expected(first: u32) -> Agent {
-        Agent {
-            name: format!("of rank {first}"),
-            shown: String::new(),
-            pid: 0,
-            running: true,
-            ended: None,
-            socket: None,
-            joined: false,
-            done: false,
-            addresses: None,
-            bindings: None,
-            waits: String::new(),
-            gone: String::new(),
-        }
-    }
 }
 
 impl Server<'_> {

@@ -1,14 +1,13 @@
 //! Starts the agents, and tells each what it has to do.
 
-use std::io::Write;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin};
 use std::sync::mpsc::Sender;
 
-use super::super::agent::AGENT;
+use super::super::is_own;
 use super::super::part::Part;
 use super::super::relay::relay;
-use super::super::{command, is_own};
+use super::super::starter::{Method, Numbered, Start};
+use super::super::tree::{self, Below};
 use super::{Agent, Event, Server};
 use crate::args::{Options, Program, Stdin};
 use crate::place::Policy;
@@ -19,9 +18,16 @@ impl Server<'_> {
     pub(super) fn begin(&mut self, tell: &Sender<Event>, mask: libc::sigset_t) -> Result<(), String> {
         let secret = tern_pmi::new_job_id();
         let callers = self.listen(secret, tell)?;
+        let method = Method::of(self.options);
+        let mpiexec = std::env::current_exe().map_err(|error| format!("where mpiexec is: {error}"))?.into_os_string();
+        self.agents = self.shares.iter().map(|share| Agent::expected(share.name.clone())).collect();
+        let (here, elsewhere) = self.first_and_further(&method);
+        let mut starts = Method::Fork.starts(&mpiexec, &callers, &here);
+        let first = self.divide(elsewhere, &method, &callers);
+        starts.extend(method.starts(&mpiexec, &callers, &first));
         let mut inputs = Vec::new();
-        for number in 0..self.shares.len() {
-            self.start(number, &callers, secret, tell, mask, &mut inputs)?;
+        for start in starts {
+            self.start(start, secret, tell, mask, &mut inputs)?;
         }
         if !inputs.is_empty() {
             input::copy(std::io::stdin(), inputs);
@@ -29,67 +35,67 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Starts one agent.
+    /// The agents on this machine, and the others.
+    fn first_and_further(&self, method: &Method) -> (Vec<Numbered>, Vec<Numbered>) {
+        let all = (0..).zip(&self.shares).map(|(number, share)| (number, share.name.clone()));
+        all.partition(|(_, name)| *method != Method::Fork && tern_node::is_this_machine(name))
+    }
+
+    /// Divides agents among the agents, if they are many. Gives those that this process starts.
+    fn divide(&mut self, hosts: Vec<Numbered>, method: &Method, callers: &str) -> Vec<Numbered> {
+        // One command of Slurm starts all, by a tree of Slurm's own. The standard input goes from here to its reader.
+        if *method == Method::Srun || self.options.streams.stdin == Stdin::All {
+            return hosts;
+        }
+        let (mut reader, others): (Vec<_>, Vec<_>) =
+            hosts.into_iter().partition(|(number, _)| self.reads_input(*number));
+        let numbers: Vec<u32> = others.iter().map(|(number, _)| *number).collect();
+        let (first, mut below) = tree::divide(&numbers);
+        let named = |number: &u32| (*number, self.shares[*number as usize].name.clone());
+        reader.extend(first.iter().map(named));
+        let piped = self.options.streams.marks();
+        for (number, next) in below.drain() {
+            let hosts = next.iter().map(named).collect();
+            let below = Below { method: method.word(), hosts, callers: callers.to_owned(), piped };
+            self.agents[number as usize].below = below;
+        }
+        reader
+    }
+
+    /// Whether ranks of that host read the standard input.
+    fn reads_input(&self, number: u32) -> bool {
+        match self.options.streams.stdin {
+            Stdin::All => true,
+            Stdin::Nobody => false,
+            Stdin::Rank(rank) => self.nodes.of(rank) == number,
+        }
+    }
+
+    /// Starts one agent, or several that one command starts.
     fn start(
-        &mut self, number: usize, callers: &str, secret: u64, tell: &Sender<Event>, mask: libc::sigset_t,
-        inputs: &mut Vec<ChildStdin>,
+        &mut self, start: Start, secret: u64, tell: &Sender<Event>, mask: libc::sigset_t, inputs: &mut Vec<ChildStdin>,
     ) -> Result<(), String> {
-        let name = self.shares[number].name.clone();
-        let shell = self.options.shell.clone().unwrap_or_else(|| tern_settings::REMOTE_SHELL.get().to_owned());
-        let mpiexec = std::env::current_exe().map_err(|error| format!("where mpiexec is: {error}"))?;
-        let mut words = if tern_node::is_this_machine(&name) { Vec::new() } else { command(&shell, &name) };
-        words.extend([mpiexec.into_os_string(), AGENT.into(), callers.into(), number.to_string().into()]);
-        let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        let shown = shown.join(" ");
-        let mut start = Command::new(&words[0]);
-        // A key on the terminal is for mpiexec, which tells the agents.
-        start.args(&words[1..]).stdin(Stdio::piped()).process_group(0);
-        if self.options.streams.marks() {
-            start.stdout(Stdio::piped()).stderr(Stdio::piped());
-        }
-        // SAFETY: one system call, with a set of signals of its own.
-        unsafe {
-            start.pre_exec(move || {
-                libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
-                Ok(())
-            });
-        }
-        let cannot = |error| format!("cannot start the agent on host {name} by '{shown}': {error}");
-        let mut child = start.spawn().map_err(cannot)?;
-        if let Some(mut input) = child.stdin.take() {
-            // What it does not read, its end tells.
-            let _ = input.write_all(format!("{secret:x}\n").as_bytes());
-            let reads = match self.options.streams.stdin {
-                Stdin::All => true,
-                Stdin::Nobody => false,
-                Stdin::Rank(rank) => self.nodes.of(rank) as usize == number,
-            };
-            if reads {
-                inputs.push(input);
-            }
+        let shown = start.shown();
+        let name = |number: &u32| self.shares[*number as usize].name.as_str();
+        let names: Vec<&str> = start.numbers.iter().map(name).collect();
+        let names = format!("{}{}", if names.len() == 1 { "host " } else { "hosts " }, names.join(", "));
+        let cannot = |error| format!("cannot start the agent on {names} by '{shown}': {error}");
+        let mut child = start.run(secret, self.options.streams.marks(), mask).map_err(cannot)?;
+        if let Some(input) = child.stdin.take().filter(|_| start.numbers.iter().any(|number| self.reads_input(*number)))
+        {
+            inputs.push(input);
         }
         self.relays[0].extend(child.stdout.take().map(|from| relay(from, std::io::stdout())));
         self.relays[1].extend(child.stderr.take().map(|from| relay(from, std::io::stderr())));
         if self.options.verbose {
-            say(&format!("host {name}: {shown}"));
+            say(&format!("{names}: {shown}"));
         }
-        let pid = child.id() as i32;
-        self.agents.push(Agent {
-            name,
-            shown,
-            pid,
-            running: true,
-            ended: None,
-            socket: None,
-            joined: false,
-            done: false,
-            addresses: None,
-            bindings: None,
-            waits: String::new(),
-            gone: String::new(),
-        });
+        for number in &start.numbers {
+            let agent = &mut self.agents[*number as usize];
+            (agent.pid, agent.shown) = (child.id() as i32, shown.clone());
+        }
         let ended = tell.clone();
-        std::thread::spawn(move || await_end(child, number, &ended));
+        std::thread::spawn(move || await_end(child, &start.numbers, &ended));
         Ok(())
     }
 
@@ -125,12 +131,15 @@ impl Server<'_> {
             ..Options::default()
         };
         let host = self.agents[number].name.clone();
-        Part { job_id: self.job_id, host, node: number as u32, nodes: self.nodes.clone(), options, counts }
+        let below = self.agents[number].below.clone();
+        Part { below, job_id: self.job_id, host, node: number as u32, nodes: self.nodes.clone(), options, counts }
     }
 }
 
-fn await_end(mut child: Child, number: usize, tell: &Sender<Event>) {
+fn await_end(mut child: Child, numbers: &[u32], tell: &Sender<Event>) {
     if let Ok(status) = child.wait() {
-        let _ = tell.send(Event::Ended(number, status));
+        for number in numbers {
+            let _ = tell.send(Event::Ended(*number as usize, status));
+        }
     }
 }
