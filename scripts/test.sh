@@ -90,6 +90,9 @@ cd "$root"
 features=tern-hca/conformance
 part "format" cargo fmt --all -- --check
 part "lints" cargo clippy --workspace --features $features --all-targets -- -D warnings
+# Of the maintainers: links to what is private are meant.
+part "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
+    cargo doc --workspace --no-deps --document-private-items
 # The library that is tested is the one that is installed.
 part "tests of the crates" env TERN_TEST_LIBRARY="$prefix/lib/libmpi_abi.so.1" \
     cargo test --workspace --features $features --no-fail-fast

@@ -1,7 +1,7 @@
 //! `tern-bench`: runs the benchmark program in `bench/` on Tern and on other MPI libraries, on
 //! the same cores in the same run, interleaved, and prints one table with Tern first.
 //!
-//! - [`peers`] installs the other libraries from PyPI; [`library`] knows how each is started, [`line`]
+//! - [`peers`] installs the other libraries from PyPI; [`library`] knows how each is started, [`mod@line`]
 //!   which settings it gets.
 //! - [`program`] compiles the benchmark program, once for each binary interface.
 //! - [`suite`] says what is measured; [`session`] runs it, round by round, through [`run`].

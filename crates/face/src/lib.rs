@@ -2,7 +2,7 @@
 //! interface (MPICH's, Open MPI's): each of its functions converts what it is given to the values of the standard ABI,
 //! calls the core through its table of functions ([`core()`]), and converts what comes back. It knows nothing else.
 //!
-//! - [`Face`] is what a face says of itself: handles, the status. [`Values`] are its constants, which the generator
+//! - `Face` is what a face says of itself: handles, the status. `Values` are its constants, which the generator
 //!   writes from the face's facts (`facts/constants.txt`).
 //! - The generator (feature `generate`, for build scripts) writes the functions from the tables of `tern-table`: a rule
 //!   for each kind of parameter. What has no rule stands in [`special`].

@@ -3,7 +3,7 @@
 //! - [`File`]: an open file; its size, its space, its bytes at an offset
 //! - [`View`]: which bytes of the file a process sees, and in which order: its *stream*
 //! - [`Representation`]: what basic types look like in the file
-//! - [`read`] and [`write`]: between a part of the stream and a layout in memory
+//! - [`read`] and [`write()`]: between a part of the stream and a layout in memory
 //! - [`plan`]: the pure part of collective buffering: who does what; a [`Window`] of it is accessed by
 //!   [`read_window`] and [`write_window`]
 //!

@@ -239,7 +239,7 @@ impl Handles {
 }
 
 /// `MPI_Status` of the standard ABI (MPI 5.0 chapter 20): 8 ints, the last five the library's:
-/// internal[0..2] the byte count, internal[2] whether cancelled.
+/// `internal[0..2]` the byte count, `internal[2]` whether cancelled.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct RawStatus {

@@ -121,7 +121,7 @@ pub unsafe fn write(pid: Pid, local: &[Run], remote: &[Run]) -> Result<usize, Fa
 }
 
 /// # Safety
-/// As for [`read`] or [`write`], by the direction.
+/// As for [`read`] or [`write()`], by the direction.
 unsafe fn transfer(pid: Pid, local: &[Run], remote: &[Run], direction: Direction) -> Result<usize, Failed> {
     if let ([local], [remote]) = (local, remote) {
         // SAFETY: contract of this function.

@@ -136,7 +136,7 @@ impl Views {
     }
 
     /// Maps the `len` bytes at `place`, not none, by themselves: the address stays good until
-    /// [`unmap`](crate::unmap).
+    /// [`crate::unmap`].
     ///
     /// Errors: as for [`Views::at`].
     pub fn map_for_good(&self, place: Place, len: usize) -> io::Result<*mut u8> {

@@ -1,7 +1,7 @@
 //! Costs of the ways to move bytes between two processes of a node, and the choice between them.
 //!
 //! [`Costs`] is plain data: nanoseconds by size for every mechanism, placement and state of the
-//! caches. [`choose`] is a pure function of costs and a [`Situation`]; [`Chooser`] remembers its
+//! caches. [`choose()`] is a pure function of costs and a [`Situation`]; [`Chooser`] remembers its
 //! answers in a table, so that the path of a message pays one load.
 
 mod calibrate;

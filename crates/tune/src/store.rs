@@ -84,7 +84,7 @@ fn is_good(cache: &Private, name: &str) -> bool {
     !costs.origin.contains(DOUBTFUL) || age.is_none_or(|age| age < SECOND_TRY)
 }
 
-/// Measures as [`calibrate`] does, and says in the result what was measured.
+/// Measures as [`calibrate()`] does, and says in the result what was measured.
 pub fn measure(machine: &Machine, cores: &[usize], budget: Duration, rounds: u32) -> Result<Calibration, String> {
     let mut calibration = calibrate(cores, budget, rounds)?;
     let doubt = match calibration.busy {

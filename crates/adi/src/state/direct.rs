@@ -17,7 +17,7 @@ use tern_mcm::{Delivery, Direct, Key, Memory, News, Outgoing, Purpose, Recall};
 pub struct Published {
     /// Its sender; `NONE` for a receive that nobody has thought of publishing.
     pub peer: Proc,
-    /// Where the device keeps it, what [`tuple::Receiver::publish`] has given, and whether its memory is this process's alone; `NONE` when it
+    /// Where the device keeps it, what [`crate::tuple`] has given, and whether its memory is this process's alone; `NONE` when it
     /// is not published, `WATCHED` as told there.
     at: u32,
 }

@@ -65,7 +65,7 @@ const BLOCKS_OF_PIECE: usize = 256;
 const STRETCH: usize = 256 << 10;
 
 /// Bytes of a message of which `left` are left that go into its next packet; `most` if the device wants as many in one
-/// ([`tern_device::Abilities::piece`]).
+/// (`tern_device::Abilities::piece`).
 #[inline]
 fn piece(left: usize, most: Option<usize>, exchanged: bool) -> usize {
     if let Some(most) = most {
