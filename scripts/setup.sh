@@ -42,6 +42,8 @@ if [ "${1:-}" = test ]; then
     want rdma iproute2
     want ibv_devinfo "rdma-core ibverbs-providers ibverbs-utils"
     want xz xz-utils
+    # Networks by libfabric; its header is what declarations are compared with.
+    want fi_info "libfabric1 libfabric-dev libfabric-bin"
     # Fortran programs; a compiler of another name serves too.
     command -v gfortran-12 > /dev/null 2>&1 || want gfortran gfortran
 fi

@@ -193,7 +193,7 @@ counters! {
         NETWORK_HEADERS = "network_headers_cached": Counter, "headers", Tuner;
         /// Packets that were written into a ring at their receiver, instead of using a shared receive.
         NETWORK_RING = "network_ring_packets": Counter, "packets", Tuner;
-        /// Callers at ports of the network device that did not prove to belong to the job.
+        /// Callers at ports of the network device, and packets over libfabric, that did not prove to belong to the job.
         NETWORK_STRANGERS = "network_strangers": Counter, "callers", User;
         /// Times that a packet had to wait because its receiver had granted no more buffers.
         NETWORK_STALLS = "network_stalls": Counter, "times", Tuner;
@@ -228,6 +228,14 @@ counters! {
         TCP_CONNECTIONS = "tcp_connections": Counter, "connections", Tuner;
         /// Times that a socket had no room for a packet.
         TCP_STALLS = "tcp_stalls": Counter, "times", Tuner;
+        /// Packets that left over libfabric.
+        OFI_PACKETS = "ofi_packets": Counter, "packets", Tuner;
+        /// Bytes of payload in them.
+        OFI_BYTES = "ofi_bytes": Aggregate, "bytes", Tuner;
+        /// Packets that had to wait since their receiver had not taken enough of those before.
+        OFI_STALLS = "ofi_stalls": Counter, "times", Tuner;
+        /// Errors that libfabric told of without saying of which peer.
+        OFI_ERRORS = "ofi_errors": Counter, "errors", User;
     }
     in "onesided" {
         /// Puts.

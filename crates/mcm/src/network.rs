@@ -1,5 +1,6 @@
 //! The network device of this process, as the settings say.
 
+mod ofi;
 mod rdma;
 mod tcp;
 
@@ -15,6 +16,7 @@ use tern_settings::{Entry, INTERFACE, NETWORK, Network};
 enum Opened {
     Rdma(Maker, tern_verbs::Endpoint),
     Tcp(tern_tcp::Endpoint),
+    Ofi(tern_ofi::Endpoint),
 }
 
 /// Opens the network, tells all processes of the world where this one is found, and learns where they are.
@@ -44,6 +46,7 @@ pub fn open(job: &Job) -> Result<Box<dyn Device>> {
     Ok(match opened {
         Opened::Rdma(_, endpoint) => Box::new(endpoint.join(&addresses)?),
         Opened::Tcp(endpoint) => Box::new(endpoint.join(&addresses)?),
+        Opened::Ofi(endpoint) => Box::new(endpoint.join(&addresses)?),
     })
 }
 
@@ -54,8 +57,17 @@ fn choose(job: &Job) -> Result<Opened> {
         Network::Software => rdma(Maker::Software),
         Network::Rdma => rdma(Maker::RdmaCore),
         Network::Tcp => Ok(Opened::Tcp(tcp::open(job)?)),
+        Network::Ofi => Ok(Opened::Ofi(ofi::open(job)?)),
         // Cards are for machines.
         Network::Auto if job.simulated => rdma(Maker::Software),
+        Network::Auto if ofi::has_card() => ofi::open(job).map(Opened::Ofi).or_else(|error| {
+            if job.rank == 0 {
+                tern_settings::warn!(
+                    "this machine's network card needs libfabric, and TCP is used without it: {error}"
+                );
+            }
+            Ok(Opened::Tcp(tcp::open(job)?))
+        }),
         Network::Auto => rdma(Maker::RdmaCore).or_else(|_: Error| Ok(Opened::Tcp(tcp::open(job)?))),
     }
 }
@@ -79,6 +91,7 @@ enum Kind {
     Software = 0,
     Rdma = 1,
     Tcp = 2,
+    Ofi = 3,
 }
 
 impl Kind {
@@ -87,6 +100,7 @@ impl Kind {
             Kind::Software => "software",
             Kind::Rdma => "rdma",
             Kind::Tcp => "tcp",
+            Kind::Ofi => "ofi",
         }
     }
 }
@@ -97,6 +111,7 @@ impl Opened {
             Opened::Rdma(Maker::Software, _) => Kind::Software,
             Opened::Rdma(Maker::RdmaCore, _) => Kind::Rdma,
             Opened::Tcp(_) => Kind::Tcp,
+            Opened::Ofi(_) => Kind::Ofi,
         }
     }
 
@@ -104,6 +119,7 @@ impl Opened {
         match self {
             Opened::Rdma(_, endpoint) => endpoint.address(),
             Opened::Tcp(endpoint) => endpoint.address(),
+            Opened::Ofi(endpoint) => endpoint.address(),
         }
     }
 }

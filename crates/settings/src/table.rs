@@ -69,10 +69,13 @@ choice! {
 choice! {
     /// What carries messages between nodes.
     pub enum Network {
-        /// A card where there is one, else TCP. Simulated nodes use the software card.
+        /// A card where there is one, else TCP: first those of which libfabric knows more than libibverbs. Simulated nodes use the
+        /// software card.
         Auto = "auto",
         /// Plain TCP sockets.
         Tcp = "tcp",
+        /// Whatever libfabric reaches.
+        Ofi = "ofi",
         /// RDMA by software, over TCP.
         Software = "software",
         /// RDMA by a card, through libibverbs.
@@ -256,6 +259,13 @@ settings! {
 
     /// What carries messages between nodes. All processes of a job use the same.
     NETWORK: Network = "TERN_NETWORK", "auto" => "moving", Job;
+
+    /// The provider of libfabric that TERN_NETWORK=ofi uses, as libfabric names it: efa, `tcp;ofi_rxm`. `auto`: the first that is
+    /// there of cxi, efa, opx, psm3 and `verbs;ofi_rxm`; others are slower than Tern without libfabric.
+    OFI_PROVIDER: &'static str = "TERN_OFI_PROVIDER", "auto" => "moving", Job;
+
+    /// The file of libfabric that is loaded. `auto`: libfabric.so.1, where the system finds it.
+    LIBFABRIC: &'static str = "TERN_LIBFABRIC", "auto" => "moving";
 
     /// The network card, and its port if it has several, as `mlx5_0:1`; for the software network the address of an
     /// interface, as 10.0.0.1; for TCP an address or the name of an interface, as eth0. `auto`: the first card that is

@@ -1,0 +1,208 @@
+//! What a process knows of its peers, and what is under way. One thread at a time uses it: that of the program, or that of
+//! the device (`service`).
+//!
+//! Each peer may have [`WINDOW`] packets under way to this process, which it takes before it says so. A packet that was
+//! taken from the program stands in a buffer, so it goes though the endpoint has no room now, or no way to the peer yet.
+
+mod arrive;
+mod leave;
+
+use crate::buffers::{Place, Ring, Sends};
+use crate::fabric::Fabric;
+use crate::packet::{HEAD, Token};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Result;
+use std::time::Instant;
+use tern_device::Header;
+
+/// Packets to one peer that it has not told to have taken.
+pub const WINDOW: u32 = 64;
+/// Buffers to send from.
+const SENDS: usize = 256;
+/// Buffers to receive into, for one packet each.
+const RECEIVES: usize = 64;
+/// Buffers to receive into, for several packets each, and their bytes.
+const AREAS: usize = 4;
+const AREA: usize = 1 << 20;
+/// Most bytes that are injected: they are put together on the stack.
+pub const INJECT: usize = 512;
+
+/// A packet that has come and was not handed on.
+pub struct Arrived {
+    pub peer: u32,
+    pub header: Header,
+    pub payload: Bytes,
+}
+
+/// Where the bytes of a packet with its head are.
+pub enum Bytes {
+    InRing(Place),
+    /// Copied out, since the ring was short.
+    Own(Vec<u8>),
+}
+
+/// What is known of one peer.
+#[derive(Default)]
+struct Peer {
+    /// Its name, and what that stands for as soon as it is used.
+    name: Vec<u8>,
+    address: Option<u64>,
+    /// What packets to it show, and packets from it.
+    passes: Option<(u64, u64)>,
+    /// Packets that were sent to it, and those of them that it has taken.
+    sent: u32,
+    acknowledged: u32,
+    /// Packets that have come from it, were handed on, and were told to it.
+    came: u32,
+    taken: u32,
+    told: u32,
+    /// Buffers that go to it, the oldest first.
+    outbox: VecDeque<u32>,
+    /// The endpoint has refused its packets since.
+    refused: Option<Instant>,
+    /// Some packet to it was accepted.
+    is_reached: bool,
+    /// Something was injected that nothing completed after.
+    injected: bool,
+    /// What is to be told to it as soon as there is room.
+    owes: Owed,
+    /// Packets that have overtaken others.
+    early: BTreeMap<u32, Vec<u8>>,
+    /// It has said that it ends.
+    farewell: bool,
+    /// It has answered our farewell.
+    goodbye: bool,
+    lost: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Owed {
+    credit: bool,
+    bell: bool,
+    goodbye: bool,
+}
+
+impl Owed {
+    fn is_any(self) -> bool {
+        self.credit || self.bell || self.goodbye
+    }
+}
+
+/// See the module.
+pub struct State {
+    pub me: u32,
+    // Buffers before the fabric: their registrations end before its domain does. See `drop`.
+    sends: Sends,
+    ring: Ring,
+    pub fabric: Fabric,
+    tokens: Vec<Token>,
+    peers: Vec<Peer>,
+    arrived: VecDeque<Arrived>,
+    losses: Vec<(u32, String)>,
+    /// Packets that the endpoint has taken and that have not completed.
+    under_way: usize,
+    /// Peers with something in their outboxes, in turn; and those that are owed something.
+    queued: VecDeque<u32>,
+    owed: Vec<u32>,
+    /// Most bytes that the endpoint injects.
+    inject: usize,
+    packet: usize,
+    keeps_order: bool,
+    /// Something has happened that a sleeping process waits for.
+    pub news: bool,
+}
+
+impl State {
+    /// # Errors
+    /// No memory, or it cannot be registered.
+    pub fn new(me: u32, mut fabric: Fabric, packet: usize, tokens: Vec<Token>, names: Vec<Vec<u8>>) -> Result<State> {
+        let offer = &fabric.offer;
+        let registered = offer.asks(crate::abi::FI_MR_LOCAL);
+        let several = offer.has(crate::abi::FI_MULTI_RECV);
+        let (inject, keeps_order) = (offer.tx().inject_size.min(INJECT), offer.keeps_order());
+        let receives = offer.rx().size.clamp(2, RECEIVES);
+        // Whole cache lines, so that no two packets share one.
+        let size = (HEAD + packet).next_multiple_of(64);
+        let sends = Sends::new(&mut fabric, SENDS, size, registered)?;
+        if several {
+            fabric.set_least_room(size)?;
+        }
+        let (count, area) = if several { (AREAS, AREA.max(4 * size)) } else { (receives, size) };
+        let ring = Ring::new(&mut fabric, count, area, several, registered)?;
+        let peers = names.into_iter().map(|name| Peer { name, ..Peer::default() }).collect();
+        Ok(State {
+            me,
+            sends,
+            ring,
+            fabric,
+            tokens,
+            peers,
+            arrived: VecDeque::new(),
+            losses: Vec::new(),
+            under_way: 0,
+            queued: VecDeque::new(),
+            owed: Vec::new(),
+            inject,
+            packet,
+            keeps_order,
+            news: false,
+        })
+    }
+
+    pub fn world(&self) -> u32 {
+        self.peers.len() as u32
+    }
+
+    /// Lets the endpoint work, takes what it has done, and gives it what waits.
+    pub fn progress(&mut self) {
+        self.take_completions();
+        self.flush();
+        if let Err(error) = self.ring.post(&self.fabric) {
+            // Nothing more can come from anybody.
+            for peer in 0..self.world() {
+                self.lose(peer, &error.to_string());
+            }
+        }
+    }
+
+    /// Whether something waits for the endpoint: it may need to be asked again and again.
+    pub fn is_busy(&self) -> bool {
+        self.under_way > 0 || !self.queued.is_empty() || !self.owed.is_empty()
+    }
+
+    /// Peers that cannot be reached any more, and why: those that were not asked for yet.
+    pub fn take_losses(&mut self) -> Vec<(u32, String)> {
+        std::mem::take(&mut self.losses)
+    }
+
+    /// Whether the process had better look before it sleeps.
+    pub fn has_something(&self) -> bool {
+        !self.arrived.is_empty() || !self.losses.is_empty()
+    }
+
+    /// Nothing more goes to that peer, nor comes from it.
+    pub fn lose(&mut self, peer: u32, why: &str) {
+        let it = &mut self.peers[peer as usize];
+        if peer == self.me || std::mem::replace(&mut it.lost, true) {
+            return;
+        }
+        for buffer in std::mem::take(&mut it.outbox) {
+            self.sends.give(buffer);
+        }
+        self.queued.retain(|queued| *queued != peer);
+        self.owed.retain(|owed| *owed != peer);
+        self.losses.push((peer, why.to_owned()));
+        self.news = true;
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // Registrations of an endpoint end before it; the memory, and other registrations, after it.
+        if self.fabric.offer.asks(crate::abi::FI_MR_ENDPOINT) {
+            self.sends.unregister();
+            self.ring.unregister();
+        }
+        self.fabric.close_endpoint();
+    }
+}
