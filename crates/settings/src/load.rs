@@ -6,6 +6,8 @@ use crate::ALL;
 
 /// Names that mpiexec sets for the processes that it starts.
 const INTERNAL: [&str; 4] = ["TERN_LAUNCH", "TERN_RANK", "TERN_SIZE", "TERN_COSTS_FILE"];
+/// Names that the compiler wrappers take, and that a user may have set for them.
+const WRAPPERS: [&str; 3] = ["TERN_CC", "TERN_CXX", "TERN_FC"];
 /// Start of the names that tests use.
 const TEST: &str = "TERN_TEST";
 
@@ -40,7 +42,8 @@ pub fn problems(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(S
 
 /// Checks one environment variable; the error is a line for the user. Names without `TERN_` pass.
 pub fn check(name: &str, value: &str) -> Result<(), String> {
-    if !name.starts_with("TERN_") || INTERNAL.contains(&name) || name.starts_with(TEST) {
+    let of_others = INTERNAL.contains(&name) || WRAPPERS.contains(&name) || name.starts_with(TEST);
+    if !name.starts_with("TERN_") || of_others {
         return Ok(());
     }
     match ALL.iter().find(|entry| entry.name() == name) {
@@ -117,6 +120,7 @@ mod tests {
         let line = check("TERN_SOMETHING_ELSE", "1").unwrap_err();
         assert!(line.contains("tern-info"), "{line}");
         assert_eq!(check("TERN_LAUNCH", "anything"), Ok(()));
+        assert_eq!(check("TERN_FC", "gfortran-12"), Ok(()));
         assert_eq!(check("PATH", "/bin"), Ok(()));
     }
 
