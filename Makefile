@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # What `demo`, `test` and `bench` install into and run from.
 LOCAL := $(CURDIR)/target/prefix
 
-.PHONY: help build install local demo test check-deep bench setup clean
+.PHONY: help build install local demo test check-deep check-sources bench setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -17,6 +17,7 @@ help:
 	@echo 'make demo                    builds, installs into target/prefix, runs real MPI programs'
 	@echo 'make test                    every test'
 	@echo 'make check-deep              tests that take longer than make test may'
+	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
 	@echo 'make bench                   Tern beside the other MPI libraries'
 	@echo 'make wheel                   a wheel for Python, in dist/'
 	@echo 'make deb                     a Debian package, in dist/'
@@ -45,6 +46,10 @@ test:
 check-deep: local
 	scripts/check-deep.sh $(LOCAL) $(or $(DEEP),600)
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3
+
+# Programs in Fortran, built from source; NAMES="scalapack petsc" for some of them.
+check-sources: local
+	tests/sources.sh $(LOCAL) $(NAMES)
 
 bench: local
 	scripts/bench.sh $(LOCAL)
