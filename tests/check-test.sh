@@ -50,6 +50,11 @@ expect 'a long message to a receive of another type' << 'LINES'
 MPI_Wait failed in rank 1 .*800000 bytes from rank 0 with tag 9 is of Float64, but this receive is of Int64 (MPI_LONG)
 LINES
 
+run on signature-part
+expect 'a message of another type that is shorter than an element' << 'LINES'
+the message of 3 bytes from rank 0 with tag 9 is of Char, but this receive is of Int32 (MPI_INT)
+LINES
+
 run on truncation
 expect 'a message longer than its receive' << 'LINES'
 the message of 16 bytes from rank 0 with tag 9 is longer than the receive, which has room for 8 bytes

@@ -48,6 +48,16 @@ static void signature_later(void)
     }
 }
 
+static void signature_part(void)
+{
+    char letters[3] = {0};
+    int others[4];
+    if (rank == 0)
+        MPI_Send(letters, 3, MPI_CHAR, 1, 9, MPI_COMM_WORLD);
+    else
+        say("recv", MPI_Recv(others, 4, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
 static void truncation(void)
 {
     int values[4] = {0};
@@ -171,6 +181,7 @@ int main(int argc, char **argv)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     struct { const char *name; void (*run)(void); } ways[] = {
         {"buffering", buffering}, {"signature", signature}, {"signature-later", signature_later},
+        {"signature-part", signature_part},
         {"truncation", truncation}, {"collective", collective}, {"collective-or-not", collective_or_not},
         {"root", root}, {"operation", operation}, {"counts", counts}, {"vector", vector}, {"types", types},
         {"leaks", leaks}, {"clean", clean},

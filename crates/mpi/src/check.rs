@@ -77,17 +77,24 @@ fn named(mark: u32) -> String {
     }
 }
 
+/// The mark that a message of `bytes` bytes must have for a receive of `count` elements; 0 says nothing.
+fn expected(ty: &Type, count: i64, bytes: u64) -> u32 {
+    if bytes == 0 {
+        return 0;
+    }
+    let whole = bytes == ty.size() as u64 * count as u64;
+    // A message may be shorter than its receive, whose beginning it must match then.
+    match if whole { Some(count) } else { ty.count(bytes) } {
+        Some(elements) if elements > 0 => mark(ty, elements),
+        // A part of one element: of several types it is compared with nothing.
+        _ => Some(mark(ty, 1)).filter(|mark| mark >> KIND != MIXED).unwrap_or(0),
+    }
+}
+
 /// The error of a receive of `count` elements whose message has other types.
 fn judge(status: &Status, count: i64, datatype: &Datatype) -> Option<Box<Error>> {
-    let ty = &datatype.layout;
-    let whole = status.bytes == ty.size() as u64 * count as u64;
-    // A message may be shorter than its receive, whose beginning it must match then.
-    let elements = if whole { Some(count) } else { ty.count(status.bytes) };
-    let own = mark(ty, elements.unwrap_or(0));
-    let known = status.mark != 0 && own != 0 && status.bytes > 0;
-    // Half an element of several types is compared with nothing.
-    let comparable = own >> KIND != MIXED || elements.is_some();
-    if !known || !comparable || own == status.mark || status.lost > 0 {
+    let own = expected(&datatype.layout, count, status.bytes);
+    if status.mark == 0 || own == 0 || own == status.mark || status.lost > 0 {
         return None;
     }
     Some(Error::new(
@@ -308,6 +315,16 @@ mod tests {
         assert_eq!(mark(&mixed, 1) >> KIND, MIXED);
         assert_ne!(mark(&mixed, 1), mark(&basic(Basic::DoubleInt), 1));
         assert!(named(mark(&mixed, 1)).contains("several"));
+    }
+
+    #[test]
+    fn a_message_shorter_than_an_element_has_a_mark_if_the_element_has_one_type() {
+        let (int, mixed) = (basic(Basic::Int32), basic(Basic::FloatInt));
+        assert_eq!(expected(&int, 4, 0), 0);
+        assert_eq!(expected(&int, 4, 3), mark(&int, 1));
+        assert_eq!(expected(&int, 4, 16), mark(&int, 4));
+        assert_eq!(expected(&mixed, 2, 8), mark(&mixed, 1));
+        assert_eq!(expected(&mixed, 2, 4), 0);
     }
 
     #[test]

@@ -95,7 +95,9 @@ pub(crate) fn mismatched(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
 }
 
 fn disagreement(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
-    let here = format!("on {} of {} processes, rank {}", comm.label(), comm.size(), comm.rank);
+    // A root that does not wait for the others finds out in a later call.
+    let here =
+        format!("on {} of {} processes, rank {}, in this call or one before it", comm.label(), comm.size(), comm.rank);
     match mismatch {
         Mismatch::Lost { process } => lost::error(process),
         Mismatch::Refused { rank } => refused(rank as u32),
