@@ -24,6 +24,7 @@ pub fn decode(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_table_survives_the_wire() {
@@ -32,6 +33,13 @@ mod tests {
         assert_eq!(decode(&bytes), Some(table));
         for cut in 0..bytes.len() {
             assert_eq!(decode(&bytes[..cut]), None, "{cut}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
         }
     }
 }

@@ -87,6 +87,7 @@ impl Orders {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn orders_survive_the_wire() {
@@ -108,6 +109,13 @@ mod tests {
         assert_eq!(Orders::decode(&bytes), Some(orders));
         for cut in 0..bytes.len() {
             assert_eq!(Orders::decode(&bytes[..cut]), None, "{cut}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Orders::decode(&bytes);
         }
     }
 }

@@ -334,6 +334,7 @@ fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn item(what: What, peers: &[u32], tag: Option<i32>, bytes: Option<u64>) -> Item {
         Item { what, peers: peers.to_vec(), tag, bytes, comm: "a name with blanks".into() }
@@ -413,5 +414,12 @@ mod tests {
         // SAFETY: as above.
         let bytes: [u8; ACTIVITY] = unsafe { std::mem::transmute_copy(&activity) };
         assert!(!Activity::read(&bytes).inside);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "([a-z] ([0-9a-z ,:-]{0,12} ){0,6}\n){0,5}") {
+            let _ = Report::decode(&text);
+        }
     }
 }

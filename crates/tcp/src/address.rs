@@ -109,6 +109,7 @@ unsafe fn ip(address: *const libc::sockaddr) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn an_address_survives_the_wire() {
@@ -129,5 +130,12 @@ mod tests {
         assert_eq!(interfaces(Some("192.0.2.7")), ["192.0.2.7".parse::<IpAddr>().expect("an address")]);
         assert!(interfaces(Some("no such interface")).is_empty());
         assert!(interfaces(None).iter().all(|ip| !ip.is_loopback()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Address::decode(&bytes);
+        }
     }
 }

@@ -67,6 +67,7 @@ pub struct Garbage;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn heads_survive_the_wire_and_others_are_refused() {
@@ -82,5 +83,12 @@ mod tests {
         let bell = Head { kind: Kind::Bell, len: 1, header: [0; 4] }.encode();
         assert_eq!(Head::decode(&bell, 100), Err(Garbage), "a payload where none may be");
         assert_eq!(Head::decode(&[9; HEAD], 100), Err(Garbage));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Head::decode(&bytes, 100);
+        }
     }
 }

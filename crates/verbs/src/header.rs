@@ -149,4 +149,16 @@ mod tests {
             }
         }
     }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let mut cache = HeaderCache::default();
+            let mut rest = &bytes[..];
+            while let Some((&mask, more)) = rest.split_first() {
+                let Some((_, taken)) = cache.decode(mask, more) else { break };
+                rest = &more[taken..];
+            }
+        }
+    }
 }

@@ -364,6 +364,7 @@ impl Verbs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn words_survive() {
@@ -372,5 +373,12 @@ mod tests {
             assert_eq!(Word::decode(&word.encode()), Some(word));
         }
         assert_eq!(Word::decode(&[0; Word::LEN]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Word::decode(&bytes);
+        }
     }
 }

@@ -114,4 +114,11 @@ mod tests {
         assert_eq!(Prefix::decode(&[0; 8]), None);
         assert_eq!(Prefix::decode(&[1; 7]), None);
     }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Prefix::decode(&bytes);
+        }
+    }
 }

@@ -83,6 +83,7 @@ pub fn random() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn addresses_survive_their_encoding() {
@@ -97,5 +98,12 @@ mod tests {
     fn other_bytes_are_refused() {
         assert!(Address::decode(b"").is_err());
         assert!(Address::decode(&[9; LEN]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Address::decode(&bytes);
+        }
     }
 }

@@ -156,6 +156,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_part_survives_the_wire() {
@@ -197,5 +198,12 @@ mod tests {
             assert_eq!(Part::decode(&bytes[..cut]), None, "{cut}");
         }
         assert_eq!(Part::decode(&bytes), Some(part));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Part::decode(&bytes);
+        }
     }
 }

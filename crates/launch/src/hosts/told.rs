@@ -55,6 +55,7 @@ fn one(input: &mut Reader<'_>) -> Option<Told> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn what_is_told_survives_the_wire() {
@@ -66,6 +67,13 @@ mod tests {
         assert_eq!(decode(&bytes).as_deref(), Some(&all[..]));
         for cut in 0..bytes.len() {
             assert_eq!(decode(&bytes[..cut]), None, "{cut}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
         }
     }
 }

@@ -186,6 +186,7 @@ fn receive(mut socket: &TcpStream, most: usize) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn messages_survive_the_wire() {
@@ -220,5 +221,13 @@ mod tests {
         // No byte but the length has to come.
         (&caller).write_all(&(MOST_FIRST as u32 + 1).to_le_bytes()).expect("sent");
         assert!(Up::receive_first(&socket).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Down::decode(&bytes);
+            let _ = Up::decode(&bytes);
+        }
     }
 }

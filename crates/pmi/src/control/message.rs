@@ -151,6 +151,7 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn messages_survive_the_wire() {
@@ -184,5 +185,12 @@ mod tests {
         let long = Message::Abort { code: 1, text: "ä".repeat(MAX_MESSAGE) };
         assert_eq!(long.encode().len(), MAX_MESSAGE);
         assert!(matches!(Message::decode(&long.encode()), Some(Message::Abort { code: 1, .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Message::decode(&bytes);
+        }
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn by_name<T: PartialEq>(names: &[T]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn blocks_follow_each_other() {
@@ -74,5 +75,12 @@ mod tests {
     #[test]
     fn names_become_numbers() {
         assert_eq!(by_name(&["b", "a", "b", "c"]), [0, 1, 0, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "\\(?vector(,?\\([0-9, ]{0,14}\\)){0,4}\\)?", size in 0..100u32) {
+            let _ = parse(&text, size);
+        }
     }
 }

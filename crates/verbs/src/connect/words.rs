@@ -174,6 +174,7 @@ impl Bytes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn words_survive_a_socket_that_cuts_them() {
@@ -198,5 +199,15 @@ mod tests {
             assert_eq!(Address::decode(&address.encode()), Some(address));
         }
         assert_eq!(Address::decode(&[0; 25]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Address::decode(&bytes);
+            let _ = Word::decode(&bytes);
+            let mut bytes = bytes;
+            while let Ok(Some(_)) = take(&mut bytes) {}
+        }
     }
 }

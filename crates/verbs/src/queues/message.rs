@@ -52,6 +52,7 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn messages_survive_the_wire() {
@@ -62,5 +63,12 @@ mod tests {
         }
         assert_eq!(Message::decode(&[3; 20]), None);
         assert_eq!(Message::decode(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Message::decode(&bytes);
+        }
     }
 }

@@ -50,6 +50,7 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn messages_survive_the_wire() {
@@ -60,5 +61,12 @@ mod tests {
         }
         assert_eq!(Message::decode(&[0; LEN]), None);
         assert_eq!(Message::decode(&[1; LEN - 1]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Message::decode(&bytes);
+        }
     }
 }
