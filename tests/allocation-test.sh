@@ -159,6 +159,8 @@ STANDIN
 # Many hosts: the shell notes which process has started which agent, and runs it here.
 tree() {
     count=${TERN_TEST_HOSTS:-64}
+    # What is to be ended here ends when it is asked to.
+    export TERN_GRACE=500ms
     hosts=$(seq -f 'h%g:4' -s , "$count")
     ranks=$((count * 4))
     cat > "$work/shell" <<STANDIN
@@ -189,7 +191,10 @@ STANDIN
         check "the agent of rank $rank is killed" 1 "the connection to host h$((rank / 4 + 1)) is lost" \
             $many sh -c "[ \$TERN_RANK != $rank ] || kill -9 \$PPID; sleep 100"
     done
-    check "a time limit, and an agent that never comes" 124 "has not ended after 5 s" env TERN_TEST_MUTE="h$count" $many --timeout 5 sleep 100
+    # shellcheck disable=SC2016
+    check "the parent of the agent of rank 4 is killed" 1 "the connection to host h2 is lost" \
+        $many sh -c '[ $TERN_RANK != 4 ] || kill -9 $(cut -d " " -f 4 /proc/$PPID/stat); sleep 100'
+    check "a time limit, and an agent that never comes" 124 "has not ended after 3 s" env TERN_TEST_MUTE="h$count" $many --timeout 3 sleep 100
     check "the standard input goes to a rank far down" 0 "^read: a line" \
         sh -c "echo a line | $many --stdin $((ranks - 1)) sh -c '[ \$TERN_RANK != $((ranks - 1)) ] || sed s/^/read:\ /'"
 }

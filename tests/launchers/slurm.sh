@@ -58,5 +58,13 @@ END
 stop)
     # shellcheck disable=SC2046
     kill $(cat "$folder/pids") 2> /dev/null || true
+    # They write into the folder until they have ended.
+    for pid in $(cat "$folder/pids"); do
+        left=100
+        while [ "$left" -gt 0 ] && kill -0 "$pid" 2> /dev/null; do
+            left=$((left - 1))
+            sleep 0.1
+        done
+    done
     ;;
 esac

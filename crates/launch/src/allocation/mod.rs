@@ -75,8 +75,7 @@ fn pbs(env: Variables<'_>) -> Found {
     Some(read("PBS_NODEFILE", &file, lists::lines).map(|hosts| (format!("PBS job {job}"), hosts)))
 }
 
-/// LSF: a file with a line for each slot, or `host slots` pairs in a variable. The first host may be one that only runs
-/// the script.
+/// LSF: a file with a line for each slot, or `host slots` pairs in a variable.
 fn lsf(env: Variables<'_>) -> Found {
     let job = env("LSB_JOBID")?;
     let name = format!("LSF job {job}");

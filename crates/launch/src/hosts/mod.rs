@@ -139,14 +139,17 @@ pub fn layout(
     let mut numbers: Vec<u32> = Vec::new();
     for block in blocks.iter().filter(|block| block.ranks > 0) {
         let rooms: Vec<Room> = block.hosts.iter().map(|host| host.slots.or(most)).collect();
+        let mut known: Vec<Option<usize>> = vec![None; rooms.len()];
         for host in place::deal(policy, &rooms, block.ranks, &count)? {
-            let name = block.hosts[host as usize].name.as_str();
             // Nodes are numbered in the order of their first ranks.
-            let known = names.iter().position(|known| *known == name);
-            numbers.push(known.unwrap_or(names.len()) as u32);
-            if known.is_none() {
-                names.push(name);
-            }
+            let number = *known[host as usize].get_or_insert_with(|| {
+                let name = block.hosts[host as usize].name.as_str();
+                names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                    names.push(name);
+                    names.len() - 1
+                })
+            });
+            numbers.push(number as u32);
         }
     }
     let nodes = Nodes::of_numbers(&numbers).ok_or("there are no ranks")?;

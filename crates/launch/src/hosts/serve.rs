@@ -26,7 +26,7 @@ use crate::{descendants, say};
 pub use root::run as root;
 
 /// How much longer than their ranks agents may take to end.
-const MORE: Duration = Duration::from_secs(3);
+pub(super) const MORE: Duration = Duration::from_secs(3);
 /// How long an agent that has ended is listened to, for what it has said before, if its connection does not end.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 

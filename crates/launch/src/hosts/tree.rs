@@ -6,13 +6,16 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::Read;
 use std::net::TcpStream;
 use std::process::Child;
+use std::sync::{Arc, Mutex};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::WaitOptions;
 
 use super::relay::relay;
+use super::serve::MORE;
 use super::starter::{Method, Start};
 use super::wire::{Up, prepare};
 use crate::signals;
@@ -68,6 +71,8 @@ pub fn branch(below: &Below, secret: u64, number: u32, socket: TcpStream) -> Res
             Err(1)
         }
         0 => {
+            // mpiexec hears of the end of this process, and not of its parent's.
+            let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
             if let Some(((_, out), (_, err))) = pipes {
                 let _ = rustix::stdio::dup2_stdout(out).and_then(|()| rustix::stdio::dup2_stderr(err));
             }
@@ -111,9 +116,16 @@ fn run(below: &Below, secret: u64, number: u32, server: libc::pid_t, own: Option
             Err(error) => tell(&start.numbers, format!("'{}': {error}", start.shown())),
         }
     }
+    let pids = children.iter().map(|(_, child)| child.id() as i32).collect();
+    let alive = Arc::new(Mutex::new(pids));
+    if let Some(root) = root.as_ref().and_then(|root| root.try_clone().ok()) {
+        let alive = alive.clone();
+        std::thread::spawn(move || end_with(&root, &alive));
+    }
     let mut code = 1;
     while let Ok(Some((pid, status))) = rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty())) {
         let pid = pid.as_raw_pid();
+        alive.lock().expect("no panic").retain(|one| *one != pid);
         if pid == server {
             code = status.exit_status().unwrap_or(1);
         }
@@ -127,6 +139,17 @@ fn run(below: &Below, secret: u64, number: u32, server: libc::pid_t, own: Option
     }
     relays.into_iter().for_each(|relay| _ = relay.join());
     code
+}
+
+/// Ends a command that has not ended a while after mpiexec has: its host does not answer, so nothing else would end it.
+fn end_with(mut root: &TcpStream, alive: &Mutex<Vec<i32>>) {
+    // Nothing is sent this way.
+    let _ = root.read(&mut [0]);
+    std::thread::sleep(tern_settings::GRACE.get() + MORE);
+    for pid in alive.lock().expect("no panic").iter() {
+        // SAFETY: a system call on numbers; the group is that of a child that has not been found to have ended.
+        unsafe { libc::kill(-pid, libc::SIGKILL) };
+    }
 }
 
 #[cfg(test)]
