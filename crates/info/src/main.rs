@@ -5,6 +5,7 @@ mod counters;
 mod library;
 mod machine;
 mod mechanisms;
+mod networks;
 mod print;
 mod settings;
 
@@ -19,6 +20,7 @@ Parts, all if none is given:
   version      version of Tern and of the library that programs would load
   machine      cores, caches, memory, limits
   mechanisms   what each way to move data or to wait needs, and whether it is there
+  networks     cards, what libfabric reaches, TCP interfaces; which of them Tern would take between hosts, and why
   settings     every TERN_* setting: value, where it was set, meaning, default
   counters     what Tern counts, and the events that tools can be told of
 
@@ -30,10 +32,11 @@ Parts, all if none is given:
 type Part = (&'static str, fn() -> String);
 
 /// The parts of the report, in order.
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("version", library::report),
     ("machine", machine::report),
     ("mechanisms", mechanisms::report),
+    ("networks", networks::report),
     ("settings", settings::report),
     ("counters", counters::report),
 ];

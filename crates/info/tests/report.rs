@@ -32,6 +32,10 @@ fn everything_has_its_line() {
         "futex ",
         "membarrier ",
         "verbs ",
+        "RDMA ",
+        "libfabric ",
+        "TERN_NETWORK ",
+        "Tern would take ",
         "TERN_SPIN = ",
     ] {
         assert!(all.lines().any(|line| line.starts_with(start)), "no {start:?} in\n{all}");
@@ -42,6 +46,23 @@ fn everything_has_its_line() {
             assert!(value.starts_with("yes") || value.starts_with("no: "), "{mechanism}");
         }
     }
+}
+
+#[test]
+fn the_network_is_chosen_as_the_settings_say() {
+    let taken = |network: &str| {
+        let text = text(&info(&["networks"], &[("TERN_NETWORK", network), ("TERN_LIBFABRIC", "/nowhere")]));
+        let line = text.split("Tern would take").nth(1).expect("the last line").split_whitespace();
+        line.collect::<Vec<_>>().join(" ")
+    };
+    assert!(taken("tcp").starts_with("tcp, as TERN_NETWORK says"));
+    assert!(taken("software").starts_with("software, as TERN_NETWORK says"));
+    assert!(taken("ofi").starts_with("nothing: TERN_NETWORK=ofi, but libfabric cannot be loaded"));
+    let rdma = taken("rdma");
+    assert!(rdma.starts_with("rdma, as") || rdma.starts_with("nothing: TERN_NETWORK=rdma"), "{rdma}");
+    let unknown = info(&["networks"], &[("TERN_NETWORK", "telegraph"), ("TERN_LIBFABRIC", "/nowhere")]);
+    let error = String::from_utf8(unknown.stderr).unwrap();
+    assert!(error.contains("TERN_NETWORK=telegraph"), "{error}");
 }
 
 #[test]
@@ -97,5 +118,5 @@ fn parts_and_options() {
     assert!(!text(&info(&["machine"], &[])).contains("TERN_SPIN"));
     let output = info(&["everything"], &[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("version, machine, mechanisms, settings"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("version, machine, mechanisms, networks, settings"));
 }

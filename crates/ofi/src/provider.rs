@@ -271,18 +271,20 @@ pub fn each(library: &'static Library, mut tell: impl FnMut(Found)) {
     // All that a provider can is told only where it is asked for nothing.
     let Ok(offer) = hints.ask() else { return };
     let mut next = offer.info;
+    let mut seen = Vec::new();
     // SAFETY: an entry of the list, or its end; strings are the library's.
     while let Some(info) = unsafe { next.as_ref() } {
         next = info.next;
         // SAFETY: as above.
         let (provider, domain) = unsafe { (text((*info.fabric_attr).prov_name), text((*info.domain_attr).name)) };
-        let can = |caps| best_has(library, &provider, &domain, caps);
-        let (rma, atomics) = (can(FI_RMA), can(FI_ATOMIC));
+        // One place has several addresses.
+        if seen.contains(&(provider.clone(), domain.clone())) {
+            continue;
+        }
+        seen.push((provider.clone(), domain.clone()));
+        let Ok(best) = best(library, &provider, Some(&domain)) else { continue };
+        let (rma, atomics) = (best.has(FI_RMA), best.has(FI_ATOMIC));
         let found = Found { provider, domain, rma, atomics };
         tell(found);
     }
-}
-
-fn best_has(library: &'static Library, provider: &str, domain: &str, caps: u64) -> bool {
-    best(library, provider, Some(domain)).is_ok_and(|offer| offer.has(caps))
 }
