@@ -3,7 +3,7 @@
 # command that would start an agent on a host runs it here instead. The machine should do nothing else.
 # Usage: bench/start.sh PREFIX HYDRA [HOSTS [RANKS [ROUNDS]]]
 #   HYDRA: the folder of an MPICH, as PyPI's; HOSTS [64]; RANKS on each [4]; ROUNDS [15]
-# Prints for each launcher and program the median and the least milliseconds: `true`, which is the launcher alone.
+# Prints for each launcher the median and the least milliseconds of a job of `true`, which is the launcher alone.
 set -eu
 
 prefix=$(cd "${1:?"usage: $0 PREFIX HYDRA [HOSTS [RANKS [ROUNDS]]]"}" && pwd)

@@ -137,7 +137,7 @@ impl Policy {
             1 => Map::Slot,
             2 => Map::Node,
             10..20 => Map::Unit(unit(map - 10)?),
-            20.. => Map::Each(count, unit(map - 20)?),
+            20.. if count > 0 => Map::Each(count, unit(map - 20)?),
             _ => return None,
         };
         let rank = match input.number()? {
