@@ -8,6 +8,7 @@
 mod kind;
 mod load;
 pub mod log;
+mod ports;
 mod render;
 mod table;
 
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 pub use kind::Kind;
 pub use load::{check, distance, load, problems};
+pub use ports::port_range;
 pub use render::markdown;
 pub use table::*;
 

@@ -268,12 +268,13 @@ settings! {
     LIBFABRIC: &'static str = "TERN_LIBFABRIC", "auto" => "moving";
 
     /// The network card, and its port if it has several, as `mlx5_0:1`; for the software network the address of an
-    /// interface, as 10.0.0.1; for TCP an address or the name of an interface, as eth0. `auto`: the first card that is
-    /// connected; the interface by which mpiexec is reached. TCP tries all of a peer's addresses until one answers.
+    /// interface, as 10.0.0.1. For TCP a list of names of interfaces, addresses and networks, as `eth0,10.1.0.0/16`; with `^` in
+    /// front all others serve, as `^docker0`. `auto`: the first card that is connected; the interface by which mpiexec is
+    /// reached. TCP tries all of a peer's addresses in turn, until the peer has proven itself at one.
     INTERFACE: &'static str = "TERN_INTERFACE", "auto" => "moving";
 
-    /// Ports on which processes listen for TCP connections of the job, as 20000-20100: what a firewall lets pass. `auto`:
-    /// any. A host needs as many as it has processes.
+    /// Ports on which processes, and mpiexec for those it starts on other hosts, listen for TCP connections of the job, as 20000-20100: what a
+    /// firewall lets pass. `auto`: any. A host needs as many as it has processes, and one more where mpiexec runs.
     PORT_RANGE: &'static str = "TERN_PORT_RANGE", "auto" => "moving";
 
     /// Ports of the network card that carry long messages together, in stripes. The software network has as many as are asked

@@ -1,8 +1,8 @@
-//! Where a process is found: its addresses, its port, and its part of the job's secret.
+//! Where a process is found: its addresses, its port, and its part of the job's secret, as bytes.
 
 use crate::proof::Token;
 use std::io::{Error, Result};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 const VERSION: u8 = 1;
 /// Most addresses of one process.
@@ -49,63 +49,6 @@ impl Address {
     }
 }
 
-/// The addresses of this machine's interfaces that are up, but for the loopback's and those of one link alone.
-/// With `only`, those of the interface of that name, or that address.
-pub fn interfaces(only: Option<&str>) -> Vec<IpAddr> {
-    if let Some(address) = only.and_then(|only| only.parse().ok()) {
-        return vec![address];
-    }
-    let mut list = std::ptr::null_mut();
-    // SAFETY: gives a list, which is freed below, or fails.
-    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    let mut next = list;
-    // SAFETY: an entry of the list, or its end.
-    while let Some(entry) = unsafe { next.as_ref() } {
-        next = entry.ifa_next;
-        // SAFETY: the name is a C string of the list's.
-        let name = unsafe { std::ffi::CStr::from_ptr(entry.ifa_name) };
-        let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
-        let loopback = entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0;
-        let asked = only.map_or(!loopback, |only| name.to_bytes() == only.as_bytes());
-        // SAFETY: null, or an address whose length follows from its family.
-        if let Some(address) = unsafe { ip(entry.ifa_addr) }
-            && up
-            && asked
-        {
-            found.push(address);
-        }
-    }
-    // SAFETY: the list from above.
-    unsafe { libc::freeifaddrs(list) };
-    // IPv4 first: it is what most clusters route.
-    found.sort_by_key(IpAddr::is_ipv6);
-    found.dedup();
-    found
-}
-
-/// # Safety
-/// `address` is null or valid for reads of its family's type.
-unsafe fn ip(address: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: the contract.
-    unsafe {
-        match i32::from(address.as_ref()?.sa_family) {
-            libc::AF_INET => {
-                let address = address.cast::<libc::sockaddr_in>().read_unaligned();
-                Some(IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr))))
-            }
-            libc::AF_INET6 => {
-                let address = address.cast::<libc::sockaddr_in6>().read_unaligned();
-                let ip = Ipv6Addr::from(address.sin6_addr.s6_addr);
-                (!ip.is_unicast_link_local()).then_some(IpAddr::V6(ip))
-            }
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,13 +66,6 @@ mod tests {
             assert_eq!(Address::decode(&bytes[..cut]).is_ok(), whole, "{cut}");
         }
         assert!(Address::decode(&[bytes, vec![0; 18 * MOST]].concat()).is_err());
-    }
-
-    #[test]
-    fn an_address_that_is_asked_for_is_taken() {
-        assert_eq!(interfaces(Some("192.0.2.7")), ["192.0.2.7".parse::<IpAddr>().expect("an address")]);
-        assert!(interfaces(Some("no such interface")).is_empty());
-        assert!(interfaces(None).iter().all(|ip| !ip.is_loopback()));
     }
 
     proptest! {

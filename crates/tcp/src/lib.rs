@@ -11,28 +11,36 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `address` | where a process is found, as bytes; the interfaces of this machine |
+//! | `address` | where a process is found, as bytes |
+//! | `interfaces` | the interfaces of this machine, and which of them serve |
 //! | `proof` | the handshake, a state machine without I/O |
 //! | `frame` | the bytes in front of a payload |
 //! | `connection` | an open connection: both ends, and whether it goes on |
 //! | `outlet` | the writing end: what a socket did not take yet, payloads that are lent |
 //! | `inlet` | the reading end: frames, payloads that go straight to their place |
 //! | `service` | the thread |
+//! | `shared` | what the process and its thread share |
+//! | `call` | a peer that is being called |
+//! | `shake` | a handshake on a socket |
 //! | `vigil` | peers that give no sign |
 //! | `device` | the contract of devices |
 
 mod address;
+mod call;
 mod connection;
 mod device;
 mod frame;
 mod inlet;
+mod interfaces;
 mod outlet;
 mod proof;
 mod service;
+mod shake;
+mod shared;
 mod vigil;
 
-pub use address::interfaces;
 pub use device::{Endpoint, Tcp};
+pub use interfaces::{Choice, interfaces};
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;

@@ -43,7 +43,7 @@ impl AsFd for Uplink {
 impl Uplink {
     /// Over a connection on which both sides have said who they are.
     pub(super) fn new(socket: TcpStream, host: String) -> Uplink {
-        let address = socket.local_addr().ok().map(|address| address.ip());
+        let address = socket.local_addr().ok().map(|address| address.ip().to_canonical());
         Uplink { socket, host, address, standing: Default::default() }
     }
 

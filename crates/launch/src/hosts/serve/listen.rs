@@ -1,6 +1,6 @@
 //! Agents call, prove that they belong to the job, and are listened to.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
@@ -18,14 +18,31 @@ const STRANGERS: usize = 64;
 impl Server<'_> {
     /// Begins to listen for agents; gives the addresses where.
     pub(super) fn listen(&self, secret: u64, tell: &Sender<Event>) -> Result<String, String> {
-        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0));
-        let listener = listener.map_err(|error| format!("cannot listen for the agents of the hosts: {error}"))?;
+        let listener = bind()?;
         let port = listener.local_addr().map_err(|error| error.to_string())?.port();
         let accepted = tell.clone();
         let hosts = self.shares.len();
         std::thread::spawn(move || accept(&listener, secret, hosts, &accepted));
         Ok(own_addresses(port))
     }
+}
+
+/// A socket that listens at all addresses of this machine, on a port of `TERN_PORT_RANGE`.
+fn bind() -> Result<TcpListener, String> {
+    let ports = tern_settings::port_range()?;
+    let mut last = None;
+    // That of IPv6 takes calls over IPv4, too; a host may be without IPv6.
+    for any in [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)] {
+        for port in ports.clone().unwrap_or(0..=0) {
+            match TcpListener::bind((any, port)) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => last = Some(error),
+            }
+        }
+    }
+    let why = last.map_or(String::new(), |error| error.to_string());
+    let range = ports.map_or(String::new(), |range| format!(" on a port of {}-{}", range.start(), range.end()));
+    Err(format!("cannot listen for the agents of the hosts{range}: {why}"))
 }
 
 /// The addresses of this machine, those that others may reach first.
@@ -38,19 +55,27 @@ fn own_addresses(port: u16) -> String {
         if libc::getifaddrs(&mut list) == 0 {
             let mut at = list;
             while let Some(entry) = at.as_ref() {
-                if let Some(address) = entry.ifa_addr.as_ref()
-                    && i32::from(address.sa_family) == libc::AF_INET
-                {
-                    let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
-                    found.push(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)));
+                match entry.ifa_addr.as_ref().map(|address| i32::from(address.sa_family)) {
+                    Some(libc::AF_INET) => {
+                        let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
+                        found.push(IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr))));
+                    }
+                    Some(libc::AF_INET6) => {
+                        let address = &*entry.ifa_addr.cast::<libc::sockaddr_in6>();
+                        let address = Ipv6Addr::from(address.sin6_addr.s6_addr);
+                        if !address.is_unicast_link_local() {
+                            found.push(IpAddr::V6(address));
+                        }
+                    }
+                    _ => {}
                 }
                 at = entry.ifa_next;
             }
             libc::freeifaddrs(list);
         }
     }
-    found.sort_by_key(Ipv4Addr::is_loopback);
-    let shown = found.into_iter().map(|address| SocketAddr::new(IpAddr::V4(address), port).to_string());
+    found.sort_by_key(|address| (address.is_loopback(), address.is_ipv6()));
+    let shown = found.into_iter().map(|address| SocketAddr::new(address, port).to_string());
     shown.collect::<Vec<_>>().join(",")
 }
 

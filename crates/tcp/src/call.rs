@@ -1,0 +1,90 @@
+//! A peer that is being called: its addresses are tried one after the other, until it proves itself at one.
+
+use crate::shake::{Shake, Stage};
+use crate::vigil::keep_alive;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// How long one address of a peer is tried.
+const TRY_TIME: Duration = Duration::from_secs(3);
+/// How long a peer is called in all.
+const CALL_TIME: Duration = Duration::from_secs(30);
+/// Between two calls.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A peer that is being called.
+pub struct Call {
+    /// Which of its addresses is tried.
+    pub at: usize,
+    pub shake: Option<Shake>,
+    /// When the next try begins, where none is under way.
+    pub again: Instant,
+    pub until: Instant,
+    /// What came of each address, for the user.
+    pub tried: Vec<String>,
+}
+
+impl Call {
+    pub fn new(now: Instant) -> Call {
+        Call { at: 0, shake: None, again: now, until: now + CALL_TIME, tried: Vec::new() }
+    }
+
+    /// Tries the next address.
+    pub fn begin(&mut self, addresses: &[SocketAddr], silence: Duration) {
+        let Some(&address) = addresses.get(self.at) else {
+            self.until = Instant::now();
+            return;
+        };
+        match connect(address, silence) {
+            Ok(socket) => self.shake = Some(Shake::new(socket, Stage::Connecting, TRY_TIME)),
+            Err(error) => self.next(addresses, &std::io::Error::from(error).to_string()),
+        }
+    }
+
+    /// This address leads nowhere.
+    pub fn next(&mut self, addresses: &[SocketAddr], why: &str) {
+        if self.tried.len() < addresses.len() {
+            self.tried.push(format!("{} ({why})", addresses[self.at]));
+        }
+        self.at = (self.at + 1) % addresses.len();
+        if self.at == 0 { self.pause() } else { self.again_at(Instant::now()) }
+    }
+
+    pub fn pause(&mut self) {
+        self.again_at(Instant::now() + PAUSE);
+    }
+
+    fn again_at(&mut self, at: Instant) {
+        self.shake = None;
+        self.again = at;
+    }
+
+    /// What to tell the user.
+    pub fn why(&self) -> String {
+        let tried = if self.tried.is_empty() { "it has no address".to_owned() } else { self.tried.join(", ") };
+        format!(
+            "it cannot be reached over TCP: {tried}; see whether a firewall is in the way (TERN_PORT_RANGE), or name the \
+             interface (TERN_INTERFACE)"
+        )
+    }
+}
+
+fn connect(address: SocketAddr, silence: Duration) -> Result<OwnedFd, Errno> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    prepare(&socket, silence)?;
+    match rustix::net::connect(&socket, &address) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error),
+    }
+}
+
+/// Short packets leave at once, and a peer that vanishes is noticed.
+pub fn prepare(socket: &OwnedFd, silence: Duration) -> Result<(), Errno> {
+    sockopt::set_tcp_nodelay(socket, true)?;
+    keep_alive(socket, silence)
+}

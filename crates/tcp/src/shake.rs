@@ -1,0 +1,131 @@
+//! A handshake on a socket that never blocks, from either side.
+
+use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT, random};
+use rustix::event::PollFlags;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, sockopt};
+use std::time::{Duration, Instant};
+
+/// A handshake, from either side.
+pub struct Shake {
+    pub socket: OwnedFd,
+    pub stage: Stage,
+    /// What has come of the next message.
+    pub read: Vec<u8>,
+    pub until: Instant,
+}
+
+pub enum Stage {
+    /// A caller has not said who it is.
+    Hello,
+    /// A caller has been challenged.
+    Challenged(Hello, Nonce),
+    /// The connection of a call is being made.
+    Connecting,
+    /// A call has said hello.
+    Greeted(Hello),
+    /// A call has proven itself.
+    Proven,
+}
+
+/// What a step of a handshake has come to.
+pub enum Step {
+    Wait,
+    /// The caller is who it says.
+    Caller(u32),
+    /// The called side takes the call, or calls itself.
+    Verdict(bool),
+}
+
+/// Why a handshake ends.
+pub enum End {
+    /// Of the network.
+    Broken(Errno),
+    /// Whoever it is, it does not belong to the job.
+    Stranger,
+}
+
+impl From<Errno> for End {
+    fn from(error: Errno) -> End {
+        End::Broken(error)
+    }
+}
+
+impl From<crate::proof::Stranger> for End {
+    fn from(_: crate::proof::Stranger) -> End {
+        End::Stranger
+    }
+}
+
+impl Shake {
+    pub fn new(socket: OwnedFd, stage: Stage, time: Duration) -> Shake {
+        Shake { socket, stage, read: Vec::new(), until: Instant::now() + time }
+    }
+
+    pub fn events(&self) -> PollFlags {
+        if matches!(self.stage, Stage::Connecting) { PollFlags::OUT } else { PollFlags::IN }
+    }
+
+    /// The next message, of `N` bytes; none of what is behind it is read.
+    fn message<const N: usize>(&mut self) -> Result<Option<[u8; N]>, Errno> {
+        let mut bytes = [0; N];
+        let missing = N - self.read.len();
+        match rustix::net::recv(&self.socket, &mut bytes[..missing], RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => Err(Errno::CONNRESET),
+            Ok((_, count)) => {
+                self.read.extend_from_slice(&bytes[..count]);
+                let whole = self.read.as_slice().try_into().ok();
+                if whole.is_some() {
+                    self.read.clear();
+                }
+                Ok(whole)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn say(&self, bytes: &[u8]) -> Result<(), Errno> {
+        // A fresh socket has room for all of a handshake.
+        let count = rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?;
+        if count == bytes.len() { Ok(()) } else { Err(Errno::NOBUFS) }
+    }
+
+    /// Goes on, as the socket is ready.
+    pub fn step(&mut self, keys: &Keys, peer: u32) -> Result<Step, End> {
+        match &self.stage {
+            Stage::Hello => {
+                let Some(hello) = self.message::<HELLO>()? else { return Ok(Step::Wait) };
+                let (hello, nonce) = (keys.read_hello(&hello)?, random().map_err(|_| Errno::IO)?);
+                self.say(&keys.challenge(&hello, &nonce))?;
+                self.stage = Stage::Challenged(hello, nonce);
+            }
+            &Stage::Challenged(hello, nonce) => {
+                let Some(proof) = self.message::<PROOF>()? else { return Ok(Step::Wait) };
+                keys.check(&hello, &nonce, &proof)?;
+                return Ok(Step::Caller(hello.from));
+            }
+            Stage::Connecting => {
+                sockopt::socket_error(&self.socket)??;
+                let hello = keys.hello(peer, random().map_err(|_| Errno::IO)?);
+                match self.say(&hello.encode()) {
+                    Ok(()) => self.stage = Stage::Greeted(hello),
+                    // Not connected yet.
+                    Err(Errno::AGAIN | Errno::NOTCONN) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            &Stage::Greeted(hello) => {
+                let Some(challenge) = self.message::<CHALLENGE>()? else { return Ok(Step::Wait) };
+                self.say(&keys.prove(&hello, &challenge)?)?;
+                self.stage = Stage::Proven;
+            }
+            Stage::Proven => {
+                let Some([verdict]) = self.message::<VERDICT>()? else { return Ok(Step::Wait) };
+                return Ok(Step::Verdict(verdict == 1));
+            }
+        }
+        Ok(Step::Wait)
+    }
+}

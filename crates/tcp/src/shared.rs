@@ -1,0 +1,167 @@
+//! What the process and the thread of the device share: what the one asks for, and what the other has made.
+
+use crate::outlet::Outlet;
+use crate::proof::Keys;
+use rustix::fd::OwnedFd;
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Bytes that may wait for a connection: some packets.
+const MOST_FIRST: usize = 256 << 10;
+
+/// What the process and its thread share.
+pub struct Shared {
+    pub keys: Keys,
+    pub peers: Vec<Vec<SocketAddr>>,
+    state: Mutex<State>,
+    /// Something stands in `state` for the process.
+    news: AtomicBool,
+    /// Wakes the thread.
+    pub wake: OwnedFd,
+    /// Wakes the process: readable from a ring until it is drained.
+    pub bell: OwnedFd,
+    /// How often it was rung.
+    pub rung: AtomicU32,
+    /// As [`crate::Settings::silence`].
+    pub silence: Duration,
+}
+
+#[derive(Default)]
+pub struct State {
+    /// Peers to be called.
+    pub wanted: Vec<u32>,
+    /// Frames for peers that are being called.
+    pub first: HashMap<u32, Vec<u8>>,
+    /// Outlets in which something is left, or whose room is waited for: those that the thread has not seen, and all.
+    pub outlets: Vec<Arc<Outlet>>,
+    pub watched: Vec<Arc<Outlet>>,
+    /// The process is about to sleep: it writes nothing by itself.
+    pub hurry: bool,
+    pub over: bool,
+    /// Connections for the process.
+    pub opened: Vec<(u32, Arc<Outlet>)>,
+    /// Peers that could not be reached, and why.
+    pub failed: Vec<(u32, String)>,
+    /// Peers that there is a connection to, or was.
+    pub known: HashSet<u32>,
+    /// Peers that are being called.
+    pub calling: HashSet<u32>,
+}
+
+/// What came of calls.
+#[derive(Default)]
+pub struct News {
+    pub opened: Vec<(u32, Arc<Outlet>)>,
+    pub failed: Vec<(u32, String)>,
+}
+
+impl Shared {
+    pub fn new(keys: Keys, peers: Vec<Vec<SocketAddr>>, silence: Duration) -> std::io::Result<Shared> {
+        let eventfd = || rustix::event::eventfd(0, EVENTFD);
+        let (wake, bell) = (eventfd()?, eventfd()?);
+        let news = AtomicBool::new(false);
+        Ok(Shared { keys, peers, state: Mutex::default(), news, wake, bell, rung: AtomicU32::new(0), silence })
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    /// Wakes the process.
+    pub fn ring(&self) {
+        // Release: pairs with the acquire of who sleeps.
+        self.rung.fetch_add(1, Ordering::Release);
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+
+    /// Asks for a connection, on which `frame` is to go first. False: there is a connection, or too much to go on it already.
+    pub fn call(&self, peer: u32, frame: &[&[u8]]) -> bool {
+        let mut state = self.state();
+        if state.known.contains(&peer) {
+            return false;
+        }
+        let first = state.first.entry(peer).or_default();
+        if first.len() >= MOST_FIRST {
+            return false;
+        }
+        frame.iter().for_each(|part| first.extend_from_slice(part));
+        if state.calling.insert(peer) {
+            state.wanted.push(peer);
+            drop(state);
+            self.wake();
+        }
+        true
+    }
+
+    /// Has the thread look after an outlet; with `hurry` at once.
+    pub fn watch(&self, outlet: &Arc<Outlet>, hurry: bool) {
+        let mut state = self.state();
+        let fresh = !state.watched.iter().any(|other| Arc::ptr_eq(other, outlet));
+        if fresh {
+            state.watched.push(outlet.clone());
+            state.outlets.push(outlet.clone());
+        }
+        state.hurry |= hurry;
+        drop(state);
+        if fresh || hurry {
+            self.wake();
+        }
+    }
+
+    /// What has happened since the last call, if anything.
+    pub fn news(&self) -> Option<News> {
+        // Acquire: pairs with the release in `tell`. A plain look first: most often there is nothing.
+        if !self.news.load(Ordering::Relaxed) || !self.news.swap(false, Ordering::Acquire) {
+            return None;
+        }
+        let mut state = self.state();
+        Some(News { opened: std::mem::take(&mut state.opened), failed: std::mem::take(&mut state.failed) })
+    }
+
+    /// Ends the thread.
+    pub fn stop(&self) {
+        self.state().over = true;
+        self.wake();
+    }
+
+    pub fn tell(&self) {
+        // Release: pairs with the acquire in `news`.
+        self.news.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    /// Gives a connection to the process, after what was to go on it first.
+    pub fn open(&self, peer: u32, socket: OwnedFd) -> Arc<Outlet> {
+        let mut state = self.state();
+        let outlet = Arc::new(Outlet::new(socket, state.first.remove(&peer).unwrap_or_default()));
+        if outlet.flush().is_ok_and(|flushed| !flushed.empty) {
+            state.watched.push(outlet.clone());
+            state.outlets.push(outlet.clone());
+        }
+        state.opened.push((peer, outlet.clone()));
+        drop(state);
+        self.tell();
+        outlet
+    }
+
+    /// Looks after an outlet no more.
+    pub fn unwatch(&self, outlet: &Arc<Outlet>) {
+        let mut state = self.state();
+        state.watched.retain(|other| !Arc::ptr_eq(other, outlet));
+        drop(state);
+        // Acquire: pairs with the release of a process that waits for room. It asks for that before it asks to be watched.
+        if outlet.awaited.swap(false, Ordering::Acquire) {
+            self.ring();
+        }
+    }
+}
+
+const EVENTFD: rustix::event::EventfdFlags =
+    rustix::event::EventfdFlags::CLOEXEC.union(rustix::event::EventfdFlags::NONBLOCK);
