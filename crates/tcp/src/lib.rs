@@ -71,7 +71,7 @@ impl Default for Settings {
             ports: None,
             packet: 64 << 10,
             piece: 256 << 10,
-            eager: 64 << 10,
+            eager: 256 << 10,
             silence: Duration::from_secs(30),
         }
     }

@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use tern_device::Cut;
 
+/// Frames of a lent payload that go with one system call. The longer a write, the faster: 1 MiB over loopback takes 465 us in one, and 600 to
+/// 700 us in four or more.
+const AT_ONCE: usize = 16;
+
 /// The writing end.
 pub struct Outlet {
     pub socket: OwnedFd,
@@ -69,7 +73,7 @@ impl Outlet {
         }
     }
 
-    /// Writes what is left, as much as goes at once: of a lent payload no more than a frame.
+    /// Writes what is left, as much as goes at once.
     ///
     /// Errors: the connection has ended.
     pub fn flush(&self) -> Result<Flushed, Errno> {
@@ -171,19 +175,44 @@ impl Lent {
         Lent { cut: *cut, at: payload.as_ptr(), len: payload.len(), frame: 0, gone: 0, sender }
     }
 
-    /// Writes once, up to the end of a frame. True when that was the last.
+    /// Writes once, some frames. True when the last has gone.
     fn write(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
-        let len = self.cut.len.min(self.len - self.frame);
-        let header = if self.frame == 0 { self.cut.first } else { self.cut.rest };
-        let head = Head { kind: Kind::Packet, len, header }.encode();
-        // SAFETY: inside of the payload, by the contract of `new`.
-        let body = unsafe { std::slice::from_raw_parts(self.at.add(self.frame), len) };
-        let (head, body) = (&head[self.gone.min(HEAD)..], &body[self.gone.saturating_sub(HEAD)..]);
-        self.gone += write(socket, &[IoSlice::new(head), IoSlice::new(body)])?;
-        if self.gone == HEAD + len {
-            (self.frame, self.gone) = (self.frame + len, 0);
+        let mut heads = [[0; HEAD]; AT_ONCE];
+        let mut parts = [IoSlice::new(&[]); 2 * AT_ONCE];
+        let (mut at, mut used) = (self.frame, 0);
+        for (head, parts) in heads.iter_mut().zip(parts.as_chunks_mut::<2>().0) {
+            if at == self.len {
+                break;
+            }
+            let len = self.cut.len.min(self.len - at);
+            *head = self.head(at, len);
+            // SAFETY: inside of the payload, by the contract of `new`.
+            let body = unsafe { std::slice::from_raw_parts(self.at.add(at), len) };
+            // Of the first one a part has gone.
+            let gone = if at == self.frame { self.gone } else { 0 };
+            *parts = [IoSlice::new(&head[gone.min(HEAD)..]), IoSlice::new(&body[gone.saturating_sub(HEAD)..])];
+            (at, used) = (at + len, used + 2);
         }
+        let count = write(socket, &parts[..used])?;
+        self.advance(count);
         Ok(self.frame == self.len)
+    }
+
+    fn head(&self, frame: usize, len: usize) -> [u8; HEAD] {
+        let header = if frame == 0 { self.cut.first } else { self.cut.rest };
+        Head { kind: Kind::Packet, len, header }.encode()
+    }
+
+    /// So many bytes more have gone, heads and all.
+    fn advance(&mut self, count: usize) {
+        self.gone += count;
+        while self.frame < self.len {
+            let len = self.cut.len.min(self.len - self.frame);
+            if self.gone < HEAD + len {
+                break;
+            }
+            (self.frame, self.gone) = (self.frame + len, self.gone - HEAD - len);
+        }
     }
 }
 
