@@ -1,0 +1,114 @@
+#!/bin/bash
+# Which interfaces carry a job over TCP: two network namespaces as hosts with two links between them. Both have a docker0 with the address
+# of the other's, as hosts with Docker do. Then hosts without IPv4, and ports that a firewall would let pass.
+# Skipped, aloud, where namespaces cannot be made.
+# Usage: tests/interfaces-test.sh PREFIX
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+work=$(mktemp -d)
+name=terni$$
+a=${name}a b=${name}b
+passed=0 failed=0
+
+remove() {
+    trap - EXIT INT TERM
+    ip netns del "$a" 2> /dev/null || true
+    ip netns del "$b" 2> /dev/null || true
+    rm -rf "$work"
+}
+trap remove EXIT
+trap 'remove; exit 1' INT TERM
+
+# Two hosts, and two links between them without addresses.
+hosts() {
+    ip netns del "$a" 2> /dev/null || true
+    ip netns del "$b" 2> /dev/null || true
+    for host in "$a" "$b"; do
+        ip netns add "$host" && ip -n "$host" link set lo up || return 1
+    done
+    for link in one two; do
+        ip -n "$a" link add $link type veth peer name $link netns "$b" || return 1
+        ip -n "$a" link set $link up && ip -n "$b" link set $link up || return 1
+    done
+}
+
+# addresses LINK NETWORK: .1 or ::1 at the one end, .2 or ::2 at the other.
+addresses() {
+    ip -n "$a" addr add "${2}1/$3" dev "$1" ${4:+nodad} && ip -n "$b" addr add "${2}2/$3" dev "$1" ${4:+nodad}
+}
+
+docker() {
+    for host in "$a" "$b"; do
+        ip -n "$host" link add docker0 type dummy && ip -n "$host" link set docker0 up
+        ip -n "$host" addr add 172.17.0.1/16 dev docker0
+    done
+}
+
+ok() {
+    passed=$((passed + 1))
+    echo "ok   $1"
+}
+
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1"
+    tail -n 15 "$work/log" | cut -c 1-300 | sed 's/^/    /'
+}
+
+# Bytes that went out by a link of the first host.
+gone() { ip -n "$a" -s -j link show "$1" | sed 's/.*"tx":{"bytes":\([0-9]*\).*/\1/'; }
+
+# check WHAT CODE PATTERN MPIEXEC'S ARGUMENTS...
+check() {
+    local what=$1 wanted=$2 pattern=$3 code=0
+    shift 3
+    timeout --kill-after=5 120 ip netns exec "$a" "$prefix/bin/mpiexec" --remote-shell 'ip netns exec {host}' --hosts "$a,$b" "$@" \
+        < /dev/null > "$work/log" 2>&1 || code=$?
+    if [ "$code" = "$wanted" ] && grep -q -e "$pattern" "$work/log"; then
+        ok "$what"
+    else
+        fail "$what: exit code $code, expected $wanted, and a line with: $pattern"
+    fi
+}
+
+# carries LINK WHAT MPIEXEC'S ARGUMENTS...: the job's messages take that link, and not the other one.
+carries() {
+    local link=$1 what=$2 before after
+    shift 2
+    before=$(gone "$link")
+    check "$what" 0 '^32 rounds, sum 1$' "$@" -n 2 "$work/exchange" 32
+    after=$(gone "$link")
+    if [ $((after - before)) -gt 4000000 ]; then ok "$what: by link $link"; else fail "$what: $((after - before)) bytes by link $link"; fi
+}
+
+if ! hosts 2> "$work/why"; then
+    echo "SKIP: this user cannot make network namespaces: $(head -n 1 "$work/why")"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/exchange" "$here/network/exchange.c"
+
+addresses one 10.98.1. 24
+addresses two 10.98.2. 24
+docker
+carries one "the link that mpiexec is reached by"
+carries two "an interface by name" -x TERN_INTERFACE=two
+carries two "a network" -x TERN_INTERFACE=10.98.2.0/24
+carries two "all interfaces but some" -x TERN_INTERFACE=^one,docker0
+carries two "an address that leads to the own host is left" -x TERN_INTERFACE=docker0,two
+check "no such interface" 1 'no interface with an address is up and chosen (TERN_INTERFACE=ether9)' -x TERN_INTERFACE=ether9 -n 2 "$work/exchange" 1
+check "no list" 1 'TERN_INTERFACE=10.0.0.0/40 is no list of interfaces' -x TERN_INTERFACE=10.0.0.0/40 -n 2 "$work/exchange" 1
+
+export TERN_PORT_RANGE=23000-23003
+carries one "ports of a range" -x TERN_PORT_RANGE=$TERN_PORT_RANGE
+check "too few ports" 1 'no port of 23000..=23000 can be listened on' -x TERN_PORT_RANGE=23000-23000 -n 4 "$work/exchange" 1
+unset TERN_PORT_RANGE
+
+hosts
+addresses one fd98:1:: 64 nodad
+docker
+carries one "hosts without IPv4 between them" -x TERN_INTERFACE=^docker0
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
