@@ -45,7 +45,5 @@ fn addresses(job: &Job) -> Result<Vec<IpAddr>> {
 }
 
 fn no_list(text: &str) -> String {
-    format!(
-        "TERN_INTERFACE={text} is no list of interfaces, addresses or networks, as eth0,10.1.0.0/16, or with all others          as ^docker0"
-    )
+    format!("TERN_INTERFACE={text} is no list of interfaces, addresses or networks, as eth0,10.1.0.0/16 or ^docker0")
 }
