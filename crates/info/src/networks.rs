@@ -96,7 +96,7 @@ fn place(found: &tern_ofi::Found) -> String {
 fn interfaces(sys: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for name in names(&sys.join("class/net")).into_iter().filter(|name| name != "lo") {
-        let addresses: Vec<String> = tern_tcp::interfaces(Some(&name)).iter().map(ToString::to_string).collect();
+        let addresses: Vec<String> = named(&name).iter().map(ToString::to_string).collect();
         if addresses.is_empty() {
             continue;
         }
@@ -158,6 +158,11 @@ fn decide(facts: &Facts) -> String {
             (None, _) => "tcp: no RDMA card is connected, and no card needs libfabric".into(),
         },
     }
+}
+
+/// The addresses of one interface.
+fn named(name: &str) -> Vec<std::net::IpAddr> {
+    tern_tcp::Choice::parse(name).map_or(Vec::new(), |choice| tern_tcp::interfaces(&choice))
 }
 
 #[cfg(test)]
