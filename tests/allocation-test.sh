@@ -154,6 +154,11 @@ STANDIN
     check "ranks in turns" 0 "^rank 2 of 3" $sge "$mpiexec" --map-by node --report-bindings "$work/job"
     order=$(grep -o '^mpiexec: rank [0-9] (process [0-9]* on h[ab]' "$work/log" | sed 's/(process [0-9]* on //' | cut -d ' ' -f 3,4 | paste -sd,)
     [ "$order" = "0 ha,1 hb,2 ha" ] && ok "ranks are reported in order: $order" || fail "ranks are not reported in order: $order"
+    # Ranks of a node that do not follow each other.
+    for program in comm_nodes coll_intra coll_vector rma_put_get; do
+        "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/$program" "$here/c/$program.c"
+        check "$program, ranks in turns on two nodes" 0 "^mpiexec: rank 3 .* is started" "$mpiexec" -v -n 4 --nodes 2 --map-by node "$work/$program"
+    done
 }
 
 # Many hosts: the shell notes which process has started which agent, and runs it here.
