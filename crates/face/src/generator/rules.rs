@@ -179,6 +179,7 @@ fn by_kind(tables: &Tables, function: &Function, at: usize) -> Rule {
         "whence" => rule("whence_in::<F>($)"),
         "order" => rule("order_in::<F>($)"),
         "typeclass" => rule("typeclass_in::<F>($)"),
+        "t-pvar" => rule("pvar_in($)"),
         "t-safety" => rule("safety_in::<F>($)"),
         "rank-out" => int_out("rank_out"),
         "tag-out" => int_out("tag_out"),

@@ -1,6 +1,6 @@
 //! Constants of a face, and their conversion.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 /// Pairs of the standard's value and the face's.
 pub type Pairs = &'static [(c_int, c_int)];
@@ -105,6 +105,12 @@ fn special_tag_in<F: Values>(tag: c_int) -> c_int {
 #[inline(always)]
 pub fn tag_out<F: Values>(tag: c_int) -> c_int {
     if tag >= 0 { tag } else { own(F::TAGS, tag).unwrap_or(tag) }
+}
+
+/// MPI_T_PVAR_ALL_HANDLES, which may be the address -1: no handle is there.
+pub fn pvar_in(handle: *mut c_void) -> *mut c_void {
+    const STANDARD_ALL_HANDLES: usize = 1;
+    if handle.addr() == usize::MAX { std::ptr::without_provenance_mut(STANDARD_ALL_HANDLES) } else { handle }
 }
 
 /// Keys of attributes. Those of the program are the core's own numbers, from 4096 on.
