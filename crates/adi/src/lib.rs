@@ -22,7 +22,7 @@ pub use state::{Exchanges, FreeMemory};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use tern_mcm::{Direct, Mcm, Memory, Purpose};
+use tern_mcm::{Direct, Endpoint, Mcm, Memory, Purpose};
 
 /// The point-to-point engine of this process.
 pub struct Adi {
@@ -364,6 +364,16 @@ impl Adi {
     ) -> std::io::Result<Proc> {
         let mut state = self.state.borrow_mut();
         let first = self.mcm.connect(file, offset, me, processes, newcomers)?;
+        state.grow();
+        Ok(first)
+    }
+
+    /// The same for processes of which some are on other machines: see [`Mcm::connect_far`].
+    ///
+    /// Errors: an address is something else; no descriptor or thread is left.
+    pub fn connect_far(&self, endpoint: Endpoint, addresses: &[Vec<u8>], newcomers: &[u32]) -> std::io::Result<Proc> {
+        let mut state = self.state.borrow_mut();
+        let first = self.mcm.connect_far(endpoint, addresses, newcomers)?;
         state.grow();
         Ok(first)
     }

@@ -1,22 +1,29 @@
 //! The multi-communication-method layer: which device carries a message, progress, waiting.
 
+mod far;
 pub mod lock;
 mod network;
+mod nobody;
+pub mod place;
 mod several;
 mod strangers;
 mod wait;
 
+pub use far::Endpoint;
+pub use network::door;
 pub use several::Several;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
     Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, News,
     Occupied, Outgoing, Payload, Place, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
 };
+pub use tern_tcp::{Door, Knock};
 pub use wait::{Patience, Step};
 
 use std::cell::Cell;
 use std::io::{Error, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use strangers::Strangers;
 use tern_device::{Device, hint};
 use tern_pmi::Nodes;
@@ -24,7 +31,10 @@ use tern_shm::Shm;
 
 /// The devices of this process: shared memory, and a network if the world has several nodes.
 pub struct Mcm {
-    device: Carrier,
+    devices: Devices,
+    /// Shared memory alone reaches all. Packets go through it so often that it is called by name. It changes once, when a
+    /// process of another machine is connected; a thread that sleeps meanwhile is woken.
+    near: AtomicBool,
     me: u32,
     size: Cell<u32>,
     /// Of the processes of the own world.
@@ -43,12 +53,18 @@ pub struct Mcm {
     news: Cell<*const u8>,
 }
 
-/// The device. Packets go through shared memory so often that it is called by name.
+/// What there is. It stays in its place, whatever is in use of it.
 #[allow(clippy::large_enum_variant, reason = "there is one of it, and no box is in the way of a packet")]
-enum Carrier {
-    Shm(Shm),
+enum Devices {
     Several(Several),
     Other(Box<dyn Device>),
+}
+
+/// The device in use.
+enum Carrier<'a> {
+    Shm(&'a Shm),
+    Several(&'a Several),
+    Other(&'a dyn Device),
 }
 
 impl Mcm {
@@ -69,29 +85,26 @@ impl Mcm {
             // All of it in one write, so that lines of other ranks do not come between.
             let _ = std::io::stderr().write_all(shm.explain().as_bytes());
         }
-        let device = match job.nodes.count() {
-            1 => Carrier::Shm(shm),
-            _ => {
-                let network = network::open(job)?;
-                let node = job.nodes.members(job.node);
-                Carrier::Several(Several::new(shm, network, node, job.size, job.machine_size))
-            }
-        };
+        let near = job.nodes.count() == 1;
+        let network = if near { Box::new(nobody::Nobody) } else { network::open(job)? };
+        let node = job.nodes.members(job.node);
+        let devices = Devices::Several(Several::new(shm, network, node, job.size, job.machine_size));
         let patience = Patience::as_set(job.machine_size, job.node_cores);
         let nodes = job.nodes.clone();
-        Ok(Mcm { cores: job.node_cores, nodes, ..Mcm::over(device, job.rank, job.size, patience) })
+        Ok(Mcm { cores: job.node_cores, nodes, ..Mcm::over(devices, near, job.rank, job.size, patience) })
     }
 
     /// `me` of `size` processes, reached through `device`.
     pub fn new(device: Box<dyn Device>, me: u32, size: u32, patience: Patience) -> Mcm {
-        Mcm::over(Carrier::Other(device), me, size, patience)
+        Mcm::over(Devices::Other(device), false, me, size, patience)
     }
 
-    fn over(device: Carrier, me: u32, size: u32, patience: Patience) -> Mcm {
+    fn over(devices: Devices, near: bool, me: u32, size: u32, patience: Patience) -> Mcm {
         let nodes = Nodes::one(size);
         let (size, patience) = (Cell::new(size), Cell::new(patience));
         Mcm {
-            device,
+            devices,
+            near: AtomicBool::new(near),
             me,
             size,
             nodes,
@@ -102,6 +115,27 @@ impl Mcm {
             watched: Cell::new(false),
             keeps_waiting: Cell::new(false),
             news: Cell::new((&raw const tern_counters::SHORT).cast()),
+        }
+    }
+
+    #[inline(always)]
+    fn carrier(&self) -> Carrier<'_> {
+        // Relaxed: it is written under the library's lock. Who sleeps without it may see the old value, and is woken.
+        if self.near.load(Ordering::Relaxed) {
+            // SAFETY: `near` is true for devices with shared memory alone (`over`).
+            return Carrier::Shm(unsafe { self.several().unwrap_unchecked() }.shm());
+        }
+        match &self.devices {
+            Devices::Several(several) => Carrier::Several(several),
+            Devices::Other(other) => Carrier::Other(&**other),
+        }
+    }
+
+    #[inline(always)]
+    fn several(&self) -> Option<&Several> {
+        match &self.devices {
+            Devices::Several(several) => Some(several),
+            Devices::Other(_) => None,
         }
     }
 
@@ -125,88 +159,86 @@ impl Mcm {
     pub fn connect(
         &self, file: BorrowedFd<'_>, offset: u64, me: u32, processes: u32, newcomers: &[u32],
     ) -> std::io::Result<u32> {
-        let first = match &self.device {
-            Carrier::Shm(shm) => shm.connect(file, offset, me, processes, newcomers)?,
-            Carrier::Several(several) => several.connect(file, offset, me, processes, newcomers)?,
-            Carrier::Other(_) => {
-                return Err(std::io::Error::other("this device reaches no process of another job"));
-            }
-        };
+        let first = self.between_jobs()?.connect(file, offset, me, processes, newcomers)?;
         self.size.set(first + newcomers.len() as u32);
         self.know();
         Ok(first)
     }
 
-    /// See [`Shm::disconnect`].
+    /// The same for processes of which some are on other machines: `endpoint` is this process's, and `addresses` has
+    /// those of all, by place. Those in the places `newcomers`, which rise, are known from now on.
+    ///
+    /// Errors: an address is something else; no descriptor or thread is left.
+    pub fn connect_far(&self, endpoint: Endpoint, addresses: &[Vec<u8>], newcomers: &[u32]) -> std::io::Result<u32> {
+        let first = self.between_jobs()?.connect_far(endpoint, addresses, newcomers)?;
+        self.size.set(first + newcomers.len() as u32);
+        self.near.store(false, Ordering::Relaxed);
+        // Other threads go to sleep again, on all there is.
+        self.ring(self.me);
+        self.know();
+        Ok(first)
+    }
+
+    fn between_jobs(&self) -> std::io::Result<&Several> {
+        self.several().ok_or_else(|| std::io::Error::other("this device reaches no process of another job"))
+    }
+
+    /// Whether there is a connection to each of the processes of a [`Mcm::connect_far`], or the process is lost.
+    pub fn has_met_all(&self, first: u32) -> bool {
+        self.several().is_none_or(|several| several.has_met_all(first))
+    }
+
+    /// Forgets the processes of one connect, whose numbers are not used any more: see [`Shm::disconnect`].
     pub fn disconnect(&self, first: u32) {
-        match &self.device {
-            Carrier::Shm(shm) => shm.disconnect(first),
-            Carrier::Several(several) => several.disconnect(first),
-            Carrier::Other(_) => return,
-        }
+        self.several().inspect(|several| several.disconnect(first));
         self.know();
     }
 
     /// See [`Shm::part`].
     pub fn part(&self, first: u32) {
-        match &self.device {
-            Carrier::Shm(shm) => shm.part(first),
-            Carrier::Several(several) => several.part(first),
-            Carrier::Other(_) => {}
-        }
+        self.several().inspect(|several| several.part(first));
     }
 
     /// See [`Shm::end`].
     pub fn end(&self) {
-        self.shm().inspect(|shm| shm.end());
+        self.several().inspect(|several| several.end());
     }
 
     /// See [`Shm::ended`].
     pub fn ended(&self) {
-        self.shm().inspect(|shm| shm.ended());
+        self.several().inspect(|several| several.ended());
     }
 
     /// See [`Shm::awaited`].
     pub fn awaited(&self) -> Vec<u32> {
-        match &self.device {
-            Carrier::Shm(shm) => shm.awaited(),
-            Carrier::Several(several) => several.awaited(),
-            Carrier::Other(_) => Vec::new(),
-        }
+        self.several().map(Several::awaited).unwrap_or_default()
     }
 
     #[inline]
     fn shm(&self) -> Option<&Shm> {
-        match &self.device {
-            Carrier::Shm(shm) => Some(shm),
-            Carrier::Several(several) => Some(several.shm()),
-            Carrier::Other(_) => None,
-        }
+        self.several().map(Several::shm)
     }
 
     /// Other processes are known now than before.
     fn know(&self) {
-        let known = match &self.device {
-            Carrier::Shm(shm) => shm.known(),
-            Carrier::Several(several) => several.known(),
-            Carrier::Other(_) => return,
-        };
-        self.patience.set(Patience::as_set(known, self.cores));
+        if let Some(several) = self.several() {
+            self.patience.set(Patience::as_set(several.known(), self.cores));
+        }
     }
 
     #[inline]
     fn device(&self) -> &dyn Device {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm,
             Carrier::Several(several) => several,
-            Carrier::Other(other) => &**other,
+            Carrier::Other(other) => other,
         }
     }
 
     /// Largest message to `peer` that should go without asking.
     #[inline]
     pub fn eager(&self, peer: u32) -> usize {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm.eager(),
             Carrier::Several(several) => several.eager(peer),
             Carrier::Other(other) => other.abilities().eager,
@@ -216,7 +248,7 @@ impl Mcm {
     /// Payload bytes of a packet of a long message to `peer` ([`tern_device::Abilities::piece`]).
     #[inline]
     pub fn piece(&self, peer: u32) -> Option<usize> {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(_) => None,
             Carrier::Several(several) => several.piece(peer),
             Carrier::Other(other) => other.abilities().piece,
@@ -231,7 +263,7 @@ impl Mcm {
     /// Sends a packet whose payload travels with the header, whole or not at all.
     #[inline(always)]
     pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm.send_short(peer, header, payload),
             Carrier::Several(several) => several.send_short(peer, header, payload),
             // A device that takes more than the header takes what travels with it.
@@ -249,7 +281,7 @@ impl Mcm {
     /// Sends a packet as [`Device::copy_and_send`] does, on the device that reaches `peer`.
     #[inline]
     pub fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm.copy_and_send(peer, header, payload),
             Carrier::Several(several) => several.copy_and_send(peer, header, payload),
             Carrier::Other(other) => other.copy_and_send(peer, header, payload),
@@ -278,7 +310,7 @@ impl Mcm {
     /// Hands what has arrived on any device to `sink`; returns the number of packets.
     #[inline]
     pub fn poll<S: Sink>(&self, sink: &mut S) -> usize {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm.poll_into(sink),
             Carrier::Several(several) => several.poll_into(sink),
             Carrier::Other(other) => other.poll(sink),
@@ -288,7 +320,7 @@ impl Mcm {
     /// See [`Device::take_next`].
     #[inline]
     pub fn take_next(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm.take_from(peer, looks, take),
             Carrier::Several(several) => several.take_from(peer, looks, take),
             Carrier::Other(other) => other.take_next(peer, looks, &mut take),
@@ -298,7 +330,7 @@ impl Mcm {
     /// See [`Device::expect_more`].
     #[inline]
     pub fn expect_more(&self, peer: u32) {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm.expect_more(peer),
             Carrier::Several(several) => several.expect_more(peer),
             Carrier::Other(other) => other.expect_more(peer),
@@ -308,7 +340,7 @@ impl Mcm {
     /// See [`Device::glance`].
     #[inline]
     pub fn glance(&self, looks: u32) {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm.glance(looks),
             Carrier::Several(several) => several.glance(looks),
             Carrier::Other(other) => other.glance(looks),
@@ -346,7 +378,7 @@ impl Mcm {
     /// See [`Device::direct`].
     #[inline]
     pub fn direct(&self) -> Option<&dyn Direct> {
-        match &self.device {
+        match self.carrier() {
             // By name: the compiler sees what it is.
             Carrier::Shm(shm) => shm.direct(),
             _ => self.device().direct(),
@@ -382,7 +414,7 @@ impl Mcm {
     /// See [`Shm::is_on`].
     #[inline]
     pub fn is_on(&self, peer: u32, core: u32) -> bool {
-        match &self.device {
+        match self.carrier() {
             Carrier::Shm(shm) => shm.is_on(peer, core),
             _ => true,
         }

@@ -4,6 +4,8 @@ mod ofi;
 mod rdma;
 mod tcp;
 
+pub use tcp::{between_jobs, door};
+
 use std::io::{Error, Result};
 use std::net::{Ipv4Addr, UdpSocket};
 use tern_device::Device;

@@ -8,13 +8,15 @@ mod direct;
 mod numbers;
 mod watch;
 
-use numbers::{Numbers, Way};
-use std::cell::OnceCell;
+use crate::far::{Endpoint, Far, Fars};
+use numbers::Numbers;
+use std::cell::{Cell, OnceCell};
 use std::os::fd::BorrowedFd;
+use std::sync::OnceLock;
 use std::time::Duration;
 use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, LineArea, Payload, Place, Remote, Sink};
 use tern_shm::Shm;
-use watch::Watch;
+use watch::{Many, Watch};
 
 /// The longest sleep on shared memory when the network has no descriptor to watch.
 const NAP: Duration = Duration::from_micros(500);
@@ -23,12 +25,28 @@ const NAP: Duration = Duration::from_micros(500);
 pub struct Several {
     /// First, so that it ends first: it rings a bell in the memory of `shm`.
     watch: OnceCell<Option<Watch>>,
+    /// The same for what comes from other jobs on other machines, once there are such.
+    far_watch: OnceLock<Option<(Watch, Many)>>,
     shm: Shm,
     network: Box<dyn Device>,
     numbers: Numbers,
+    /// All of the world is on this node.
+    alone: bool,
     abilities: Abilities,
     /// Processes of this machine for each one of this node: more than one where nodes are simulated.
     share: f32,
+    /// Processes of other jobs on other machines.
+    far: Fars,
+    /// Threads that sleep or are about to.
+    sleepers: Cell<u32>,
+}
+
+/// Which device reaches a process, and the number that it has there.
+enum Way {
+    Shm(u32),
+    Network,
+    /// One of [`Several::far`].
+    Far,
 }
 
 /// A sink that is told the numbers of the layers above by a device that has its own.
@@ -78,9 +96,37 @@ impl Several {
         // Whichever of the two takes a packet.
         let packet = shm.abilities().packet.min(network.abilities().packet);
         let abilities = Abilities { name: "several", packet, ..shm.abilities().clone() };
+        let alone = node.len() == world as usize;
         let share = machine as f32 / node.len() as f32;
         let numbers = Numbers::new(node, world);
-        Several { watch: OnceCell::new(), shm, network, numbers, abilities, share }
+        Several {
+            watch: OnceCell::new(),
+            far_watch: OnceLock::new(),
+            shm,
+            network,
+            numbers,
+            alone,
+            abilities,
+            share,
+            far: Fars::default(),
+            sleepers: Cell::new(0),
+        }
+    }
+
+    #[inline(always)]
+    fn way(&self, peer: u32) -> Way {
+        match self.numbers.way(peer) {
+            numbers::Way::Shm(peer) => Way::Shm(peer),
+            numbers::Way::Network => Way::Network,
+            numbers::Way::Beyond(_) if self.far.of(peer).is_some() => Way::Far,
+            numbers::Way::Beyond(peer) => Way::Shm(peer),
+        }
+    }
+
+    /// Runs `with` on the device that reaches a process of another job on another machine.
+    #[cold]
+    fn with_far<R>(&self, peer: u32, with: impl FnOnce(&tern_tcp::Tcp, u32) -> R) -> Option<R> {
+        self.far.of(peer).map(|far| far.with(peer, with))
     }
 
     /// See [`Shm::connect`].
@@ -90,18 +136,56 @@ impl Several {
         Ok(self.numbers.up(self.shm.connect(file, offset, me, processes, newcomers)?))
     }
 
-    /// See [`Shm::disconnect`].
+    /// See [`crate::Mcm::connect_far`].
+    pub fn connect_far(&self, endpoint: Endpoint, addresses: &[Vec<u8>], newcomers: &[u32]) -> std::io::Result<u32> {
+        let first = self.numbers.up(self.shm.reserve(newcomers.len() as u32));
+        let far = Far::new(endpoint, addresses, newcomers, first)?;
+        if let (Some(descriptor), Some((_, many))) = (far.device().descriptor(), self.far_watch()) {
+            many.add(descriptor)?;
+        }
+        // Each of the threads that sleep will say that it does no more.
+        (0..self.sleepers.get()).for_each(|_| _ = far.device().prepare_sleep());
+        self.far.push(far);
+        Ok(first)
+    }
+
+    /// See [`crate::Mcm::has_met_all`].
+    pub fn has_met_all(&self, first: u32) -> bool {
+        self.far.of(first).is_none_or(|far| far.has_met_all())
+    }
+
+    /// See [`crate::Mcm::disconnect`].
     pub fn disconnect(&self, first: u32) {
-        if let Way::Shm(first) = self.numbers.way(first) {
-            self.shm.disconnect(first);
+        match self.far.remove(first) {
+            Some(far) => far.leave(),
+            None => self.near(first, Shm::disconnect),
         }
     }
 
     /// See [`Shm::part`].
     pub fn part(&self, first: u32) {
-        if let Way::Shm(first) = self.numbers.way(first) {
-            self.shm.part(first);
+        match self.far.of(first) {
+            Some(far) => far.leave(),
+            None => self.near(first, Shm::part),
         }
+    }
+
+    fn near(&self, first: u32, on: impl Fn(&Shm, u32)) {
+        if let numbers::Way::Beyond(first) = self.numbers.way(first) {
+            on(&self.shm, first);
+        }
+    }
+
+    /// See [`Shm::end`].
+    pub fn end(&self) {
+        self.shm.end();
+        self.far.all().iter().for_each(|far| far.end());
+    }
+
+    /// See [`Shm::ended`].
+    pub fn ended(&self) {
+        self.shm.ended();
+        self.far.take_all().iter().for_each(|far| far.leave());
     }
 
     /// The shared memory.
@@ -111,7 +195,8 @@ impl Several {
 
     /// See [`Shm::awaited`].
     pub fn awaited(&self) -> Vec<u32> {
-        self.shm.awaited().into_iter().map(|peer| self.numbers.up(peer)).collect()
+        let near = self.shm.awaited().into_iter().map(|peer| self.numbers.up(peer));
+        near.chain(self.far.all().iter().flat_map(|far| far.awaited().collect::<Vec<_>>())).collect()
     }
 
     /// Processes that share this one's cores, and others that it knows.
@@ -123,30 +208,39 @@ impl Several {
     /// Largest message to `peer` that should go without asking.
     #[inline]
     pub fn eager(&self, peer: u32) -> usize {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(_) => self.abilities.eager,
             Way::Network => self.network.abilities().eager,
+            Way::Far => self.with_far(peer, |far, _| far.abilities().eager).unwrap_or(0),
         }
     }
 
     /// As [`crate::Mcm::piece`].
     #[inline]
     pub fn piece(&self, peer: u32) -> Option<usize> {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(_) => self.abilities.piece,
             Way::Network => self.network.abilities().piece,
+            Way::Far => self.with_far(peer, |far, _| far.abilities().piece).flatten(),
         }
     }
 
     /// A packet whose payload travels with its header, whole or not at all.
     #[inline]
     pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.send_short(peer, header, payload),
             // A device that takes more than the header takes what travels with it.
             Way::Network => {
                 payload.len() <= self.network.abilities().inline
                     && self.network.copy_and_send(peer, header, Payload::Bytes(payload)).is_some()
+            }
+            Way::Far => {
+                let send = |far: &tern_tcp::Tcp, peer| {
+                    payload.len() <= far.abilities().inline
+                        && far.copy_and_send(peer, header, Payload::Bytes(payload)).is_some()
+                };
+                self.with_far(peer, send).unwrap_or(false)
             }
         }
     }
@@ -155,15 +249,23 @@ impl Several {
     #[inline]
     pub fn poll_into<S: Sink>(&self, sink: &mut S) -> usize {
         let near = self.shm.poll_into(&mut Translated { sink, numbers: self.numbers });
-        near + self.network.poll(sink)
+        let all = near + self.network.poll(sink);
+        if self.far.any() { all + self.poll_far(sink) } else { all }
+    }
+
+    #[cold]
+    fn poll_far(&self, sink: &mut dyn Sink) -> usize {
+        self.far.all().iter().map(|far| far.poll(sink)).sum()
     }
 
     /// [`Device::take_next`], for a closure whose type is known.
     #[inline]
     pub fn take_from(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.take_from(peer, looks, take),
             Way::Network => self.network.take_next(peer, looks, &mut take),
+            // A look at all of them finds it.
+            Way::Far => false,
         }
     }
 
@@ -178,6 +280,17 @@ impl Several {
         };
         self.watch.get_or_init(begin).as_ref()
     }
+
+    /// The same for other jobs on other machines.
+    fn far_watch(&self) -> Option<&(Watch, Many)> {
+        let begin = || {
+            let many = Many::new().ok()?;
+            // SAFETY: as above.
+            let alarm = unsafe { self.shm.alarm() };
+            Some((Watch::new(many.descriptor(), alarm).ok()?, many))
+        };
+        self.far_watch.get_or_init(begin).as_ref()
+    }
 }
 
 impl Device for Several {
@@ -186,17 +299,19 @@ impl Device for Several {
     }
 
     fn reaches(&self, peer: u32) -> bool {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.reaches(peer),
             Way::Network => self.network.reaches(peer),
+            Way::Far => true,
         }
     }
 
     #[inline]
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.copy_and_send(peer, header, payload),
             Way::Network => self.network.copy_and_send(peer, header, payload),
+            Way::Far => self.with_far(peer, |far, peer| far.copy_and_send(peer, header, payload)).flatten(),
         }
     }
 
@@ -205,18 +320,20 @@ impl Device for Several {
     }
 
     fn lending(&self, peer: u32, payload: &[u8]) -> Lending {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.lending(peer, payload),
             Way::Network => self.network.lending(peer, payload),
+            Way::Far => Lending::No,
         }
     }
 
     unsafe fn send_from(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
         // SAFETY: the contract is the same.
         unsafe {
-            match self.numbers.way(peer) {
+            match self.way(peer) {
                 Way::Shm(peer) => self.shm.send_from(peer, cut, payload, sender),
                 Way::Network => self.network.send_from(peer, cut, payload, sender),
+                Way::Far => false,
             }
         }
     }
@@ -226,9 +343,10 @@ impl Device for Several {
     }
 
     fn expect_more(&self, peer: u32) {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.expect_more(peer),
             Way::Network => self.network.expect_more(peer),
+            Way::Far => {}
         }
     }
 
@@ -242,9 +360,9 @@ impl Device for Several {
     }
 
     fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.lines(peer, index),
-            Way::Network => None,
+            Way::Network | Way::Far => None,
         }
     }
 
@@ -266,22 +384,29 @@ impl Device for Several {
     fn prepare_sleep(&self) -> u32 {
         self.watch();
         self.network.prepare_sleep();
+        self.sleepers.set(self.sleepers.get() + 1);
+        self.far.all().iter().for_each(|far| _ = far.device().prepare_sleep());
         self.shm.prepare_sleep()
     }
 
     fn sleep(&self, token: u32, timeout: Duration) {
         // Without the lock: what is touched here may be used by several threads.
+        let mut watched = true;
         match self.watch.get() {
-            Some(Some(watch)) => {
-                watch.arm();
-                self.shm.sleep(token, timeout);
-            }
-            _ => self.shm.sleep(token, timeout.min(NAP)),
+            Some(Some(watch)) => watch.arm(),
+            _ => watched = self.alone,
         }
+        match self.far_watch.get() {
+            Some(Some((watch, _))) => watch.arm(),
+            Some(None) => watched = false,
+            None => {}
+        }
+        self.shm.sleep(token, if watched { timeout } else { timeout.min(NAP) });
     }
 
     fn settle(&self) {
         self.network.settle();
+        self.far.all().iter().for_each(|far| far.device().settle());
     }
 
     fn awake(&self) -> u32 {
@@ -290,9 +415,9 @@ impl Device for Several {
     }
 
     fn shares_core(&self, peer: u32) -> bool {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.shares_core(peer),
-            Way::Network => true,
+            Way::Network | Way::Far => true,
         }
     }
 
@@ -302,13 +427,16 @@ impl Device for Several {
 
     fn end_sleep(&self) {
         self.network.end_sleep();
+        self.sleepers.set(self.sleepers.get() - 1);
+        self.far.all().iter().for_each(|far| far.device().end_sleep());
         self.shm.end_sleep();
     }
 
     fn ring(&self, peer: u32) {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.ring(peer),
             Way::Network => self.network.ring(peer),
+            Way::Far => _ = self.with_far(peer, |far, peer| far.ring(peer)),
         }
     }
 }

@@ -123,7 +123,7 @@ impl Mcm {
     /// The same for a process of one thread.
     #[inline(always)]
     fn pass_on_alone(&self, mut done: impl FnMut() -> bool, is_on: impl Fn(u32) -> bool) -> bool {
-        let Carrier::Shm(shm) = &self.device else { return false };
+        let Carrier::Shm(shm) = self.carrier() else { return false };
         let cores = self.patience.get().cores;
         if cores == u32::MAX || shm.awake() <= cores {
             return false;
@@ -290,7 +290,9 @@ mod tests {
     fn one_of_three(cores: u32) -> Mcm {
         let file = memfd_create("waiting", MemfdFlags::CLOEXEC).expect("a memfd");
         let shm = tern_shm::Shm::new(file.as_fd(), 0, 3, cores, None).expect("a segment");
-        Mcm::over(Carrier::Shm(shm), 0, 3, Patience { yields_are_set: true, ..Patience::new(3, cores) })
+        let several = crate::Several::new(shm, Box::new(crate::nobody::Nobody), vec![0, 1, 2], 3, 3);
+        let patience = Patience { yields_are_set: true, ..Patience::new(3, cores) };
+        Mcm::over(crate::Devices::Several(several), true, 0, 3, patience)
     }
 
     /// Looks that `pass_on_alone` makes in vain.

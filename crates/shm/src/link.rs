@@ -86,6 +86,21 @@ impl Shm {
         Ok(first)
     }
 
+    /// Keeps numbers for so many peers that are not reached by this device; returns the first one.
+    ///
+    /// To be called as [`Shm::connect`].
+    pub fn reserve(&self, more: u32) -> u32 {
+        let first = self.senders.len();
+        self.quiet();
+        // SAFETY: as in `connect`.
+        unsafe {
+            self.senders.grow(more);
+            self.receivers.grow(more);
+            self.blocks.grow(more);
+        }
+        first
+    }
+
     /// Leaves the segment whose first newcomer has the number `first`. Nothing is sent to its
     /// newcomers any more, nor expected from them; their numbers are not used again.
     ///

@@ -72,7 +72,7 @@ impl Call {
     }
 }
 
-fn connect(address: SocketAddr, silence: Duration) -> Result<OwnedFd, Errno> {
+pub fn connect(address: SocketAddr, silence: Duration) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;

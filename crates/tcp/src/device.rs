@@ -459,7 +459,7 @@ fn is_broken(socket: BorrowedFd<'_>) -> bool {
 }
 
 /// A socket that listens on a port of the settings, for all addresses if some are beyond this machine.
-fn listen(settings: &Settings) -> Result<OwnedFd> {
+pub(crate) fn listen(settings: &Settings) -> Result<OwnedFd> {
     let near = settings.addresses.iter().all(IpAddr::is_loopback);
     let wildcards = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
     let hosts: Vec<IpAddr> = if near { settings.addresses.clone() } else { wildcards.into() };

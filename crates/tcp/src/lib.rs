@@ -23,6 +23,7 @@
 //! | `call` | a peer that is being called |
 //! | `shake` | a handshake on a socket |
 //! | `vigil` | peers that give no sign |
+//! | `knock` | connections of processes that have nothing but a secret in common |
 //! | `device` | the contract of devices |
 
 mod address;
@@ -32,6 +33,7 @@ mod device;
 mod frame;
 mod inlet;
 mod interfaces;
+mod knock;
 mod outlet;
 mod proof;
 mod service;
@@ -41,6 +43,7 @@ mod vigil;
 
 pub use device::{Endpoint, Tcp};
 pub use interfaces::{Choice, interfaces};
+pub use knock::{Door, Knock};
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;

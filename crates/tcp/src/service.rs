@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tern_counters as counters;
 
 /// How long a stranger may take to prove that it is none.
-const PROOF_TIME: Duration = Duration::from_secs(10);
+pub const PROOF_TIME: Duration = Duration::from_secs(10);
 /// What a process that goes on calling the library writes by itself.
 const NAP: Duration = Duration::from_millis(1);
 /// Callers that have not proven themselves yet, at a time.

@@ -1,7 +1,7 @@
 //! A handshake on a socket that never blocks, from either side.
 
 use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT, random};
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
@@ -46,6 +46,16 @@ pub enum End {
     Stranger,
 }
 
+impl End {
+    /// What the system would say of it.
+    pub fn errno(&self) -> Errno {
+        match self {
+            End::Broken(errno) => *errno,
+            End::Stranger => Errno::ACCESS,
+        }
+    }
+}
+
 impl From<Errno> for End {
     fn from(error: Errno) -> End {
         End::Broken(error)
@@ -65,6 +75,12 @@ impl Shake {
 
     pub fn events(&self) -> PollFlags {
         if matches!(self.stage, Stage::Connecting) { PollFlags::OUT } else { PollFlags::IN }
+    }
+
+    /// Whether the next step has something to do.
+    pub fn is_ready(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&self.socket, self.events())], Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
     /// The next message, of `N` bytes; none of what is behind it is read.

@@ -1,9 +1,9 @@
 //! The TCP device.
 
 use std::io::{Error, Result};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tern_pmi::Job;
-use tern_tcp::{Choice, Endpoint, Settings};
+use tern_tcp::{Choice, Door, Endpoint, Settings};
 
 /// Listens for the processes of the other hosts.
 pub fn open(job: &Job) -> Result<Endpoint> {
@@ -20,16 +20,37 @@ pub fn open(job: &Job) -> Result<Endpoint> {
     Endpoint::open(job.rank, job.size, &settings)
 }
 
+/// Listens for processes of other jobs, as process `me` of `processes`: wherever they are, this machine included.
+pub fn between_jobs(job: &Job, me: u32, processes: u32) -> Result<Endpoint> {
+    Endpoint::open(me, processes, &for_other_jobs(job)?)
+}
+
+/// A door at which processes of other jobs knock that know the secret, and its addresses.
+///
+/// Errors: a setting cannot be read; no port is free, or there are no sockets.
+pub fn door(job: &Job, secret: [u8; 32]) -> Result<(Door, Vec<SocketAddr>)> {
+    Door::open(&for_other_jobs(job)?, secret)
+}
+
+/// By which addresses other jobs may reach this process, on whatever machine they are.
+fn for_other_jobs(job: &Job) -> Result<Settings> {
+    let near = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let mut addresses = if job.simulated { vec![near] } else { addresses(job).unwrap_or_default() };
+    for address in tern_tcp::interfaces(&choice()?).into_iter().chain([near]) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    let ports = tern_settings::port_range().map_err(Error::other)?;
+    Ok(Settings { addresses, ports, silence: tern_settings::PEER_TIMEOUT.get(), ..Settings::default() })
+}
+
 /// By which addresses the others may reach this process: the one that reached mpiexec first.
 fn addresses(job: &Job) -> Result<Vec<IpAddr>> {
     if job.simulated {
         return Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]);
     }
-    let text = tern_settings::INTERFACE.get();
-    let choice = match text {
-        "auto" => Choice::ALL,
-        _ => Choice::parse(text).ok_or_else(|| Error::other(no_list(text)))?,
-    };
+    let (text, choice) = (tern_settings::INTERFACE.get(), choice()?);
     let mut all = tern_tcp::interfaces(&choice);
     // The one that reached mpiexec is in front, unless the user has given an order, or left it out.
     if let Some(known) = job.address
@@ -41,6 +62,14 @@ fn addresses(job: &Job) -> Result<Vec<IpAddr>> {
     match all.is_empty() {
         true => Err(Error::other(format!("no interface with an address is up and chosen (TERN_INTERFACE={text})"))),
         false => Ok(all),
+    }
+}
+
+/// The interfaces that the user wants.
+fn choice() -> Result<Choice> {
+    match tern_settings::INTERFACE.get() {
+        "auto" => Ok(Choice::ALL),
+        text => Choice::parse(text).ok_or_else(|| Error::other(no_list(text))),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Tuple queues and single copies over two devices: whoever reaches the peer does it, and memory that processes
 //! share is shared memory's alone.
 
-use super::Several;
-use super::numbers::Way;
+use super::{Several, Way};
 use std::ops::Range;
 use tern_device::{
     Delivery, Direct, Direction, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall, Run,
@@ -12,9 +11,10 @@ impl Several {
     /// The device for `peer`, and the peer's number there; none if it has no direct ways.
     #[inline]
     fn direct_to(&self, peer: u32) -> Option<(&dyn Direct, u32)> {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => Some((&self.shm, peer)),
             Way::Network => self.network.direct().map(|network| (network, peer)),
+            Way::Far => None,
         }
     }
 
@@ -113,9 +113,9 @@ impl Direct for Several {
     }
 
     fn shares_with(&self, peer: u32) -> bool {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.shares_with(peer),
-            Way::Network => false,
+            Way::Network | Way::Far => false,
         }
     }
 
@@ -137,17 +137,17 @@ impl Direct for Several {
     }
 
     fn copies(&self, peer: u32) -> bool {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.copies(peer),
-            Way::Network => false,
+            Way::Network | Way::Far => false,
         }
     }
 
     unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             // SAFETY: the contract is the same.
             Way::Shm(peer) => unsafe { self.shm.copy(peer, own, theirs, direction) },
-            Way::Network => false,
+            Way::Network | Way::Far => false,
         }
     }
 
@@ -160,9 +160,9 @@ impl Direct for Several {
     }
 
     fn is_there(&self, peer: u32) -> bool {
-        match self.numbers.way(peer) {
+        match self.way(peer) {
             Way::Shm(peer) => self.shm.is_there(peer),
-            Way::Network => true,
+            Way::Network | Way::Far => true,
         }
     }
 

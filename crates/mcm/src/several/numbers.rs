@@ -25,6 +25,8 @@ const ELSEWHERE: u32 = u32::MAX;
 pub enum Way {
     Shm(u32),
     Network,
+    /// A process of another job: the number that is kept for it in shared memory, whether it is reached so or not.
+    Beyond(u32),
 }
 
 impl Numbers {
@@ -57,7 +59,7 @@ impl Numbers {
                 Some(local) => Way::Shm(*local),
             }
         } else {
-            Way::Shm(peer - self.world + self.local)
+            Way::Beyond(peer - self.world + self.local)
         }
     }
 
@@ -82,12 +84,12 @@ mod tests {
     fn there_and_back() {
         let numbers = Numbers::new(vec![3, 4], 7);
         let ways: Vec<Way> = (0..10).map(|peer| numbers.way(peer)).collect();
-        use Way::{Network, Shm};
+        use Way::{Beyond, Network, Shm};
         let network = [Network; 3];
         assert_eq!(ways[..3], network);
-        assert_eq!(ways[3..], [Shm(0), Shm(1), Network, Network, Shm(2), Shm(3), Shm(4)]);
+        assert_eq!(ways[3..], [Shm(0), Shm(1), Network, Network, Beyond(2), Beyond(3), Beyond(4)]);
         for (peer, way) in (0..).zip(ways) {
-            if let Shm(number) = way {
+            if let Shm(number) | Beyond(number) = way {
                 assert_eq!(numbers.up(number), peer);
             }
         }
@@ -97,10 +99,10 @@ mod tests {
     fn ranks_that_are_not_consecutive_have_places() {
         let numbers = Numbers::new(vec![1, 3, 4], 6);
         let ways: Vec<Way> = (0..8).map(|peer| numbers.way(peer)).collect();
-        use Way::{Network, Shm};
-        assert_eq!(ways, [Network, Shm(0), Network, Shm(1), Shm(2), Network, Shm(3), Shm(4)]);
+        use Way::{Beyond, Network, Shm};
+        assert_eq!(ways, [Network, Shm(0), Network, Shm(1), Shm(2), Network, Beyond(3), Beyond(4)]);
         for (peer, way) in (0..).zip(ways) {
-            if let Shm(number) = way {
+            if let Shm(number) | Beyond(number) = way {
                 assert_eq!(numbers.up(number), peer);
             }
         }

@@ -3,6 +3,7 @@
 //! Nobody can sleep on a futex and a descriptor at once. So a thread waits for the descriptor, and rings this
 //! process's own bell. It does so once for each sleep: while the process is awake the thread sleeps itself.
 
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::thread::futex;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -47,6 +48,30 @@ impl Watch {
         if self.state.compare_exchange(IDLE, ARMED, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
             let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
         }
+    }
+}
+
+/// Descriptors that are watched as one. One that is closed is no longer among them.
+pub struct Many(OwnedFd);
+
+impl Many {
+    /// None yet.
+    ///
+    /// Errors: no descriptor is left.
+    pub fn new() -> std::io::Result<Many> {
+        Ok(Many(epoll::create(CreateFlags::CLOEXEC)?))
+    }
+
+    /// One more, also for who watches already.
+    ///
+    /// Errors: no memory is left.
+    pub fn add(&self, one: BorrowedFd<'_>) -> std::io::Result<()> {
+        Ok(epoll::add(&self.0, one, EventData::new_u64(0), EventFlags::IN)?)
+    }
+
+    /// Is readable when one of them is.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Bridges: memory that processes of several jobs share, so that they can send to each other.
+//! Bridges: what processes of several jobs have in common, so that they can send to each other: memory, or connections
+//! where some of them are on other machines.
 //!
 //! A bridge is a memfd: the roster, which says who its processes are, and behind it a segment as a job
 //! has one. It lasts as long as some group has a process that is reached over it; then this process
@@ -14,6 +15,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use tern_adi::{Awaited, Proc};
+use tern_mcm::Endpoint;
 use tern_pmi::parcel::{Reader, Writer};
 
 const PAGE: usize = 4096;
@@ -155,27 +157,72 @@ impl Roster {
 
     /// Goes on the bridge. Members that this process knows already keep their numbers.
     pub fn join(&self, file: &OwnedFd) -> Result<Rc<Bridge>> {
-        let own = identity::of(runtime().me);
-        let Some(me) = self.members.iter().position(|member| *member == own) else {
-            return err!(MPI_ERR_INTERN, "this process is not among those of the other job's memory");
-        };
-        let fresh = |&place: &u32| identity::number(&self.members[place as usize]).is_none();
-        let processes = self.members.len() as u32;
-        let newcomers: Vec<u32> = (0..processes).filter(fresh).collect();
+        let (me, processes) = (self.own_place()?, self.members.len() as u32);
+        let newcomers = self.newcomers();
         identity::check_sources(&self.members)?;
         let first = adi()
-            .connect(file.as_fd(), self.length() as u64, me as u32, processes, &newcomers)
+            .connect(file.as_fd(), self.length() as u64, me, processes, &newcomers)
             .map_err(|error| no_memory(&error.to_string()))?;
+        Ok(self.enter(first, &newcomers))
+    }
+
+    /// The place of this process.
+    fn own_place(&self) -> Result<u32> {
+        let own = identity::of(runtime().me);
+        let place = self.members.iter().position(|member| *member == own);
+        place.map(|place| place as u32).ok_or_else(|| {
+            Error::new(MPI_ERR_INTERN, "this process is not among those that the other job has been told of")
+        })
+    }
+
+    /// Begins to listen for the members of a bridge over several machines.
+    pub fn listen(&self) -> Result<Endpoint> {
+        let endpoint = Endpoint::open(&runtime().job, self.own_place()?, self.members.len() as u32);
+        endpoint.map_err(|error| no_way(&error.to_string()))
+    }
+
+    /// Goes on a bridge over several machines, whose members are found at these addresses. Returns when there is a
+    /// connection to each of those that this process comes to know. Members that it knows already keep their numbers.
+    pub fn join_far(&self, endpoint: Endpoint, addresses: &[Vec<u8>]) -> Result<Rc<Bridge>> {
+        if let Some(deaf) = addresses.iter().position(Vec::is_empty) {
+            let rank = self.members[deaf].rank;
+            return err!(MPI_ERR_OTHER, "rank {rank} of one of the jobs cannot be reached by other jobs");
+        }
+        let newcomers = self.newcomers();
+        identity::check_sources(&self.members)?;
+        let first = adi().connect_far(endpoint, addresses, &newcomers).map_err(|error| no_way(&error.to_string()))?;
+        let bridge = self.enter(first, &newcomers);
+        adi().wait_until(&mut || adi().mcm().has_met_all(first));
+        match bridge.procs.clone().find_map(|proc| adi().why_lost(proc).map(|why| (identity::of(proc), why))) {
+            Some((who, why)) => {
+                err!(MPI_ERR_OTHER, "rank {} of job {:x} is not reached: {why}", who.rank, who.job)
+            }
+            None => Ok(bridge),
+        }
+    }
+
+    /// The places of those that this process does not know.
+    fn newcomers(&self) -> Vec<u32> {
+        let fresh = |&place: &u32| identity::number(&self.members[place as usize]).is_none();
+        (0..self.members.len() as u32).filter(fresh).collect()
+    }
+
+    /// Notes that the newcomers have numbers from `first` on.
+    fn enter(&self, first: Proc, newcomers: &[u32]) -> Rc<Bridge> {
         identity::learn(first, newcomers.iter().map(|&place| self.members[place as usize]));
         let bridge = Rc::new(Bridge { id: self.id, procs: first..first + newcomers.len() as u32 });
         BRIDGES.get().all.borrow_mut().push(Rc::downgrade(&bridge));
-        Ok(bridge)
+        bridge
     }
 
     /// The numbers of its members.
     pub fn procs(&self) -> Vec<Proc> {
         self.members.iter().map(|member| identity::number(member).expect("who is on the bridge is known")).collect()
     }
+}
+
+fn no_way(why: &str) -> Box<Error> {
+    Error::new(MPI_ERR_OTHER, format!("no connection to processes of another job: {why}"))
 }
 
 fn no_memory(why: &str) -> Box<Error> {

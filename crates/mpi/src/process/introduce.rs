@@ -13,6 +13,7 @@ use crate::objects::{Comm, Errhandler, Group};
 use crate::process::bridge::{self, Roster, way_to};
 use crate::process::line::{Line, lost};
 use crate::process::pass_on::{agree, pass_on, tell};
+use crate::runtime::runtime;
 use crate::task::run;
 use rustix::io::Errno;
 use std::rc::Rc;
@@ -30,7 +31,8 @@ pub fn introduce(
         Some(Err(error)) => (None, Some(error)),
         None => (None, None),
     };
-    let heard = failed.map(Err).or_else(|| line.as_mut().map(|line| greet(line, &own)));
+    let place = place_of(circle)?;
+    let heard = failed.map(Err).or_else(|| line.as_mut().map(|line| greet(line, &own, place)));
     let others = Others::read(&tell(circle, root, heard)?);
     if others.list.is_empty() || others.list.iter().any(|other| own.contains(other)) {
         return err!(MPI_ERR_COMM, "the two sides of a connection must not have a process in common");
@@ -75,6 +77,8 @@ pub fn join(
 struct Others {
     /// Theirs is the host.
     host: bool,
+    /// All of both groups can share memory.
+    near: bool,
     /// A number for this meeting.
     number: u64,
     list: Vec<Identity>,
@@ -83,20 +87,31 @@ struct Others {
 impl Others {
     fn read(told: &[u8]) -> Others {
         let mut told = Reader(told);
-        let parts = told.number().zip(told.number()).zip(told.bytes());
-        let ((number, host), list) = parts.expect("the root tells all of it");
-        Others { host: host != 0, number, list: identity::list(list) }
+        let parts = told.number().zip(told.number()).zip(told.number()).zip(told.bytes());
+        let (((number, host), near), list) = parts.expect("the root tells all of it");
+        Others { host: host != 0, near: near != 0, number, list: identity::list(list) }
     }
 }
 
+/// Where all of a group are ([`tern_mcm::place`]); 0 when they are in several places.
+fn place_of(circle: &Circle) -> Result<u64> {
+    let (gathering, here) = (circle.clone(), tern_mcm::place::here(&runtime().job).to_le_bytes());
+    let places = run(async move { gathering.gather(&here).await })?;
+    Ok(if places.iter().all(|place| *place == here) { u64::from_le_bytes(here) } else { 0 })
+}
+
 /// At the root: tells who is here, and hears who is there, for [`Others::read`].
-fn greet(line: &mut Line, own: &[Identity]) -> Result<Vec<u8>> {
+fn greet(line: &mut Line, own: &[Identity], place: u64) -> Result<Vec<u8>> {
     let number = tern_pmi::new_job_id();
     let list: Vec<u8> = own.iter().flat_map(|identity| identity.to_bytes()).collect();
-    let theirs = line.exchange(&Writer::default().number(number).bytes(&list).0)?;
+    let theirs = line.exchange(&Writer::default().number(number).number(place).bytes(&list).0)?;
     let mut parts = Reader(&theirs);
-    let (their_number, list) = parts.number().zip(parts.bytes()).ok_or_else(|| lost(Errno::PROTO))?;
-    Ok(Writer::default().number(number ^ their_number).number(!line.host as u64).bytes(list).0.clone())
+    let parts = parts.number().zip(parts.number()).zip(parts.bytes());
+    let ((their_number, their_place), list) = parts.ok_or_else(|| lost(Errno::PROTO))?;
+    let near = line.is_near() && place != 0 && place == their_place;
+    let mut out = Writer::default();
+    out.number(number ^ their_number).number(!line.host as u64).number(near as u64).bytes(list);
+    Ok(out.0)
 }
 
 /// By what the processes of two groups know each other: tables of [`way_to`], a row for each process.
@@ -135,17 +150,55 @@ fn compare(circle: &Circle, root: usize, line: Option<&mut Line>, others: &[Iden
 fn build(
     circle: &Circle, root: usize, mut line: Option<&mut Line>, own: &[Identity], others: &Others,
 ) -> Result<Rc<bridge::Bridge>> {
-    let file = line.as_mut().map(|line| line.share(&Roster::new(own.to_vec(), others.list.clone())));
-    let file = pass_on(circle, root, file)?;
-    let joined = Roster::read(&file).and_then(|roster| roster.join(&file));
+    let joined = match others.near {
+        true => {
+            let file = line.as_mut().map(|line| line.share(&Roster::new(own.to_vec(), others.list.clone())));
+            let file = pass_on(circle, root, file)?;
+            Roster::read(&file).and_then(|roster| roster.join(&file))
+        }
+        false => build_far(circle, root, &mut line, own, others)?,
+    };
     let outcome = agree(circle, &joined.as_ref().map(|_| ()).map_err(Clone::clone));
     let failed = [outcome.is_err() as u8];
     let theirs = tell(circle, root, line.map(|line| line.exchange(&failed)))?;
     outcome?;
     if theirs != [0] {
-        return err!(MPI_ERR_OTHER, "the other side of the connection could not share memory");
+        return err!(MPI_ERR_OTHER, "the other side of the connection could not take part in it");
     }
     joined
+}
+
+/// A bridge over several machines: all listen, and tell the others where. The inner result is that of this process.
+fn build_far(
+    circle: &Circle, root: usize, line: &mut Option<&mut Line>, own: &[Identity], others: &Others,
+) -> Result<Result<Rc<bridge::Bridge>>> {
+    let (first, second) = if others.host { (&others.list[..], own) } else { (own, &others.list[..]) };
+    let roster = Roster { id: others.number, first: first.len(), members: [first, second].concat() };
+    let endpoint = roster.listen();
+    // Nothing stands for one that cannot listen.
+    let address = endpoint.as_ref().map(|endpoint| endpoint.address()).unwrap_or_default();
+    let gathering = circle.clone();
+    let here = run(async move { gathering.gather(&address).await })?;
+    let there = tell(circle, root, line.as_mut().map(|line| line.exchange(&encode(&here))))?;
+    let there = decode(&there).filter(|there| there.len() == others.list.len());
+    let there = there.ok_or_else(|| lost(Errno::PROTO))?;
+    let addresses = if others.host { [there, here].concat() } else { [here, there].concat() };
+    Ok(endpoint.and_then(|endpoint| roster.join_far(endpoint, &addresses)))
+}
+
+fn encode(addresses: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = Writer::default();
+    addresses.iter().for_each(|address| _ = out.bytes(address));
+    out.0
+}
+
+fn decode(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut input = Reader(bytes);
+    let mut all = Vec::new();
+    while !input.0.is_empty() {
+        all.push(input.bytes()?.to_vec());
+    }
+    Some(all)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The line between two processes that are to get to know each other: a Unix socket.
+//! The line between two processes that are to get to know each other: a Unix socket, or a TCP connection between
+//! machines on which both have proven that they may.
 
 use crate::constants::*;
 use crate::error::{Error, Result};
@@ -6,13 +7,26 @@ use crate::process::bridge::Roster;
 use crate::runtime::adi;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SendFlags};
+use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 use tern_pmi::parcel::{self, Parcel};
 
+/// What a line is made of.
+pub enum Wire {
+    /// Of parcels, which may have descriptors with them.
+    Near(OwnedFd),
+    /// Of bytes: each message has its length in front, in eight of them. The last is what has come of the next one.
+    Far(OwnedFd, RefCell<Vec<u8>>),
+}
+
+/// Longest message between machines: a bound on damage.
+const MOST: u64 = 1 << 30;
+
 /// The line between two roots.
 pub struct Line {
-    pub socket: OwnedFd,
+    pub wire: Wire,
     /// This side makes the memory.
     pub host: bool,
     /// What has come already.
@@ -46,10 +60,76 @@ pub fn lost(errno: Errno) -> Box<Error> {
     Error::new(MPI_ERR_PORT, format!("the process at the other end of the port is gone, or gave up: {errno}"))
 }
 
+impl Wire {
+    pub fn far(socket: OwnedFd) -> Wire {
+        Wire::Far(socket, RefCell::default())
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        match self {
+            Wire::Near(socket) | Wire::Far(socket, _) => socket.as_fd(),
+        }
+    }
+
+    fn send(&self, bytes: &[u8]) -> Result<()> {
+        let socket = match self {
+            Wire::Near(socket) => return parcel::send(socket, None, bytes, &[]).map_err(lost),
+            Wire::Far(socket, _) => socket.as_fd(),
+        };
+        let all = [&(bytes.len() as u64).to_le_bytes(), bytes].concat();
+        let mut sent = 0;
+        let push = || {
+            match net::send(socket, &all[sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(more) => sent += more,
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(errno) => return Err(lost(errno)),
+            }
+            Ok((sent == all.len()).then_some(()))
+        };
+        wait_for(socket, None, push)?.expect("it waits without end");
+        Ok(())
+    }
+
+    /// The next message, if it has come whole. Memory is taken for what has come alone.
+    fn receive(&self) -> Result<Option<Parcel>> {
+        let (socket, known) = match self {
+            Wire::Near(socket) => return parcel::receive(socket).map_err(lost),
+            Wire::Far(socket, known) => (socket, &mut *known.borrow_mut()),
+        };
+        loop {
+            let head = known.first_chunk().map(|head| u64::from_le_bytes(*head));
+            let missing = match head {
+                None => 8 - known.len() as u64,
+                Some(length) if length > MOST => return Err(lost(Errno::PROTO)),
+                Some(length) => 8 + length - known.len() as u64,
+            };
+            if missing == 0 {
+                let bytes = known.split_off(8);
+                known.clear();
+                return Ok(Some(Parcel { bytes, fds: Vec::new() }));
+            }
+            known.reserve(missing.min(64 << 10) as usize);
+            let mut piece = [0; 4096];
+            let most = missing.min(piece.len() as u64) as usize;
+            match net::recv(socket, &mut piece[..most], RecvFlags::DONTWAIT) {
+                Ok((_, 0)) => return Err(lost(Errno::CONNRESET)),
+                Ok((_, more)) => known.extend_from_slice(&piece[..more]),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(errno) => return Err(lost(errno)),
+            }
+        }
+    }
+}
+
 impl Line {
-    fn receive(&mut self) -> Result<Parcel> {
-        let look = || parcel::receive(&self.socket).map_err(lost);
-        match wait_for(self.socket.as_fd(), self.deadline, look)? {
+    /// Whether memory can be passed over it.
+    pub fn is_near(&self) -> bool {
+        matches!(self.wire, Wire::Near(_))
+    }
+
+    pub fn receive(&mut self) -> Result<Parcel> {
+        match wait_for(self.wire.socket(), self.deadline, || self.wire.receive())? {
             Some(parcel) => Ok(parcel),
             None => err!(
                 MPI_ERR_PORT,
@@ -60,7 +140,7 @@ impl Line {
 
     /// Gives bytes and gets those of the other root.
     pub fn exchange(&mut self, bytes: &[u8]) -> Result<Vec<u8>> {
-        parcel::send(&self.socket, None, bytes, &[]).map_err(lost)?;
+        self.wire.send(bytes)?;
         if let Some(early) = self.early.take() {
             return Ok(early);
         }
@@ -72,9 +152,9 @@ impl Line {
 
     /// The memory of a bridge with this roster, which one side makes and both get.
     pub fn share(&mut self, roster: &Roster) -> Result<OwnedFd> {
-        if self.host {
+        if let (true, Wire::Near(socket)) = (self.host, &self.wire) {
             let file = roster.build()?;
-            parcel::send(&self.socket, None, &[], &[file.as_fd()]).map_err(lost)?;
+            parcel::send(socket, None, &[], &[file.as_fd()]).map_err(lost)?;
             return Ok(file);
         }
         let file = self.receive()?.fds.pop();

@@ -1,8 +1,7 @@
 //! Ports: how groups of processes that were started apart find each other (MPI 5.0 section 11.9).
 //!
-//! A port is a socket with an address of this machine's that no other program has; its number is random. Names of
-//! services are kept by the launcher of the process that publishes them, until that ends; all processes of the user on
-//! this machine know them.
+//! Names of services are kept by the launcher of the process that publishes them, until that ends; all processes of the
+//! user on this machine know them, and where TERN_NAMES is set, those that have the same folder.
 
 use crate::args::{Out, TextOut};
 use crate::comm::exchange::Circle;
@@ -12,119 +11,34 @@ use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::info;
 use crate::objects::{Comm, Info, objects};
+use crate::process::gate::{Gate, Name, call};
 use crate::process::introduce::introduce;
 use crate::process::line::{Line, wait_for};
 use crate::runtime::runtime;
 use crate::task::run;
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tern_pmi::control::Message;
-use tern_pmi::parcel;
 
-/// What names of ports begin with.
-const PREFIX: &str = "tern:";
 /// How long MPI_Comm_connect waits if it is not told: section 11.9.3 wants it to end if nobody ever accepts.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Connections that may wait at a port.
-const WAITING: i32 = 128;
-
 /// The ports that this process has open, by number.
-static PORTS: Guarded<RefCell<BTreeMap<u64, Rc<OwnedFd>>>> = Guarded::new(RefCell::new(BTreeMap::new()));
-
-fn name_of(port: u64) -> String {
-    format!("{PREFIX}{port:016x}")
-}
-
-fn parse(name: &str) -> Result<u64> {
-    let digits = name.strip_prefix(PREFIX).filter(|digits| digits.len() == 16);
-    let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    number.ok_or_else(|| Error::new(MPI_ERR_PORT, format!("{name:?} is not the name of a port of Tern's")))
-}
-
-fn address(port: u64) -> SocketAddrUnix {
-    SocketAddrUnix::new_abstract_name(format!("tern-port-{port:016x}").as_bytes()).expect("the name is short")
-}
-
-fn socket() -> rustix::io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
-}
-
-/// A socket at which others may connect under that number.
-pub fn listen(port: u64) -> Result<OwnedFd> {
-    let open = || {
-        let socket = socket()?;
-        net::bind(&socket, &address(port))?;
-        net::listen(&socket, WAITING)?;
-        Ok(socket)
-    };
-    open().map_err(|errno: Errno| Error::new(MPI_ERR_PORT, format!("a port cannot be opened: {errno}")))
-}
-
-/// The line to the next one that connects and still waits.
-pub fn take_caller(listener: &OwnedFd, deadline: Option<Instant>) -> Result<Line> {
-    loop {
-        let look = || match net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-            Ok(socket) => Ok(Some(socket)),
-            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
-            Err(errno) => err!(MPI_ERR_PORT, "connections are not taken at the port: {errno}"),
-        };
-        let Some(socket) = wait_for(listener.as_fd(), deadline, look)? else {
-            return err!(MPI_ERR_PORT, "nobody has connected in time");
-        };
-        if !parcel::is_own_user(&socket) {
-            continue;
-        }
-        let greeting = wait_for(socket.as_fd(), None, || match parcel::receive(&socket) {
-            Ok(parcel) => Ok(parcel.map(Some)),
-            // It has given up.
-            Err(_) => Ok(Some(None)),
-        });
-        if let Some(Some(parcel)) = greeting? {
-            return Ok(Line { socket, host: true, early: Some(parcel.bytes), deadline: None });
-        }
-    }
-}
-
-/// The line to a port.
-pub fn call(port: u64, deadline: Option<Instant>) -> Result<Line> {
-    let gone = |errno: Errno| {
-        Error::new(MPI_ERR_PORT, format!("nobody has the port {} open on this machine: {errno}", name_of(port)))
-    };
-    let socket = socket().map_err(gone)?;
-    let look = || match net::connect(&socket, &address(port)) {
-        Ok(()) => Ok(Some(())),
-        // Too many wait there already.
-        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-        Err(errno) => Err(gone(errno)),
-    };
-    // Nothing is ever read here: each look is made after a nap.
-    let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(gone)?;
-    if wait_for(pipe.0.as_fd(), deadline, look)?.is_none() {
-        return err!(MPI_ERR_PORT, "the port {} has taken no connection in time", name_of(port));
-    }
-    if !parcel::is_own_user(&socket) {
-        return err!(MPI_ERR_PORT, "the port {} belongs to another user", name_of(port));
-    }
-    Ok(Line { socket, host: false, early: None, deadline })
-}
+static PORTS: Guarded<RefCell<BTreeMap<u64, Rc<Gate>>>> = Guarded::new(RefCell::new(BTreeMap::new()));
 
 /// The line between two processes that can send to each other: `leaders`.
 pub fn line_between(leaders: &Circle) -> Result<Line> {
-    let own = tern_pmi::new_job_id();
-    let listener = listen(own)?;
-    let circle = leaders.clone();
-    let ports = run(async move { circle.gather(&own.to_le_bytes()).await })?;
+    let gate = Gate::open()?;
+    let (circle, name) = (leaders.clone(), gate.name.text().into_bytes());
+    let names = run(async move { circle.gather(&name).await })?;
     if leaders.me == 0 {
-        return take_caller(&listener, None);
+        return gate.take_caller(None);
     }
-    let port = ports[0].as_slice().try_into().map(u64::from_le_bytes);
-    call(port.map_err(|_| Error::new(MPI_ERR_INTERN, "the other leader has no port"))?, None)
+    call(&Name::parse(&String::from_utf8_lossy(&names[0]))?, None)
 }
 
 /// The time that the info key `timeout` gives, in seconds.
@@ -139,24 +53,23 @@ fn deadline(info: &Option<Rc<Info>>) -> Result<Option<Instant>> {
 
 /// MPI_Open_port
 pub fn open_port(_info: Option<Rc<Info>>, port_name: TextOut) -> Result<()> {
-    let port = tern_pmi::new_job_id();
-    let listener = listen(port)?;
-    PORTS.get().borrow_mut().insert(port, Rc::new(listener));
-    port_name.set(&name_of(port), MPI_MAX_PORT_NAME);
+    let gate = Gate::open()?;
+    port_name.set(&gate.name.text(), MPI_MAX_PORT_NAME);
+    PORTS.get().borrow_mut().insert(gate.name.number, Rc::new(gate));
     Ok(())
 }
 
 /// MPI_Close_port
 pub fn close_port(port_name: &str) -> Result<()> {
-    let port = parse(port_name)?;
-    match PORTS.get().borrow_mut().remove(&port) {
+    let port = Name::parse(port_name)?;
+    match PORTS.get().borrow_mut().remove(&port.number) {
         Some(_) => Ok(()),
         None => err!(MPI_ERR_PORT, "the port {port_name} is not open in this process"),
     }
 }
 
-fn own_port(name: &str) -> Result<Rc<OwnedFd>> {
-    let found = PORTS.get().borrow().get(&parse(name)?).cloned();
+fn own_port(name: &str) -> Result<Rc<Gate>> {
+    let found = PORTS.get().borrow().get(&Name::parse(name)?.number).cloned();
     found.ok_or_else(|| Error::new(MPI_ERR_PORT, format!("the port {name} is not open in this process")))
 }
 
@@ -179,10 +92,7 @@ pub fn comm_accept(
     port_name: &str, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>, newcomm: Out<usize>,
 ) -> Result<()> {
     crate::comm::create::check_intra(&comm)?;
-    let line = || {
-        let port = own_port(port_name)?;
-        take_caller(&port, deadline(&info)?)
-    };
+    let line = || own_port(port_name)?.take_caller(deadline(&info)?);
     let line = (comm.rank == root).then(line);
     found(comm, root, line, newcomm)
 }
@@ -192,7 +102,7 @@ pub fn comm_connect(
     port_name: &str, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>, newcomm: Out<usize>,
 ) -> Result<()> {
     crate::comm::create::check_intra(&comm)?;
-    let line = || call(parse(port_name)?, Some(deadline_of_caller(&info)?));
+    let line = || call(&Name::parse(port_name)?, Some(deadline_of_caller(&info)?));
     let line = (comm.rank == root).then(line);
     found(comm, root, line, newcomm)
 }
@@ -272,7 +182,6 @@ pub fn lookup_name(service_name: &str, _info: Option<Rc<Info>>, port_name: TextO
 // --- Two processes with a socket between them ---------------------------------------------------
 
 const MAGIC: [u8; 8] = *b"ternjoin";
-const GREETING: usize = 16;
 
 /// MPI_Comm_join (section 11.10.3): the processes tell each other ports over the socket, which may be of any
 /// kind, and the one with the lower number takes the other's call.
@@ -283,13 +192,12 @@ pub fn comm_join(fd: i32, intercomm: Out<usize>) -> Result<()> {
         return err!(MPI_ERR_ARG, "{fd} is no descriptor");
     }
     // SAFETY: a number that is no open descriptor is answered with EBADF; nothing else is done with it.
-    let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
-    let own = tern_pmi::new_job_id();
-    let listener = listen(own)?;
-    let other = greet(fd, own)?;
-    let line = match own.cmp(&other) {
-        std::cmp::Ordering::Less => take_caller(&listener, None),
-        std::cmp::Ordering::Greater => call(other, None),
+    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+    let gate = Gate::open()?;
+    let other = greet(fd, &gate.name)?;
+    let line = match gate.name.number.cmp(&other.number) {
+        std::cmp::Ordering::Less => gate.take_caller(None),
+        std::cmp::Ordering::Greater => call(&other, None),
         std::cmp::Ordering::Equal => err!(MPI_ERR_ARG, "the socket leads back to this call"),
     };
     let line = line.map_err(|error| {
@@ -305,47 +213,45 @@ pub fn comm_join(fd: i32, intercomm: Out<usize>) -> Result<()> {
 
 /// Tells the own port and gets the other's, over a socket that the program uses for nothing else
 /// meanwhile. Reads no byte more than that.
-fn greet(fd: std::os::fd::BorrowedFd<'_>, own: u64) -> Result<u64> {
+fn greet(fd: BorrowedFd<'_>, own: &Name) -> Result<Name> {
     let failed = |errno: Errno| Error::new(MPI_ERR_ARG, format!("the socket cannot be used: {errno}"));
-    let mut greeting = [0; GREETING];
-    greeting[..8].copy_from_slice(&MAGIC);
-    greeting[8..].copy_from_slice(&own.to_be_bytes());
+    let own = own.text();
+    let greeting = [&MAGIC[..], &(own.len() as u32).to_be_bytes(), own.as_bytes()].concat();
     let mut sent = 0;
-    while sent < GREETING {
+    while sent < greeting.len() {
         match net::send(fd, &greeting[sent..], net::SendFlags::NOSIGNAL) {
             Ok(more) => sent += more,
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(errno) => return Err(failed(errno)),
         }
     }
-    let (mut got, mut theirs) = (0, [0; GREETING]);
+    let head = read_exactly(fd, 12)?;
+    let length = u32::from_be_bytes(head[8..].try_into().expect("four bytes")) as usize;
+    if head[..8] != MAGIC || length >= MPI_MAX_PORT_NAME as usize {
+        return err!(MPI_ERR_OTHER, "the process at the other end of the socket has not called MPI_Comm_join of Tern");
+    }
+    Name::parse(&String::from_utf8_lossy(&read_exactly(fd, length)?))
+}
+
+fn read_exactly(fd: BorrowedFd<'_>, length: usize) -> Result<Vec<u8>> {
+    let failed = |errno: Errno| Error::new(MPI_ERR_ARG, format!("the socket cannot be used: {errno}"));
+    let (mut got, mut bytes) = (0, vec![0; length]);
     let look = || {
-        match net::recv(fd, &mut theirs[got..], net::RecvFlags::DONTWAIT) {
+        match net::recv(fd, &mut bytes[got..], net::RecvFlags::DONTWAIT) {
             Ok((_, 0)) => return Err(failed(Errno::CONNRESET)),
             Ok((_, more)) => got += more,
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(errno) => return Err(failed(errno)),
         }
-        Ok((got == GREETING).then_some(theirs))
+        Ok((got == length).then_some(()))
     };
-    let theirs = wait_for(fd, None, look)?.expect("it waits without end");
-    if theirs[..8] != MAGIC {
-        return err!(MPI_ERR_OTHER, "the process at the other end of the socket has not called MPI_Comm_join of Tern");
-    }
-    Ok(u64::from_be_bytes(theirs[8..].try_into().expect("eight bytes")))
+    wait_for(fd, None, look)?.expect("it waits without end");
+    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_ports_are_read_as_written() {
-        assert_eq!(parse(&name_of(77)).unwrap(), 77);
-        for wrong in ["", "tern:", "tern:12", "tern:zzzzzzzzzzzzzzzz", "tcp://1.2.3.4"] {
-            assert_eq!(parse(wrong).unwrap_err().code, MPI_ERR_PORT, "{wrong}");
-        }
-    }
 
     #[test]
     fn who_connects_gives_up_in_the_end() {
