@@ -117,6 +117,12 @@ struct Job<'a> {
     signals: Signals,
     /// The mpiexec of all hosts, if this job is the part of one host.
     uplink: Option<Uplink>,
+    /// How many orders of further processes it has given; after how many it was told that no rank runs; it needs this part no more.
+    orders: u32,
+    idle_after: Option<u32>,
+    dismissed: bool,
+    /// Ranks that wait for its answer about a name that they publish.
+    naming: Vec<(usize, String)>,
     /// Closes when the process that the user started dies, or the guard of a keeper.
     keeper: Option<OwnedFd>,
     /// Set if another launcher has started the ranks.
@@ -179,7 +185,7 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: Option<OwnedFd>, uplink: Opt
 impl Job<'_> {
     /// Until every rank has ended.
     fn serve(&mut self) {
-        while self.ranks.iter().any(|rank| rank.alive) {
+        while self.ranks.iter().any(|rank| rank.alive) || self.stays() {
             for ready in self.wait() {
                 match ready {
                     Ready::Signals => self.take_signals(),

@@ -188,12 +188,13 @@ fn bound(policy: &Policy, cores: Vec<usize>, ranks: usize) -> Result<(Vec<usize>
 
 /// A program that a process asks for, looked for as from that process's directory.
 pub fn further(order: &Order, orders: &Orders) -> Result<Planned, Unusable> {
+    let name = &order.command[0];
+    check_arch(name, order.arch.as_deref(), "the info key arch")?;
     let directory = Path::new(&orders.directory);
     let wdir = order.wdir.as_ref().map_or(directory.into(), |wdir| directory.join(wdir));
     let env = || orders.env.iter().filter(|(name, _)| OWN.iter().all(|own| name != own));
     let path = env().find(|(name, _)| name == "PATH").map(|(_, path)| path);
     let path = order.path.as_ref().or(path);
-    let name = &order.command[0];
     let file = program::find(name, Some(wdir.as_os_str()), path.map(OsString::as_os_str))?;
     Ok(Planned {
         file: c_string(file),
@@ -215,15 +216,22 @@ pub fn costs(cores: &[usize], ranks: usize) -> Option<CString> {
     Some(entry(OsStr::new(COSTS_FILE), file.as_os_str()))
 }
 
-fn planned(program: &Program, global: &[(OsString, OsString)], folder: Option<&Path>) -> Result<Planned, Unusable> {
-    let name = &program.command[0];
+/// Fails for a program that is for another kind of machine, as `said` says.
+fn check_arch(name: &OsStr, arch: Option<&OsStr>, said: &str) -> Result<(), Unusable> {
     let machine = rustix::system::uname();
     let machine = machine.machine().to_string_lossy();
-    if let Some(arch) = program.arch.as_ref().filter(|arch| arch.to_string_lossy() != machine) {
-        let text =
-            format!("{} is for {} (-arch); this machine is {machine}", name.to_string_lossy(), arch.to_string_lossy());
-        return Err(Unusable { text, code: program::NOT_EXECUTABLE });
+    match arch.map(OsStr::to_string_lossy).filter(|arch| *arch != machine) {
+        None => Ok(()),
+        Some(arch) => {
+            let text = format!("{} is for {arch} ({said}); this machine is {machine}", name.to_string_lossy());
+            Err(Unusable { text, code: program::NOT_EXECUTABLE })
+        }
     }
+}
+
+fn planned(program: &Program, global: &[(OsString, OsString)], folder: Option<&Path>) -> Result<Planned, Unusable> {
+    let name = &program.command[0];
+    check_arch(name, program.arch.as_deref(), "-arch")?;
     let mut env = environment(global, program);
     if let Some(folder) = folder {
         let own = env.iter().position(|(name, _)| name == library::PATH).map(|at| env.swap_remove(at).1);

@@ -88,10 +88,11 @@ fn names(control: &tern_pmi::Control) {
 fn orders(act: &str, counts: &[u32]) -> Orders {
     let mut command = vec![std::env::current_exe().unwrap().into_os_string()];
     command.extend(RANK.map(Into::into));
-    let order = |&count| Order { count, command: command.clone(), wdir: None, path: None };
+    let order = |&count| Order { count, command: command.clone(), wdir: None, path: None, host: None, arch: None };
     let mut env: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "TERN_TEST_ACT").collect();
     env.push(("TERN_TEST_ACT".into(), act.into()));
-    Orders { job_id: tern_pmi::new_job_id(), commands: counts.iter().map(order).collect(), env, directory: "/".into() }
+    let commands = counts.iter().map(order).collect();
+    Orders { job_id: tern_pmi::new_job_id(), commands, env, directory: "/".into(), port: None }
 }
 
 const RANK: [&str; 4] = ["--exact", "rank", "--nocapture", "--test-threads=1"];

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::io::Result;
 use std::ops::Range;
 use std::rc::Rc;
-use tern_device::{Device, Header, Payload, Sink};
+use tern_device::{Device, Header, Payload, Place, Sink};
 use tern_pmi::Job;
 use tern_tcp::Tcp;
 
@@ -96,6 +96,16 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
             Some(stage) => self.far.heard(at, stage),
             None => self.sink.packet(self.far.numbers.start + at as u32, header, payload),
         }
+    }
+
+    fn place(&mut self, from: u32, header: &Header, len: usize) -> Option<Place> {
+        // Words of this layer have no payload.
+        let at = self.far.at(from).filter(|_| Stage::of(header).is_none())?;
+        self.sink.place(self.far.numbers.start + at as u32, header, len)
+    }
+
+    fn placed(&mut self, token: u32, len: usize) {
+        self.sink.placed(token, len);
     }
 
     fn has_enough(&mut self) -> bool {

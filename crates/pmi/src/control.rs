@@ -164,14 +164,15 @@ impl Control {
         addresses::decode(&crate::parcel::unpack(table)?).ok_or(Errno::PROTO)
     }
 
-    /// Asks for further processes, which share `memory` with those that asked for them. The answer is as in the
+    /// Asks for further processes, which share `memory` with those that asked for them, or find those at a port. The answer is as in the
     /// table above.
     ///
     /// Errors: no memory, or the launcher cannot be reached.
-    pub fn spawn(&self, orders: &crate::Orders, memory: BorrowedFd<'_>) -> rustix::io::Result<(i32, String)> {
+    pub fn spawn(&self, orders: &crate::Orders, memory: Option<BorrowedFd<'_>>) -> rustix::io::Result<(i32, String)> {
         let count = orders.commands.iter().map(|order| order.count).sum();
         let orders = crate::parcel::pack(&orders.encode())?;
-        self.ask(&Message::Spawn { count }, &[orders.as_fd(), memory])
+        let fds: Vec<BorrowedFd<'_>> = [Some(orders.as_fd()), memory].into_iter().flatten().collect();
+        self.ask(&Message::Spawn { count }, &fds)
     }
 
     /// Says that MPI is initialised. Sent by [`crate::init`]; again if a process initialises MPI

@@ -1,10 +1,15 @@
-//! Names of services (MPI 5.0, section 11.9.4), known to all processes of one user on this machine.
+//! Names of services (MPI 5.0, section 11.9.4), known to all processes of one user on this machine, and on those that share
+//! the folder TERN_NAMES.
 //!
 //! A name is an abstract address of a Unix socket, made of the user and a hash of the service. Whoever
 //! has published it first listens there, and tells each that connects the service and its port. A job that
 //! publishes the same name has it for itself.
 
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,6 +28,14 @@ pub struct Name {
     port: String,
     /// None when another job has the name.
     listener: Option<OwnedFd>,
+    /// Where jobs on other machines find it, which is removed with this value.
+    file: Option<PathBuf>,
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        self.file.iter().for_each(|file| _ = std::fs::remove_file(file));
+    }
 }
 
 impl Name {
@@ -42,7 +55,8 @@ impl Name {
             Err(Errno::ADDRINUSE) => return Err(Errno::PERM),
             Err(errno) => return Err(errno),
         };
-        Ok(Name { service: service.to_owned(), port: port.to_owned(), listener })
+        let file = folder().and_then(|folder| write(&folder, service, port));
+        Ok(Name { service: service.to_owned(), port: port.to_owned(), listener, file })
     }
 
     /// The service.
@@ -82,7 +96,7 @@ pub fn look_up(service: &str) -> rustix::io::Result<Option<String>> {
     let socket = socket()?;
     match net::connect(&socket, &address(service, rustix::process::geteuid().as_raw())?) {
         Ok(()) => {}
-        Err(Errno::CONNREFUSED) => return Ok(None),
+        Err(Errno::CONNREFUSED) => return Ok(folder().and_then(|folder| read(&folder, service))),
         Err(errno) => return Err(errno),
     }
     if !parcel::is_own_user(&socket) {
@@ -107,6 +121,50 @@ pub fn look_up(service: &str) -> rustix::io::Result<Option<String>> {
     Ok(told.map(|(_, port)| String::from_utf8_lossy(port).into_owned()))
 }
 
+/// The folder that machines share for names, if there is one.
+fn folder() -> Option<PathBuf> {
+    let folder = tern_settings::NAMES.get();
+    (folder != "none" && !folder.is_empty()).then(|| folder.into())
+}
+
+/// Largest file of a name: the texts of a service and a port are shorter.
+const MOST: u64 = 8192;
+
+fn file(folder: &Path, service: &str) -> PathBuf {
+    folder.join(format!("tern-name-{}-{:016x}", rustix::process::geteuid().as_raw(), hash(service)))
+}
+
+/// Writes the file of a service, unless it is there; `None` when another job has the name, or it cannot be written.
+fn write(folder: &Path, service: &str, port: &str) -> Option<PathBuf> {
+    let path = file(folder, service);
+    let fresh = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let written = fresh.and_then(|mut file| {
+        let mut words = Writer::default();
+        words.bytes(service.as_bytes()).bytes(port.as_bytes());
+        file.write_all(&words.0)
+    });
+    match written {
+        Ok(()) => Some(path),
+        Err(error) => {
+            tern_settings::warn!("the name {service:?} is for this machine alone: {}: {error}", path.display());
+            None
+        }
+    }
+}
+
+/// The port of a service whose file there is, which belongs to this user.
+fn read(folder: &Path, service: &str) -> Option<String> {
+    let file = OpenOptions::new().read(true).open(file(folder, service)).ok()?;
+    if file.metadata().ok()?.uid() != rustix::process::geteuid().as_raw() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes).ok()?;
+    let mut words = Reader(&bytes);
+    let (known, port) = words.bytes().zip(words.bytes())?;
+    (known == service.as_bytes()).then(|| String::from_utf8_lossy(port).into_owned())
+}
+
 /// Whether a process of this user listens there.
 fn is_held_by_own_user(address: &SocketAddrUnix) -> bool {
     let connected = || {
@@ -123,11 +181,14 @@ fn socket() -> rustix::io::Result<OwnedFd> {
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
 }
 
+/// FNV-1a.
+fn hash(service: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    service.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
 fn address(service: &str, user: u32) -> rustix::io::Result<SocketAddrUnix> {
-    // FNV-1a.
-    let hash = service
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = hash(service);
     SocketAddrUnix::new_abstract_name(format!("tern-name-{user}-{hash:016x}").as_bytes())
 }
 
@@ -155,6 +216,20 @@ mod tests {
         assert_eq!(asked.join().unwrap().unwrap(), Some("a port".into()));
         drop(name);
         assert_eq!(look_up(&service).unwrap(), None);
+    }
+
+    #[test]
+    fn a_name_in_a_folder_is_found_until_its_file_is_gone() {
+        let folder = std::env::temp_dir().join(format!("tern-names-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let path = write(&folder, "a service", "a port").unwrap();
+        assert_eq!(write(&folder, "a service", "another"), None);
+        assert_eq!(read(&folder, "a service"), Some("a port".into()));
+        assert_eq!(read(&folder, "another service"), None);
+        std::fs::write(&path, [255; 100]).unwrap();
+        assert_eq!(read(&folder, "a service"), None);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(read(&folder, "a service"), None);
     }
 
     /// What cannot be asked who it is could be anybody.

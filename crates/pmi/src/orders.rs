@@ -16,6 +16,8 @@ pub struct Orders {
     pub env: Vec<(OsString, OsString)>,
     /// Its working directory, where commands are looked for.
     pub directory: OsString,
+    /// The port where the new processes find those that spawned them, if they share no memory.
+    pub port: Option<OsString>,
 }
 
 /// Processes with one command.
@@ -29,6 +31,10 @@ pub struct Order {
     pub wdir: Option<OsString>,
     /// Where the program is looked for, as PATH has it (info key `path`).
     pub path: Option<OsString>,
+    /// The hosts that they are to be on, as `a,b:2`, if it matters (info key `host`).
+    pub host: Option<OsString>,
+    /// The kind of machine that it is for, as `uname -m` says it (info key `arch`).
+    pub arch: Option<OsString>,
 }
 
 impl Orders {
@@ -44,6 +50,7 @@ impl Orders {
         };
         out.number(self.job_id);
         text(&mut out, &self.directory);
+        optional(&mut out, &self.port);
         out.number(self.env.len() as u64);
         for (name, value) in &self.env {
             text(&mut out, name);
@@ -54,6 +61,8 @@ impl Orders {
             out.number(order.count as u64);
             optional(&mut out, &order.wdir);
             optional(&mut out, &order.path);
+            optional(&mut out, &order.host);
+            optional(&mut out, &order.arch);
             out.number(order.command.len() as u64);
             order.command.iter().for_each(|word| text(&mut out, word));
         }
@@ -70,17 +79,19 @@ impl Orders {
         };
         let job_id = input.number()?;
         let directory = text(input)?;
+        let port = optional(input)?;
         let env = (0..input.number()?).map(|_| Some((text(input)?, text(input)?))).collect::<Option<_>>()?;
         let commands = (0..input.number()?)
             .map(|_| {
                 let count = u32::try_from(input.number()?).ok()?;
                 let (wdir, path) = (optional(input)?, optional(input)?);
+                let (host, arch) = (optional(input)?, optional(input)?);
                 let command: Vec<OsString> = (0..input.number()?).map(|_| text(input)).collect::<Option<_>>()?;
-                let order = Order { count, command, wdir, path };
+                let order = Order { count, command, wdir, path, host, arch };
                 (count > 0 && !order.command.is_empty()).then_some(order)
             })
             .collect::<Option<_>>()?;
-        Some(Orders { job_id, commands, env, directory })
+        Some(Orders { job_id, commands, env, directory, port })
     }
 }
 
@@ -99,11 +110,21 @@ mod tests {
                     command: vec!["a".into(), "".into(), "b c".into()],
                     wdir: Some("/tmp".into()),
                     path: None,
+                    host: Some("a,b:2".into()),
+                    arch: None,
                 },
-                Order { count: 1, command: vec!["b".into()], wdir: None, path: Some("".into()) },
+                Order {
+                    count: 1,
+                    command: vec!["b".into()],
+                    wdir: None,
+                    path: Some("".into()),
+                    host: None,
+                    arch: Some("m68k".into()),
+                },
             ],
             env: vec![("A".into(), "1=2".into()), ("B".into(), "".into())],
             directory: "/".into(),
+            port: Some("tern:1".into()),
         };
         let bytes = orders.encode();
         assert_eq!(Orders::decode(&bytes), Some(orders));

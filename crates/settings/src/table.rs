@@ -337,6 +337,10 @@ settings! {
     /// asked when nothing has come for a third of that time. Between processes, and between mpiexec and its agents.
     PEER_TIMEOUT: Duration = "TERN_PEER_TIMEOUT", "30s", 1_000_000_000..=HOUR => "general", Job;
 
+    /// A folder that machines share, for names that MPI_Publish_name makes known to jobs on other machines: each is a file
+    /// there, which only its user can read, until the job ends. `none`: jobs find names of jobs on their own machine.
+    NAMES: &'static str = "TERN_NAMES", "none" => "general", Job;
+
     /// The file of libpmix.so.2, for programs that a launcher starts which speaks PMIx. `auto`: the one that the launcher
     /// has loaded, or else that of the system.
     PMIX: &'static str = "TERN_PMIX", "auto" => "general", Launcher;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tern_pmi::addresses;
 
 use super::part::Part;
-use super::wire::{Down, Up, prepare};
+use super::wire::{About, Down, Up, prepare};
 use super::{starter, told, tree};
 use crate::args::{Options, Stdin};
 use crate::picture::Told;
@@ -81,9 +81,29 @@ impl Uplink {
         self.tell(&Up::Waits { first, ranks: told::encode(ranks) });
     }
 
-    /// The addresses of all ranks here.
-    pub fn addresses<'a>(&self, all: impl ExactSizeIterator<Item = &'a [u8]>) {
-        self.tell(&Up::Addresses(addresses::encode(all)));
+    /// The addresses of all ranks of a world here.
+    pub fn addresses<'a>(&self, world: u32, all: impl ExactSizeIterator<Item = &'a [u8]>) {
+        self.tell(&Up::Addresses(world, addresses::encode(all)));
+    }
+
+    /// A rank asks for further processes.
+    pub fn spawn(&self, rank: u32, orders: Vec<u8>) {
+        self.tell(&Up::Spawn { rank, orders });
+    }
+
+    /// The share of a further world is started, or why not.
+    pub fn started(&self, world: u32, failed: Option<(u32, String)>) {
+        self.tell(&Up::Started { world, failed });
+    }
+
+    /// A rank asks about a name.
+    pub fn name(&self, rank: u32, what: About, service: &str, port: &str) {
+        self.tell(&Up::Name { rank, what, service: service.to_owned(), port: port.to_owned() });
+    }
+
+    /// No rank runs here, after so many orders.
+    pub fn idle(&self, orders: u32) {
+        self.tell(&Up::Idle(orders));
     }
 
     /// A rank that has initialised MPI, and one that will never do so, if they are others than before.

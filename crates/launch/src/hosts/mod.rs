@@ -2,6 +2,7 @@
 //! them as a job of its own; the mpiexec that the user started starts the agents and is what they have in common.
 
 pub mod agent;
+pub mod further;
 mod join;
 mod part;
 mod relay;
@@ -13,7 +14,7 @@ mod tree;
 mod wire;
 
 pub use serve::{root, run};
-pub use wire::Down;
+pub use wire::{About, Down};
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -114,6 +115,20 @@ fn merge(hosts: impl Iterator<Item = Result<Host, String>>) -> Result<Vec<Host>,
         true => Err("no host is named".into()),
         false => Ok(merged),
     }
+}
+
+/// Whether two names are of one host, as far as the names tell.
+fn same_host(one: &str, other: &str) -> bool {
+    one == other || tern_node::is_this_machine(one) && tern_node::is_this_machine(other)
+}
+
+/// How much room the host of each share has, where that is said.
+pub fn slots(blocks: &[Block], shares: &[Share], most: Option<u32>) -> Vec<Option<u32>> {
+    let said = |share: &Share| {
+        let hosts = blocks.iter().flat_map(|block| &block.hosts);
+        hosts.filter(|host| host.name == share.name).find_map(|host| host.slots).or(most)
+    };
+    shares.iter().map(said).collect()
 }
 
 /// The blocks, if some are for other machines. Those without hosts are for this one then.

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use tern_pmi::{Nodes, addresses};
 
+use super::further::Further;
 use super::stall::Gathering;
 use super::tree::Below;
 use super::wire::{Down, Up};
@@ -56,7 +57,7 @@ pub(super) struct Agent {
     /// When the process that started it ended.
     ended: Option<Instant>,
     /// The connection, until its end has been heard.
-    socket: Option<TcpStream>,
+    pub(super) socket: Option<TcpStream>,
     joined: bool,
     done: bool,
     addresses: Option<Vec<Vec<u8>>>,
@@ -64,6 +65,11 @@ pub(super) struct Agent {
     bindings: Option<Vec<String>>,
     waits: String,
     gone: String,
+    /// Further processes that it was to start, and in how many orders.
+    pub(super) spawned: u32,
+    pub(super) orders: u32,
+    /// After how many orders it has said that it has no ranks that run.
+    pub(super) idle_after: Option<u32>,
 }
 
 impl Agent {
@@ -83,7 +89,14 @@ impl Agent {
             bindings: None,
             waits: String::new(),
             gone: String::new(),
+            spawned: 0,
+            orders: 0,
+            idle_after: None,
         }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Nothing comes from it any more: its end is told by one thread, and what it says, as how its ranks have ended, by another.
@@ -97,6 +110,12 @@ pub(super) struct Server<'a> {
     options: &'a Options,
     job_id: u64,
     pub(super) shares: Vec<Share>,
+    /// Processes that each host has room for, where that is said.
+    pub(super) slots: Vec<Option<u32>>,
+    /// Worlds that were spawned.
+    pub(super) further: Vec<Further>,
+    /// Services that ranks have published, and their ports.
+    pub(super) names: Vec<(String, String)>,
     nodes: Nodes,
     pub(super) agents: Vec<Agent>,
     code: Option<i32>,
@@ -122,6 +141,9 @@ pub fn run(options: &Options, layout: Layout, mask: libc::sigset_t, keeper: Owne
     let mut server = Server {
         options,
         job_id,
+        slots: super::slots(&options.blocks, &shares, options.per_host),
+        further: Vec::new(),
+        names: Vec::new(),
         shares,
         nodes,
         agents,
@@ -222,7 +244,12 @@ impl Server<'_> {
         match told {
             Up::Join { .. } => {}
             Up::Ended { number, text } => self.not_started(number as usize, &text),
-            Up::Addresses(table) => {
+            Up::Addresses(world, table) if world > 0 => self.further_addresses(world, number, &table),
+            Up::Spawn { rank, orders } => self.further(number, rank, orders),
+            Up::Started { world, failed } => self.started(world, failed),
+            Up::Name { rank, what, service, port } => self.name(number, rank, what, &service, &port),
+            Up::Idle(orders) => self.idle(number, orders),
+            Up::Addresses(_, table) => {
                 self.agents[number].addresses = addresses::decode(&table);
                 self.tell_addresses();
             }
@@ -265,7 +292,7 @@ impl Server<'_> {
         let Some(all) = all else { return };
         let all: Vec<&[u8]> = all.into_iter().flatten().map(Vec::as_slice).collect();
         let all = self.by_rank(all);
-        self.tell_all(&Down::Addresses(addresses::encode(all.into_iter())));
+        self.tell_all(&Down::Addresses(0, addresses::encode(all.into_iter())));
     }
 
     /// Who has ended without initialising MPI will never do it, but who has initialised it waits for all.

@@ -19,8 +19,18 @@ const MOST_FIRST: usize = 64;
 pub enum Down {
     /// Start this: a [`super::part::Part`].
     Begin(Vec<u8>),
-    /// The addresses of all ranks (`tern_pmi::addresses`).
-    Addresses(Vec<u8>),
+    /// The addresses of all ranks of a world (`tern_pmi::addresses`).
+    Addresses(u32, Vec<u8>),
+    /// Start a share of a further world: a [`super::further::Order`].
+    Spawn(Vec<u8>),
+    /// The further world of that number could not be completed: its ranks end.
+    Recall(u32),
+    /// The answer to the rank that has asked: its number among those of the agent, value and text.
+    Answer(u32, i32, String),
+    /// A name is taken back, which some rank has published.
+    Unpublished(String),
+    /// Nobody needs this agent any more.
+    Leave,
     /// End the ranks.
     End,
     /// Pass this signal on to the ranks.
@@ -29,13 +39,30 @@ pub enum Down {
     Ask,
 }
 
+/// What a rank wants of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    Publish = 0,
+    Unpublish = 1,
+    LookUp = 2,
+}
+
 /// From an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Up {
     /// The agent of that number; it knows the secret.
     Join { secret: u64, number: u32 },
-    /// The addresses of its ranks.
-    Addresses(Vec<u8>),
+    /// The addresses of its ranks of a world.
+    Addresses(u32, Vec<u8>),
+    /// Its rank of that number, among those that it has, asks for further processes (`tern_pmi::Orders`) that are to find their
+    /// parents at a port.
+    Spawn { rank: u32, orders: Vec<u8> },
+    /// Its share of that further world is started; or the number of the command that could not be, and why.
+    Started { world: u32, failed: Option<(u32, String)> },
+    /// Its rank asks about a name.
+    Name { rank: u32, what: About, service: String, port: String },
+    /// It has no ranks that run, after so many orders of further ones.
+    Idle(u32),
     /// The job must end: exit code, and what to tell the user.
     Failed(i32, String),
     /// A rank that has initialised MPI, and one that has ended and will never do so; empty for none.
@@ -59,10 +86,17 @@ impl Down {
         let mut out = Writer::default();
         match self {
             Down::Begin(part) => out.number(1).bytes(part),
-            Down::Addresses(table) => out.number(2).bytes(table),
+            Down::Addresses(world, table) => out.number(2).number((*world).into()).bytes(table),
             Down::End => out.number(3),
             Down::Signal(signal) => out.number(4).number(*signal as u64),
             Down::Ask => out.number(5),
+            Down::Spawn(order) => out.number(6).bytes(order),
+            Down::Recall(world) => out.number(7).number((*world).into()),
+            Down::Answer(rank, value, text) => {
+                out.number(8).number((*rank).into()).number(*value as u64).bytes(text.as_bytes())
+            }
+            Down::Leave => out.number(9),
+            Down::Unpublished(service) => out.number(10).bytes(service.as_bytes()),
         };
         out.0
     }
@@ -71,10 +105,15 @@ impl Down {
         let input = &mut Reader(bytes);
         Some(match input.number()? {
             1 => Down::Begin(input.bytes()?.to_vec()),
-            2 => Down::Addresses(input.bytes()?.to_vec()),
+            2 => Down::Addresses(input.number()? as u32, input.bytes()?.to_vec()),
             3 => Down::End,
             4 => Down::Signal(input.number()? as i32),
             5 => Down::Ask,
+            6 => Down::Spawn(input.bytes()?.to_vec()),
+            7 => Down::Recall(input.number()? as u32),
+            8 => Down::Answer(input.number()? as u32, input.number()? as i32, text(input.bytes()?)),
+            9 => Down::Leave,
+            10 => Down::Unpublished(text(input.bytes()?)),
             _ => return None,
         })
     }
@@ -96,7 +135,7 @@ impl Up {
         let mut out = Writer::default();
         match self {
             Up::Join { secret, number } => out.number(1).number(*secret).number((*number).into()),
-            Up::Addresses(table) => out.number(2).bytes(table),
+            Up::Addresses(world, table) => out.number(2).number((*world).into()).bytes(table),
             Up::Failed(code, text) => out.number(3).number(*code as u64).bytes(text.as_bytes()),
             Up::Standing { waits, gone } => out.number(4).bytes(waits.as_bytes()).bytes(gone.as_bytes()),
             Up::Done(code) => out.number(5).number(*code as u64),
@@ -109,6 +148,16 @@ impl Up {
                 lines.iter().for_each(|line| _ = out.bytes(line.as_bytes()));
                 &mut out
             }
+            Up::Spawn { rank, orders } => out.number(11).number((*rank).into()).bytes(orders),
+            Up::Started { world, failed } => {
+                let (command, why) = failed.as_ref().map_or((0, ""), |(command, why)| (1 + u64::from(*command), why));
+                out.number(12).number((*world).into()).number(command).bytes(why.as_bytes())
+            }
+            Up::Name { rank, what, service, port } => {
+                let numbers = out.number(9).number((*rank).into()).number(*what as u64);
+                numbers.bytes(service.as_bytes()).bytes(port.as_bytes())
+            }
+            Up::Idle(orders) => out.number(10).number((*orders).into()),
         };
         out.0
     }
@@ -117,7 +166,7 @@ impl Up {
         let input = &mut Reader(bytes);
         Some(match input.number()? {
             1 => Up::Join { secret: input.number()?, number: input.number()? as u32 },
-            2 => Up::Addresses(input.bytes()?.to_vec()),
+            2 => Up::Addresses(input.number()? as u32, input.bytes()?.to_vec()),
             3 => Up::Failed(input.number()? as i32, text(input.bytes()?)),
             4 => Up::Standing { waits: text(input.bytes()?), gone: text(input.bytes()?) },
             5 => Up::Done(input.number()? as i32),
@@ -127,6 +176,23 @@ impl Up {
             }
             8 => Up::Ended { number: input.number()? as u32, text: text(input.bytes()?) },
             7 => Up::Bindings((0..input.number()?).map(|_| Some(text(input.bytes()?))).collect::<Option<_>>()?),
+            11 => Up::Spawn { rank: input.number()? as u32, orders: input.bytes()?.to_vec() },
+            12 => {
+                let world = input.number()? as u32;
+                let (command, why) = (input.number()?.checked_sub(1), text(input.bytes()?));
+                Up::Started { world, failed: command.map(|command| (command as u32, why)) }
+            }
+            9 => {
+                let rank = input.number()? as u32;
+                let what = match input.number()? {
+                    0 => About::Publish,
+                    1 => About::Unpublish,
+                    2 => About::LookUp,
+                    _ => return None,
+                };
+                Up::Name { rank, what, service: text(input.bytes()?), port: text(input.bytes()?) }
+            }
+            10 => Up::Idle(input.number()? as u32),
             _ => return None,
         })
     }
@@ -190,15 +256,31 @@ mod tests {
 
     #[test]
     fn messages_survive_the_wire() {
-        for message in [Down::Begin(vec![1, 2]), Down::Addresses(vec![]), Down::End, Down::Signal(-1), Down::Ask] {
+        for message in [
+            Down::Begin(vec![1, 2]),
+            Down::Addresses(1, vec![]),
+            Down::End,
+            Down::Signal(-1),
+            Down::Ask,
+            Down::Spawn(vec![4]),
+            Down::Recall(5),
+            Down::Answer(1, -2, "no".into()),
+            Down::Leave,
+            Down::Unpublished("s".into()),
+        ] {
             assert_eq!(Down::decode(&message.encode()), Some(message));
         }
         for message in [
             Up::Join { secret: u64::MAX, number: 7 },
-            Up::Addresses(vec![3; 100]),
+            Up::Addresses(2, vec![3; 100]),
             Up::Failed(-5, "über".into()),
             Up::Standing { waits: "rank 1".into(), gone: String::new() },
             Up::Done(124),
+            Up::Spawn { rank: 3, orders: vec![1] },
+            Up::Started { world: 2, failed: None },
+            Up::Started { world: 2, failed: Some((0, "why".into())) },
+            Up::Name { rank: 1, what: About::LookUp, service: "s".into(), port: "p".into() },
+            Up::Idle(7),
             Up::Waits { first: Some(0), ranks: vec![1, 2] },
             Up::Waits { first: None, ranks: vec![] },
             Up::Bindings(vec!["one".into(), String::new()]),

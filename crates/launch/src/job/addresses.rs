@@ -25,7 +25,7 @@ impl Job<'_> {
             let all: Vec<Vec<u8>> = here.iter().map(take).collect();
             let all = all.iter().map(Vec::as_slice);
             match &self.uplink {
-                Some(uplink) => uplink.addresses(all),
+                Some(uplink) => uplink.addresses(world as u32, all),
                 None => self.tell_addresses(world, &addresses::encode(all)),
             }
         }

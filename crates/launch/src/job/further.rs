@@ -5,12 +5,25 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use tern_pmi::control::{self, Message};
 use tern_pmi::names::Name;
-use tern_pmi::{Nodes, Orders, parcel};
+use tern_pmi::{Nodes, Order, Orders, parcel};
 
 use super::start::{Start, raise_file_limit};
 use super::{Job, World};
-use crate::plan::{Planned, further};
+use crate::hosts::{self, About, further};
+use crate::plan::{self, Planned};
 use crate::signals;
+
+/// Fails for processes that are to be on other machines.
+fn only_here(order: &Order) -> Result<(), String> {
+    let Some(hosts) = &order.host else { return Ok(()) };
+    match hosts::list(hosts)?.into_iter().find(|host| !tern_node::is_this_machine(&host.name)) {
+        None => Ok(()),
+        Some(host) => {
+            let host = host.name;
+            Err(format!("host {host} has no processes of this job, which runs on this machine only (mpiexec --hosts)"))
+        }
+    }
+}
 
 impl Job<'_> {
     fn answer(&self, rank: usize, value: i32, text: &str) {
@@ -23,6 +36,10 @@ impl Job<'_> {
 
     /// Starts the processes that a rank asks for, all of them or none.
     pub(super) fn spawn(&mut self, rank: usize, fds: Vec<OwnedFd>) {
+        if let (Some(uplink), None) = (&self.uplink, &self.ending) {
+            let orders = fds.into_iter().next().and_then(|orders| parcel::unpack(orders).ok());
+            return uplink.spawn(rank as u32, orders.unwrap_or_default());
+        }
         match self.try_spawn(fds) {
             Ok(count) => self.answer(rank, count as i32, ""),
             Err((command, text)) => self.answer(rank, -1 - command as i32, &text),
@@ -35,33 +52,73 @@ impl Job<'_> {
         if self.ending.is_some() {
             return Err(refuse("the job is about to end"));
         }
-        if self.uplink.is_some() {
-            return Err(refuse("a job on several hosts cannot start further processes"));
-        }
         let mut fds = fds.into_iter();
-        let (Some(orders), Some(parents)) = (fds.next(), fds.next()) else {
+        let Some(orders) = fds.next() else {
             return Err(refuse("the request is not complete"));
         };
         let orders = parcel::unpack(orders).ok().and_then(|bytes| Orders::decode(&bytes));
         let orders = orders.ok_or_else(|| refuse("the request is damaged"))?;
-        let programs: Vec<Planned> = (orders.commands.iter().enumerate())
-            .map(|(at, order)| further(order, &orders).map_err(|unusable| (at, unusable.text)))
-            .collect::<Result<_, _>>()?;
-        let size: u32 = programs.iter().map(|program| program.count).sum();
-        let alive = self.ranks.iter().filter(|rank| rank.alive).count();
-        self.files = self.files.or(raise_file_limit(alive + size as usize));
-        let world = World::new(orders.job_id, Nodes::one(size), Some(parents)).map_err(|text| refuse(&text))?;
-        self.worlds.push(Some(world));
-        self.start_world(&programs)
+        for (at, order) in orders.commands.iter().enumerate() {
+            only_here(order).map_err(|why| (at, why))?;
+        }
+        let size: u32 = orders.commands.iter().map(|order| order.count).sum();
+        let nodes = match self.plan.simulated {
+            true => Nodes::even(size, self.plan.nodes.count().min(size)),
+            false => Nodes::one(size),
+        };
+        self.start_share(self.worlds.len(), &orders, nodes, None, fds.next())
     }
 
-    /// Starts the ranks of the newest world.
-    fn start_world(&mut self, programs: &[Planned]) -> Result<u32, (usize, String)> {
+    /// The mpiexec of all hosts has this part start a share of a further world.
+    pub(super) fn spawn_share(&mut self, order: &[u8]) {
+        self.orders += 1;
+        let Some(order) = further::Order::decode(order) else { return };
+        let world = order.world as usize;
+        let outcome = match Orders::decode(&order.orders) {
+            Some(orders) => self.start_share(world, &orders, order.nodes, Some(order.node), None),
+            None => Err((0, "the request is damaged".to_owned())),
+        };
+        let on_host = |(command, text): (usize, String)| {
+            let host = self.uplink.as_ref().map_or("", |uplink| &uplink.host);
+            (command as u32, format!("{text} (host {host})"))
+        };
+        let failed = outcome.err().map(on_host);
+        if let Some(uplink) = &self.uplink {
+            uplink.started(order.world, failed);
+        }
+    }
+
+    /// Starts the ranks of a further world that are on `node`, or all. They share `memory` with those that spawned them, or
+    /// find them at the port that the orders name.
+    fn start_share(
+        &mut self, number: usize, orders: &Orders, nodes: Nodes, node: Option<u32>, memory: Option<OwnedFd>,
+    ) -> Result<u32, (usize, String)> {
+        let refuse = |text: &str| (0, text.to_owned());
+        let programs: Vec<Planned> = (orders.commands.iter().enumerate())
+            .map(|(at, order)| plan::further(order, orders).map_err(|unusable| (at, unusable.text)))
+            .collect::<Result<_, _>>()?;
+        let here = node.map_or_else(|| (0..nodes.size()).collect(), |node| nodes.members(node));
+        let alive = self.ranks.iter().filter(|rank| rank.alive).count();
+        self.files = self.files.or(raise_file_limit(alive + here.len() + nodes.count() as usize));
+        let parents = match &orders.port {
+            Some(port) => parcel::pack(port.as_encoded_bytes()).map_err(|errno| refuse(&errno.to_string()))?,
+            None => memory.ok_or_else(|| refuse("the request is not complete"))?,
+        };
+        let mut world = World::new(orders.job_id, nodes, Some(parents)).map_err(|text| refuse(&text))?;
+        world.simulated = self.plan.simulated;
+        // Those between have no ranks here.
+        self.worlds.resize_with(number, || None);
+        self.worlds.push(Some(world));
+        self.start_world(&programs, &here)
+    }
+
+    /// Starts those ranks of the newest world.
+    fn start_world(&mut self, programs: &[Planned], here: &[u32]) -> Result<u32, (usize, String)> {
         let world = self.worlds.len() - 1;
         let first = self.ranks.len();
         let each = programs.iter().enumerate();
         let ranks = each.flat_map(|(appnum, program)| (0..program.count).map(move |_| (appnum, program)));
-        for (number, (appnum, program)) in (0..).zip(ranks) {
+        for (number, (appnum, program)) in (0..).zip(ranks).filter(|(number, _)| here.contains(number)) {
             let start = Start { world, number, program, appnum, cores: None };
             if let Err((errno, step)) = self.start_rank(&start) {
                 self.recall(first);
@@ -82,6 +139,27 @@ impl Job<'_> {
         if self.ranks.len() == first {
             self.worlds.pop();
             self.worlds.push(None);
+        }
+    }
+
+    /// Ends the ranks of a further world that could not be completed elsewhere.
+    pub(super) fn recall_world(&mut self, world: usize) {
+        for rank in self.ranks.iter_mut().filter(|rank| rank.world == world && rank.alive) {
+            rank.recalled = true;
+            signals::send(rank.pid, libc::SIGKILL);
+        }
+    }
+
+    /// The mpiexec of all hosts answers a rank.
+    pub(super) fn answered(&mut self, rank: usize, value: i32, text: &str) {
+        if let Some(at) = self.naming.iter().position(|(other, _)| *other == rank) {
+            let (_, service) = self.naming.swap_remove(at);
+            if value != 0 {
+                self.names.retain(|name| name.service() != service);
+            }
+        }
+        if rank < self.ranks.len() {
+            self.answer(rank, value, text);
         }
     }
 
@@ -108,7 +186,14 @@ impl Job<'_> {
         match Name::publish(service, port) {
             Ok(name) => {
                 self.names.push(name);
-                self.answer(rank, 0, "");
+                match &self.uplink {
+                    Some(uplink) => {
+                        // Another rank may have it on another host.
+                        uplink.name(rank as u32, About::Publish, service, port);
+                        self.naming.push((rank, service.to_owned()));
+                    }
+                    None => self.answer(rank, 0, ""),
+                }
             }
             Err(Errno::PERM) => {
                 let text = "a process of another user, or one that answers nobody, holds its address on this machine; \
@@ -121,6 +206,9 @@ impl Job<'_> {
 
     /// Tells a port that a rank of this job has published.
     pub(super) fn look_up(&self, rank: usize, service: &str) {
+        if let Some(uplink) = &self.uplink {
+            return uplink.name(rank as u32, About::LookUp, service, "");
+        }
         match self.names.iter().find(|name| name.service() == service) {
             Some(name) => self.answer(rank, 0, name.port()),
             None => self.answer(rank, -1, ""),
@@ -129,6 +217,9 @@ impl Job<'_> {
 
     /// Ends that.
     pub(super) fn unpublish(&mut self, rank: usize, service: &str, port: &str) {
+        if let Some(uplink) = &self.uplink {
+            return uplink.name(rank as u32, About::Unpublish, service, port);
+        }
         let published = self.names.iter().position(|name| name.service() == service);
         match published.map(|at| (at, self.names[at].port())) {
             Some((at, known)) if known == port => {

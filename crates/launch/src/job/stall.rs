@@ -60,7 +60,11 @@ impl Job<'_> {
     /// A rank tells what it waits for.
     pub(super) fn stalled(&mut self, rank: usize, text: &str) {
         let mut report = Report::decode(text);
-        if self.worlds.len() > 1 {
+        if self.uplink.is_some() && self.ranks[rank].world > 0 {
+            // The picture of several hosts has the ranks that the user has started.
+            return;
+        }
+        if self.worlds.len() > 1 && self.uplink.is_none() {
             let world = self.ranks[rank].world;
             let of = |world, number| self.number_of(world, number);
             let home = |other: &Other| {
@@ -114,7 +118,10 @@ impl Job<'_> {
         }
         let first = gathered.first.map(|rank| rank as u32);
         let reports = gathered.reports.into_iter();
-        let told: Vec<Told> = reports.enumerate().map(|(rank, report)| self.told_by(rank, report)).collect();
+        // The mpiexec of all hosts knows those alone that the user has started.
+        let shown = |(rank, _): &(usize, _)| self.uplink.is_none() || self.ranks[*rank].world == 0;
+        let told: Vec<Told> =
+            reports.enumerate().filter(shown).map(|(rank, report)| self.told_by(rank, report)).collect();
         match &self.uplink {
             Some(uplink) => uplink.waits(first.map(|rank| self.ranks[rank as usize].number), &told),
             None => {

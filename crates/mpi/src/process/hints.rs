@@ -17,6 +17,10 @@ pub struct Hints {
     pub wdir: Option<OsString>,
     /// Where their command is looked for.
     pub path: Option<OsString>,
+    /// The hosts that they are to be on, as `a,b:2`.
+    pub host: Option<OsString>,
+    /// The kind of machine that the command is for.
+    pub arch: Option<OsString>,
     /// Settings of theirs: variables of their environment.
     pub settings: Vec<(&'static str, OsString)>,
 }
@@ -31,17 +35,14 @@ impl Hints {
             Some(file) => with_file(info, file)?,
         };
         let key = |key| info::find(&all, key);
-        if let Some(host) = key("host").filter(|host| !tern_node::is_this_machine(host)) {
-            return err!(
-                MPI_ERR_SPAWN,
-                "the info key host asks for {host:?}; processes are started on this machine only"
-            );
+        for placed in PLACED.into_iter().filter(|placed| key(placed).is_some()) {
+            tern_settings::info!("the info key {placed} is ignored: processes go where most room is");
         }
-        let machine = rustix::system::uname();
-        let machine = machine.machine().to_string_lossy();
-        if let Some(arch) = key("arch").filter(|&arch| arch != machine) {
-            return err!(MPI_ERR_SPAWN, "the info key arch asks for {arch:?}; this machine is {machine:?}");
-        }
+        let list = ["host", "hosts", "add-host"].into_iter().find_map(key).map(OsString::from);
+        let host = match ["hostfile", "add-hostfile"].into_iter().find_map(key).filter(|_| list.is_none()) {
+            Some(file) => Some(hosts_of(file)?),
+            None => list,
+        };
         let counts = match key("soft") {
             None => vec![most],
             Some(soft) => allowed(soft, most)?,
@@ -50,8 +51,29 @@ impl Hints {
         let handler = key(INITIAL_HANDLER).map(error_handler).transpose()?;
         let settings = [(MEMORY_ALLOC_KINDS.name(), text(memory_kinds::KINDS)), (INITIAL_ERRHANDLER.name(), handler)];
         let settings = settings.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        Ok(Hints { counts, wdir: text("wdir"), path: text("path"), settings })
+        Ok(Hints { counts, wdir: text("wdir"), path: text("path"), host, arch: text("arch"), settings })
     }
+}
+
+/// Keys of other libraries that say which process goes where.
+const PLACED: [&str; 8] = ["map_by", "map-by", "mapper", "rank_by", "bind_to", "ppr", "npernode", "pernode"];
+
+/// The hosts that a file names, one in each line, as a list.
+fn hosts_of(file: &str) -> Result<OsString> {
+    let wrong = |why: &str| Error::new(MPI_ERR_INFO_VALUE, format!("the info key hostfile names {file:?}: {why}"));
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(&error.to_string()))?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let host = |line: &str| {
+        let mut words = line.split_whitespace();
+        let name = words.next()?;
+        let slots = words.find_map(|word| word.strip_prefix("slots="));
+        Some(slots.map_or(name.to_owned(), |slots| format!("{name}:{slots}")))
+    };
+    let hosts: Vec<String> = lines.filter_map(host).collect();
+    if hosts.is_empty() {
+        return Err(wrong("it names no host"));
+    }
+    Ok(hosts.join(",").into())
 }
 
 /// The reserved key with the initial error handler of the processes (section 9.3).

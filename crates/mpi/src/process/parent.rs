@@ -1,6 +1,8 @@
 //! The processes that spawned this one (MPI 5.0 section 11.8.1).
 
 use crate::args::Out;
+use crate::comm::context::{BOOTSTRAP, reserved_tag};
+use crate::comm::exchange::Circle;
 use crate::comm::{self, hand_out};
 use crate::constants::*;
 use crate::errhandler;
@@ -8,10 +10,16 @@ use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Group};
 use crate::process::bridge::Roster;
+use crate::process::gate::{Name, call};
+use crate::process::introduce::introduce;
 use crate::process::spawn::family;
 use crate::runtime::runtime;
 use std::cell::RefCell;
+use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
+
+/// Tells the messages of that meeting from others.
+const PARENTS: u32 = 1;
 
 /// The intercommunicator with them, until it is freed.
 static PARENT: Guarded<RefCell<Weak<Comm>>> = Guarded::new(RefCell::new(Weak::new()));
@@ -20,16 +28,39 @@ static PARENT: Guarded<RefCell<Weak<Comm>>> = Guarded::new(RefCell::new(Weak::ne
 pub fn meet() -> Result<()> {
     let runtime = runtime();
     let Some(file) = runtime.parents.take() else { return Ok(()) };
-    let roster = Roster::read(&file)?;
-    let bridge = roster.join(&file)?;
     let local = Group::new((0..runtime.world_size).collect());
-    let me = roster.first + runtime.me as usize;
-    let made = family(&roster, me, local, errhandler::initial())?;
-    drop(bridge); // the group of the parents has it now
+    let made = match port(&file) {
+        Some(port) => connect(&port, local)?,
+        None => {
+            let roster = Roster::read(&file)?;
+            let bridge = roster.join(&file)?;
+            let me = roster.first + runtime.me as usize;
+            let made = family(&roster, me, local, errhandler::initial())?;
+            drop(bridge); // the group of the parents has it now
+            made
+        }
+    };
     *made.name.borrow_mut() = "MPI_COMM_PARENT".to_owned();
     let parent = comm::lookup(hand_out(made))?;
     PARENT.get().replace(Rc::downgrade(&parent));
     Ok(())
+}
+
+/// The name of the port where the parents wait, if the file has one and is no memory.
+fn port(file: &OwnedFd) -> Option<String> {
+    let mut text = [0; MPI_MAX_PORT_NAME as usize];
+    let length = rustix::io::pread(file, &mut text, 0).ok()?;
+    let text = std::str::from_utf8(&text[..length]).ok()?;
+    Name::parse(text).ok().map(|_| text.to_owned())
+}
+
+/// Rank 0 connects to the port of the parents, for all.
+fn connect(port: &str, local: Rc<Group>) -> Result<Comm> {
+    let me = runtime().me as usize;
+    let tag = reserved_tag(PARENTS);
+    let circle = Circle { context: BOOTSTRAP, tag, me, procs: local.procs.clone() };
+    let line = (me == 0).then(|| Name::parse(port).and_then(|name| call(&name, None)));
+    introduce(local, &circle, 0, line, errhandler::initial())
 }
 
 /// MPI_Comm_get_parent: MPI_COMM_NULL in a process that was not spawned, and after the communicator was

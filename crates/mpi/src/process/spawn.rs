@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::info;
 use crate::objects::{Comm, Errhandler, Group, Info, InfoMap};
 use crate::process::bridge::{self, Roster};
+use crate::process::gate::Gate;
 use crate::process::hints::Hints;
-use crate::process::introduce::join;
+use crate::process::introduce::{introduce, join};
 use crate::process::pass_on::{agree, pass_on, tell};
 use crate::runtime::runtime;
 use std::cell::Cell;
@@ -32,9 +33,28 @@ struct Wanted {
 
 /// What the root has started.
 struct Started {
-    file: OwnedFd,
+    meeting: Meeting,
     /// How many there are of each command, and how many were asked for.
     counts: Vec<(u32, u32)>,
+}
+
+/// How the processes find those that spawn them.
+enum Meeting {
+    /// They share this memory.
+    Bridge(OwnedFd),
+    /// They connect to this port, since they may be on other machines.
+    Port(Gate),
+}
+
+impl Meeting {
+    /// Of a root that spawns `children` together with `parents`. All that is simulated is on this machine, and yet apart.
+    fn prepare(parents: &[Identity], children: impl Iterator<Item = Identity>) -> Result<Meeting> {
+        let job = &runtime().job;
+        Ok(match job.nodes.count() > 1 || job.address.is_some() {
+            true => Meeting::Port(Gate::open()?),
+            false => Meeting::Bridge(Roster::new(parents.to_vec(), children.collect()).build()?),
+        })
+    }
 }
 
 // --- Arguments of the program ------------------------------------------------------------------
@@ -83,7 +103,8 @@ fn wanted(command: OsString, arguments: Vec<OsString>, maxprocs: i64, info: &Inf
     let hints = Hints::of(info, most)?;
     let mut words = vec![command];
     words.extend(arguments);
-    let order = Order { count: most, command: words, wdir: hints.wdir, path: hints.path };
+    let Hints { wdir, path, host, arch, .. } = hints;
+    let order = Order { count: most, command: words, wdir, path, host, arch };
     Ok(Wanted { order, counts: hints.counts, settings: hints.settings })
 }
 
@@ -111,16 +132,19 @@ fn start(mut wanted: Vec<Wanted>, parents: &[Identity]) -> Result<Started> {
         let size = counts.iter().sum();
         let job_id = identity::new_job(parents, size);
         let children = (0..size).map(|rank| Identity { job: job_id, rank });
-        let roster = Roster::new(parents.to_vec(), children.collect());
-        let file = roster.build()?;
+        let meeting = Meeting::prepare(parents, children)?;
+        let (port, memory) = match &meeting {
+            Meeting::Bridge(file) => (None, Some(file.as_fd())),
+            Meeting::Port(gate) => (Some(gate.name.text().into()), None),
+        };
         let order = |(wanted, &count): (&Wanted, &u32)| Order { count, ..wanted.order.clone() };
         let commands = wanted.iter().zip(&counts).map(order).collect();
-        let orders = Orders { job_id, commands, env: environment(&wanted), directory: directory.clone() };
+        let orders = Orders { job_id, commands, env: environment(&wanted), directory: directory.clone(), port };
         let (started, why) = launcher
-            .spawn(&orders, file.as_fd())
+            .spawn(&orders, memory)
             .map_err(|errno| Error::new(MPI_ERR_SPAWN, format!("the launcher does not answer: {errno}")))?;
         if started >= 0 {
-            return Ok(Started { file, counts: counts.into_iter().zip(asked).collect() });
+            return Ok(Started { meeting, counts: counts.into_iter().zip(asked).collect() });
         }
         // Fewer of those that failed, if that is allowed.
         let failed = (-1 - started) as usize;
@@ -187,7 +211,7 @@ fn spawn(
     bridge::sweep();
     let circle = comm.circle();
     let root = root as usize;
-    let (file, told) = match wanted {
+    let (meeting, told) = match wanted {
         None => (None, None),
         Some(Err(error)) => (None, Some(Err(error))),
         Some(Ok(wanted)) => {
@@ -195,17 +219,36 @@ fn spawn(
             let asked: Vec<u32> = wanted.iter().map(|wanted| wanted.order.count).collect();
             let started = start(wanted, &parents);
             let told = report(&started, &asked);
-            (started.ok().map(|started| Ok(started.file)), Some(Ok(told)))
+            (started.ok().map(|started| started.meeting), Some(Ok(told)))
         }
     };
+    let by_port = matches!(meeting, Some(Meeting::Port(_)));
     heed(&tell(&circle, root, told)?, &codes)?;
     // The children wait in their initialisation.
-    let file = pass_on(&circle, root, file)?;
-    let joined = Roster::read(&file).and_then(|roster| Ok((roster.join(&file)?, roster)));
-    agree(&circle, &joined.as_ref().map(|_| ()).map_err(Clone::clone))?;
-    let (bridge, roster) = joined?;
-    let made = family(&roster, comm.rank as usize, comm.local.clone(), comm.errhandler.borrow().clone())?;
-    drop(bridge); // the group of the children has it now
+    let by_port = tell(&circle, root, (circle.me == root).then_some(Ok(vec![by_port as u8])))? == [1];
+    let (group, errhandler) = (comm.local.clone(), comm.errhandler.borrow().clone());
+    let made = match (by_port, meeting) {
+        (true, meeting) => {
+            let line = meeting.map(|meeting| match meeting {
+                Meeting::Port(gate) => gate.take_caller(None),
+                Meeting::Bridge(_) => Err(Error::new(MPI_ERR_INTERN, "the processes do not know a port")),
+            });
+            introduce(group, &circle, root, line, errhandler)?
+        }
+        (false, meeting) => {
+            let file = meeting.map(|meeting| match meeting {
+                Meeting::Bridge(file) => Ok(file),
+                Meeting::Port(_) => Err(Error::new(MPI_ERR_INTERN, "the processes share no memory")),
+            });
+            let file = pass_on(&circle, root, file)?;
+            let joined = Roster::read(&file).and_then(|roster| Ok((roster.join(&file)?, roster)));
+            agree(&circle, &joined.as_ref().map(|_| ()).map_err(Clone::clone))?;
+            let (bridge, roster) = joined?;
+            let made = family(&roster, comm.rank as usize, group, errhandler)?;
+            drop(bridge); // the group of the children has it now
+            made
+        }
+    };
     intercomm.set(hand_out(made));
     Ok(())
 }
@@ -281,7 +324,7 @@ mod tests {
         assert_eq!(codes, [MPI_ERR_SPAWN; 4]);
         let roster = Roster::new(Vec::new(), Vec::new());
         let file = roster.build().unwrap();
-        let started = Ok(Started { file, counts: vec![(1, 1), (2, 3)] });
+        let started = Ok(Started { meeting: Meeting::Bridge(file), counts: vec![(1, 1), (2, 3)] });
         heed(&report(&started, &[1, 3]), &out).unwrap();
         assert_eq!(codes, [MPI_SUCCESS, MPI_SUCCESS, MPI_SUCCESS, MPI_ERR_SPAWN]);
     }

@@ -21,6 +21,9 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
     let mut server = Server {
         options: &options,
         job_id: begin.job_id,
+        slots: Vec::new(),
+        further: Vec::new(),
+        names: Vec::new(),
         shares,
         agents: (0..begin.nodes.count())
             .map(|node| Agent::expected(format!("of rank {}", begin.nodes.members(node)[0])))
