@@ -1,6 +1,6 @@
 // Jobs on several hosts. `spawn N [HOST]`: starts N further processes and talks to each. `accept NAME` and `connect NAME`: two
-// jobs that find each other by a published name, or by a port in a file of that name (`@FILE`). `join ADDRESS PORT`, with an empty
-// address for the one who listens. With `die` behind it, the last rank of the one who connects kills itself.
+// jobs that find each other by a published name, or by a port in a file of that name (`@FILE`). `join ADDRESS PORT`, with
+// `@` for an address for the one who listens. With `die` behind it, the last rank of the one who connects kills itself.
 #include <arpa/inet.h>
 #include <mpi.h>
 #include <netinet/in.h>
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
         MPI_Comm_disconnect(&inter);
     } else if (!strcmp(act, "join")) {
         struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[3]))};
-        int listens = !name[0], fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+        int listens = name[0] == '@', fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
         if (listens) {
             setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
             if (bind(fd, (void *)&there, sizeof there) || listen(fd, 1)) return 6;

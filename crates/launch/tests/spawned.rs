@@ -33,7 +33,7 @@ fn rank() {
     let (act, child) = act.split_once('+').unwrap_or((&act, ""));
     let spawn = |orders: &Orders| {
         let memory = tern_pmi::parcel::pack(b"from the parents").unwrap();
-        control.spawn(orders, memory.as_fd()).unwrap()
+        control.spawn(orders, Some(memory.as_fd())).unwrap()
     };
     match act {
         "finalize" => control.finalized(),
