@@ -1,6 +1,7 @@
 //! A handshake on a socket that never blocks, from either side.
 
 use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT, random};
+use crate::service::PROOF_TIME;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -126,7 +127,8 @@ impl Shake {
                 sockopt::socket_error(&self.socket)??;
                 let hello = keys.hello(peer, random().map_err(|_| Errno::IO)?);
                 match self.say(&hello.encode()) {
-                    Ok(()) => self.stage = Stage::Greeted(hello),
+                    // The kernel over there has answered; the process may be busy.
+                    Ok(()) => (self.stage, self.until) = (Stage::Greeted(hello), Instant::now() + PROOF_TIME),
                     // Not connected yet.
                     Err(Errno::AGAIN | Errno::NOTCONN) => {}
                     Err(error) => return Err(error.into()),
