@@ -197,8 +197,7 @@ for name; do
         choose "$name" ;;
     esac
     # Programs that need nothing of mpiexec.
-    programs="coll_intra comm_create p2p_exchange p2p_types rma_put_get file_open"
-    case $name in *-3) ;; *) programs="$programs dyn_spawn dyn_ports" ;; esac
+    programs="coll_intra comm_create p2p_exchange p2p_types rma_put_get file_open dyn_spawn dyn_ports"
     if [ "${TERN_LAUNCHERS_DEEP:-0}" = 1 ]; then
         programs=
         for source in "$here"/c/*.c; do

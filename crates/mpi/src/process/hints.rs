@@ -140,7 +140,8 @@ mod tests {
         let both = Hints::of(&vec![file.clone(), set("wdir", "/here")], 4).unwrap();
         assert_eq!((both.counts, both.wdir), (vec![2], Some("/here".into())));
         std::fs::write(&name, "arch = pdp11\n").unwrap();
-        assert_eq!(Hints::of(&vec![file.clone()], 4).unwrap_err().code, MPI_ERR_SPAWN);
+        // Hosts may be of another kind than this one: the launcher decides.
+        assert_eq!(Hints::of(&vec![file.clone()], 4).unwrap().arch, Some("pdp11".into()));
         std::fs::remove_file(&name).unwrap();
         assert_eq!(Hints::of(&vec![file], 4).unwrap_err().code, MPI_ERR_INFO_VALUE);
     }
