@@ -196,7 +196,9 @@ for name; do
         check "no plug-in" nonzero 'srun --mpi=pmi2' 2 "$work/job"
         choose "$name" ;;
     esac
-    # Programs that need nothing of mpiexec.
+    # Programs that need nothing of mpiexec; some have to know that there are nodes.
+    nodes=
+    case $name in *-3) nodes="env TERN_TEST_NODES=3 " ;; esac
     programs="coll_intra comm_create p2p_exchange p2p_types rma_put_get file_open dyn_spawn dyn_ports"
     if [ "${TERN_LAUNCHERS_DEEP:-0}" = 1 ]; then
         programs=
@@ -209,7 +211,7 @@ for name; do
         export TERN_TEST_MOST_RANKS=2
     fi
     # shellcheck disable=SC2086
-    TERN_TEST_DIR=$work/c TERN_TEST_LAUNCHER="${launch[*]}" "$here/run.sh" "$prefix" $programs > "$work/programs" 2>&1 || true
+    TERN_TEST_DIR=$work/c TERN_TEST_LAUNCHER="$nodes${launch[*]}" "$here/run.sh" "$prefix" $programs > "$work/programs" 2>&1 || true
     grep -a -A 15 '^FAIL\|^SKIP' "$work/programs" | grep -a -v '^ok ' || true
     # shellcheck disable=SC2046
     set -- $(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$work/programs")
