@@ -19,7 +19,7 @@ if [ -z "${TERN_TEST_APART:-}" ]; then
 fi
 work=$(mktemp -d)
 passed=0 failed=0
-trap 'kill $(jobs -p) 2> /dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || true; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
 ip link set lo up

@@ -30,8 +30,8 @@ Options of the job:
                         Behind it :PE=N (N cores for each rank), :SPAN (the parts of all hosts are one row),
                         :OVERSUBSCRIBE, :NOOVERSUBSCRIBE, :HWTCPUS (hardware threads are counted, not cores)
   --rank-by PART        how ranks are numbered: slot (as they are mapped, the default), node, fill, span, or a PART
-  --bind-to PART|none   each rank runs on the core, hwthread, l1cache, l2cache, l3cache, numa, package (socket) or board
-                        that it is mapped to; core:N on N cores. With more ranks than cores nobody is bound, but by
+  --bind-to core|none|PART   each rank runs on the core, hwthread, l1cache, l2cache, l3cache, numa, package (socket) or
+                        board that it is mapped to; core:N on N cores. With more ranks than cores nobody is bound, but by
                         core:overload-allowed. Without this option and --map-by each rank has its own equal share of
                         the cores; none: the system decides
   --cpu-set LIST        only these hardware threads, by Linux's numbers, as 0-3,8

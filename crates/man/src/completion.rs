@@ -111,7 +111,11 @@ fn kind(values: &Values) -> String {
         "FILE" => "file".into(),
         "CMD" | "COMMAND" => "command".into(),
         "NAME" | "NAME=VALUE" => "variable".into(),
-        choice if choice.contains('|') => format!("'words {}'", choice.replace('|', " ")),
+        // What is written in capitals stands for a word.
+        choice if choice.contains('|') => {
+            let words = choice.split('|').filter(|word| word.bytes().any(|c| c.is_ascii_lowercase()));
+            format!("'words {}'", words.collect::<Vec<_>>().join(" "))
+        }
         _ => "none".into(),
     }
 }
@@ -128,7 +132,7 @@ Starts.
 Options:
   -n, -np N        number of processes (also -c, --count)
   -env NAME VALUE  variable; also -x NAME=VALUE
-  --bind-to core|none   where
+  --bind-to core|none|PART   where
   --per N, -P N    ranks
   --quiet          nothing (-q), as FILE is
 
@@ -144,7 +148,7 @@ Options:
         );
         assert_eq!(
             ["--bind-to", "--quiet", "-q", "--mca", "--map-by", "-v"].map(values),
-            ["core|none", "", "", "NAME VALUE", "", ""]
+            ["core|none|PART", "", "", "NAME VALUE", "", ""]
         );
         assert_eq!(options(HELP).len(), 14);
     }
