@@ -1,10 +1,12 @@
-//! This machine, as far as this process may use it: cores, cgroup limits, memory, name.
+//! This machine, as far as this process may use it: cores, cgroup limits, memory, name, interfaces.
 //!
 //! Everything here costs a few system calls at most, and is asked for only when needed. The layout
 //! of the machine (sockets, caches, NUMA) is in [`topology`], which reads many files and is for
 //! tools, not for MPI_Init.
 
 mod cgroup;
+mod interfaces;
+mod kernel;
 mod name;
 mod shape;
 pub mod topology;
@@ -12,6 +14,8 @@ pub mod topology;
 use std::sync::OnceLock;
 
 pub use cgroup::Limits;
+pub use interfaces::{Interface, interfaces};
+pub use kernel::{random, without_signals};
 pub use name::is_this_machine;
 pub use shape::{Shape, Thread, Unit};
 

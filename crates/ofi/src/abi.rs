@@ -21,7 +21,6 @@ pub const FI_SEND: u64 = 1 << 11;
 pub const FI_REMOTE_READ: u64 = 1 << 12;
 pub const FI_REMOTE_WRITE: u64 = 1 << 13;
 pub const FI_MULTI_RECV: u64 = 1 << 16;
-pub const FI_DELIVERY_COMPLETE: u64 = 1 << 28;
 pub const FI_CONTEXT: u64 = 1 << 59;
 pub const FI_CONTEXT2: u64 = 1 << 52;
 pub const FI_TRANSMIT: u64 = FI_SEND;
@@ -50,10 +49,6 @@ pub const FI_OPT_ENDPOINT: c_int = 0;
 pub const FI_OPT_MIN_MULTI_RECV: c_int = 0;
 pub const FI_GETWAIT: c_int = 5;
 pub const FI_ENABLE: c_int = 6;
-
-pub const FI_UINT64: c_int = 7;
-pub const FI_SUM: c_int = 2;
-pub const FI_CSWAP: c_int = 12;
 
 pub const FI_EAGAIN: isize = 11;
 pub const FI_EAVAIL: isize = 259;
@@ -318,9 +313,9 @@ pub struct fid_ep {
     pub ops: *const fi_ops_ep,
     pub cm: *const fi_ops_cm,
     pub msg: *const fi_ops_msg,
-    pub rma: *const fi_ops_rma,
+    pub rma: Unused,
     pub tagged: Unused,
-    pub atomic: *const fi_ops_atomic,
+    pub atomic: Unused,
     pub collective: Unused,
 }
 
@@ -359,91 +354,6 @@ pub struct fi_ops_msg {
     pub sendv: Unused,
     pub sendmsg: Unused,
     pub inject: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, fi_addr_t) -> isize,
-}
-
-#[repr(C)]
-pub struct fi_rma_iov {
-    pub addr: u64,
-    pub len: usize,
-    pub key: u64,
-}
-
-#[repr(C)]
-pub struct fi_msg_rma {
-    pub msg_iov: *const libc::iovec,
-    pub desc: *mut *mut c_void,
-    pub iov_count: usize,
-    pub addr: fi_addr_t,
-    pub rma_iov: *const fi_rma_iov,
-    pub rma_iov_count: usize,
-    pub context: *mut c_void,
-    pub data: u64,
-}
-
-#[repr(C)]
-pub struct fi_ops_rma {
-    pub size: usize,
-    pub read:
-        unsafe extern "C" fn(*mut fid_ep, *mut c_void, usize, *mut c_void, fi_addr_t, u64, u64, *mut c_void) -> isize,
-    pub readv: Unused,
-    pub readmsg: Unused,
-    pub write: Unused,
-    pub writev: Unused,
-    pub writemsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_rma, u64) -> isize,
-}
-
-/// The arguments of `readwrite`: what to add, its descriptor, where the old value goes, that descriptor; then whose word.
-pub type Readwrite = unsafe extern "C" fn(
-    *mut fid_ep,
-    *const c_void,
-    usize,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    fi_addr_t,
-    u64,
-    u64,
-    c_int,
-    c_int,
-    *mut c_void,
-) -> isize;
-
-/// As [`Readwrite`], with what to compare behind what to store.
-pub type Compwrite = unsafe extern "C" fn(
-    *mut fid_ep,
-    *const c_void,
-    usize,
-    *mut c_void,
-    *const c_void,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    fi_addr_t,
-    u64,
-    u64,
-    c_int,
-    c_int,
-    *mut c_void,
-) -> isize;
-
-pub type Valid = unsafe extern "C" fn(*mut fid_ep, c_int, c_int, *mut usize) -> c_int;
-
-#[repr(C)]
-pub struct fi_ops_atomic {
-    pub size: usize,
-    pub write: Unused,
-    pub writev: Unused,
-    pub writemsg: Unused,
-    pub inject: Unused,
-    pub readwrite: Readwrite,
-    pub readwritev: Unused,
-    pub readwritemsg: Unused,
-    pub compwrite: Compwrite,
-    pub compwritev: Unused,
-    pub compwritemsg: Unused,
-    pub writevalid: Unused,
-    pub readwritevalid: Valid,
-    pub compwritevalid: Valid,
 }
 
 /// What a provider may ask each request to lend it: `struct fi_context2`.

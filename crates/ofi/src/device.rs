@@ -1,5 +1,6 @@
 //! The device: the contract.
 
+use crate::Settings;
 use crate::address::Address;
 use crate::fabric::Fabric;
 use crate::library::Library;
@@ -7,7 +8,6 @@ use crate::packet::Token;
 use crate::provider;
 use crate::service::{self, Shared, timespec};
 use crate::state::State;
-use crate::{Settings, random};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,6 +18,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Abilities, Device, Header, Payload, Sink};
+use tern_node::{random, without_signals};
 
 /// How long a process that ends waits until what it sent has left.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -206,6 +207,7 @@ impl Device for Ofi {
     }
 
     fn prepare_sleep(&self) -> u32 {
+        // Relaxed: the lock below comes between this and what the thread does under it.
         if self.shared.sleepers.fetch_add(1, Ordering::Relaxed) == 0 {
             let _ = rustix::io::read(&self.shared.bell, &mut [0u8; 8]);
         }
@@ -246,6 +248,7 @@ impl Device for Ofi {
     }
 
     fn end_sleep(&self) {
+        // Relaxed: a ring too many is none that matters.
         self.shared.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -268,19 +271,5 @@ impl Drop for Ofi {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-    }
-}
-
-/// Runs `start` with all signals blocked, so that threads which it starts get none.
-fn without_signals<R>(start: impl FnOnce() -> R) -> R {
-    // SAFETY: sets of signals are plain data that the calls fill and read.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let result = start();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        result
     }
 }

@@ -71,12 +71,6 @@ impl Region {
         // SAFETY: it lives.
         unsafe { (*self.mr).mem_desc }
     }
-
-    #[allow(dead_code, reason = "accesses to memory need it")]
-    pub fn key(&self) -> u64 {
-        // SAFETY: it lives.
-        unsafe { (*self.mr).key }
-    }
 }
 
 impl Drop for Region {

@@ -67,13 +67,3 @@ pub fn survey(library: Option<&str>) -> Result<((u32, u32), Vec<Found>), String>
     });
     Ok((library.version(), found))
 }
-
-/// Random bytes.
-///
-/// Errors: the kernel has none.
-fn random<const N: usize>() -> std::io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    // SAFETY: writes at most N bytes into the array. Up to 256 bytes come whole.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), N, 0) };
-    if got == N as isize { Ok(bytes) } else { Err(std::io::Error::last_os_error()) }
-}

@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 
 /// Providers that are taken unasked, the best first: networks that are reached by libfabric alone, then RDMA cards.
-/// Others are slower than Tern's own devices.
+/// For others Tern has devices of its own.
 pub const TABLE: [&str; 5] = ["cxi", "efa", "opx", "psm3", "verbs;ofi_rxm"];
 
 /// Bytes of a packet that a provider sends without asking its receiver: longer ones go only while both processes work.
@@ -23,7 +23,7 @@ const PLAIN: u64 = FI_MSG | FI_SEND | FI_RECV;
 const CAPS: [u64; 4] =
     [PLAIN | FI_MULTI_RECV | RMA | FI_ATOMIC, PLAIN | FI_MULTI_RECV | RMA, PLAIN | FI_MULTI_RECV, PLAIN];
 /// Accesses to memory that stay in order.
-pub const ACCESSES: u64 = FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW;
+const ACCESSES: u64 = FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW;
 const ORDERS: [u64; 3] = [FI_ORDER_SAS | ACCESSES, FI_ORDER_SAS, 0];
 
 /// What a provider offers for one domain, as libfabric describes it.
@@ -101,14 +101,6 @@ impl Offer {
     /// Whether packets of a pair stay in order.
     pub fn keeps_order(&self) -> bool {
         self.tx().msg_order & self.rx().msg_order & FI_ORDER_SAS != 0
-    }
-
-    /// Whether accesses to memory of a pair stay in order, of any length.
-    #[allow(dead_code, reason = "accesses to memory need it")]
-    pub fn keeps_accesses(&self) -> bool {
-        let endpoint = self.endpoint();
-        let least = endpoint.max_order_raw_size.min(endpoint.max_order_war_size).min(endpoint.max_order_waw_size);
-        self.tx().msg_order & self.rx().msg_order & ACCESSES == ACCESSES && least == usize::MAX
     }
 
     pub fn provider(&self) -> String {

@@ -49,6 +49,7 @@ impl Shared {
 
     /// The state, for a call of the program.
     pub fn call(&self) -> MutexGuard<'_, State> {
+        // Relaxed: a count, from which the thread guesses whether the program works by itself.
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.lock()
     }
@@ -67,6 +68,7 @@ impl Shared {
 
     /// Ends the thread.
     pub fn stop(&self) {
+        // Relaxed: the write below makes the thread look, and nothing else goes with it.
         self.over.store(true, Ordering::Relaxed);
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
@@ -93,6 +95,7 @@ pub fn run(shared: &Arc<Shared>) {
         let news = state.news && state.has_something();
         let told = std::mem::take(&mut state.news);
         drop(state);
+        // Relaxed: who sleeps has counted itself before it took the lock and found nothing.
         if (news || told) && shared.sleepers.load(Ordering::Relaxed) > 0 {
             shared.ring();
         }
@@ -104,7 +107,7 @@ fn wait(shared: &Shared) {
     let state = shared.lock();
     let busy = state.is_busy();
     // To ask the endpoint whether one may wait takes the word from a process that waits for the descriptor. That a process
-    // sleeps is known before it asks by itself, under the lock.
+    // sleeps is known before it asks by itself, under the lock, which orders these loads.
     let may_wait = shared.sleepers.load(Ordering::Relaxed) == 0 && state.fabric.try_wait();
     let is_asleep = shared.sleepers.load(Ordering::Relaxed) > 0;
     // SAFETY: the endpoint lives until the thread has ended.

@@ -6,7 +6,7 @@ use crate::connection::{Connection, Sent, run};
 use crate::frame::{Head, Kind};
 use crate::inlet::SCRATCH;
 use crate::outlet::Lent;
-use crate::proof::{Keys, Token, random};
+use crate::proof::{Keys, Token};
 use crate::service::Service;
 use crate::shared::Shared;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -25,6 +25,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Abilities, Cut, Device, Header, Lending, Payload, Sink};
+use tern_node::{random, without_signals};
 
 /// Of no more connections each is read at each poll; of more the kernel is asked which have something.
 const FEW: usize = 4;
@@ -487,18 +488,4 @@ fn listen_at(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, 4096)?;
     Ok(socket)
-}
-
-/// Runs `start` with all signals blocked, so that a thread which it starts gets none.
-fn without_signals<R>(start: impl FnOnce() -> R) -> R {
-    // SAFETY: sets of signals are plain data that the calls fill and read.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let result = start();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        result
-    }
 }

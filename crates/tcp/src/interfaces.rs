@@ -1,6 +1,6 @@
 //! The interfaces of this machine, and which of them serve.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// Which interfaces serve: those of a list, or all others but the loopback's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,54 +111,8 @@ fn number(address: IpAddr) -> u128 {
 
 /// The addresses of this machine's interfaces that are up and serve, but for those of one link alone.
 pub fn interfaces(choice: &Choice) -> Vec<IpAddr> {
-    choice.choose(&all())
-}
-
-/// The names and addresses of all that are up.
-fn all() -> Vec<(Vec<u8>, IpAddr)> {
-    let mut list = std::ptr::null_mut();
-    // SAFETY: gives a list, which is freed below, or fails.
-    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    let mut next = list;
-    // SAFETY: an entry of the list, or its end.
-    while let Some(entry) = unsafe { next.as_ref() } {
-        next = entry.ifa_next;
-        // SAFETY: the name is a C string of the list's.
-        let name = unsafe { std::ffi::CStr::from_ptr(entry.ifa_name) };
-        let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
-        // SAFETY: null, or an address whose length follows from its family.
-        if let Some(address) = unsafe { ip(entry.ifa_addr) }
-            && up
-        {
-            found.push((name.to_bytes().to_vec(), address));
-        }
-    }
-    // SAFETY: the list from above.
-    unsafe { libc::freeifaddrs(list) };
-    found
-}
-
-/// # Safety
-/// `address` is null or valid for reads of its family's type.
-unsafe fn ip(address: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: the contract.
-    unsafe {
-        match i32::from(address.as_ref()?.sa_family) {
-            libc::AF_INET => {
-                let address = address.cast::<libc::sockaddr_in>().read_unaligned();
-                Some(IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr))))
-            }
-            libc::AF_INET6 => {
-                let address = address.cast::<libc::sockaddr_in6>().read_unaligned();
-                let ip = Ipv6Addr::from(address.sin6_addr.s6_addr);
-                (!ip.is_unicast_link_local()).then_some(IpAddr::V6(ip))
-            }
-            _ => None,
-        }
-    }
+    let up = tern_node::interfaces().into_iter().filter(|one| one.up);
+    choice.choose(&up.map(|one| (one.name, one.address)).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

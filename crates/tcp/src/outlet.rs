@@ -92,6 +92,7 @@ impl Outlet {
 
     /// Whether the process has tried to write since this was last asked.
     pub fn was_touched(&self) -> bool {
+        // Relaxed: a hint.
         self.touched.swap(false, Ordering::Relaxed)
     }
 

@@ -108,16 +108,6 @@ impl Hello {
     }
 }
 
-/// Random bytes.
-///
-/// Errors: the kernel has none.
-pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    // SAFETY: writes at most N bytes into the array. Up to 256 bytes come whole.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), N, 0) };
-    if got == N as isize { Ok(bytes) } else { Err(std::io::Error::last_os_error()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,13 @@
 //! A handshake on a socket that never blocks, from either side.
 
-use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT, random};
+use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT};
 use crate::service::PROOF_TIME;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 use std::time::{Duration, Instant};
+use tern_node::random;
 
 /// A handshake, from either side.
 pub struct Shake {

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tern_node::without_signals;
 use watch::Watch;
 
 mod rounds;
@@ -403,19 +404,5 @@ impl Engine {
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
         let _nap = self.nap.lock();
         self.nap_ends.notify_all();
-    }
-}
-
-/// Runs `make` with all signals blocked: a thread made there gets none.
-fn without_signals<T>(make: impl FnOnce() -> T) -> T {
-    // SAFETY: the sets are made before they are read.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let made = make();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        made
     }
 }

@@ -137,9 +137,14 @@ impl Server<'_> {
         Ok(rooms)
     }
 
+    /// A further world by its number; the first has 1.
+    fn further_world(&mut self, world: u32) -> Option<&mut Further> {
+        self.further.get_mut((world as usize).checked_sub(1)?)
+    }
+
     /// An agent has started its share, or has not. When all have answered, the rank that has asked is told.
     pub(super) fn started(&mut self, world: u32, failed: Option<(u32, String)>) {
-        let Some(further) = self.further.get_mut((world as usize).wrapping_sub(1)) else { return };
+        let Some(further) = self.further_world(world) else { return };
         further.left = further.left.saturating_sub(1);
         further.failed = further.failed.take().or(failed);
         if further.left > 0 {
@@ -158,7 +163,7 @@ impl Server<'_> {
 
     /// An agent tells the addresses of its ranks of a further world. With the last one all get the table.
     pub(super) fn further_addresses(&mut self, world: u32, number: usize, table: &[u8]) {
-        let Some(further) = self.further.get_mut(world as usize - 1) else { return };
+        let Some(further) = self.further_world(world) else { return };
         if let Some(node) = further.agents.iter().position(|&agent| agent == number) {
             further.addresses[node] = addresses::decode(table);
         }

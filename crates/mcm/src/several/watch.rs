@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
+use tern_node::without_signals;
 use tern_shm::Alarm;
 
 /// The process is awake: the thread has nothing to do.
@@ -37,7 +38,6 @@ impl Watch {
         let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let (shared, stop) = (state.clone(), end.clone());
         let thread = std::thread::Builder::new().name("tern-watch".into()).stack_size(64 << 10);
-        // Signals are for the program's own threads.
         let thread = without_signals(|| thread.spawn(move || watch(&shared, &network, &stop, &alarm)))?;
         Ok(Watch { state, end, thread: Some(thread) })
     }
@@ -100,19 +100,5 @@ fn watch(state: &AtomicU32, network: &OwnedFd, end: &OwnedFd, alarm: &Alarm) {
                 alarm.ring();
             }
         }
-    }
-}
-
-/// Runs `start` with all signals blocked, so that a thread which it starts gets none.
-fn without_signals<R>(start: impl FnOnce() -> R) -> R {
-    // SAFETY: sets of signals are plain data that the calls fill and read.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let result = start();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        result
     }
 }

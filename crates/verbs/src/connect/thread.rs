@@ -12,6 +12,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_hca::descriptors;
+use tern_node::without_signals;
 
 /// Looks for a free descriptor after so long, when there was none even to turn somebody away.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -42,20 +43,7 @@ impl Line {
 
 pub fn begin(shared: Arc<Shared>, listener: TcpListener) -> io::Result<JoinHandle<()>> {
     let thread = Builder::new().name("tern-connect".into()).stack_size(128 << 10);
-    thread.spawn(move || {
-        without_signals();
-        serve(&shared, &listener);
-    })
-}
-
-/// Signals are for the program's own threads.
-fn without_signals() {
-    // SAFETY: a set on the stack, filled before it is used.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-    }
+    without_signals(|| thread.spawn(move || serve(&shared, &listener)))
 }
 
 fn serve(shared: &Shared, listener: &TcpListener) {

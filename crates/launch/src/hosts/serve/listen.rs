@@ -47,33 +47,7 @@ fn bind() -> Result<TcpListener, String> {
 
 /// The addresses of this machine, those that others may reach first.
 fn own_addresses(port: u16) -> String {
-    let mut found = Vec::new();
-    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
-    // SAFETY: the call fills the list, which is read while it lives and freed once; addresses are of the kind that
-    // their family says.
-    unsafe {
-        if libc::getifaddrs(&mut list) == 0 {
-            let mut at = list;
-            while let Some(entry) = at.as_ref() {
-                match entry.ifa_addr.as_ref().map(|address| i32::from(address.sa_family)) {
-                    Some(libc::AF_INET) => {
-                        let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
-                        found.push(IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr))));
-                    }
-                    Some(libc::AF_INET6) => {
-                        let address = &*entry.ifa_addr.cast::<libc::sockaddr_in6>();
-                        let address = Ipv6Addr::from(address.sin6_addr.s6_addr);
-                        if !address.is_unicast_link_local() {
-                            found.push(IpAddr::V6(address));
-                        }
-                    }
-                    _ => {}
-                }
-                at = entry.ifa_next;
-            }
-            libc::freeifaddrs(list);
-        }
-    }
+    let mut found: Vec<IpAddr> = tern_node::interfaces().into_iter().map(|one| one.address).collect();
     found.sort_by_key(|address| (address.is_loopback(), address.is_ipv6()));
     let shown = found.into_iter().map(|address| SocketAddr::new(address, port).to_string());
     shown.collect::<Vec<_>>().join(",")
