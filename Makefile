@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # What `demo`, `test` and `bench` install into and run from.
 LOCAL := $(CURDIR)/target/prefix
 
-.PHONY: help build install local demo test check-deep check-sources bench setup clean
+.PHONY: help build install local demo test check-deep check-sources kmod bench setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -18,6 +18,7 @@ help:
 	@echo 'make test                    every test'
 	@echo 'make check-deep              tests that take longer than make test may'
 	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
+	@echo 'make kmod                    the kernel module, in target/kmod; KDIR=/lib/modules/VERSION/build'
 	@echo 'make bench                   Tern beside the other MPI libraries'
 	@echo 'make wheel                   a wheel for Python, in dist/'
 	@echo 'make deb                     a Debian package, in dist/'
@@ -45,11 +46,18 @@ test:
 # Random sequences of what programs do to memory, DEEP seconds of each kind. Each launcher, with all C programs that it can run, and mpi4py's suite, on its published wheel too.
 check-deep: local
 	scripts/check-deep.sh $(LOCAL) $(or $(DEEP),600)
+	TERN_TEST_KMOD=deep tests/kmod-test.sh $(LOCAL)
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3
 
 # Programs in Fortran, built from source; NAMES="scalapack petsc" for some of them.
 check-sources: local
 	tests/sources.sh $(LOCAL) $(NAMES)
+
+# Without what a kernel module is built with, says so and does nothing.
+KDIR ?= $(shell scripts/kernel-headers.sh)
+kmod:
+	@if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C kmod KDIR='$(KDIR)' BUILD=$(CURDIR)/target/kmod; \
+	else echo 'kmod: skipped: no kernel headers (Debian: linux-headers-amd64)'; fi
 
 bench: local
 	scripts/bench.sh $(LOCAL)

@@ -42,6 +42,8 @@ if [ "${1:-}" = test ]; then
     want rdma iproute2
     want ibv_devinfo "rdma-core ibverbs-providers ibverbs-utils"
     want xz xz-utils
+    # The kernel module is built for Debian's kernel.
+    [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/kernel-headers.sh" > /dev/null || wanted="$wanted linux-headers-amd64"
     # Networks by libfabric; its header is what declarations are compared with.
     want fi_info "libfabric1 libfabric-dev libfabric-bin"
     # Fortran programs; a compiler of another name serves too.

@@ -3,6 +3,7 @@
 # is forgotten) and a software card of RDMA, rxe0. Prints its output; gives its exit code.
 # Usage: tests/virtual/run.sh DIRECTORY SECONDS COMMAND...
 #   DIRECTORY is what prepare.sh has filled; SECONDS is the limit, from power on to power off
+#   TERN_TEST_KERNEL   options for the kernel [none]
 # Exit code: that of the command; 124 after SECONDS; 125 when the machine ended without running it.
 set -eu
 
@@ -26,7 +27,7 @@ cores=$(nproc)
 # Without hardware virtualisation, which a machine that is virtual itself may say it has and not have.
 timeout --kill-after=5 "$seconds" qemu-system-x86_64 -machine q35 -accel "${TERN_TEST_ACCEL:-tcg}" -cpu max \
     -smp "$cores" -m 3G -nodefaults -no-user-config -no-reboot -display none \
-    -kernel "$place/vmlinuz" -initrd "$place/initramfs" -append "console=ttyS0 quiet panic=-1 mitigations=off" \
+    -kernel "$place/vmlinuz" -initrd "$place/initramfs" -append "console=ttyS0 quiet panic=-1 mitigations=off ${TERN_TEST_KERNEL:-}" \
     -serial "file:$exchange/console" \
     -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
     -virtfs "local,path=$exchange,mount_tag=exchange,security_model=none" \
