@@ -5,6 +5,7 @@
 //! tools, not for MPI_Init.
 
 mod cgroup;
+pub mod clock;
 mod interfaces;
 mod kernel;
 mod name;
