@@ -18,6 +18,10 @@ pub static CATEGORIES: &[Category] = &[
     Category { name: "network", meaning: "The devices that carry packets between nodes: RDMA and TCP." },
     Category { name: "onesided", meaning: "One-sided communication, counted at the origin." },
     Category { name: "files", meaning: "What goes to and from files. A process may do this for others too." },
+    Category {
+        name: "policy",
+        meaning: "Decisions of the rules of the policy that differ from the plain default; docs/policy.md says what each rule does.",
+    },
     Category { name: "promotion", meaning: "Private memory that becomes shared memory in place." },
     Category { name: "waiting", meaning: "How processes wait." },
     Category {
@@ -272,6 +276,36 @@ counters! {
         FILE_TWO_PHASE = "file_two_phase": Counter, "calls", Tuner;
         /// Collective accesses to files that each process did by itself, since that was cheaper or asked for.
         FILE_APART = "file_apart": Counter, "calls", Tuner;
+    }
+    in "policy" {
+        /// Receives that stayed unpublished since the program waits for such at once.
+        POLICY_AT_ONCE = "policy_at_once": Counter, "receives", Tuner;
+        /// Times that a message was taken for one of an exchange.
+        POLICY_EXCHANGE = "policy_exchange": Counter, "times", Tuner;
+        /// Times that a send was taken for one that the program waits for at once.
+        POLICY_WAIT_FOR_SENDS = "policy_wait_for_sends": Counter, "times", Tuner;
+        /// Receives whose message was not looked for when they started, since sends follow.
+        POLICY_LOOK_AHEAD = "policy_look_ahead": Counter, "receives", Tuner;
+        /// Messages that went the way that was not presumed to be the better one, in a trial or after it.
+        POLICY_COPIES = "policy_copies": Counter, "messages", Tuner;
+        /// Messages that went as the last one of their receiver came.
+        POLICY_MIRROR = "policy_mirror": Counter, "messages", Tuner;
+        /// Receives that stayed unpublished since their sender has chosen packets before.
+        POLICY_LEAVE_CHOSEN = "policy_leave_chosen": Counter, "receives", Tuner;
+        /// Messages whose receiver was trusted, and not seen, to wait.
+        POLICY_TRUST = "policy_trust": Counter, "messages", Tuner;
+        /// Receives that were published although they could be fetched, since the last one has got packets.
+        POLICY_PUBLISH_AGAIN = "policy_publish_again": Counter, "receives", Tuner;
+        /// Calls that lent their buffers although they wait until these are free.
+        POLICY_LEND = "policy_lend": Counter, "calls", Tuner;
+        /// Long copies that were made by streaming stores.
+        POLICY_STORES = "policy_stores": Counter, "copies", Tuner;
+        /// Messages that went by the mechanism that was not predicted to be the cheaper one, in a trial or after it.
+        POLICY_CONTEST = "policy_contest": Counter, "messages", Tuner;
+        /// First packets after an answer whose cache lines were passed on to the cache that their receiver shares.
+        POLICY_DEMOTE = "policy_demote": Counter, "packets", Tuner;
+        /// Collectives that went in lines or messages although all could have read each other's memory where it lies.
+        POLICY_READ_IN_PLACE = "policy_read_in_place": Counter, "calls", Tuner;
     }
     in "promotion" {
         /// Buffers that were promoted.

@@ -10,6 +10,7 @@ mod load;
 pub mod log;
 mod ports;
 mod render;
+mod rules;
 mod table;
 
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
@@ -18,6 +19,7 @@ pub use kind::Kind;
 pub use load::{check, distance, load, problems};
 pub use ports::port_range;
 pub use render::markdown;
+pub use rules::OffRules;
 pub use table::*;
 
 /// The word of a setting that was not read yet.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::{Entry, Scope, Setting, choice};
+use crate::{Entry, OffRules, Scope, Setting, choice};
 
 /// An hour in nanoseconds.
 const HOUR: u64 = 3600 * 1_000_000_000;
@@ -155,6 +155,26 @@ choice! {
         Qrsh = "qrsh",
         /// They all run on this machine.
         Fork = "fork",
+    }
+}
+
+choice! {
+    /// A rule of the policy, by which Tern decides how bytes go. `tern-policy` says what each of them does.
+    pub enum PolicyRule {
+        AtOnce = "at-once",
+        Exchange = "exchange",
+        WaitForSends = "wait-for-sends",
+        LookAhead = "look-ahead",
+        Copies = "copies",
+        Mirror = "mirror",
+        LeaveChosen = "leave-chosen",
+        Trust = "trust",
+        PublishAgain = "publish-again",
+        Lend = "lend",
+        Stores = "stores",
+        Contest = "contest",
+        Demote = "demote",
+        ReadInPlace = "read-in-place",
     }
 }
 
@@ -318,6 +338,10 @@ settings! {
     /// Rank 0 prints which way messages of each size will move, and what the other ways would
     /// cost.
     EXPLAIN: bool = "TERN_EXPLAIN", "off" => "moving";
+
+    /// Rules of the policy that are switched off, for studies: what such a rule would decide takes its plain default then.
+    /// docs/policy.md says what each of them does. TERN_EXPLAIN lists them.
+    POLICY: OffRules = "TERN_POLICY", "" => "policy", Job;
 
     /// Whether private memory of malloc's that is sent from or received into often becomes shared
     /// memory in place, so that other processes of the node copy from and to it without the
