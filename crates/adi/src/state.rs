@@ -7,9 +7,8 @@ mod course;
 mod direct;
 mod ended;
 mod fetching;
-mod habit;
 mod late;
-mod lending;
+mod look;
 mod lost;
 mod outbox;
 mod pending;
@@ -29,19 +28,16 @@ use crate::tuple;
 use crate::unexpected::Cap;
 use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
-use asking::Ways;
 use direct::Published;
 use fetching::Fetching;
-use habit::{Habits, Order, Round};
 use late::Late;
-use lending::Trials;
 use outbox::Outbox;
 use rendezvous::{Fetch, Fin};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_copy::{Source, Target};
 use tern_mcm::{Direct, Mcm, Memory, lock};
-use tern_region::trial::{Gauge, Rounds};
+use tern_policy::{Copies, Gauge, Habits, LendingTrials, Order, Round, Ways};
 
 /// No number of anything.
 const NONE: u32 = u32::MAX;
@@ -156,14 +152,14 @@ pub struct State {
     pub looks: u32,
     looked: Vec<u32>,
     /// Whether calls that wait lend what they send, by the length of that; and the choice of the call that is under way.
-    trials: Trials,
+    trials: LendingTrials,
     pub lends_now: Option<bool>,
     /// Messages on their way to receives that fetch them.
     fetches: Vec<Fetch>,
     /// What receivers copy themselves while they wait.
     fetching: Fetching,
-    /// Which messages they had better have the kernel copy.
-    asking: Rounds,
+    /// Which messages they had better copy, the kernel for them or they themselves.
+    copies: Copies,
     /// How the last messages of each peer have come.
     ways: Vec<Ways>,
     round: Round,
@@ -235,11 +231,11 @@ impl State {
             order: Order::default(),
             direct_from,
             lends_from: mcm.sends_from(),
-            trials: Trials::default(),
+            trials: LendingTrials::default(),
             lends_now: None,
             fetches: Vec::new(),
             fetching: Fetching::default(),
-            asking: Rounds::default(),
+            copies: Copies::default(),
             ways: vec![Ways::default(); peers],
             round: Round::default(),
             fins: HashMap::new(),
@@ -267,7 +263,7 @@ impl State {
     #[inline]
     pub fn starts(&mut self, alone: bool) {
         if self.round.ends(alone) {
-            self.asking.end_round();
+            self.copies.end_round();
             self.gauge.end_round();
             self.direct().end_round();
         }

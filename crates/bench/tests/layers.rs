@@ -24,6 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-io"],
     &["tern-layout"],
     &["tern-node"],
+    &["tern-policy"],
     &["tern-pmi"],
     &["tern-settings", "tern-counters", "tern-maps", "tern-copy", "tern-files", "tern-table"],
 ];

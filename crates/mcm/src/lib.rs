@@ -83,7 +83,8 @@ impl Mcm {
             .map_err(|error| Error::new(error.kind(), format!("the job's shared memory: {error}")))?;
         if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
             // All of it in one write, so that lines of other ranks do not come between.
-            let _ = std::io::stderr().write_all(shm.explain().as_bytes());
+            let text = format!("{}\n{}", shm.explain(), tern_policy::rules::explain());
+            let _ = std::io::stderr().write_all(text.as_bytes());
         }
         let near = job.nodes.count() == 1;
         let network = if near { Box::new(nobody::Nobody) } else { network::open(job)? };

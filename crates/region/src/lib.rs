@@ -103,7 +103,6 @@ pub mod promote;
 mod quiet;
 pub mod space;
 mod sync;
-pub mod trial;
 pub mod view;
 
 pub use cma::Run;

@@ -4,6 +4,8 @@ use crate::elements::{Side, copy};
 use crate::window::Window;
 use tern_copy::Source;
 use tern_mcm::Direction;
+use tern_node::clock;
+use tern_policy::rules;
 
 /// From so many bytes on it is found out whether their target is in a cache: windows of such puts do not fit there, and a copy that
 /// passes the caches is twice as fast then.
@@ -29,7 +31,7 @@ impl Window {
             return unsafe { copy(from, to, len) };
         }
         let mut gauge = self.gauges[way as usize].borrow_mut();
-        let target = gauge.target(len);
+        let target = gauge.target(&rules::STORES, len, clock::nanoseconds);
         // It is over when this returns.
         gauge.end_round();
         // SAFETY: contract of this function; they do not overlap.

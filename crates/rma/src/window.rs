@@ -12,7 +12,7 @@ use std::rc::{Rc, Weak};
 use tern_adi::Adi;
 use tern_coll::Peers;
 use tern_mcm::Direct;
-use tern_region::trial::Gauge;
+use tern_policy::Gauge;
 
 /// The memory that this process brings into a window. All members bring the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{Delivery, Direct, Direction, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Run};
-use tern_region::trial::Gauge;
+use tern_policy::Gauge;
 use tern_settings::Mechanism;
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
 

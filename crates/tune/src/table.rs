@@ -3,7 +3,8 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
-use tern_region::trial::{Rounds, Trial};
+use tern_node::clock;
+use tern_policy::{Rounds, Trial, rules};
 use tern_settings::Mechanism;
 
 use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
@@ -80,6 +81,7 @@ impl Chooser {
         let choice = self.explain(situation);
         let transfer = choice.transfer;
         if self.asked == Mechanism::Auto
+            && rules::CONTEST.is_on()
             && let Some(rival) = choice.rival(situation)
         {
             let contest = match transfer.by() {
@@ -100,7 +102,11 @@ impl Chooser {
     fn contest(&self, at: usize) -> Transfer {
         let mut contests = self.contests.borrow_mut();
         let (ways, presumed) = contests.ways[&at];
-        ways[contests.rounds.way(at, || Trial::presuming(presumed))]
+        let way = contests.rounds.way(at, clock::nanoseconds, || Trial::presuming(presumed));
+        if way != presumed {
+            rules::CONTEST.count_one();
+        }
+        ways[way]
     }
 
     /// The program waits: its next transfers are another round of theirs.

@@ -8,6 +8,8 @@ use tern_copy::{Source, Target, give_back};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Header, Memory, Place, Sink};
+use tern_node::clock;
+use tern_policy::rules;
 
 /// A message that no receive had matched when it arrived.
 #[derive(Debug)]
@@ -205,7 +207,7 @@ impl State {
         let last = *received >= *expected;
         let long = *expected >= LONG;
         if long && from == 0 {
-            self.target = self.gauge.target(*expected);
+            self.target = self.gauge.target(&rules::STORES, *expected, clock::nanoseconds);
             self.round.transfer();
         }
         let target = if long { self.target } else { Target::Soon };

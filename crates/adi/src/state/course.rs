@@ -1,33 +1,44 @@
-//! What goes on around a send: what its caller does, and what the program most likely does, by its habits. By this the protocols choose who
+//! What goes on around a send: what its caller does, and what the program most likely does, by its habits. By this the policy chooses who
 //! copies.
 
 use super::{Exchanges, State};
 use crate::Proc;
+use tern_policy::{Caller, Pattern};
 
 /// Found out once for each send of some length.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// The caller does nothing else until the buffer may be reused.
-    pub waits: bool,
-    /// The call exchanges data with its neighbours, or the program most likely does so by it and others.
-    pub exchanged: bool,
-    /// The program most likely computes while the message is copied, so it is left to its receiver.
-    pub left: bool,
+    pub caller: Caller,
+    pub pattern: Pattern,
 }
 
 impl Course {
     /// An exchange of which the program can wait for this send later.
     pub fn is_exchange(&self) -> bool {
-        self.exchanged && !self.waits
+        self.pattern == Pattern::Exchange && !self.caller.waits()
     }
 }
 
 impl State {
+    /// The caller of a send, by whether it waits.
+    #[inline]
+    pub(super) fn caller(&self, waits: bool) -> Caller {
+        match waits {
+            true if self.waits => Caller::Call,
+            true => Caller::Blocking,
+            false => Caller::Nonblocking,
+        }
+    }
+
     /// That of a send of `len` bytes.
     pub(super) fn course(&self, to: Proc, len: usize, waits: bool) -> Course {
         let exchanged = self.call_exchanges(to, len) || (!waits && self.exchanges_with(to, len));
-        let left = !waits && !exchanged && !self.waits && !self.habits.waits_for_sends();
-        Course { waits, exchanged, left }
+        let pattern = match exchanged {
+            true => Pattern::Exchange,
+            false if waits || self.habits.waits_for_sends() => Pattern::Plain,
+            false => Pattern::Left,
+        };
+        Course { caller: self.caller(waits), pattern }
     }
 
     /// Whether the call that is under way exchanges messages of `len` bytes with `peer`.

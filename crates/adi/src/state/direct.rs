@@ -1,15 +1,15 @@
 //! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
 
-use super::asking::Way;
 use super::course::Course;
+use super::look::{Receiving, Sending};
 use super::outbox::Bulk;
 use super::{NONE, Side, State};
 use crate::matching::{Hindrance, Place};
-use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
-use std::time::Instant;
+use crate::{Data, Pattern, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Key, Memory, News, Outgoing, Purpose, Recall};
+use tern_policy::{self as policy, Copied, RecvPlan, Way};
 
 /// What the sender of a receive can see of it. Two words, which go in registers: parts of other widths would be stored one by one and
 /// loaded together, and that waits for all stores before it, among which are those to lines that the sender has.
@@ -132,17 +132,17 @@ impl State {
             return self.send_direct(to, tuple, data, course, None).map_err(Aside::from);
         }
         let direct = self.direct();
-        let Course { waits, exchanged, left } = course;
-        let (awaited, exchange) = (waits || self.waits, course.is_exchange());
+        let (awaited, exchange, left) =
+            (course.caller.waits(), course.is_exchange(), course.pattern == policy::Pattern::Left);
         // What is left to its receiver need not wait for the line that tells of its hope.
         let offers = |sure| awaited || (left && sure) || self.is_hoped(to, tuple, len);
         let presumed = if exchange { None } else { self.presume(to, data).filter(|&(_, sure)| offers(sure)) };
         let offers = awaited || exchange || presumed.is_some() || left;
         let locates = (offers || len >= direct.packets_below(to, true)) && len > direct.copies_up_to(to);
-        let purpose = match exchanged {
-            true => Purpose::Exchange,
-            false if offers => Purpose::Awaited,
-            false => Purpose::Message,
+        let purpose = match course.pattern {
+            policy::Pattern::Exchange => Purpose::Exchange,
+            _ if offers => Purpose::Awaited,
+            _ => Purpose::Message,
         };
         let locate = || direct.locate_for(to, data.memory(), self.is_quiet(0), purpose);
         let mut located = (presumed.is_none() && locates).then(locate);
@@ -182,9 +182,9 @@ impl State {
         let once = match memory.place {
             0 => None,
             // Packets of a long message would be this process's to copy.
-            _ => self.copied_once(to, &memory, course).or(course.left.then_some(true)),
+            _ => self.copied_once(to, tuple, &memory, course),
         };
-        let message = Outgoing { source: &memory, sender: request, waits: course.waits, once };
+        let message = Outgoing { source: &memory, sender: request, waits: course.caller.waits(), once };
         // What is published matches, so that standard and synchronous sends are alike.
         let delivery = self.direct().deliver(to, &key, last, &message);
         count(&delivery, data.len());
@@ -216,6 +216,16 @@ impl State {
         Ok(Sent::Done)
     }
 
+    /// Whether a message out of memory that its receiver sees, and may have published its receive for, goes in one copy. `None`: as its device
+    /// likes.
+    fn copied_once(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, course: Course) -> Option<bool> {
+        let facts = self.send_facts(to, memory, true, false, course, SendMode::Standard);
+        let copied = if memory.is_dense() { Copied::Dense } else { Copied::InBlocks };
+        let mut sending = Sending { state: self, to, tuple, len: memory.len as usize };
+        let tried = if memory.is_opaque() { None } else { policy::one_copy(&facts, copied, &mut sending) };
+        tried.or((course.pattern == policy::Pattern::Left).then_some(true))
+    }
+
     // ---- receiving
 
     /// Publishes the receive that is about to be posted, if that pays and the rules allow it. `located`: its memory, if it was
@@ -225,13 +235,17 @@ impl State {
         &mut self, request: u32, from: Proc, pattern: &Pattern, located: Option<Memory>,
     ) -> Published {
         self.starts(false);
-        let len = self.transfers.get(request).data.len();
-        if from == self.mcm.me() || (self.call_exchanges(from, len) && self.direct().shares_with(from)) {
+        if from == self.mcm.me() {
             return Published::NOT;
         }
-        let mut located = located;
-        if !self.waits && self.direct().shares_with(from) && self.is_better_left(request, from, pattern, &mut located) {
-            return Published::left(from);
+        let facts = self.receive_facts(from, self.transfers.get(request).data.len());
+        let mut receiving = Receiving { state: self, request, from, pattern, located };
+        let plan = policy::receive(&facts, &mut receiving);
+        let located = receiving.located;
+        match plan {
+            RecvPlan::Publish => {}
+            RecvPlan::Await => return Published::left(from),
+            RecvPlan::Exchange => return Published::NOT,
         }
         match self.matching.hindrance(pattern, None) {
             None => {}
@@ -256,32 +270,6 @@ impl State {
         }
         counters::PUBLISHED_REFUSED.add(1);
         self.publish_later(request, from, pattern, None)
-    }
-
-    /// Whether a receive from a process of the node, by a call that does not wait, had better stay unpublished, by what the program did the
-    /// last times: waited for such at once, or exchanged. `located` is its memory, once that is asked.
-    fn is_better_left(&mut self, request: u32, from: Proc, pattern: &Pattern, located: &mut Option<Memory>) -> bool {
-        let at_once = self.habits.post(Instant::now);
-        let len = self.transfers.get(request).data.len();
-        let short = len <= self.eager_limit(from);
-        let waits_alone = self.habits.waits_for_one() && self.matching.is_empty() && self.is_flushed();
-        // Who waits for it alone hopes for it, and is told then that packets were chosen.
-        if short && (self.exchanges_with(from, len) || (!waits_alone && self.chooses_packets(from, len))) {
-            return true;
-        }
-        if !at_once {
-            return false;
-        }
-        let data = self.transfers.get(request).data.clone();
-        if short
-            && (self.suits_packets(from, len, true) || (waits_alone && self.had_better_fetch(from, pattern, &data)))
-        {
-            return true;
-        }
-        let memory = *located.get_or_insert_with(|| self.locate_receive(request, from));
-        // In an exchange its sender would have the kernel copy it, while this process is about to do nothing but wait.
-        let exchanged = !short && self.habits.exchanges() && memory.place == 0;
-        exchanged || self.suits_packets(from, len, memory.place != 0)
     }
 
     pub(super) fn locate_receive(&mut self, request: u32, from: Proc) -> Memory {

@@ -9,69 +9,21 @@ use super::direct::key;
 use super::{NONE, Side, State, Transfer};
 use crate::packet::Packet;
 use crate::{ANY_TAG, Data, Pattern, Proc, Tuple};
+use std::ops::RangeInclusive;
 use tern_counters as counters;
 use tern_mcm::{Likely, Memory, Presumed, Pull};
+use tern_policy::{Backoff, Hope, Trust, rules};
 
 /// Receives that are published after one whose message has come in packets: at first, and at most. Each time in a row it is twice
 /// as many.
-const PUBLISHED: u8 = 1;
-const MOST_PUBLISHED: u8 = 64;
-
-/// Messages in a row for which a peer was seen to hope, after which the next ones go so unseen: at first, and at most.
-const TRUSTED_AFTER: u32 = 16;
-const LEAST_TRUSTED: u32 = 1 << 16;
-/// Who was trusted for so many rightly soon is again.
-const WELL_TRUSTED: u32 = 64;
-/// Looks at everything by one that waits until its message is fetched, of a receiver that waits as well. In the caches and beyond, 64 KiB
-/// take some hundred.
-const IN_TIME: u32 = 1000;
-
-/// Whether a peer is going to wait for what is sent to it. To see it takes a line from its cache, 0.3 us of a message of 16 KiB on an Intel
-/// Xeon with what there is to wait for it.
-#[derive(Clone, Copy, Debug)]
-struct Trust {
-    /// Times in a row that it was seen to.
-    seen: u32,
-    /// So many are enough.
-    enough: u32,
-    /// Messages for which it has waited, as was trusted.
-    right: u32,
-}
-
-impl Default for Trust {
-    fn default() -> Trust {
-        Trust { seen: 0, enough: TRUSTED_AFTER, right: 0 }
-    }
-}
-
-impl Trust {
-    fn trusts(self) -> bool {
-        self.seen >= self.enough
-    }
-
-    fn see(&mut self, hoped: bool) {
-        self.seen = if hoped { (self.seen + 1).min(self.enough) } else { 0 };
-    }
-
-    /// Whether it did as was trusted. If not, its sender was held up, which must not come often.
-    fn judge(&mut self, waited: bool) {
-        if waited {
-            self.right = self.right.saturating_add(1);
-            return;
-        }
-        let enough = if self.right < WELL_TRUSTED { (2 * self.enough).min(LEAST_TRUSTED) } else { TRUSTED_AFTER };
-        *self = Trust { seen: 0, enough, right: 0 };
-    }
-}
+const PUBLISHED: RangeInclusive<u32> = 1..=64;
 
 /// Of one peer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peer {
     trust: Trust,
-    /// So many receives are published before the next one is not.
-    left: u8,
-    /// How many it were the last time.
-    last: u8,
+    /// Receives that are published before the next one is not.
+    published: Backoff,
 }
 
 /// A message whose sender has not said yet whether it is where the receiver was told.
@@ -96,8 +48,6 @@ pub struct Fetching {
     unsure: Vec<Unsure>,
     /// Own sends that are not where their receivers were told.
     misplaced: Vec<u32>,
-    /// The message that is being sent goes to a peer that was trusted, and not seen, to wait for it.
-    unseen: bool,
     /// The last such message, and the looks at everything before it.
     trusted: Option<(u32, u32)>,
 }
@@ -133,30 +83,23 @@ impl State {
         Some((Memory { place, ..memory }, sure))
     }
 
-    /// Whether such a message, the next on the stream, is going to be fetched from `memory`.
-    pub(super) fn is_fetched(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, sure: bool) -> bool {
-        memory.place != 0 && self.will_be_hoped(to, tuple, memory.len as usize, sure)
-    }
-
     /// Whether the receiver of the next message on the stream, of `len` bytes, waits for it and would fetch it, or most likely is about
     /// to: to others a sender that waits would not get on if they counted on its message to be buffered. `kept`: one that does not
     /// wait, and comes to look, would keep the message; so its sender is held up no longer than until then, and trusts it less.
-    pub(super) fn will_be_hoped(&mut self, to: Proc, tuple: &Tuple, len: usize, kept: bool) -> bool {
-        if kept && self.suits_fetching(to, len, false) && self.fetching.peer(to).trust.trusts() {
-            self.fetching.unseen = true;
-            return true;
+    pub(super) fn will_be_hoped(&mut self, to: Proc, tuple: &Tuple, len: usize, kept: bool) -> Hope {
+        if kept
+            && self.suits_fetching(to, len, false)
+            && self.fetching.peer(to).trust.trusts()
+            && rules::TRUST.applies()
+        {
+            return Hope::Trusted;
         }
         let hoped = self.is_hoped(to, tuple, len);
         self.fetching.peer(to).trust.see(hoped);
-        hoped
+        if hoped { Hope::Seen } else { Hope::No }
     }
 
-    /// Whether what [`State::will_be_hoped`] has said of the message that is being sent was not seen.
-    pub(super) fn is_unseen(&mut self) -> bool {
-        std::mem::take(&mut self.fetching.unseen)
-    }
-
-    /// That message is request `request`.
+    /// The message whose receiver was trusted is request `request`.
     pub(super) fn trust(&mut self, request: u32) {
         self.fetching.trusted = Some((request, self.looks));
     }
@@ -164,7 +107,7 @@ impl State {
     /// Peer `from` has send `request`. `kept`: it did not wait for it.
     pub(super) fn end_trust(&mut self, from: Proc, request: u32, kept: bool) {
         if let Some((_, looks)) = self.fetching.trusted.take_if(|&mut (trusted, _)| trusted == request) {
-            let waited = !kept && self.looks.wrapping_sub(looks) <= IN_TIME;
+            let waited = !kept && Trust::is_in_time(self.looks.wrapping_sub(looks));
             self.fetching.peer(from).trust.judge(waited);
         }
     }
@@ -229,10 +172,8 @@ impl State {
         if !suits {
             return false;
         }
-        let peer = self.fetching.peer(from);
-        let turn = peer.left == 0;
-        peer.left = peer.left.saturating_sub(1);
-        turn
+        // The default is not to publish it.
+        self.fetching.peer(from).published.is_due() || !rules::PUBLISH_AGAIN.applies()
     }
 
     /// The program waits for receive `request` alone: hopes for its message, if that may be fetched, until [`State::end_hope`].
@@ -259,16 +200,14 @@ impl State {
     pub(super) fn came_in_packets(&mut self, from: Proc) {
         if self.fetching.hoped == Some(from) {
             self.end_hope();
-            let peer = self.fetching.peer(from);
-            peer.last = peer.last.saturating_mul(2).clamp(PUBLISHED, MOST_PUBLISHED);
-            peer.left = peer.last;
+            self.fetching.peer(from).published.in_vain(PUBLISHED);
         }
     }
 
     fn was_fetched(&mut self, from: Proc) {
         if self.fetching.hoped == Some(from) {
             self.end_hope();
-            self.fetching.peer(from).last = 0;
+            self.fetching.peer(from).published.paid();
         }
     }
 
@@ -333,39 +272,5 @@ impl State {
         let transfers = &self.transfers;
         let is_for = |request: u32| matches!(transfers.get(request).side, Side::Send { to, .. } if to == peer);
         self.fetching.misplaced.retain(|&request| !is_for(request));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Times in a row that one has to be seen to wait.
-    fn needs(trust: &mut Trust) -> u32 {
-        (0..)
-            .find(|_| {
-                trust.trusts() || {
-                    trust.see(true);
-                    false
-                }
-            })
-            .expect("it comes")
-    }
-
-    #[test]
-    fn who_waits_is_trusted_until_it_holds_a_sender_up() {
-        let mut trust = Trust::default();
-        for round in 0..4 {
-            assert_eq!(needs(&mut trust), TRUSTED_AFTER << round);
-            trust.judge(false);
-        }
-        assert_eq!(needs(&mut trust), TRUSTED_AFTER << 4);
-        (0..WELL_TRUSTED).for_each(|_| trust.judge(true));
-        trust.judge(false);
-        assert_eq!(needs(&mut trust), TRUSTED_AFTER, "once in a while is no reason");
-        trust.see(false);
-        assert!(!trust.trusts(), "seen not to");
-        (0..40).for_each(|_| trust.judge(false));
-        assert_eq!(needs(&mut trust), LEAST_TRUSTED, "never for good");
     }
 }

@@ -3,9 +3,9 @@
 use super::direct::Published;
 use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
-use std::time::Instant;
 use tern_copy::Source;
 use tern_mcm::{Memory, Presumed};
+use tern_node::clock;
 
 impl State {
     /// A receive that is not posted: a message is about to be given to it.
@@ -48,7 +48,7 @@ impl State {
             return request;
         }
         let visible = if long { self.publish(request, from, &pattern, located) } else { Published::NOT };
-        self.habits.is_started(Instant::now);
+        self.habits.is_started(clock::nanoseconds);
         let posted = self.matching.post(pattern, request);
         if visible.is_published() {
             // Its sender writes into it: these lines had better stay where they are.
@@ -64,7 +64,7 @@ impl State {
     /// Posts a receive that is not published, and that no message waits for.
     #[inline]
     fn post(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        self.habits.is_started(Instant::now);
+        self.habits.is_started(clock::nanoseconds);
         data.expect();
         let place = Some(self.matching.post(pattern, self.transfers.next()));
         self.insert_receive(data, Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 })
@@ -166,7 +166,7 @@ impl State {
     /// The program begins to wait for requests.
     #[inline]
     pub fn wait(&mut self) {
-        self.habits.wait(Instant::now);
+        self.habits.wait(clock::nanoseconds);
         self.order.wait();
     }
 
@@ -174,7 +174,7 @@ impl State {
     #[inline]
     pub fn go_on(&mut self) {
         self.round.wait();
-        self.habits.go_on(self.matching.is_receiving(), Instant::now);
+        self.habits.go_on(self.matching.is_receiving(), clock::nanoseconds);
     }
 
     /// True for a receive that is too short to be published.

@@ -9,13 +9,13 @@
 //! Each falls back to the next. Inside a node the first is a copy by the receiver, or by both if the sender waits in
 //! the library (`Rts`, `Join`, and no packet at the end), and there is no second.
 
-use super::asking::Way;
 use super::outbox::{Bulk, Outgoing};
 use super::{Body, NONE, Side, State, arrive::Arrival};
 use crate::packet::{Packet, Synchronous, Terms};
 use crate::{Data, Proc, Rendezvous, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Memory, News, Pull};
+use tern_policy::Way;
 
 /// The end of a message that its receiver is to be told of.
 #[derive(Clone, Copy, Debug)]

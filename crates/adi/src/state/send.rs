@@ -3,13 +3,15 @@
 use super::arrive::{Arrival, Body};
 use super::course::Course;
 use super::direct::Aside;
+use super::look::Sending;
 use super::outbox::{Outgoing, PIECE};
 use super::{Exchanges, Side, State, Transfer};
 use crate::packet::{Packet, Synchronous, Terms};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
-use std::time::Instant;
 use tern_counters as counters;
 use tern_mcm::{Cut, Header, Lending, Memory};
+use tern_node::clock;
+use tern_policy::{self as policy, Pattern, SendPlan, rules};
 
 /// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
 /// to ask first. Powers of two, the second a multiple of the first; it is for the shortest messages.
@@ -34,9 +36,9 @@ impl State {
         self.starts(waits && !self.waits);
         self.round.transfer();
         // What a collective sends beside the program is not waited for by it.
-        self.habits.send(!waits && self.exchanges == Exchanges::Nothing, Instant::now);
+        self.habits.send(!waits && self.exchanges == Exchanges::Nothing, clock::nanoseconds);
         let sent = self.start_send(to, tuple, data, mode, waits);
-        self.habits.is_started(Instant::now);
+        self.habits.is_started(clock::nanoseconds);
         sent
     }
 
@@ -55,59 +57,59 @@ impl State {
             return Sent::Pending(crate::Request(request));
         }
         let size = data.len();
-        let mut aside = Aside::from(Memory::opaque(size));
-        // What is too short for anything but packets is sent in the same way whatever goes on.
-        let mut course = Course { waits, ..Course::default() };
-        if size >= self.direct_from {
-            course = self.course(to, size, waits);
+        if size < self.direct_from && size <= self.eager_limit(to) && !self.is_full(to) {
+            // What is too short for anything but packets goes in these whatever goes on.
+            self.streams[to as usize].put(&tuple);
+            return self.send_packets(to, tuple, data, mode, waits, false);
+        }
+        self.send_by_plan(to, tuple, data, mode, waits)
+    }
+
+    /// Starts a send in the way that the policy finds best.
+    #[inline(never)]
+    fn send_by_plan(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
+        let len = data.len();
+        let mut course = Course { caller: self.caller(waits), pattern: Pattern::Plain };
+        let mut aside = Aside::from(Memory::opaque(len));
+        if len >= self.direct_from {
+            course = self.course(to, len, waits);
             match self.try_direct(to, &tuple, &data, course) {
                 Ok(sent) => return sent,
                 Err(located) => aside = located,
             }
         }
-        let Aside { mut memory, sure, offered } = aside;
-        // A peer whose receive is about to be published would copy the packets again that this process copies: in an
-        // exchange both have time to wait for one copy.
-        let (exchange, left) = (course.is_exchange(), course.left && memory.is_dense());
-        let mut in_place = (self.waits || exchange || left) && memory.place != 0;
-        // Who does not wait has presumed where its memory lies only if the receiver hopes for it.
-        let trusts = sure && mode == SendMode::Standard;
-        let mut fetched = !in_place && if waits { self.is_fetched(to, &tuple, &memory, trusts) } else { offered };
-        // Who does not wait may find no published receive since packets were chosen for the last message.
-        let copied = (fetched || in_place || (!waits && memory.place != 0)) && memory.key == 0;
-        let chosen = copied && self.suits_copies(to, &memory, course);
-        if chosen {
-            (memory, fetched, in_place) = (Memory::opaque(size), false, false);
-        }
-        let by_kernel = if mode == SendMode::Standard { self.by_kernel(to, &tuple, &memory, course) } else { None };
-        let alone = by_kernel == Some(true);
-        let unseen = self.is_unseen() && (fetched || alone);
+        let Aside { memory, sure, offered } = aside;
+        let facts = self.send_facts(to, &memory, sure, offered, course, mode);
+        let plan = policy::send(&facts, &mut Sending { state: self, to, tuple: &tuple, len });
         self.streams[to as usize].put(&tuple);
-        let goes_ahead = || {
-            let will_wait = waits || self.habits.waits_for_sends();
-            will_wait && !alone && self.goes_ahead(to, &memory, mode)
-        };
-        let asks = size > self.eager_limit(to) && !goes_ahead();
-        if asks || in_place || alone || self.is_full(to) || fetched {
-            // A program may count on a message of this length to be buffered, as it would be in packets.
-            let short = (exchange || left) && size <= self.eager_limit(to) && mode == SendMode::Standard;
-            let kept = unseen || short && (in_place || alone) && memory.is_dense();
-            let terms = Terms { sure, kept, alone };
-            // What is tried is not left to the receiver.
-            let memory = if by_kernel == Some(false) { Memory::opaque(size) } else { memory };
-            let request = self.request_send(to, tuple, data, memory, terms);
-            if unseen {
-                self.trust(request);
+        let (memory, terms, alone) = match plan {
+            SendPlan::Eager { chosen } => {
+                if memory.key != 0 {
+                    // Nobody will reach for it.
+                    self.direct().release(&memory);
+                }
+                return self.send_packets(to, tuple, data, mode, waits, chosen);
             }
-            return Sent::Pending(crate::Request(request));
+            SendPlan::RndvGet(terms) => (memory, terms, false),
+            SendPlan::RndvKernel(terms) => (memory, terms, true),
+            SendPlan::RndvPackets => (Memory::opaque(len), policy::Terms::default(), false),
+        };
+        // Where nothing is offered, nothing is presumed.
+        let terms_sent = Terms { sure: sure || memory.is_opaque(), kept: terms.kept, alone };
+        let request = self.request_send(to, tuple, data, memory, terms_sent);
+        if terms.trusted {
+            self.trust(request);
         }
-        if memory.key != 0 {
-            // Nobody will reach for it.
-            self.direct().release(&memory);
-        }
+        Sent::Pending(crate::Request(request))
+    }
+
+    /// Starts a send in packets. `chosen`: although it could have gone in one copy.
+    #[inline]
+    fn send_packets(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool, chosen: bool) -> Sent {
         if mode == SendMode::Standard {
             return self.send_eager(to, tuple, data, waits, chosen);
         }
+        let size = data.len();
         let request = self.new_send(to, tuple, data);
         count_eager(size);
         self.mark_send(request, true, true);
@@ -116,17 +118,6 @@ impl State {
         self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
         self.flush(to);
         Sent::Pending(crate::Request(request))
-    }
-
-    /// Whether a message above the eager limit goes without asking all the same, since its receiver waits and would have it in
-    /// packets anyway.
-    #[cold]
-    fn goes_ahead(&self, to: Proc, memory: &Memory, mode: SendMode) -> bool {
-        let len = memory.len as usize;
-        mode == SendMode::Standard
-            && memory.place == 0
-            && self.suits_packets(to, len, false)
-            && self.direct().is_waiting(to, len)
     }
 
     pub(super) fn new_send(&mut self, to: Proc, tuple: Tuple, data: Data) -> u32 {
@@ -228,7 +219,7 @@ impl State {
     /// A collective begins, in which messages are that long.
     pub fn begin_together(&mut self, longest: usize) {
         if longest >= self.lends_from {
-            self.lends_now = Some(self.trials.begin(TOGETHER + longest.ilog2() as usize));
+            self.lends_now = Some(self.begin_lending(TOGETHER + longest.ilog2() as usize));
         }
     }
 
@@ -238,11 +229,16 @@ impl State {
         // One choice for all that a call sends: it waits for all of it at its end.
         let lends = match self.lends_now.filter(|_| self.waits) {
             Some(lends) => lends,
-            None => self.trials.begin(len.ilog2() as usize),
+            None => self.begin_lending(len.ilog2() as usize),
         };
         self.lends_now = Some(lends);
         self.trials.saves(saves);
         lends
+    }
+
+    /// Whether a call of `kind` that begins now lends.
+    fn begin_lending(&mut self, kind: usize) -> bool {
+        rules::LEND.is_on() && self.trials.begin(kind, clock::nanoseconds()) && rules::LEND.applies()
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {

@@ -6,7 +6,8 @@
 
 use super::Kind;
 use std::cell::RefCell;
-use tern_region::trial::{JointTrial, Kinds};
+use tern_node::clock;
+use tern_policy::{JointTrial, Kinds, rules};
 
 /// A trial for each operation and power of two of its blocks' length. Way 0 is in place.
 #[derive(Debug, Default)]
@@ -19,8 +20,12 @@ impl Trials {
     /// Whether the collective that begins now is to be read in place, and what this member has measured.
     pub fn begin(&self, kind: Kind, len: usize) -> Option<Measured> {
         let mut trials = self.0.borrow_mut();
-        let (trial, now, same) = trials.begin(kind as usize * usize::BITS as usize + len.max(1).ilog2() as usize);
-        (trial.way(now, same) != Some(1)).then(|| trial.measured())
+        let (trial, same) = trials.begin(kind as usize * usize::BITS as usize + len.max(1).ilog2() as usize);
+        let in_place = !rules::READ_IN_PLACE.is_on() || trial.way(clock::nanoseconds, same) != Some(1);
+        if !in_place {
+            rules::READ_IN_PLACE.count_one();
+        }
+        in_place.then(|| trial.measured())
     }
 
     /// All members' memory is shared, and this is what they have told; `None` if some is not. It may be for this collective to decide.

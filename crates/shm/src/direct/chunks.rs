@@ -7,6 +7,8 @@ use std::cell::Cell;
 use tern_copy::{Source, Target};
 use tern_counters as counters;
 use tern_device::Memory;
+use tern_node::clock;
+use tern_policy::rules;
 
 /// Bytes that one side copies at a time when both are at work: of a message up to twice as long two chunks, which are as many as two
 /// processes need, but not less than the lower bound. The first is the sender's, who begins a little sooner.
@@ -60,7 +62,7 @@ impl Shm {
     pub(super) fn gauge(&self, source: &Memory, target: &Memory) -> Target {
         let len = source.len.min(target.len);
         match len >= LONG && source.is_dense() && target.is_dense() {
-            true => self.direct.gauge.borrow_mut().target(len as usize),
+            true => self.direct.gauge.borrow_mut().target(&rules::STORES, len as usize, clock::nanoseconds),
             false => Target::Soon,
         }
     }

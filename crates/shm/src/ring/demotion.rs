@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use tern_device::clock::ticks;
 use tern_device::hint::can_demote;
-use tern_region::trial::Trial;
+use tern_policy::{Trial, rules};
 
 /// The longest packets of each kind, which have a trial of their own: what a program does between them may depend on how long they are.
 const KINDS: [usize; 3] = [super::FIRST_LINE, super::INLINE, usize::MAX];
@@ -24,7 +24,7 @@ pub struct Demotion {
 impl Demotion {
     /// Of a peer of which nothing is known.
     pub fn new() -> Demotion {
-        let able = can_demote();
+        let able = can_demote() && rules::DEMOTE.is_on();
         Demotion { able, trials: RefCell::default(), kind: Cell::new(0), pays: Cell::new(able) }
     }
 
@@ -40,6 +40,9 @@ impl Demotion {
         let same = self.kind.replace(kind) == kind;
         let pays = self.trials.borrow_mut()[kind].way(now, same) == 0;
         self.pays.set(pays);
+        if pays {
+            rules::DEMOTE.count_one();
+        }
         pays
     }
 

@@ -15,7 +15,8 @@
 //! No more is gained than the copies take. Where that is next to nothing there is nothing to try, and what a trial found
 //! would be chance.
 
-use tern_region::trial::Kinds;
+use crate::account::Account;
+use crate::rounds::Kinds;
 
 /// Calls in a row whose time is taken. The least common multiple of usual patterns: roots in turn, neighbours.
 const WINDOW: u64 = 8;
@@ -50,7 +51,7 @@ struct Trial {
     copied: Quickest,
     lent: Quickest,
     /// What the calls before the trial would have saved by lending.
-    saves: u64,
+    saves: Account,
 }
 
 impl Default for Trial {
@@ -64,7 +65,7 @@ impl Default for Trial {
             window: 0,
             copied: NONE,
             lent: NONE,
-            saves: 0,
+            saves: Account::default(),
         }
     }
 }
@@ -76,7 +77,7 @@ impl Trial {
         self.calls += 1;
         let over = self.began.is_none_or(|began| number - began > DECIDES + REST);
         if over && self.wanted && number.is_multiple_of(TURN) {
-            (self.began, self.vain, self.saves) = (Some(number), false, 0);
+            (self.began, self.vain, self.saves) = (Some(number), false, Account::default());
             (self.copied, self.lent) = (NONE, NONE);
         }
         let Some(began) = self.began else { return false };
@@ -113,24 +114,24 @@ impl Trial {
     fn saves(&mut self, nanoseconds: u32) {
         self.wanted = true;
         if self.began.is_some_and(|began| self.calls - began <= FIRST) {
-            self.saves += u64::from(nanoseconds);
+            self.saves.save(nanoseconds);
         }
     }
 
     fn gains_too_little(&self) -> bool {
-        self.saves * LEAST * WINDOW < self.copied[0].saturating_mul(FIRST)
+        !self.saves.covers(self.copied[0].saturating_mul(FIRST), LEAST * WINDOW)
     }
 }
 
 /// The trials of calls of different kinds.
 #[derive(Debug, Default)]
-pub struct Trials(Kinds<Trial>);
+pub struct LendingTrials(Kinds<Trial>);
 
-impl Trials {
-    /// Whether a call of `kind` that begins now lends.
-    pub fn begin(&mut self, kind: usize) -> bool {
-        let (trial, now, _) = self.0.begin(kind);
-        trial.begin(now())
+impl LendingTrials {
+    /// Whether a call of `kind` that begins at `now`, in nanoseconds, lends.
+    pub fn begin(&mut self, kind: usize, now: u64) -> bool {
+        let (trial, _) = self.0.begin(kind);
+        trial.begin(now)
     }
 
     /// What a message of that call saves if it is lent.

@@ -7,11 +7,12 @@
 //! In the same way a nonblocking send of a long message leaves the copying to a receiver that waits, so that the program can compute;
 //! one that starts its sends and then waits for them has nothing from that either.
 
-use std::time::{Duration, Instant};
+use crate::rules;
+use crate::streak::Streak;
 
-/// The program has computed when more time than this passes between two receives, or before it waits. Windows that are posted in a
+/// The program has computed when more nanoseconds than these pass between two receives, or before it waits. Windows that are posted in a
 /// loop stay below it; with 5 us, programs that compute for 1.5 us while 8 or 16 KiB come were taken for such (an AMD EPYC).
-const GAP: Duration = Duration::from_nanos(500);
+const GAP: u64 = 500;
 
 /// So often must it have waited at once, one time after the other.
 const TIMES: u32 = 4;
@@ -19,69 +20,6 @@ const TIMES: u32 = 4;
 /// Once it has, or has computed as often, the clock is read in every so many rounds only: that takes 25 ns, several times a message (an EPYC, in
 /// a virtual machine). No round length that programs are likely to repeat.
 const WATCHED: u32 = 7;
-
-/// In which order the program starts what it then waits for.
-#[derive(Debug, Default)]
-pub struct Order {
-    /// A message was sent since the last receive was started.
-    sent: bool,
-    /// So it was the last time that the program waited.
-    ends_with_sends: bool,
-}
-
-impl Order {
-    /// A receive is started. True when its message had better be looked for at once: not where sends follow, which wait for that, and
-    /// with them the peers, which most likely do the same.
-    #[inline]
-    pub fn receive(&mut self) -> bool {
-        self.sent = false;
-        !self.ends_with_sends
-    }
-
-    /// A message is sent.
-    #[inline]
-    pub fn send(&mut self) {
-        self.sent = true;
-    }
-
-    /// The program begins to wait for requests.
-    #[inline]
-    pub fn wait(&mut self) {
-        self.ends_with_sends = self.sent;
-    }
-}
-
-/// Which long transfers make a round: those that the program starts together and then waits for, with what is copied for them until it starts
-/// something else. Were the wait the end of it, and some of them copied before and some after, the time from these to those would be
-/// taken for that of a round.
-#[derive(Debug, Default)]
-pub struct Round {
-    /// Something was transferred.
-    begun: bool,
-    /// The program has waited.
-    waited: bool,
-}
-
-impl Round {
-    /// Something long is transferred.
-    #[inline]
-    pub fn transfer(&mut self) {
-        self.begun = true;
-    }
-
-    /// The program has waited for requests.
-    #[inline]
-    pub fn wait(&mut self) {
-        self.waited = true;
-    }
-
-    /// Something long is started. True when a round ends by that; `alone`: it belongs to none that was begun before.
-    #[inline]
-    pub fn ends(&mut self, alone: bool) -> bool {
-        let waited = std::mem::take(&mut self.waited);
-        (waited || alone) && std::mem::take(&mut self.begun)
-    }
-}
 
 /// What the program does.
 #[derive(Debug, Default)]
@@ -93,14 +31,14 @@ pub struct Habits {
 }
 
 impl Habits {
-    /// See [`Habit::post`].
-    pub fn post(&mut self, now: impl FnOnce() -> Instant) -> bool {
+    /// A receive is posted at `now`, in nanoseconds. True when the program most likely waits for it at once.
+    pub fn post(&mut self, now: impl FnOnce() -> u64) -> bool {
         self.receives.post(now)
     }
 
     /// The program begins a send, which may have to be copied at once: `later` a long one that it waits for later.
     #[inline]
-    pub fn send(&mut self, later: bool, now: impl Fn() -> Instant) {
+    pub fn send(&mut self, later: bool, now: impl Fn() -> u64) {
         self.receives.send(later, &now);
         if later {
             self.sends.post(now);
@@ -110,7 +48,7 @@ impl Habits {
     /// The receive has been posted, or the send begun: what that took is not the program's time. Where its memory lies may have been
     /// asked of the kernel.
     #[inline]
-    pub fn is_started(&mut self, now: impl Fn() -> Instant) {
+    pub fn is_started(&mut self, now: impl Fn() -> u64) {
         self.receives.is_started(&now);
         self.sends.is_started(now);
     }
@@ -118,13 +56,13 @@ impl Habits {
     /// The program most likely sends to those from which it receives, and then waits at once for all of that.
     #[inline]
     pub fn exchanges(&self) -> bool {
-        self.receives.at_once >= TIMES && self.receives.exchanges()
+        self.receives.at_once.holds() && self.receives.exchanges() && rules::EXCHANGE.applies()
     }
 
     /// It most likely does the same, but computes before it waits.
     #[inline]
     pub fn exchanges_and_computes(&self) -> bool {
-        self.receives.computed >= TIMES && self.receives.exchanges()
+        self.receives.computed.holds() && self.receives.exchanges() && rules::EXCHANGE.applies()
     }
 
     /// It most likely waits for one receive at a time.
@@ -136,25 +74,25 @@ impl Habits {
     /// It most likely waits at once for the long sends that it starts.
     #[inline]
     pub fn waits_for_sends(&self) -> bool {
-        self.sends.is_at_once()
+        self.sends.is_at_once() && rules::WAIT_FOR_SENDS.applies()
     }
 
     /// The same, for one at a time.
     #[inline]
     pub fn waits_for_one_send(&self) -> bool {
-        self.sends.is_at_once() && self.sends.last.posted == 1
+        self.sends.is_at_once() && self.sends.last.posted == 1 && rules::WAIT_FOR_SENDS.applies()
     }
 
     /// The program begins to wait for requests.
     #[inline]
-    pub fn wait(&mut self, now: impl Fn() -> Instant) {
+    pub fn wait(&mut self, now: impl Fn() -> u64) {
         self.receives.wait(&now);
         self.sends.wait(now);
     }
 
     /// The program goes on after that, while receives are still posted, or none.
     #[inline]
-    pub fn go_on(&mut self, receiving: bool, now: impl FnOnce() -> Instant) {
+    pub fn go_on(&mut self, receiving: bool, now: impl FnOnce() -> u64) {
         self.receives.go_on(receiving, now);
         self.sends.go_on(false, || unreachable!("the next send begins a round"));
     }
@@ -168,18 +106,18 @@ impl Habits {
 }
 
 /// What the program does between posting requests of a kind and waiting for them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Habit {
     /// A round is under way: the program has posted a request, or has left a wait while some were posted.
     open: bool,
     /// When it did that last, if this round is watched.
-    posted: Option<Instant>,
+    posted: Option<u64>,
     /// The library is still at that, or at a send.
     starting: bool,
-    /// Times that it waited at once.
-    at_once: u32,
-    /// Times that it computed before, and whether it has in this round.
-    computed: u32,
+    /// It waited at once.
+    at_once: Streak,
+    /// It computed before, and whether it has in this round.
+    computed: Streak,
     computes: bool,
     /// Rounds since one was watched.
     unwatched: u32,
@@ -199,9 +137,26 @@ struct Posted {
     sends_first: bool,
 }
 
+impl Default for Habit {
+    fn default() -> Habit {
+        Habit {
+            open: false,
+            posted: None,
+            starting: false,
+            at_once: Streak::of(TIMES),
+            computed: Streak::of(TIMES),
+            computes: false,
+            unwatched: 0,
+            early: false,
+            round: Posted::default(),
+            last: Posted::default(),
+        }
+    }
+}
+
 impl Habit {
     /// A request is posted. True when the program most likely waits for it at once.
-    fn post(&mut self, now: impl FnOnce() -> Instant) -> bool {
+    fn post(&mut self, now: impl FnOnce() -> u64) -> bool {
         let watched = if self.open { self.posted.is_some() } else { self.begin() };
         self.round.posted += 1;
         if watched {
@@ -209,7 +164,7 @@ impl Habit {
             self.see(now);
             (self.posted, self.starting) = (Some(now), true);
         }
-        self.at_once >= TIMES
+        self.at_once.holds()
     }
 
     /// A round begins: true if it is watched.
@@ -217,14 +172,14 @@ impl Habit {
         let sends_first = std::mem::take(&mut self.early);
         self.last = std::mem::replace(&mut self.round, Posted { posted: 0, sends: sends_first, sends_first });
         self.open = true;
-        let known = self.at_once >= TIMES || self.computed >= TIMES;
+        let known = self.at_once.holds() || self.computed.holds();
         self.unwatched = if known { (self.unwatched + 1) % WATCHED } else { 0 };
         self.unwatched == 0
     }
 
     /// See [`Habits::send`].
     #[inline]
-    fn send(&mut self, later: bool, now: impl FnOnce() -> Instant) {
+    fn send(&mut self, later: bool, now: impl FnOnce() -> u64) {
         self.round.sends |= self.open;
         self.early |= later && !self.open;
         if self.posted.is_some() {
@@ -236,7 +191,7 @@ impl Habit {
     /// Requests are posted that the program most likely waits for at once.
     #[inline]
     fn is_at_once(&self) -> bool {
-        self.open && self.at_once >= TIMES
+        self.open && self.at_once.holds()
     }
 
     /// Requests are posted, or about to be, in a round in which the program most likely starts others as well.
@@ -247,7 +202,7 @@ impl Habit {
 
     /// See [`Habits::is_started`].
     #[inline]
-    fn is_started(&mut self, now: impl FnOnce() -> Instant) {
+    fn is_started(&mut self, now: impl FnOnce() -> u64) {
         if std::mem::take(&mut self.starting) {
             self.posted = Some(now());
         }
@@ -255,21 +210,21 @@ impl Habit {
 
     /// See [`Habits::wait`].
     #[inline]
-    fn wait(&mut self, now: impl FnOnce() -> Instant) {
+    fn wait(&mut self, now: impl FnOnce() -> u64) {
         if !self.open && std::mem::take(&mut self.early) {
             // What was started was not followed by requests of this kind.
             self.round.sends_first = false;
         }
         if self.posted.is_some() {
             self.see(now());
-            self.at_once = (self.at_once + 1).min(TIMES);
-            self.computed = if std::mem::take(&mut self.computes) { (self.computed + 1).min(TIMES) } else { 0 };
+            self.at_once.note(true);
+            self.computed.note(std::mem::take(&mut self.computes));
         }
     }
 
     /// See [`Habits::go_on`]. `more`: some are still posted.
     #[inline]
-    fn go_on(&mut self, more: bool, now: impl FnOnce() -> Instant) {
+    fn go_on(&mut self, more: bool, now: impl FnOnce() -> u64) {
         self.open &= more;
         if self.posted.is_some() {
             self.posted = more.then(now);
@@ -284,9 +239,9 @@ impl Habit {
         }
     }
 
-    fn see(&mut self, now: Instant) {
-        if self.posted.is_some_and(|posted| now - posted > GAP) {
-            self.at_once = 0;
+    fn see(&mut self, now: u64) {
+        if self.posted.is_some_and(|posted| now.saturating_sub(posted) > GAP) {
+            self.at_once.note(false);
             self.computes = true;
         }
     }
@@ -297,16 +252,16 @@ mod tests {
     use super::*;
 
     /// A program with its clock.
-    struct Program(Habits, Instant);
+    struct Program(Habits, u64);
 
     impl Program {
         fn new() -> Program {
-            Program(Habits::default(), Instant::now())
+            Program(Habits::default(), 0)
         }
 
         /// Posts a receive and waits after `between`, again after `rest` if the receive is still posted then. True when it would
         /// have been left unpublished.
-        fn receives(&mut self, between: Duration, rest: Option<Duration>) -> bool {
+        fn receives(&mut self, between: u64, rest: Option<u64>) -> bool {
             let left = self.0.post(|| self.1);
             self.1 += between;
             self.0.wait(|| self.1);
@@ -319,50 +274,6 @@ mod tests {
             self.1 += 10 * GAP;
             left
         }
-    }
-
-    #[test]
-    fn who_sends_after_starting_receives_does_not_look_for_messages() {
-        let mut order = Order::default();
-        // As the receiver of a stream, which answers at its end.
-        for _ in 0..3 {
-            (0..4).for_each(|_| assert!(order.receive()));
-            order.wait();
-            order.send();
-        }
-        // With neighbours.
-        for round in 0..3 {
-            (0..4).for_each(|_| assert_eq!(order.receive(), round == 0));
-            (0..4).for_each(|_| order.send());
-            order.wait();
-        }
-        // Sends first.
-        for round in 0..3 {
-            (0..4).for_each(|_| order.send());
-            (0..4).for_each(|_| assert_eq!(order.receive(), round > 0));
-            order.wait();
-        }
-    }
-
-    #[test]
-    fn what_is_copied_while_the_program_waits_belongs_to_what_it_waits_for() {
-        let mut round = Round::default();
-        for iteration in 0..4 {
-            // With neighbours: receives and sends, some of which are copied at once and some while it waits, for each by itself.
-            assert_eq!(round.ends(false), iteration > 0);
-            round.transfer();
-            assert!(!round.ends(false));
-            for _ in 0..3 {
-                round.wait();
-                round.transfer();
-            }
-        }
-        for _ in 0..3 {
-            assert!(round.ends(true), "each call by itself");
-            round.transfer();
-        }
-        assert!(round.ends(true));
-        assert!(!round.ends(true), "nothing was transferred");
     }
 
     #[test]

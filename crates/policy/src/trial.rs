@@ -1,19 +1,16 @@
-//! Which of two ways is better, found out on real transfers.
+//! The trial: which of two ways is better, found out on real transfers.
 //!
 //! What a transfer costs depends on where the program's data lies in which cache, which no
 //! calibration knows. So where two ways are close, both are tried on the program's own transfers, and
 //! what counts is how soon the next transfer of that size comes: that holds all that the way costs,
 //! at both processes, whatever the program does in between.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::time::Instant;
-use tern_copy::Target;
 
 /// Transfers in a row by one way, if the trial is not [longer](Trial::longer). The first shows the change and not the way.
-const TURN: u32 = 6;
+pub(crate) const TURN: u32 = 6;
 /// Turns of a trial: each way has half of them, so that a change of pace in the meantime hits both.
-const TURNS: u32 = 4;
+pub(crate) const TURNS: u32 = 4;
 /// Transfers by the better way until the next trial, or as many times more as its turns are longer: after a trial that has found what the one
 /// before it did, twice as many as before it, or eight times if the other way was [hopeless](HOPELESS). A program's first transfers are unlike
 /// what follows.
@@ -62,12 +59,12 @@ impl Trial {
 
     /// A trial that may end early as well if it is the first. Else one that others make at the same time may take this one's worse way for its
     /// own.
-    fn hasty() -> Trial {
+    pub(crate) fn hasty() -> Trial {
         Trial { rest: 1, ..Trial::default() }
     }
 
     /// The next trial comes after so many transfers at the earliest. One that is under way is given up.
-    fn put_off(&mut self, rest: u32) {
+    pub(crate) fn put_off(&mut self, rest: u32) {
         let tried = self.tried();
         let left = if self.count > tried { (tried + self.rest).saturating_sub(self.count) } else { 0 };
         if left < rest {
@@ -212,96 +209,6 @@ impl JointTrial {
     /// Whether it is to be decided by the transfer that has begun last.
     pub fn is_due(&self) -> bool {
         self.due
-    }
-}
-
-/// A trial for each kind of what is tried, which is a number, with the clock.
-#[derive(Debug)]
-pub struct Kinds<T> {
-    trials: BTreeMap<usize, T>,
-    /// The kind that began last.
-    last: Option<usize>,
-    epoch: Instant,
-}
-
-impl<T> Default for Kinds<T> {
-    fn default() -> Kinds<T> {
-        Kinds { trials: BTreeMap::new(), last: None, epoch: Instant::now() }
-    }
-}
-
-impl<T: Default> Kinds<T> {
-    /// The trial of `kind`, of which something begins now: the clock in nanoseconds, and whether what began last was of that
-    /// kind as well.
-    pub fn begin(&mut self, kind: usize) -> (&mut T, impl Fn() -> u64 + use<T>, bool) {
-        let (epoch, same) = (self.epoch, self.last.replace(kind) == Some(kind));
-        (self.trials.entry(kind).or_default(), move || epoch.elapsed().as_nanos() as u64, same)
-    }
-
-    /// The trial of what began last.
-    pub fn last(&mut self) -> Option<&mut T> {
-        self.trials.get_mut(&self.last?)
-    }
-}
-
-/// Trials for transfers of different kinds.
-pub type Trials = Kinds<Trial>;
-
-impl Trials {
-    /// The way for a transfer of `kind` that begins now.
-    pub fn way(&mut self, kind: usize) -> usize {
-        let (trial, now, same) = self.begin(kind);
-        trial.way(now, same)
-    }
-}
-
-/// Trials of which all transfers of a *round* go the same way: those that are begun together, and then waited for. What counts is how
-/// soon the next round begins with a transfer of that kind, since beginning one says little of what it costs.
-#[derive(Debug, Default)]
-pub struct Rounds {
-    trials: Trials,
-    /// Of the round that is under way, if it has begun.
-    way: Option<usize>,
-}
-
-impl Rounds {
-    /// The way for a transfer of `kind` that begins now. `first`: how it is to be tried, if none of that kind was.
-    pub fn way(&mut self, kind: usize, first: impl FnOnce() -> Trial) -> usize {
-        *self.way.get_or_insert_with(|| {
-            self.trials.trials.entry(kind).or_insert_with(first);
-            self.trials.way(kind)
-        })
-    }
-
-    /// What begins from now on is another round.
-    pub fn end_round(&mut self) {
-        self.way = None;
-    }
-}
-
-/// Finds out what the memory of long transfers is, by trying both answers on all transfers of a round.
-#[derive(Debug, Default)]
-pub struct Gauge(Rounds);
-
-impl Gauge {
-    /// What the target of a transfer of `len` bytes, which begins now, seems to be: by power of two.
-    pub fn target(&mut self, len: usize) -> Target {
-        [Target::Soon, Target::Later][self.0.way(Gauge::kind(len), Trial::hasty)]
-    }
-
-    /// Transfers of `len` bytes begin, and a trial elsewhere is finding out whether there are to be such at all, which would count what is tried
-    /// here for its own: so nothing is, for the next `transfers`.
-    pub fn put_off(&mut self, len: usize, transfers: u32) {
-        self.0.trials.trials.entry(Gauge::kind(len)).or_insert_with(Trial::hasty).put_off(transfers);
-    }
-
-    fn kind(len: usize) -> usize {
-        (len | 1).ilog2() as usize
-    }
-
-    /// See [`Rounds::end_round`].
-    pub fn end_round(&mut self) {
-        self.0.end_round();
     }
 }
 
@@ -480,21 +387,6 @@ mod tests {
         assert_eq!(trial.way(|| 0, false), None);
         trial.decide(None);
         assert!((0..*REST.start()).all(|_| trial.way(|| 0, false) == Some(0)));
-    }
-
-    #[test]
-    fn a_round_goes_one_way() {
-        let mut rounds = Rounds::default();
-        let mut ways = Vec::new();
-        for _ in 0..TRIED {
-            let way = rounds.way(3, || Trial::presuming(1));
-            assert!((0..5).all(|kind| rounds.way(kind, Trial::default) == way), "those that are begun with it");
-            rounds.end_round();
-            ways.push(way);
-        }
-        let turn = TURN as usize;
-        assert!(ways[..turn].iter().chain(&ways[3 * turn..]).all(|&way| way == 1), "what was presumed: {ways:?}");
-        assert!(ways[turn..3 * turn].iter().all(|&way| way == 0), "and what is tried: {ways:?}");
     }
 
     #[test]

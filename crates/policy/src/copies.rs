@@ -1,0 +1,158 @@
+//! One copy or packets, tried on the program's own messages: the rules `copies` and `mirror`.
+//!
+//! Packets are copied twice, the kernel copies once and takes its time to begin: which of the two is sooner depends on the machine, and on
+//! where in which cache the program has its data. So both are tried on the program's own messages. What counts is how soon the
+//! program comes to send again: of messages that it starts together and then waits for, the time from one such round to the next, since
+//! starting one says little of what it costs.
+//!
+//! Two processes that send each other messages at the same time had better go the same way: if one sends packets and the other asks,
+//! the first makes two of the three copies, both wait for it (off cache on a Xeon, 1.7 times as long as by either way), and neither finds
+//! out by trying alone. So one of the two tries, and the other does what it sees of it.
+
+use crate::rounds::Rounds;
+use crate::rules;
+use crate::trial::Trial;
+use crate::ways::Way;
+
+/// What a message is sent along with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Along {
+    /// Nothing: its receiver waits for nothing else.
+    Alone,
+    /// Others that the program starts with it, and then waits for.
+    Window,
+    /// What a call that waits for something else sends meanwhile.
+    Call,
+    /// What both processes send each other, and wait for.
+    Exchange,
+    /// What is left to its receiver: the sender computes meanwhile, and most likely the receiver, too.
+    Left,
+}
+
+/// How many there are.
+const ALONG: usize = 5;
+
+/// What its receiver copies, if asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// Private memory in one piece, by the kernel.
+    ByKernel,
+    /// Memory that it sees, in one piece.
+    Dense,
+    /// Memory that it sees, in blocks at a stride.
+    InBlocks,
+}
+
+/// How many there are.
+const COPIED: usize = 3;
+
+impl Copied {
+    fn is_seen(self) -> bool {
+        self != Copied::ByKernel
+    }
+}
+
+/// Bytes of long messages in packets until a device uses the same memory again, at most. Of a message whose memory was in no cache, packets of 256 KiB
+/// took 35 to 70 us on a Xeon, else 19.
+const ROUND: usize = 2 << 20;
+
+/// Messages in a row in packets that their sender has chosen, before it is tried how these are best copied out: as many as a trial of the sender's
+/// takes of 80 KiB and more.
+pub const GAUGED_AFTER: u32 = 64;
+
+/// A message that may go either way.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// In bytes; not 0.
+    pub len: usize,
+    pub along: Along,
+    pub copied: Copied,
+    /// It is longer than what goes without asking.
+    pub long: bool,
+    /// How the last message of about that length has come from the peer, if the peer is the one of the two that tries.
+    pub shown: Option<Way>,
+}
+
+impl Message {
+    /// One copy is presumed to be the better way where no system call is needed for it.
+    fn presumed(&self) -> bool {
+        self.copied.is_seen()
+    }
+}
+
+/// The trials.
+#[derive(Debug, Default)]
+pub struct Copies(Rounds);
+
+impl Copies {
+    /// Whether one copy is the way for a message that begins at `now`, in nanoseconds; else packets are.
+    pub fn asks(&mut self, message: &Message, now: impl FnOnce() -> u64) -> bool {
+        let presumed = message.presumed();
+        if let (Along::Call | Along::Exchange | Along::Left, Some(way)) = (message.along, message.shown)
+            && rules::MIRROR.applies()
+        {
+            return way == Way::Once;
+        }
+        if !rules::COPIES.is_on() {
+            return presumed;
+        }
+        let Message { len, along, copied, long, .. } = *message;
+        let kind = (len.ilog2() as usize * ALONG + along as usize) * COPIED + copied as usize;
+        // The first ones of a turn in packets find cold memory.
+        let longer = if long { ROUND.div_ceil(len) as u32 } else { 0 };
+        let once = self.0.way(kind, now, || Trial::presuming(usize::from(presumed)).longer(longer)) == 1;
+        if once != presumed {
+            rules::COPIES.count_one();
+        }
+        once
+    }
+
+    /// What begins from now on is another round: see [`Rounds`].
+    pub fn end_round(&mut self) {
+        self.0.end_round();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: Message =
+        Message { len: 20_000, along: Along::Exchange, copied: Copied::Dense, long: false, shown: None };
+
+    /// How many of the last 100 of 1000 messages went in one copy, if they take so long by packets and by one copy.
+    fn run(message: &Message, took: [u64; 2]) -> usize {
+        let (mut copies, mut now, mut once) = (Copies::default(), 0, 0);
+        for number in 0..1000 {
+            let asks = copies.asks(message, || now);
+            copies.end_round();
+            once += usize::from(asks && number >= 900);
+            now += took[usize::from(asks)];
+        }
+        once
+    }
+
+    #[test]
+    fn the_quicker_way_is_found() {
+        for copied in [Copied::ByKernel, Copied::Dense, Copied::InBlocks] {
+            let message = Message { copied, ..MESSAGE };
+            assert!(run(&message, [100, 200]) < 20, "{copied:?}");
+            assert!(run(&message, [200, 100]) > 80, "{copied:?}");
+        }
+    }
+
+    #[test]
+    fn where_both_take_as_long_the_presumed_way_stays() {
+        assert!(run(&Message { copied: Copied::ByKernel, ..MESSAGE }, [100, 100]) < 20);
+        assert!(run(&MESSAGE, [100, 100]) > 80);
+    }
+
+    #[test]
+    fn what_the_peer_does_is_done_where_both_send() {
+        let shown = |way| Message { shown: Some(way), ..MESSAGE };
+        assert_eq!(run(&shown(Way::ChosenPackets), [200, 100]), 0, "whatever it takes");
+        assert_eq!(run(&shown(Way::Once), [100, 200]), 100);
+        let alone = Message { along: Along::Alone, ..shown(Way::ChosenPackets) };
+        assert!(run(&alone, [200, 100]) > 80, "nobody else tries for this one");
+    }
+}

@@ -1,0 +1,63 @@
+//! Every decision how bytes go, and everything that is learned for that.
+//!
+//! **Facts in, plan out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves, and [`receive`](fn@receive)
+//! whether a receive is published. Both are pure functions: no clock, no system call, no shared memory. The engine states the [`Facts`], asks, and
+//! does what the plan says. What takes time to find out, it tells when it is asked ([`Look`]).
+//!
+//! **What is learned** has one of four forms, each a small type that is told what has happened:
+//!
+//! | form | what it is | of use for |
+//! |---|---|---|
+//! | [`Streak`] | so many times in a row | habits of the program, peers that wait |
+//! | [`Backoff`] | a pause that doubles after each attempt in vain | what is tried again now and then |
+//! | [`Account`] | what was saved, beside what was spent | what pays after some uses |
+//! | [`Trial`] | two ways, both tried on the program's own messages | what no calibration knows |
+//!
+//! Time is an argument, in nanoseconds of any clock that does not go back. Most of it is asked for only where it matters, since
+//! reading a clock takes as long as a part of a short message: such an argument is a function.
+//!
+//! **Every rule** stands in one table, [`rules`]: its name, what it does, its switch (TERN_POLICY) and its counter. A decision asks
+//! [`Rule::applies`](rules::Rule::applies) where what was learned differs from the plain default:
+//!
+//! ```
+//! use tern_policy::{Streak, rules};
+//!
+//! let mut waits = Streak::of(4);
+//! (0..4).for_each(|_| waits.note(true));
+//! // The default is to publish.
+//! let publishes = !(waits.holds() && rules::AT_ONCE.applies());
+//! assert!(!publishes);
+//! ```
+//!
+//! Rules act in every layer from the memory layouts to the collectives, so this crate stands below all of these.
+
+mod account;
+mod backoff;
+mod copies;
+mod habit;
+mod lending;
+mod order;
+mod receive;
+mod round;
+mod rounds;
+pub mod rules;
+mod send;
+mod streak;
+mod trial;
+mod trust;
+mod ways;
+
+pub use account::{Account, break_even};
+pub use backoff::Backoff;
+pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message};
+pub use habit::Habits;
+pub use lending::LendingTrials;
+pub use order::Order;
+pub use receive::{RecvFacts, RecvLook, RecvPlan, receive};
+pub use round::Round;
+pub use rounds::{Gauge, Kinds, Rounds, Trials};
+pub use send::{Caller, Facts, Hope, Likely, Look, Pattern, SendPlan, Source, Terms, one_copy, send};
+pub use streak::Streak;
+pub use trial::{JointTrial, Trial};
+pub use trust::Trust;
+pub use ways::{Way, Ways};

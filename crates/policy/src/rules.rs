@@ -1,0 +1,115 @@
+//! The table of rules: every decision that is learned from the program's own messages, or that departs from a plain default.
+//!
+//! Each rule has a name, by which TERN_POLICY switches it off, a counter of the decisions that differed from the default, a line
+//! in TERN_EXPLAIN and an entry in `docs/policy.md`. To add one: a name in `PolicyRule` (`crates/settings/src/table.rs`), a counter
+//! (`crates/counters/src/table.rs`), a line here, an entry on the page. The compiler and the tests of this crate tell what is missing.
+
+use std::fmt::Write;
+use tern_counters::{self as counters, Counter};
+use tern_settings::{POLICY, PolicyRule};
+
+/// One rule.
+pub struct Rule {
+    /// Its switch.
+    pub switch: PolicyRule,
+    /// Its name in TERN_POLICY, on the page, and with `policy_` in front among the counters.
+    pub name: &'static str,
+    /// What it does, and why.
+    pub what: &'static str,
+    /// The paper that it comes from; empty if it comes from none.
+    pub source: &'static str,
+    /// Where it acts: crate and module.
+    pub place: &'static str,
+    counter: &'static Counter,
+}
+
+impl Rule {
+    /// True unless the rule is switched off.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        !POLICY.get().has(self.switch)
+    }
+
+    /// To be asked when the rule would decide otherwise than the plain default: true unless it is switched off. Counts the decision.
+    #[inline]
+    pub fn applies(&self) -> bool {
+        let on = self.is_on();
+        if on {
+            self.count_one();
+        }
+        on
+    }
+
+    /// Counts a decision of a rule that is on.
+    #[inline]
+    pub fn count_one(&self) {
+        self.counter.add(1);
+    }
+
+    /// How often the rule has decided otherwise than the default.
+    pub fn count(&self) -> u64 {
+        self.counter.get()
+    }
+}
+
+/// `NAME = Switch, "name", COUNTER, "where" [, from "source"]: "what and why";`
+macro_rules! rules {
+    ($($name:ident = $switch:ident, $text:literal, $counter:ident, $place:literal $(, from $source:literal)?: $what:literal;)+) => {
+        $(
+            #[doc = $what]
+            pub static $name: Rule = Rule {
+                switch: PolicyRule::$switch,
+                name: $text,
+                what: $what,
+                source: concat!($($source)?),
+                place: $place,
+                counter: &counters::$counter,
+            };
+        )+
+
+        /// Every rule, in the order of the page.
+        pub static ALL: &[&Rule] = &[$(&$name),+];
+    };
+}
+
+rules! {
+    AT_ONCE = AtOnce, "at-once", POLICY_AT_ONCE, "adi: receives":
+        "A receive that the program waits for at once stays unpublished: its message comes in packets while it waits.";
+    EXCHANGE = Exchange, "exchange", POLICY_EXCHANGE, "adi: sends and receives":
+        "Where both processes send and then wait, each copies its own messages: such receives stay unpublished.";
+    WAIT_FOR_SENDS = WaitForSends, "wait-for-sends", POLICY_WAIT_FOR_SENDS, "adi: sends":
+        "A nonblocking send that the program waits for at once goes as a blocking one, since nothing is computed meanwhile.";
+    LOOK_AHEAD = LookAhead, "look-ahead", POLICY_LOOK_AHEAD, "adi: receives":
+        "A receive that sends follow is started without a look for its message, which would hold these sends up.";
+    COPIES = Copies, "copies", POLICY_COPIES, "adi: sends":
+        "Where one copy and packets cost about as much, both are tried on the program's own messages.";
+    MIRROR = Mirror, "mirror", POLICY_MIRROR, "adi: sends":
+        "Of two processes that exchange messages the higher one sends as the lower one does, so that only one of them tries.";
+    LEAVE_CHOSEN = LeaveChosen, "leave-chosen", POLICY_LEAVE_CHOSEN, "adi: receives":
+        "A receive from a process that has chosen packets for the last such message stays unpublished.";
+    TRUST = Trust, "trust", POLICY_TRUST, "adi: sends":
+        "A receiver that has waited for many messages in a row is not looked at before the next: the look takes a line from its cache.";
+    PUBLISH_AGAIN = PublishAgain, "publish-again", POLICY_PUBLISH_AGAIN, "adi: receives":
+        "After a receive that was left unpublished and got packets, the next ones are published, twice as many each time.";
+    LEND = Lend, "lend", POLICY_LEND, "adi: sends",
+        from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
+        "A call that waits until its buffer is free lends it to the network where that has proved quicker than a copy.";
+    STORES = Stores, "stores", POLICY_STORES, "adi: packets; shm: direct copies; rma: accesses to mapped memory":
+        "A long copy is made by streaming stores where these have proved quicker: the memory is in no cache and not used soon.";
+    CONTEST = Contest, "contest", POLICY_CONTEST, "tune: table of choices":
+        "Where the costs of packets and of the kernel's copy are close, both are tried on the program's own messages.";
+    DEMOTE = Demote, "demote", POLICY_DEMOTE, "shm: rings":
+        "The cache lines of a packet are passed on to the cache that its receiver shares (CLDEMOTE) where that has proved quicker.";
+    READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "coll: control lines":
+        "Members of a collective read each other's memory where it lies, unless lines or messages have proved quicker: all try both.";
+}
+
+/// The lines of TERN_EXPLAIN: each rule with its state.
+pub fn explain() -> String {
+    let mut text = String::from("Rules of the policy; TERN_POLICY=-name switches one off:\n");
+    for rule in ALL {
+        let state = if rule.is_on() { "on" } else { "off" };
+        let _ = writeln!(text, "{:<16} {state:<4} {}", rule.name, rule.what);
+    }
+    text
+}
