@@ -1,6 +1,7 @@
 #!/bin/bash
 # Which interfaces carry a job over TCP: two network namespaces as hosts with two links between them. Both have a docker0 with the address
-# of the other's, as hosts with Docker do. Then hosts without IPv4, and ports that a firewall would let pass.
+# of the other's, as hosts with Docker do. Then both links together, one of which is slower, and one that is cut; hosts without IPv4, and
+# ports that a firewall would let pass.
 # Skipped, aloud, where namespaces cannot be made.
 # Usage: tests/interfaces-test.sh PREFIX
 set -eu
@@ -84,12 +85,55 @@ carries() {
     if [ $((after - before)) -gt 2000000 ]; then ok "$what: by link $link"; else fail "$what: $((after - before)) bytes by link $link"; fi
 }
 
+# together WHAT MPIEXEC'S ARGUMENTS...: runs it; the bytes that went by each link, in KiB, are in $one and $two.
+together() {
+    one=$(gone one) two=$(gone two)
+    check "$@"
+    one=$((($(gone one) - one) / 1024)) two=$((($(gone two) - two) / 1024))
+}
+
+# is WHAT CONDITION: of $one and $two.
+is() {
+    if [ $(($2)) = 1 ]; then ok "$1: $one KiB and $two KiB"; else fail "$1: $one KiB and $two KiB"; fi
+}
+
+# slow LINK RATE: its rate, both ways; 0 for as fast as can be.
+slow() {
+    for host in "$a" "$b"; do
+        ip netns exec "$host" tc qdisc del dev "$1" root 2> /dev/null || true
+        [ "$2" = 0 ] || ip netns exec "$host" tc qdisc add dev "$1" root tbf rate "$2" burst 64k latency 20ms || return 1
+    done
+}
+
+# A link that is cut while it is used: the job ends and says which.
+cut() {
+    local code=0
+    timeout --kill-after=5 120 ip netns exec "$a" "$prefix/bin/mpiexec" --remote-shell 'ip netns exec {host}' --hosts "$a,$b" \
+        -x TERN_PEER_TIMEOUT=3s -x TERN_INTERFACE=one,two -n 2 "$work/long" 0 $((1 << 20)) < /dev/null > "$work/log" 2>&1 &
+    job=$!
+    two=$(gone two)
+    for _ in $(seq 300); do
+        [ $(($(gone two) - two)) -lt 20000000 ] || break
+        sleep 0.1
+    done
+    ip -n "$b" link set two down
+    wait $job || code=$?
+    ip -n "$b" link set two up
+    if [ $code != 0 ] && [ $code -lt 124 ] && grep -q "has given no sign at 10.98.2.[12] for 3 s" "$work/log"; then
+        ok "one of two links is cut"
+    else
+        fail "one of two links is cut: exit code $code"
+    fi
+}
+
 if ! hosts 2> "$work/why"; then
     echo "SKIP: this user cannot make network namespaces: $(head -n 1 "$work/why")"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
 "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/exchange" "$here/network/exchange.c"
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/long" "$here/network/long.c"
+skipped=0
 
 addresses one 10.98.1. 24
 addresses two 10.98.2. 24
@@ -102,6 +146,23 @@ carries two "an address that leads to the own host is left" -x TERN_INTERFACE=do
 check "no such interface" 16 'no interface with an address is up and chosen (TERN_INTERFACE=ether9)' -x TERN_INTERFACE=ether9 -n 2 "$work/exchange" 1
 check "no list" 16 'TERN_INTERFACE=10.0.0.0/40 is no list of interfaces' -x TERN_INTERFACE=10.0.0.0/40 -n 2 "$work/exchange" 1
 
+together "long messages by one of two links" 0 '^60 rounds, right$' -x TERN_INTERFACE=one -n 2 "$work/long" 60
+is "the other link is left alone" "one > 100000 && two < 100"
+together "long messages by both links" 0 '^60 rounds, right$' -x TERN_INTERFACE=one,two -n 2 "$work/long" 60
+is "both links carry them" "one > 20000 && two > 20000"
+together "short messages by the first of two" 0 '^9 rounds, right$' -x TERN_INTERFACE=two,one -n 2 "$work/long" 9 400000
+is "none by the second" "one < 100 && two > 3000"
+if slow one 400mbit && slow two 40mbit; then
+    together "links of two rates" 0 '^20 rounds, right$' -x TERN_INTERFACE=one,two -n 2 "$work/long" 20 $((6 << 20))
+    is "the faster carries more" "one > two && two > 4000"
+    slow one 0
+    slow two 0
+else
+    skipped=1
+    echo "SKIP: this kernel cannot give a link a rate"
+fi
+cut
+
 export TERN_PORT_RANGE=23000-23003
 carries one "ports of a range" -x TERN_PORT_RANGE=$TERN_PORT_RANGE
 check "too few ports" 16 'no port of 23000..=23000 can be listened on' -x TERN_PORT_RANGE=23000-23000 -n 4 "$work/exchange" 1
@@ -111,5 +172,5 @@ hosts
 addresses one fd98:1:: 64 nodad
 docker
 carries one "hosts without IPv4 between them" -x TERN_INTERFACE=^docker0
-echo "$passed passed, $failed failed, 0 skipped"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -230,6 +230,8 @@ counters! {
         TCP_BYTES = "tcp_bytes": Aggregate, "bytes", Tuner;
         /// Connections over TCP that were made.
         TCP_CONNECTIONS = "tcp_connections": Counter, "connections", Tuner;
+        /// Messages that left over several interfaces at once, over TCP.
+        TCP_SPREAD = "tcp_spread": Counter, "messages", Tuner;
         /// Times that a socket had no room for a packet.
         TCP_STALLS = "tcp_stalls": Counter, "times", Tuner;
         /// Packets that left over libfabric.

@@ -1,5 +1,9 @@
 //! What several crates ask of the kernel in the same words.
 
+use rustix::fd::AsFd;
+use rustix::net::sockopt;
+use std::time::Duration;
+
 /// Random bytes.
 ///
 /// Errors: the kernel has none.
@@ -25,6 +29,18 @@ pub fn without_signals<R>(start: impl FnOnce() -> R) -> R {
     }
 }
 
+/// Has the kernel ask the other end of a TCP connection, when nothing has come for a third of `silence`. Without an answer it ends
+/// the connection after `silence`, about. It does not ask while bytes of this end are on their way.
+///
+/// Errors: it is no TCP socket.
+pub fn keep_alive(socket: impl AsFd, silence: Duration) -> rustix::io::Result<()> {
+    let second = Duration::from_secs(1);
+    sockopt::set_socket_keepalive(&socket, true)?;
+    sockopt::set_tcp_keepidle(&socket, (silence / 3).max(second))?;
+    sockopt::set_tcp_keepintvl(&socket, (silence / 6).max(second))?;
+    sockopt::set_tcp_keepcnt(&socket, 4)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +62,16 @@ mod tests {
         let thread = without_signals(|| std::thread::spawn(blocked));
         assert!(has(&thread.join().expect("no panic")));
         assert_eq!(has(&blocked()), before);
+    }
+
+    #[test]
+    fn the_kernel_asks_after_a_third() {
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        keep_alive(&socket, Duration::from_secs(30)).expect("a TCP socket");
+        assert_eq!(sockopt::socket_keepalive(&socket), Ok(true));
+        assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(10)));
+        keep_alive(&socket, Duration::from_millis(10)).expect("a TCP socket");
+        assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(1)), "the kernel counts seconds");
     }
 
     #[test]

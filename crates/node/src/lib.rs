@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 pub use cgroup::Limits;
 pub use interfaces::{Interface, interfaces};
-pub use kernel::{random, without_signals};
+pub use kernel::{keep_alive, random, without_signals};
 pub use name::is_this_machine;
 pub use shape::{Shape, Thread, Unit};
 

@@ -289,8 +289,9 @@ settings! {
 
     /// The network card, and its port if it has several, as `mlx5_0:1`; for the software network the address of an
     /// interface, as 10.0.0.1. For TCP a list of names of interfaces, addresses and networks, as `eth0,10.1.0.0/16`; with `^` in
-    /// front all others serve, as `^docker0`. `auto`: the first card that is connected; the interface by which mpiexec is
-    /// reached. TCP tries all of a peer's addresses in turn, until the peer has proven itself at one.
+    /// front all others serve, as `^docker0`. Long messages over TCP take all interfaces that a list without `^` names, together.
+    /// `auto`: the first card that is connected; the interface by which mpiexec is reached. TCP tries all of a peer's addresses
+    /// in turn, until the peer has proven itself at one.
     INTERFACE: &'static str = "TERN_INTERFACE", "auto" => "moving";
 
     /// Ports on which processes, and mpiexec for those it starts on other hosts, listen for TCP connections of the job, as 20000-20100: what a

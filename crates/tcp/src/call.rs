@@ -1,15 +1,15 @@
 //! A peer that is being called: its addresses are tried one after the other, until it proves itself at one.
 
 use crate::shake::{Shake, Stage};
-use crate::vigil::keep_alive;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+use tern_node::keep_alive;
 
 /// How long the kernel at one address of a peer may take to answer.
-const TRY_TIME: Duration = Duration::from_secs(3);
+pub const TRY_TIME: Duration = Duration::from_secs(3);
 /// How long a peer is called in all: on a busy machine its process may take as long for its part of a handshake.
 const CALL_TIME: Duration = Duration::from_secs(60);
 /// Between two calls.
@@ -39,7 +39,7 @@ impl Call {
             return;
         };
         match connect(address, silence) {
-            Ok(socket) => self.shake = Some(Shake::new(socket, Stage::Connecting, TRY_TIME)),
+            Ok(socket) => self.shake = Some(Shake::new(socket, Stage::Connecting(0), TRY_TIME)),
             Err(error) => self.next(addresses, &std::io::Error::from(error).to_string()),
         }
     }

@@ -2,13 +2,13 @@
 
 use crate::frame::{HEAD, Head, Kind};
 use crate::inlet::Inlet;
-use crate::outlet::{Flushed, Lent, Outlet, write};
-use rustix::fd::AsFd;
+use crate::outlet::{Flushed, Outlet, write};
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::cell::Cell;
 use std::io::IoSlice;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use tern_device::{Header, Payload, Sink};
 
 /// How a frame went.
@@ -29,16 +29,19 @@ pub struct Connection {
     has_left: Cell<bool>,
     /// A payload was lent, and its sender has not been told of its end.
     lends: Cell<bool>,
+    /// Further connections were asked for.
+    pub asked: Cell<bool>,
     pub inlet: Inlet,
     /// Why nothing more comes.
     pub ended: Cell<Option<Errno>>,
 }
 
 impl Connection {
-    /// `most`: payload bytes of a packet that comes.
-    pub fn new(peer: u32, outlet: Arc<Outlet>, most: usize) -> Connection {
-        let (has_left, lends) = (Cell::new(true), Cell::new(false));
-        Connection { peer, outlet, has_left, lends, inlet: Inlet::new(peer, most), ended: Cell::new(None) }
+    /// `most`: payload bytes of a packet that comes. `ready` tells of connections that have something.
+    pub fn new(peer: u32, outlet: Arc<Outlet>, most: usize, ready: Rc<OwnedFd>) -> Connection {
+        let (has_left, lends, asked) = (Cell::new(true), Cell::new(false), Cell::new(false));
+        let inlet = Inlet::new(peer, most, ready);
+        Connection { peer, outlet, has_left, lends, asked, inlet, ended: Cell::new(None) }
     }
 
     /// Sends one frame with at most `most` bytes of payload. `scratch` is for payloads that are gathered.
@@ -66,11 +69,12 @@ impl Connection {
         Ok(Sent::Partly(len))
     }
 
-    /// Begins to send a payload from where it is. `None`: not now. Else whether all of it has gone.
+    /// Begins to send a payload from where it is; `put` gives it to the outlet, if that takes one. `None`: not now. Else whether all of it has
+    /// gone.
     ///
     /// Errors: the connection has ended; nothing is lent then.
-    pub fn lend(&self, lent: Lent) -> Result<Option<bool>, Errno> {
-        if self.lends.get() || !self.flush()?.empty || !self.outlet.lend(lent) {
+    pub fn lend(&self, put: impl FnOnce(&Outlet) -> bool) -> Result<Option<bool>, Errno> {
+        if self.lends.get() || !self.flush()?.empty || !put(&self.outlet) {
             return Ok(None);
         }
         self.has_left.set(true);
@@ -127,9 +131,7 @@ impl Connection {
     }
 
     fn end(&self, why: Errno) {
-        // Relaxed: set before the end that was seen.
-        let why = if self.outlet.silent.load(Ordering::Relaxed) { Errno::TIMEDOUT } else { why };
-        self.ended.set(Some(why));
+        self.ended.set(Some(self.outlet.fault().map_or(why, |fault| fault.errno)));
     }
 
     pub fn descriptor(&self) -> rustix::fd::BorrowedFd<'_> {

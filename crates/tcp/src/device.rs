@@ -5,19 +5,21 @@ use crate::address::Address;
 use crate::connection::{Connection, Sent, run};
 use crate::frame::{Head, Kind};
 use crate::inlet::SCRATCH;
+use crate::listen::listen;
 use crate::outlet::Lent;
 use crate::proof::{Keys, Token};
 use crate::service::Service;
 use crate::shared::Shared;
+use crate::spread::{PIECE, SPREAD_FROM, Spread};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, sockopt};
+use rustix::net::Shutdown;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io::{Error, Result};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -71,7 +73,7 @@ impl Endpoint {
         let tokens = all.iter().map(|address| address.token).collect();
         let peers = all.into_iter().map(|address| address.sockets).collect();
         let shared = Arc::new(Shared::new(Keys { me: self.me, tokens }, peers, self.settings.silence)?);
-        let ready = epoll::create(CreateFlags::CLOEXEC)?;
+        let ready = Rc::new(epoll::create(CreateFlags::CLOEXEC)?);
         epoll::add(&ready, &shared.bell, EventData::new_u64(BELL), EventFlags::IN)?;
         let service = Service::new(shared.clone(), self.listener);
         let thread = std::thread::Builder::new().name("tern-tcp".into()).stack_size(128 << 10);
@@ -92,6 +94,7 @@ impl Endpoint {
             me: self.me,
             world: self.world,
             longest: self.settings.piece.max(packet),
+            together: self.settings.together,
             abilities,
             shared,
             thread: Some(thread),
@@ -113,10 +116,12 @@ pub struct Tcp {
     abilities: Abilities,
     /// Payload bytes of a frame at most.
     longest: usize,
+    /// Long messages go over several interfaces.
+    together: bool,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     /// Tells which connections have something.
-    ready: OwnedFd,
+    ready: Rc<OwnedFd>,
     connections: RefCell<HashMap<u32, Rc<Connection>>>,
     /// Those that have not ended.
     open: RefCell<Vec<Rc<Connection>>>,
@@ -137,7 +142,7 @@ impl Tcp {
     fn hear(&self) {
         let Some(news) = self.shared.news() else { return };
         for (peer, outlet) in news.opened {
-            let connection = Rc::new(Connection::new(peer, outlet, self.longest));
+            let connection = Rc::new(Connection::new(peer, outlet, self.longest, self.ready.clone()));
             let data = EventData::new_u64(u64::from(peer));
             if let Err(error) = epoll::add(&self.ready, connection.descriptor(), data, EventFlags::IN) {
                 self.losses.borrow_mut().push((peer, format!("it cannot be listened to: {error}")));
@@ -146,6 +151,12 @@ impl Tcp {
             counters::TCP_CONNECTIONS.add(1);
             self.connections.borrow_mut().insert(peer, connection.clone());
             self.open.borrow_mut().push(connection);
+        }
+        for (peer, socket) in news.further {
+            if let Some(connection) = self.connection(peer) {
+                counters::TCP_CONNECTIONS.add(1);
+                connection.inlet.pieces.borrow_mut().add(socket);
+            }
         }
         self.losses.borrow_mut().extend(news.failed);
     }
@@ -184,6 +195,14 @@ impl Tcp {
         self.shared.call(peer, &[&head, body]).then_some(len)
     }
 
+    /// Whether there are several connections to the peer. Else they are asked for, once.
+    fn spreads(&self, connection: &Connection) -> bool {
+        if !connection.asked.replace(true) {
+            self.shared.ask_further(connection.peer, &connection.outlet);
+        }
+        connection.outlet.spreads()
+    }
+
     fn lose(&self, peer: u32, why: &str) {
         if let Some(connection) = self.connections.borrow_mut().remove(&peer) {
             // Its sender may change it as soon as the loss is known.
@@ -217,16 +236,19 @@ impl Tcp {
             return;
         }
         let _ = epoll::delete(&self.ready, connection.descriptor());
+        connection.inlet.pieces.borrow_mut().close();
         if connection.inlet.farewell.get() && !connection.outlet.lends() {
             return;
         }
+        let to = connection.outlet.fault().and_then(|fault| fault.to);
+        let at = to.map_or(String::new(), |to| format!(" at {to}"));
         let why = match why {
-            Errno::CONNRESET | Errno::PIPE => "its process is gone, or the network to it".to_owned(),
+            Errno::CONNRESET | Errno::PIPE if to.is_none() => "its process is gone, or the network to it".to_owned(),
             Errno::TIMEDOUT => {
-                format!("it has given no sign for {} s (TERN_PEER_TIMEOUT)", self.shared.silence.as_secs_f64())
+                format!("it has given no sign{at} for {} s (TERN_PEER_TIMEOUT)", self.shared.silence.as_secs_f64())
             }
             Errno::PROTO => "it has sent bytes that are no packet".to_owned(),
-            error => format!("the connection to it has failed: {}", Error::from(error)),
+            error => format!("the connection to it{at} has failed: {}", Error::from(error)),
         };
         self.lose(connection.peer, &why);
     }
@@ -281,7 +303,10 @@ impl Tcp {
         self.open.borrow().iter().all(|connection| {
             let socket = connection.descriptor();
             let empty = connection.flush().map(|flushed| flushed.empty);
-            empty.is_err() || empty == Ok(true) && (unacknowledged(socket) == 0 || is_broken(socket))
+            let settled = |socket: BorrowedFd<'_>| unacknowledged(socket) == 0 || is_broken(socket);
+            let further = connection.outlet.further();
+            let rest = || further.iter().all(|(socket, _)| settled(socket.as_fd()));
+            empty.is_err() || empty == Ok(true) && settled(socket) && rest()
         })
     }
 }
@@ -318,8 +343,14 @@ impl Device for Tcp {
             return false;
         };
         let cut = Cut { len: cut.len.min(self.longest), ..*cut };
+        let spreads = self.together && payload.len() >= SPREAD_FROM && self.spreads(&connection);
         // SAFETY: the contract is the same; `lose` gives the payload up before the loss is told.
-        let lent = connection.lend(unsafe { Lent::new(&cut, payload, sender) });
+        let lent = connection.lend(|outlet| unsafe {
+            match spreads {
+                true => outlet.spread(Spread::new(&cut, payload, sender)),
+                false => outlet.lend(Lent::new(&cut, payload, sender)),
+            }
+        });
         let Ok(Some(whole)) = lent else {
             // Release: pairs with the acquire of the thread.
             connection.outlet.awaited.store(true, Ordering::Release);
@@ -328,7 +359,8 @@ impl Device for Tcp {
         if !whole {
             self.shared.watch(&connection.outlet, false);
         }
-        counters::TCP_PACKETS.add(payload.len().div_ceil(cut.len) as u64);
+        counters::TCP_SPREAD.add(u64::from(spreads));
+        counters::TCP_PACKETS.add(payload.len().div_ceil(if spreads { PIECE } else { cut.len }) as u64);
         counters::TCP_BYTES.add(payload.len() as u64);
         true
     }
@@ -457,35 +489,4 @@ fn is_broken(socket: BorrowedFd<'_>) -> bool {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     let fds = &mut [PollFd::from_borrowed_fd(socket, PollFlags::empty())];
     poll(fds, Some(&now)).is_ok() && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
-}
-
-/// A socket that listens on a port of the settings, for all addresses if some are beyond this machine.
-pub(crate) fn listen(settings: &Settings) -> Result<OwnedFd> {
-    let near = settings.addresses.iter().all(IpAddr::is_loopback);
-    let wildcards = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
-    let hosts: Vec<IpAddr> = if near { settings.addresses.clone() } else { wildcards.into() };
-    let ports = settings.ports.clone().unwrap_or(0..=0);
-    let mut last = Error::other("the device has no address");
-    for host in hosts {
-        for port in ports.clone() {
-            match listen_at(SocketAddr::new(host, port)) {
-                Ok(socket) => return Ok(socket),
-                Err(error) => last = error.into(),
-            }
-        }
-    }
-    Err(Error::new(last.kind(), format!("no port of {}..={} can be listened on: {last}", ports.start(), ports.end())))
-}
-
-fn listen_at(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    if address.is_ipv6() {
-        // IPv4 too.
-        sockopt::set_ipv6_v6only(&socket, false)?;
-    }
-    rustix::net::bind(&socket, &address)?;
-    rustix::net::listen(&socket, 4096)?;
-    Ok(socket)
 }

@@ -1,11 +1,12 @@
 //! The bytes in front of a payload on a connection.
 
+use crate::spread::PIECE;
 use tern_device::Header;
 
 /// Bytes of a head: payload length and kind (4 bytes each), then the packet's header.
 pub const HEAD: usize = 8 + size_of::<Header>();
 
-/// What a frame is. All but packets have no payload.
+/// What a frame is. Bells and farewells have no payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Packet = 1,
@@ -13,6 +14,10 @@ pub enum Kind {
     Bell = 2,
     /// The last frame: the sender's end is not a loss.
     Farewell = 3,
+    /// A packet whose payload follows in pieces; its own one is their length in bytes, as 8 bytes.
+    Split = 4,
+    /// A part of such a payload. Its header: number of the segment, offset in it.
+    Piece = 5,
 }
 
 /// The head of a frame.
@@ -45,9 +50,17 @@ impl Head {
             1 => Kind::Packet,
             2 => Kind::Bell,
             3 => Kind::Farewell,
+            4 => Kind::Split,
+            5 => Kind::Piece,
             _ => return Err(Garbage),
         };
-        if len > if kind == Kind::Packet { most } else { 0 } {
+        let longest = match kind {
+            Kind::Packet => most,
+            Kind::Bell | Kind::Farewell => 0,
+            Kind::Split => 8,
+            Kind::Piece => PIECE,
+        };
+        if len > longest {
             return Err(Garbage);
         }
         let long = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));

@@ -1,11 +1,13 @@
 //! The reading end of a connection: frames out of what has come, and payloads that go straight to their place.
 
 use crate::frame::{Garbage, HEAD, Head, Kind};
+use crate::pieces::{self, Pieces};
 use rustix::buffer::spare_capacity;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
 use std::cell::{Cell, RefCell};
 use std::io::IoSliceMut;
+use std::rc::Rc;
 use tern_device::{Header, Sink};
 
 /// Bytes that one read takes at most behind what a frame lacks.
@@ -26,12 +28,23 @@ pub struct Inlet {
     most: usize,
     /// What has come of frames that are not done.
     known: RefCell<Vec<u8>>,
-    /// A payload on its way to its place: nothing is in `known` then.
-    placing: Cell<Option<Placing>>,
+    way: Cell<Way>,
+    /// For payloads that come by several connections.
+    pub pieces: RefCell<Pieces>,
     /// Bytes that a read takes behind what a frame lacks.
     window: Cell<usize>,
     /// The peer has said that it ends.
     pub farewell: Cell<bool>,
+}
+
+/// What comes next.
+#[derive(Clone, Copy)]
+enum Way {
+    Frames,
+    /// The rest of a payload on its way to its place: nothing is in `known` then.
+    Placing(Placing),
+    /// Pieces of a payload: as before.
+    Pieces,
 }
 
 #[derive(Clone, Copy)]
@@ -50,12 +63,14 @@ impl From<Garbage> for Errno {
 }
 
 impl Inlet {
-    pub fn new(peer: u32, most: usize) -> Inlet {
+    /// `ready` tells of connections that have something, as process `peer`.
+    pub fn new(peer: u32, most: usize, ready: Rc<OwnedFd>) -> Inlet {
         Inlet {
             peer,
             most,
             known: RefCell::default(),
-            placing: Cell::new(None),
+            way: Cell::new(Way::Frames),
+            pieces: RefCell::new(Pieces::new(peer, ready)),
             window: Cell::new(LEAST),
             farewell: Cell::new(false),
         }
@@ -69,17 +84,46 @@ impl Inlet {
     ) -> Result<(), Errno> {
         let mut digest = |bytes: &[u8]| self.digest(bytes, sink, packets);
         self.offer_known(&mut digest)?;
-        if self.placing.get().is_none() {
+        if matches!(self.way.get(), Way::Frames) {
             self.read(socket, scratch, &mut digest)?;
         }
-        let fresh = self.read_placing(socket, scratch)?;
-        if let Some(Placing { missing: 0, token, len, .. }) = self.placing.get() {
-            self.placing.set(None);
+        match self.way.get() {
+            Way::Frames => Ok(()),
+            Way::Placing(placing) => self.go_on_placing(placing, socket, scratch, sink, packets),
+            Way::Pieces => self.receive_pieces(socket, sink, packets),
+        }
+    }
+
+    fn go_on_placing(
+        &self, placing: Placing, socket: &OwnedFd, scratch: &mut [u8], sink: &mut dyn Sink, packets: &mut usize,
+    ) -> Result<(), Errno> {
+        let fresh = self.read_placing(placing, socket, scratch)?;
+        if let Way::Placing(Placing { missing: 0, token, len, .. }) = self.way.get() {
+            self.way.set(Way::Frames);
             sink.placed(token, len);
             *packets += 1;
             let used = self.digest(&scratch[..fresh], sink, packets)?;
             self.known.borrow_mut().extend_from_slice(&scratch[used..fresh]);
         }
+        Ok(())
+    }
+
+    /// Reads pieces; hands their payload on when it is whole.
+    #[cold]
+    fn receive_pieces(&self, socket: &OwnedFd, sink: &mut dyn Sink, packets: &mut usize) -> Result<(), Errno> {
+        let mut pieces = self.pieces.borrow_mut();
+        if !pieces.read(socket)? {
+            return Ok(());
+        }
+        let Some((segment, behind)) = pieces.end() else { return Ok(()) };
+        drop(pieces);
+        self.known.replace(behind);
+        self.way.set(Way::Frames);
+        match segment.token {
+            Some(token) => sink.placed(token, segment.len),
+            None => sink.packet(self.peer, &segment.header, &segment.own),
+        }
+        *packets += 1;
         Ok(())
     }
 
@@ -89,7 +133,7 @@ impl Inlet {
     pub fn receive_one(
         &self, socket: &OwnedFd, scratch: &mut [u8], take: &mut dyn FnMut(&Header, &[u8]) -> bool,
     ) -> Result<Option<bool>, Errno> {
-        if self.placing.get().is_some() || self.begins_long() {
+        if !matches!(self.way.get(), Way::Frames) || self.begins_long() {
             // It is for `receive`.
             return Ok(Some(false));
         }
@@ -118,11 +162,11 @@ impl Inlet {
         matches!(head, Ok(Some(head)) if known.len() >= head.total())
     }
 
-    /// The frame that has come in part may have its place.
+    /// The frame that has come in part may have its place, or what follows comes in pieces.
     fn begins_long(&self) -> bool {
         let known = self.known.borrow();
         let head = Head::decode(&known, self.most);
-        matches!(head, Ok(Some(head)) if head.len >= PLACED && known.len() < head.total())
+        matches!(head, Ok(Some(head)) if head.kind == Kind::Split || head.len >= PLACED && known.len() < head.total())
     }
 
     /// Offers the whole frames that were read before.
@@ -157,6 +201,10 @@ impl Inlet {
             }
             let used = offer(&known)?;
             known.drain(..used);
+            if matches!(self.way.get(), Way::Pieces) {
+                self.pieces.borrow_mut().feed(fresh)?;
+                fresh = &[];
+            }
         }
         if !fresh.is_empty() {
             let used = if known.is_empty() { offer(fresh)? } else { 0 };
@@ -195,8 +243,7 @@ impl Inlet {
     }
 
     /// Reads once: first what the payload on its way lacks, and more to `scratch`. Returns the bytes there.
-    fn read_placing(&self, socket: &OwnedFd, scratch: &mut [u8]) -> Result<usize, Errno> {
-        let Some(placing) = self.placing.get() else { return Ok(0) };
+    fn read_placing(&self, placing: Placing, socket: &OwnedFd, scratch: &mut [u8]) -> Result<usize, Errno> {
         // SAFETY: the place is the device's until its payload is whole, by the contract of `Place`.
         let place = unsafe { std::slice::from_raw_parts_mut(placing.at, placing.missing) };
         let mut parts = [IoSliceMut::new(place), IoSliceMut::new(&mut scratch[..LEAST])];
@@ -208,7 +255,7 @@ impl Inlet {
         };
         let placed = count.min(placing.missing);
         let (at, missing) = (placing.at.wrapping_add(placed), placing.missing - placed);
-        self.placing.set(Some(Placing { at, missing, ..placing }));
+        self.way.set(Way::Placing(Placing { at, missing, ..placing }));
         Ok(count - placed)
     }
 
@@ -220,6 +267,9 @@ impl Inlet {
             true
         })?;
         let Some(head) = Head::decode(&bytes[used..], self.most)? else { return Ok(used) };
+        if head.kind != Kind::Packet {
+            return self.begin_pieces(bytes, used, &head, sink);
+        }
         if head.len >= LONG {
             self.window.set(LEAST);
         }
@@ -231,7 +281,23 @@ impl Inlet {
         // SAFETY: less than the payload, for which the place has room, by the contract of `Place`.
         unsafe { std::ptr::copy_nonoverlapping(come.as_ptr(), place.at(), come.len()) };
         let (at, missing) = (place.at().wrapping_add(come.len()), head.len - come.len());
-        self.placing.set(Some(Placing { at, missing, len: head.len, token: place.token() }));
+        self.way.set(Way::Placing(Placing { at, missing, len: head.len, token: place.token() }));
+        Ok(bytes.len())
+    }
+
+    /// Begins a payload that comes in pieces, with what has come of them, if the frame at `at` says so and is whole.
+    #[cold]
+    fn begin_pieces(&self, bytes: &[u8], at: usize, head: &Head, sink: &mut dyn Sink) -> Result<usize, Garbage> {
+        if head.kind != Kind::Split {
+            return Err(Garbage);
+        }
+        let Some(payload) = bytes.get(at + HEAD..at + head.total()) else { return Ok(at) };
+        let len = pieces::announced(payload)?;
+        let place = sink.place(self.peer, &head.header, len);
+        let mut pieces = self.pieces.borrow_mut();
+        pieces.begin(head.header, len, place)?;
+        self.way.set(Way::Pieces);
+        pieces.feed(&bytes[at + head.total()..])?;
         Ok(bytes.len())
     }
 
@@ -244,6 +310,7 @@ impl Inlet {
                 Kind::Packet if !take(&head.header, payload) => break,
                 Kind::Farewell => self.farewell.set(true),
                 Kind::Packet | Kind::Bell => {}
+                Kind::Split | Kind::Piece => break,
             }
             at += head.total();
         }

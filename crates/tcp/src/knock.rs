@@ -3,7 +3,7 @@
 
 use crate::Settings;
 use crate::call::{connect, prepare};
-use crate::device::listen;
+use crate::listen::listen;
 use crate::proof::{Keys, Token};
 use crate::service::PROOF_TIME;
 use crate::shake::{Shake, Stage, Step};
@@ -68,7 +68,7 @@ impl Knock {
     /// Errors: that of the system, at once.
     pub fn at(address: SocketAddr, secret: Token, time: Duration, silence: Duration) -> Result<Knock> {
         let socket = connect(address, silence)?;
-        Ok(Knock { shake: Shake::new(socket, Stage::Connecting, time), keys: keys(CALLER, secret) })
+        Ok(Knock { shake: Shake::new(socket, Stage::Connecting(0), time), keys: keys(CALLER, secret) })
     }
 
     /// Goes on; true when both sides have proven that they know the secret. Never waits.

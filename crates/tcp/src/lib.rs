@@ -16,10 +16,14 @@
 //! | `proof` | the handshake, a state machine without I/O |
 //! | `frame` | the bytes in front of a payload |
 //! | `connection` | an open connection: both ends, and whether it goes on |
+//! | `spread` | payloads that leave over several connections |
+//! | `pieces` | the same at the reading end |
+//! | `further` | calls for further connections to a peer, by other interfaces |
 //! | `outlet` | the writing end: what a socket did not take yet, payloads that are lent |
 //! | `inlet` | the reading end: frames, payloads that go straight to their place |
 //! | `service` | the thread |
 //! | `shared` | what the process and its thread share |
+//! | `listen` | the port at which peers call |
 //! | `call` | a peer that is being called |
 //! | `shake` | a handshake on a socket |
 //! | `vigil` | peers that give no sign |
@@ -31,14 +35,18 @@ mod call;
 mod connection;
 mod device;
 mod frame;
+mod further;
 mod inlet;
 mod interfaces;
 mod knock;
+mod listen;
 mod outlet;
+mod pieces;
 mod proof;
 mod service;
 mod shake;
 mod shared;
+mod spread;
 mod vigil;
 
 pub use device::{Endpoint, Tcp};
@@ -62,6 +70,8 @@ pub struct Settings {
     pub piece: usize,
     /// Bytes of a message that may go without asking.
     pub eager: usize,
+    /// Whether long messages go over all of the peer's addresses that interfaces of their own lead to.
+    pub together: bool,
     /// How long a peer may leave questions of the kernel unanswered before it is lost.
     pub silence: Duration,
 }
@@ -75,6 +85,7 @@ impl Default for Settings {
             packet: 64 << 10,
             piece: 256 << 10,
             eager: 256 << 10,
+            together: false,
             silence: Duration::from_secs(30),
         }
     }

@@ -1,10 +1,13 @@
 //! The writing end of a connection: what a socket did not take yet. The process and the thread of the device both write.
 
 use crate::frame::{HEAD, Head, Kind};
+use crate::spread::{Before, Failed, Many, Spread};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, sendmsg};
 use std::io::IoSlice;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use tern_device::Cut;
@@ -19,8 +22,8 @@ pub struct Outlet {
     left: Mutex<Left>,
     /// The process waits for room.
     pub awaited: AtomicBool,
-    /// The peer has given no sign for too long ([`crate::vigil`]); the connection was ended for that.
-    pub silent: AtomicBool,
+    /// There are connections beside this one.
+    spreads: AtomicBool,
     /// The process has tried to write since the thread last asked.
     touched: AtomicBool,
 }
@@ -28,13 +31,24 @@ pub struct Outlet {
 /// What is to go before all else.
 #[derive(Default)]
 struct Left {
-    /// First the rest of a frame, and how much of that has gone.
-    bytes: Vec<u8>,
-    done: usize,
-    /// Then a payload of the program's.
+    /// First the rest of a frame.
+    before: Before,
+    /// Then a payload of the program's, by this connection or by all of the pair.
     lent: Option<Lent>,
+    many: Many,
     /// The sender of the last one, all of which has gone.
     finished: Option<u32>,
+    /// Why the connection was ended.
+    fault: Option<Fault>,
+}
+
+/// Why a connection was ended from this side: a peer that has given no sign for too long ([`crate::vigil`]), or a connection
+/// beside the first one that has failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    pub errno: Errno,
+    /// Where the connection leads, if it is not the first.
+    pub to: Option<IpAddr>,
 }
 
 /// What came of an attempt to write what is left.
@@ -54,9 +68,9 @@ impl Flushed {
 impl Outlet {
     /// `first` goes before all else.
     pub fn new(socket: OwnedFd, first: Vec<u8>) -> Outlet {
-        let left = Mutex::new(Left { bytes: first, ..Left::default() });
+        let left = Mutex::new(Left { before: Before::new(first), ..Left::default() });
         let flag = || AtomicBool::new(false);
-        Outlet { socket, left, awaited: flag(), silent: flag(), touched: flag() }
+        Outlet { socket, left, awaited: flag(), spreads: flag(), touched: flag() }
     }
 
     fn left(&self) -> MutexGuard<'_, Left> {
@@ -99,17 +113,68 @@ impl Outlet {
     /// Puts what a socket has not taken of a frame behind all that is left.
     pub fn keep(&self, parts: [&[u8]; 2]) {
         let mut left = self.left();
-        parts.into_iter().for_each(|part| left.bytes.extend_from_slice(part));
+        parts.into_iter().for_each(|part| left.before.push(part));
     }
 
     /// Takes a payload behind all that is left; false while there is another one, or its sender has not been told of its end.
     pub fn lend(&self, lent: Lent) -> bool {
         let Some(mut left) = self.try_left() else { return false };
-        if left.lent.is_some() || left.finished.is_some() {
+        if left.is_taken() {
             return false;
         }
         left.lent = Some(lent);
         true
+    }
+
+    /// The same, for all connections of the pair.
+    pub fn spread(&self, payload: Spread) -> bool {
+        let Some(mut left) = self.try_left() else { return false };
+        if left.is_taken() {
+            return false;
+        }
+        left.many.lend(payload);
+        true
+    }
+
+    /// Whether there are connections beside this one.
+    pub fn spreads(&self) -> bool {
+        // Relaxed: the lock hands them over.
+        self.spreads.load(Ordering::Relaxed)
+    }
+
+    /// Takes a connection to the same peer that leads to `to`, for pieces.
+    pub fn add(&self, socket: OwnedFd, to: IpAddr) {
+        self.left().many.add(Arc::new(socket), to);
+        self.spreads.store(true, Ordering::Relaxed);
+    }
+
+    /// The connections beside this one, and where they lead.
+    pub fn further(&self) -> Vec<(Arc<OwnedFd>, IpAddr)> {
+        if !self.spreads() {
+            return Vec::new();
+        }
+        self.left().many.wires().map(|(socket, to)| (socket.clone(), to)).collect()
+    }
+
+    /// Whether this connection, and which others, wait for room.
+    pub fn waiting(&self) -> (bool, Vec<Arc<OwnedFd>>) {
+        match self.try_left() {
+            Some(left) if left.many.lends() => {
+                let (first, further) = left.many.waiting();
+                (first || !left.before.is_empty(), further)
+            }
+            _ => (true, Vec::new()),
+        }
+    }
+
+    /// Ends the connection.
+    pub fn fail(&self, fault: Fault) {
+        self.left().fail(&self.socket, fault);
+    }
+
+    /// Why this side has ended the connection.
+    pub fn fault(&self) -> Option<Fault> {
+        self.left().fault
     }
 
     /// The sender of a payload that has gone whole, once.
@@ -119,28 +184,32 @@ impl Outlet {
 
     /// Nothing is written from the program's memory any more.
     pub fn give_up(&self) {
-        self.left().lent = None;
+        let mut left = self.left();
+        left.lent = None;
+        left.many.give_up();
     }
 
     /// A payload of the program's is under way.
     pub fn lends(&self) -> bool {
-        self.left().lent.is_some()
+        let left = self.left();
+        left.lent.is_some() || left.many.lends()
     }
 }
 
 impl Left {
+    /// A payload is under way, or its sender has not been told of its end.
+    fn is_taken(&self) -> bool {
+        self.lent.is_some() || self.many.lends() || self.finished.is_some()
+    }
+
     fn flush(&mut self, socket: &OwnedFd) -> Result<Flushed, Errno> {
-        let mut wrote = false;
-        while self.done < self.bytes.len() {
-            match write(socket, &[IoSlice::new(&self.bytes[self.done..])]) {
-                Ok(count) => self.done += count,
-                Err(Errno::AGAIN) => return Ok(Flushed { empty: false, wrote }),
-                Err(error) => return Err(error),
-            }
-            wrote = true;
+        if self.many.lends() {
+            return self.flush_many(socket);
         }
-        self.bytes.clear();
-        self.done = 0;
+        let wrote = self.before.write(socket)?;
+        if !self.before.is_empty() {
+            return Ok(Flushed { empty: false, wrote });
+        }
         let Some(lent) = &mut self.lent else { return Ok(Flushed { empty: true, wrote }) };
         match lent.write(socket) {
             Ok(false) => Ok(Flushed { empty: false, wrote: true }),
@@ -151,6 +220,28 @@ impl Left {
             Err(Errno::AGAIN) => Ok(Flushed { empty: false, wrote }),
             Err(error) => Err(error),
         }
+    }
+
+    #[cold]
+    fn flush_many(&mut self, socket: &OwnedFd) -> Result<Flushed, Errno> {
+        match self.many.flush(socket, &mut self.before) {
+            Ok((wrote, finished)) => {
+                self.finished = finished;
+                Ok(Flushed { empty: finished.is_some(), wrote })
+            }
+            Err(Failed(errno, to)) => {
+                if to.is_some() {
+                    self.fail(socket, Fault { errno, to });
+                }
+                Err(errno)
+            }
+        }
+    }
+
+    fn fail(&mut self, socket: &OwnedFd, fault: Fault) {
+        // Who reads finds it when the connection has ended.
+        self.fault.get_or_insert(fault);
+        let _ = rustix::net::shutdown(socket, Shutdown::Both);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! caller                                        called
-//!   hello: magic, from, to, nonce       ----->
+//!   hello: magic, from, to, wire, nonce ----->
 //!                                       <-----  challenge: nonce, proof of the called
 //!   proof of the caller                 ----->
 //!                                       <-----  verdict: taken, or "my own call is under way"
@@ -19,9 +19,9 @@ pub type Token = [u8; 32];
 /// A random number of one handshake.
 pub type Nonce = [u8; 16];
 
-const MAGIC: [u8; 8] = *b"TERNTCP1";
+const MAGIC: [u8; 8] = *b"TERNTCP2";
 /// Bytes of each message.
-pub const HELLO: usize = 8 + 4 + 4 + 16;
+pub const HELLO: usize = 8 + 4 + 4 + 4 + 16;
 pub const CHALLENGE: usize = 16 + 32;
 pub const PROOF: usize = 32;
 pub const VERDICT: usize = 1;
@@ -53,16 +53,16 @@ impl Keys {
         mac
     }
 
-    /// The hello of a call to `to`.
-    pub fn hello(&self, to: u32, nonce: Nonce) -> Hello {
-        Hello { from: self.me, to, nonce }
+    /// The hello of a call to `to`, for connection `wire` of the pair.
+    pub fn hello(&self, to: u32, wire: u32, nonce: Nonce) -> Hello {
+        Hello { from: self.me, to, wire, nonce }
     }
 
     /// Reads the hello of a caller.
     pub fn read_hello(&self, bytes: &[u8; HELLO]) -> Result<Hello, Stranger> {
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
-        let nonce = bytes[16..].try_into().expect("16 bytes");
-        let hello = Hello { from: word(8), to: word(12), nonce };
+        let nonce = bytes[20..].try_into().expect("16 bytes");
+        let hello = Hello { from: word(8), to: word(12), wire: word(16), nonce };
         let known = (hello.from as usize) < self.tokens.len() && hello.from != self.me && hello.to == self.me;
         if bytes[..8] == MAGIC && known { Ok(hello) } else { Err(Stranger) }
     }
@@ -94,6 +94,8 @@ impl Keys {
 pub struct Hello {
     pub from: u32,
     pub to: u32,
+    /// 0 for the connection that all goes on; others carry pieces of long messages, from the caller alone.
+    pub wire: u32,
     pub nonce: Nonce,
 }
 
@@ -103,7 +105,8 @@ impl Hello {
         out[..8].copy_from_slice(&MAGIC);
         out[8..12].copy_from_slice(&self.from.to_le_bytes());
         out[12..16].copy_from_slice(&self.to.to_le_bytes());
-        out[16..].copy_from_slice(&self.nonce);
+        out[16..20].copy_from_slice(&self.wire.to_le_bytes());
+        out[20..].copy_from_slice(&self.nonce);
         out
     }
 }
@@ -126,7 +129,7 @@ mod tests {
             }
             sent += bytes.len();
         };
-        let hello = caller.hello(to, [4; 16]);
+        let hello = caller.hello(to, 0, [4; 16]);
         let mut first = hello.encode();
         pass(&mut first);
         let heard = called.read_hello(&first)?;
@@ -162,8 +165,8 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read(bytes in prop::array::uniform32(any::<u8>())) {
-            let _ = keys(1).read_hello(&bytes);
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), HELLO)) {
+            let _ = keys(1).read_hello(bytes[..].try_into().expect("so many bytes"));
         }
     }
 }

@@ -4,7 +4,9 @@
 //! after; the thread leaves what has come of that, and rings.
 
 use crate::call::{Call, prepare};
+use crate::further::{Further, MOST};
 use crate::outlet::{Flushed, Outlet};
+use crate::proof::Hello;
 use crate::shake::{End, Shake, Stage, Step};
 use crate::shared::Shared;
 use crate::vigil::Vigil;
@@ -29,6 +31,8 @@ pub struct Service {
     listener: OwnedFd,
     strangers: Vec<Shake>,
     calls: HashMap<u32, Call>,
+    /// Peers that there is a connection to, and that are called for more.
+    further: Vec<Further>,
     /// Outlets, and whether the process has had its time.
     outlets: Vec<(Arc<Outlet>, bool)>,
     vigil: Vigil,
@@ -37,7 +41,8 @@ pub struct Service {
 impl Service {
     pub fn new(shared: Arc<Shared>, listener: OwnedFd) -> Service {
         let vigil = Vigil::new(shared.silence);
-        Service { shared, listener, strangers: Vec::new(), calls: HashMap::new(), outlets: Vec::new(), vigil }
+        let (strangers, further, outlets) = (Vec::new(), Vec::new(), Vec::new());
+        Service { shared, listener, strangers, calls: HashMap::new(), further, outlets, vigil }
     }
 
     /// What the thread does, until it is stopped.
@@ -50,6 +55,7 @@ impl Service {
             }
             self.hear_strangers();
             self.go_on_calling();
+            self.further.retain_mut(|further| further.go_on(&self.shared.keys, self.shared.silence));
             self.write_outlets();
             self.vigil.look(Instant::now());
         }
@@ -61,6 +67,9 @@ impl Service {
         let now = Instant::now();
         for peer in std::mem::take(&mut state.wanted) {
             self.calls.insert(peer, Call::new(now));
+        }
+        for (peer, outlet) in std::mem::take(&mut state.spreading) {
+            self.further.push(Further::new(peer, outlet, &self.shared.peers[peer as usize]));
         }
         let hurry = std::mem::take(&mut state.hurry);
         self.outlets.extend(state.outlets.drain(..).map(|outlet| (outlet, false)));
@@ -101,17 +110,20 @@ impl Service {
         let mut until: Option<Instant> = None;
         let mut sooner = |at: Instant| until = Some(until.map_or(at, |until| until.min(at)));
         let calls = self.calls.values();
-        for shake in self.strangers.iter().chain(calls.clone().filter_map(|call| call.shake.as_ref())) {
+        let shakes = self.strangers.iter().chain(calls.clone().filter_map(|call| call.shake.as_ref()));
+        for shake in shakes.chain(self.further.iter().filter_map(Further::shake)) {
             fds.push(PollFd::new(&shake.socket, shake.events()));
             sooner(shake.until);
         }
         calls.filter(|call| call.shake.is_none()).for_each(|call| sooner(call.again.min(call.until)));
-        for (outlet, due) in &self.outlets {
-            if *due {
-                fds.push(PollFd::new(&outlet.socket, PollFlags::OUT));
-            } else {
-                sooner(Instant::now() + NAP);
-            }
+        let due = self.outlets.iter().filter(|(_, due)| *due).map(|(outlet, _)| (outlet, outlet.waiting()));
+        let due: Vec<_> = due.collect();
+        for (outlet, (first, further)) in &due {
+            fds.extend(first.then(|| PollFd::new(&outlet.socket, PollFlags::OUT)));
+            fds.extend(further.iter().map(|socket| PollFd::new(socket, PollFlags::OUT)));
+        }
+        if due.len() < self.outlets.len() {
+            sooner(Instant::now() + NAP);
         }
         self.vigil.due().into_iter().for_each(&mut sooner);
         let timeout = until.map(|until| {
@@ -148,7 +160,8 @@ impl Service {
         let now = Instant::now();
         for mut shake in std::mem::take(&mut self.strangers) {
             match shake.step(&self.shared.keys, 0) {
-                Ok(Step::Caller(peer)) => self.decide(peer, shake),
+                Ok(Step::Caller(hello)) if hello.wire > 0 => self.take_further(&hello, shake),
+                Ok(Step::Caller(hello)) => self.decide(hello.from, shake),
                 Ok(_) if now < shake.until => self.strangers.push(shake),
                 Ok(_) | Err(_) => counters::NETWORK_STRANGERS.add(1),
             }
@@ -169,6 +182,17 @@ impl Service {
         drop(state);
         self.calls.remove(&peer);
         self.vigil.watch(&self.shared.open(peer, shake.socket));
+    }
+
+    /// Takes a further connection of a peer.
+    fn take_further(&self, hello: &Hello, shake: Shake) {
+        let mut state = self.shared.state();
+        let taken = hello.wire <= MOST && state.known.contains(&hello.from);
+        if shake.say(&[u8::from(taken)]).is_ok() && taken {
+            state.further.push((hello.from, shake.socket));
+            drop(state);
+            self.shared.tell();
+        }
     }
 
     fn go_on_calling(&mut self) {

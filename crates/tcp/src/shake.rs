@@ -23,8 +23,8 @@ pub enum Stage {
     Hello,
     /// A caller has been challenged.
     Challenged(Hello, Nonce),
-    /// The connection of a call is being made.
-    Connecting,
+    /// The connection of a call is being made, the one with this number.
+    Connecting(u32),
     /// A call has said hello.
     Greeted(Hello),
     /// A call has proven itself.
@@ -35,7 +35,7 @@ pub enum Stage {
 pub enum Step {
     Wait,
     /// The caller is who it says.
-    Caller(u32),
+    Caller(Hello),
     /// The called side takes the call, or calls itself.
     Verdict(bool),
 }
@@ -76,7 +76,7 @@ impl Shake {
     }
 
     pub fn events(&self) -> PollFlags {
-        if matches!(self.stage, Stage::Connecting) { PollFlags::OUT } else { PollFlags::IN }
+        if matches!(self.stage, Stage::Connecting(_)) { PollFlags::OUT } else { PollFlags::IN }
     }
 
     /// Whether the next step has something to do.
@@ -122,11 +122,11 @@ impl Shake {
             &Stage::Challenged(hello, nonce) => {
                 let Some(proof) = self.message::<PROOF>()? else { return Ok(Step::Wait) };
                 keys.check(&hello, &nonce, &proof)?;
-                return Ok(Step::Caller(hello.from));
+                return Ok(Step::Caller(hello));
             }
-            Stage::Connecting => {
+            &Stage::Connecting(wire) => {
                 sockopt::socket_error(&self.socket)??;
-                let hello = keys.hello(peer, random().map_err(|_| Errno::IO)?);
+                let hello = keys.hello(peer, wire, random().map_err(|_| Errno::IO)?);
                 match self.say(&hello.encode()) {
                     // The kernel over there has answered; the process may be busy.
                     Ok(()) => (self.stage, self.until) = (Stage::Greeted(hello), Instant::now() + PROOF_TIME),

@@ -4,6 +4,7 @@ use crate::outlet::Outlet;
 use crate::proof::Keys;
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, HashSet};
+use std::mem::take;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,6 +46,10 @@ pub struct State {
     pub opened: Vec<(u32, Arc<Outlet>)>,
     /// Peers that could not be reached, and why.
     pub failed: Vec<(u32, String)>,
+    /// Peers to be called once more, with the connection that there is.
+    pub spreading: Vec<(u32, Arc<Outlet>)>,
+    /// Connections of peers on which pieces come.
+    pub further: Vec<(u32, OwnedFd)>,
     /// Peers that there is a connection to, or was.
     pub known: HashSet<u32>,
     /// Peers that are being called.
@@ -55,6 +60,7 @@ pub struct State {
 #[derive(Default)]
 pub struct News {
     pub opened: Vec<(u32, Arc<Outlet>)>,
+    pub further: Vec<(u32, OwnedFd)>,
     pub failed: Vec<(u32, String)>,
 }
 
@@ -122,7 +128,8 @@ impl Shared {
             return None;
         }
         let mut state = self.state();
-        Some(News { opened: std::mem::take(&mut state.opened), failed: std::mem::take(&mut state.failed) })
+        let State { opened, further, failed, .. } = &mut *state;
+        Some(News { opened: take(opened), further: take(further), failed: take(failed) })
     }
 
     /// Ends the thread.
@@ -149,6 +156,12 @@ impl Shared {
         drop(state);
         self.tell();
         outlet
+    }
+
+    /// Asks for connections to `peer` beside that one.
+    pub fn ask_further(&self, peer: u32, outlet: &Arc<Outlet>) {
+        self.state().spreading.push((peer, outlet.clone()));
+        self.wake();
     }
 
     /// Looks after an outlet no more.

@@ -3,13 +3,13 @@
 //! The kernel notices by itself only where nothing is under way (keepalive). Where bytes have not been acknowledged, it
 //! sends them again for a quarter of an hour. Its own limit for that, TCP_USER_TIMEOUT, is none for a peer that computes:
 //! it also ends a connection whose receiver has had no room for so long. So the thread asks for the age of the last
-//! acknowledgement, which a living kernel sends for its process.
+//! acknowledgement, which a living kernel sends for its process. Connections beside the first one are looked after, too: nobody reads from
+//! them here, so nobody else would see their end.
 
-use crate::outlet::Outlet;
+use crate::outlet::{Fault, Outlet};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{Shutdown, sockopt};
-use std::sync::atomic::Ordering;
+use rustix::net::sockopt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -45,27 +45,34 @@ impl Vigil {
         let silence = self.silence;
         self.outlets.retain(|outlet| {
             let Some(outlet) = outlet.upgrade() else { return false };
-            let silent = state(&outlet.socket).is_ok_and(|state| is_silent(&state, silence));
-            if silent {
-                // Relaxed: the process reads it after the end of the connection, which the next line makes.
-                outlet.silent.store(true, Ordering::Relaxed);
-                let _ = rustix::net::shutdown(&outlet.socket, Shutdown::Both);
+            let fault = look_at(&outlet, silence);
+            if let Some(fault) = fault {
+                outlet.fail(fault);
             }
-            !silent
+            fault.is_none()
         });
     }
 }
 
-/// Has the kernel ask a peer from which nothing comes, where nothing is under way.
-///
-/// Errors: those of the system.
-pub fn keep_alive(socket: &OwnedFd, silence: Duration) -> Result<(), Errno> {
-    let second = Duration::from_secs(1);
-    sockopt::set_socket_keepalive(socket, true)?;
-    sockopt::set_tcp_keepidle(socket, (silence / 3).max(second))?;
-    sockopt::set_tcp_keepintvl(socket, (silence / 6).max(second))?;
-    sockopt::set_tcp_keepcnt(socket, 4)
+/// Why a connection is to be ended.
+fn look_at(outlet: &Outlet, silence: Duration) -> Option<Fault> {
+    let silent = |socket: &OwnedFd| state(socket).is_ok_and(|state| is_silent(&state, silence));
+    if silent(&outlet.socket) {
+        return Some(Fault { errno: Errno::TIMEDOUT, to: None });
+    }
+    outlet.further().into_iter().find_map(|(socket, to)| {
+        let over = state(&socket).is_ok_and(|state| state.tcpi_state == TCP_CLOSE);
+        let errno = match silent(&socket) {
+            true => Errno::TIMEDOUT,
+            false if over => sockopt::socket_error(&socket).ok()?.err().unwrap_or(Errno::CONNRESET),
+            false => return None,
+        };
+        Some(Fault { errno, to: Some(to) })
+    })
 }
+
+/// The state of a connection that has failed, to the kernel.
+const TCP_CLOSE: u8 = 7;
 
 fn state(socket: &OwnedFd) -> Result<libc::tcp_info, Errno> {
     // SAFETY: a structure of numbers.

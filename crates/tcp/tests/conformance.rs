@@ -38,8 +38,18 @@ fn narrow(processes: u32) -> Box<dyn Group> {
     Box::new(Processes::new(processes, &Settings { packet: 20_000, piece: 50_000, addresses, ..Settings::default() }))
 }
 
+/// Long messages over three connections.
+fn together(processes: u32) -> Box<dyn Group> {
+    let addresses = vec!["127.0.0.1".parse().expect("an address"); 3];
+    Box::new(Processes::new(processes, &Settings { together: true, addresses, ..Settings::default() }))
+}
+
 mod as_usual {
     tern_device::conformance_tests!(super::usual);
+}
+
+mod over_several_interfaces {
+    tern_device::conformance_tests!(super::together);
 }
 
 mod over_ipv6 {

@@ -51,8 +51,8 @@ fn scanners_and_old_jobs_are_refused() {
     let silent = call();
     drop(call());
     call().write_all(b"GET / HTTP/1.1\r\nHost: tern\r\n\r\n").expect("room");
-    let mut hello = b"TERNTCP1".to_vec();
-    hello.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0]);
+    let mut hello = b"TERNTCP2".to_vec();
+    hello.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
     hello.extend_from_slice(&[7; 16]);
     hello.extend_from_slice(&[9; 32]);
     call().write_all(&hello).expect("room");

@@ -4,7 +4,6 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use rustix::net::sockopt;
 use tern_pmi::parcel::{Reader, Writer};
@@ -218,12 +217,8 @@ impl Up {
 /// one that has no room for so long is gone, too.
 pub fn prepare(socket: &TcpStream) {
     let silence = tern_settings::PEER_TIMEOUT.get();
-    let second = Duration::from_secs(1);
     let _ = socket.set_nodelay(true);
-    let _ = sockopt::set_socket_keepalive(socket, true);
-    let _ = sockopt::set_tcp_keepidle(socket, (silence / 3).max(second));
-    let _ = sockopt::set_tcp_keepintvl(socket, (silence / 6).max(second));
-    let _ = sockopt::set_tcp_keepcnt(socket, 4);
+    let _ = tern_node::keep_alive(socket, silence);
     let _ = sockopt::set_tcp_user_timeout(socket, silence.as_millis() as u32);
 }
 

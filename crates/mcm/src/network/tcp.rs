@@ -12,6 +12,7 @@ pub fn open(job: &Job) -> Result<Endpoint> {
     let silence = tern_settings::PEER_TIMEOUT.get();
     let settings = Settings {
         addresses: addresses(job)?,
+        together: choice()?.is_ordered(),
         ports: tern_settings::port_range().map_err(Error::other)?,
         eager,
         silence,

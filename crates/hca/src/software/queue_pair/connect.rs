@@ -208,7 +208,6 @@ impl Pair {
 /// What a connection is like.
 fn prepare(socket: &OwnedFd) {
     let _ = sockopt::set_tcp_nodelay(socket, true);
-    let _ = sockopt::set_socket_keepalive(socket, true);
-    let _ = sockopt::set_tcp_keepidle(socket, SILENCE);
+    let _ = tern_node::keep_alive(socket, SILENCE);
     let _ = sockopt::set_tcp_user_timeout(socket, SILENCE.as_millis() as u32);
 }
