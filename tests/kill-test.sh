@@ -165,6 +165,10 @@ kill_rank 4 long 3 SEGV 139
 kill_rank 4 short 2 KILL 137
 kill_rank 2 collective 0 KILL 137
 kill_rank 4 collective 1 ABRT 134
+export TERN_COLL=bcast=region,gather=region,scatter=region
+kill_rank 4 regions 0 KILL 137
+kill_rank 4 regions 2 KILL 137
+unset TERN_COLL
 kill_rank 4 asleep 3 KILL 137
 kill_rank 2 computing 1 KILL 137
 kill_rank 16 short 9 KILL 137

@@ -8,8 +8,8 @@ typedef unsigned long long number;
 
 static MPI_T_pvar_session counters = MPI_T_PVAR_SESSION_NULL;
 
-/* The counter of that name, which counts from now on. */
-static inline MPI_T_pvar_handle counter(const char *name)
+/* The sum of that name and class, which counts from now on. */
+static inline MPI_T_pvar_handle counter_of(const char *name, int class)
 {
     MPI_T_pvar_handle handle;
     int index, count, provided;
@@ -17,10 +17,15 @@ static inline MPI_T_pvar_handle counter(const char *name)
         OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
         OK(MPI_T_pvar_session_create(&counters));
     }
-    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+    OK(MPI_T_pvar_get_index(name, class, &index));
     OK(MPI_T_pvar_handle_alloc(counters, index, NULL, &handle, &count));
     OK(MPI_T_pvar_start(counters, handle));
     return handle;
+}
+
+static inline MPI_T_pvar_handle counter(const char *name)
+{
+    return counter_of(name, MPI_T_PVAR_CLASS_COUNTER);
 }
 
 static inline number counted(MPI_T_pvar_handle handle)

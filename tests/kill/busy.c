@@ -31,6 +31,11 @@ static void one_step(const char *way, int step)
     } else if (!strcmp(way, "collective")) {
         MPI_Allreduce(out, in, step % 2 ? 1 : 10000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         MPI_Barrier(MPI_COMM_WORLD);
+    } else if (!strcmp(way, "regions")) {
+        /* Most of the time the others are in the memory of rank 0. */
+        MPI_Bcast(out, LONG, MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Gather(out, LONG / size, MPI_BYTE, in, LONG / size, MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Scatter(out, LONG / size, MPI_BYTE, in, LONG / size, MPI_BYTE, 0, MPI_COMM_WORLD);
     } else if (!strcmp(way, "asleep")) {
         /* The first steps are a barrier, then everybody waits for what never comes. */
         if (step < 2) MPI_Barrier(MPI_COMM_WORLD);

@@ -80,6 +80,8 @@ named! {
         Chain = "chain",
         /// Reduction of halves of halves, then the pieces are put together.
         Rabenseifner = "rabenseifner",
+        /// Of blocking collectives inside a node: one region of the root's memory, from or to which the others copy.
+        Region = "region",
     }
 }
 
@@ -259,10 +261,16 @@ impl Policy {
     }
 }
 
-/// The algorithms that can do `collective` in some shape.
+/// The algorithms that can do `collective` in some shape. Regions are no schedules: where they cannot be, one is chosen.
 pub fn able(collective: Collective) -> Vec<Algorithm> {
     let any = Shape { processes: 2, bytes: 0, commutative: true };
-    Algorithm::ALL.iter().copied().filter(|&a| fits(collective, a, any)).collect()
+    let can = |a| fits(collective, a, any) || a == Algorithm::Region && has_regions(collective);
+    Algorithm::ALL.iter().copied().filter(|&a| can(a)).collect()
+}
+
+/// Whether the root may declare a region.
+fn has_regions(collective: Collective) -> bool {
+    matches!(collective, Collective::Bcast | Collective::Gather | Collective::Scatter)
 }
 
 fn names<T: fmt::Display>(all: &[T]) -> String {

@@ -1,8 +1,8 @@
 //! Operations of [`crate::fast`] for memory that is one run of bytes: with nothing around it that a
 //! short one need not have. They take the same turns of the lines as those, so that members may mix the two.
 
-use crate::fast::{Fast, broadcasts, gathers, reduces, scatters};
-use crate::lines::{FETCHED, Lines, Vector, shared};
+use crate::fast::{Fast, are_left, gathers, reduces, scatters};
+use crate::lines::{FETCHED, Lines, Vector, region, shared};
 use crate::ops::Op;
 use crate::peers::Peers;
 use tern_adi::Adi;
@@ -62,7 +62,8 @@ fn place<'a>(adi: &Adi, peers: &'a Peers) -> Option<(&'a Lines, usize)> {
 /// The memory is there.
 #[inline]
 pub unsafe fn bcast(adi: &Adi, peers: &Peers, buffer: Base, len: usize, root: u32) -> Fast {
-    let (lines, _) = place(adi, peers).filter(|(lines, _)| broadcasts(lines, len))?;
+    // Longer ones may go by a region.
+    let (lines, _) = place(adi, peers).filter(|(lines, _)| len < region::BCAST && !are_left(lines, len))?;
     // SAFETY: the caller's promise, for both; shared memory never overlaps the program's.
     let given = |at: usize, out: &mut [u8]| unsafe { give(buffer.add(at), out, true) };
     // SAFETY: as above.
@@ -76,7 +77,7 @@ pub unsafe fn bcast(adi: &Adi, peers: &Peers, buffer: Base, len: usize, root: u3
 /// The memory is there.
 #[inline]
 pub unsafe fn gather(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usize, root: u32) -> Fast {
-    let (lines, me) = place(adi, peers).filter(|(lines, _)| gathers(lines, len))?;
+    let (lines, me) = place(adi, peers).filter(|(lines, _)| len < region::BLOCK && gathers(lines, len))?;
     let root = root as usize;
     if me == root && !send.is_null() {
         // SAFETY: the caller's promise; MPI forbids that they overlap.
@@ -95,7 +96,7 @@ pub unsafe fn gather(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usiz
 /// The memory is there.
 #[inline]
 pub unsafe fn scatter(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usize, root: u32) -> Fast {
-    let (lines, me) = place(adi, peers).filter(|(lines, _)| scatters(lines, len))?;
+    let (lines, me) = place(adi, peers).filter(|(lines, _)| len < region::BLOCK && scatters(lines, len))?;
     let root = root as usize;
     if me == root && !recv.is_null() {
         // SAFETY: the caller's promise; MPI forbids that they overlap.

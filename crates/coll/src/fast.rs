@@ -6,6 +6,7 @@
 #![allow(clippy::not_unsafe_ptr_arg_deref, clippy::too_many_arguments)]
 
 use crate::dense::give;
+use crate::lines::region::Part;
 use crate::lines::shared::{self, Own};
 use crate::lines::{Kind, Lines, MORE, Mismatch, Vector};
 use crate::peers::{Buffer, Operator, Peers};
@@ -55,6 +56,11 @@ fn unpack(base: *mut u8, count: i64, ty: &Type, from: usize, bytes: &[u8]) {
 fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
     let step = buffer.count * buffer.ty.extent();
     buffer.base.wrapping_offset((rank as i64 * step) as isize)
+}
+
+/// Block `rank` of a buffer.
+fn block_data(buffer: &Buffer, rank: usize) -> Data {
+    Data::new(block(buffer, rank), buffer.count, &buffer.ty)
 }
 
 /// Where `blocks` blocks from `rank` on begin, if they are one run of bytes; else null.
@@ -148,7 +154,7 @@ pub(crate) fn gathers(lines: &Lines, len: usize) -> bool {
 
 /// Whether blocks of `len` bytes are left to messages.
 #[inline(always)]
-fn are_left(lines: &Lines, len: usize) -> bool {
+pub(crate) fn are_left(lines: &Lines, len: usize) -> bool {
     lines.size() == 2 && len >= LEFT_BY_TWO
 }
 
@@ -201,7 +207,18 @@ pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
 
 pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
     let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.bcast(adi, buffer, root) };
-    broadcasts(lines, buffer.bytes()).then(|| bcast_over(lines, adi, root as usize, buffer))
+    let len = buffer.bytes();
+    if let Some(task) = lines.task(peers, Kind::Bcast, root, len) {
+        let all = |_| buffer.data();
+        let part = match task.root == lines.rank() {
+            true => Part::Root { memory: (dense(buffer, 0, 1), len), data: &all, meanwhile: &|| () },
+            false => Part::Other(buffer.data(), 0),
+        };
+        if let Some(done) = lines.by_region(adi, &task, part) {
+            return Some(done);
+        }
+    }
+    broadcasts(lines, len).then(|| bcast_over(lines, adi, root as usize, buffer))
 }
 
 /// Over `lines`, on which the root has the rank `root`.
@@ -215,6 +232,20 @@ pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer)
 pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = send.or(recv)?.bytes();
+    if let Some(task) = lines.task(peers, Kind::Gather, root, len) {
+        let done = match recv.filter(|_| task.root == lines.rank()) {
+            Some(recv) => {
+                let meanwhile = || send.into_iter().for_each(|send| own(send, 0, recv, task.root));
+                let memory = (dense(recv, 0, lines.size() as i64), len * lines.size());
+                let data = |rank| block_data(recv, rank);
+                lines.by_region(adi, &task, Part::Root { memory, data: &data, meanwhile: &meanwhile })
+            }
+            None => lines.by_region(adi, &task, Part::Other(send?.data(), lines.rank() * len)),
+        };
+        if done.is_some() {
+            return done;
+        }
+    }
     let part = part(lines, len)?;
     let root = root as usize;
     if let (Some(send), Some(recv), true) = (send, recv, peers.rank as usize == root) {
@@ -231,6 +262,20 @@ pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buf
 pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = recv.or(send)?.bytes();
+    if let Some(task) = lines.task(peers, Kind::Scatter, root, len) {
+        let done = match send.filter(|_| task.root == lines.rank()) {
+            Some(send) => {
+                let meanwhile = || recv.into_iter().for_each(|recv| own(send, task.root, recv, 0));
+                let memory = (dense(send, 0, lines.size() as i64), len * lines.size());
+                let data = |rank| block_data(send, rank);
+                lines.by_region(adi, &task, Part::Root { memory, data: &data, meanwhile: &meanwhile })
+            }
+            None => lines.by_region(adi, &task, Part::Other(recv?.data(), lines.rank() * len)),
+        };
+        if done.is_some() {
+            return done;
+        }
+    }
     if !scatters(lines, len) {
         return None;
     }

@@ -9,6 +9,7 @@
 mod label;
 mod reduce;
 pub mod refusal;
+pub mod region;
 pub mod shared;
 mod trials;
 
@@ -38,6 +39,7 @@ pub struct Lines {
     kernel: LastKernel,
     tries: shared::Tries,
     trials: trials::Trials,
+    regions: region::Regions,
     /// What this process's area holds.
     occupied: Occupied,
     /// A turn that all peers are known to have reached.
@@ -101,6 +103,7 @@ impl Lines {
             kernel: LastKernel::default(),
             tries: shared::Tries::default(),
             trials: trials::Trials::default(),
+            regions: region::Regions::default(),
             occupied: Occupied::default(),
             reached: Cell::new(base),
             compared: Cell::new(base),

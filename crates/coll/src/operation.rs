@@ -74,6 +74,11 @@ const BLOCKING: u32 = 1 << 28;
 const CALL: u32 = 23;
 const NUMBERS: u32 = (1 << CALL) - 1;
 
+/// The tag of messages in place of what was to be copied in a turn of the lines: of a call that there is not.
+pub(crate) fn tag_of_turn(turn: u64) -> i32 {
+    (BLOCKING | (CALLS as u32 - 1) << CALL | (turn as u32 & NUMBERS)) as i32
+}
+
 /// How a collective is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {

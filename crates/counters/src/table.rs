@@ -308,6 +308,8 @@ counters! {
         POLICY_DEMOTE = "policy_demote": Counter, "packets", Tuner;
         /// Collectives that went in lines or messages although all could have read each other's memory where it lies.
         POLICY_READ_IN_PLACE = "policy_read_in_place": Counter, "calls", Tuner;
+        /// Broadcasts, gathers and scatters that went otherwise than costs said, by a region of the root's memory or not, as seen by their roots.
+        POLICY_REGION = "policy_region": Counter, "calls", Tuner;
     }
     in "promotion" {
         /// Buffers that were promoted.
@@ -338,6 +340,10 @@ counters! {
         COLLECTIVE_LINES = "collective_lines": Counter, "calls", Tuner;
         /// Those in which the members read each other's memory where it lies.
         COLLECTIVE_SHARED = "collective_shared": Counter, "calls", Tuner;
+        /// Those in which the root declared one region, from which or to which the others copied.
+        COLLECTIVE_REGIONS = "collective_regions": Counter, "calls", Tuner;
+        /// Bytes that this process copied from or to such regions, each of them once.
+        REGION_BYTES = "region_bytes": Aggregate, "bytes", Tuner;
         /// Blocking collectives that went as messages.
         COLLECTIVE_MESSAGES = "collective_messages": Counter, "calls", Tuner;
         /// Barriers.

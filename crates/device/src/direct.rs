@@ -181,6 +181,30 @@ pub enum Likely {
     Yes,
 }
 
+/// What the members of a collective with a root have to do with a region that the root declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Members but the root.
+    pub others: usize,
+    /// Bytes that each of them copies.
+    pub len: usize,
+    /// Each copies bytes of its own; else all read the same ones.
+    pub apart: bool,
+    /// They write to the region; else they read from it.
+    pub writes: bool,
+    /// They have the region mapped; else the kernel copies.
+    pub shared: bool,
+}
+
+/// Whether a region is sooner than two copies through shared memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// It is expected to be.
+    pub region: bool,
+    /// So surely that the other way need not be tried.
+    pub sure: bool,
+}
+
 /// What memory is used for when it is located ([`Direct::locate_for`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -341,6 +365,11 @@ pub trait Direct {
     /// peer is exposed for this.
     unsafe fn copy(&self, _peer: u32, _own: &[Run], _theirs: &[Run], _direction: Direction) -> bool {
         false
+    }
+
+    /// Whether a collective with a root had better go by a region of the root's; `peer` is another member.
+    fn advise(&self, _peer: u32, _group: &Group) -> Advice {
+        Advice::default()
     }
 
     /// False when `peer`, whose memory this process [`Direct::copies`], has ended. Costs a system call.

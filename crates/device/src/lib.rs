@@ -14,7 +14,8 @@ pub mod queue;
 mod remote;
 pub mod table;
 pub use direct::{
-    Delivery, Direct, Direction, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall, Run,
+    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall,
+    Run,
 };
 pub use lines::{DEPTH, LineArea, Occupied};
 pub use remote::{Lost, Remote, Word};

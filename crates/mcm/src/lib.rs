@@ -14,8 +14,9 @@ pub use network::door;
 pub use several::Several;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
-    Cut, DEPTH, Delivery, Direct, Direction, Gather, Header, Key, Lending, Likely, LineArea, Lost, Memory, News,
-    Occupied, Outgoing, Payload, Place, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word, copy_short,
+    Advice, Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, Likely, LineArea, Lost,
+    Memory, News, Occupied, Outgoing, Payload, Place, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word,
+    copy_short,
 };
 pub use tern_tcp::{Door, Knock};
 pub use wait::{Patience, Step};

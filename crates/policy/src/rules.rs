@@ -102,6 +102,9 @@ rules! {
         "The cache lines of a packet are passed on to the cache that its receiver shares (CLDEMOTE) where that has proved quicker.";
     READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "coll: control lines":
         "Members of a collective read each other's memory where it lies, unless lines or messages have proved quicker: all try both.";
+    REGION = Region, "region", POLICY_REGION, "coll: control lines",
+        from "KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Communication Framework (2013)":
+        "Where the costs of one region of a root's memory and of copies through shared memory are close, the root tries both.";
 }
 
 /// The lines of TERN_EXPLAIN: each rule with its state.

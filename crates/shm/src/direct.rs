@@ -18,7 +18,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tern_device::{Delivery, Direct, Direction, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Run};
+use tern_device::{
+    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Run,
+};
 use tern_policy::Gauge;
 use tern_settings::Mechanism;
 use tern_tune::{By, Chooser, Costs, Places, Transfer};
@@ -301,6 +303,23 @@ impl Direct for Shm {
     unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
         // SAFETY: contract of this function.
         unsafe { self.direct.reach.copy(peer, own, theirs, direction) }
+    }
+
+    fn advise(&self, peer: u32, group: &Group) -> Advice {
+        if !self.is_home(peer) {
+            return Advice::default();
+        }
+        let group = tern_tune::collective::Group {
+            others: group.others as u64,
+            len: group.len as u64,
+            apart: group.apart,
+            writes: group.writes,
+            shared: group.shared,
+            cores: u64::from(self.cores()),
+            placement: self.placement(peer),
+        };
+        let advice = group.advise(self.direct.costs(), self.direct.chooser.asked());
+        Advice { region: advice.region, sure: advice.sure }
     }
 
     fn is_there(&self, peer: u32) -> bool {

@@ -21,6 +21,8 @@ impl Shm {
             eager_limit: self.eager() as u64,
             publish_from: self.threshold() as u64,
             asked: tern_settings::MECHANISM.get(),
+            members: self.segment.geometry.processes.into(),
+            cores: self.cores().into(),
         };
         tern_tune::explain(self.direct.costs(), &facts)
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use tern_settings::Mechanism;
 
 use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
+use crate::collective::{Advice, Group};
 use crate::{Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// What is the same for all messages between two processes.
@@ -24,6 +25,9 @@ pub struct Facts {
     pub publish_from: u64,
     /// What TERN_MECHANISM asks for.
     pub asked: Mechanism,
+    /// Processes of the node, and the cores that they share.
+    pub members: u64,
+    pub cores: u64,
 }
 
 /// Sizes that are shown.
@@ -97,7 +101,50 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
             }
         }
     }
+    if facts.members > 2 {
+        regions(&mut text, costs, facts);
+    }
     text
+}
+
+/// What a root decides by of collectives that may go by a region of its memory.
+fn regions(text: &mut String, costs: &Costs, facts: &Facts) {
+    let _ = writeln!(
+        text,
+        "\nCollectives of {} processes on {} cores with a root, private memory: microseconds through shared memory, in two\n\
+         copies, and by a region of the root's, in one by the kernel. * is better by these costs; where they are close, ? and\n\
+         both are tried. TERN_COLL=bcast=region asks for it.",
+        facts.members, facts.cores
+    );
+    let _ = writeln!(
+        text,
+        "{:>8}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}",
+        "size", "bcast", "region", "scatter", "region", "gather", "region"
+    );
+    for len in SIZES.into_iter().filter(|&len| len >= 16 << 10) {
+        let _ = write!(text, "{:>8}", bytes(len));
+        for (apart, writes) in [(false, false), (true, false), (true, true)] {
+            let group = Group {
+                others: facts.members - 1,
+                len,
+                apart,
+                writes,
+                shared: false,
+                cores: facts.cores,
+                placement: facts.placement,
+            };
+            let possible = if writes { facts.push } else { facts.pull };
+            let advice = if possible { group.advise(costs, facts.asked) } else { Advice { region: false, sure: true } };
+            let figure = |ns: f64, better: bool| {
+                let mark = if better { "*" } else { "" };
+                format!("{mark}{:.1}{}", ns / 1000.0, if advice.sure { "" } else { "?" })
+            };
+            let (lines, region) = (group.through_lines(costs), group.by_region(costs));
+            let region = if possible { figure(region, advice.region) } else { "-".into() };
+            let _ = write!(text, "{:>12}{region:>12}", figure(lines, !advice.region));
+        }
+        text.push('\n');
+    }
 }
 
 /// The first size that is shown of which receivers that wait try to have the kernel copy it alone, if there is one.
@@ -159,6 +206,8 @@ mod tests {
         eager_limit: 64 << 10,
         publish_from: 4 << 10,
         asked: Mechanism::Auto,
+        members: 2,
+        cores: 2,
     };
 
     /// The rows under the heading that begins with these words: size, and the column with the mark.
@@ -208,6 +257,20 @@ mod tests {
             pace.movers[Mover::Cma as usize] = std::array::from_fn(|_| Curve::new(vec![(0, 1e9), (1, 1e9)]).unwrap());
         }
         assert!(!says(&costs, &FACTS));
+    }
+
+    #[test]
+    fn collectives_of_three_and_more_are_explained() {
+        assert!(!explain(&Costs::default(), &FACTS).contains("\nCollectives of"));
+        let facts = Facts { members: 4, cores: 4, ..FACTS };
+        let row = |facts: &Facts| {
+            let text = explain(&Costs::default(), facts);
+            let rows = text.split_once("\nCollectives of 4 processes on 4 cores").expect("a heading").1.to_owned();
+            rows.lines().find(|line| line.starts_with("   1 MiB")).expect("a row").to_owned()
+        };
+        assert_eq!(row(&facts).matches('*').count(), 3);
+        let pipe = row(&Facts { asked: Mechanism::Pipe, pull: false, push: false, ..facts });
+        assert_eq!((pipe.matches(" -").count(), pipe.contains('?')), (3, false), "{pipe}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod calibrate;
 mod choose;
+pub mod collective;
 mod costs;
 mod curve;
 mod defaults;

@@ -208,5 +208,7 @@ fn facts(placement: Placement) -> Facts {
         eager_limit: tern_settings::EAGER_LIMIT.get().unwrap_or(64 << 10),
         publish_from: 1,
         asked: Mechanism::Auto,
+        members: tern_node::usable_cores() as u64,
+        cores: tern_node::usable_cores() as u64,
     }
 }

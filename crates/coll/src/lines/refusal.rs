@@ -262,17 +262,19 @@ impl Lines {
 
     /// Takes part in what the others have taken the next turn for, as one that has refused it.
     fn refuse(&self, adi: &Adi, peers: &Peers, mut theirs: u64) {
-        let (kind, root, bytes) = parts(theirs);
+        let (mut kind, root, mut bytes) = parts(theirs);
+        let root_ends = self.waits_for_root(peers, theirs);
         loop {
             self.refuse_turn(adi, plain(theirs));
-            // Without the root's data, the others of a broadcast do not go on to the next part.
-            let ends = kind == Kind::Bcast as u64 && root as usize == self.me;
+            let ends = root_ends && root as usize == self.me;
             if theirs & MORE == 0 || ends {
                 break;
             }
             let turn = self.turn.get();
             self.wait(adi, || self.seen(turn + 1).is_some());
             theirs = self.seen(turn + 1).expect("waited for");
+            // After a turn in which a root has told of no region, it may go by messages.
+            (kind, _, bytes) = parts(theirs);
         }
         if kind == Kind::Messages as u64 {
             let call = (bytes & ((1 << CALL) - 1)) as u8;
@@ -285,6 +287,13 @@ impl Lines {
             let known = kinds.into_iter().find(|known| *known as u64 == kind);
             known.into_iter().for_each(|kind| self.pass_by(kind, bytes as usize));
         }
+    }
+
+    /// Whether the others wait for the root in the first turn of such a call, and without its part do not go on to the next one.
+    fn waits_for_root(&self, peers: &Peers, theirs: u64) -> bool {
+        let (kind, root, bytes) = parts(theirs);
+        let known = [Kind::Gather, Kind::Scatter].into_iter().find(|known| *known as u64 == kind);
+        kind == Kind::Bcast as u64 || known.is_some_and(|kind| self.task(peers, kind, root, bytes as usize).is_some())
     }
 
     /// Takes the next turn, which others take with that label, as one that has refused it.

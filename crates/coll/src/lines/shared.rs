@@ -102,7 +102,7 @@ impl Lines {
     }
 
     /// Where own memory lies for all members; 0: nowhere.
-    fn locate(&self, adi: &Adi, (memory, len): Own) -> u64 {
+    pub(super) fn locate(&self, adi: &Adi, (memory, len): Own) -> u64 {
         let peer = self.procs[usize::from(self.me == 0)];
         if is_wanted() && !memory.is_null() { adi.place(peer, memory, len) } else { 0 }
     }

@@ -6,6 +6,7 @@
 
 use super::Kind;
 use std::cell::RefCell;
+use tern_mcm::Group;
 use tern_node::clock;
 use tern_policy::{JointTrial, Kinds, rules};
 
@@ -34,5 +35,23 @@ impl Trials {
         let Some(trial) = trials.last().filter(|trial| trial.is_due()) else { return };
         let add = |[a, b]: Measured, [c, d]: Measured| [a.saturating_add(c), b.saturating_add(d)];
         trial.decide(measured.map(|measured| measured.fold([0; 2], add)));
+    }
+}
+
+/// The trials of a root, which decides alone whether a collective goes by a region.
+#[derive(Debug, Default)]
+pub struct Rooted(RefCell<tern_policy::Trials>);
+
+impl Rooted {
+    /// Whether the collective that begins now goes by a region; `presumed`: that is expected to be better.
+    pub fn way(&self, kind: Kind, group: &Group, presumed: bool) -> bool {
+        let power = group.len.max(1).ilog2() as usize;
+        let length = kind as usize * usize::BITS as usize + power;
+        let number = length << 2 | usize::from(group.shared) << 1 | usize::from(presumed);
+        let expected = !rules::REGION.is_on() || self.0.borrow_mut().way(number, clock::nanoseconds) == 0;
+        if !expected {
+            rules::REGION.count_one();
+        }
+        expected == presumed
     }
 }

@@ -4,7 +4,8 @@
 use super::{Several, Way};
 use std::ops::Range;
 use tern_device::{
-    Delivery, Direct, Direction, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall, Run,
+    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall,
+    Run,
 };
 
 impl Several {
@@ -148,6 +149,13 @@ impl Direct for Several {
             // SAFETY: the contract is the same.
             Way::Shm(peer) => unsafe { self.shm.copy(peer, own, theirs, direction) },
             Way::Network | Way::Far => false,
+        }
+    }
+
+    fn advise(&self, peer: u32, group: &Group) -> Advice {
+        match self.way(peer) {
+            Way::Shm(peer) => self.shm.advise(peer, group),
+            Way::Network | Way::Far => Advice::default(),
         }
     }
 

@@ -135,7 +135,7 @@ impl Shm {
     }
 
     /// Where `peer`, a process of this job, is.
-    fn placement(&self, peer: u32) -> Placement {
+    pub(super) fn placement(&self, peer: u32) -> Placement {
         let introduction = || self.segment.process(peer).introduction();
         self.direct.places.of(peer as usize, || introduction().map(|(pid, _, _)| pid as i32))
     }

@@ -1,0 +1,207 @@
+// ranks: 2 3 5
+// nodes: 1
+// timeout: 120
+// Collectives that may go by regions, at random: communicators, roots, types that differ between the members, lengths, in place or not,
+// against what the standard says. REGIONS says what must have become of them: `all`: wherever the root's memory is in one piece, each
+// byte copied once; `none`; or nothing is expected. REFUSED: the kernel copies for nobody (`all`), not for odd ranks (`odd`), or for
+// odd ranks from the middle on (`late`).
+#include "counter.h"
+#include "refuse.h"
+#include <errno.h>
+
+enum { ROUNDS = 60, GUARD = 64 };
+
+static unsigned long long state = 88172645463325252ull;
+
+static unsigned random_below(unsigned n)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (unsigned)(state >> 20) % n;
+}
+
+/* From now on the kernel copies nothing between processes for this one. */
+static int refuse_all(void)
+{
+    struct sock_filter program[16], *at = load(program, offsetof(struct seccomp_data, nr));
+    return put_in_force(program, refuse_copying(at, EPERM)) == 0;
+}
+
+/* Memory of `blocks` blocks of `n` ints, as one of the layouts has it. */
+typedef struct {
+    MPI_Datatype type;
+    int count, layout;
+    size_t ints; /* of memory for one block */
+    int *memory;
+} Side;
+
+enum { DENSE, STRIDED, SCATTERED, LAYOUTS };
+
+/* Where int `at` of a block is. */
+static size_t place(int layout, size_t at)
+{
+    switch (layout) {
+    case STRIDED: return at / 512 * 600 + at % 512;
+    case SCATTERED: return at / 4 * 10 + (at % 4 < 2 ? at % 4 : at % 4 + 3);
+    default: return at;
+    }
+}
+
+static Side make(int layout, int n, int blocks)
+{
+    Side side = {MPI_INT, n, layout, (size_t)n, NULL};
+    MPI_Datatype whole;
+    if (layout == STRIDED) {
+        OK(MPI_Type_contiguous(512, MPI_INT, &whole));
+        OK(MPI_Type_create_resized(whole, 0, 600 * sizeof(int), &side.type));
+        OK(MPI_Type_free(&whole));
+        side.count = n / 512;
+        side.ints = (size_t)side.count * 600;
+    } else if (layout == SCATTERED) {
+        int lengths[] = {2, 2}, displacements[] = {0, 5};
+        OK(MPI_Type_indexed(2, lengths, displacements, MPI_INT, &whole));
+        OK(MPI_Type_create_resized(whole, 0, 10 * sizeof(int), &side.type));
+        OK(MPI_Type_free(&whole));
+        side.count = n / 4;
+        side.ints = (size_t)side.count * 10;
+    }
+    if (layout != DENSE) OK(MPI_Type_commit(&side.type));
+    side.memory = malloc((side.ints * (size_t)blocks + GUARD) * sizeof(int));
+    for (size_t at = 0; at < side.ints * (size_t)blocks + GUARD; at++)
+        side.memory[at] = -1;
+    return side;
+}
+
+static void end(Side *side)
+{
+    if (side->layout != DENSE) OK(MPI_Type_free(&side->type));
+    free(side->memory);
+}
+
+static int value(int round, int block, size_t at)
+{
+    return (int)(((unsigned)round * 7919u + (unsigned)block * 104729u + (unsigned)at) & 0x7fffffffu);
+}
+
+static void fill(Side *side, int where, int round, int block, int n)
+{
+    for (int at = 0; at < n; at++)
+        side->memory[side->ints * (size_t)where + place(side->layout, (size_t)at)] = value(round, block, (size_t)at);
+}
+
+/* Checks and clears a block, after which all must be as `make` left it. */
+static void take(Side *side, int where, int round, int block, int n)
+{
+    long bad = 0;
+    for (int at = 0; at < n; at++) {
+        int *found = &side->memory[side->ints * (size_t)where + place(side->layout, (size_t)at)];
+        bad += *found != value(round, block, (size_t)at);
+        *found = -1;
+    }
+    CHECK(bad == 0, "round %d, block %d of %d ints: %ld are wrong", round, block, n, bad);
+}
+
+static void untouched(const Side *side, int blocks)
+{
+    long bad = 0;
+    for (size_t at = 0; at < side->ints * (size_t)blocks + GUARD; at++)
+        bad += side->memory[at] != -1;
+    CHECK(bad == 0, "%ld ints around the data were written", bad);
+}
+
+static void broadcast(MPI_Comm comm, int me, int root, int layout, int n, int round)
+{
+    Side side = make(layout, n, 1);
+    if (me == root) fill(&side, 0, round, root, n);
+    OK(MPI_Bcast(side.memory, side.count, side.type, root, comm));
+    take(&side, 0, round, root, n);
+    untouched(&side, 1);
+    end(&side);
+}
+
+static void gather(MPI_Comm comm, int me, int members, int root, int own, int all, int n, int in_place, int round)
+{
+    Side send = make(own, n, 1), recv = make(all, n, members);
+    in_place = in_place && me == root;
+    fill(&send, 0, round, me, n);
+    if (in_place) fill(&recv, me, round, me, n);
+    OK(MPI_Gather(in_place ? MPI_IN_PLACE : send.memory, send.count, send.type, recv.memory, recv.count, recv.type, root, comm));
+    for (int from = 0; from < members && me == root; from++)
+        take(&recv, from, round, from, n);
+    untouched(&recv, members);
+    take(&send, 0, round, me, n);
+    end(&send);
+    end(&recv);
+}
+
+static void scatter(MPI_Comm comm, int me, int members, int root, int own, int all, int n, int in_place, int round)
+{
+    Side send = make(all, n, members), recv = make(own, n, 1);
+    in_place = in_place && me == root;
+    for (int to = 0; to < members && me == root; to++)
+        fill(&send, to, round, to, n);
+    OK(MPI_Scatter(send.memory, send.count, send.type, in_place ? MPI_IN_PLACE : recv.memory, recv.count, recv.type, root, comm));
+    if (!in_place) take(&recv, 0, round, me, n);
+    untouched(&recv, 1);
+    for (int to = 0; to < members && me == root; to++)
+        take(&send, to, round, to, n);
+    end(&send);
+    end(&recv);
+}
+
+int main(int argc, char **argv)
+{
+    const char *refused = getenv("REFUSED"), *regions = getenv("REGIONS");
+    const char *self = getenv("TERN_RANK");
+    int odd = self != NULL && atoi(self) % 2 == 1;
+    int can = 1;
+    if (refused != NULL && (strcmp(refused, "all") == 0 || (strcmp(refused, "odd") == 0 && odd))) can = refuse_all();
+    OK(MPI_Init(&argc, &argv));
+    OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    CHECK(refused == NULL || self != NULL, "the launcher does not tell the rank");
+    if (!can) {
+        printf("skipped: a process may not refuse itself system calls here\n");
+        return MPI_Finalize();
+    }
+    MPI_Comm comms[3];
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]));
+    OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[1]));
+    OK(MPI_Comm_split(MPI_COMM_WORLD, rank * 2 / size, 0, &comms[2]));
+    MPI_T_pvar_handle calls = counter("collective_regions"), moved = counter_of("region_bytes", MPI_T_PVAR_CLASS_AGGREGATE);
+    number expected = 0, bytes = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (round == ROUNDS / 2 && refused != NULL && strcmp(refused, "late") == 0 && odd) CHECK(refuse_all());
+        MPI_Comm comm = comms[random_below(3)];
+        int operation = (int)random_below(3), blocks = 1 << random_below(7), in_place = random_below(3) == 0;
+        unsigned at = random_below(1000), all = random_below(LAYOUTS), others[8];
+        /* Of 4 KiB to 4 MiB, seldom more than 1. */
+        int n = 512 * (2 * blocks + (random_below(20) == 0 ? 3 * 512 : (int)random_below(9)));
+        if (random_below(2) == 0) all = DENSE;
+        for (int of = 0; of < 8; of++)
+            others[of] = random_below(LAYOUTS);
+        int me, members;
+        OK(MPI_Comm_rank(comm, &me));
+        OK(MPI_Comm_size(comm, &members));
+        int root = (int)(at % (unsigned)members), own = (int)others[me % 8];
+        if (operation == 0) broadcast(comm, me, root, me == root ? (int)all : own, n, round);
+        if (operation == 1) gather(comm, me, members, root, own, (int)all, n, in_place, round);
+        if (operation == 2) scatter(comm, me, members, root, own, (int)all, n, in_place, round);
+        size_t len = (size_t)n * sizeof(int), least = operation == 0 ? 32 << 10 : 16 << 10;
+        if (members > 1 && all == DENSE && len >= least) {
+            expected++;
+            bytes += me == root ? 0 : len;
+        }
+    }
+    if (regions != NULL && strcmp(regions, "all") == 0) {
+        CHECK(expected > 0 && counted(calls) == expected, "%llu of %llu calls", counted(calls), expected);
+        CHECK(counted(moved) == bytes, "%llu of %llu bytes", counted(moved), bytes);
+    } else if (regions != NULL) {
+        CHECK(counted(calls) == 0, "%llu calls", counted(calls));
+    }
+    for (int at = 0; at < 3; at++)
+        OK(MPI_Comm_free(&comms[at]));
+    end_counting();
+    return finish();
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Collectives by regions, at random (tests/c/coll_region.c): forced, by each mechanism, and where the kernel refuses to copy for all
+# processes, for some, and for some from the middle on. Counters show that what can be copied once is.
+# Usage: tests/regions-test.sh PREFIX
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
+. "$here/sum.sh"
+
+export TERN_TEST_DIR="$place/programs"
+if ! TERN_TEST_STEP=compile "$here/run.sh" "$prefix" coll_region > "$place/said" 2>&1; then
+    cat "$place/said"
+    exit 1
+fi
+
+# with SETTING...: the program under these settings.
+with() {
+    echo "-- $*"
+    env "$@" TERN_TEST_STEP=run "$here/run.sh" "$prefix" coll_region > "$place/said" 2>&1 || true
+    grep -v '^ok ' "$place/said" | sed '$d'
+    add
+}
+region=bcast=region,gather=region,scatter=region
+with TERN_COLL=$region REGIONS=all
+with TERN_COLL=$region REGIONS=all TERN_MECHANISM=cma
+with TERN_COLL=$region REGIONS=all TERN_PROMOTE=always
+with TERN_COLL=$region TERN_PROMOTE=always TERN_MECHANISM=mapped
+with TERN_COLL=$region REGIONS=none TERN_MECHANISM=pipe
+with TERN_COLL=$region REGIONS=none TERN_COLL_LINES=off
+with TERN_COLL=bcast=binomial,gather=linear,scatter=linear REGIONS=none
+with TERN_COLL=$region REGIONS=none REFUSED=all
+with TERN_COLL=$region REFUSED=odd
+with TERN_COLL=$region REFUSED=late
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
