@@ -51,6 +51,13 @@ impl Memory {
         self.block == self.len
     }
 
+    /// Where byte `from` of the data lies, and how many bytes follow it in one run. Not for opaque memory.
+    pub fn run_at(&self, from: u64) -> Run {
+        let (block, within) = (from / self.block, from % self.block);
+        let address = self.address.wrapping_add_signed(block as i64 * self.stride) + within;
+        Run { address, len: self.block - within }
+    }
+
     /// The bytes from the lowest to the highest address: where they begin, relative to `address`,
     /// and how many.
     pub fn span(&self) -> (i64, u64) {

@@ -12,6 +12,7 @@ pub mod hint;
 mod lines;
 pub mod queue;
 mod remote;
+pub mod runs;
 pub mod table;
 pub use direct::{
     Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall,

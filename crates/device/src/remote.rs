@@ -1,8 +1,9 @@
 //! Memory of other processes, reached by the card alone: the part of the contract for one-sided communication
 //! (design, section 3). The program of the process that owns the memory has no part in it, and may compute.
 //!
-//! Accesses of one process to the memory of another are made in the order in which they began, and end in that order. So
-//! a number tells which have ended: each access has the next one, for each peer.
+//! Accesses of one process to the memory of another end in the order in which they began. So a number tells which have
+//! ended: each access has the next one, for each peer. They are made in that order where they concern the same bytes. An
+//! atomic is made after all accesses that began before it, and before all that begin after it.
 
 use crate::{Direction, Run};
 
@@ -13,7 +14,7 @@ pub struct Word {
     /// In its own process.
     pub address: u64,
     /// What [`Remote::reveal`] has given for the memory that it lies in.
-    pub key: u32,
+    pub key: u64,
 }
 
 /// Memory of other processes, and of this one, by the card. Functions that begin an access return its number;
@@ -29,16 +30,16 @@ pub trait Remote {
     ///
     /// # Safety
     /// The memory stays mapped until then, and nobody counts on its contents but by what the processes agree on.
-    unsafe fn reveal(&self, memory: *mut u8, len: usize) -> Option<u32>;
+    unsafe fn reveal(&self, memory: *mut u8, len: usize) -> Option<u64>;
 
     /// Ends what [`Remote::reveal`] began.
-    fn conceal(&self, key: u32);
+    fn conceal(&self, key: u64);
 
     /// Moves bytes between own memory and that of `peer`, each of which is one sequence of the same length.
     ///
     /// # Safety
     /// Own memory is valid, and left to the access, until it has ended; that of the peer is revealed with this key.
-    unsafe fn transfer(&self, peer: u32, own: &[Run], theirs: &[Run], key: u32, way: Direction) -> Result<u64, Lost>;
+    unsafe fn transfer(&self, peer: u32, own: &[Run], theirs: &[Run], key: u64, way: Direction) -> Result<u64, Lost>;
 
     /// Adds to a word. What was there is stored at `was`, unless that is null.
     ///

@@ -121,7 +121,7 @@ impl Window {
         let (first, end) = (address.wrapping_add_signed(low), address.wrapping_add_signed(high));
         if self.apart && rank != self.rank() {
             let key = match self.card {
-                Some(_) => self.attached_by_card(rank, first, end)?.map(|piece| Key::of(piece.place as u32)),
+                Some(_) => self.attached_by_card(rank, first, end)?.map(|piece| Key::of(piece.place)),
                 None => self.is_attached_apart(rank, [(first, end.wrapping_sub(first))])?.then_some(None),
             };
             let Some(key) = key else { return self.locate_in_pieces(target, len) };
@@ -139,7 +139,7 @@ impl Window {
             true => Way::Messages,
         };
         let here = here.wrapping_offset(address.wrapping_sub(piece.start) as isize);
-        let key = self.card.as_ref().and_then(|_| Key::of(piece.place as u32));
+        let key = self.card.as_ref().and_then(|_| Key::of(piece.place));
         let atomic = piece.place != 0 && !self.apart;
         let instructions = if atomic { Instructions::Possible } else { Instructions::Never };
         Ok(Spot { way, instructions, here, address, len, key, ..Spot::NOTHING })

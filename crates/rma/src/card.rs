@@ -63,9 +63,9 @@ struct Member {
     /// Of its [`Words`] and of its table of attached memory, which lie in memory of one key.
     words: u64,
     table: u64,
-    words_key: u32,
+    words_key: u64,
     /// Of its memory; 0: it has none, or attaches it.
-    memory_key: u32,
+    memory_key: u64,
 }
 
 /// A window that the card serves.
@@ -73,8 +73,8 @@ pub(crate) struct Card {
     remote: &'static dyn Remote,
     members: Box<[Member]>,
     /// Keys to give back: of the words, of the memory, of what is attached and where.
-    own: [u32; 2],
-    attached: RefCell<Vec<(usize, u32)>>,
+    own: [u64; 2],
+    attached: RefCell<Vec<(usize, u64)>>,
 }
 
 /// Numbers that each member tells the others, see [`offer`].
@@ -95,7 +95,7 @@ pub(crate) fn offer(
     let own = shared.member(rank);
     let table = if shared.is_dynamic() { shared.table(rank) as *const _ as u64 } else { 0 };
     match (reveal(shared.start, len), reveal(memory.0, memory.1)) {
-        (Some(words), Some(memory)) => [&raw const own.card as u64, table, u64::from(words), u64::from(memory)],
+        (Some(words), Some(memory)) => [&raw const own.card as u64, table, words, memory],
         (words, memory) => {
             tern_settings::warn!(
                 "the network card cannot register the {} bytes of a window: it is served by messages, for which its members \
@@ -110,7 +110,7 @@ pub(crate) fn offer(
 
 /// Gives up what was offered.
 pub(crate) fn take_back(adi: &'static Adi, offer: &Offer) {
-    let keys = offer[2..].iter().map(|&key| key as u32).filter(|&key| key != 0);
+    let keys = offer[2..].iter().copied().filter(|&key| key != 0);
     keys.for_each(|key| adi.mcm().remote().iter().for_each(|remote| remote.conceal(key)));
 }
 
@@ -118,14 +118,14 @@ impl Card {
     /// From what all members have offered, if all can. What was offered is taken back otherwise.
     pub fn agree(adi: &'static Adi, procs: &[Proc], rank: u32, offers: &[Offer]) -> Option<Card> {
         let remote = adi.mcm().remote()?;
-        let own = [2, 3].map(|at| offers[rank as usize][at] as u32);
+        let own = [2, 3].map(|at| offers[rank as usize][at]);
         if offers.iter().any(|offer| offer[0] == 0) {
             take_back(adi, &offers[rank as usize]);
             return None;
         }
         let member = |(&proc, offer): (&Proc, &Offer)| {
             let &[words, table, words_key, memory_key] = offer;
-            Member { proc, words, table, words_key: words_key as u32, memory_key: memory_key as u32 }
+            Member { proc, words, table, words_key, memory_key }
         };
         let members = procs.iter().zip(offers).map(member).collect();
         Some(Card { remote, members, own, attached: RefCell::default() })
@@ -138,12 +138,12 @@ impl Card {
     }
 
     /// The key of the memory of `rank`.
-    pub fn key(&self, rank: u32) -> u32 {
+    pub fn key(&self, rank: u32) -> u64 {
         self.members[rank as usize].memory_key
     }
 
     /// The key of memory that is attached; 0: it cannot be registered, and is served by messages.
-    pub fn attach(&self, base: *mut u8, bytes: usize) -> u32 {
+    pub fn attach(&self, base: *mut u8, bytes: usize) -> u64 {
         // SAFETY: the program leaves it to the window until it is detached.
         let Some(key) = (unsafe { self.remote.reveal(base, bytes) }) else {
             tern_settings::warn!(

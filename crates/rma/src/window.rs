@@ -228,7 +228,7 @@ impl Window {
         if bytes > 0 {
             let place;
             (place, pinned) = if self.map { self.share_all(base, bytes) } else { (None, None) };
-            let key = self.card.as_ref().map(|card| u64::from(card.attach(base, bytes)));
+            let key = self.card.as_ref().map(|card| card.attach(base, bytes));
             let piece = Piece { start: start as u64, len: bytes as u64, place: place.or(key).unwrap_or(0) };
             if !self.shared.table(self.rank()).add(piece) {
                 self.card.iter().for_each(|card| card.detach(start));

@@ -3,18 +3,11 @@
 //! true of reads from the peer's memory, with own memory as `source`.
 
 use std::ops::Range;
-use tern_device::Memory;
+use tern_device::{Memory, Run};
 use tern_hca::Segment;
 
 /// Bytes of one write at most: less than any HCA takes.
 pub const LONGEST: u64 = 1 << 30;
-
-/// A run of bytes, from byte `from` of the data on.
-fn run(memory: &Memory, from: u64) -> (u64, u64) {
-    let (block, within) = (from / memory.block, from % memory.block);
-    let address = memory.address.wrapping_add_signed(block as i64 * memory.stride) + within;
-    (address, memory.block - within)
-}
 
 /// Calls `write` with the address at the receiver and the segments of the sender, until the bytes from `done` to `len`
 /// are covered or it says false; true when all went. `key` is the sender's local key; the lists have at most `gather`
@@ -36,11 +29,11 @@ pub fn each_piece(
     let gather = gather.min(MOST);
     let mut list = [Segment { address: 0, len: 0, key }; MOST];
     while done < len {
-        let (to, room) = run(target, done);
+        let Run { address: to, len: room } = target.run_at(done);
         let end = len.min(done + room.min(longest));
         let mut used = 0;
         while done < end && used < gather {
-            let (address, there) = run(source, done);
+            let Run { address, len: there } = source.run_at(done);
             let bytes = there.min(end - done);
             list[used] = Segment { address, len: bytes as u32, key };
             (used, done) = (used + 1, done + bytes);
@@ -74,7 +67,7 @@ mod tests {
     }
 
     fn address_of(memory: &Memory, byte: u64) -> u64 {
-        run(memory, byte).0
+        memory.run_at(byte).address
     }
 
     proptest! {

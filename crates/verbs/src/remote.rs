@@ -6,17 +6,15 @@
 //! queue by their numbers, and only the last request of an access asks for its completion. Over XRC a queue pair leads to
 //! all processes of a node; the numbers are each peer's own all the same.
 
-mod cut;
-
 use crate::Verbs;
 use crate::send::Posted;
 use crate::send_queue::SendQueue;
 use crate::token::Token;
-use cut::{Cursor, span};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use tern_counters as counters;
+use tern_device::runs::{Cursor, span};
 use tern_device::{Direction, Lost, Memory, Remote, Run, Word};
 use tern_hca::{
     Access, Atomics, Connection, Data, Error, MemoryRegion, Operation, QueuePair, Segment, SendFlags, SendRequest,
@@ -315,19 +313,21 @@ impl Remote for Verbs {
         peer < self.world() && (peer != self.me || self.own_loop().is_some())
     }
 
-    unsafe fn reveal(&self, memory: *mut u8, len: usize) -> Option<u32> {
+    unsafe fn reveal(&self, memory: *mut u8, len: usize) -> Option<u64> {
         // SAFETY: contract of this function.
         let region = unsafe { self.fabric.domain.register(memory, len, Access::ALL) }.ok()?;
         let key = region.remote_key();
         self.remotes.revealed.borrow_mut().insert(key, region);
-        Some(key)
+        Some(u64::from(key))
     }
 
-    fn conceal(&self, key: u32) {
-        self.remotes.revealed.borrow_mut().remove(&key);
+    fn conceal(&self, key: u64) {
+        self.remotes.revealed.borrow_mut().remove(&(key as u32));
     }
 
-    unsafe fn transfer(&self, peer: u32, own: &[Run], theirs: &[Run], key: u32, way: Direction) -> Result<u64, Lost> {
+    unsafe fn transfer(&self, peer: u32, own: &[Run], theirs: &[Run], key: u64, way: Direction) -> Result<u64, Lost> {
+        // Keys of cards have 32 bits.
+        let key = key as u32;
         let total: u64 = own.iter().map(|run| run.len).sum();
         let inline = (self.fabric.limits().inline as u64).min(64);
         if let (&[from], &[to], Direction::Put) = (own, theirs, way)
@@ -348,12 +348,12 @@ impl Remote for Verbs {
     }
 
     unsafe fn fetch_add(&self, word: Word, add: u64, was: *mut u64) -> Result<u64, Lost> {
-        let remote = tern_hca::Remote { address: word.address, key: word.key };
+        let remote = tern_hca::Remote { address: word.address, key: word.key as u32 };
         self.atomic(word.peer, Operation::FetchAdd(remote, add), was)
     }
 
     unsafe fn compare_swap(&self, word: Word, compare: u64, swap: u64, was: *mut u64) -> Result<u64, Lost> {
-        let remote = tern_hca::Remote { address: word.address, key: word.key };
+        let remote = tern_hca::Remote { address: word.address, key: word.key as u32 };
         self.atomic(word.peer, Operation::CompareSwap { remote, compare, swap }, was)
     }
 

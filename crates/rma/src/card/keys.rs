@@ -12,7 +12,7 @@ pub(super) const WORD: usize = 8;
 /// By which keys the card reaches the memory of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    One(u32),
+    One(u64),
     /// Each piece has its own, or none.
     Each,
 }
@@ -20,14 +20,14 @@ pub(crate) enum Key {
 impl Key {
     /// `None`: the card does not reach it.
     #[inline]
-    pub fn of(key: u32) -> Option<Key> {
+    pub fn of(key: u64) -> Option<Key> {
         (key != 0).then_some(Key::One(key))
     }
 }
 
 /// The keys themselves.
 pub(crate) enum Keys {
-    One(u32),
+    One(u64),
     /// What is attached, in the order of addresses; what is accessed is among it.
     Each(Vec<Piece>),
 }
@@ -58,27 +58,27 @@ impl Keys {
     }
 
     /// The key of the memory at an address.
-    pub(super) fn at(&self, address: u64) -> u32 {
+    pub(super) fn at(&self, address: u64) -> u64 {
         match self {
             Keys::One(key) => *key,
-            Keys::Each(pieces) => Keys::piece(pieces, address).place as u32,
+            Keys::Each(pieces) => Keys::piece(pieces, address).place,
         }
     }
 
     /// Calls `each` with the key of each stretch of `len` bytes of data from byte `from` on, where it begins in them, and
     /// its bytes; until it fails.
     pub(super) fn stretches<E>(
-        &self, (theirs, from): (&Side<'_>, usize), len: usize, mut each: impl FnMut(u32, usize, usize) -> Result<(), E>,
+        &self, (theirs, from): (&Side<'_>, usize), len: usize, mut each: impl FnMut(u64, usize, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         let pieces = match self {
             Keys::One(key) => return each(*key, 0, len),
             Keys::Each(pieces) => pieces,
         };
-        let mut stretches = Vec::<(u32, usize)>::new();
+        let mut stretches = Vec::<(u64, usize)>::new();
         theirs.runs(from, len, |mut at, mut len| {
             while len > 0 {
                 let piece = Keys::piece(pieces, at);
-                let (key, bytes) = (piece.place as u32, len.min((piece.end() - at) as usize));
+                let (key, bytes) = (piece.place, len.min((piece.end() - at) as usize));
                 match stretches.last_mut() {
                     Some((last, so_far)) if *last == key => *so_far += bytes,
                     _ => stretches.push((key, bytes)),

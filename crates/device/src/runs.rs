@@ -1,6 +1,6 @@
 //! Runs of memory, cut to the lengths that requests need.
 
-use tern_device::Run;
+use crate::Run;
 
 /// A place in a list of runs.
 pub struct Cursor<'a> {
