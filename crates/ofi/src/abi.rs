@@ -21,15 +21,21 @@ pub const FI_SEND: u64 = 1 << 11;
 pub const FI_REMOTE_READ: u64 = 1 << 12;
 pub const FI_REMOTE_WRITE: u64 = 1 << 13;
 pub const FI_MULTI_RECV: u64 = 1 << 16;
+pub const FI_COMPLETION: u64 = 1 << 24;
+pub const FI_DELIVERY_COMPLETE: u64 = 1 << 28;
 pub const FI_CONTEXT: u64 = 1 << 59;
 pub const FI_CONTEXT2: u64 = 1 << 52;
 pub const FI_TRANSMIT: u64 = FI_SEND;
 
-pub const FI_ORDER_RAR: u64 = 1 << 0;
-pub const FI_ORDER_RAW: u64 = 1 << 1;
-pub const FI_ORDER_WAR: u64 = 1 << 3;
-pub const FI_ORDER_WAW: u64 = 1 << 4;
 pub const FI_ORDER_SAS: u64 = 1 << 8;
+pub const FI_ORDER_ATOMIC_RAR: u64 = 1 << 36;
+pub const FI_ORDER_ATOMIC_RAW: u64 = 1 << 37;
+pub const FI_ORDER_ATOMIC_WAW: u64 = 1 << 39;
+
+/// Elements of 8 bytes, and what atomics do to them.
+pub const FI_UINT64: c_int = 7;
+pub const FI_SUM: c_int = 2;
+pub const FI_CSWAP: c_int = 12;
 
 pub const FI_MR_LOCAL: c_int = 1 << 2;
 pub const FI_MR_VIRT_ADDR: c_int = 1 << 4;
@@ -313,9 +319,9 @@ pub struct fid_ep {
     pub ops: *const fi_ops_ep,
     pub cm: *const fi_ops_cm,
     pub msg: *const fi_ops_msg,
-    pub rma: Unused,
+    pub rma: *const fi_ops_rma,
     pub tagged: Unused,
-    pub atomic: Unused,
+    pub atomic: *const fi_ops_atomic,
     pub collective: Unused,
 }
 
@@ -354,6 +360,86 @@ pub struct fi_ops_msg {
     pub sendv: Unused,
     pub sendmsg: Unused,
     pub inject: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, fi_addr_t) -> isize,
+}
+
+#[repr(C)]
+pub struct fi_rma_iov {
+    pub addr: u64,
+    pub len: usize,
+    pub key: u64,
+}
+
+#[repr(C)]
+pub struct fi_msg_rma {
+    pub msg_iov: *const libc::iovec,
+    pub desc: *mut *mut c_void,
+    pub iov_count: usize,
+    pub addr: fi_addr_t,
+    pub rma_iov: *const fi_rma_iov,
+    pub rma_iov_count: usize,
+    pub context: *mut c_void,
+    pub data: u64,
+}
+
+#[repr(C)]
+pub struct fi_ops_rma {
+    pub size: usize,
+    pub read:
+        unsafe extern "C" fn(*mut fid_ep, *mut c_void, usize, *mut c_void, fi_addr_t, u64, u64, *mut c_void) -> isize,
+    pub readv: Unused,
+    pub readmsg: Unused,
+    pub write: Unused,
+    pub writev: Unused,
+    pub writemsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_rma, u64) -> isize,
+}
+
+/// Whether atomics of an operation on a type are there, and of how many elements at most.
+pub type Valid = unsafe extern "C" fn(*mut fid_ep, c_int, c_int, *mut usize) -> c_int;
+
+#[repr(C)]
+pub struct fi_ops_atomic {
+    pub size: usize,
+    pub write: Unused,
+    pub writev: Unused,
+    pub writemsg: Unused,
+    pub inject: Unused,
+    pub readwrite: unsafe extern "C" fn(
+        *mut fid_ep,
+        *const c_void,
+        usize,
+        *mut c_void,
+        *mut c_void,
+        *mut c_void,
+        fi_addr_t,
+        u64,
+        u64,
+        c_int,
+        c_int,
+        *mut c_void,
+    ) -> isize,
+    pub readwritev: Unused,
+    pub readwritemsg: Unused,
+    pub compwrite: unsafe extern "C" fn(
+        *mut fid_ep,
+        *const c_void,
+        usize,
+        *mut c_void,
+        *const c_void,
+        *mut c_void,
+        *mut c_void,
+        *mut c_void,
+        fi_addr_t,
+        u64,
+        u64,
+        c_int,
+        c_int,
+        *mut c_void,
+    ) -> isize,
+    pub compwritev: Unused,
+    pub compwritemsg: Unused,
+    pub writevalid: Unused,
+    pub readwritevalid: Valid,
+    pub compwritevalid: Valid,
 }
 
 /// What a provider may ask each request to lend it: `struct fi_context2`.

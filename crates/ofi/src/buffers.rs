@@ -1,7 +1,7 @@
-//! Memory that is lent to the endpoint: buffers to send from, and buffers to receive into.
+//! Memory that is lent to the endpoint: buffers to send from, buffers to receive into, and what requests at the memory of others need.
 
-use crate::abi::{FI_MULTI_RECV, FI_RECV, FI_SEND, fi_context2, fi_cq_data_entry};
-use crate::fabric::{Fabric, Posted, Region};
+use crate::abi::{FI_MULTI_RECV, FI_READ, FI_RECV, FI_SEND, FI_WRITE, fi_context2, fi_cq_data_entry};
+use crate::fabric::{Cell, Fabric, Posted, Region};
 use std::ffi::c_void;
 use std::io::{Error, Result};
 use std::ptr::{NonNull, null_mut};
@@ -78,8 +78,12 @@ impl Sends {
     /// No memory, or it cannot be registered.
     pub fn new(fabric: &mut Fabric, count: usize, size: usize, registered: bool) -> Result<Sends> {
         let pages = Pages::new(count * size)?;
-        // SAFETY: the pages outlive the region: it is dropped first.
-        let region = if registered { Some(unsafe { fabric.register(pages.at(0), pages.len, FI_SEND) }?) } else { None };
+        let access = if fabric.has_accesses() { FI_SEND | FI_READ | FI_WRITE } else { FI_SEND };
+        let region = match registered {
+            // SAFETY: the pages outlive the region: it is dropped first.
+            true => Some(unsafe { fabric.register(pages.at(0), pages.len, access) }?),
+            false => None,
+        };
         // The last one given back is the next one taken: it is in the cache.
         let free = (0..count as u32).rev().collect();
         Ok(Sends { region, pages, contexts: Contexts::new(count), size, free, uses: vec![(0, 0); count] })
@@ -108,6 +112,17 @@ impl Sends {
         unsafe { std::slice::from_raw_parts_mut(self.pages.at(buffer as usize * self.size), len) }
     }
 
+    /// Bytes of a buffer.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// A buffer that was taken, and what requests show for it.
+    pub fn memory(&self, buffer: u32) -> (*mut u8, *mut c_void) {
+        let descriptor = self.region.as_ref().map_or(null_mut(), Region::descriptor);
+        (self.pages.at(buffer as usize * self.size), descriptor)
+    }
+
     pub fn peer(&self, buffer: u32) -> u32 {
         self.uses[buffer as usize].0
     }
@@ -126,6 +141,46 @@ impl Sends {
             let bytes = std::slice::from_raw_parts(at, len);
             fabric.send(bytes, descriptor, to, self.contexts.at(buffer as usize))
         }
+    }
+}
+
+/// What requests at the memory of others need: a context for each, and a cell for atomics.
+pub struct Requests {
+    // First, so that it ends first.
+    region: Option<Region>,
+    pages: Pages,
+    contexts: Contexts,
+}
+
+impl Requests {
+    /// # Errors
+    /// No memory, or it cannot be registered.
+    pub fn new(fabric: &mut Fabric, count: usize, registered: bool) -> Result<Requests> {
+        let pages = Pages::new(count * size_of::<Cell>())?;
+        let access = FI_READ | FI_WRITE;
+        // SAFETY: the pages outlive the region: it is dropped first.
+        let region = if registered { Some(unsafe { fabric.register(pages.at(0), pages.len, access) }?) } else { None };
+        Ok(Requests { region, pages, contexts: Contexts::new(count) })
+    }
+
+    /// Ends the registration: the endpoint has no more requests, or is about to end.
+    pub fn unregister(&mut self) {
+        self.region = None;
+    }
+
+    pub fn context(&self, request: u32) -> *mut c_void {
+        self.contexts.at(request as usize)
+    }
+
+    /// Which request a completion is of.
+    pub fn index(&self, context: *mut c_void) -> Option<u32> {
+        self.contexts.index(context).map(|index| index as u32)
+    }
+
+    /// The cell of a request, and what it shows for it.
+    pub fn cell(&self, request: u32) -> (*mut Cell, *mut c_void) {
+        let descriptor = self.region.as_ref().map_or(null_mut(), Region::descriptor);
+        (self.pages.at(request as usize * size_of::<Cell>()).cast(), descriptor)
     }
 }
 

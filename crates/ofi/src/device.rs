@@ -1,6 +1,7 @@
 //! The device: the contract.
 
 use crate::Settings;
+use crate::accesses::End;
 use crate::address::Address;
 use crate::fabric::Fabric;
 use crate::library::Library;
@@ -17,7 +18,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
-use tern_device::{Abilities, Device, Header, Payload, Sink};
+use tern_device::{Abilities, Device, Direct, Header, Payload, Remote, Sink};
 use tern_node::{random, without_signals};
 
 /// How long a process that ends waits until what it sent has left.
@@ -97,13 +98,24 @@ impl Endpoint {
             lines: false,
             write_back: false,
         };
-        let state = without_signals(|| State::new(self.me, self.fabric, packet, tokens, names))?;
+        let state = without_signals(|| State::new(self.me, self.fabric, &self.settings, packet, tokens, names))?;
+        let (accesses, atomics) = (state.registered.is_some(), state.fabric.has_atomics());
         let shared = Arc::new(Shared::new(state)?);
         let ready = ready(&shared)?;
         let thread = std::thread::Builder::new().name("tern-ofi".into()).stack_size(256 << 10);
         let its = shared.clone();
         let thread = without_signals(|| thread.spawn(move || service::run(&its)))?;
-        Ok(Ofi { me: self.me, world: self.world, abilities, shared, thread: Some(thread), ready })
+        Ok(Ofi {
+            me: self.me,
+            world: self.world,
+            eager: self.settings.eager,
+            accesses,
+            atomics: accesses && atomics,
+            abilities,
+            shared,
+            thread: Some(thread),
+            ready,
+        })
     }
 }
 
@@ -119,8 +131,12 @@ fn ready(shared: &Shared) -> Result<Option<OwnedFd>> {
 
 /// The ofi device of a process.
 pub struct Ofi {
-    me: u32,
-    world: u32,
+    pub(crate) me: u32,
+    pub(crate) world: u32,
+    pub(crate) eager: usize,
+    /// What the provider has.
+    accesses: bool,
+    atomics: bool,
     abilities: Abilities,
     pub(crate) shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -178,12 +194,30 @@ impl Device for Ofi {
                 break;
             }
         }
+        while let Some(end) = state.take_end() {
+            drop(state);
+            match end {
+                End::Pulled(request) => sink.pulled(request),
+                End::Sent(request) => sink.sent(request),
+                End::Window => {}
+            }
+            packets += 1;
+            state = self.shared.call();
+        }
         let losses = state.take_losses();
         drop(state);
         for (peer, why) in losses {
             sink.lost(peer, &why);
         }
         packets
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        self.accesses.then_some(self)
+    }
+
+    fn remote(&self) -> Option<&dyn Remote> {
+        self.atomics.then_some(self)
     }
 
     fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {

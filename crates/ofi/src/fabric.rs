@@ -1,6 +1,10 @@
 //! One endpoint with what belongs to it: domain, address vector, completion queue. Requests and completions are as
 //! libfabric has them; what they mean, their users know.
 
+mod access;
+
+pub use access::{Cell, Change, There};
+
 use crate::abi::*;
 use crate::library::Library;
 use crate::provider::Offer;
@@ -70,6 +74,11 @@ impl Region {
     pub fn descriptor(&self) -> *mut c_void {
         // SAFETY: it lives.
         unsafe { (*self.mr).mem_desc }
+    }
+
+    pub fn key(&self) -> u64 {
+        // SAFETY: it lives.
+        unsafe { (*self.mr).key }
     }
 }
 
@@ -227,24 +236,38 @@ impl Fabric {
             && unsafe { ((*(*self.fabric).ops).trywait)(self.fabric, objects.as_mut_ptr(), 1) == 0 }
     }
 
-    /// Registers memory, so that the device may do to it what `access` says.
+    /// Registers memory of this crate, so that requests of this process may do to it what `access` says.
     ///
     /// # Safety
     /// The memory stays mapped until the region ends, which is before this does.
     pub unsafe fn register(&mut self, memory: *const u8, len: usize, access: u64) -> Result<Region> {
-        let key = self.next_key;
         self.next_key += 1;
+        // SAFETY: the contract is the same.
+        let made = unsafe { self.try_register(memory, len, access, self.next_key - 1) };
+        made.map_err(|error| self.check("fi_mr_reg", error as c_int).expect_err("it has failed"))
+    }
+
+    /// Registers memory, so that the device may do to it what `access` says, under this key, unless the provider makes them.
+    ///
+    /// # Errors
+    /// The provider's number.
+    ///
+    /// # Safety
+    /// The memory stays mapped until the region ends, which is before this does.
+    pub unsafe fn try_register(
+        &self, memory: *const u8, len: usize, access: u64, key: u64,
+    ) -> std::result::Result<Region, isize> {
+        let well = |result: c_int| if result == 0 { Ok(()) } else { Err(result as isize) };
         let mut mr = null_mut();
         // SAFETY: the domain is open, and the memory is as said.
         unsafe {
             let reg = (*(*self.domain).mr).reg;
-            let made = reg(self.domain.cast(), memory.cast(), len, access, 0, key, 0, &raw mut mr, null_mut());
-            self.check("fi_mr_reg", made)?;
+            well(reg(self.domain.cast(), memory.cast(), len, access, 0, key, 0, &raw mut mr, null_mut()))?;
             let region = Region { mr };
             if self.offer.asks(FI_MR_ENDPOINT) {
                 let ops = &*(*mr).fid.ops;
-                self.check("fi_mr_bind", (ops.bind)(mr.cast(), self.ep.cast(), 0))?;
-                self.check("fi_mr_enable", (ops.control)(mr.cast(), FI_ENABLE, null_mut()))?;
+                well((ops.bind)(mr.cast(), self.ep.cast(), 0))?;
+                well((ops.control)(mr.cast(), FI_ENABLE, null_mut()))?;
             }
             Ok(region)
         }

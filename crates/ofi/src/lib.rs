@@ -1,4 +1,4 @@
-//! The ofi device: packets between nodes over any network that libfabric drives.
+//! The ofi device: packets between nodes, and accesses to memory, over any network that libfabric drives.
 //!
 //! A process has one endpoint of reliable datagrams. A packet is one message: a head that proves that it belongs to the job
 //! ([`packet`]), and the payload. libfabric is loaded when the device is opened; what is used of it is declared here.
@@ -13,19 +13,29 @@
 //! | `packet` | the bytes in front of a payload, and the proof in them |
 //! | `address` | where a process is found, as bytes |
 //! | `buffers` | memory that is lent to the endpoint |
+//! | `keys` | keys of memory that others reach |
+//! | `memory` | the program's memory that is registered |
+//! | `accesses` | accesses to memory of others, and their order |
 //! | `state` | peers, flow control, what is under way |
 //! | `service` | the thread that works while the program computes |
 //! | `device` | the contract of devices |
+//! | `direct` | long messages by accesses to memory |
+//! | `remote` | windows by accesses to memory |
 
 pub mod abi;
+mod accesses;
 mod address;
 mod buffers;
 mod cards;
 mod device;
+mod direct;
 mod fabric;
+mod keys;
 mod library;
+mod memory;
 mod packet;
 mod provider;
+mod remote;
 mod service;
 mod state;
 
@@ -46,11 +56,29 @@ pub struct Settings {
     pub packet: usize,
     /// Bytes of a message that may go without asking.
     pub eager: usize,
+    /// Long messages and windows go by accesses to memory, where the provider has them.
+    pub accesses: bool,
+    /// Bytes of memory that stay registered for the next transfer.
+    pub registered: u64,
+    /// For tests: own memory is registered though the provider does not ask for that.
+    pub registers: bool,
+    /// For tests: the program's memory cannot be registered.
+    pub refuses: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { library: None, provider: None, domain: None, packet: 32 << 10, eager: 32 << 10 }
+        Settings {
+            library: None,
+            provider: None,
+            domain: None,
+            packet: 32 << 10,
+            eager: 32 << 10,
+            accesses: true,
+            registered: 4 << 30,
+            registers: false,
+            refuses: false,
+        }
     }
 }
 

@@ -22,9 +22,12 @@ const PLAIN: u64 = FI_MSG | FI_SEND | FI_RECV;
 /// What is asked for, the most first.
 const CAPS: [u64; 4] =
     [PLAIN | FI_MULTI_RECV | RMA | FI_ATOMIC, PLAIN | FI_MULTI_RECV | RMA, PLAIN | FI_MULTI_RECV, PLAIN];
-/// Accesses to memory that stay in order.
-const ACCESSES: u64 = FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW;
-const ORDERS: [u64; 3] = [FI_ORDER_SAS | ACCESSES, FI_ORDER_SAS, 0];
+/// Atomics that change words and tell what was there stay in order.
+pub const ATOMICS: u64 = FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW;
+/// What is asked to stay in order, the most first. This crate orders other accesses by itself.
+const ORDERS: [u64; 4] = [FI_ORDER_SAS | ATOMICS, FI_ORDER_SAS, ATOMICS, 0];
+/// Keys that this crate chooses are what it prefers.
+const MODES: [c_int; 2] = [MR_MODE & !FI_MR_PROV_KEY, MR_MODE];
 
 /// What a provider offers for one domain, as libfabric describes it.
 pub struct Offer {
@@ -98,9 +101,17 @@ impl Offer {
         None
     }
 
-    /// Whether packets of a pair stay in order.
-    pub fn keeps_order(&self) -> bool {
-        self.tx().msg_order & self.rx().msg_order & FI_ORDER_SAS != 0
+    /// Whether requests to a peer stay in such order.
+    pub fn keeps(&self, order: u64) -> bool {
+        self.tx().msg_order & self.rx().msg_order & order == order
+    }
+
+    /// Bits of a key of memory.
+    pub fn key_mask(&self) -> u64 {
+        match self.domain().mr_key_size {
+            bytes @ 1..8 => (1 << (8 * bytes)) - 1,
+            _ => u64::MAX,
+        }
     }
 
     pub fn provider(&self) -> String {
@@ -126,7 +137,9 @@ unsafe fn text(of: *const c_char) -> String {
 }
 
 /// Asks for endpoints of a provider with these abilities, on the domain of that name if one is given.
-fn ask(library: &'static Library, provider: &str, domain: Option<&str>, caps: u64, order: u64) -> Result<Offer, isize> {
+fn ask(
+    library: &'static Library, provider: &str, domain: Option<&str>, caps: u64, order: u64, mr_mode: c_int,
+) -> Result<Offer, isize> {
     let hints = Hints::new(library, Some(provider), domain).ok_or(-12_isize)?;
     // SAFETY: hints of dupinfo have all their parts.
     unsafe {
@@ -138,7 +151,7 @@ fn ask(library: &'static Library, provider: &str, domain: Option<&str>, caps: u6
         (*info.rx_attr).msg_order = order;
         let attributes = &mut *info.domain_attr;
         attributes.threading = FI_THREAD_DOMAIN;
-        attributes.mr_mode = MR_MODE;
+        attributes.mr_mode = mr_mode;
         attributes.resource_mgmt = FI_RM_ENABLED;
     }
     hints.ask()
@@ -191,8 +204,8 @@ impl Drop for Hints {
 pub fn best(library: &'static Library, provider: &str, domain: Option<&str>) -> Result<Offer, String> {
     let mut last = 0;
     for caps in CAPS {
-        for order in ORDERS {
-            match ask(library, provider, domain, caps, order) {
+        for (order, mr_mode) in ORDERS.iter().flat_map(|order| MODES.map(|mode| (*order, mode))) {
+            match ask(library, provider, domain, caps, order, mr_mode) {
                 Ok(offers) => match offers.pick(provider, domain) {
                     Some(offer) => return Ok(offer),
                     None => continue,

@@ -105,7 +105,7 @@ pub fn run(shared: &Arc<Shared>) {
 /// Waits until the endpoint may have something to do.
 fn wait(shared: &Shared) {
     let state = shared.lock();
-    let busy = state.is_busy();
+    let busy = state.is_busy() || (state.is_reached() && state.fabric.descriptor().is_none());
     // To ask the endpoint whether one may wait takes the word from a process that waits for the descriptor. That a process
     // sleeps is known before it asks by itself, under the lock, which orders these loads.
     let may_wait = shared.sleepers.load(Ordering::Relaxed) == 0 && state.fabric.try_wait();

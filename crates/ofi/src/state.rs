@@ -4,12 +4,18 @@
 //! Each peer may have [`WINDOW`] packets under way to this process, which it takes before it says so. A packet that was
 //! taken from the program stands in a buffer, so it goes though the endpoint has no room now, or no way to the peer yet.
 
+mod access;
 mod arrive;
 mod leave;
 
-use crate::buffers::{Place, Ring, Sends};
+use crate::Settings;
+use crate::accesses::{Accesses, End};
+use crate::buffers::{Place, Requests, Ring, Sends};
 use crate::fabric::Fabric;
+use crate::keys::Keys;
+use crate::memory::Registered;
 use crate::packet::{HEAD, Token};
+use crate::{abi, provider};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Result;
 use std::time::Instant;
@@ -19,6 +25,8 @@ use tern_device::Header;
 pub const WINDOW: u32 = 64;
 /// Buffers to send from.
 const SENDS: usize = 256;
+/// Requests at the memory of others that are under way, at most.
+const REQUESTS: usize = 256;
 /// Buffers to receive into, for one packet each.
 const RECEIVES: usize = 64;
 /// Buffers to receive into, for several packets each, and their bytes.
@@ -94,6 +102,9 @@ pub struct State {
     // Buffers before the fabric: their registrations end before its domain does. See `drop`.
     sends: Sends,
     ring: Ring,
+    requests: Requests,
+    /// Registrations of the program's memory, if others can reach it.
+    pub registered: Option<Registered>,
     pub fabric: Fabric,
     tokens: Vec<Token>,
     peers: Vec<Peer>,
@@ -108,6 +119,15 @@ pub struct State {
     inject: usize,
     packet: usize,
     keeps_order: bool,
+    /// Own memory has to be registered before a request names it.
+    registers: bool,
+    keys: Keys,
+    accesses: Accesses,
+    /// Of each request; and those that are not under way.
+    of: Vec<access::Request>,
+    unused: Vec<u32>,
+    /// Messages that have ended, and that nobody was told of.
+    ends: VecDeque<End>,
     /// Something has happened that a sleeping process waits for.
     pub news: bool,
 }
@@ -115,25 +135,39 @@ pub struct State {
 impl State {
     /// # Errors
     /// No memory, or it cannot be registered.
-    pub fn new(me: u32, mut fabric: Fabric, packet: usize, tokens: Vec<Token>, names: Vec<Vec<u8>>) -> Result<State> {
+    pub fn new(
+        me: u32, mut fabric: Fabric, settings: &Settings, packet: usize, tokens: Vec<Token>, names: Vec<Vec<u8>>,
+    ) -> Result<State> {
         let offer = &fabric.offer;
-        let registered = offer.asks(crate::abi::FI_MR_LOCAL);
-        let several = offer.has(crate::abi::FI_MULTI_RECV);
-        let (inject, keeps_order) = (offer.tx().inject_size.min(INJECT), offer.keeps_order());
+        let registers = offer.asks(abi::FI_MR_LOCAL) || settings.registers;
+        let several = offer.has(abi::FI_MULTI_RECV);
+        let (inject, keeps_order) = (offer.tx().inject_size.min(INJECT), offer.keeps(abi::FI_ORDER_SAS));
         let receives = offer.rx().size.clamp(2, RECEIVES);
         // Whole cache lines, so that no two packets share one.
         let size = (HEAD + packet).next_multiple_of(64);
-        let sends = Sends::new(&mut fabric, SENDS, size, registered)?;
+        let (theirs, absolute) = (offer.asks(abi::FI_MR_PROV_KEY), offer.asks(abi::FI_MR_VIRT_ADDR));
+        let keys = Keys::new(theirs, absolute, offer.key_mask());
+        let accesses = Accesses::new(names.len(), offer.keeps(provider::ATOMICS));
+        let count = REQUESTS.min(offer.tx().size / 2).max(1);
+        let has_accesses = fabric.has_accesses();
+        let reached = settings.accesses && has_accesses;
+        let requests = Requests::new(&mut fabric, count, registers && has_accesses)?;
+        let (of, unused) = (vec![access::UNUSED; count], (0..count as u32).rev().collect());
+        let (own, kept, refuses) = (tokens[me as usize], settings.registered, settings.refuses);
+        let registered = reached.then(|| Registered::new(&keys, own, kept, refuses));
+        let sends = Sends::new(&mut fabric, SENDS, size, registers)?;
         if several {
             fabric.set_least_room(size)?;
         }
         let (count, area) = if several { (AREAS, AREA.max(4 * size)) } else { (receives, size) };
-        let ring = Ring::new(&mut fabric, count, area, several, registered)?;
+        let ring = Ring::new(&mut fabric, count, area, several, registers)?;
         let peers = names.into_iter().map(|name| Peer { name, ..Peer::default() }).collect();
         Ok(State {
             me,
             sends,
             ring,
+            requests,
+            registered,
             fabric,
             tokens,
             peers,
@@ -145,6 +179,12 @@ impl State {
             inject,
             packet,
             keeps_order,
+            registers,
+            keys,
+            accesses,
+            of,
+            unused,
+            ends: VecDeque::new(),
             news: false,
         })
     }
@@ -156,6 +196,7 @@ impl State {
     /// Lets the endpoint work, takes what it has done, and gives it what waits.
     pub fn progress(&mut self) {
         self.take_completions();
+        self.post_accesses();
         self.flush();
         if let Err(error) = self.ring.post(&self.fabric) {
             // Nothing more can come from anybody.
@@ -165,9 +206,19 @@ impl State {
         }
     }
 
+    /// Begun and ended accesses to windows of a peer, and whether it is lost to them.
+    pub fn accesses_to(&self, peer: u32) -> (u64, u64, bool) {
+        (self.accesses.begun(peer), self.accesses.ended(peer), self.accesses.is_lost(peer))
+    }
+
+    /// Whether peers may be about to reach for memory of this process.
+    pub fn is_reached(&self) -> bool {
+        self.registered.as_ref().is_some_and(Registered::is_reached)
+    }
+
     /// Whether something waits for the endpoint: it may need to be asked again and again.
     pub fn is_busy(&self) -> bool {
-        self.under_way > 0 || !self.queued.is_empty() || !self.owed.is_empty()
+        self.under_way > 0 || !self.queued.is_empty() || !self.owed.is_empty() || !self.accesses.is_idle()
     }
 
     /// Peers that cannot be reached any more, and why: those that were not asked for yet.
@@ -177,7 +228,7 @@ impl State {
 
     /// Whether the process had better look before it sleeps.
     pub fn has_something(&self) -> bool {
-        !self.arrived.is_empty() || !self.losses.is_empty()
+        !self.arrived.is_empty() || !self.losses.is_empty() || !self.ends.is_empty()
     }
 
     /// Nothing more goes to that peer, nor comes from it.
@@ -191,6 +242,7 @@ impl State {
         }
         self.queued.retain(|queued| *queued != peer);
         self.owed.retain(|owed| *owed != peer);
+        self.fail_accesses(peer);
         self.losses.push((peer, why.to_owned()));
         self.news = true;
     }
@@ -199,9 +251,11 @@ impl State {
 impl Drop for State {
     fn drop(&mut self) {
         // Registrations of an endpoint end before it; the memory, and other registrations, after it.
-        if self.fabric.offer.asks(crate::abi::FI_MR_ENDPOINT) {
+        if self.fabric.offer.asks(abi::FI_MR_ENDPOINT) {
             self.sends.unregister();
             self.ring.unregister();
+            self.requests.unregister();
+            self.registered = None;
         }
         self.fabric.close_endpoint();
     }

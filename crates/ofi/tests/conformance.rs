@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tern_device::conformance::Group;
-use tern_device::{Device, Header, Payload, Sink};
+use tern_device::{Device, Header, Memory, Payload, Pull, Sink};
 use tern_ofi::{Endpoint, Settings};
 
 /// Processes that live in one process here.
@@ -13,9 +13,8 @@ struct Processes {
 }
 
 impl Processes {
-    fn new(processes: u32, provider: &str) -> Processes {
-        let settings = settings(provider);
-        let open = |me| Endpoint::open(me, processes, &settings).expect("an endpoint");
+    fn new(processes: u32, settings: &Settings) -> Processes {
+        let open = |me| Endpoint::open(me, processes, settings).expect("an endpoint");
         let endpoints: Vec<Endpoint> = (0..processes).map(open).collect();
         let addresses = endpoints.iter().map(Endpoint::address).collect();
         Processes { endpoints: Mutex::new(endpoints.into_iter().map(Some).collect()), addresses }
@@ -31,10 +30,13 @@ impl Group for Processes {
 
 /// Declares a test for each check. Skipped, aloud, where the provider is not there.
 macro_rules! suite {
-    ($module:ident, $provider:literal: $($check:ident),* $(,)?) => {
+    ($module:ident, $provider:literal, $change:expr; $($check:ident),* $(,)?) => {
         mod $module {
             fn group(processes: u32) -> Box<dyn super::Group> {
-                Box::new(super::Processes::new(processes, $provider))
+                let change: fn(&mut super::Settings) = $change;
+                let mut settings = super::settings($provider);
+                change(&mut settings);
+                Box::new(super::Processes::new(processes, &settings))
             }
             $(#[test]
             fn $check() {
@@ -51,7 +53,7 @@ macro_rules! suite {
 /// of the provider, take minutes.
 macro_rules! suites {
     ($($module:ident, $provider:literal;)*) => {
-        $(suite! { $module, $provider:
+        $(suite! { $module, $provider, |_| ();
             it_reaches_the_peers_that_there_are,
             nothing_has_arrived_at_first,
             packets_of_every_size_arrive_whole,
@@ -70,6 +72,9 @@ macro_rules! suites {
             a_ring_before_sleeping_counts,
             a_process_wakes_its_own_threads,
             work_before_sleeping_is_seen,
+            a_late_receiver_fetches,
+            memory_is_reached_without_its_owner,
+            words_are_changed_in_one_step,
         })*
     };
 }
@@ -77,6 +82,22 @@ macro_rules! suites {
 suites! {
     tcp_rxm, "tcp;ofi_rxm";
     sockets, "sockets";
+}
+
+// Addresses are those of the owner.
+suite! { shm, "shm", |_| ();
+    packets_of_every_size_arrive_whole,
+    a_late_receiver_fetches,
+    memory_is_reached_without_its_owner,
+    words_are_changed_in_one_step,
+}
+
+// As where own memory must be registered before a request names it.
+suite! { registering, "sockets", |settings| settings.registers = true;
+    packets_of_every_size_arrive_whole,
+    a_late_receiver_fetches,
+    memory_is_reached_without_its_owner,
+    words_are_changed_in_one_step,
 }
 
 /// Why there is no such provider.
@@ -104,6 +125,102 @@ impl Sink for Heard {
     fn packet(&mut self, from: u32, header: &Header, _payload: &[u8]) {
         self.0.push((from, header[0]));
     }
+}
+
+/// What a device has told of long messages.
+#[derive(Default)]
+struct Told {
+    pulled: Vec<u32>,
+    sent: Vec<u32>,
+}
+
+impl Sink for Told {
+    fn packet(&mut self, _from: u32, _header: &Header, _payload: &[u8]) {
+        panic!("a packet that nobody has sent");
+    }
+    fn pulled(&mut self, receiver: u32) {
+        self.pulled.push(receiver);
+    }
+    fn sent(&mut self, sender: u32) {
+        self.sent.push(sender);
+    }
+}
+
+/// A pair of processes.
+fn two(settings: &Settings) -> [Box<dyn Device>; 2] {
+    let processes = Processes::new(2, settings);
+    [processes.join(0), processes.join(1)]
+}
+
+/// Memory of blocks at a stride in a buffer, with every byte set.
+fn layout(buffer: &[u8], len: usize, block: usize, stride: usize) -> Memory {
+    let it = Memory { block: block as u64, stride: stride as i64, ..Memory::dense(buffer.as_ptr(), len) };
+    assert!(it.span().1 <= buffer.len() as u64, "the buffer has room");
+    it
+}
+
+/// A sender puts its message where the receiver has asked for it, layouts too; and it is all there when that has ended.
+#[test]
+fn a_sender_puts_where_it_is_told() {
+    for provider in ["tcp;ofi_rxm", "sockets", "shm"] {
+        if let Some(why) = missing(provider) {
+            eprintln!("skipped: {why}");
+            continue;
+        }
+        let [sender, receiver] = two(&settings(provider));
+        let (here, there) = (sender.direct().expect("it has accesses"), receiver.direct().expect("it has accesses"));
+        let out: Vec<u8> = (0..400_000u32).map(|at| (at * 7 + at / 251) as u8).collect();
+        let into = vec![0u8; 400_000];
+        for (from, to) in [
+            (layout(&out, 300_000, 300_000, 0), layout(&into, 300_000, 300_000, 0)),
+            (layout(&out, 90_000, 1000, 1024), layout(&into, 90_000, 3000, 4000)),
+        ] {
+            let (source, target) = (here.locate(1, from, true), there.locate(0, to, true));
+            assert_ne!((source.key, target.key), (0, 0), "they are registered");
+            assert_eq!(here.push(1, &source, &target, 8), Pull::Unordered);
+            let (mut told, end) = (Told::default(), Instant::now() + Duration::from_secs(60));
+            // The receiver makes no call.
+            while told.sent != [8] {
+                assert!(Instant::now() < end, "a message was put and never came");
+                sender.poll(&mut told);
+            }
+            for byte in 0..from.len {
+                let at = |memory: &Memory, base: &[u8]| (memory.run_at(byte).address - base.as_ptr() as u64) as usize;
+                // SAFETY: nothing is under way.
+                let now = unsafe { into.as_ptr().add(at(&to, &into)).read_volatile() };
+                assert_eq!(now, out[at(&from, &out)], "byte {byte} over {provider}");
+            }
+            here.release(&source);
+            there.release(&target);
+        }
+        let short = layout(&out, 8000, 8, 16);
+        let (source, target) = (here.locate(1, short, true), there.locate(0, layout(&into, 8000, 8000, 0), true));
+        assert_eq!(here.push(1, &source, &target, 9), Pull::No, "short blocks are rather packed");
+    }
+}
+
+/// Memory that cannot be registered has no key: its messages go in packets, and its windows are served by messages.
+#[test]
+fn what_cannot_be_registered_has_no_key() {
+    if let Some(why) = missing("sockets") {
+        return eprintln!("skipped: {why}");
+    }
+    let [refusing, other] = two(&Settings { refuses: true, ..settings("sockets") });
+    let mut bytes = vec![0u8; 100_000];
+    let it = refusing.direct().expect("it has accesses");
+    let memory = it.locate(1, Memory::dense(bytes.as_ptr(), bytes.len()), true);
+    assert_eq!(memory.key, 0);
+    it.release(&memory);
+    assert_eq!(it.push(1, &memory, &memory, 3), Pull::No);
+    // SAFETY: nobody is told.
+    assert_eq!(unsafe { refusing.remote().expect("it has atomics").reveal(bytes.as_mut_ptr(), bytes.len()) }, None);
+    send(&*refusing, 1, 5);
+    let mut heard = Heard::default();
+    while heard.0.is_empty() {
+        other.poll(&mut heard);
+    }
+    let [without, _other] = two(&Settings { accesses: false, ..settings("sockets") });
+    assert!(without.direct().is_none() && without.remote().is_none());
 }
 
 /// A process of another job knows where a process is found, but not the secret of its job.

@@ -74,14 +74,19 @@ fn everything() -> Both {
         fi_ops_ep { size, cancel, getopt, setopt }
         fi_ops_cm { size, setname, getname }
         fi_msg { msg_iov, desc, iov_count, addr, context, data }
+        fi_rma_iov { addr, len, key }
+        fi_msg_rma { msg_iov, desc, iov_count, addr, rma_iov, rma_iov_count, context, data }
+        fi_ops_rma { size, read, readv, readmsg, write, writev, writemsg }
+        fi_ops_atomic { size, write, writev, writemsg, inject, readwrite, readwritev, readwritemsg, compwrite, compwritev,
+            compwritemsg, writevalid, readwritevalid, compwritevalid }
         fi_ops_msg { size, recv, recvv, recvmsg, send, sendv, sendmsg, inject }
     }
     // Those that the library or this crate makes whole. Tables of functions may grow.
     sizes! { both; fi_info, fi_tx_attr, fi_rx_attr, fi_ep_attr, fi_domain_attr, fi_fabric_attr, fi_av_attr, fi_cq_attr,
-    fi_cq_data_entry, fi_msg, fi_context2 }
+    fi_cq_data_entry, fi_msg, fi_rma_iov, fi_msg_rma, fi_context2 }
     constants! { both; FI_MSG, FI_RMA, FI_ATOMIC, FI_READ, FI_WRITE, FI_RECV, FI_SEND, FI_REMOTE_READ, FI_REMOTE_WRITE,
-    FI_MULTI_RECV, FI_CONTEXT, FI_CONTEXT2, FI_TRANSMIT, FI_ORDER_RAR, FI_ORDER_RAW, FI_ORDER_WAR,
-    FI_ORDER_WAW, FI_ORDER_SAS, FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY, FI_MR_ENDPOINT, FI_EP_RDM,
+    FI_MULTI_RECV, FI_COMPLETION, FI_DELIVERY_COMPLETE, FI_CONTEXT, FI_CONTEXT2, FI_TRANSMIT, FI_ORDER_SAS,
+    FI_ORDER_ATOMIC_RAR, FI_ORDER_ATOMIC_RAW, FI_ORDER_ATOMIC_WAW, FI_UINT64, FI_SUM, FI_CSWAP, FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY, FI_MR_ENDPOINT, FI_EP_RDM,
     FI_AV_MAP, FI_AV_TABLE, FI_THREAD_DOMAIN, FI_RM_ENABLED, FI_CQ_FORMAT_DATA, FI_WAIT_NONE, FI_WAIT_FD, FI_OPT_ENDPOINT,
     FI_OPT_MIN_MULTI_RECV, FI_GETWAIT, FI_ENABLE, FI_EAGAIN, FI_EAVAIL }
     both
@@ -93,7 +98,7 @@ fn declarations_are_those_of_the_header() {
     let place = std::env::temp_dir().join(format!("tern-ofi-header-{}", std::process::id()));
     std::fs::create_dir_all(&place).expect("a directory");
     let (source, program) = (place.join("print.c"), place.join("print"));
-    let includes = ["fabric", "fi_cm", "fi_domain", "fi_endpoint", "fi_eq", "fi_errno"];
+    let includes = ["fabric", "fi_atomic", "fi_cm", "fi_domain", "fi_endpoint", "fi_eq", "fi_errno", "fi_rma"];
     let includes: String = includes.map(|name| format!("#include <rdma/{name}.h>\n")).concat();
     let text =
         format!("#include <stddef.h>\n#include <stdio.h>\n{includes}int main(void)\n{{\n{}    return 0;\n}}\n", both.c);

@@ -14,6 +14,7 @@ pub fn open(job: &Job) -> Result<Endpoint> {
         provider: named(tern_settings::OFI_PROVIDER.get()),
         domain: named(tern_settings::INTERFACE.get()),
         eager,
+        registered: tern_settings::REGISTERED.get(),
         ..default
     };
     Endpoint::open(job.rank, job.size, &settings)

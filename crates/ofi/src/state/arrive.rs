@@ -37,6 +37,8 @@ impl State {
             Completion::Done(entry) => {
                 if let Some(buffer) = self.sends.index(entry.op_context) {
                     self.sent(buffer, 0);
+                } else if let Some(request) = self.requests.index(entry.op_context) {
+                    self.end_request(request, 0);
                 } else if let Ok(Some(place)) = self.ring.arrived(&entry) {
                     debug_assert!(entry.flags & FI_RECV != 0);
                     self.receive(place);
@@ -50,6 +52,9 @@ impl State {
     fn fail(&mut self, context: *mut c_void, error: isize) {
         if let Some(buffer) = self.sends.index(context) {
             self.sent(buffer, error);
+        } else if let Some(request) = self.requests.index(context) {
+            // An error of no number is one.
+            self.end_request(request, if error == 0 { -1 } else { error });
         } else if !self.ring.failed(context) {
             // A packet was injected and could not be delivered. To whom, nobody tells; who waits for it is told by the launcher.
             counters::OFI_ERRORS.add(1);

@@ -72,7 +72,7 @@ impl State {
     }
 
     /// The address of a peer. `None`: it is lost, or has no address.
-    fn address(&mut self, peer: u32) -> Option<u64> {
+    pub(super) fn address(&mut self, peer: u32) -> Option<u64> {
         let it = &mut self.peers[peer as usize];
         if it.lost {
             return None;
@@ -131,14 +131,7 @@ impl State {
                     (it.injected, it.is_reached, it.refused) = (false, true, None);
                     self.under_way += 1;
                 }
-                Posted::Busy => {
-                    let since = *it.refused.get_or_insert_with(Instant::now);
-                    if it.is_reached || since.elapsed() < PATIENCE {
-                        return false;
-                    }
-                    self.lose(peer, "it cannot be reached: see whether a firewall is in the way, or name the interface (TERN_INTERFACE)");
-                    return true;
-                }
+                Posted::Busy => return self.gives_up(peer),
                 Posted::Failed(error) => {
                     let why = self.why(error);
                     self.lose(peer, &why);
@@ -146,6 +139,20 @@ impl State {
                 }
             }
         }
+        true
+    }
+
+    /// The endpoint has refused a request to that peer. True: it never was reached, for so long that it is lost.
+    pub(super) fn gives_up(&mut self, peer: u32) -> bool {
+        let it = &mut self.peers[peer as usize];
+        let since = *it.refused.get_or_insert_with(Instant::now);
+        if it.is_reached || since.elapsed() < PATIENCE {
+            return false;
+        }
+        self.lose(
+            peer,
+            "it cannot be reached: see whether a firewall is in the way, or name the interface (TERN_INTERFACE)",
+        );
         true
     }
 
@@ -237,7 +244,7 @@ impl State {
     /// Sends something to each peer that completes only after what was injected has gone.
     pub fn mark(&mut self) {
         for peer in 0..self.world() {
-            if self.peers[peer as usize].injected {
+            if self.peers[peer as usize].injected && !self.peers[peer as usize].farewell {
                 self.close_off(peer, Kind::Bell);
             }
         }
@@ -245,14 +252,15 @@ impl State {
 
     /// Whether all that was sent has left.
     pub fn has_left(&self) -> bool {
-        self.under_way == 0 && self.queued.is_empty()
+        self.under_way == 0 && self.queued.is_empty() && self.accesses.is_idle()
     }
 
-    /// Tells everybody whom this process has exchanged packets with that it ends.
+    /// Tells everybody whom this process has exchanged packets with that it ends, but for those who have ended before: not every
+    /// provider lets one send to an endpoint that is closed.
     pub fn bid_farewell(&mut self) {
         for peer in 0..self.world() {
             let it = &self.peers[peer as usize];
-            if it.sent != 0 || it.came != 0 {
+            if (it.sent != 0 || it.came != 0) && !it.farewell {
                 self.close_off(peer, Kind::Farewell);
             }
         }

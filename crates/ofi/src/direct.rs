@@ -1,0 +1,68 @@
+//! Long messages: the receiver reads from the sender's memory (RGET), or the sender writes to the receiver's (RPUT). Nothing
+//! is published.
+
+use crate::Ofi;
+use crate::accesses::{End, What};
+use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull};
+
+impl Direct for Ofi {
+    fn threshold(&self) -> usize {
+        // Shorter ones go without asking.
+        self.eager + 1
+    }
+
+    fn locate(&self, _peer: u32, memory: Memory, _quiet: bool) -> Memory {
+        let state = &mut *self.shared.call();
+        state.registered.as_mut().map_or(memory, |registered| registered.locate(&state.fabric, memory))
+    }
+
+    fn release(&self, memory: &Memory) {
+        if memory.key != 0 {
+            self.shared.call().registered.iter_mut().for_each(|registered| registered.release(memory));
+        }
+    }
+
+    fn allocate(&self, _len: usize) -> Option<*mut u8> {
+        None
+    }
+
+    fn allocate_apart(&self, _len: usize) -> Option<*mut u8> {
+        None
+    }
+
+    unsafe fn free(&self, _memory: *mut u8) -> bool {
+        false
+    }
+
+    fn shares_with(&self, _peer: u32) -> bool {
+        false
+    }
+
+    fn publish(&self, _peer: u32, _key: &Key, _memory: &Memory, _receiver: u32, _seen: u32) -> Option<u32> {
+        None
+    }
+
+    fn may_have_room_later(&self, _peer: u32) -> bool {
+        false
+    }
+
+    fn retract(&self, _peer: u32, _slot: u32) -> bool {
+        true
+    }
+
+    fn forget(&self, _peer: u32, _slot: u32) {}
+
+    fn raise(&self, _peer: u32, _seen: u32) {}
+
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+        self.shared.call().move_message(peer, target, source, What::Read, End::Pulled(receiver))
+    }
+
+    fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
+        self.shared.call().move_message(peer, source, target, What::Write, End::Sent(sender))
+    }
+
+    fn deliver(&self, _peer: u32, _key: &Key, _last: u32, _message: &Outgoing<'_>) -> Delivery {
+        Delivery::Stream
+    }
+}
