@@ -192,6 +192,9 @@ pub struct Abilities {
     pub latency_ns: f64,
     /// Bytes per nanosecond of a long stream of packets.
     pub bandwidth: f64,
+    /// How many looks at shared memory take as long as one look for packets of this device: 1, or more where each look is
+    /// a system call. A wait looks less often before it lets others on the core.
+    pub look: u32,
     /// Shared control lines for collectives ([`Device::lines`]).
     pub lines: bool,
     /// Whoever has copied a long payload should write its lines back to memory, since its place is

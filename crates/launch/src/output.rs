@@ -6,6 +6,7 @@
 
 mod lines;
 mod name;
+mod taken;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use rustix::io::Errno;
 use crate::args::Streams;
 use lines::Lines;
 pub use name::Writer;
+pub use taken::until_taken;
 
 /// With this many bytes in the queue no more are read from the ranks: they wait in their pipes.
 const FULL: usize = 4 << 20;

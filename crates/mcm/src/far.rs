@@ -143,6 +143,11 @@ impl Far {
         Ok(far)
     }
 
+    /// [`Abilities::look`](tern_device::Abilities::look) of its device.
+    pub fn look(&self) -> u32 {
+        self.device.abilities().look
+    }
+
     /// A peer says how far it is. Its first word is the answer to a call, or a call.
     fn heard(&self, at: usize, stage: Stage) {
         let peer = &self.peers[at];

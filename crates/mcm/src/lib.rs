@@ -90,8 +90,8 @@ impl Mcm {
         let near = job.nodes.count() == 1;
         let network = if near { Box::new(nobody::Nobody) } else { network::open(job)? };
         let node = job.nodes.members(job.node);
+        let patience = Patience::as_set(job.machine_size, job.node_cores, network.abilities().look);
         let devices = Devices::Several(Several::new(shm, network, node, job.size, job.machine_size));
-        let patience = Patience::as_set(job.machine_size, job.node_cores);
         let nodes = job.nodes.clone();
         Ok(Mcm { cores: job.node_cores, nodes, ..Mcm::over(devices, near, job.rank, job.size, patience) })
     }
@@ -224,7 +224,7 @@ impl Mcm {
     /// Other processes are known now than before.
     fn know(&self) {
         if let Some(several) = self.several() {
-            self.patience.set(Patience::as_set(several.known(), self.cores));
+            self.patience.set(Patience::as_set(several.known(), self.cores, several.look()));
         }
     }
 

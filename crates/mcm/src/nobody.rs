@@ -16,6 +16,7 @@ static ABILITIES: Abilities = Abilities {
     latency_ns: 0.0,
     bandwidth: f64::INFINITY,
     lines: false,
+    look: 1,
     write_back: false,
 };
 

@@ -205,6 +205,12 @@ impl Several {
         (local as f32 * self.share) as u32 + self.shm.known() - local
     }
 
+    /// [`Abilities::look`] of the device whose looks take longest.
+    pub fn look(&self) -> u32 {
+        let fars = self.far.all();
+        fars.iter().map(|far| far.look()).fold(self.network.abilities().look, u32::max)
+    }
+
     /// Largest message to `peer` that should go without asking.
     #[inline]
     pub fn eager(&self, peer: u32) -> usize {

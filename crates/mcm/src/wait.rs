@@ -44,10 +44,16 @@ impl Patience {
         }
     }
 
-    /// The same, unless the user has set it.
-    pub fn as_set(ranks: u32, cores: u32) -> Patience {
+    /// The same where a look takes as long as `look` looks at shared memory ([`tern_device::Abilities::look`]). Its spins
+    /// take no longer: other jobs, containers and nodes of the same machine may need the core, and nothing tells of them.
+    pub fn with_looks_of(self, look: u32) -> Patience {
+        Patience { spins: (self.spins / look.max(1)).max(GLANCES.min(self.spins)), ..self }
+    }
+
+    /// As [`Patience::new`] and [`Patience::with_looks_of`], unless the user has set it.
+    pub fn as_set(ranks: u32, cores: u32, look: u32) -> Patience {
         let looks = |count: u64| count.min(u32::MAX as u64) as u32;
-        let patience = Patience::new(ranks, cores);
+        let patience = Patience::new(ranks, cores).with_looks_of(look);
         let (spins, yields) = (tern_settings::SPIN.get(), tern_settings::YIELD.get());
         Patience {
             spins: spins.map_or(patience.spins, looks),
@@ -293,6 +299,15 @@ mod tests {
         let several = crate::Several::new(shm, Box::new(crate::nobody::Nobody), vec![0, 1, 2], 3, 3);
         let patience = Patience { yields_are_set: true, ..Patience::new(3, cores) };
         Mcm::over(crate::Devices::Several(several), true, 0, 3, patience)
+    }
+
+    #[test]
+    fn spins_take_no_longer_where_looks_do() {
+        let near = Patience::new(2, 4);
+        assert_eq!(near.with_looks_of(1), near);
+        assert_eq!(near.with_looks_of(20).spins, near.spins / 20);
+        let crowded = Patience::new(4, 2);
+        assert_eq!(crowded.with_looks_of(20).spins, crowded.spins, "few already");
     }
 
     /// Looks that `pass_on_alone` makes in vain.

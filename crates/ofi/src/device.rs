@@ -27,6 +27,8 @@ const SETTLE: Duration = Duration::from_secs(5);
 const ANSWERS: Duration = Duration::from_secs(2);
 /// Sleep of a process whose provider has no descriptor.
 const NAP: Duration = Duration::from_micros(200);
+/// [`Abilities::look`]: as long as one of providers that ask a socket each time.
+const LOOK: u32 = 20;
 
 /// A process with an endpoint that does not know its peers yet.
 pub struct Endpoint {
@@ -96,6 +98,7 @@ impl Endpoint {
             latency_ns: 3000.0,
             bandwidth: 5.0,
             lines: false,
+            look: LOOK,
             write_back: false,
         };
         let state = without_signals(|| State::new(self.me, self.fabric, &self.settings, packet, tokens, names))?;

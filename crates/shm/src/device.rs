@@ -164,6 +164,7 @@ impl Shm {
             latency_ns: 100.0,
             bandwidth: 20.0,
             lines: true,
+            look: 1,
             write_back: geometry.data < LARGE,
         };
         let chooser = Rc::new(Chooser::from_settings());

@@ -103,6 +103,7 @@ impl Endpoint {
             latency_ns: able.latency_ns,
             bandwidth: able.bandwidth,
             lines: false,
+            look: 1,
             write_back: false,
         };
         let sleep = epoll::create(epoll::CreateFlags::CLOEXEC)?;

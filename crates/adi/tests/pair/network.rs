@@ -147,6 +147,7 @@ pub fn ports(processes: u32, manners: Manners) -> (Vec<Port>, Scissors) {
         latency_ns: 1.0,
         bandwidth: 1.0,
         lines: false,
+        look: 1,
         write_back: true,
     };
     let port = |me| Port { network: network.clone(), me, abilities: abilities.clone() };

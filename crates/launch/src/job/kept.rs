@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::RecvFlags;
@@ -18,7 +19,10 @@ use super::{Job, Rank};
 use crate::hosts::agent::Uplink;
 use crate::plan::{self, Plan};
 use crate::rank::State;
-use crate::{descendants, guard};
+use crate::{descendants, guard, output};
+
+/// How long a launcher may take to read what the user is told. Less than the rank waits that has called MPI_Abort.
+const TAKEN: Duration = Duration::from_secs(1);
 
 /// What a keeper knows besides.
 pub(super) struct Kept {
@@ -192,6 +196,7 @@ impl Job<'_> {
     pub(super) fn abort_kept(&mut self, rank: usize, code: i32, text: &str) {
         if self.ending.is_none() {
             self.say(text);
+            output::until_taken(rustix::stdio::stderr(), TAKEN);
             if let Some(kept) = &mut self.kept {
                 kept.aborting = Some(rank);
             }
