@@ -19,6 +19,10 @@ TERN_NETWORK=tcp
 export TERN_NETWORK
 run 2 "comm_nodes coll_intra p2p_backlog p2p_cancel p2p_order p2p_types rma_accumulate rma_put_get file_collective"
 run 3 "p2p_traffic"
+# Over the device that is the example for those who write one.
+TERN_NETWORK=pipes
+run 2 "coll_intra p2p_backlog p2p_cancel p2p_order p2p_types rma_put_get"
+run 3 "p2p_traffic"
 # By libfabric, over providers that need no card.
 TERN_NETWORK=ofi
 for TERN_OFI_PROVIDER in "tcp;ofi_rxm" sockets; do

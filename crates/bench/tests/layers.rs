@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-coll"],
     &["tern-adi"],
     &["tern-mcm"],
-    &["tern-shm", "tern-verbs", "tern-tcp", "tern-ofi"],
+    &["tern-shm", "tern-verbs", "tern-tcp", "tern-ofi", "tern-pipes"],
     &["tern-device"],
     &["tern-tune"],
     &["tern-region"],

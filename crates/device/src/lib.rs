@@ -224,6 +224,17 @@ pub struct Cut {
     pub len: usize,
 }
 
+/// A process that has opened a network, and does not know its peers yet.
+pub trait Endpoint {
+    /// What peers must know to reach this process; any bytes.
+    fn address(&self) -> Vec<u8>;
+
+    /// The device, with the addresses of all processes of the world, by rank.
+    ///
+    /// Errors: an address is something else; no memory, descriptor or thread is left.
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Device>>;
+}
+
 /// A way to carry packets. Not thread-safe: callers hold the library's lock.
 pub trait Device {
     fn abilities(&self) -> &Abilities;

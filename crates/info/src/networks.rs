@@ -133,6 +133,7 @@ fn decide(facts: &Facts) -> String {
     match facts.wanted {
         Network::Tcp => format!("tcp, {asked}; interface: {}", facts.interface),
         Network::Software => format!("software, {asked}: RDMA by software, for tests"),
+        Network::Pipes => format!("pipes, {asked}: between simulated nodes, for those who write devices"),
         Network::Ofi => match &facts.providers {
             Ok(_) => format!("ofi, {asked}; provider: {}", tern_settings::OFI_PROVIDER.get()),
             Err(why) => format!("nothing: TERN_NETWORK=ofi, but {why}"),

@@ -8,18 +8,22 @@ pub use tcp::{between_jobs, door};
 
 use std::io::{Error, Result};
 use std::net::{Ipv4Addr, UdpSocket};
-use tern_device::Device;
+use tern_device::{Device, Endpoint};
 use tern_hca::Maker;
 use tern_pmi::Job;
-use tern_settings::{Entry, INTERFACE, NETWORK, Network};
+use tern_settings::{Entry, INTERFACE, Kind, NETWORK, Network};
 
-/// What is open, and does not know its peers yet.
-#[allow(clippy::large_enum_variant, reason = "there is one of it")]
-enum Opened {
-    Rdma(Maker, tern_verbs::Endpoint),
-    Tcp(tern_tcp::Endpoint),
-    Ofi(tern_ofi::Endpoint),
-}
+/// How a kind of network is opened.
+type Open = fn(&Job) -> Result<Box<dyn Endpoint>>;
+
+/// The kinds of network. A new device is one line here, and one in the choices of TERN_NETWORK.
+const NETWORKS: [(Network, Open); 5] = [
+    (Network::Software, |job| Ok(Box::new(rdma::open(job, Maker::Software)?))),
+    (Network::Rdma, |job| Ok(Box::new(rdma::open(job, Maker::RdmaCore)?))),
+    (Network::Tcp, |job| Ok(Box::new(tcp::open(job)?))),
+    (Network::Ofi, |job| Ok(Box::new(ofi::open(job)?))),
+    (Network::Pipes, |job| Ok(Box::new(tern_pipes::Endpoint::open(job.rank, job.size)?))),
+];
 
 /// Opens the network, tells all processes of the world where this one is found, and learns where they are.
 ///
@@ -29,49 +33,52 @@ pub fn open(job: &Job) -> Result<Box<dyn Device>> {
     if job.simulated && NETWORK.get() != Network::Rdma && INTERFACE.get() == "auto" {
         see_loopback().map_err(Error::other)?;
     }
-    let opened = choose(job)?;
+    let (network, endpoint) = choose(job)?;
     // In front of each address stands what kind of network it is for.
-    let kind = opened.kind();
-    let own = [&[kind as u8], &opened.address()[..]].concat();
+    let own = [&[network as u8], &endpoint.address()[..]].concat();
     let addresses = job.exchange(&own)?;
-    if let Some(other) = addresses.iter().position(|address| address.first() != Some(&(kind as u8))) {
+    if let Some(other) = addresses.iter().position(|address| address.first() != Some(&(network as u8))) {
         return Err(Error::other(format!(
             "rank {} uses the network '{}' and rank {other} another: see which machine lacks its card, or set {} \
              to {} for all",
             job.rank,
-            kind.name(),
+            name(network),
             NETWORK.name(),
-            Kind::Tcp.name(),
+            name(Network::Tcp),
         )));
     }
     let addresses: Vec<&[u8]> = addresses.iter().map(|address| &address[1..]).collect();
-    Ok(match opened {
-        Opened::Rdma(_, endpoint) => Box::new(endpoint.join(&addresses)?),
-        Opened::Tcp(endpoint) => Box::new(endpoint.join(&addresses)?),
-        Opened::Ofi(endpoint) => Box::new(endpoint.join(&addresses)?),
-    })
+    endpoint.join(&addresses)
+}
+
+/// The word of a network in TERN_NETWORK.
+fn name(network: Network) -> &'static str {
+    Network::words()[network as usize]
 }
 
 /// What the settings ask for, or what is there.
-fn choose(job: &Job) -> Result<Opened> {
-    let rdma = |maker| Ok(Opened::Rdma(maker, rdma::open(job, maker)?));
+fn choose(job: &Job) -> Result<(Network, Box<dyn Endpoint>)> {
+    let try_one = |network| open_one(network, job);
     match NETWORK.get() {
-        Network::Software => rdma(Maker::Software),
-        Network::Rdma => rdma(Maker::RdmaCore),
-        Network::Tcp => Ok(Opened::Tcp(tcp::open(job)?)),
-        Network::Ofi => Ok(Opened::Ofi(ofi::open(job)?)),
         // Cards are for machines.
-        Network::Auto if job.simulated => rdma(Maker::Software),
-        Network::Auto if ofi::has_card() => ofi::open(job).map(Opened::Ofi).or_else(|error| {
+        Network::Auto if job.simulated => try_one(Network::Software),
+        Network::Auto if ofi::has_card() => try_one(Network::Ofi).or_else(|error| {
             if job.rank == 0 {
                 tern_settings::warn!(
                     "this machine's network card needs libfabric, and TCP is used without it: {error}"
                 );
             }
-            Ok(Opened::Tcp(tcp::open(job)?))
+            try_one(Network::Tcp)
         }),
-        Network::Auto => rdma(Maker::RdmaCore).or_else(|_: Error| Ok(Opened::Tcp(tcp::open(job)?))),
+        Network::Auto => try_one(Network::Rdma).or_else(|_: Error| try_one(Network::Tcp)),
+        named => try_one(named),
     }
+}
+
+fn open_one(network: Network, job: &Job) -> Result<(Network, Box<dyn Endpoint>)> {
+    let entry = NETWORKS.iter().find(|(kind, _)| *kind == network);
+    let (_, open) = entry.ok_or_else(|| Error::other(format!("no device for the network '{}'", name(network))))?;
+    Ok((network, open(job)?))
 }
 
 /// Simulated nodes reach each other by the loopback interface, which a new network namespace has down. Nothing is sent.
@@ -87,41 +94,17 @@ fn see_loopback() -> std::result::Result<(), String> {
     })
 }
 
-/// A kind of network, as processes tell each other.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Software = 0,
-    Rdma = 1,
-    Tcp = 2,
-    Ofi = 3,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Software => "software",
-            Kind::Rdma => "rdma",
-            Kind::Tcp => "tcp",
-            Kind::Ofi => "ofi",
-        }
-    }
-}
-
-impl Opened {
-    fn kind(&self) -> Kind {
-        match self {
-            Opened::Rdma(Maker::Software, _) => Kind::Software,
-            Opened::Rdma(Maker::RdmaCore, _) => Kind::Rdma,
-            Opened::Tcp(_) => Kind::Tcp,
-            Opened::Ofi(_) => Kind::Ofi,
-        }
-    }
-
-    fn address(&self) -> Vec<u8> {
-        match self {
-            Opened::Rdma(_, endpoint) => endpoint.address(),
-            Opened::Tcp(endpoint) => endpoint.address(),
-            Opened::Ofi(endpoint) => endpoint.address(),
+    #[test]
+    fn each_choice_has_a_device() {
+        for (at, word) in Network::words().iter().enumerate() {
+            let network = Network::decode(at as u64, "");
+            let entries = NETWORKS.iter().filter(|(kind, _)| *kind == network).count();
+            assert_eq!(entries, usize::from(network != Network::Auto), "{word}");
+            assert_eq!(name(network), *word);
         }
     }
 }

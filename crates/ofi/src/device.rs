@@ -122,6 +122,16 @@ impl Endpoint {
     }
 }
 
+impl tern_device::Endpoint for Endpoint {
+    fn address(&self) -> Vec<u8> {
+        self.address()
+    }
+
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Device>> {
+        Ok(Box::new((*self).join(addresses)?))
+    }
+}
+
 /// What is readable when the endpoint has something or the bell was rung, where the provider has a descriptor.
 fn ready(shared: &Shared) -> Result<Option<OwnedFd>> {
     let state = shared.call();

@@ -80,6 +80,8 @@ choice! {
         Software = "software",
         /// RDMA by a card, through libibverbs.
         Rdma = "rdma",
+        /// Pipes between simulated nodes: the example of docs/adding-a-device.md.
+        Pipes = "pipes",
     }
 }
 

@@ -37,11 +37,15 @@ fn narrow(processes: u32) -> Box<dyn Group> {
 }
 
 mod with_usual_rings {
-    tern_device::conformance_tests!(super::usual);
+    tern_device::conformance_tests!(packets of super::usual);
+    tern_device::conformance_tests!(lines of super::usual);
+    tern_device::conformance_tests!(direct of super::usual);
 }
 
 mod with_narrow_rings {
-    tern_device::conformance_tests!(super::narrow);
+    tern_device::conformance_tests!(packets of super::narrow);
+    tern_device::conformance_tests!(lines of super::narrow);
+    tern_device::conformance_tests!(direct of super::narrow);
 }
 
 fn action() -> impl Strategy<Value = Action> {

@@ -106,7 +106,9 @@ fn jobs(processes: u32) -> Box<dyn Group> {
     Box::new(Jobs { between: memory(), processes })
 }
 
-tern_device::conformance_tests!(jobs);
+tern_device::conformance_tests!(packets of jobs);
+tern_device::conformance_tests!(lines of jobs);
+tern_device::conformance_tests!(direct of jobs);
 
 proptest::proptest! {
     #[test]

@@ -112,6 +112,16 @@ impl Endpoint {
     }
 }
 
+impl tern_device::Endpoint for Endpoint {
+    fn address(&self) -> Vec<u8> {
+        self.address()
+    }
+
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Device>> {
+        Ok(Box::new((*self).join(addresses)?))
+    }
+}
+
 /// The TCP device of a process.
 pub struct Tcp {
     me: u32,

@@ -45,7 +45,7 @@ fn together(processes: u32) -> Box<dyn Group> {
 }
 
 mod as_usual {
-    tern_device::conformance_tests!(super::usual);
+    tern_device::conformance_tests!(packets of super::usual);
 }
 
 mod over_several_interfaces {
@@ -53,7 +53,7 @@ mod over_several_interfaces {
 }
 
 mod over_ipv6 {
-    tern_device::conformance_tests!(super::narrow);
+    tern_device::conformance_tests!(packets of super::narrow);
 }
 
 fn action() -> impl Strategy<Value = Action> {

@@ -151,6 +151,16 @@ impl Endpoint {
     }
 }
 
+impl tern_device::Endpoint for Endpoint {
+    fn address(&self) -> Vec<u8> {
+        self.address()
+    }
+
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn tern_device::Device>> {
+        Ok(Box::new((*self).join(addresses)?))
+    }
+}
+
 /// The RDMA device. Peers are the numbers of the table of addresses.
 pub struct Verbs {
     pub(crate) me: u32,

@@ -59,7 +59,9 @@ fn over_xrc(processes: u32) -> Box<dyn Group> {
 }
 
 mod over_xrc {
-    tern_device::conformance_tests!(super::over_xrc);
+    tern_device::conformance_tests!(packets of super::over_xrc);
+    tern_device::conformance_tests!(direct of super::over_xrc);
+    tern_device::conformance_tests!(remote of super::over_xrc);
 }
 
 /// The peer grants more than the send queue holds, so that is full first. What it does not take is refused, since a packet that
@@ -131,19 +133,27 @@ fn ported(processes: u32) -> Box<dyn Group> {
 }
 
 mod with_ports {
-    tern_device::conformance_tests!(super::ported);
+    tern_device::conformance_tests!(packets of super::ported);
+    tern_device::conformance_tests!(direct of super::ported);
+    tern_device::conformance_tests!(remote of super::ported);
 }
 
 mod with_rings {
-    tern_device::conformance_tests!(super::ringed);
+    tern_device::conformance_tests!(packets of super::ringed);
+    tern_device::conformance_tests!(direct of super::ringed);
+    tern_device::conformance_tests!(remote of super::ringed);
 }
 
 mod as_usual {
-    tern_device::conformance_tests!(super::usual);
+    tern_device::conformance_tests!(packets of super::usual);
+    tern_device::conformance_tests!(direct of super::usual);
+    tern_device::conformance_tests!(remote of super::usual);
 }
 
 mod with_little_of_everything {
-    tern_device::conformance_tests!(super::narrow);
+    tern_device::conformance_tests!(packets of super::narrow);
+    tern_device::conformance_tests!(direct of super::narrow);
+    tern_device::conformance_tests!(remote of super::narrow);
 }
 
 fn action() -> impl Strategy<Value = Action> {

@@ -2,8 +2,12 @@
 //!
 //! ```text
 //! fn group(processes: u32) -> Box<dyn Group> { … }
-//! tern_device::conformance_tests!(group);
+//! tern_device::conformance_tests!(packets of group);
+//! tern_device::conformance_tests!(direct of group);
 //! ```
+//!
+//! Each device has the tests of packets, and those of what else it can do: lines, direct, remote. A device that lacks what it
+//! is tested for fails.
 //!
 //! All processes of a group live in one process here, mostly in one thread: that makes each
 //! step a deliberate one. A failed check panics and says what was expected.
@@ -52,7 +56,7 @@ macro_rules! conformance_tests {
             $crate::conformance::$check($factory);
         })*
     };
-    ($factory:expr) => {
+    (packets of $factory:expr) => {
         $crate::conformance_tests!($factory;
             it_reaches_the_peers_that_there_are,
             nothing_has_arrived_at_first,
@@ -70,11 +74,26 @@ macro_rules! conformance_tests {
             threads_at_both_ends,
             lent_payloads_arrive_in_order,
             long_payloads_find_their_place,
+            a_packet_wakes_a_sleeper,
+            room_wakes_a_sleeper,
+            a_ring_before_sleeping_counts,
+            a_process_wakes_its_own_threads,
+            work_before_sleeping_is_seen,
+        );
+    };
+    (lines of $factory:expr) => {
+        $crate::conformance_tests!($factory;
+            it_has_lines,
             lines_begin_empty,
             lines_show_what_their_owner_publishes,
             lines_run_ahead,
             lines_are_apart,
             lines_between_threads,
+        );
+    };
+    (direct of $factory:expr) => {
+        $crate::conformance_tests!($factory;
+            it_has_direct,
             published_receives_are_filled,
             receives_are_filled_again,
             long_messages_fill_short_receives,
@@ -86,15 +105,31 @@ macro_rules! conformance_tests {
             mapped_memory_is_the_same_for_both,
             private_memory_is_copied_without_help,
             private_memory_is_fetched,
-            memory_is_reached_without_its_owner,
-            words_are_changed_in_one_step,
-            a_packet_wakes_a_sleeper,
-            room_wakes_a_sleeper,
-            a_ring_before_sleeping_counts,
-            a_process_wakes_its_own_threads,
-            work_before_sleeping_is_seen,
         );
     };
+    (remote of $factory:expr) => {
+        $crate::conformance_tests!($factory;
+            it_has_remote,
+            memory_is_reached_without_its_owner,
+            words_are_changed_in_one_step,
+        );
+    };
+}
+
+/// Fails for a device that has no control lines.
+pub fn it_has_lines(factory: Factory) {
+    let device = factory(2).join(0);
+    assert!(device.abilities().lines && device.lines(0, 0).is_some());
+}
+
+/// Fails for a device without tuple queues and single copies.
+pub fn it_has_direct(factory: Factory) {
+    assert!(factory(2).join(0).direct().is_some());
+}
+
+/// Fails for a device that reaches no memory of peers.
+pub fn it_has_remote(factory: Factory) {
+    assert!(factory(2).join(0).remote().is_some());
 }
 
 /// Everybody of a group of `processes`.

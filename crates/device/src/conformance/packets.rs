@@ -156,8 +156,7 @@ pub fn long_payloads_go_in_parts(factory: Factory) {
 /// them here, several descriptors each.
 fn many(factory: Factory) -> u32 {
     let devices = everybody(factory, 3);
-    let is_memory = devices[0].direct().is_none_or(|direct| direct.shares_with(2));
-    if is_memory { 70 } else { 20 }
+    if devices[0].abilities().lines { 70 } else { 20 }
 }
 
 pub fn everybody_sends_to_everybody(factory: Factory) {
