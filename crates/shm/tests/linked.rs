@@ -107,8 +107,6 @@ fn jobs(processes: u32) -> Box<dyn Group> {
 }
 
 tern_device::conformance_tests!(packets of jobs);
-tern_device::conformance_tests!(lines of jobs);
-tern_device::conformance_tests!(direct of jobs);
 
 proptest::proptest! {
     #[test]
