@@ -18,7 +18,7 @@ const OPEN: &[(&str, usize)] = &[
     ("region", 4),
     ("rma", 10),
     ("shm", 7),
-    ("tcp", 3),
+    ("tcp", 7),
     ("verbs", 14),
 ];
 

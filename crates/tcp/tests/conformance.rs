@@ -49,7 +49,7 @@ mod as_usual {
 }
 
 mod over_several_interfaces {
-    tern_device::conformance_tests!(super::together);
+    tern_device::conformance_tests!(packets of super::together);
 }
 
 mod over_ipv6 {
