@@ -1,0 +1,136 @@
+//! The form of the engine's crates: functions that fit a screen, contracts that fit two, and no clock inside the protocols.
+
+use std::path::{Path, PathBuf};
+
+/// Crates whose form is looked at.
+const CRATES: [&str; 4] = ["adi", "policy", "device", "mcm"];
+/// Lines of a function at most, with its signature.
+const FUNCTION: usize = 60;
+/// Methods at most that whoever implements a trait must write.
+const REQUIRED: usize = 15;
+
+/// The files of a crate, without its tests: name and text.
+fn files(name: &str) -> Vec<(PathBuf, String)> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates");
+    let mut folders = vec![crates.join(name).join("src")];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()) {
+            let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            if ["tests", "model", "conformance"].contains(&&*stem) {
+                continue;
+            }
+            match path.is_dir() {
+                true => folders.push(path),
+                false => {
+                    let text = std::fs::read_to_string(&path).expect("a file");
+                    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+                    files.push((path, code));
+                }
+            }
+        }
+    }
+    assert!(!files.is_empty(), "{name} has no files");
+    files
+}
+
+/// The blocks whose first line `begins`, as rustfmt sets them: up to a line with the same indentation that closes them.
+fn blocks<'a>(text: &'a str, begins: impl Fn(&str) -> bool) -> Vec<(&'a str, Vec<&'a str>)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut blocks = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| begins(line.trim_start())) {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let ends =
+            |other: &&str| [format!("{indent}}}"), format!("{indent}}};")].contains(&other.trim_end().to_owned());
+        // What ends in a semicolon before a brace opens has no body.
+        let head = lines[at..].iter().find(|line| line.ends_with('{') || line.ends_with(';') || line.ends_with('}'));
+        if head.is_none_or(|line| !line.ends_with('{')) {
+            continue;
+        }
+        let len = lines[at..].iter().position(ends).expect("a block ends");
+        blocks.push((lines[at], lines[at..=at + len].to_vec()));
+    }
+    blocks
+}
+
+fn is_function(line: &str) -> bool {
+    let words = ["pub ", "const ", "unsafe ", "extern \"C\" ", "async "];
+    let mut rest = line;
+    loop {
+        rest = match rest.strip_prefix("pub(").and_then(|inner| inner.split_once(") ")) {
+            Some((_, behind)) => behind,
+            None => match words.iter().find_map(|word| rest.strip_prefix(word)) {
+                Some(behind) => behind,
+                None => return rest.starts_with("fn "),
+            },
+        };
+    }
+}
+
+fn is_trait(line: &str) -> bool {
+    line.starts_with("pub trait ") || line.starts_with("trait ") || line.starts_with("pub(crate) trait ")
+}
+
+/// Methods of a trait without a body.
+fn required(block: &[&str]) -> usize {
+    let text = block.join("\n");
+    let heads = block.iter().filter(|line| is_function(line.trim_start())).count();
+    heads - blocks(&text, is_function).len() - block.iter().filter(|line| one_line(line)).count()
+}
+
+/// A method whose body stands on the line of its head.
+fn one_line(line: &str) -> bool {
+    is_function(line.trim_start()) && line.ends_with('}')
+}
+
+#[test]
+fn functions_fit_a_screen() {
+    let mut long = Vec::new();
+    for name in CRATES {
+        for (path, text) in files(name) {
+            for (head, lines) in blocks(&text, is_function).into_iter().filter(|(_, lines)| lines.len() > FUNCTION) {
+                long.push(format!("{}: {} lines: {}", path.display(), lines.len(), head.trim()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "\n{}", long.join("\n"));
+}
+
+#[test]
+fn traits_ask_for_little() {
+    let mut large = Vec::new();
+    for name in CRATES {
+        for (path, text) in files(name) {
+            for (head, lines) in blocks(&text, is_trait) {
+                let count = required(&lines);
+                if count > REQUIRED {
+                    large.push(format!("{}: {count} required methods: {}", path.display(), head.trim()));
+                }
+            }
+        }
+    }
+    assert!(large.is_empty(), "\n{}", large.join("\n"));
+}
+
+#[test]
+fn time_is_an_argument() {
+    for (name, clocks) in [("adi", &["Instant::now"][..]), ("policy", &["Instant::now", "clock::"])] {
+        for (path, text) in files(name) {
+            let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            let code = code.join("\n");
+            assert!(!clocks.iter().any(|clock| code.contains(clock)), "{} reads a clock", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_is_too_large_is_found() {
+    let body = "        work();\n".repeat(60);
+    let text = format!("impl A {{\n    pub(super) unsafe fn long(&self) {{\n{body}    }}\n    fn short() {{}}\n}}\n");
+    let found = blocks(&text, is_function);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].1.len() > FUNCTION);
+    let text = "pub trait B {\n    fn one(&self);\n    fn two(&self) -> bool {\n        true\n    }\n    fn three(&self) {}\n    fn four(\n        &self,\n    ) -> u32;\n}\n";
+    let found = blocks(text, is_trait);
+    assert_eq!(required(&found[0].1), 2);
+}
