@@ -35,7 +35,7 @@ fn files(name: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// The blocks whose first line `begins`, as rustfmt sets them: up to a line with the same indentation that closes them.
-fn blocks<'a>(text: &'a str, begins: impl Fn(&str) -> bool) -> Vec<(&'a str, Vec<&'a str>)> {
+fn blocks(text: &str, begins: impl Fn(&str) -> bool) -> Vec<(&str, Vec<&str>)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut blocks = Vec::new();
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| begins(line.trim_start())) {
