@@ -24,14 +24,15 @@ with() {
     grep -v '^ok ' "$place/said" | sed '$d'
     add
 }
-region=bcast=region,gather=region,scatter=region
+region=bcast=region,gather=region,scatter=region,allgather=region,alltoall=region,allreduce=region,reduce_scatter=region
 with TERN_COLL=$region REGIONS=all
 with TERN_COLL=$region REGIONS=all TERN_MECHANISM=cma
-with TERN_COLL=$region REGIONS=all TERN_PROMOTE=always
+with TERN_COLL=$region TERN_PROMOTE=always
 with TERN_COLL=$region TERN_PROMOTE=always TERN_MECHANISM=mapped
 with TERN_COLL=$region REGIONS=none TERN_MECHANISM=pipe
 with TERN_COLL=$region REGIONS=none TERN_COLL_LINES=off
-with TERN_COLL=bcast=binomial,gather=linear,scatter=linear REGIONS=none
+others=bcast=binomial,gather=linear,scatter=linear,allgather=ring,alltoall=linear,allreduce=rabenseifner,reduce_scatter=linear
+with TERN_COLL=$others REGIONS=none
 with TERN_COLL=$region REGIONS=none REFUSED=all
 with TERN_COLL=$region REFUSED=odd
 with TERN_COLL=$region REFUSED=late

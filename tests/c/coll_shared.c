@@ -13,6 +13,8 @@ static long statics[2][5 * 40000];
 /* A new one for each length and kind, which remembers nothing of others. */
 static MPI_Comm comm;
 
+static int by_kernel;
+
 /* The counter of collectives that have gone so. */
 static number shared(void)
 {
@@ -31,6 +33,8 @@ static int expected(void)
     OK(MPI_Comm_size(node, &near));
     OK(MPI_Comm_free(&node));
     int wanted = mechanism == NULL || strcmp(mechanism, "auto") == 0 || strcmp(mechanism, "mapped") == 0;
+    /* What the kernel copies is read so too, if it does. */
+    by_kernel = mechanism != NULL && strcmp(mechanism, "cma") == 0;
     return near == size && wanted && getenv("TERN_CHECK") == NULL && getenv("TERN_COLL_LINES") == NULL;
 }
 
@@ -257,7 +261,7 @@ int main(int argc, char **argv)
             unsigned long long calls = shared() - before;
             int all = wanted && kind == ALLOCATED && lengths[l] >= 5000;
             CHECK(!all || is_expected(calls), "%llu calls in shared memory", calls);
-            CHECK(wanted || calls == 0, "%llu calls in shared memory", calls);
+            CHECK(wanted || by_kernel || calls == 0, "%llu calls in shared memory", calls);
             in_place(kind, lengths[l]);
             before = shared();
             persistent(kind, lengths[l]);

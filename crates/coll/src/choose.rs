@@ -80,7 +80,7 @@ named! {
         Chain = "chain",
         /// Reduction of halves of halves, then the pieces are put together.
         Rabenseifner = "rabenseifner",
-        /// Of blocking collectives inside a node: one region of the root's memory, from or to which the others copy.
+        /// Inside a node, not of nonblocking ones: the others copy from a region of the root's memory, or to it; or all from that of all.
         Region = "region",
     }
 }
@@ -268,9 +268,10 @@ pub fn able(collective: Collective) -> Vec<Algorithm> {
     Algorithm::ALL.iter().copied().filter(|&a| can(a)).collect()
 }
 
-/// Whether the root may declare a region.
+/// Whether members may copy from each other's memory, or to the root's.
 fn has_regions(collective: Collective) -> bool {
-    matches!(collective, Collective::Bcast | Collective::Gather | Collective::Scatter)
+    use Collective::*;
+    matches!(collective, Bcast | Gather | Scatter | Allgather | Alltoall | Allreduce | ReduceScatter)
 }
 
 fn names<T: fmt::Display>(all: &[T]) -> String {

@@ -59,7 +59,7 @@ fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
 }
 
 /// Block `rank` of a buffer.
-fn block_data(buffer: &Buffer, rank: usize) -> Data {
+pub(crate) fn block_data(buffer: &Buffer, rank: usize) -> Data {
     Data::new(block(buffer, rank), buffer.count, &buffer.ty)
 }
 
@@ -208,7 +208,7 @@ pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
 pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
     let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.bcast(adi, buffer, root) };
     let len = buffer.bytes();
-    if let Some(task) = lines.task(peers, Kind::Bcast, root, len) {
+    if let Some(task) = lines.task(Kind::Bcast, root, len) {
         let all = |_| buffer.data();
         let part = match task.root == lines.rank() {
             true => Part::Root { memory: (dense(buffer, 0, 1), len), data: &all, meanwhile: &|| () },
@@ -232,7 +232,7 @@ pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer)
 pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = send.or(recv)?.bytes();
-    if let Some(task) = lines.task(peers, Kind::Gather, root, len) {
+    if let Some(task) = lines.task(Kind::Gather, root, len) {
         let done = match recv.filter(|_| task.root == lines.rank()) {
             Some(recv) => {
                 let meanwhile = || send.into_iter().for_each(|send| own(send, 0, recv, task.root));
@@ -262,7 +262,7 @@ pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buf
 pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = recv.or(send)?.bytes();
-    if let Some(task) = lines.task(peers, Kind::Scatter, root, len) {
+    if let Some(task) = lines.task(Kind::Scatter, root, len) {
         let done = match send.filter(|_| task.root == lines.rank()) {
             Some(send) => {
                 let meanwhile = || recv.into_iter().for_each(|recv| own(send, task.root, recv, 0));
@@ -299,8 +299,8 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
     let len = recv.bytes();
     let me = peers.rank as usize;
     if let Some(source) = read_in_allgather(lines, send, recv) {
-        let take = |rank: usize, bytes: &[u8]| put(recv, rank, bytes);
-        if let Some(done) = shared::done(lines.exchange_shared(adi, Kind::Allgather, len, source, 0, take)) {
+        let target = |rank: usize| block_data(recv, rank);
+        if let Some(done) = shared::done(lines.exchange_shared(adi, Kind::Allgather, len, source, 0, target)) {
             if let Some(send) = send {
                 own(send, 0, recv, me);
             }
@@ -323,8 +323,8 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
     let (len, size) = (recv.bytes(), lines.size());
     let me = peers.rank as usize;
     if let Some(source) = read_in_alltoall(lines, send, recv) {
-        let take = |rank: usize, bytes: &[u8]| put(recv, rank, bytes);
-        if let Some(done) = shared::done(lines.exchange_shared(adi, Kind::Alltoall, len, source, me * len, take)) {
+        let target = |rank: usize| block_data(recv, rank);
+        if let Some(done) = shared::done(lines.exchange_shared(adi, Kind::Alltoall, len, source, me * len, target)) {
             send.into_iter().for_each(|send| own(send, me, recv, me));
             return Some(done);
         }

@@ -17,6 +17,7 @@ pub use label::{Kind, Mismatch};
 use reduce::LastKernel;
 pub use reduce::Vector;
 
+use crate::choose::Policy;
 use crate::peers::Peers;
 pub(crate) use label::MORE;
 use label::{BLOCK, Done, History, agree_since, compare, ends_block, label, lost};
@@ -40,6 +41,8 @@ pub struct Lines {
     tries: shared::Tries,
     trials: trials::Trials,
     regions: region::Regions,
+    /// Algorithms that the user forces.
+    policy: Policy,
     /// What this process's area holds.
     occupied: Occupied,
     /// A turn that all peers are known to have reached.
@@ -104,6 +107,7 @@ impl Lines {
             tries: shared::Tries::default(),
             trials: trials::Trials::default(),
             regions: region::Regions::default(),
+            policy: peers.policy,
             occupied: Occupied::default(),
             reached: Cell::new(base),
             compared: Cell::new(base),

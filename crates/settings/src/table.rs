@@ -263,8 +263,8 @@ settings! {
     RING_SIZE: Option<u64> = "TERN_RING_SIZE", "auto", 4096..=1 << 30 => "sending", Job;
 
     /// Forces the algorithm of a collective operation, for tests and tuning: pairs of operation
-    /// and algorithm, such as `bcast=binomial,allreduce=ring`. `region`: of blocking ones inside a
-    /// node from 32 KiB on, or blocks of 16 KiB, one region of the root's memory. Empty: Tern chooses.
+    /// and algorithm, such as `bcast=binomial,allreduce=ring`. `region`: inside a node, where the data
+    /// is long enough, members copy from each other's memory, or to the root's. Empty: Tern chooses.
     COLL: &'static str = "TERN_COLL", "" => "collectives", Job;
 
     /// Whether small collective operations inside a node go over shared control lines instead of

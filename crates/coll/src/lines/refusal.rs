@@ -263,7 +263,7 @@ impl Lines {
     /// Takes part in what the others have taken the next turn for, as one that has refused it.
     fn refuse(&self, adi: &Adi, peers: &Peers, mut theirs: u64) {
         let (mut kind, root, mut bytes) = parts(theirs);
-        let root_ends = self.waits_for_root(peers, theirs);
+        let root_ends = self.waits_for_root(theirs);
         loop {
             self.refuse_turn(adi, plain(theirs));
             let ends = root_ends && root as usize == self.me;
@@ -290,10 +290,10 @@ impl Lines {
     }
 
     /// Whether the others wait for the root in the first turn of such a call, and without its part do not go on to the next one.
-    fn waits_for_root(&self, peers: &Peers, theirs: u64) -> bool {
+    fn waits_for_root(&self, theirs: u64) -> bool {
         let (kind, root, bytes) = parts(theirs);
         let known = [Kind::Gather, Kind::Scatter].into_iter().find(|known| *known as u64 == kind);
-        kind == Kind::Bcast as u64 || known.is_some_and(|kind| self.task(peers, kind, root, bytes as usize).is_some())
+        kind == Kind::Bcast as u64 || known.is_some_and(|kind| self.task(kind, root, bytes as usize).is_some())
     }
 
     /// Takes the next turn, which others take with that label, as one that has refused it.

@@ -13,7 +13,6 @@ use super::trials::Rooted;
 use super::{Lines, Mismatch};
 use crate::choose::{Algorithm, Collective};
 use crate::operation::tag_of_turn;
-use crate::peers::Peers;
 use std::cell::Cell;
 use tern_adi::{Adi, Data, Pattern, SendMode, Sent, Tuple};
 use tern_copy::{Source, Target};
@@ -47,11 +46,11 @@ pub struct Regions {
 
 /// A region as its root tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cookie {
+pub(super) struct Cookie {
     /// Where it lies in the memory that all processes of the node share; 0: nowhere.
-    place: u64,
-    /// Where it lies in the root, for the kernel; 0: the kernel is not to copy.
-    address: u64,
+    pub place: u64,
+    /// Where it lies in its owner, for the kernel; 0: the kernel is not to copy.
+    pub address: u64,
 }
 
 impl Cookie {
@@ -110,13 +109,13 @@ pub enum Part<'a> {
 
 impl Lines {
     /// The task, if the root is to tell a cookie in such a call. All members answer alike.
-    pub(crate) fn task(&self, peers: &Peers, kind: Kind, root: u32, len: usize) -> Option<Task> {
+    pub(crate) fn task(&self, kind: Kind, root: u32, len: usize) -> Option<Task> {
         let (collective, lengths) = match kind {
             Kind::Bcast => (Collective::Bcast, BCAST..usize::MAX),
             Kind::Gather => (Collective::Gather, BLOCK..LONGEST_BLOCK),
             _ => (Collective::Scatter, BLOCK..LONGEST_BLOCK),
         };
-        let forced = match peers.policy.forced(collective) {
+        let forced = match self.policy.forced(collective) {
             Some(Algorithm::Region) => true,
             Some(_) => return None,
             // Two leave it to messages, which find out whether the kernel is to copy.
@@ -216,7 +215,7 @@ impl Lines {
             true => self.locate(adi, memory),
             false => 0,
         };
-        let kernel = asked != Mechanism::Mapped && !self.regions.failed.get() && self.kernel_copies_for_all(direct);
+        let kernel = self.is_kernel_asked(direct);
         if place == 0 && !kernel {
             return None;
         }
@@ -234,8 +233,26 @@ impl Lines {
         wanted.then_some(Cookie { place, address: if kernel { memory.0 as u64 } else { 0 } })
     }
 
-    fn kernel_copies_for_all(&self, direct: &dyn Direct) -> bool {
-        (0..self.size()).filter(|&rank| rank != self.me).all(|rank| direct.copies(self.procs[rank]))
+    /// Whether the kernel may copy, and does so between this process and all others.
+    pub(super) fn is_kernel_asked(&self, direct: &dyn Direct) -> bool {
+        matches!(tern_settings::MECHANISM.get(), Mechanism::Auto | Mechanism::Cma)
+            && !self.regions.failed.get()
+            && (0..self.size()).filter(|&rank| rank != self.me).all(|rank| direct.copies(self.procs[rank]))
+    }
+
+    /// Copies what is read of the memory of `rank`, from the first byte of the region on; false if not all could be reached.
+    pub(super) fn fetch(&self, adi: &Adi, rank: usize, region: Cookie, data: &Data) -> bool {
+        let Some(direct) = adi.mcm().direct() else { return false };
+        let (reach, len) = (Reach { direct, peer: self.procs[rank], direction: Direction::Get }, data.len());
+        if reach.copy_mapped(region, data, 0, len) {
+            return true;
+        }
+        let copied = reach.copy_by_kernel(region, data, 0, len);
+        counters::REGION_BYTES.add(if copied { len as u64 } else { 0 });
+        if !copied && region.address != 0 {
+            self.regions.failed.set(true);
+        }
+        copied
     }
 
     /// Copies between `data` and the region of the root's, from its byte `at` on; false if not all could be reached.
@@ -276,7 +293,7 @@ impl Lines {
 
 impl Cookie {
     /// The region from byte `at` on.
-    fn part(self, at: usize) -> Cookie {
+    pub fn part(self, at: usize) -> Cookie {
         let from = |word: u64| if word == 0 { 0 } else { word + at as u64 };
         Cookie { place: from(self.place), address: from(self.address) }
     }

@@ -1,5 +1,5 @@
 //! Longer collectives of which each member reads the others' memory where it lies, in one copy: the lines only tell where
-//! that is, and when all have read it.
+//! that is, and when all have read it. Memory that all processes share is mapped, of private memory the kernel copies what is read.
 //!
 //! It takes a turn in which every member publishes the places of its memory, and a last one in which it says whether it
 //! could read that of all others; both wait for all. Whether all memory is shared is known to all after the first, so that
@@ -9,10 +9,12 @@
 //! memory that is not stored to.
 
 use super::label::{Done, Kind, label};
+use super::region::Cookie;
 use super::{Lines, Mismatch, Vector};
+use crate::choose::{Algorithm, Collective};
 use std::cell::Cell;
-use tern_adi::Adi;
-use tern_mcm::Memory;
+use tern_adi::{Adi, Data};
+use tern_mcm::{Group, Memory};
 use tern_settings::Mechanism;
 
 /// Shortest block that is read so. Below, two copies take less time than the second turn, and asking where memory lies.
@@ -43,6 +45,8 @@ const AT_ONCE: usize = 32 << 10;
 /// What a member tells in a cell: the places of two buffers, and what it has [measured](super::trials).
 const TOLD: usize = 32;
 const MEASURED: usize = 2;
+/// In the place of a buffer: it is private, and what else is in the word is its address, from which the kernel copies.
+const PRIVATE: u64 = 1 << 63;
 
 /// For each kind of operation, whether it pays to ask where memory lies: after each answer in vain, twice as many calls go by
 /// without. All members have the same.
@@ -96,9 +100,44 @@ impl Lines {
             Kind::Alltoall | Kind::ReduceScatter => serves(len, len * self.size()),
             _ => false,
         };
-        if tries && self.tries.is_due(kind) {
+        if tries && !self.is_forced(kind) && self.tries.is_due(kind) {
             self.trials.begin(kind, len);
         }
+    }
+
+    /// Whether the user asks that the members read each other's memory in such a call.
+    fn is_forced(&self, kind: Kind) -> bool {
+        self.forced(kind) == Some(Algorithm::Region)
+    }
+
+    /// What the user asks for.
+    fn forced(&self, kind: Kind) -> Option<Algorithm> {
+        let collective = match kind {
+            Kind::Allgather => Collective::Allgather,
+            Kind::Alltoall => Collective::Alltoall,
+            Kind::Allreduce => Collective::Allreduce,
+            _ => Collective::ReduceScatter,
+        };
+        self.policy.forced(collective)
+    }
+
+    /// Where own memory lies for all members, or where the kernel is to read it, of which each of them reads `len` bytes at least; 0: nowhere.
+    fn locate_or_tell(&self, adi: &Adi, kind: Kind, len: usize, own: Own) -> u64 {
+        match self.locate(adi, own) {
+            0 if self.suits_kernel(adi, kind, len) && !own.0.is_null() => PRIVATE | own.0 as u64,
+            place => place,
+        }
+    }
+
+    /// Whether the others had better have the kernel copy what they read.
+    fn suits_kernel(&self, adi: &Adi, kind: Kind, len: usize) -> bool {
+        let Some(direct) = adi.mcm().direct().filter(|&direct| self.is_kernel_asked(direct)) else { return false };
+        if let Some(forced) = self.forced(kind) {
+            return forced == Algorithm::Region;
+        }
+        let group = Group { others: 1, len, apart: true, writes: false, shared: false };
+        let advice = direct.advise(self.procs[usize::from(self.me == 0)], &group);
+        advice.region || !advice.sure
     }
 
     /// Where own memory lies for all members; 0: nowhere.
@@ -109,21 +148,22 @@ impl Lines {
 
     /// Tells the others where own memory lies, in a turn that all are to be waited for. `None`: this call does not ask.
     pub fn tell_places(&self, adi: &Adi, kind: Kind, len: usize, own: &[Own]) -> Result<Option<Told>, Mismatch> {
-        let mut measured = None;
-        if self.tries.is_due(kind) {
+        let mut measured = self.is_forced(kind).then_some([0; 2]);
+        if measured.is_none() && self.tries.is_due(kind) {
             measured = self.trials.begin(kind, len);
             if measured.is_none() {
                 // Another way is to go, by which the memory may be used or not.
                 return Ok(None);
             }
         }
+        let each = len;
         let presumes = measured.is_some() && is_wanted();
         let mut presumed = [None; 2];
         let mut places = [0; 2];
         for (at, &(memory, len)) in own.iter().enumerate() {
             presumed[at] = if presumes { adi.presumed_place(memory, len) } else { None };
             // Where it is not known, this counts as a use of the memory, also where nobody asks: it may come to be shared by that.
-            places[at] = presumed[at].unwrap_or_else(|| self.locate(adi, (memory, len)));
+            places[at] = presumed[at].unwrap_or_else(|| self.locate_or_tell(adi, kind, each, (memory, len)));
         }
         let Some(measured) = measured else { return Ok(None) };
         let turn = self.next();
@@ -139,6 +179,9 @@ impl Lines {
     /// Whether all members' memory is shared, of which each has told `buffers` places: all have reached the turn.
     pub fn is_shared(&self, kind: Kind, turn: u64, buffers: usize) -> bool {
         let shared = (0..self.size()).all(|rank| (0..buffers).all(|which| self.told(rank, turn, which) != 0));
+        if self.is_forced(kind) {
+            return shared;
+        }
         self.tries.note(kind, shared);
         let measured = |rank| [MEASURED, MEASURED + 1].map(|which| self.told(rank, turn, which));
         self.trials.end(shared.then(|| (0..self.size()).map(measured)));
@@ -192,16 +235,31 @@ impl Lines {
         Ok(self.all_could(turn).then_some(()))
     }
 
-    /// Gives `take` the `len` bytes from byte `at` of each other member's memory, whose places were told in `turn`; false if some
-    /// cannot be mapped.
-    pub fn read_all(&self, adi: &Adi, turn: u64, at: usize, len: usize, mut take: impl FnMut(usize, &[u8])) -> bool {
-        let read = self.around().try_for_each(|rank| {
-            let from = self.look_at(adi, self.told(rank, turn, 0), at, len)?;
-            // SAFETY: the member leaves its memory as it is until all have read it, and it is mapped for now.
-            take(rank, unsafe { std::slice::from_raw_parts(from, len) });
-            Some(())
-        });
-        read.is_some()
+    /// Copies from byte `at` of each other member's memory, whose places were told in `turn`, to what `target` is for it; false if
+    /// some cannot be reached.
+    pub fn read_all(&self, adi: &Adi, turn: u64, at: usize, target: impl Fn(usize) -> Data) -> bool {
+        self.around().all(|rank| self.read(adi, rank, self.told(rank, turn, 0), at, &target(rank)))
+    }
+
+    /// Copies from byte `from` of a buffer of `rank`, which has told `place`, to `data`.
+    fn read(&self, adi: &Adi, rank: usize, place: u64, from: usize, data: &Data) -> bool {
+        let cookie = match place & PRIVATE {
+            0 => Cookie { place, address: 0 },
+            _ => Cookie { place: 0, address: place & !PRIVATE },
+        };
+        self.fetch(adi, rank, cookie.part(from), data)
+    }
+
+    /// Where `len` bytes from byte `from` of a buffer of `rank`, which has told `place`, can be read: where they are mapped, or in `space`.
+    fn bring(
+        &self, adi: &Adi, rank: usize, place: u64, from: usize, len: usize, space: &mut Vec<u64>,
+    ) -> Option<*const u8> {
+        if place & PRIVATE == 0 {
+            return self.look_at(adi, place, from, len);
+        }
+        space.resize(AT_ONCE.max(len).div_ceil(8), 0);
+        let memory = space.as_mut_ptr().cast();
+        self.read(adi, rank, place, from, &Data::Bytes(memory, len)).then_some(memory.cast_const())
     }
 
     /// Combines bytes `begin` to `end` of all members' vectors, whose places were told in `turn`, into `out`; false if the
@@ -214,11 +272,16 @@ impl Lines {
     ) -> bool {
         let size = vector.bytes / vector.elements.max(1);
         let step = AT_ONCE / size.max(1) * size.max(1);
+        // For what the kernel copies of the first member, and of one of the others.
+        let mut spaces = [Vec::new(), Vec::new()];
         let combined = (begin..end).step_by(step).try_for_each(|from| {
             let len = step.min(end - from);
-            let part = |rank: usize| match rank == self.me {
+            let mut part = |rank: usize| match rank == self.me {
                 true => Some(input.wrapping_add(from)),
-                false => self.look_at(adi, self.told(rank, turn, 0), from, len),
+                false => {
+                    let space = &mut spaces[rank.min(1)];
+                    self.bring(adi, rank, self.told(rank, turn, 0), from, len, space)
+                }
             };
             let (to, elements) = (out.wrapping_add(from - begin), len / size);
             // SAFETY: all hold `len` bytes there, and leave them as they are until all have read them.
@@ -248,23 +311,20 @@ impl Lines {
     /// # Safety
     /// `out` holds the vector.
     pub unsafe fn read_shares(&self, adi: &Adi, turn: u64, vector: &Vector, out: *mut u8) -> bool {
-        let read = self.around().try_for_each(|rank| {
+        self.around().all(|rank| {
             let (begin, end) = self.share(vector, rank);
-            let from = self.look_at(adi, self.told(rank, turn, 1), begin, end - begin)?;
-            // SAFETY: the share lies inside both vectors; its owner leaves it as it is until all have read it.
-            unsafe { tern_copy::plain(out.add(begin), from, end - begin) };
-            Some(())
-        });
-        read.is_some()
+            let data = Data::Bytes(out.wrapping_add(begin), end - begin);
+            self.read(adi, rank, self.told(rank, turn, 1), begin, &data)
+        })
     }
 
-    /// Every member gives `len` bytes of `own` to each other, of which this one `take`s those from byte `at` on of the
-    /// other: an allgather, or an alltoall.
+    /// Every member gives `len` bytes of `own` to each other, of which this one copies those from byte `at` on of the
+    /// other to what `target` is for it: an allgather, or an alltoall.
     pub fn exchange_shared(
-        &self, adi: &Adi, kind: Kind, len: usize, own: Own, at: usize, take: impl FnMut(usize, &[u8]),
+        &self, adi: &Adi, kind: Kind, len: usize, own: Own, at: usize, target: impl Fn(usize) -> Data,
     ) -> Shared {
         let Some(Told { turn, held }) = self.exchange_places(adi, kind, len, &[own])? else { return Ok(None) };
-        let good = self.read_all(adi, turn, at, len, take);
+        let good = self.read_all(adi, turn, at, target);
         self.agree(adi, kind, len, held && good)
     }
 

@@ -1,6 +1,8 @@
 //! What a persistent collective over lines of its own does: those in which all members give and all take.
 
-use crate::fast::{any_vector, gathers, get, others, own, put, read_in_allgather, read_in_alltoall, reduces};
+use crate::fast::{
+    any_vector, block_data, gathers, get, others, own, put, read_in_allgather, read_in_alltoall, reduces,
+};
 use crate::lines::shared::{self, Own};
 use crate::lines::{Kind, Lines, Mismatch, Vector};
 use crate::peers::{Buffer, Operator};
@@ -149,10 +151,8 @@ impl What {
         self.keep_own(lines);
         match self {
             What::Barrier => true,
-            What::Allgather { recv, .. } => lines.read_all(adi, turn, 0, len, |rank, bytes| put(recv, rank, bytes)),
-            What::Alltoall { recv, .. } => {
-                lines.read_all(adi, turn, me * len, len, |rank, bytes| put(recv, rank, bytes))
-            }
+            What::Allgather { recv, .. } => lines.read_all(adi, turn, 0, |rank| block_data(recv, rank)),
+            What::Alltoall { recv, .. } => lines.read_all(adi, turn, me * len, |rank| block_data(recv, rank)),
             What::Reduction { vector, input, out, scatter } => {
                 let part = if *scatter { (me * len, (me + 1) * len) } else { lines.share(vector, me) };
                 let out = if *scatter { *out } else { out.wrapping_add(part.0) };
