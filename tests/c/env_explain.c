@@ -1,7 +1,7 @@
 // ranks: 2 3
 // mpiexec: -x TERN_EXPLAIN=1 -x TERN_COSTS=default
 // expect-output: ^Costs: figures of another machine$
-// TERN_EXPLAIN prints the table of choices, and the program runs as ever.
+// TERN_EXPLAIN prints the table of choices and the rules, and the program runs as ever.
 #include "check.h"
 
 int main(void)

@@ -18,7 +18,7 @@ pub use progress::{Background, Hook, Observer};
 pub use types::*;
 
 use state::{Body, Side, State};
-pub use state::{Exchanges, FreeMemory};
+pub use state::{Clock, Exchanges, FreeMemory};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
@@ -45,7 +45,12 @@ impl Adi {
     /// An engine over the devices of `mcm`. Messages up to `eager_limit` bytes are sent without
     /// asking; `None` takes what the device of each peer has room for.
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> Adi {
-        let state = RefCell::new(State::new(mcm.clone(), eager_limit));
+        Adi::with_clock(mcm, eager_limit, tern_node::clock::nanoseconds)
+    }
+
+    /// The same with another clock, which tells nanoseconds and does not go back: for tests.
+    pub fn with_clock(mcm: Rc<Mcm>, eager_limit: Option<usize>, clock: Clock) -> Adi {
+        let state = RefCell::new(State::new(mcm.clone(), eager_limit, clock));
         let (hooks, helpers, observer) = (RefCell::default(), RefCell::default(), RefCell::default());
         Adi {
             mcm,

@@ -1,7 +1,6 @@
 //! The protocol state of one process: requests, arrivals, and what waits to be sent.
 
 mod arrive;
-mod asking;
 mod cancel;
 mod course;
 mod direct;
@@ -17,6 +16,7 @@ mod receive;
 mod rendezvous;
 mod send;
 mod unexpected;
+mod ways;
 
 pub use arrive::{Arrival, Body};
 pub use outbox::PIECE;
@@ -112,6 +112,9 @@ pub enum Exchanges {
     All,
 }
 
+/// Nanoseconds since some moment.
+pub type Clock = fn() -> u64;
+
 /// All of it.
 pub struct State {
     pub mcm: Rc<Mcm>,
@@ -195,10 +198,12 @@ pub struct State {
     expected_at: Option<Memory>,
     /// What the caller exchanges.
     pub exchanges: Exchanges,
+    clock: Clock,
 }
 
 impl State {
-    pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>) -> State {
+    /// `clock`: what time it is, in nanoseconds; it does not go back.
+    pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>, clock: Clock) -> State {
         let peers = mcm.size() as usize;
         let payload = if mcm.write_back() { Source::Peer } else { Source::Fresh };
         let direct_from = mcm.direct().map_or(usize::MAX, Direct::threshold);
@@ -210,6 +215,7 @@ impl State {
         let longest = eager_limit.unwrap_or(usize::MAX - 1).min(mcm.inline());
         let short = (longest + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
+            clock,
             short,
             shortest: short,
             kept: Cap::new(peers),

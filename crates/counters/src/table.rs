@@ -310,6 +310,34 @@ counters! {
         POLICY_READ_IN_PLACE = "policy_read_in_place": Counter, "calls", Tuner;
         /// Broadcasts, gathers and scatters that went otherwise than costs said, by a region of the root's memory or not, as seen by their roots.
         POLICY_REGION = "policy_region": Counter, "calls", Tuner;
+        /// Messages that looked again for their receive, since the last one has found its.
+        POLICY_LOOK_AGAIN = "policy_look_again": Counter, "messages", Tuner;
+        /// Times that a receiver was looked at several times, since it has waited after the last message.
+        POLICY_AWAIT_WAITING = "policy_await_waiting": Counter, "times", Tuner;
+        /// Messages for whose receiver to wait for them was looked several times.
+        POLICY_AWAIT_HOPE = "policy_await_hope": Counter, "messages", Tuner;
+        /// Packets that were written as those of a stream.
+        POLICY_STREAM_BLOCKS = "policy_stream_blocks": Counter, "packets", Tuner;
+        /// Times that a process looked whether another core has fewer processes.
+        POLICY_SPREAD = "policy_spread": Counter, "times", Tuner;
+        /// Yields that took so long that the next ones are left out.
+        POLICY_STRANGERS = "policy_strangers": Counter, "yields", Tuner;
+        /// Times that a program that looks in a loop passed its core on.
+        POLICY_GIVE_WAY = "policy_give_way": Counter, "times", Tuner;
+        /// Accesses that did not ask their owner, since it did not answer before.
+        POLICY_ASK_OWNER = "policy_ask_owner": Counter, "accesses", Tuner;
+        /// Rows that were combined under the guard, although instructions could have done that.
+        POLICY_GUARD_MODE = "policy_guard_mode": Counter, "accesses", Tuner;
+        /// Collectives that did not ask where memory lies, since some of it was not shared before.
+        POLICY_ASK_PLACES = "policy_ask_places": Counter, "calls", Tuner;
+        /// Times that a buffer was used often enough to be promoted.
+        POLICY_PROMOTE = "policy_promote": Counter, "buffers", Tuner;
+        /// Messages out of buffers that are used often enough to be lent.
+        POLICY_FREQUENT = "policy_frequent": Counter, "messages", Tuner;
+        /// Times that a ring was offered to a peer, or offered again.
+        POLICY_RINGS = "policy_rings": Counter, "times", Tuner;
+        /// Copies of columns that began at their end.
+        POLICY_TURN_COLUMNS = "policy_turn_columns": Counter, "copies", Tuner;
     }
     in "promotion" {
         /// Buffers that were promoted.

@@ -10,6 +10,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
+use tern_policy::rules;
 
 /// Ticks from which on a yield was long, for each of those who share the core: about a millisecond. Shorter ones are those of ranks
 /// that wait, or copy.
@@ -62,7 +63,7 @@ impl Strangers {
         }
         let own = used.saturating_sub(self.used.replace(used));
         let last = self.last.get();
-        let too_long = each > SHARE * own;
+        let too_long = each > SHARE * own && rules::STRANGERS.applies();
         self.last.set(if too_long { (2 * last).clamp(1, SKIPS) } else { last / 2 });
         self.skip.set(if too_long { self.last.get() } else { 0 });
     }

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tern_device::Device;
 use tern_device::clock::ticks;
+use tern_policy::rules;
 
 /// What one look for work found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,7 +240,7 @@ impl Mcm {
     pub fn looked(&self, moved: bool) {
         let vain = if moved { 0 } else { self.vain.get().saturating_add(1) };
         self.vain.set(vain);
-        if vain > 0 && vain.is_multiple_of(VAIN) && self.is_crowded() {
+        if vain > 0 && vain.is_multiple_of(VAIN) && self.is_crowded() && rules::GIVE_WAY.applies() {
             self.give_way();
         }
     }

@@ -12,6 +12,12 @@ pub struct Backoff {
 }
 
 impl Backoff {
+    /// Whether it would be tried now.
+    #[inline]
+    pub fn may_try(self) -> bool {
+        self.left == 0
+    }
+
     /// Whether to try now. The chance is counted.
     #[inline]
     pub fn is_due(&mut self) -> bool {
@@ -44,9 +50,11 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_longest_and_begin_anew() {
         let mut backoff = Backoff::default();
+        assert!(backoff.may_try());
         assert_eq!(pause(&mut backoff), 0, "nothing was tried yet");
         for expected in [3, 6, 12, 20, 20] {
             backoff.in_vain(3..=20);
+            assert!(!backoff.may_try());
             assert_eq!(pause(&mut backoff), expected);
         }
         backoff.paid();

@@ -105,6 +105,36 @@ rules! {
     REGION = Region, "region", POLICY_REGION, "coll: control lines",
         from "KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Communication Framework (2013)":
         "Where the costs of one region of a root's memory and of copies through shared memory are close, the root tries both.";
+    LOOK_AGAIN = LookAgain, "look-again", POLICY_LOOK_AGAIN, "shm: direct::deliver":
+        "A message that finds no published receive looks again for a while, if the last one from here to there has found its receive.";
+    AWAIT_WAITING = AwaitWaiting, "await-waiting", POLICY_AWAIT_WAITING, "shm: direct::deliver":
+        "A sender looks up to 25 times whether the receiver of a published receive waits, if that one has waited after the last message.";
+    AWAIT_HOPE = AwaitHope, "await-hope", POLICY_AWAIT_HOPE, "shm: direct::deliver":
+        "A sender looks up to 50 times whether the receiver waits for its message to fetch it, unless such looks were in vain.";
+    STREAM_BLOCKS = StreamBlocks, "stream-blocks", POLICY_STREAM_BLOCKS, "shm: rings":
+        "Packets that go ahead of any answer are written as a stream: to blocks that do not lie side by side, the next of which is made ready.";
+    SPREAD = Spread, "spread", POLICY_SPREAD, "shm: spread":
+        "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
+    STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "mcm: waiting":
+        "A process whose yields take longer than it has used its core for sleeps instead, since others than ranks use the core.";
+    GIVE_WAY = GiveWay, "give-way", POLICY_GIVE_WAY, "mcm: waiting":
+        "Where there are more ranks than cores, a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on after 16 looks in vain.";
+    ASK_OWNER = AskOwner, "ask-owner", POLICY_ASK_OWNER, "rma: owner":
+        "A short access to private memory of another process asks that process to make it, unless it did not answer the last time.";
+    GUARD_MODE = GuardMode, "guard-mode", POLICY_GUARD_MODE, "rma: guard":
+        "Rows of elements are combined under a guard, by kernels, once combining them by atomic instructions has cost as much as the change.";
+    ASK_PLACES = AskPlaces, "ask-places", POLICY_ASK_PLACES, "coll: control lines":
+        "A collective asks where its members' memory lies, unless it has turned out lately that some of it is not shared.";
+    PROMOTE = Promote, "promote", POLICY_PROMOTE, "region: promotion",
+        from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
+        "Private memory that is used often enough is made shared memory in place (TERN_PROMOTE has further forms).";
+    FREQUENT = Frequent, "frequent", POLICY_FREQUENT, "verbs: frequent",
+        from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
+        "A buffer that is often sent from is registered with the network card, which then takes messages from there (TERN_FREQUENT).";
+    RINGS = Rings, "rings", POLICY_RINGS, "verbs: rings":
+        "A process that sends many short packets is offered a ring in the memory of their receiver (TERN_RINGS).";
+    TURN_COLUMNS = TurnColumns, "turn-columns", POLICY_TURN_COLUMNS, "layout: kernels":
+        "Columns of a matrix are copied from either end by turns, so that a copy begins with what the last one has left in the caches.";
 }
 
 /// The lines of TERN_EXPLAIN: each rule with its state.

@@ -67,6 +67,7 @@ use std::sync::MutexGuard;
 use tern_counters as counters;
 use tern_counters::events;
 use tern_maps::{Maps, Vma};
+use tern_policy::rules;
 use told::Told;
 use usage::Usage;
 
@@ -270,6 +271,9 @@ impl Promoter {
 
     /// [`Promoter::promote`]; notes why it has refused.
     fn try_promote(&mut self, start: usize, len: usize, needed: u32) -> Option<Place> {
+        if !rules::PROMOTE.applies() {
+            return None;
+        }
         match self.promote(start, len, needed) {
             Ok(place) => Some(place),
             Err(refusal) => {

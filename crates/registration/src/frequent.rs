@@ -28,9 +28,7 @@ pub struct Costs {
 impl Costs {
     /// The least n > R / (C - V); `None`: never.
     pub fn break_even(&self) -> Option<u32> {
-        let gain = self.copy - self.look_up;
-        let uses = self.register / gain;
-        (gain > 0.0 && uses < f64::from(u32::MAX)).then(|| uses.max(0.0) as u32 + 1)
+        tern_policy::break_even(self.register, self.copy, self.look_up)
     }
 }
 

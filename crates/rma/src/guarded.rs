@@ -7,6 +7,7 @@ use crate::guard::Guard;
 use crate::window::Window;
 use tern_coll::ops::Op;
 use tern_mcm::Step;
+use tern_policy::rules;
 
 /// Looks at a guard before anything else is done.
 const LOOKS: u32 = 100;
@@ -27,7 +28,7 @@ const FENCES: bool = cfg!(target_arch = "x86_64");
 /// Whether instructions suit so many elements where the mode allows them.
 #[inline(always)]
 fn suits_instructions(guard: &Guard, combination: &Combination, count: usize) -> bool {
-    !is_whole(combination, count) && (count <= FEW || guard.bears(count))
+    !is_whole(combination, count) && (count <= FEW || guard.bears(count) || !rules::GUARD_MODE.applies())
 }
 
 /// The guard of a member, held.

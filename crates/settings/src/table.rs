@@ -178,6 +178,20 @@ choice! {
         Demote = "demote",
         ReadInPlace = "read-in-place",
         Region = "region",
+        LookAgain = "look-again",
+        AwaitWaiting = "await-waiting",
+        AwaitHope = "await-hope",
+        StreamBlocks = "stream-blocks",
+        Spread = "spread",
+        Strangers = "strangers",
+        GiveWay = "give-way",
+        AskOwner = "ask-owner",
+        GuardMode = "guard-mode",
+        AskPlaces = "ask-places",
+        Promote = "promote",
+        Frequent = "frequent",
+        Rings = "rings",
+        TurnColumns = "turn-columns",
     }
 }
 
@@ -340,8 +354,8 @@ settings! {
     /// memory under it on this machine.
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
-    /// Rank 0 prints which way messages of each size will move, and what the other ways would
-    /// cost.
+    /// Rank 0 prints which way messages of each size will move, what the other ways would
+    /// cost, and the rules of the policy, with those that are off.
     EXPLAIN: bool = "TERN_EXPLAIN", "off" => "moving";
 
     /// Rules of the policy that are switched off, for studies: what such a rule would decide takes its plain default then.

@@ -21,6 +21,7 @@ use std::rc::Rc;
 use tern_copy::{Source, Target};
 use tern_device::hint::{as_stored, demote_lines, prefetch, prefetch_for_writing, prefetch_lines};
 use tern_device::{Header, Payload, copy_short};
+use tern_policy::rules;
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
@@ -324,7 +325,7 @@ impl Sender {
                 payload.write_to(inline);
                 self.publish(slot, header, len);
             } else {
-                let answered = self.blocks.is_answered();
+                let answered = self.blocks.is_answered() || !rules::STREAM_BLOCKS.applies();
                 let (place, told) = self.put_data(&mut payload, len, answered)?;
                 (*slot).told = told;
                 if self.publish(slot, header, len) && (len <= DEMOTED || self.is_alone(&payload, len)) {

@@ -8,6 +8,7 @@
 use crate::device::Shm;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::cell::Cell;
+use tern_policy::rules;
 
 /// Changes of process from one look at the cores to the next.
 const OFTEN: u32 = 32;
@@ -102,7 +103,7 @@ impl Shm {
     /// To be called before each change of process: now and then this one goes where there are fewer.
     #[inline]
     pub fn spread_now_and_then(&self) {
-        if self.spread.is_due() {
+        if self.spread.is_due() && rules::SPREAD.applies() {
             self.spread_over_cores();
         }
     }

@@ -21,6 +21,7 @@ use std::time::Instant;
 use tern_counters as counters;
 use tern_device::{Cut, Header, Lending, Memory, Sink};
 use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, Segment, Status};
+use tern_policy::rules;
 use tern_registration::frequent::{Costs, Counts, SHORTEST, Uses};
 
 /// Nanoseconds that no look-up takes.
@@ -104,7 +105,9 @@ impl Verbs {
     pub(crate) fn lends(&self, payload: &[u8]) -> Lending {
         let Some(counts) = self.frequent.counts.get() else { return Lending::No };
         let Some(needed) = counts.needed(payload.len()) else { return Lending::No };
-        if !self.frequent.uses.borrow_mut().used(payload.as_ptr() as u64, payload.len() as u64, needed) {
+        if !self.frequent.uses.borrow_mut().used(payload.as_ptr() as u64, payload.len() as u64, needed)
+            || !rules::FREQUENT.applies()
+        {
             return Lending::No;
         }
         if self.settings.frequent_share == 0 { Lending::Always } else { Lending::Saves(counts.saves(payload.len())) }

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tern_counters as counters;
 use tern_device::{Header, Payload};
 use tern_hca::{Access, Maker, MemoryRegion, Operation, ProtectionDomain, Remote};
+use tern_policy::rules;
 
 /// Alignment of a ring.
 const PAGE: usize = 4096;
@@ -250,7 +251,9 @@ impl Verbs {
         let after = inbox.map_or(self.settings.ring_after, |inbox| inbox.after.get());
         if channel.past.get() >= after {
             channel.past.set(0);
-            self.think_of_ring(channel, inbox);
+            if rules::RINGS.is_on() {
+                self.think_of_ring(channel, inbox);
+            }
         }
     }
 
@@ -273,6 +276,7 @@ impl Verbs {
                 channel.inbox.get_or_init(|| made).offer()
             }
         };
+        rules::RINGS.count_one();
         self.say(channel, word);
     }
 

@@ -8,7 +8,6 @@ use tern_copy::{Source, Target, give_back};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Header, Memory, Place, Sink};
-use tern_node::clock;
 use tern_policy::rules;
 
 /// A message that no receive had matched when it arrived.
@@ -207,7 +206,7 @@ impl State {
         let last = *received >= *expected;
         let long = *expected >= LONG;
         if long && from == 0 {
-            self.target = self.gauge.target(&rules::STORES, *expected, clock::nanoseconds);
+            self.target = self.gauge.target(&rules::STORES, *expected, self.clock);
             self.round.transfer();
         }
         let target = if long { self.target } else { Target::Soon };

@@ -4,7 +4,6 @@ use super::State;
 use super::course::Course;
 use crate::{Data, Pattern, Proc, SendMode, Tuple};
 use tern_mcm::{Likely, Memory};
-use tern_node::clock;
 use tern_policy::{Along, Copied, Facts, Hope, Look, Message, RecvFacts, RecvLook, Source, rules};
 
 /// Where the bytes of a message lie, for the policy. `sure`: that is known, else presumed.
@@ -53,7 +52,7 @@ impl Look for Sending<'_> {
         // Of two that send to each other the lower one tries.
         let shown = if self.to < state.mcm.me() { state.ways[self.to as usize].of(len) } else { None };
         let message = Message { len, along, copied, long: len > state.eager_limit(self.to), shown };
-        state.copies.asks(&message, clock::nanoseconds)
+        state.copies.asks(&message, state.clock)
     }
 
     fn takes_packets(&mut self) -> bool {
@@ -143,7 +142,7 @@ impl State {
             near,
             call_waits: self.waits,
             call_exchanges,
-            at_once: habitual && self.habits.post(clock::nanoseconds),
+            at_once: habitual && self.habits.post(self.clock),
             alone: habitual && self.habits.waits_for_one() && self.matching.is_empty() && self.is_flushed(),
         }
     }

@@ -5,7 +5,6 @@ use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
 use tern_copy::Source;
 use tern_mcm::{Memory, Presumed};
-use tern_node::clock;
 
 impl State {
     /// A receive that is not posted: a message is about to be given to it.
@@ -48,7 +47,7 @@ impl State {
             return request;
         }
         let visible = if long { self.publish(request, from, &pattern, located) } else { Published::NOT };
-        self.habits.is_started(clock::nanoseconds);
+        self.habits.is_started(self.clock);
         let posted = self.matching.post(pattern, request);
         if visible.is_published() {
             // Its sender writes into it: these lines had better stay where they are.
@@ -64,7 +63,7 @@ impl State {
     /// Posts a receive that is not published, and that no message waits for.
     #[inline]
     fn post(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        self.habits.is_started(clock::nanoseconds);
+        self.habits.is_started(self.clock);
         data.expect();
         let place = Some(self.matching.post(pattern, self.transfers.next()));
         self.insert_receive(data, Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 })
@@ -166,7 +165,7 @@ impl State {
     /// The program begins to wait for requests.
     #[inline]
     pub fn wait(&mut self) {
-        self.habits.wait(clock::nanoseconds);
+        self.habits.wait(self.clock);
         self.order.wait();
     }
 
@@ -174,7 +173,7 @@ impl State {
     #[inline]
     pub fn go_on(&mut self) {
         self.round.wait();
-        self.habits.go_on(self.matching.is_receiving(), clock::nanoseconds);
+        self.habits.go_on(self.matching.is_receiving(), self.clock);
     }
 
     /// True for a receive that is too short to be published.

@@ -10,7 +10,6 @@ use crate::packet::{Packet, Synchronous, Terms};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Header, Lending, Memory};
-use tern_node::clock;
 use tern_policy::{self as policy, Pattern, SendPlan, rules};
 
 /// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
@@ -36,9 +35,9 @@ impl State {
         self.starts(waits && !self.waits);
         self.round.transfer();
         // What a collective sends beside the program is not waited for by it.
-        self.habits.send(!waits && self.exchanges == Exchanges::Nothing, clock::nanoseconds);
+        self.habits.send(!waits && self.exchanges == Exchanges::Nothing, self.clock);
         let sent = self.start_send(to, tuple, data, mode, waits);
-        self.habits.is_started(clock::nanoseconds);
+        self.habits.is_started(self.clock);
         sent
     }
 
@@ -238,7 +237,7 @@ impl State {
 
     /// Whether a call of `kind` that begins now lends.
     fn begin_lending(&mut self, kind: usize) -> bool {
-        rules::LEND.is_on() && self.trials.begin(kind, clock::nanoseconds()) && rules::LEND.applies()
+        rules::LEND.is_on() && self.trials.begin(kind, (self.clock)()) && rules::LEND.applies()
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {

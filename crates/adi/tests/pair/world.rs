@@ -3,6 +3,7 @@
 use crate::buffer::{Buffer, whole};
 use crate::direct;
 use crate::network::{Manners, Scissors, ports};
+use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::{
     ANY_SOURCE, ANY_TAG, Adi, Ended, Message as Probed, Name, Over, Pattern, Rendezvous, Request, SendMode, Sent,
@@ -172,15 +173,33 @@ pub fn engines_of_devices(processes: u32, manners: Manners) -> Vec<Adi> {
     connected(processes, manners, None).0
 }
 
+thread_local! {
+    /// Nanoseconds that have passed in the world of this test.
+    static TIME: Cell<u64> = const { Cell::new(0) };
+    /// And that pass between two looks at the clock: in some worlds programs wait at once, in others they compute.
+    static STEP: Cell<u64> = const { Cell::new(0) };
+}
+
+fn now() -> u64 {
+    pass(STEP.get());
+    TIME.get()
+}
+
+/// The program does something else for so many nanoseconds.
+pub fn pass(nanoseconds: u64) {
+    TIME.set(TIME.get() + nanoseconds);
+}
+
 fn connected(processes: u32, manners: Manners, eager_limit: Option<usize>) -> (Vec<Adi>, Scissors) {
     let ways = [Rendezvous::Auto, Rendezvous::Rget, Rendezvous::Rput, Rendezvous::Packets];
     let engine = |(me, port)| {
         let mcm = Mcm::new(Box::new(port), me, processes, Patience::new(1, 1));
-        let engine = Adi::new(Rc::new(mcm), eager_limit);
+        let engine = Adi::with_clock(Rc::new(mcm), eager_limit, now);
         engine.use_rendezvous(ways[manners.seed as usize % ways.len()]);
         engine.cap_unexpected(CAPS[(manners.seed >> 8) as usize % CAPS.len()]);
         engine
     };
+    STEP.set([20, 2000][(manners.seed >> 4) as usize % 2]);
     let (ports, scissors) = ports(processes, manners);
     ((0..).zip(ports).map(engine).collect(), scissors)
 }

@@ -13,8 +13,10 @@ use super::region::Cookie;
 use super::{Lines, Mismatch, Vector};
 use crate::choose::{Algorithm, Collective};
 use std::cell::Cell;
+use std::ops::RangeInclusive;
 use tern_adi::{Adi, Data};
 use tern_mcm::{Group, Memory};
+use tern_policy::{Backoff, rules};
 use tern_settings::Mechanism;
 
 /// Shortest block that is read so. Below, two copies take less time than the second turn, and asking where memory lies.
@@ -51,31 +53,30 @@ const PRIVATE: u64 = 1 << 63;
 /// For each kind of operation, whether it pays to ask where memory lies: after each answer in vain, twice as many calls go by
 /// without. All members have the same.
 #[derive(Debug, Default)]
-pub struct Tries([Try; 16]);
+pub struct Tries([Cell<Backoff>; 16]);
 
-#[derive(Debug, Default)]
-struct Try {
-    /// Calls that go by after the last answer in vain.
-    pause: Cell<u32>,
-    /// How many of them are left.
-    left: Cell<u32>,
-}
-
-/// Most calls that go by without asking.
-const LONGEST_PAUSE: u32 = 64;
+/// Calls that go by without asking.
+const PAUSES: RangeInclusive<u32> = 1..=64;
 
 impl Tries {
     /// Whether this call should ask.
     fn is_due(&self, kind: Kind) -> bool {
-        let left = &self.0[kind as usize].left;
-        left.replace(left.get().saturating_sub(1)) == 0
+        let place = &self.0[kind as usize];
+        let mut tries = place.get();
+        let due = tries.is_due();
+        place.set(tries);
+        due || !rules::ASK_PLACES.applies()
     }
 
     fn note(&self, kind: Kind, shared: bool) {
-        let Try { pause, left } = &self.0[kind as usize];
-        let next = if shared { 0 } else { (2 * pause.get()).clamp(1, LONGEST_PAUSE) };
-        pause.set(next);
-        left.set(next);
+        let place = &self.0[kind as usize];
+        let mut tries = place.get();
+        if shared {
+            tries.paid()
+        } else {
+            tries.in_vain(PAUSES)
+        }
+        place.set(tries);
     }
 }
 

@@ -7,6 +7,7 @@
 //! program has touched all of the matrix in between, it makes no difference.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use tern_policy::rules;
 
 use super::{Shape, Steps};
 
@@ -33,7 +34,8 @@ fn place(address: usize) -> &'static AtomicBool {
 #[inline]
 pub(super) fn begins_at_the_end(shape: Shape, sides: [(*const u8, Steps); 2]) -> bool {
     let blocks = shape.count.saturating_mul(shape.rows);
-    blocks >= MANY && are_apart(shape, sides[1].1) && column(blocks, sides).is_some_and(|address| turn(place(address)))
+    let turns = || column(blocks, sides).is_some_and(|address| turn(place(address)));
+    blocks >= MANY && are_apart(shape, sides[1].1) && turns() && rules::TURN_COLUMNS.applies()
 }
 
 /// Whether no block can overlap another. Not said of rows that lie between each other's blocks.

@@ -40,9 +40,7 @@ impl Costs {
     /// The same for messages of that length whose data lies in `all` bytes, which are promoted as one: a column of a matrix, or buffers
     /// that lie side by side and are counted together. Most of what promotion costs is the same for one buffer and for many.
     pub fn break_even_of(&self, len: usize, reuse: Reuse, all: usize) -> Option<u32> {
-        let gain = (self.saved)(len, reuse) - self.look_up;
-        let uses = (self.promote)(all) / gain;
-        (gain > 0.0 && uses < f64::from(u32::MAX)).then(|| uses.max(0.0) as u32 + 1)
+        tern_policy::break_even((self.promote)(all), (self.saved)(len, reuse), self.look_up)
     }
 }
 

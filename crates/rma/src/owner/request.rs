@@ -6,8 +6,10 @@ use crate::guarded::Entered;
 use crate::window::{Way, Window};
 use crate::{Class, Error};
 use std::cell::{Cell, UnsafeCell};
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use tern_coll::ops::Op;
+use tern_policy::{Backoff, rules};
 
 /// Bytes of elements in a request at most; the first 32 lie on the line of the rest.
 pub const ROOM: usize = 224;
@@ -18,7 +20,7 @@ const SPINS: u32 = 4000;
 /// Then looks, until it is asked whether its process is still there.
 const YIELDS: u32 = 200;
 /// Accesses that go by the kernel after an owner has not answered: at first, and at most.
-const SKIPS: (u32, u32) = (16, 128);
+const SKIPS: RangeInclusive<u32> = 16..=128;
 
 /// What is done with the elements of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,31 +64,34 @@ const _: () = assert!(size_of::<Request>() == 256);
 /// What an origin has seen of an owner.
 #[derive(Default)]
 pub struct Patience {
-    /// So many accesses go by the kernel before it is asked again.
-    skip: Cell<u32>,
-    /// And so many after it has not answered again.
-    next: Cell<u32>,
+    /// Accesses that go by the kernel before it is asked again.
+    asked: Cell<Backoff>,
 }
 
 impl Patience {
     /// True when an access now would ask the owner.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.skip.get() == 0
+        self.asked.get().may_try() || !rules::ASK_OWNER.is_on()
     }
 
     /// True when the owner is to be asked. The access is counted.
     #[inline]
     fn asks(&self) -> bool {
-        let skip = self.skip.get();
-        self.skip.set(skip.saturating_sub(1));
-        skip == 0
+        let mut asked = self.asked.get();
+        let due = asked.is_due();
+        self.asked.set(asked);
+        due || !rules::ASK_OWNER.applies()
     }
 
     fn note(&self, answered: bool) {
-        let next = if answered { 0 } else { (2 * self.next.get()).clamp(SKIPS.0, SKIPS.1) };
-        self.next.set(next);
-        self.skip.set(next);
+        let mut asked = self.asked.get();
+        if answered {
+            asked.paid()
+        } else {
+            asked.in_vain(SKIPS)
+        }
+        self.asked.set(asked);
     }
 }
 

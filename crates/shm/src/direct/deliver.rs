@@ -8,6 +8,7 @@ use crate::segment::Occupation;
 use tern_copy::Target;
 use tern_counters as counters;
 use tern_device::{Key, Memory, Outgoing};
+use tern_policy::rules;
 use tern_tune::{By, Placement, Situation, Transfer};
 
 /// For so many bytes of a message a sender looks once more for a receive that is about to be published,
@@ -94,7 +95,7 @@ impl Shm {
     pub(super) fn find(&self, peer: u32, board: &Board, key: &Key, last: u32, len: u64) -> Option<(u32, Word)> {
         let mut found = board.find(key, last);
         let hit = &self.direct.hits[peer as usize];
-        if found.is_none() && hit.get() && !self.is_crowded() {
+        if found.is_none() && hit.get() && !self.is_crowded() && rules::LOOK_AGAIN.applies() {
             for _ in 0..(len / LOOK).min(MOST_LOOKS) {
                 std::hint::spin_loop();
                 found = board.find(key, last);
@@ -111,7 +112,8 @@ impl Shm {
     /// before may be about to. One that copies a message of its own takes a short one in passing.
     pub(super) fn has_time(&self, peer: u32, size: u64) -> bool {
         let process = self.segment.process(peer);
-        let looks = if self.direct.waits[peer as usize].get() { NEARLY } else { 1 };
+        let several = self.direct.waits[peer as usize].get() && rules::AWAIT_WAITING.applies();
+        let looks = if several { NEARLY } else { 1 };
         comes_true(looks, || match process.occupation() {
             Occupation::Waits => true,
             Occupation::Copies => size <= self.eager() as u64,
@@ -122,7 +124,8 @@ impl Shm {
     /// [`tern_device::Direct::is_hoped`]. A peer that answers is about to begin to wait.
     pub(super) fn is_awaited_soon(&self, peer: u32, key: &Key, sent: u32) -> bool {
         let (board, hopes) = (self.segment.board(peer, self.me), &self.direct.hopes[peer as usize]);
-        let looks = if hopes.get().is_worth_waiting() { SOON } else { 1 };
+        let several = hopes.get().is_worth_waiting() && rules::AWAIT_HOPE.applies();
+        let looks = if several { SOON } else { 1 };
         let hoped = comes_true(looks, || board.is_hoped(key, sent));
         hopes.set(hopes.get().after(hoped));
         hoped
