@@ -11,7 +11,9 @@
 //!   the CSV and the JSON, [`plot`] and [`chart`] draw the plots.
 //! - [`rdma`] compares the parts of Tern's network device with each other.
 //! - [`instructions`] counts the instructions of a short message.
+//! - [`ablate`] finds what each rule of the policy is worth.
 
+mod ablate;
 mod chart;
 mod cores;
 mod document;
@@ -69,6 +71,8 @@ enum Command {
     Network,
     /// The parts of the network device, each on and off, on the software HCA; not part of `all`
     Rdma,
+    /// What each rule of the policy is worth: off in turn, beside all on; not part of `all`
+    Ablate,
     /// Plots of the figures.json that an earlier run has left in the output folder
     Plot,
     /// Instructions of a short send and receive, counted by valgrind
@@ -166,6 +170,7 @@ fn main() -> ExitCode {
         Command::Peers => peers::install(&places.peers),
         Command::Plot => plots(&cli.options, &places),
         Command::Rdma => rdma::measure(&cli.options, &places),
+        Command::Ablate => ablate::measure(&cli.options, &places),
         Command::Instructions => with_session(&cli.options, &places, instructions::count),
         command => with_session(&cli.options, &places, |session| {
             session.measure(&suites(&command, &cli.options))?;
@@ -216,6 +221,6 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
             jobs.extend(suite::startup(&[2, 8, 32], options.cores));
             jobs
         }
-        Command::Peers | Command::Plot | Command::Rdma | Command::Instructions => Vec::new(),
+        Command::Peers | Command::Plot | Command::Rdma | Command::Ablate | Command::Instructions => Vec::new(),
     }
 }
