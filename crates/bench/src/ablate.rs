@@ -35,6 +35,7 @@ const ROWS: &[(&[&str], &[&str])] = &[
     (&["look-again", "await-waiting"], &["pingpong_persistent", "sendrecv", "overlap_recv", "overlap_both"]),
     (&["await-hope"], &["pingpong", "pingpong_alloc", "pingpong_written"]),
     (&["stream-blocks"], &["rate", "stream"]),
+    (&["region"], &["bcast", "gather", "scatter"]),
     (&["promote"], &["pingpong", "stream", "halo", "overlap_recv"]),
     (&["turn-columns"], &["column"]),
     (&["ask-places"], &["allgather", "alltoall", "allreduce"]),
