@@ -201,17 +201,22 @@ pub struct State {
     clock: Clock,
 }
 
+/// All transfers: none but [`EXPECTED`].
+fn transfers() -> Slab<Transfer> {
+    let mut transfers = Slab::new();
+    let side = Side::receive(NONE);
+    let (data, status) = (Data::none(), Status::default());
+    let first = transfers.insert(Transfer { data, status, done: true, released: false, owner: None, side });
+    assert_eq!(first, EXPECTED);
+    transfers
+}
+
 impl State {
     /// `clock`: what time it is, in nanoseconds; it does not go back.
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>, clock: Clock) -> State {
         let peers = mcm.size() as usize;
         let payload = if mcm.write_back() { Source::Peer } else { Source::Fresh };
         let direct_from = mcm.direct().map_or(usize::MAX, Direct::threshold);
-        let mut transfers = Slab::new();
-        let side = Side::receive(NONE);
-        let (data, status) = (Data::none(), Status::default());
-        let first = transfers.insert(Transfer { data, status, done: true, released: false, owner: None, side });
-        assert_eq!(first, EXPECTED);
         let longest = eager_limit.unwrap_or(usize::MAX - 1).min(mcm.inline());
         let short = (longest + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
@@ -224,7 +229,7 @@ impl State {
             looks: 0,
             looked: vec![0; peers],
             matching: Matching::new(),
-            transfers,
+            transfers: transfers(),
             arrivals: Slab::new(),
             eager_limit,
             mark: 0,
