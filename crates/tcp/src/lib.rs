@@ -84,7 +84,7 @@ impl Default for Settings {
             ports: None,
             packet: 64 << 10,
             piece: 256 << 10,
-            eager: 256 << 10,
+            eager: 1 << 20,
             together: false,
             silence: Duration::from_secs(30),
         }

@@ -117,10 +117,12 @@ impl Many {
         self.wires.iter().map(|wire| (&wire.socket, wire.to))
     }
 
-    /// Whether the first connection, and which others, are in the middle of a piece.
+    /// Whether the first connection, and which others, are in the middle of a piece. The first one counts, too, while pieces are left
+    /// to be taken: where one has room, it goes on at once.
     pub fn waiting(&self) -> (bool, Vec<Arc<OwnedFd>>) {
         let waiting = self.wires.iter().filter(|wire| wire.piece.is_some());
-        (self.first.is_some(), waiting.map(|wire| wire.socket.clone()).collect())
+        let left = self.payload.as_ref().is_some_and(|payload| payload.next < payload.len);
+        (left || self.first.is_some(), waiting.map(|wire| wire.socket.clone()).collect())
     }
 
     /// Writes what each connection takes; `before` goes on the first one, between pieces. Says whether something was written, and
@@ -243,5 +245,66 @@ impl Before {
         self.bytes.clear();
         self.done = 0;
         Ok(wrote)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn pair() -> (OwnedFd, UnixStream) {
+        let (here, there) = UnixStream::pair().expect("sockets");
+        (here.into(), there)
+    }
+
+    /// What one flush leaves though there is room is waited for by a connection that has room.
+    #[test]
+    fn what_is_left_is_waited_for() {
+        let (first, _one) = pair();
+        let (second, _two) = pair();
+        let payload = vec![7; 40 * PIECE];
+        let cut = Cut { first: [1; 4], rest: [2; 4], len: 1 };
+        let (mut many, mut before) = (Many::default(), Before::default());
+        many.add(Arc::new(second), IpAddr::from([127, 0, 0, 1]));
+        // SAFETY: the payload outlives `many`.
+        many.lend(unsafe { Spread::new(&cut, &payload, 9) });
+        assert_eq!(many.waiting().0, true, "nothing has been tried");
+        // Nobody reads: both connections end up in the middle of a piece.
+        while many.flush(&first, &mut before).is_ok_and(|(wrote, _)| wrote) {}
+        let (of_first, others) = many.waiting();
+        assert!(of_first && others.len() == 1);
+        assert!(many.lends());
+        many.give_up();
+        assert_eq!((many.lends(), many.waiting().1.len()), (false, 0));
+    }
+
+    /// Pieces that a jammed connection has not taken go by the other one.
+    #[test]
+    fn a_jammed_connection_takes_no_more() {
+        let (first, one) = pair();
+        let (second, _two) = pair();
+        // The second one is full from the start.
+        while write(&second, &[IoSlice::new(&[0; 4096])]).is_ok() {}
+        let payload = vec![7; 40 * PIECE];
+        let cut = Cut { first: [1; 4], rest: [2; 4], len: 1 };
+        let (mut many, mut before) = (Many::default(), Before::default());
+        many.add(Arc::new(second), IpAddr::from([127, 0, 0, 1]));
+        // SAFETY: the payload outlives `many`.
+        many.lend(unsafe { Spread::new(&cut, &payload, 9) });
+        let mut came = 0;
+        one.set_nonblocking(true).expect("a socket");
+        loop {
+            let (wrote, _) = many.flush(&first, &mut before).unwrap_or_else(|failed| panic!("{}", failed.0));
+            let mut bytes = [0; 1 << 16];
+            let count = std::io::Read::read(&mut &one, &mut bytes).unwrap_or(0);
+            came += count;
+            if !wrote && count == 0 {
+                break;
+            }
+        }
+        // All but the piece that the other one holds; two segments were announced.
+        assert_eq!(came, 39 * (HEAD + PIECE) + 2 * (HEAD + 8));
+        assert!(many.lends(), "that piece has not gone");
     }
 }
