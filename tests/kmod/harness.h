@@ -233,10 +233,10 @@ static inline long count(const char *name)
 
 static const char *const counts[] = {"contexts", "regions", "pinned_pages", "jobs", "attachments"};
 
-/* Kernel threads may still be at the last things of a process that has ended: at most 20 s. */
+/* Kernel threads may still be at the last things of a process that has ended: at most 60 s. */
 static inline int nothing_left(void)
 {
-    for (int look = 0; look < 2000; look++) {
+    for (int look = 0; look < 6000; look++) {
         long sum = 0;
         for (int i = 0; i < 5; i++) sum += labs(count(counts[i]));
         if (!sum) return 1;
@@ -255,7 +255,7 @@ static inline void run(const char *name, void (*body)(void))
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(120);
+        alarm(600);
         body();
         exit(0);
     }

@@ -165,11 +165,11 @@ static void forget(int how)
 {
     int fd = device();
     char *own = memory(LEN);
-    for (int i = 0; i < 100; i++) region(fd, own + i * PAGE, LEN / 2, TERN_READ | TERN_WRITE, i % 2);
+    for (int i = 0; i < 100; i++) region(fd, own + i * PAGE, LEN / 64, TERN_READ | TERN_WRITE, i % 2);
     CHECK(attach(fd, region(fd, own, LEN, TERN_READ, 0), 0, LEN, TERN_READ) != MAP_FAILED);
     static _Atomic int status[100];
     uint64_t cookie = region(fd, own, LEN, TERN_READ, 0);
-    for (int i = 0; i < 20; i++) start(fd, TERN_ASYNC_THREAD, TERN_READ, own, cookie, LEN, &status[i]);
+    for (int i = 0; i < 5; i++) start(fd, TERN_ASYNC_THREAD, TERN_READ, own, cookie, LEN, &status[i]);
     switch (how) {
     case 0: exit(0);
     case 1: kill(getpid(), SIGKILL); break;
@@ -203,7 +203,7 @@ static void ends(void)
         setrlimit(RLIMIT_CORE, &none);
         forget(5);
     }
-    for (int look = 0; look < 2000 && (count("contexts") != 1 || count("pinned_pages") || count("regions")); look++)
+    for (int look = 0; look < 6000 && (count("contexts") != 1 || count("pinned_pages") || count("regions")); look++)
         usleep(10000);
     CHECK(count("contexts") == 1 && !count("pinned_pages") && !count("regions") && !count("jobs"));
     kill(pid, SIGKILL);

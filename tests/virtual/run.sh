@@ -24,10 +24,11 @@ done > "$exchange/command"
 
 cores=$(nproc)
 [ "$cores" -le 4 ] || cores=4
-# Without hardware virtualisation, which a machine that is virtual itself may say it has and not have.
+# Without hardware virtualisation, which a machine that is virtual itself may say it has and not have. On a busy machine
+# the kernel would take its timer for broken (no_timer_check).
 timeout --kill-after=5 "$seconds" qemu-system-x86_64 -machine q35 -accel "${TERN_TEST_ACCEL:-tcg}" -cpu max \
     -smp "$cores" -m 3G -nodefaults -no-user-config -no-reboot -display none \
-    -kernel "$place/vmlinuz" -initrd "$place/initramfs" -append "console=ttyS0 quiet panic=-1 mitigations=off ${TERN_TEST_KERNEL:-}" \
+    -kernel "$place/vmlinuz" -initrd "$place/initramfs" -append "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check ${TERN_TEST_KERNEL:-}" \
     -serial "file:$exchange/console" \
     -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
     -virtfs "local,path=$exchange,mount_tag=exchange,security_model=none" \
