@@ -1,7 +1,8 @@
 #!/bin/sh
-# The kernel module, in a virtual machine with Debian's kernel: what /dev/tern promises, and what it survives.
+# The kernel module, in a virtual machine with Debian's kernel: what /dev/tern promises, what it survives, and MPI programs
+# whose messages it copies.
 # Usage: tests/kmod-test.sh PREFIX
-#   TERN_TEST_KMOD=deep            with debugging of the kernel's allocator, and 100,000 random calls of each of 3 seeds
+#   TERN_TEST_KMOD=deep            with debugging of the kernel's allocator, 100,000 random calls of each of 3 seeds, more programs
 #   TERN_TEST_VIRTUAL_LIMIT        seconds for the machine, from power on to power off [300, deep: 3000]
 set -eu
 
@@ -26,19 +27,39 @@ why=$("$here/virtual/prepare.sh" "$place") || code=$?
 kernel=$(basename "$(echo "$place"/package/unpacked/lib/modules/*)")
 headers=$("$root/scripts/kernel-headers.sh" "$kernel") || skip "no headers of the kernel $kernel (Debian's package linux-headers-$kernel)"
 
-if ! make -C "$root/kmod" KDIR="$headers" BUILD="$build/module" W=1 > "$build/log" 2>&1 || grep -q warning: "$build/log"; then
-    cat "$build/log"
-    echo "0 passed, 1 failed, 0 skipped"
-    exit 1
-fi
-for program in functional hostile random; do
-    cc -O1 -g -Wall -Wextra -Werror -static "$here/kmod/$program.c" -o "$build/$program" -pthread
+# module NAME DIRECTORY: builds a kernel module without a warning.
+module() {
+    rm -rf "$build/$1" && mkdir -p "$build/$1" && cp -r "$2"/* "$build/$1/"
+    if ! make -C "$headers" M="$build/$1" modules W=1 > "$build/log" 2>&1 || grep -q warning: "$build/log"; then
+        cat "$build/log"
+        echo "0 passed, 1 failed, 0 skipped"
+        exit 1
+    fi
+}
+module module "$root/kmod"
+module engine "$here/kmod/engine"
+for program in functional hostile random engine; do
+    cc -O1 -g -Wall -Wextra -Werror -static "$here/kmod/$program.c" -o "$build/$program-test" -pthread
 done
 
+binary=$(cd "$root" && cargo test -p tern-region --test module --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
+[ -n "$binary" ] || { echo "the test of region was not built"; exit 1; }
+(cd "$root" && cp "$binary" "$build/region-test")
+
 case ${TERN_TEST_KMOD:-} in
-deep) limit=3000 calls=100000 seeds="1 2 3" TERN_TEST_KERNEL="slub_debug=FZPU page_poison=1" ;;
-*) limit=300 calls=4000 seeds=$(date +%s) TERN_TEST_KERNEL= ;;
+deep)
+    limit=3000 calls=100000 seeds="1 2 3" TERN_TEST_KERNEL="slub_debug=FZPU page_poison=1"
+    programs=$(cd "$here/c" && echo p2p_*.c coll_intra.c coll_vector.c rma_*.c type_construct.c thread_pairs.c | sed 's/[.]c\>//g')
+    ;;
+*)
+    limit=300 calls=4000 seeds=$(date +%s) TERN_TEST_KERNEL=
+    programs="p2p_types p2p_modes p2p_published rma_dynamic"
+    ;;
 esac
 export TERN_TEST_KERNEL
 # shellcheck disable=SC2086
-"$here/virtual/run.sh" "$place" "${TERN_TEST_VIRTUAL_LIMIT:-$limit}" "$here/kmod/inside.sh" "$build" "$prefix" "$calls" $seeds
+TERN_TEST_DIR=$build/programs TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs > "$build/log" || { cat "$build/log"; exit 1; }
+
+# shellcheck disable=SC2086
+"$here/virtual/run.sh" "$place" "${TERN_TEST_VIRTUAL_LIMIT:-$limit}" \
+    "$here/kmod/inside.sh" "$build" "$prefix" "$programs" "$calls" $seeds

@@ -1,31 +1,57 @@
 #!/bin/sh
 # What tests/kmod-test.sh runs inside the machine.
-# Usage: tests/kmod/inside.sh BUILD PREFIX CALLS SEED...
-#   BUILD has the module and the programs; each SEED is for CALLS random calls
+# Usage: tests/kmod/inside.sh BUILD PREFIX PROGRAMS CALLS SEED...
+#   BUILD has the modules and the programs; PROGRAMS: MPI programs that are compiled there; each SEED is for CALLS random calls
 set -u
 
-build=$1 calls=$3
-shift 3
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1 prefix=$2 programs=$3 calls=$4
+shift 4
 failed=0
 
-busybox insmod "$build/module/tern.ko" || exit 1
-"$build/functional" || failed=1
-"$build/hostile" || failed=1
+bad() {
+    echo "FAIL $*"
+    echo "0 passed, 1 failed, 0 skipped"
+    failed=1
+}
+good() {
+    echo "ok $*"
+    echo "1 passed, 0 failed, 0 skipped"
+}
+
+busybox insmod "$build/module/tern.ko" || { bad "the module cannot be loaded"; exit 1; }
+"$build/functional-test" || failed=1
+"$build/hostile-test" || failed=1
+TERN_TEST_MODULE=1 "$build/region-test" || failed=1
+busybox insmod "$build/engine/softdma.ko" || bad "the engine cannot be loaded"
+"$build/engine-test" || failed=1
 for seed; do
-    "$build/random" "$calls" "$seed" || failed=1
+    "$build/random-test" "$calls" "$seed" || failed=1
+done
+
+# What the module does not copy is not copied at all, and Tern would say so in a second line (the first one heads its counts).
+echo 3 > /proc/sys/kernel/yama/ptrace_scope || bad "process_vm_readv cannot be forbidden"
+export TERN_TEST_STEP=run TERN_TEST_DIR="$build/programs" TERN_TEST_MOST_RANKS=2 TERN_TEST_PATIENCE=5
+# shellcheck disable=SC2086
+TERN_MECHANISM=module TERN_STATS=1 TERN_TEST_WARNINGS=1 "$here/../run.sh" "$prefix" $programs || failed=1
+set -- $programs
+copied=$(sed -nE 's/.*module_bytes[^0-9]*([0-9]+).*/\1/p' "$build/programs/$1.2.log" | head -n 1)
+if [ "${copied:-0}" -gt 1000000 ]; then
+    good "$1: the module has copied $copied bytes"
+else
+    bad "$1: the module has copied ${copied:-no} bytes"
+    grep -E 'module|kernel' "$build/programs/$1.2.log" | head -n 20
+fi
+
+for name in contexts regions pinned_pages jobs attachments; do
+    [ "$(cat /sys/class/misc/tern/$name)" = 0 ] || bad "the MPI programs have left $name: $(cat /sys/class/misc/tern/$name)"
 done
 # With a reference left anywhere the module could not go.
-if busybox rmmod tern; then
-    echo "1 passed, 0 failed, 0 skipped"
-else
-    echo "FAIL the module cannot be unloaded"
-    echo "0 passed, 1 failed, 0 skipped"
-    failed=1
-fi
+if busybox rmmod tern; then good "the module is unloaded"; else bad "the module cannot be unloaded"; fi
 if dmesg | grep -E 'WARNING:|BUG|Oops|refcount_t|Padding overwritten|Poison overwritten|blocked for more than'; then
-    echo "FAIL the kernel complains"
+    bad "the kernel complains"
     dmesg | tail -n 60
-    echo "0 passed, 1 failed, 0 skipped"
-    failed=1
+else
+    good "the kernel has nothing to complain of"
 fi
 exit "$failed"

@@ -170,6 +170,12 @@ counters! {
         KERNEL = "kernel": Counter, "messages", Tuner;
         /// Their bytes.
         KERNEL_BYTES = "kernel_bytes": Aggregate, "bytes", Tuner;
+        /// Bytes that the kernel module copied for this process, of messages and one-sided operations.
+        MODULE_BYTES = "module_bytes": Aggregate, "bytes", Tuner;
+        /// Copies for which the module found no region of the peer's, so that process_vm_readv or process_vm_writev did them.
+        MODULE_MISSED = "module_missed": Counter, "copies", Tuner;
+        /// Regions that this process declared to the module.
+        MODULE_REGIONS = "module_regions": Counter, "regions", Tuner;
         /// Messages that a network card wrote into their published receive on another node.
         RDMA_DIRECT = "rdma_direct": Counter, "messages", Tuner;
         /// Their bytes.

@@ -62,7 +62,7 @@ pub struct Failed {
 }
 
 impl Failed {
-    fn new(errno: i32, moved: usize) -> Failed {
+    pub(crate) fn new(errno: i32, moved: usize) -> Failed {
         let why = match errno {
             libc::EPERM | libc::EACCES | libc::ENOSYS => Why::Refused,
             libc::ESRCH => Why::Gone,
@@ -276,13 +276,26 @@ impl Beacon {
 /// process whose [`Beacon`] lies at `address` and has `nonce`: in another pid namespace the number may
 /// be somebody else's. A stranger is read, never written.
 pub fn probe(pid: Pid, address: u64, nonce: u64) -> Result<(), Failed> {
+    // SAFETY: `probe_by` gives words of its own and those of a beacon.
+    probe_by(
+        address,
+        nonce,
+        |own, theirs| unsafe { read(pid, own, theirs) },
+        |own, theirs| unsafe { write(pid, own, theirs) },
+    )
+}
+
+/// As [`probe`], by any means to read and write that process's memory: each is given a word of this process and one of a beacon.
+pub fn probe_by(
+    address: u64, nonce: u64, read: impl Fn(&[Run], &[Run]) -> Result<usize, Failed>,
+    write: impl Fn(&[Run], &[Run]) -> Result<usize, Failed>,
+) -> Result<(), Failed> {
     let stranger = Failed { why: Why::Stranger, errno: 0, moved: 0 };
     let at = address as *const u8;
     let word = |word: &mut u64| [Run::new(ptr::from_mut(word).cast(), 8)];
     let echo = [Run::new(at.wrapping_add(std::mem::offset_of!(Beacon, echo)), 8)];
     let mut seen = 0;
-    // SAFETY: into a word of our own.
-    match unsafe { read(pid, &word(&mut seen), &[Run::new(at, 8)]) } {
+    match read(&word(&mut seen), &[Run::new(at, 8)]) {
         // What is not mapped there is not the beacon.
         Err(Failed { why: Why::BadAddress, .. }) => return Err(stranger),
         result => result?,
@@ -290,11 +303,10 @@ pub fn probe(pid: Pid, address: u64, nonce: u64) -> Result<(), Failed> {
     if seen != nonce {
         return Err(stranger);
     }
-    // SAFETY: the second word of a beacon is for every peer to write.
-    unsafe { write(pid, &word(&mut seen), &echo)? };
+    // The second word of a beacon is for every peer to write.
+    write(&word(&mut seen), &echo)?;
     let mut back = 0;
-    // SAFETY: into a word of our own.
-    unsafe { read(pid, &word(&mut back), &echo)? };
+    read(&word(&mut back), &echo)?;
     if back == nonce { Ok(()) } else { Err(stranger) }
 }
 

@@ -12,6 +12,7 @@
 //! - [`Heap`]: a process's own part of the file, from which it allocates
 //! - [`Views`]: the parts of others, mapped on first use
 //! - [`cma`]: private memory of others, by system call
+//! - [`module`]: private memory of others that they have declared, by the kernel module where that is installed
 //! - [`Space`]: declared regions with everything above behind one interface
 //!
 //! # A space
@@ -98,6 +99,7 @@ pub mod cma;
 mod file;
 mod fork;
 pub mod heap;
+pub mod module;
 mod offsets;
 pub mod promote;
 mod quiet;

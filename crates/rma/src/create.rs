@@ -221,7 +221,7 @@ impl Window {
         if apart && matches!(exposure, Exposure::Shared { .. }) {
             return Err(needs_shared_memory());
         }
-        let kernel = !apart && matches!(mechanism, Mechanism::Auto | Mechanism::Cma);
+        let kernel = !apart && matches!(mechanism, Mechanism::Auto | Mechanism::Cma | Mechanism::Module);
         let map =
             matches!(mechanism, Mechanism::Auto | Mechanism::Mapped) || matches!(exposure, Exposure::Shared { .. });
         let map = map && !apart;

@@ -33,6 +33,9 @@ choice! {
         Pipe = "pipe",
         /// One copy by the kernel: process_vm_readv and process_vm_writev.
         Cma = "cma",
+        /// As `cma`, by the kernel module /dev/tern where that is installed: memory is pinned once, and peers
+        /// reach no other memory than what was declared. See docs/kernel-module.md.
+        Module = "module",
         /// One copy between pages that both processes have mapped.
         Mapped = "mapped",
     }

@@ -192,7 +192,7 @@ impl Direct for Shm {
         }
         match (self.copies(peer), self.direct.chooser.asked()) {
             (false, _) => Likely::No,
-            (true, Mechanism::Cma) => Likely::Yes,
+            (true, Mechanism::Cma | Mechanism::Module) => Likely::Yes,
             (true, _) => Likely::Perhaps,
         }
     }

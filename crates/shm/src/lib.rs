@@ -9,6 +9,8 @@ mod ring;
 mod sync;
 
 #[cfg(not(loom))]
+mod declared;
+#[cfg(not(loom))]
 mod device;
 #[cfg(not(loom))]
 mod direct;

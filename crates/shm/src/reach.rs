@@ -1,6 +1,7 @@
 //! How this process reaches the memory of its peers: through the node's shared file, or by the
 //! kernel.
 
+use crate::declared::Declarations;
 use crate::direct::{FETCHED, FETCHED_SURELY};
 use crate::memcheck;
 use crate::segment::{Node, Process, Segment};
@@ -14,6 +15,7 @@ use tern_counters as counters;
 use tern_device::{Direction, Memory, Presumed, Purpose, Run as Piece};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
 use tern_region::{Heap, Place, Promoter, Views};
+use tern_settings::Mechanism;
 use tern_tune::{Chooser, Placement};
 
 /// Shortest block that the kernel is asked to copy: it takes some time for each.
@@ -73,6 +75,8 @@ pub struct Reach {
     kernel: Vec<Cell<Kernel>>,
     /// By which peers know that they reach this process, and no other one.
     beacon: Box<Beacon>,
+    /// With TERN_MECHANISM=module, where the module is there.
+    declarations: Option<Declarations>,
     /// What all processes of the node share.
     node: *const Node,
 }
@@ -83,6 +87,10 @@ impl Reach {
         let (base, span) = segment.geometry.heap(me);
         let heap = Rc::new(Heap::new(file.try_clone_to_owned()?, base, span));
         let beacon = Beacon::new();
+        let declarations = match tern_settings::MECHANISM.get() {
+            Mechanism::Module => Declarations::open(segment, me, &beacon),
+            _ => None,
+        };
         segment.process(me).introduce(std::process::id(), &beacon);
         let exposed = Rc::<Exposed>::default();
         let in_use = exposed.clone();
@@ -111,6 +119,7 @@ impl Reach {
             exposed,
             kernel: vec![Cell::new(Kernel::Untried); segment.geometry.processes as usize],
             beacon,
+            declarations,
             node: segment.node(),
         })
     }
@@ -129,6 +138,12 @@ impl Reach {
             self.exposed.quiet.set(quiet);
             self.promoter.borrow_mut().used_for(start, len as usize, memory.len as usize, purpose as usize)
         });
+        // Collective operations copy through views alone.
+        if let Some(declarations) = &self.declarations
+            && purpose != Purpose::Collective
+        {
+            declarations.declare(start as u64, len, false);
+        }
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
     }
 
@@ -209,6 +224,9 @@ impl Reach {
         self.exposed.windows.borrow_mut().push(memory as usize..memory as usize + len);
         self.exposed.quiet.set(false);
         self.promoter.borrow_mut().settle(memory, len);
+        if let Some(declarations) = &self.declarations {
+            declarations.declare(memory as u64, len as u64, true);
+        }
     }
 
     /// Ends what [`Reach::expose_for_all`] began.
@@ -217,6 +235,9 @@ impl Reach {
         let mut windows = self.exposed.windows.borrow_mut();
         if let Some(at) = windows.iter().position(|window| *window == range) {
             windows.swap_remove(at);
+        }
+        if let Some(declarations) = &self.declarations {
+            declarations.end(memory as u64, len as u64);
         }
     }
 
@@ -281,6 +302,9 @@ impl Reach {
         else {
             return true;
         };
+        if self.declarations.as_ref().is_some_and(|declarations| declarations.probe(peer, address, nonce)) {
+            return true;
+        }
         // Where the kernel refuses by now, nothing is known.
         cma::probe(pid, address, nonce).map_or_else(|failed| failed.why == cma::Why::Refused, |()| true)
     }
@@ -295,12 +319,7 @@ impl Reach {
         let Kernel::Works(pid) = self.kernel[peer as usize].get() else { return false };
         let (own, theirs) = (as_runs(own), as_runs(theirs));
         // SAFETY: contract of this function.
-        let result = unsafe {
-            match direction {
-                Direction::Put => cma::write(pid, own, theirs),
-                Direction::Get => cma::read(pid, own, theirs),
-            }
-        };
+        let result = unsafe { self.by_kernel(peer, pid, own, theirs, direction) };
         match result {
             Ok(moved) => moved == own.iter().map(|run| run.len).sum(),
             Err(failed) => {
@@ -309,6 +328,29 @@ impl Reach {
                     self.give_up(peer, &failed);
                 }
                 false
+            }
+        }
+    }
+
+    /// Copies by the module what the peer has declared to it, anything else by process number.
+    ///
+    /// # Safety
+    /// As for [`cma::read`] or [`cma::write`].
+    #[inline]
+    unsafe fn by_kernel(
+        &self, peer: u32, pid: Pid, own: &[Run], theirs: &[Run], direction: Direction,
+    ) -> Result<usize, Failed> {
+        if let Some(declarations) = &self.declarations
+            // SAFETY: contract of this function.
+            && let Some(moved) = unsafe { declarations.copy(peer, own, theirs, direction) }
+        {
+            return Ok(moved);
+        }
+        // SAFETY: contract of this function.
+        unsafe {
+            match direction {
+                Direction::Put => cma::write(pid, own, theirs),
+                Direction::Get => cma::read(pid, own, theirs),
             }
         }
     }
@@ -322,7 +364,12 @@ impl Reach {
     fn try_kernel(&self, peer: u32, process: &Process) -> bool {
         // A peer that has not introduced itself yet is asked again.
         let Some((pid, address, nonce)) = process.introduction() else { return false };
-        match cma::probe(pid as Pid, address, nonce) {
+        let by_module = |declarations: &Declarations| declarations.probe(peer, address, nonce);
+        let proved = match self.declarations.as_ref().is_some_and(by_module) {
+            true => Ok(()),
+            false => cma::probe(pid as Pid, address, nonce),
+        };
+        match proved {
             Ok(()) => self.kernel[peer as usize].set(Kernel::Works(pid as Pid)),
             Err(failed) => self.give_up(peer, &failed),
         }
@@ -348,13 +395,17 @@ impl Reach {
     pub fn write(&self, peer: u32, own: &Memory, theirs: &Memory) -> bool {
         // SAFETY: own memory is the program's, valid while it sends; the peer has declared its own
         // for this message.
-        self.transfer(peer, own, theirs, |pid, own, theirs| unsafe { cma::write(pid, own, theirs) })
+        self.transfer(peer, own, theirs, |pid, own, theirs| unsafe {
+            self.by_kernel(peer, pid, own, theirs, Direction::Put)
+        })
     }
 
     /// Copies memory of `peer` into own memory by the kernel, otherwise as [`Reach::write`].
     pub fn read(&self, peer: u32, theirs: &Memory, own: &Memory) -> bool {
         // SAFETY: own memory is the program's, which it leaves to the receive.
-        self.transfer(peer, own, theirs, |pid, own, theirs| unsafe { cma::read(pid, own, theirs) })
+        self.transfer(peer, own, theirs, |pid, own, theirs| unsafe {
+            self.by_kernel(peer, pid, own, theirs, Direction::Get)
+        })
     }
 
     /// Copies `len` bytes from byte `skip` on, of own memory into that of `peer`, both in one piece, by the kernel; false
@@ -362,14 +413,14 @@ impl Reach {
     pub fn write_part(&self, peer: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `write`.
-        self.move_runs(peer, len, |pid| unsafe { cma::write(pid, &part(own), &part(theirs)) })
+        self.move_runs(peer, len, |pid| unsafe { self.by_kernel(peer, pid, &part(own), &part(theirs), Direction::Put) })
     }
 
     /// Copies a part of the memory of `peer` into own memory, otherwise as [`Reach::write_part`].
     pub fn read_part(&self, peer: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `read`.
-        self.move_runs(peer, len, |pid| unsafe { cma::read(pid, &part(own), &part(theirs)) })
+        self.move_runs(peer, len, |pid| unsafe { self.by_kernel(peer, pid, &part(own), &part(theirs), Direction::Get) })
     }
 
     /// As [`Reach::read_part`], from a process that the kernel is known to reach, by a thread that may not be the one inside the

@@ -3,6 +3,7 @@
 
 use crate::bell::{Bell, Sleepers};
 use crate::board::Board;
+use crate::declared::Directory;
 use crate::ring::{CELLS, Ring};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
@@ -68,7 +69,12 @@ pub struct Process {
     beacon: [AtomicU64; 2],
     /// In a segment between jobs: how far it is, as a [`crate::presence::Stage`].
     pub stage: AtomicU32,
+    /// What it has declared to the kernel module.
+    pub declared: Directory,
 }
+
+// Where there is no module, the directory costs no memory.
+const _: () = assert!(size_of::<Process>() <= PAGE);
 
 /// What a process is doing, as far as its peers are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

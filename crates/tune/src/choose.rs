@@ -90,7 +90,7 @@ impl Transfer {
         match mechanism {
             Mechanism::Auto => true,
             Mechanism::Pipe => matches!(self, Transfer::Eager | Transfer::Pipe),
-            Mechanism::Cma => matches!(self, Transfer::Cma { .. }),
+            Mechanism::Cma | Mechanism::Module => matches!(self, Transfer::Cma { .. }),
             Mechanism::Mapped => matches!(self, Transfer::Mapped { .. }),
         }
     }

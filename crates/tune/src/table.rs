@@ -142,7 +142,7 @@ impl Chooser {
         let mut sizes = std::iter::once(FETCHED_BY_KERNEL_FROM).chain(longer);
         let pays = |&size: &u64| match self.asked {
             Mechanism::Auto => may_fetch_by_kernel(self.costs(), placement, size),
-            asked => asked == Mechanism::Cma,
+            asked => matches!(asked, Mechanism::Cma | Mechanism::Module),
         };
         sizes.find(pays).unwrap_or(u64::MAX)
     }

@@ -60,8 +60,8 @@ pub enum Mechanism {
     /// Memory from [`Space::allocate`] is mapped by everybody who copies from or into it: no system
     /// call.
     Mapped,
-    /// A kernel module that pins a region once: its place among the mechanisms. There is no such
-    /// module yet, so it is never used, and [`Space::standing`] says [`Standing::Absent`].
+    /// The kernel module ([`crate::module`]), which pins a region once: its place among the mechanisms. A space does not
+    /// use it yet, and [`Space::standing`] says [`Standing::Absent`].
     KernelModule,
     /// Cross memory attach, for private memory: a system call per copy, if the kernel permits it.
     Cma,

@@ -2,7 +2,8 @@ use super::*;
 use crate::{Curve, table};
 use proptest::prelude::*;
 
-const ALL_MECHANISMS: [Mechanism; 4] = [Mechanism::Auto, Mechanism::Pipe, Mechanism::Cma, Mechanism::Mapped];
+const ALL_MECHANISMS: [Mechanism; 5] =
+    [Mechanism::Auto, Mechanism::Pipe, Mechanism::Cma, Mechanism::Module, Mechanism::Mapped];
 
 /// A published receive between shared buffers with everything proven.
 fn published(size: u64) -> Situation {
