@@ -80,6 +80,11 @@ done
 # The file tells its place by itself; here it stands elsewhere.
 sed "s|^prefix=.*|prefix=$home|" "$prefix/lib/pkgconfig/tern.pc" > "$stage/usr/lib/$triplet/pkgconfig/tern.pc"
 
+# The kernel module's sources, where DKMS looks for them. Nothing is built unless somebody asks: dkms install tern/1.
+mkdir -p "$stage/usr/src/tern-1/include/uapi"
+(cd "$root/kmod" && install -m 644 Kbuild Makefile dkms.conf 60-tern.rules tern.conf ./*.c ./*.h "$stage/usr/src/tern-1/")
+install -m 644 "$root/kmod/include/uapi/tern_ioctl.h" "$stage/usr/src/tern-1/include/uapi/"
+
 doc=$stage/usr/share/doc/tern-mpi
 cp "$root/README.md" "$doc/"
 cat > "$doc/copyright" << TEXT
@@ -108,7 +113,7 @@ Architecture: $arch
 Maintainer: The authors of Tern <tern@localhost>
 Installed-Size: $(du -sk "$stage/usr" | cut -f 1)
 Depends: libc6 (>= ${libc#GLIBC_}), libgcc-s1
-Suggests: gcc, gfortran
+Suggests: gcc, gfortran, dkms
 Section: libs
 Priority: optional
 Description: MPI library with the MPI 5.0 standard ABI
