@@ -49,11 +49,13 @@ binary=$(cd "$root" && cargo test -p tern-region --test module --no-run 2>&1 | s
 case ${TERN_TEST_KMOD:-} in
 deep)
     limit=3000 calls=100000 seeds="1 2 3" TERN_TEST_KERNEL="slub_debug=FZPU page_poison=1"
-    programs=$(cd "$here/c" && echo p2p_*.c coll_intra.c coll_vector.c rma_*.c type_construct.c thread_pairs.c | sed 's/[.]c\>//g')
+    programs="p2p_types p2p_modes p2p_published p2p_cancel p2p_columns p2p_complete p2p_fork p2p_fork_edge p2p_fork_pending
+        p2p_late p2p_order p2p_partitioned p2p_persistent p2p_reuse p2p_sendrecv p2p_truncate coll_intra coll_region coll_vector
+        rma_dynamic rma_fork rma_gathered rma_locks rma_put_get rma_requests rma_rows rma_types rma_windows type_construct thread_pairs"
     ;;
 *)
     limit=300 calls=4000 seeds=$(date +%s) TERN_TEST_KERNEL=
-    programs="p2p_types p2p_modes p2p_published rma_dynamic"
+    programs="p2p_types p2p_modes p2p_published coll_region rma_dynamic"
     ;;
 esac
 export TERN_TEST_KERNEL

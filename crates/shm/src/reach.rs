@@ -138,10 +138,7 @@ impl Reach {
             self.exposed.quiet.set(quiet);
             self.promoter.borrow_mut().used_for(start, len as usize, memory.len as usize, purpose as usize)
         });
-        // Collective operations copy through views alone.
-        if let Some(declarations) = &self.declarations
-            && purpose != Purpose::Collective
-        {
+        if let Some(declarations) = &self.declarations {
             declarations.declare(start as u64, len, false);
         }
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }

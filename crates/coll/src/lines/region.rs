@@ -209,11 +209,16 @@ impl Lines {
     fn declare(&self, adi: &Adi, task: &Task, memory: Own) -> Option<Cookie> {
         let direct = adi.mcm().direct().filter(|_| !memory.0.is_null())?;
         let asked = tern_settings::MECHANISM.get();
-        let place = match matches!(asked, Mechanism::Auto | Mechanism::Mapped) {
+        let place = match asked {
             // Only what never becomes private again may be written to where it lies.
-            true if task.is_gather() => direct.place(memory.0, memory.1).unwrap_or(0),
-            true => self.locate(adi, memory),
-            false => 0,
+            Mechanism::Auto | Mechanism::Mapped if task.is_gather() => direct.place(memory.0, memory.1).unwrap_or(0),
+            Mechanism::Auto | Mechanism::Mapped => self.locate(adi, memory),
+            Mechanism::Module => {
+                // The kernel module learns of the memory.
+                self.locate(adi, memory);
+                0
+            }
+            Mechanism::Pipe | Mechanism::Cma => 0,
         };
         let kernel = self.is_kernel_asked(direct);
         if place == 0 && !kernel {
