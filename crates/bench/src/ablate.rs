@@ -13,6 +13,8 @@ use tern_policy::rules;
 const ON: &str = "tern";
 /// A rule that changes no row by so many parts in a hundred is worth nothing that can be shown.
 const SHOWN: f64 = 3.0;
+/// Values that have a spread to speak of.
+const ENOUGH: usize = 3;
 /// How often each line runs, unless `--rounds` says, and with `--quick`.
 const ROUNDS: [usize; 2] = [7, 3];
 /// Sizes of messages, and with `--quick`: what each rule is for lies among them.
@@ -74,7 +76,7 @@ fn jobs(quick: bool) -> Vec<Job> {
                 continue;
             }
             lines.push(ON.to_string());
-            let mut one = Job { benchmarks: vec![benchmark], lines, extra: None, time_ms: 30, ..job.clone() };
+            let mut one = Job { benchmarks: vec![benchmark], lines, extra: None, ..job.clone() };
             if one.sized {
                 one = one.sizes(if quick { FEW_SIZES } else { SIZES });
             }
@@ -135,9 +137,10 @@ impl Worth<'_> {
         parts[0].hypot(parts[1])
     }
 
-    /// More than chance, as far as the spread tells.
+    /// More than chance, as far as the spread tells, which fewer values have none of.
     fn shows(&self) -> bool {
-        self.percent().abs() >= SHOWN && self.percent().abs() > 2.0 * self.spread()
+        let enough = self.on.count.min(self.off.count) >= ENOUGH;
+        enough && self.percent().abs() >= SHOWN && self.percent().abs() > 2.0 * self.spread()
     }
 }
 
@@ -241,5 +244,7 @@ mod tests {
         assert!(!Worth { row: &time, on: of(10.0), off: of(10.25) }.shows(), "too little");
         let noisy = Summary { spread: 3.0, ..of(10.5) };
         assert!(!Worth { row: &time, on: of(10.0), off: noisy }.shows(), "perhaps chance");
+        let once = Summary { count: 2, ..of(12.0) };
+        assert!(!Worth { row: &time, on: of(10.0), off: once }.shows(), "too few");
     }
 }
