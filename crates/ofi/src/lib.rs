@@ -62,8 +62,8 @@ pub struct Settings {
     pub registered: u64,
     /// For tests: own memory is registered though the provider does not ask for that.
     pub registers: bool,
-    /// For tests: the program's memory cannot be registered.
-    pub refuses: bool,
+    /// For tests: bytes of the program's memory that may be registered at once.
+    pub locked: Option<u64>,
 }
 
 impl Default for Settings {
@@ -77,7 +77,7 @@ impl Default for Settings {
             accesses: true,
             registered: 4 << 30,
             registers: false,
-            refuses: false,
+            locked: None,
         }
     }
 }

@@ -4,8 +4,10 @@ use crate::abi::{FI_READ, FI_REMOTE_READ, FI_REMOTE_WRITE, FI_WRITE};
 use crate::fabric::{Fabric, Region};
 use crate::keys::{self, Keys};
 use crate::packet::Token;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::rc::Rc;
 use tern_device::Memory;
 use tern_registration::{Limits, Registrations, Use};
 
@@ -24,6 +26,16 @@ const OF_MEMORY: [isize; 3] = [libc::EFAULT as isize, libc::EACCES as isize, lib
 struct Known {
     region: Region,
     key: u64,
+    _share: Share,
+}
+
+/// Bytes of one registration among those of all.
+struct Share(Rc<Cell<u64>>, u64);
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - self.1);
+    }
 }
 
 /// Makes registrations.
@@ -33,12 +45,14 @@ struct Maker {
     theirs: bool,
     mask: u64,
     number: u32,
-    refuses: bool,
+    /// Bytes that are registered, and how many may be.
+    total: Rc<Cell<u64>>,
+    most: u64,
 }
 
 impl Maker {
     fn make(&mut self, fabric: &Fabric, start: u64, len: u64) -> Result<Known, isize> {
-        if self.refuses {
+        if self.total.get().saturating_add(len) > self.most {
             return Err(-(libc::ENOMEM as isize));
         }
         let mut last = -ENOKEY;
@@ -52,7 +66,8 @@ impl Maker {
                 Ok(region) => {
                     let key = if self.theirs { Some(region.key()) } else { keys::encode(start, number) };
                     let key = key.filter(|&key| key != 0).ok_or(-(libc::EINVAL as isize))?;
-                    return Ok(Known { region, key });
+                    self.total.set(self.total.get() + len);
+                    return Ok(Known { region, key, _share: Share(self.total.clone(), len) });
                 }
                 Err(error) if error == -ENOKEY && !self.theirs => last = error,
                 Err(error) => return Err(error),
@@ -76,16 +91,15 @@ pub struct Registered {
 unsafe impl Send for Registered {}
 
 impl Registered {
-    /// At most so many bytes stay registered that no transfer uses. `refuses`: nothing is registered, as where locked memory is
-    /// limited.
-    pub fn new(keys: &Keys, token: Token, bytes: u64, refuses: bool) -> Registered {
+    /// At most so many bytes stay registered that no transfer uses, and `most` at once, as where locked memory is limited.
+    pub fn new(keys: &Keys, token: Token, bytes: u64, most: u64) -> Registered {
         let entries = if bytes > 0 { ENTRIES } else { 0 };
         let all = Registrations::new(Limits { bytes, entries });
         if let Some(why) = all.why_not() {
             tern_settings::warn!("{why}");
         }
         let Keys { theirs, mask, .. } = *keys;
-        let maker = Maker { token, theirs, mask, number: 1, refuses };
+        let maker = Maker { token, theirs, mask, number: 1, total: Rc::default(), most };
         Registered { all, located: HashMap::new(), revealed: HashMap::new(), maker, told: false }
     }
 

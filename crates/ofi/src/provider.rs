@@ -14,6 +14,12 @@ pub fn most(provider: &str) -> usize {
     if provider.ends_with("ofi_rxm") { (16 << 10) - 256 } else { usize::MAX }
 }
 
+/// Whether a provider puts several packets into one buffer as it should. shm of libfabric 2.5 does not always: it reads a packet of
+/// another process into no bytes of it, again and again.
+pub fn fills(provider: &str) -> bool {
+    provider != "shm"
+}
+
 /// What the modes of registration that this crate knows ask for.
 const MR_MODE: c_int = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 

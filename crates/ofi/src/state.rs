@@ -140,7 +140,7 @@ impl State {
     ) -> Result<State> {
         let offer = &fabric.offer;
         let registers = offer.asks(abi::FI_MR_LOCAL) || settings.registers;
-        let several = offer.has(abi::FI_MULTI_RECV);
+        let several = offer.has(abi::FI_MULTI_RECV) && provider::fills(&offer.provider());
         let (inject, keeps_order) = (offer.tx().inject_size.min(INJECT), offer.keeps(abi::FI_ORDER_SAS));
         let receives = offer.rx().size.clamp(2, RECEIVES);
         // Whole cache lines, so that no two packets share one.
@@ -153,8 +153,8 @@ impl State {
         let reached = settings.accesses && has_accesses;
         let requests = Requests::new(&mut fabric, count, registers && has_accesses)?;
         let (of, unused) = (vec![access::UNUSED; count], (0..count as u32).rev().collect());
-        let (own, kept, refuses) = (tokens[me as usize], settings.registered, settings.refuses);
-        let registered = reached.then(|| Registered::new(&keys, own, kept, refuses));
+        let (own, kept, most) = (tokens[me as usize], settings.registered, settings.locked.unwrap_or(u64::MAX));
+        let registered = reached.then(|| Registered::new(&keys, own, kept, most));
         let sends = Sends::new(&mut fabric, SENDS, size, registers)?;
         if several {
             fabric.set_least_room(size)?;

@@ -92,6 +92,12 @@ suite! { shm, "shm", |_| ();
     words_are_changed_in_one_step,
 }
 
+// Of libfabric 2 alone; it has no atomics.
+suite! { tcp, "tcp", |_| ();
+    packets_of_every_size_arrive_whole,
+    a_late_receiver_fetches,
+}
+
 // As where own memory must be registered before a request names it.
 suite! { registering, "sockets", |settings| settings.registers = true;
     packets_of_every_size_arrive_whole,
@@ -205,7 +211,7 @@ fn what_cannot_be_registered_has_no_key() {
     if let Some(why) = missing("sockets") {
         return eprintln!("skipped: {why}");
     }
-    let [refusing, other] = two(&Settings { refuses: true, ..settings("sockets") });
+    let [refusing, other] = two(&Settings { locked: Some(1 << 16), ..settings("sockets") });
     let mut bytes = vec![0u8; 100_000];
     let it = refusing.direct().expect("it has accesses");
     let memory = it.locate(1, Memory::dense(bytes.as_ptr(), bytes.len()), true);
