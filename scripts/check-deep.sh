@@ -40,4 +40,6 @@ echo "$passed passed, $failed failed, 0 skipped"
 for abi in mpich openmpi; do
     MPI4PY_WHEEL=1 MPI4PY_MPIABI=$abi "$here/tests/mpi4py.sh" "$prefix" 1 2 4 || failed=$((failed + 1))
 done
+
+"$here/scripts/miri.sh" || failed=$((failed + 1))
 [ "$failed" -eq 0 ]
