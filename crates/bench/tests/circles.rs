@@ -18,7 +18,6 @@ const OPEN: &[(&str, usize)] = &[
     ("region", 4),
     ("rma", 10),
     ("shm", 7),
-    ("tcp", 7),
     ("verbs", 14),
 ];
 

@@ -353,8 +353,8 @@ settings! {
     /// it is to each process.
     TRANSPORT: Transport = "TERN_VERBS_TRANSPORT", "auto" => "moving", Job;
 
-    /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`; `tcp`: no shared
-    /// memory under it on this machine.
+    /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`; `locked=3M`: no
+    /// more memory is registered, over libfabric too; `tcp`: no shared memory under it on this machine.
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
     /// Rank 0 prints which way messages of each size will move, what the other ways would

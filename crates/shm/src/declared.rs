@@ -1,8 +1,8 @@
 //! Memory that processes have declared to the kernel module: each tells its regions in the segment, where peers find them by
 //! address. A request to send names memory as it does without the module.
 
+use crate::directory::{Directory, REGIONS};
 use crate::segment::Segment;
-use crate::sync::{AtomicU64, Ordering, fence};
 use std::cell::RefCell;
 use std::ops::Range;
 use tern_counters as counters;
@@ -10,61 +10,6 @@ use tern_device::Direction;
 use tern_region::Run;
 use tern_region::cma::{Beacon, Failed, Why};
 use tern_region::module::{self, Module};
-
-/// Regions of a process at a time. More would not fit the page of its block.
-const REGIONS: usize = 64;
-
-/// One region, as its owner tells it: written by that process alone.
-#[repr(C)]
-struct Spot {
-    /// Odd while the rest is being changed.
-    version: AtomicU64,
-    start: AtomicU64,
-    len: AtomicU64,
-    /// 0: there is none.
-    cookie: AtomicU64,
-}
-
-impl Spot {
-    fn store(&self, start: u64, len: u64, cookie: u64) {
-        // Relaxed: nobody else writes.
-        let version = self.version.load(Ordering::Relaxed);
-        self.version.store(version + 1, Ordering::Relaxed);
-        // Release: pairs with the acquire fence in `load`, which so sees an odd version with the new words.
-        fence(Ordering::Release);
-        self.start.store(start, Ordering::Relaxed);
-        self.len.store(len, Ordering::Relaxed);
-        self.cookie.store(cookie, Ordering::Relaxed);
-        // Release: pairs with the acquire in `load`.
-        self.version.store(version + 2, Ordering::Release);
-    }
-
-    /// Start, length and cookie; `None` where there is no region, or its owner is changing it.
-    fn load(&self) -> Option<(u64, u64, u64)> {
-        // Acquire: pairs with the release in `store`.
-        let version = self.version.load(Ordering::Acquire);
-        let [start, len, cookie] = [&self.start, &self.len, &self.cookie].map(|word| word.load(Ordering::Relaxed));
-        // Acquire: pairs with the release fence in `store`.
-        fence(Ordering::Acquire);
-        let whole = version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version;
-        (whole && cookie != 0).then_some((start, len, cookie))
-    }
-}
-
-/// The regions of a process, in its block of the segment.
-#[repr(C)]
-pub struct Directory([Spot; REGIONS]);
-
-impl Directory {
-    /// Cookies of the regions that have all of `run`, and where it begins in them.
-    fn find(&self, run: &Run) -> impl Iterator<Item = (u64, u64)> {
-        let (at, len) = (run.at as u64, run.len as u64);
-        self.0.iter().filter_map(Spot::load).filter_map(move |(start, room, cookie)| {
-            let skip = at.checked_sub(start)?;
-            (skip <= room && len <= room - skip).then_some((cookie, skip))
-        })
-    }
-}
 
 /// A region of this process.
 struct Region {
@@ -137,7 +82,7 @@ impl Declarations {
         }
         let Some(at) = self.room(&mut regions) else { return };
         let Some(declared) = self.create(&mut regions, start, len) else { return };
-        self.directory(self.me).0[at].store(start, len, declared.cookie);
+        self.directory(self.me).tell(at, start, len, declared.cookie);
         regions[at] = Some(Region { range, declared, used: now, kept: u32::from(keep) });
     }
 
@@ -169,7 +114,7 @@ impl Declarations {
     }
 
     fn give_up(&self, at: usize, region: &mut Option<Region>) {
-        self.directory(self.me).0[at].store(0, 0, 0);
+        self.directory(self.me).tell(at, 0, 0, 0);
         if let Some(region) = region.take() {
             self.module.destroy(region.declared);
         }
@@ -277,42 +222,6 @@ impl Rest<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn directory() -> Directory {
-        Directory(std::array::from_fn(|_| Spot {
-            version: AtomicU64::new(0),
-            start: AtomicU64::new(0),
-            len: AtomicU64::new(0),
-            cookie: AtomicU64::new(0),
-        }))
-    }
-
-    fn found(directory: &Directory, at: u64, len: usize) -> Vec<(u64, u64)> {
-        directory.find(&Run::new(at as *const u8, len)).collect()
-    }
-
-    #[test]
-    fn a_region_is_found_by_what_lies_in_it() {
-        let directory = directory();
-        directory.0[3].store(1000, 100, 7);
-        directory.0[5].store(1050, 500, 8);
-        assert_eq!(found(&directory, 1000, 100), [(7, 0)]);
-        assert_eq!(found(&directory, 1060, 40), [(7, 60), (8, 10)]);
-        assert_eq!(found(&directory, 1060, 41), [(8, 10)]);
-        assert_eq!(found(&directory, 999, 1), []);
-        assert_eq!(found(&directory, 1040, 100), []);
-        assert_eq!(found(&directory, u64::MAX, 1), []);
-        directory.0[3].store(0, 0, 0);
-        assert_eq!(found(&directory, 1000, 1), []);
-    }
-
-    #[test]
-    fn a_spot_that_is_being_changed_is_none() {
-        let directory = directory();
-        directory.0[0].store(1000, 100, 7);
-        directory.0[0].version.fetch_add(1, Ordering::Relaxed);
-        assert_eq!(found(&directory, 1000, 1), []);
-    }
 
     #[test]
     fn lists_are_cut_where_runs_end() {

@@ -3,7 +3,7 @@
 
 use crate::bell::{Bell, Sleepers};
 use crate::board::Board;
-use crate::declared::Directory;
+use crate::directory::Directory;
 use crate::ring::{CELLS, Ring};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;

@@ -1,8 +1,9 @@
 //! An open connection: both its ends, and whether it goes on.
 
+use crate::frame::write;
 use crate::frame::{HEAD, Head, Kind};
 use crate::inlet::Inlet;
-use crate::outlet::{Flushed, Outlet, write};
+use crate::outlet::{Flushed, Outlet};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::cell::Cell;

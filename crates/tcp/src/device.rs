@@ -3,14 +3,14 @@
 use crate::Settings;
 use crate::address::Address;
 use crate::connection::{Connection, Sent, run};
-use crate::frame::{Head, Kind};
+use crate::frame::{Head, Kind, PIECE};
 use crate::inlet::SCRATCH;
 use crate::listen::listen;
 use crate::outlet::Lent;
 use crate::proof::{Keys, Token};
 use crate::service::Service;
 use crate::shared::Shared;
-use crate::spread::{PIECE, SPREAD_FROM, Spread};
+use crate::spread::{SPREAD_FROM, Spread};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,10 +1,16 @@
 //! The bytes in front of a payload on a connection.
 
-use crate::spread::PIECE;
+use rustix::fd::OwnedFd;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use std::io::IoSlice;
 use tern_device::Header;
 
 /// Bytes of a head: payload length and kind (4 bytes each), then the packet's header.
 pub const HEAD: usize = 8 + size_of::<Header>();
+
+/// Bytes of a piece: a slow connection keeps the others waiting for one at the end.
+pub const PIECE: usize = 128 << 10;
 
 /// What a frame is. Bells and farewells have no payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +82,12 @@ impl Head {
 /// Bytes that are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Garbage;
+
+/// Writes parts of frames without waiting, and without a signal where the peer is gone.
+pub fn write(socket: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    let mut no_files = SendAncillaryBuffer::default();
+    retry_on_intr(|| sendmsg(socket, parts, &mut no_files, SendFlags::NOSIGNAL | SendFlags::DONTWAIT))
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,10 +4,10 @@
 //! already is left; so is one that does not answer.
 
 use crate::call::{TRY_TIME, connect};
+use crate::frame::PIECE;
 use crate::outlet::Outlet;
 use crate::proof::Keys;
 use crate::shake::{Shake, Stage, Step};
-use crate::spread::PIECE;
 use rustix::fd::{AsRawFd, OwnedFd};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

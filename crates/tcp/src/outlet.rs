@@ -1,10 +1,10 @@
 //! The writing end of a connection: what a socket did not take yet. The process and the thread of the device both write.
 
-use crate::frame::{HEAD, Head, Kind};
+use crate::frame::{HEAD, Head, Kind, write};
 use crate::spread::{Before, Failed, Many, Spread};
 use rustix::fd::OwnedFd;
-use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, sendmsg};
+use rustix::io::Errno;
+use rustix::net::Shutdown;
 use std::io::IoSlice;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -306,10 +306,4 @@ impl Lent {
             (self.frame, self.gone) = (self.frame + len, self.gone - HEAD - len);
         }
     }
-}
-
-/// Writes without waiting, and without a signal where the peer is gone.
-pub fn write(socket: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
-    let mut no_files = SendAncillaryBuffer::default();
-    retry_on_intr(|| sendmsg(socket, parts, &mut no_files, SendFlags::NOSIGNAL | SendFlags::DONTWAIT))
 }

@@ -4,8 +4,8 @@
 //! sockets of the others. The kernel is asked to tell of a connection only while it may be read from, or a process
 //! could not sleep.
 
-use crate::frame::{Garbage, HEAD, Head, Kind};
-use crate::spread::{PIECE, SEGMENT};
+use crate::frame::{Garbage, HEAD, Head, Kind, PIECE};
+use crate::spread::SEGMENT;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};

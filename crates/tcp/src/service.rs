@@ -7,7 +7,7 @@ use crate::call::{Call, prepare};
 use crate::further::{Further, MOST};
 use crate::outlet::{Flushed, Outlet};
 use crate::proof::Hello;
-use crate::shake::{End, Shake, Stage, Step};
+use crate::shake::{End, PROOF_TIME, Shake, Stage, Step};
 use crate::shared::Shared;
 use crate::vigil::Vigil;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,8 +18,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 
-/// How long a stranger may take to prove that it is none.
-pub const PROOF_TIME: Duration = Duration::from_secs(10);
 /// What a process that goes on calling the library writes by itself.
 const NAP: Duration = Duration::from_millis(1);
 /// Callers that have not proven themselves yet, at a time.

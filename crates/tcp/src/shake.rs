@@ -1,13 +1,15 @@
 //! A handshake on a socket that never blocks, from either side.
 
 use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT};
-use crate::service::PROOF_TIME;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 use std::time::{Duration, Instant};
 use tern_node::random;
+
+/// How long a stranger may take to prove that it is none.
+pub const PROOF_TIME: Duration = Duration::from_secs(10);
 
 /// A handshake, from either side.
 pub struct Shake {

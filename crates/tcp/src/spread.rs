@@ -4,8 +4,7 @@
 //! frames. Pieces ([`Kind::Piece`]) tell their segment and their place in it, and go by any connection. So the receiver
 //! puts them where they belong in any order, and hands a segment on when it is whole.
 
-use crate::frame::{HEAD, Head, Kind};
-use crate::outlet::write;
+use crate::frame::{HEAD, Head, Kind, PIECE, write};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::io::IoSlice;
@@ -17,8 +16,6 @@ use tern_device::Cut;
 pub const SPREAD_FROM: usize = 512 << 10;
 /// Bytes of a segment: so much memory takes one at a receiver that has no place for it.
 pub const SEGMENT: usize = 4 << 20;
-/// Bytes of a piece: a slow connection keeps the others waiting for one at the end.
-pub const PIECE: usize = 128 << 10;
 /// Pieces that each connection is offered by one flush.
 const AT_ONCE: usize = 16;
 
