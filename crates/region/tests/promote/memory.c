@@ -247,11 +247,13 @@ static void the_break_moves(void)
     mallopt(M_TRIM_THRESHOLD, 128 * KIB);
     fixture *f = promote_start(AUTO, USES);
     char *low = malloc(HEAPED);
-    promoted(f, low, HEAPED); /* what the promoter needs lies below from now on */
+    promoted(f, low, HEAPED);
     for (int round = 0; round < 5; round++) {
         size_t len = (2 + round) * MIB, trimmed = mallinfo2().arena;
+        char *volatile room = malloc(256 * KIB);
         char *at = malloc(len);
         CHECK(at > low && (size_t)(at - low) < 64 * MIB);
+        free(room); /* for what the promoter needs: nothing of it may lie behind `at` */
         memset(at, 0xff, len);
         for (int use = 0; use < 1000 && promote_used(f, at, len) < 0; use++)
             ;
