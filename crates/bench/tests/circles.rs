@@ -2,8 +2,10 @@
 //!
 //! Many crates are older than the rule. [`OPEN`] says how many of their modules still lie on a circle; a number only falls.
 
+mod sources;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Crates with circles, and how many of their top modules lie on one. All others have none.
 const OPEN: &[(&str, usize)] = &[
@@ -26,19 +28,18 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// The modules directly under the root of a crate, with the modules of it that they name as `crate::module`.
 fn graph(src: &Path) -> Graph {
-    let mut files = Vec::new();
-    collect(src, &mut files);
+    let files = sources::files(src, &["tests", "model"]);
     let top = |file: &Path| {
         let first = file.strip_prefix(src).expect("inside").iter().next().expect("a name").to_string_lossy();
         first.trim_end_matches(".rs").to_owned()
     };
     let mut graph = Graph::new();
-    for file in &files {
+    for (file, _) in &files {
         graph.entry(top(file)).or_default();
     }
     let names: BTreeSet<String> = graph.keys().cloned().collect();
-    for file in files {
-        let text = code(&std::fs::read_to_string(&file).expect("a file"));
+    for (file, text) in files {
+        let text = code(&text);
         let own = top(&file);
         let named = named(&text).into_iter().filter(|name| names.contains(name) && *name != own);
         graph.get_mut(&own).expect("a module").extend(named);
@@ -49,25 +50,9 @@ fn graph(src: &Path) -> Graph {
     graph
 }
 
-/// The files of a folder and of those in it, but for tests and models.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        match path.is_dir() {
-            true if stem != "tests" => collect(&path, files),
-            false if path.extension().is_some_and(|end| end == "rs") && !["tests", "model"].contains(&&*stem) => {
-                files.push(path);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// A file without its comments and without the tests at its end.
+/// A text without its comments.
 fn code(text: &str) -> String {
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
 /// The first names behind each `crate::`, those in braces too.
@@ -119,7 +104,7 @@ fn on_circles(graph: &Graph) -> Vec<&String> {
 
 #[test]
 fn no_module_circle_is_new() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates");
+    let crates = sources::crates();
     let mut names: Vec<String> = std::fs::read_dir(crates)
         .expect("crates")
         .flatten()

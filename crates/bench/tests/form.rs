@@ -1,6 +1,8 @@
 //! The form of the engine's crates: functions that fit a screen, contracts that fit two, and no clock inside the protocols.
 
-use std::path::{Path, PathBuf};
+mod sources;
+
+use std::path::PathBuf;
 
 /// Crates whose form is looked at.
 const CRATES: [&str; 4] = ["adi", "policy", "device", "mcm"];
@@ -11,25 +13,7 @@ const REQUIRED: usize = 15;
 
 /// The files of a crate, without its tests: name and text.
 fn files(name: &str) -> Vec<(PathBuf, String)> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates");
-    let mut folders = vec![crates.join(name).join("src")];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()) {
-            let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            if ["tests", "model", "conformance"].contains(&&*stem) {
-                continue;
-            }
-            match path.is_dir() {
-                true => folders.push(path),
-                false => {
-                    let text = std::fs::read_to_string(&path).expect("a file");
-                    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
-                    files.push((path, code));
-                }
-            }
-        }
-    }
+    let files = sources::files(&sources::crates().join(name).join("src"), &["tests", "model", "conformance"]);
     assert!(!files.is_empty(), "{name} has no files");
     files
 }

@@ -317,22 +317,28 @@ pub trait Direct {
     fn release(&self, _memory: &Memory) {}
 
     /// Fresh, zeroed memory that peers reach without the kernel's help; `None` when there is no more.
-    fn allocate(&self, len: usize) -> Option<*mut u8>;
+    fn allocate(&self, _len: usize) -> Option<*mut u8> {
+        None
+    }
 
     /// The same of memory that the child of a fork has for itself, as private memory.
-    fn allocate_apart(&self, len: usize) -> Option<*mut u8>;
+    fn allocate_apart(&self, _len: usize) -> Option<*mut u8> {
+        None
+    }
 
     /// Gives memory of [`Direct::allocate`] or [`Direct::allocate_apart`] back; false when it is none.
     ///
     /// # Safety
     /// Nobody uses the memory any more.
-    unsafe fn free(&self, memory: *mut u8) -> bool;
+    unsafe fn free(&self, _memory: *mut u8) -> bool {
+        false
+    }
 
     // ---- one-sided
 
     /// True for processes whose shared memory is this one's too: places there mean the same to both.
     fn shares_with(&self, _peer: u32) -> bool {
-        true
+        false
     }
 
     /// Where own memory lies in the memory that all processes of the node share, if all of it is of one

@@ -22,22 +22,6 @@ impl Direct for Ofi {
         }
     }
 
-    fn allocate(&self, _len: usize) -> Option<*mut u8> {
-        None
-    }
-
-    fn allocate_apart(&self, _len: usize) -> Option<*mut u8> {
-        None
-    }
-
-    unsafe fn free(&self, _memory: *mut u8) -> bool {
-        false
-    }
-
-    fn shares_with(&self, _peer: u32) -> bool {
-        false
-    }
-
     fn publish(&self, _peer: u32, _key: &Key, _memory: &Memory, _receiver: u32, _seen: u32) -> Option<u32> {
         None
     }

@@ -62,14 +62,7 @@ impl tern_device::Endpoint for Endpoint {
             Ok(Outlet { pid: pid as u32, fd, pipe: OnceLock::new() })
         };
         let outlets = addresses.iter().map(outlet).collect::<Result<_>>()?;
-        Ok(Box::new(Pipes {
-            me,
-            inlets,
-            outlets,
-            refused: Mutex::default(),
-            lost: Cell::default(),
-            abilities: ABILITIES,
-        }))
+        Ok(Box::new(Pipes { me, inlets, outlets, refused: Mutex::default(), lost: Cell::default() }))
     }
 }
 
@@ -97,7 +90,7 @@ impl Outlet {
 }
 
 /// What the layers above count on. Latency and bandwidth decide between devices and protocols; these are guesses.
-const ABILITIES: Abilities = Abilities {
+static ABILITIES: Abilities = Abilities {
     name: "pipes",
     packet: ROOM,
     piece: None,
@@ -121,7 +114,6 @@ struct Pipes {
     refused: Mutex<Vec<u32>>,
     /// Peers that could not be reached since the last poll.
     lost: Cell<Vec<u32>>,
-    abilities: Abilities,
 }
 
 impl Pipes {
@@ -184,7 +176,7 @@ fn word<const N: usize>(head: &[u8; HEAD], at: usize) -> [u8; N] {
 
 impl Device for Pipes {
     fn abilities(&self) -> &Abilities {
-        &self.abilities
+        &ABILITIES
     }
 
     fn reaches(&self, peer: u32) -> bool {

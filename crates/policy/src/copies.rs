@@ -5,9 +5,9 @@
 //! program comes to send again: of messages that it starts together and then waits for, the time from one such round to the next, since
 //! starting one says little of what it costs.
 //!
-//! Two processes that send each other messages at the same time had better go the same way: if one sends packets and the other asks,
-//! the first makes two of the three copies, both wait for it (off cache on a Xeon, 1.7 times as long as by either way), and neither finds
-//! out by trying alone. So one of the two tries, and the other does what it sees of it.
+//! Two processes that send each other messages at the same time had better go the same way. If one sends packets and the other asks,
+//! the first makes two of the three copies, and both wait for it: off cache on a Xeon 1.7 times as long as by either way. Neither finds
+//! that out by trying alone. So one of the two tries, and the other does what it sees of it.
 
 use crate::rounds::Rounds;
 use crate::rules;

@@ -35,7 +35,7 @@ const FEW: usize = 4;
 const SETTLE: Duration = Duration::from_secs(5);
 /// The mark of the bell among what the kernel tells of.
 const BELL: u64 = u64::MAX;
-/// [`Abilities::look`]: one system call for each connection, of some 400 ns, where one at shared memory takes 20 ns.
+/// [`Abilities::look`]: a system call for each connection, where shared memory takes a load for each peer.
 const LOOK: u32 = 20;
 
 /// A process that listens, and does not know its peers yet.

@@ -99,22 +99,6 @@ impl Direct for Verbs {
         self.registered.release(memory);
     }
 
-    fn allocate(&self, _len: usize) -> Option<*mut u8> {
-        None
-    }
-
-    fn allocate_apart(&self, _len: usize) -> Option<*mut u8> {
-        None
-    }
-
-    unsafe fn free(&self, _memory: *mut u8) -> bool {
-        false
-    }
-
-    fn shares_with(&self, _peer: u32) -> bool {
-        false
-    }
-
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
         let pays = self.settings.tuples && memory.len >= self.settings.direct as u64;
         match self.uses_queues() {

@@ -209,8 +209,8 @@ impl Direct for Port {
         place == RIGHT
     }
 
-    fn place(&self, _memory: *const u8, _len: usize) -> Option<u64> {
-        None
+    fn shares_with(&self, _peer: u32) -> bool {
+        true
     }
 
     fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
@@ -228,18 +228,6 @@ impl Direct for Port {
     fn release(&self, memory: &Memory) {
         let live = KEYS.with_borrow_mut(|(live, _)| live.remove(&memory.key));
         assert!(live, "released twice, or without a key");
-    }
-
-    fn allocate(&self, _len: usize) -> Option<*mut u8> {
-        None
-    }
-
-    fn allocate_apart(&self, _len: usize) -> Option<*mut u8> {
-        None
-    }
-
-    unsafe fn free(&self, _memory: *mut u8) -> bool {
-        false
     }
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {

@@ -138,7 +138,7 @@ impl Lines {
         }
         let group = Group { others: 1, len, apart: true, writes: false, shared: false };
         let advice = direct.advise(self.procs[usize::from(self.me == 0)], &group);
-        // The trial is between places and lines of memory that is shared; this way is not tried.
+        // Members that tell no place go by lines at once: the trial is of memory that is shared.
         advice.region && advice.sure
     }
 
