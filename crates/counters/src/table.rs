@@ -294,10 +294,10 @@ counters! {
         POLICY_WAIT_FOR_SENDS = "policy_wait_for_sends": Counter, "times", Tuner;
         /// Receives whose message was not looked for when they started, since sends follow.
         POLICY_LOOK_AHEAD = "policy_look_ahead": Counter, "receives", Tuner;
-        /// Messages that went the way that was not presumed to be the better one, in a trial or after it.
-        POLICY_COPIES = "policy_copies": Counter, "messages", Tuner;
-        /// Messages that went as the last one of their receiver came.
-        POLICY_MIRROR = "policy_mirror": Counter, "messages", Tuner;
+        /// Times that the way of a message was not the one presumed to be better, in a trial or after it.
+        POLICY_COPIES = "policy_copies": Counter, "times", Tuner;
+        /// Times that the way of a message was that by which the last one of its receiver came.
+        POLICY_MIRROR = "policy_mirror": Counter, "times", Tuner;
         /// Receives that stayed unpublished since their sender has chosen packets before.
         POLICY_LEAVE_CHOSEN = "policy_leave_chosen": Counter, "receives", Tuner;
         /// Messages whose receiver was trusted, and not seen, to wait.
@@ -376,7 +376,8 @@ counters! {
         COLLECTIVE_SHARED = "collective_shared": Counter, "calls", Tuner;
         /// Those in which the root declared one region, from which or to which the others copied.
         COLLECTIVE_REGIONS = "collective_regions": Counter, "calls", Tuner;
-        /// Bytes that this process copied from or to such regions, each of them once.
+        /// Bytes that this process copied from or to such regions, each of them once, and what the kernel copied out of members' private
+        /// memory in collectives of `collective_shared`.
         REGION_BYTES = "region_bytes": Aggregate, "bytes", Tuner;
         /// Blocking collectives that went as messages.
         COLLECTIVE_MESSAGES = "collective_messages": Counter, "calls", Tuner;

@@ -16,8 +16,14 @@ fn facts(face: &str, file: &str) -> Facts {
     text.lines().filter_map(|l| l.split_once(' ')).map(|(name, value)| (name.into(), value.into())).collect()
 }
 
-/// The folder with the libraries: that of TERN_TEST_LIBRARY, else one filled from what cargo builds.
-fn folder() -> PathBuf {
+/// The folder with the libraries. Filled once: a library that is mapped must not be written.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(filled)
+}
+
+/// The folder of TERN_TEST_LIBRARY, else one filled from what cargo builds.
+fn filled() -> PathBuf {
     if let Some(library) = std::env::var_os("TERN_TEST_LIBRARY") {
         return Path::new(&library).parent().unwrap().to_owned();
     }

@@ -16,7 +16,7 @@ use tern_settings::{Entry, INTERFACE, Kind, NETWORK, Network};
 /// How a kind of network is opened.
 type Open = fn(&Job) -> Result<Box<dyn Endpoint>>;
 
-/// The kinds of network. A new device is one line here, and one in the choices of TERN_NETWORK.
+/// The kinds of network. A new device is one line here, one in the choices of TERN_NETWORK, and one where `tern-info` tells them.
 const NETWORKS: [(Network, Open); 5] = [
     (Network::Software, |job| Ok(Box::new(rdma::open(job, Maker::Software)?))),
     (Network::Rdma, |job| Ok(Box::new(rdma::open(job, Maker::RdmaCore)?))),

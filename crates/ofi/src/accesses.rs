@@ -8,7 +8,7 @@ use crate::fabric::Change;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use tern_device::runs::{Cursor, span};
+use tern_device::runs::Cursor;
 use tern_device::{Memory, Run};
 use tern_registration::Use;
 
@@ -181,8 +181,6 @@ pub struct Accesses {
     atomics_in_order: bool,
     /// Those of which requests are to be made, in turn.
     pub posting: VecDeque<u32>,
-    /// Of which requests are under way, or to be made.
-    open: usize,
 }
 
 // SAFETY: one thread at a time uses them; the addresses in them belong to no thread.
@@ -191,15 +189,14 @@ unsafe impl Send for Accesses {}
 impl Accesses {
     pub fn new(world: usize, atomics_in_order: bool) -> Accesses {
         let peers = (0..world).map(|_| Ordered::default()).collect();
-        Accesses { all: Vec::new(), free: Vec::new(), peers, atomics_in_order, posting: VecDeque::new(), open: 0 }
+        Accesses { all: Vec::new(), free: Vec::new(), peers, atomics_in_order, posting: VecDeque::new() }
     }
 
     pub fn is_idle(&self) -> bool {
-        self.open == 0
+        self.free.len() == self.all.len()
     }
 
     fn insert(&mut self, access: Access) -> u32 {
-        self.open += 1;
         match self.free.pop() {
             Some(at) => {
                 self.all[at as usize] = Some(access);
@@ -222,14 +219,12 @@ impl Accesses {
         self.posting.push_back(at);
     }
 
-    /// Begins an access to a window, in turn; its number.
-    pub fn begin_in_turn(&mut self, access: Access) -> u64 {
-        let theirs: Vec<Run> =
-            access.pieces.iter().map(|piece| Run { address: piece.theirs, len: piece.len }).collect();
+    /// Begins an access to a window, in turn; its number. `span`: where the peer's memory lies that it touches, and its length.
+    pub fn begin_in_turn(&mut self, access: Access, span: (u64, u64)) -> u64 {
         let (peer, what) = (access.peer as usize, access.what);
         let at = self.insert(access);
         let it = &mut self.peers[peer];
-        it.turns.push_back(Turn { access: Some(at), what, span: span(&theirs) });
+        it.turns.push_back(Turn { access: Some(at), what, span });
         it.begun += 1;
         let number = it.begun;
         self.advance(peer as u32);
@@ -247,7 +242,6 @@ impl Accesses {
     pub fn end(&mut self, at: u32) -> Access {
         let access = self.all[at as usize].take().expect("it was under way");
         self.free.push(at);
-        self.open -= 1;
         if access.end == End::Window {
             self.peers[access.peer as usize].end(at, !access.failed);
             self.advance(access.peer);
@@ -290,7 +284,7 @@ mod tests {
 
     fn begin(all: &mut Accesses, what: What, theirs: u64, len: u64) -> u64 {
         let pieces = vec![Piece { own: 0, theirs, len }];
-        all.begin_in_turn(Access::new(0, what, 1, pieces, End::Window))
+        all.begin_in_turn(Access::new(0, what, 1, pieces, End::Window), (theirs, len))
     }
 
     fn posted(all: &mut Accesses) -> Vec<u32> {

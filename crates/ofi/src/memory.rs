@@ -11,14 +11,11 @@ use std::rc::Rc;
 use tern_device::Memory;
 use tern_registration::{Limits, Registrations, Use};
 
-/// Registrations that are kept at most: each may cut a mapping of the process in three, of which the kernel
-/// allows 65530.
-const ENTRIES: usize = 8192;
 /// What may be done to the memory.
 const ACCESS: u64 = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 /// Numbers whose keys were found to be taken, before it is given up. Keys of 8 bytes never are.
 const ATTEMPTS: usize = 8;
-const ENOKEY: isize = 126;
+const ENOKEY: isize = libc::ENOKEY as isize;
 /// Errors that tell of the memory itself, as of that of constants: there is nothing that a user could do.
 const OF_MEMORY: [isize; 3] = [libc::EFAULT as isize, libc::EACCES as isize, libc::EINVAL as isize];
 
@@ -55,7 +52,6 @@ impl Maker {
         if self.total.get().saturating_add(len) > self.most {
             return Err(-(libc::ENOMEM as isize));
         }
-        let mut last = -ENOKEY;
         for _ in 0..ATTEMPTS {
             let number = if self.number == 0 { 1 } else { self.number };
             self.number = keys::after(number);
@@ -69,11 +65,11 @@ impl Maker {
                     self.total.set(self.total.get() + len);
                     return Ok(Known { region, key, _share: Share(self.total.clone(), len) });
                 }
-                Err(error) if error == -ENOKEY && !self.theirs => last = error,
+                Err(error) if error == -ENOKEY && !self.theirs => {}
                 Err(error) => return Err(error),
             }
         }
-        Err(last)
+        Err(-ENOKEY)
     }
 }
 
@@ -93,8 +89,7 @@ unsafe impl Send for Registered {}
 impl Registered {
     /// At most so many bytes stay registered that no transfer uses, and `most` at once, as where locked memory is limited.
     pub fn new(keys: &Keys, token: Token, bytes: u64, most: u64) -> Registered {
-        let entries = if bytes > 0 { ENTRIES } else { 0 };
-        let all = Registrations::new(Limits { bytes, entries });
+        let all = Registrations::new(Limits::keeping(bytes));
         if let Some(why) = all.why_not() {
             tern_settings::warn!("{why}");
         }

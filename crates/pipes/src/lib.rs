@@ -200,7 +200,10 @@ impl Device for Pipes {
         if self.write(peer, &packet[..HEAD + len]) {
             return Some(len);
         }
-        self.refused().push(peer);
+        let mut refused = self.refused();
+        if !refused.contains(&peer) {
+            refused.push(peer);
+        }
         None
     }
 

@@ -1,5 +1,6 @@
 //! The back-off: what was tried in vain is tried again after a pause, which doubles each time.
 
+use std::cell::Cell;
 use std::ops::RangeInclusive;
 
 /// How many chances go by before something is tried again.
@@ -35,6 +36,38 @@ impl Backoff {
     /// The attempt has paid: the next pause is a first one.
     pub fn paid(&mut self) {
         self.pause = 0;
+    }
+}
+
+/// One that several calls share.
+#[derive(Debug, Default)]
+pub struct SharedBackoff(Cell<Backoff>);
+
+impl SharedBackoff {
+    /// As [`Backoff::may_try`].
+    #[inline]
+    pub fn may_try(&self) -> bool {
+        self.0.get().may_try()
+    }
+
+    /// As [`Backoff::is_due`].
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        let mut backoff = self.0.get();
+        let due = backoff.is_due();
+        self.0.set(backoff);
+        due
+    }
+
+    /// The attempt has paid, or was in vain.
+    pub fn note(&self, paid: bool, pauses: RangeInclusive<u32>) {
+        let mut backoff = self.0.get();
+        if paid {
+            backoff.paid()
+        } else {
+            backoff.in_vain(pauses)
+        }
+        self.0.set(backoff);
     }
 }
 

@@ -93,18 +93,13 @@ impl Copies {
         {
             return way == Way::Once;
         }
-        if !rules::COPIES.is_on() {
-            return presumed;
-        }
         let Message { len, along, copied, long, .. } = *message;
         let kind = (len.ilog2() as usize * ALONG + along as usize) * COPIED + copied as usize;
         // The first ones of a turn in packets find cold memory.
         let longer = if long { ROUND.div_ceil(len) as u32 } else { 0 };
-        let once = self.0.way(kind, now, || Trial::presuming(usize::from(presumed)).longer(longer)) == 1;
-        if once != presumed {
-            rules::COPIES.count_one();
-        }
-        once
+        let way = usize::from(presumed);
+        let other = rules::COPIES.departs(|| self.0.way(kind, now, || Trial::presuming(way).longer(longer)) != way);
+        presumed != other
     }
 
     /// What begins from now on is another round: see [`Rounds`].

@@ -4,7 +4,8 @@
 //! whether a receive is published. Both are pure functions: no clock, no system call, no shared memory. The engine states the [`Facts`], asks, and
 //! does what the plan says. What takes time to find out, it tells when it is asked ([`Look`]).
 //!
-//! **What is learned** has one of four forms, each a small type that is told what has happened:
+//! **What is learned** mostly has one of four forms, each a small type that is told what has happened. Some rules keep a count of
+//! their own where they act.
 //!
 //! | form | what it is | of use for |
 //! |---|---|---|
@@ -48,7 +49,7 @@ mod trust;
 mod ways;
 
 pub use account::{Account, break_even};
-pub use backoff::Backoff;
+pub use backoff::{Backoff, SharedBackoff};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message};
 pub use habit::Habits;
 pub use lending::LendingTrials;

@@ -74,11 +74,10 @@ pub struct Gauge(Rounds);
 impl Gauge {
     /// What the target of a transfer of `len` bytes, which begins at `now`, seems to be: by power of two, and by `rule`.
     pub fn target(&mut self, rule: &Rule, len: usize, now: impl FnOnce() -> u64) -> Target {
-        if !rule.is_on() || self.0.way(Gauge::kind(len), now, Trial::hasty) == 0 {
-            return Target::Soon;
+        match rule.departs(|| self.0.way(Gauge::kind(len), now, Trial::hasty) == 1) {
+            true => Target::Later,
+            false => Target::Soon,
         }
-        rule.count_one();
-        Target::Later
     }
 
     /// Transfers of `len` bytes begin, and a trial elsewhere is finding out whether there are to be such at all, which would count what is tried

@@ -40,6 +40,17 @@ impl Rule {
         on
     }
 
+    /// Whether the rule decides otherwise than the plain default, by `decide`, which is not asked where the rule is switched off. Counts
+    /// that.
+    #[inline]
+    pub fn departs(&self, decide: impl FnOnce() -> bool) -> bool {
+        let departs = self.is_on() && decide();
+        if departs {
+            self.count_one();
+        }
+        departs
+    }
+
     /// Counts a decision of a rule that is on.
     #[inline]
     pub fn count_one(&self) {

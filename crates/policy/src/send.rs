@@ -126,7 +126,7 @@ pub trait Look {
 /// How a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendPlan {
-    /// In packets, at once. `chosen`: although it could have gone in one copy. A network may take them from where they lie (zero copy).
+    /// In packets, at once. `chosen`: out of memory that the receiver sees, since one copy took longer. A network may take them from where they lie (zero copy).
     Eager { chosen: bool },
     /// A request to send: the receiver gets the bytes from where they lie, invites the sender to put them, or wants packets.
     RndvGet(Terms),

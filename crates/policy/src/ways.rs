@@ -5,7 +5,7 @@
 pub enum Way {
     /// In one copy, after its sender has asked, or into a published receive.
     Once,
-    /// In packets, since it could not go otherwise.
+    /// In packets, of which its sender did not say that it has chosen them.
     Packets,
     /// In packets, which its sender has chosen: it could have gone in one copy.
     ChosenPackets,

@@ -18,6 +18,17 @@ pub struct Limits {
     pub entries: usize,
 }
 
+/// Registrations that are kept at most: each may cut a mapping of the process in three, of which the kernel
+/// allows 65530.
+const ENTRIES: usize = 8192;
+
+impl Limits {
+    /// So many bytes, in as many registrations as a process should have; none for 0.
+    pub fn keeping(bytes: u64) -> Limits {
+        Limits { bytes, entries: if bytes > 0 { ENTRIES } else { 0 } }
+    }
+}
+
 /// One use of a registration, until [`Cache::release`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use(pub u32);

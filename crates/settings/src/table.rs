@@ -302,7 +302,7 @@ settings! {
     NETWORK: Network = "TERN_NETWORK", "auto" => "moving", Job;
 
     /// The provider of libfabric that TERN_NETWORK=ofi uses, as libfabric names it: efa, `tcp;ofi_rxm`. `auto`: the first that is
-    /// there of cxi, efa, opx, psm3 and `verbs;ofi_rxm`; others are slower than Tern without libfabric.
+    /// there of cxi, efa, opx, psm3 and `verbs;ofi_rxm`. For other networks Tern has devices of its own.
     OFI_PROVIDER: &'static str = "TERN_OFI_PROVIDER", "auto" => "moving", Job;
 
     /// The file of libfabric that is loaded. `auto`: libfabric.so.1, where the system finds it.

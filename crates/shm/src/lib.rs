@@ -14,6 +14,7 @@ mod declared;
 mod device;
 #[cfg(not(loom))]
 mod direct;
+#[cfg(not(loom))]
 mod directory;
 #[cfg(not(loom))]
 mod explain;

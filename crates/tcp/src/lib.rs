@@ -34,6 +34,7 @@ mod address;
 mod call;
 mod connection;
 mod device;
+mod fault;
 mod frame;
 mod further;
 mod inlet;

@@ -1,7 +1,8 @@
 //! The writing end of a connection: what a socket did not take yet. The process and the thread of the device both write.
 
+use crate::fault::Fault;
 use crate::frame::{HEAD, Head, Kind, write};
-use crate::spread::{Before, Failed, Many, Spread};
+use crate::spread::{Before, Many, Spread};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -40,15 +41,6 @@ struct Left {
     finished: Option<u32>,
     /// Why the connection was ended.
     fault: Option<Fault>,
-}
-
-/// Why a connection was ended from this side: a peer that has given no sign for too long ([`crate::vigil`]), or a connection
-/// beside the first one that has failed.
-#[derive(Clone, Copy, Debug)]
-pub struct Fault {
-    pub errno: Errno,
-    /// Where the connection leads, if it is not the first.
-    pub to: Option<IpAddr>,
 }
 
 /// What came of an attempt to write what is left.
@@ -229,11 +221,11 @@ impl Left {
                 self.finished = finished;
                 Ok(Flushed { empty: finished.is_some(), wrote })
             }
-            Err(Failed(errno, to)) => {
-                if to.is_some() {
-                    self.fail(socket, Fault { errno, to });
+            Err(fault) => {
+                if fault.to.is_some() {
+                    self.fail(socket, fault);
                 }
-                Err(errno)
+                Err(fault.errno)
             }
         }
     }

@@ -4,6 +4,7 @@
 //! frames. Pieces ([`Kind::Piece`]) tell their segment and their place in it, and go by any connection. So the receiver
 //! puts them where they belong in any order, and hands a segment on when it is whole.
 
+use crate::fault::Fault;
 use crate::frame::{HEAD, Head, Kind, PIECE, write};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -85,9 +86,6 @@ pub struct Many {
     segments: u64,
 }
 
-/// A connection that has failed, by where it leads; the first one is `None`.
-pub struct Failed(pub Errno, pub Option<IpAddr>);
-
 impl Many {
     pub fn add(&mut self, socket: Arc<OwnedFd>, to: IpAddr) {
         self.wires.push(Wire { socket, to, piece: None });
@@ -124,12 +122,12 @@ impl Many {
 
     /// Writes what each connection takes; `before` goes on the first one, between pieces. Says whether something was written, and
     /// for whom the payload was, if all of it has gone.
-    pub fn flush(&mut self, socket: &OwnedFd, before: &mut Before) -> Result<(bool, Option<u32>), Failed> {
+    pub fn flush(&mut self, socket: &OwnedFd, before: &mut Before) -> Result<(bool, Option<u32>), Fault> {
         let mut wrote = false;
         for _ in 0..AT_ONCE {
-            let mut more = self.write_first(socket, before).map_err(|error| Failed(error, None))?;
+            let mut more = self.write_first(socket, before).map_err(|errno| Fault { errno, to: None })?;
             for at in 0..self.wires.len() {
-                more |= self.write_further(at, before).map_err(|error| Failed(error, Some(self.wires[at].to)))?;
+                more |= self.write_further(at, before).map_err(|errno| Fault { errno, to: Some(self.wires[at].to) })?;
             }
             if !more {
                 break;
@@ -292,7 +290,7 @@ mod tests {
         let mut came = 0;
         one.set_nonblocking(true).expect("a socket");
         loop {
-            let (wrote, _) = many.flush(&first, &mut before).unwrap_or_else(|failed| panic!("{}", failed.0));
+            let (wrote, _) = many.flush(&first, &mut before).unwrap_or_else(|failed| panic!("{}", failed.errno));
             let mut bytes = [0; 1 << 16];
             let count = std::io::Read::read(&mut &one, &mut bytes).unwrap_or(0);
             came += count;

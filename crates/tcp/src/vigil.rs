@@ -6,7 +6,8 @@
 //! acknowledgement, which a living kernel sends for its process. Connections beside the first one are looked after, too: nobody reads from
 //! them here, so nobody else would see their end.
 
-use crate::outlet::{Fault, Outlet};
+use crate::fault::Fault;
+use crate::outlet::Outlet;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::sockopt;
@@ -56,15 +57,16 @@ impl Vigil {
 
 /// Why a connection is to be ended.
 fn look_at(outlet: &Outlet, silence: Duration) -> Option<Fault> {
-    let silent = |socket: &OwnedFd| state(socket).is_ok_and(|state| is_silent(&state, silence));
-    if silent(&outlet.socket) {
+    if state(&outlet.socket).is_ok_and(|state| is_silent(&state, silence)) {
         return Some(Fault { errno: Errno::TIMEDOUT, to: None });
     }
     outlet.further().into_iter().find_map(|(socket, to)| {
-        let over = state(&socket).is_ok_and(|state| state.tcpi_state == TCP_CLOSE);
-        let errno = match silent(&socket) {
+        let state = state(&socket).ok()?;
+        let errno = match is_silent(&state, silence) {
             true => Errno::TIMEDOUT,
-            false if over => sockopt::socket_error(&socket).ok()?.err().unwrap_or(Errno::CONNRESET),
+            false if state.tcpi_state == TCP_CLOSE => {
+                sockopt::socket_error(&socket).ok()?.err().unwrap_or(Errno::CONNRESET)
+            }
             false => return None,
         };
         Some(Fault { errno, to: Some(to) })

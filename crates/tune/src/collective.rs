@@ -88,7 +88,7 @@ impl Group {
     pub fn advise(&self, costs: &Costs, asked: Mechanism) -> Advice {
         match asked {
             Mechanism::Pipe => return Advice { region: false, sure: true },
-            Mechanism::Cma | Mechanism::Module if !self.shared => return Advice { region: true, sure: true },
+            Mechanism::Cma if !self.shared => return Advice { region: true, sure: true },
             Mechanism::Mapped if self.shared => return Advice { region: true, sure: true },
             Mechanism::Auto => {}
             _ => return Advice { region: false, sure: true },

@@ -6,10 +6,6 @@ use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall};
 use tern_hca::{Access, Error, MemoryRegion, ProtectionDomain};
 use tern_registration::{Limits, Registrations, Use};
 
-/// Registrations that are kept at most: each may cut a mapping of the process in three, of which the kernel
-/// allows 65530.
-const ENTRIES: usize = 8192;
-
 /// The registrations of memory that transfers use.
 pub(crate) struct Registered {
     domain: ProtectionDomain,
@@ -21,8 +17,7 @@ pub(crate) struct Registered {
 impl Registered {
     /// At most so many bytes stay registered that no transfer uses.
     pub fn new(domain: &ProtectionDomain, bytes: u64) -> Registered {
-        let entries = if bytes > 0 { ENTRIES } else { 0 };
-        let all = Registrations::new(Limits { bytes, entries });
+        let all = Registrations::new(Limits::keeping(bytes));
         if let Some(why) = all.why_not() {
             tern_settings::warn!("{why}");
         }

@@ -237,7 +237,7 @@ impl State {
 
     /// Whether a call of `kind` that begins now lends.
     fn begin_lending(&mut self, kind: usize) -> bool {
-        rules::LEND.is_on() && self.trials.begin(kind, (self.clock)()) && rules::LEND.applies()
+        rules::LEND.departs(|| self.trials.begin(kind, (self.clock)()))
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {

@@ -213,12 +213,7 @@ impl Lines {
             // Only what never becomes private again may be written to where it lies.
             Mechanism::Auto | Mechanism::Mapped if task.is_gather() => direct.place(memory.0, memory.1).unwrap_or(0),
             Mechanism::Auto | Mechanism::Mapped => self.locate(adi, memory),
-            Mechanism::Module => {
-                // The kernel module learns of the memory.
-                self.locate(adi, memory);
-                0
-            }
-            Mechanism::Pipe | Mechanism::Cma => 0,
+            Mechanism::Pipe | Mechanism::Cma | Mechanism::Module => 0,
         };
         let kernel = self.is_kernel_asked(direct);
         if place == 0 && !kernel {

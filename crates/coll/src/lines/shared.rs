@@ -12,11 +12,10 @@ use super::label::{Done, Kind, label};
 use super::region::Cookie;
 use super::{Lines, Mismatch, Vector};
 use crate::choose::{Algorithm, Collective};
-use std::cell::Cell;
 use std::ops::RangeInclusive;
 use tern_adi::{Adi, Data};
 use tern_mcm::{Group, Memory};
-use tern_policy::{Backoff, rules};
+use tern_policy::{SharedBackoff, rules};
 use tern_settings::Mechanism;
 
 /// Shortest block that is read so. Below, two copies take less time than the second turn, and asking where memory lies.
@@ -53,7 +52,7 @@ const PRIVATE: u64 = 1 << 63;
 /// For each kind of operation, whether it pays to ask where memory lies: after each answer in vain, twice as many calls go by
 /// without. All members have the same.
 #[derive(Debug, Default)]
-pub struct Tries([Cell<Backoff>; 16]);
+pub struct Tries([SharedBackoff; 16]);
 
 /// Calls that go by without asking.
 const PAUSES: RangeInclusive<u32> = 1..=64;
@@ -61,22 +60,11 @@ const PAUSES: RangeInclusive<u32> = 1..=64;
 impl Tries {
     /// Whether this call should ask.
     fn is_due(&self, kind: Kind) -> bool {
-        let place = &self.0[kind as usize];
-        let mut tries = place.get();
-        let due = tries.is_due();
-        place.set(tries);
-        due || !rules::ASK_PLACES.applies()
+        self.0[kind as usize].is_due() || !rules::ASK_PLACES.applies()
     }
 
     fn note(&self, kind: Kind, shared: bool) {
-        let place = &self.0[kind as usize];
-        let mut tries = place.get();
-        if shared {
-            tries.paid()
-        } else {
-            tries.in_vain(PAUSES)
-        }
-        place.set(tries);
+        self.0[kind as usize].note(shared, PAUSES);
     }
 }
 

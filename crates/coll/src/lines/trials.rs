@@ -22,10 +22,7 @@ impl Trials {
     pub fn begin(&self, kind: Kind, len: usize) -> Option<Measured> {
         let mut trials = self.0.borrow_mut();
         let (trial, same) = trials.begin(kind as usize * usize::BITS as usize + len.max(1).ilog2() as usize);
-        let in_place = !rules::READ_IN_PLACE.is_on() || trial.way(clock::nanoseconds, same) != Some(1);
-        if !in_place {
-            rules::READ_IN_PLACE.count_one();
-        }
+        let in_place = !rules::READ_IN_PLACE.departs(|| trial.way(clock::nanoseconds, same) == Some(1));
         in_place.then(|| trial.measured())
     }
 
@@ -48,10 +45,7 @@ impl Rooted {
         let power = group.len.max(1).ilog2() as usize;
         let length = kind as usize * usize::BITS as usize + power;
         let number = length << 2 | usize::from(group.shared) << 1 | usize::from(presumed);
-        let expected = !rules::REGION.is_on() || self.0.borrow_mut().way(number, clock::nanoseconds) == 0;
-        if !expected {
-            rules::REGION.count_one();
-        }
-        expected == presumed
+        let other = rules::REGION.departs(|| self.0.borrow_mut().way(number, clock::nanoseconds) == 1);
+        presumed != other
     }
 }

@@ -70,8 +70,8 @@ impl State {
             return Ok(self.accesses.begun(peer));
         }
         let mut held = None;
-        if self.registers && total >= REGISTERED && span(own).1 / 4 <= total {
-            let (low, len) = span(own);
+        let (low, len) = span(own);
+        if self.registers && total >= REGISTERED && len / 4 <= total {
             held = self.registered.as_mut().and_then(|registered| registered.hold(&self.fabric, low, len));
         }
         let copied = self.registers && held.is_none();
@@ -83,7 +83,7 @@ impl State {
             _ if copied => Own::Copied,
             _ => Own::Here(null_mut()),
         };
-        self.begin_in_turn(access)
+        self.begin_in_turn(access, span(theirs))
     }
 
     /// Changes a word; what was there is stored at `was`, unless that is null.
@@ -91,16 +91,16 @@ impl State {
         counters::NETWORK_ATOMICS.add(1);
         let pieces = vec![Piece { own: 0, theirs: word.address, len: 8 }];
         let access = Access { was, ..Access::new(word.peer, What::Change(change), word.key, pieces, End::Window) };
-        self.begin_in_turn(access)
+        self.begin_in_turn(access, (word.address, 8))
     }
 
-    fn begin_in_turn(&mut self, access: Access) -> Result<u64, Lost> {
+    fn begin_in_turn(&mut self, access: Access, span: (u64, u64)) -> Result<u64, Lost> {
         let peer = access.peer;
         if self.accesses.is_lost(peer) {
             self.let_go(&access);
             return Err(Lost);
         }
-        let number = self.accesses.begin_in_turn(access);
+        let number = self.accesses.begin_in_turn(access, span);
         self.post_accesses();
         Ok(number)
     }

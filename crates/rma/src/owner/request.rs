@@ -5,11 +5,11 @@ use crate::combine::Combination;
 use crate::guarded::Entered;
 use crate::window::{Way, Window};
 use crate::{Class, Error};
-use std::cell::{Cell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use tern_coll::ops::Op;
-use tern_policy::{Backoff, rules};
+use tern_policy::{SharedBackoff, rules};
 
 /// Bytes of elements in a request at most; the first 32 lie on the line of the rest.
 pub const ROOM: usize = 224;
@@ -65,33 +65,24 @@ const _: () = assert!(size_of::<Request>() == 256);
 #[derive(Default)]
 pub struct Patience {
     /// Accesses that go by the kernel before it is asked again.
-    asked: Cell<Backoff>,
+    asked: SharedBackoff,
 }
 
 impl Patience {
     /// True when an access now would ask the owner.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.asked.get().may_try() || !rules::ASK_OWNER.is_on()
+        self.asked.may_try() || !rules::ASK_OWNER.is_on()
     }
 
     /// True when the owner is to be asked. The access is counted.
     #[inline]
     fn asks(&self) -> bool {
-        let mut asked = self.asked.get();
-        let due = asked.is_due();
-        self.asked.set(asked);
-        due || !rules::ASK_OWNER.applies()
+        self.asked.is_due() || !rules::ASK_OWNER.applies()
     }
 
     fn note(&self, answered: bool) {
-        let mut asked = self.asked.get();
-        if answered {
-            asked.paid()
-        } else {
-            asked.in_vain(SKIPS)
-        }
-        self.asked.set(asked);
+        self.asked.note(answered, SKIPS);
     }
 }
 
@@ -252,6 +243,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     fn request() -> Request {
         Request {
