@@ -108,6 +108,11 @@ impl Outlet {
         parts.into_iter().for_each(|part| left.before.push(part));
     }
 
+    /// Whether anything is to be written, or is being written.
+    pub fn has_left(&self) -> bool {
+        self.try_left().is_none_or(|left| !left.before.is_empty() || left.lent.is_some() || left.many.lends())
+    }
+
     /// Takes a payload behind all that is left; false while there is another one, or its sender has not been told of its end.
     pub fn lend(&self, lent: Lent) -> bool {
         let Some(mut left) = self.try_left() else { return false };

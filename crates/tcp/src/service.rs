@@ -238,11 +238,7 @@ impl Service {
             if finished {
                 shared.ring();
             }
-            let room = flushed.empty && has_room(&outlet.socket);
-            if room {
-                shared.unwatch(outlet);
-            }
-            !room
+            !(flushed.empty && has_room(&outlet.socket) && shared.unwatch(outlet))
         });
     }
 }

@@ -164,17 +164,43 @@ impl Shared {
         self.wake();
     }
 
-    /// Looks after an outlet no more.
-    pub fn unwatch(&self, outlet: &Arc<Outlet>) {
+    /// Looks after an outlet no more. False: the process has left something there meanwhile, and was not told that nobody looks.
+    pub fn unwatch(&self, outlet: &Arc<Outlet>) -> bool {
         let mut state = self.state();
+        // Asked under the lock: what is left after it finds the outlet unwatched.
+        if outlet.has_left() {
+            return false;
+        }
         state.watched.retain(|other| !Arc::ptr_eq(other, outlet));
         drop(state);
         // Acquire: pairs with the release of a process that waits for room. It asks for that before it asks to be watched.
         if outlet.awaited.swap(false, Ordering::Acquire) {
             self.ring();
         }
+        true
     }
 }
 
 const EVENTFD: rustix::event::EventfdFlags =
     rustix::event::EventfdFlags::CLOEXEC.union(rustix::event::EventfdFlags::NONBLOCK);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_at_the_last_moment_stays_watched() {
+        let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
+        let keys = Keys { me: 0, tokens: vec![[0; 32]; 2] };
+        let shared = Shared::new(keys, vec![Vec::new(); 2], Duration::from_secs(1)).unwrap();
+        let outlet = Arc::new(Outlet::new(socket.into(), Vec::new()));
+        shared.watch(&outlet, false);
+        // The thread has written everything, and the process is quicker than its farewell.
+        outlet.keep([b"rest", b""]);
+        shared.watch(&outlet, false);
+        assert!(!shared.unwatch(&outlet));
+        assert!(outlet.flush().unwrap().empty);
+        assert!(shared.unwatch(&outlet));
+        assert!(shared.state().watched.is_empty());
+    }
+}
