@@ -77,8 +77,10 @@ for name in mpiexec mpirun; do
         sed "s/^\\(complete -F [a-z_]*\\) $name $name.tern/\\1 $name.tern/" \
             > "$stage/usr/share/bash-completion/completions/$name.tern"
 done
-# The file tells its place by itself; here it stands elsewhere.
-sed "s|^prefix=.*|prefix=$home|" "$prefix/lib/pkgconfig/tern.pc" > "$stage/usr/lib/$triplet/pkgconfig/tern.pc"
+# The files tell their place by themselves; here they stand elsewhere.
+for name in tern tern_region; do
+    sed "s|^prefix=.*|prefix=$home|" "$prefix/lib/pkgconfig/$name.pc" > "$stage/usr/lib/$triplet/pkgconfig/$name.pc"
+done
 
 # The kernel module's sources, where DKMS looks for them. Nothing is built unless somebody asks: dkms install tern/1.
 mkdir -p "$stage/usr/src/tern-1/include/uapi"
@@ -87,6 +89,8 @@ install -m 644 "$root/kmod/include/uapi/tern_ioctl.h" "$stage/usr/src/tern-1/inc
 
 doc=$stage/usr/share/doc/tern-mpi
 cp "$root/README.md" "$doc/"
+mkdir "$doc/examples"
+install -m 644 "$prefix/share/doc/tern/region-example.c" "$doc/examples/"
 cat > "$doc/copyright" << TEXT
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Tern

@@ -35,6 +35,18 @@ if [ -e "$built/libtern_openmpi.so" ]; then
     ln -sfn libmpi.so.40 "$to/lib/libmpi_cxx.so.40"
 fi
 
+# Copies between processes, for programs and libraries without Tern's MPI.
+if [ -e "$built/libtern_region_c.so" ]; then
+    region=$root/crates/region-c
+    put 755 "$built/libtern_region_c.so" "$to/lib/libtern_region.so.1"
+    ln -sfn libtern_region.so.1 "$to/lib/libtern_region.so"
+    put 644 "$region/include/tern_region.h" "$to/include/tern_region.h"
+    put 644 "$region/example.c" "$to/share/doc/tern/region-example.c"
+    sed "s/@VERSION@/$version/" "$root/wrappers/tern_region.pc.in" > "$to/lib/pkgconfig/tern_region.pc"
+    mkdir -p "$to/share/man/man3"
+    sed "s/@VERSION@/$version/" "$region/tern_region.3" > "$to/share/man/man3/tern_region.3"
+fi
+
 put 755 "$built/mpiexec" "$to/bin/mpiexec"
 ln -sfn mpiexec "$to/bin/mpirun"
 for program in tern-info tern-tune tern-bench; do

@@ -19,6 +19,8 @@ const LAYERS: &[&[&str]] = &[
     &["tern-shm", "tern-verbs", "tern-tcp", "tern-ofi", "tern-pipes"],
     &["tern-device"],
     &["tern-tune"],
+    // A library for C programs, which nothing here uses.
+    &["tern-region-c"],
     &["tern-region"],
     &["tern-hca", "tern-registration"],
     &["tern-io"],
