@@ -5,13 +5,13 @@ pub mod lock;
 mod network;
 mod nobody;
 pub mod place;
-mod several;
-mod strangers;
+mod multi_device;
+mod core_contention;
 mod wait;
 
 pub use far::Endpoint;
 pub use network::door;
-pub use several::Several;
+pub use multi_device::MultiDevice;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
     Advice, Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, Likely, LineArea, Lost,
@@ -25,7 +25,7 @@ use std::cell::Cell;
 use std::io::{Error, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use strangers::Strangers;
+use core_contention::CoreContention;
 use tern_device::{Device, hint};
 use tern_pmi::Nodes;
 use tern_shm::Shm;

@@ -1,14 +1,14 @@
 //! The shared-memory device.
 
-use crate::bell::{self, Alarm, Barrier, Bell};
+use crate::doorbell::{self, Alarm, Barrier, Bell};
 use crate::direct;
 use crate::link::Link;
-use crate::reach::Reach;
+use crate::single_copy::Reach;
 use crate::ring::blocks::{Blocks, Division};
 use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::{AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
-use crate::slots::Slots;
-use crate::spread::Spread;
+use crate::per_peer::Slots;
+use crate::core_balance::Spread;
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, RefCell};
@@ -175,7 +175,7 @@ impl Shm {
             me,
             abilities,
             cores,
-            barrier: bell::register(),
+            barrier: doorbell::register(),
             sleepers: Cell::new(0),
             spread: Spread::default(),
             senders: Slots::new(processes),

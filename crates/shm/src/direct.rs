@@ -6,11 +6,11 @@ mod hold;
 mod joint;
 mod look;
 
-use crate::board::{Published, Stage, Word};
+use crate::posted_receives::{Published, Stage, Word};
 use crate::device::Shm;
 use crate::fork;
 use crate::memcheck;
-use crate::reach::Reach;
+use crate::single_copy::Reach;
 use crate::segment::Occupation;
 use chunks::{copy_part, count_mapped};
 use deliver::{Filled, Hopes, Way};

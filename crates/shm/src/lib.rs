@@ -3,8 +3,8 @@
 // The model checker builds the structures without the device around them.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
-mod bell;
-mod board;
+mod doorbell;
+mod posted_receives;
 mod ring;
 mod sync;
 
@@ -25,16 +25,16 @@ mod link;
 #[cfg(not(loom))]
 mod memcheck;
 #[cfg(not(loom))]
-mod presence;
+mod liveness;
 #[cfg(not(loom))]
-mod reach;
+mod single_copy;
 #[cfg(not(loom))]
 mod segment;
 #[cfg(not(loom))]
-mod slots;
+mod per_peer;
 #[cfg(not(loom))]
-mod spread;
-pub use bell::Alarm;
+mod core_balance;
+pub use doorbell::Alarm;
 #[cfg(not(loom))]
 pub use device::Shm;
 #[cfg(not(loom))]

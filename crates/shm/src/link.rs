@@ -8,9 +8,9 @@
 //! Of a process that sleeps, peers in each segment ring the bell there. So it raises its flag in all
 //! of them and sleeps on all their words (futex_waitv).
 
-use crate::bell::Barrier;
+use crate::doorbell::Barrier;
 use crate::device::Shm;
-use crate::presence::Presence;
+use crate::liveness::Presence;
 use crate::segment::{Geometry, Segment};
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;

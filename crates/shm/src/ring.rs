@@ -9,12 +9,12 @@
 //! sender may write before the receiver has started.
 
 pub mod blocks;
-mod demotion;
+mod cldemote;
 
-use crate::bell;
+use crate::doorbell;
 use crate::sync::{AtomicU32, Ordering};
 use blocks::{Blocks, UNIT};
-use demotion::Demotion;
+use cldemote::Demotion;
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -478,7 +478,7 @@ impl Receiver {
     #[inline]
     pub fn is_room_wanted(&self) -> bool {
         // What was released must not be delayed beyond this look, as in `Bell::ring`.
-        bell::fence_at_the_waker();
+        doorbell::fence_at_the_waker();
         // SAFETY: mapped while self lives.
         let wanted = unsafe { &(*self.ring).taken.wanted };
         // Relaxed: it only says whether to look at the bell.

@@ -1,8 +1,8 @@
 //! The node's shared memory: one memfd, laid out by the number of processes alone, so that each
 //! of them finds every structure without asking. It is sparse: what is not used costs nothing.
 
-use crate::bell::{Bell, Sleepers};
-use crate::board::Board;
+use crate::doorbell::{Bell, Sleepers};
+use crate::posted_receives::Board;
 use crate::directory::Directory;
 use crate::ring::{CELLS, Ring};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -67,7 +67,7 @@ pub struct Process {
     /// Process number; beside it the address and the number of its beacon, 0 before it has come.
     pid: AtomicU32,
     beacon: [AtomicU64; 2],
-    /// In a segment between jobs: how far it is, as a [`crate::presence::Stage`].
+    /// In a segment between jobs: how far it is, as a [`crate::liveness::Stage`].
     pub stage: AtomicU32,
     /// What it has declared to the kernel module.
     pub declared: Directory,

@@ -1,8 +1,8 @@
 //! Bytes of a message that this process copies through a view of the other's memory.
 
-use crate::board::{Board, CHUNKS, Word};
+use crate::posted_receives::{Board, CHUNKS, Word};
 use crate::device::Shm;
-use crate::reach::Reach;
+use crate::single_copy::Reach;
 use std::cell::Cell;
 use tern_copy::{Source, Target};
 use tern_counters as counters;

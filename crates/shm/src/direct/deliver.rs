@@ -2,7 +2,7 @@
 
 use super::Pending;
 use super::chunks::{CHUNK, by_kernel, chunk, copy_part, count_mapped};
-use crate::board::{Board, Word};
+use crate::posted_receives::{Board, Word};
 use crate::device::Shm;
 use crate::segment::Occupation;
 use tern_copy::Target;

@@ -1,6 +1,6 @@
 //! Published receives whose pages are about to be replaced ([`crate::fork`]): by any thread, so that only boards are looked at.
 
-use crate::board::{Board, Stage};
+use crate::posted_receives::{Board, Stage};
 use crate::device::Shm;
 use std::ops::Range;
 use std::sync::atomic::Ordering;

@@ -2,7 +2,7 @@
 
 use super::Pending;
 use super::chunks::{PROOF, by_kernel, chunk};
-use crate::board::{Published, SLOTS, Stage};
+use crate::posted_receives::{Published, SLOTS, Stage};
 use crate::device::Shm;
 use tern_copy::Target;
 use tern_counters as counters;

@@ -2,7 +2,7 @@
 
 use super::Pending;
 use super::chunks::CHUNK;
-use crate::board::{Board, Stage, Word};
+use crate::posted_receives::{Board, Stage, Word};
 use crate::device::Shm;
 use crate::memcheck;
 use tern_device::{Direct, Sink};

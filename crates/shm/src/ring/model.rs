@@ -7,7 +7,7 @@
 
 use super::blocks::{Blocks, Division, UNIT};
 use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken};
-use crate::bell::{Barrier, Bell};
+use crate::doorbell::{Barrier, Bell};
 use crate::sync::AtomicU32;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
