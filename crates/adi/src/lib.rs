@@ -148,7 +148,7 @@ impl Adi {
 
     /// Where it lay when that was last found out, without asking the kernel.
     pub fn presumed_place(&self, memory: *const u8, len: usize) -> Option<u64> {
-        self.mcm.direct()?.presume(&Memory::dense(memory, len)).map(|presumed| presumed.place)
+        self.mcm.direct()?.speculative_address(&Memory::dense(memory, len)).map(|presumed| presumed.place)
     }
 
     /// Whether it is still there, and was when it was presumed to be. Counts as a use, too.

@@ -170,9 +170,9 @@ pub enum Direction {
     Get,
 }
 
-/// Where own memory is presumed to lie ([`Direct::presume`]).
+/// A speculative address: where own memory lay when that was last found out ([`Direct::speculative_address`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Presumed {
+pub struct SpeculativeAddress {
     /// As in [`Memory`].
     pub place: u64,
     /// The kernel has not told that it has moved, and would have.
@@ -257,13 +257,13 @@ pub trait Direct {
 
     /// Tells `peer` that this process waits in a call for a message of this key, which nothing else can match before, and is going
     /// to fetch it. `taken`: messages of the stream that it has taken from it.
-    fn hope(&self, _peer: u32, _key: &Key, _taken: u32) {}
+    fn set_ready_to_receive(&self, _peer: u32, _key: &Key, _taken: u32) {}
 
     /// It does not wait any more.
-    fn end_hope(&self, _peer: u32) {}
+    fn clear_ready_to_receive(&self, _peer: u32) {}
 
     /// Whether `peer` waits for the next message of this key, when `sent` messages have gone there on the stream.
-    fn is_hoped(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
+    fn is_ready_to_receive(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
         false
     }
 
@@ -290,11 +290,11 @@ pub trait Direct {
 
     /// The place that own dense memory had when that was last found out, without asking the kernel. Unless that is sure, a peer may be
     /// told it if it is told afterwards whether [`Direct::is_still`] holds.
-    fn presume(&self, _memory: &Memory) -> Option<Presumed> {
+    fn speculative_address(&self, _memory: &Memory) -> Option<SpeculativeAddress> {
         None
     }
 
-    /// Whether own memory is at its presumed place, by what the kernel says, and was when the place was told: nothing is done to
+    /// Whether own memory is at its speculative address, by what the kernel says, and was when the place was told: nothing is done to
     /// bring it there.
     fn is_still(&self, _memory: &Memory, _place: u64) -> bool {
         false

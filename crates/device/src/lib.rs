@@ -15,8 +15,8 @@ mod remote;
 pub mod runs;
 pub mod table;
 pub use direct::{
-    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall,
-    Run,
+    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Pull, Purpose, Recall, Run,
+    SpeculativeAddress,
 };
 pub use lines::{DEPTH, LineArea, Occupied};
 pub use remote::{Lost, Remote, Word};
@@ -337,7 +337,7 @@ pub trait Device {
 
     /// To be called by a process that waits, each time before it passes its core on: now and then, where the processes are
     /// badly spread over the cores, it goes to another one.
-    fn spread(&self) {}
+    fn balance_cores(&self) {}
 
     /// Says that this thread no longer sleeps, nor is about to.
     fn end_sleep(&self);

@@ -22,7 +22,7 @@ const SHARE: u64 = 4;
 
 /// What this process has seen of others on its cores.
 #[derive(Default)]
-pub struct Strangers {
+pub struct CoreContention {
     /// So many yields are left out.
     skip: Cell<u32>,
     /// Left out after the last long one.
@@ -31,10 +31,10 @@ pub struct Strangers {
     used: Cell<u64>,
 }
 
-impl Strangers {
+impl CoreContention {
     /// True while yields are left out.
     #[inline]
-    pub fn are_about(&self) -> bool {
+    pub fn is_seen(&self) -> bool {
         self.skip.get() > 0
     }
 
@@ -87,22 +87,23 @@ mod tests {
     /// `computes` for how long the process computes before that wait, in nanoseconds. Returns the yields, and the ticks of
     /// the long ones.
     fn wait(
-        strangers: &Strangers, waits: u32, takes: impl Fn(u32) -> u64, computes: impl Fn(u32) -> u64,
+        contention: &CoreContention, waits: u32, takes: impl Fn(u32) -> u64, computes: impl Fn(u32) -> u64,
     ) -> (u32, u64) {
-        wait_among(1, strangers, waits, takes, computes)
+        wait_among(1, contention, waits, takes, computes)
     }
 
     /// The same where so many ranks share the core.
     fn wait_among(
-        sharers: u32, strangers: &Strangers, waits: u32, takes: impl Fn(u32) -> u64, computes: impl Fn(u32) -> u64,
+        sharers: u32, contention: &CoreContention, waits: u32, takes: impl Fn(u32) -> u64,
+        computes: impl Fn(u32) -> u64,
     ) -> (u32, u64) {
-        let (mut yields, mut ticks, mut used) = (0, 0, strangers.used.get());
+        let (mut yields, mut ticks, mut used) = (0, 0, contention.used.get());
         for at in 0..waits {
             used += WAIT + computes(at);
-            if strangers.allow_yield() {
+            if contention.allow_yield() {
                 let took = takes(yields);
                 if took >= LONG {
-                    strangers.note_long(took, used, sharers);
+                    contention.note_long(took, used, sharers);
                     ticks += took;
                 }
                 yields += 1;
@@ -114,24 +115,24 @@ mod tests {
     #[test]
     fn who_shares_its_core_with_a_stranger_sleeps() {
         let most = 3 * SHARE * 100_000 * WAIT;
-        let (yields, ticks) = wait(&Strangers::default(), 100_000, |_| 4 * LONG, |_| 0);
+        let (yields, ticks) = wait(&CoreContention::default(), 100_000, |_| 4 * LONG, |_| 0);
         assert!(yields < 400 && ticks < most, "{yields}, {ticks}");
-        let (yields, ticks) = wait(&Strangers::default(), 100_000, |_| 40 * LONG, |_| 0);
+        let (yields, ticks) = wait(&CoreContention::default(), 100_000, |_| 40 * LONG, |_| 0);
         assert!(yields < 130, "{yields}, {ticks}");
         // Where another rank has the core in between.
         let (yields, ticks) =
-            wait(&Strangers::default(), 100_000, |at| u64::from(at.is_multiple_of(30)) * 4 * LONG, |_| 0);
+            wait(&CoreContention::default(), 100_000, |at| u64::from(at.is_multiple_of(30)) * 4 * LONG, |_| 0);
         assert!(yields < 20_000 && ticks < most, "{yields}, {ticks}");
     }
 
     #[test]
     fn ranks_among_themselves_yield() {
-        assert_eq!(wait(&Strangers::default(), 100_000, |_| LONG - 1, |_| 0).0, 100_000);
+        assert_eq!(wait(&CoreContention::default(), 100_000, |_| LONG - 1, |_| 0).0, 100_000);
         // All compute, and then wait for each other some times; the first wait lasts until another one has computed.
         let (turn, compute) = (50, 2 * LONG / SHARE);
         let takes = |at: u32| u64::from(at.is_multiple_of(turn)) * 2 * LONG;
         let computes = |at: u32| u64::from(at.is_multiple_of(turn)) * compute;
-        assert_eq!(wait(&Strangers::default(), 100_000, takes, computes).0, 100_000);
+        assert_eq!(wait(&CoreContention::default(), 100_000, takes, computes).0, 100_000);
     }
 
     #[test]
@@ -139,21 +140,21 @@ mod tests {
         // Each copies for half of the time that would be long for one, and then waits for the other seven.
         let copies = LONG / 2;
         let nanoseconds = copies / 2;
-        let yields = wait_among(8, &Strangers::default(), 10_000, |_| 7 * copies, |_| nanoseconds).0;
+        let yields = wait_among(8, &CoreContention::default(), 10_000, |_| 7 * copies, |_| nanoseconds).0;
         assert_eq!(yields, 10_000);
         // A stranger among them.
-        let yields = wait_among(8, &Strangers::default(), 10_000, |_| 8 * 4 * LONG, |_| 0).0;
+        let yields = wait_among(8, &CoreContention::default(), 10_000, |_| 8 * 4 * LONG, |_| 0).0;
         assert!(yields < 1000, "{yields}");
     }
 
     #[test]
     fn when_strangers_have_gone_ranks_yield_again() {
-        let strangers = Strangers::default();
-        wait(&strangers, 10_000, |_| 100 * LONG, |_| 0);
-        assert!(strangers.last.get() == SKIPS);
-        let (yields, _) = wait(&strangers, 10_000, |_| 0, |_| 0);
+        let contention = CoreContention::default();
+        wait(&contention, 10_000, |_| 100 * LONG, |_| 0);
+        assert!(contention.last.get() == SKIPS);
+        let (yields, _) = wait(&contention, 10_000, |_| 0, |_| 0);
         assert!(yields >= 10_000 - SKIPS, "{yields}");
-        assert!(!strangers.are_about());
+        assert!(!contention.is_seen());
     }
 
     #[test]

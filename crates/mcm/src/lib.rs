@@ -1,31 +1,31 @@
 //! The multi-communication-method layer: which device carries a message, progress, waiting.
 
+mod core_contention;
 mod far;
 pub mod lock;
+mod multi_device;
 mod network;
 mod nobody;
 pub mod place;
-mod multi_device;
-mod core_contention;
 mod wait;
 
 pub use far::Endpoint;
-pub use network::door;
 pub use multi_device::MultiDevice;
+pub use network::door;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
     Advice, Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, Likely, LineArea, Lost,
-    Memory, News, Occupied, Outgoing, Payload, Place, Presumed, Pull, Purpose, Recall, Remote, Run, Sink, Word,
-    copy_short,
+    Memory, News, Occupied, Outgoing, Payload, Place, Pull, Purpose, Recall, Remote, Run, Sink, SpeculativeAddress,
+    Word, copy_short,
 };
 pub use tern_tcp::{Door, Knock};
 pub use wait::{Patience, Step};
 
+use core_contention::CoreContention;
 use std::cell::Cell;
 use std::io::{Error, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use core_contention::CoreContention;
 use tern_device::{Device, hint};
 use tern_pmi::Nodes;
 use tern_shm::Shm;
@@ -41,7 +41,7 @@ pub struct Mcm {
     /// Of the processes of the own world.
     nodes: Nodes,
     patience: Cell<Patience>,
-    strangers: Strangers,
+    contention: CoreContention,
     /// Cores that the processes of the node share.
     cores: u32,
     /// Looks of nonblocking calls, one after the other, that found nothing.
@@ -57,14 +57,14 @@ pub struct Mcm {
 /// What there is. It stays in its place, whatever is in use of it.
 #[allow(clippy::large_enum_variant, reason = "there is one of it, and no box is in the way of a packet")]
 enum Devices {
-    Several(Several),
+    MultiDevice(MultiDevice),
     Other(Box<dyn Device>),
 }
 
 /// The device in use.
 enum Carrier<'a> {
     Shm(&'a Shm),
-    Several(&'a Several),
+    MultiDevice(&'a MultiDevice),
     Other(&'a dyn Device),
 }
 
@@ -91,7 +91,7 @@ impl Mcm {
         let network = if near { Box::new(nobody::Nobody) } else { network::open(job)? };
         let node = job.nodes.members(job.node);
         let patience = Patience::as_set(job.machine_size, job.node_cores, network.abilities().look);
-        let devices = Devices::Several(Several::new(shm, network, node, job.size, job.machine_size));
+        let devices = Devices::MultiDevice(MultiDevice::new(shm, network, node, job.size, job.machine_size));
         let nodes = job.nodes.clone();
         Ok(Mcm { cores: job.node_cores, nodes, ..Mcm::over(devices, near, job.rank, job.size, patience) })
     }
@@ -111,7 +111,7 @@ impl Mcm {
             size,
             nodes,
             patience,
-            strangers: Strangers::default(),
+            contention: CoreContention::default(),
             cores: u32::MAX,
             vain: Cell::new(0),
             watched: Cell::new(false),
@@ -125,18 +125,18 @@ impl Mcm {
         // Relaxed: it is written under the library's lock. Who sleeps without it may see the old value, and is woken.
         if self.near.load(Ordering::Relaxed) {
             // SAFETY: `near` is true for devices with shared memory alone (`over`).
-            return Carrier::Shm(unsafe { self.several().unwrap_unchecked() }.shm());
+            return Carrier::Shm(unsafe { self.multi().unwrap_unchecked() }.shm());
         }
         match &self.devices {
-            Devices::Several(several) => Carrier::Several(several),
+            Devices::MultiDevice(multi) => Carrier::MultiDevice(multi),
             Devices::Other(other) => Carrier::Other(&**other),
         }
     }
 
     #[inline(always)]
-    fn several(&self) -> Option<&Several> {
+    fn multi(&self) -> Option<&MultiDevice> {
         match &self.devices {
-            Devices::Several(several) => Some(several),
+            Devices::MultiDevice(multi) => Some(multi),
             Devices::Other(_) => None,
         }
     }
@@ -181,50 +181,50 @@ impl Mcm {
         Ok(first)
     }
 
-    fn between_jobs(&self) -> std::io::Result<&Several> {
-        self.several().ok_or_else(|| std::io::Error::other("this device reaches no process of another job"))
+    fn between_jobs(&self) -> std::io::Result<&MultiDevice> {
+        self.multi().ok_or_else(|| std::io::Error::other("this device reaches no process of another job"))
     }
 
     /// Whether there is a connection to each of the processes of a [`Mcm::connect_far`], or the process is lost.
     pub fn has_met_all(&self, first: u32) -> bool {
-        self.several().is_none_or(|several| several.has_met_all(first))
+        self.multi().is_none_or(|multi| multi.has_met_all(first))
     }
 
     /// Forgets the processes of one connect, whose numbers are not used any more: see [`Shm::disconnect`].
     pub fn disconnect(&self, first: u32) {
-        self.several().inspect(|several| several.disconnect(first));
+        self.multi().inspect(|multi| multi.disconnect(first));
         self.know();
     }
 
     /// See [`Shm::part`].
     pub fn part(&self, first: u32) {
-        self.several().inspect(|several| several.part(first));
+        self.multi().inspect(|multi| multi.part(first));
     }
 
     /// See [`Shm::end`].
     pub fn end(&self) {
-        self.several().inspect(|several| several.end());
+        self.multi().inspect(|multi| multi.end());
     }
 
     /// See [`Shm::ended`].
     pub fn ended(&self) {
-        self.several().inspect(|several| several.ended());
+        self.multi().inspect(|multi| multi.ended());
     }
 
     /// See [`Shm::awaited`].
     pub fn awaited(&self) -> Vec<u32> {
-        self.several().map(Several::awaited).unwrap_or_default()
+        self.multi().map(MultiDevice::awaited).unwrap_or_default()
     }
 
     #[inline]
     fn shm(&self) -> Option<&Shm> {
-        self.several().map(Several::shm)
+        self.multi().map(MultiDevice::shm)
     }
 
     /// Other processes are known now than before.
     fn know(&self) {
-        if let Some(several) = self.several() {
-            self.patience.set(Patience::as_set(several.known(), self.cores, several.look()));
+        if let Some(multi) = self.multi() {
+            self.patience.set(Patience::as_set(multi.known(), self.cores, multi.look()));
         }
     }
 
@@ -232,7 +232,7 @@ impl Mcm {
     fn device(&self) -> &dyn Device {
         match self.carrier() {
             Carrier::Shm(shm) => shm,
-            Carrier::Several(several) => several,
+            Carrier::MultiDevice(multi) => multi,
             Carrier::Other(other) => other,
         }
     }
@@ -242,7 +242,7 @@ impl Mcm {
     pub fn eager(&self, peer: u32) -> usize {
         match self.carrier() {
             Carrier::Shm(shm) => shm.eager(),
-            Carrier::Several(several) => several.eager(peer),
+            Carrier::MultiDevice(multi) => multi.eager(peer),
             Carrier::Other(other) => other.abilities().eager,
         }
     }
@@ -252,7 +252,7 @@ impl Mcm {
     pub fn piece(&self, peer: u32) -> Option<usize> {
         match self.carrier() {
             Carrier::Shm(_) => None,
-            Carrier::Several(several) => several.piece(peer),
+            Carrier::MultiDevice(multi) => multi.piece(peer),
             Carrier::Other(other) => other.abilities().piece,
         }
     }
@@ -267,7 +267,7 @@ impl Mcm {
     pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {
         match self.carrier() {
             Carrier::Shm(shm) => shm.send_short(peer, header, payload),
-            Carrier::Several(several) => several.send_short(peer, header, payload),
+            Carrier::MultiDevice(multi) => multi.send_short(peer, header, payload),
             // A device that takes more than the header takes what travels with it.
             Carrier::Other(_) if !payload.is_empty() => false,
             Carrier::Other(other) => other.copy_and_send(peer, header, Payload::Bytes(&[])).is_some(),
@@ -285,7 +285,7 @@ impl Mcm {
     pub fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
         match self.carrier() {
             Carrier::Shm(shm) => shm.copy_and_send(peer, header, payload),
-            Carrier::Several(several) => several.copy_and_send(peer, header, payload),
+            Carrier::MultiDevice(multi) => multi.copy_and_send(peer, header, payload),
             Carrier::Other(other) => other.copy_and_send(peer, header, payload),
         }
     }
@@ -314,7 +314,7 @@ impl Mcm {
     pub fn poll<S: Sink>(&self, sink: &mut S) -> usize {
         match self.carrier() {
             Carrier::Shm(shm) => shm.poll_into(sink),
-            Carrier::Several(several) => several.poll_into(sink),
+            Carrier::MultiDevice(multi) => multi.poll_into(sink),
             Carrier::Other(other) => other.poll(sink),
         }
     }
@@ -324,7 +324,7 @@ impl Mcm {
     pub fn take_next(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
         match self.carrier() {
             Carrier::Shm(shm) => shm.take_from(peer, looks, take),
-            Carrier::Several(several) => several.take_from(peer, looks, take),
+            Carrier::MultiDevice(multi) => multi.take_from(peer, looks, take),
             Carrier::Other(other) => other.take_next(peer, looks, &mut take),
         }
     }
@@ -334,7 +334,7 @@ impl Mcm {
     pub fn expect_more(&self, peer: u32) {
         match self.carrier() {
             Carrier::Shm(shm) => shm.expect_more(peer),
-            Carrier::Several(several) => several.expect_more(peer),
+            Carrier::MultiDevice(multi) => multi.expect_more(peer),
             Carrier::Other(other) => other.expect_more(peer),
         }
     }
@@ -344,7 +344,7 @@ impl Mcm {
     pub fn glance(&self, looks: u32) {
         match self.carrier() {
             Carrier::Shm(shm) => shm.glance(looks),
-            Carrier::Several(several) => several.glance(looks),
+            Carrier::MultiDevice(multi) => multi.glance(looks),
             Carrier::Other(other) => other.glance(looks),
         }
     }

@@ -22,7 +22,7 @@ use watch::{Many, Watch};
 const NAP: Duration = Duration::from_micros(500);
 
 /// Shared memory and one network.
-pub struct Several {
+pub struct MultiDevice {
     /// First, so that it ends first: it rings a bell in the memory of `shm`.
     watch: OnceCell<Option<Watch>>,
     /// The same for what comes from other jobs on other machines, once there are such.
@@ -45,7 +45,7 @@ pub struct Several {
 enum Way {
     Shm(u32),
     Network,
-    /// One of [`Several::far`].
+    /// One of [`MultiDevice::far`].
     Far,
 }
 
@@ -90,16 +90,16 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
     }
 }
 
-impl Several {
+impl MultiDevice {
     /// For a process of a world of `world` ranks, those in `node` on its own node. `machine` of them share its cores.
-    pub fn new(shm: Shm, network: Box<dyn Device>, node: Vec<u32>, world: u32, machine: u32) -> Several {
+    pub fn new(shm: Shm, network: Box<dyn Device>, node: Vec<u32>, world: u32, machine: u32) -> MultiDevice {
         // Whichever of the two takes a packet.
         let packet = shm.abilities().packet.min(network.abilities().packet);
         let abilities = Abilities { name: "several", packet, ..shm.abilities().clone() };
         let alone = node.len() == world as usize;
         let share = machine as f32 / node.len() as f32;
         let numbers = Numbers::new(node, world);
-        Several {
+        MultiDevice {
             watch: OnceCell::new(),
             far_watch: OnceLock::new(),
             shm,
@@ -299,7 +299,7 @@ impl Several {
     }
 }
 
-impl Device for Several {
+impl Device for MultiDevice {
     fn abilities(&self) -> &Abilities {
         &self.abilities
     }
@@ -427,8 +427,8 @@ impl Device for Several {
         }
     }
 
-    fn spread(&self) {
-        self.shm.spread();
+    fn balance_cores(&self) {
+        self.shm.balance_cores();
     }
 
     fn end_sleep(&self) {

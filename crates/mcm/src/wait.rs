@@ -136,7 +136,7 @@ impl Mcm {
             return false;
         }
         for _ in 0..PASSES {
-            if self.are_strangers_about() {
+            if self.is_core_contended() {
                 return false;
             }
             let core = shm.wait_here();
@@ -148,7 +148,7 @@ impl Mcm {
                 }
                 looks += 1;
             }
-            shm.spread_now_and_then();
+            shm.balance_now_and_then();
             self.note_yield(yield_core());
             if done() {
                 return true;
@@ -199,7 +199,7 @@ impl Mcm {
     fn spins(&self, passed: u32, is_here: &dyn Fn(&Mcm) -> bool) -> u32 {
         let Patience { spins, spins_are_set, .. } = self.patience.get();
         match self.is_crowded() {
-            false if passed == 0 && self.strangers.are_about() && !spins_are_set => spins.min(GLANCES),
+            false if passed == 0 && self.contention.is_seen() && !spins_are_set => spins.min(GLANCES),
             false if passed == 0 => spins,
             false => 0,
             // Only at first, so that a long wait comes to its sleep as soon as others.
@@ -217,20 +217,20 @@ impl Mcm {
 
     /// True while waits sleep in the place of yields.
     #[inline]
-    fn are_strangers_about(&self) -> bool {
-        self.strangers.are_about() && !self.patience.get().yields_are_set
+    fn is_core_contended(&self) -> bool {
+        self.contention.is_seen() && !self.patience.get().yields_are_set
     }
 
     /// Notes how many ticks a yield has taken.
     #[inline]
     fn note_yield(&self, took: u64) {
-        self.strangers.note(took, || self.device().awake().div_ceil(self.patience.get().cores));
+        self.contention.note(took, || self.device().awake().div_ceil(self.patience.get().cores));
     }
 
     /// Whether to yield now; else to sleep.
     #[inline]
     fn may_yield(&self) -> bool {
-        self.strangers.allow_yield() || self.patience.get().yields_are_set
+        self.contention.allow_yield() || self.patience.get().yields_are_set
     }
 
     /// After the look of a nonblocking call (MPI_Test, MPI_Iprobe and the like), which may have
@@ -258,7 +258,7 @@ impl Mcm {
     #[cold]
     fn yield_or_sleep(&self, passed: u32, idle: u32, step: &mut dyn FnMut() -> Step, tell: &dyn Fn(Duration)) -> bool {
         if passed <= self.patience.get().yields && self.may_yield() {
-            self.device().spread();
+            self.device().balance_cores();
             self.note_yield(lock::outside(yield_core));
             return false;
         }
@@ -297,9 +297,9 @@ mod tests {
     fn one_of_three(cores: u32) -> Mcm {
         let file = memfd_create("waiting", MemfdFlags::CLOEXEC).expect("a memfd");
         let shm = tern_shm::Shm::new(file.as_fd(), 0, 3, cores, None).expect("a segment");
-        let several = crate::Several::new(shm, Box::new(crate::nobody::Nobody), vec![0, 1, 2], 3, 3);
+        let multi = crate::MultiDevice::new(shm, Box::new(crate::nobody::Nobody), vec![0, 1, 2], 3, 3);
         let patience = Patience { yields_are_set: true, ..Patience::new(3, cores) };
-        Mcm::over(crate::Devices::Several(several), true, 0, 3, patience)
+        Mcm::over(crate::Devices::MultiDevice(multi), true, 0, 3, patience)
     }
 
     #[test]
@@ -349,8 +349,8 @@ mod tests {
     fn where_strangers_keep_the_core_a_wait_sleeps_at_once() {
         let with_strangers = |mcm: &Mcm, yields_are_set| {
             mcm.patience.set(Patience { yields_are_set, ..mcm.patience.get() });
-            mcm.strangers.note(u64::MAX, || 1);
-            mcm.strangers.note(u64::MAX, || 1);
+            mcm.contention.note(u64::MAX, || 1);
+            mcm.contention.note(u64::MAX, || 1);
         };
         let mcm = one_of_three(2);
         with_strangers(&mcm, false);

@@ -4,7 +4,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use std::sync::{Barrier, Mutex};
 use tern_device::Device;
 use tern_device::conformance::Group;
-use tern_mcm::Several;
+use tern_mcm::MultiDevice;
 use tern_pmi::Nodes;
 use tern_shm::Shm;
 use tern_verbs::{Endpoint, Settings, Verbs};
@@ -44,7 +44,7 @@ impl Group for World {
         let local = ranks.partition_point(|rank| *rank < me) as u32;
         let shm = Shm::new(self.segments[node as usize].as_fd(), local, ranks.len() as u32, 2, None);
         let (shm, network) = (shm.expect("shared memory"), Box::new(self.network(me)));
-        Box::new(Several::new(shm, network, ranks, self.nodes.size(), self.nodes.size()))
+        Box::new(MultiDevice::new(shm, network, ranks, self.nodes.size(), self.nodes.size()))
     }
 }
 

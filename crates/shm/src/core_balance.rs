@@ -16,18 +16,18 @@ const OFTEN: u32 = 32;
 const SELDOM: u32 = 1 << 14;
 
 /// When this process looks next.
-pub(crate) struct Spread {
+pub(crate) struct CoreBalance {
     changes: Cell<u32>,
     pause: Cell<u32>,
 }
 
-impl Default for Spread {
-    fn default() -> Spread {
-        Spread { changes: Cell::new(0), pause: Cell::new(OFTEN) }
+impl Default for CoreBalance {
+    fn default() -> CoreBalance {
+        CoreBalance { changes: Cell::new(0), pause: Cell::new(OFTEN) }
     }
 }
 
-impl Spread {
+impl CoreBalance {
     /// Whether it is time to look.
     #[inline]
     fn is_due(&self) -> bool {
@@ -90,34 +90,35 @@ impl Shm {
     #[inline]
     pub fn wait_here(&self) -> u32 {
         let core = this_core();
-        self.segment.desk(self.me).set_core(core);
+        self.segment.status(self.me).set_core(core);
         core
     }
 
     /// Whether `peer` has last waited on `core`, or nobody knows.
     #[inline]
     pub fn is_on(&self, peer: u32, core: u32) -> bool {
-        !self.is_home(peer) || self.segment.desk(peer).core().is_none_or(|other| other == core)
+        !self.is_home(peer) || self.segment.status(peer).core().is_none_or(|other| other == core)
     }
 
     /// To be called before each change of process: now and then this one goes where there are fewer.
     #[inline]
-    pub fn spread_now_and_then(&self) {
-        if self.spread.is_due() && rules::SPREAD.applies() {
-            self.spread_over_cores();
+    pub fn balance_now_and_then(&self) {
+        if self.balance.is_due() && rules::SPREAD.applies() {
+            self.balance_cores_now();
         }
     }
 
     #[cold]
-    fn spread_over_cores(&self) {
+    fn balance_cores_now(&self) {
         let core = self.wait_here();
-        let own = self.segment.desk(self.me);
-        let desks = (0..self.segment.geometry.processes).map(|process| self.segment.desk(process));
-        let busy: Vec<u32> = desks.filter(|desk| !desk.bell.is_raised()).filter_map(|desk| desk.core()).collect();
+        let own = self.segment.status(self.me);
+        let all = (0..self.segment.geometry.processes).map(|process| self.segment.status(process));
+        let busy: Vec<u32> =
+            all.filter(|status| !status.doorbell.is_raised()).filter_map(|status| status.core()).collect();
         let Ok(allowed) = sched_getaffinity(None) else { return };
         let cores = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).map(|core| core as u32);
         let better = better(core, &busy, cores);
-        self.spread.looked(better.is_some());
+        self.balance.looked(better.is_some());
         if let Some(core) = better {
             go(core, &allowed);
             own.set_core(core);
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_move_that_does_not_last_is_made_more_seldom() {
-        let spread = Spread::default();
+        let spread = CoreBalance::default();
         (0..20).for_each(|_| spread.looked(true));
         assert_eq!(spread.pause.get(), SELDOM);
         assert_eq!((0..SELDOM).filter(|_| spread.is_due()).count(), 1);

@@ -1,14 +1,14 @@
 //! The shared-memory device.
 
-use crate::doorbell::{self, Alarm, Barrier, Bell};
+use crate::core_balance::CoreBalance;
 use crate::direct;
+use crate::doorbell::{self, Alarm, Barrier, Doorbell};
 use crate::link::Link;
-use crate::single_copy::Reach;
+use crate::per_peer::PerPeer;
 use crate::ring::blocks::{Blocks, Division};
 use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::{AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
-use crate::per_peer::Slots;
-use crate::core_balance::Spread;
+use crate::single_copy::RegionAccess;
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, RefCell};
@@ -32,11 +32,11 @@ pub struct Shm {
     barrier: Barrier,
     /// Threads of this process that sleep or are about to.
     sleepers: Cell<u32>,
-    pub(crate) spread: Spread,
-    pub(crate) senders: Slots<Outbound>,
-    pub(crate) receivers: Slots<Inbound>,
+    pub(crate) balance: CoreBalance,
+    pub(crate) senders: PerPeer<Outbound>,
+    pub(crate) receivers: PerPeer<Inbound>,
     /// By peer: the blocks that its ring and ours share.
-    pub(crate) blocks: Slots<Rc<Blocks>>,
+    pub(crate) blocks: PerPeer<Rc<Blocks>>,
     /// Peers that something has ever come from.
     pub(crate) active: RefCell<Vec<u32>>,
     /// Segments that are shared with processes of other jobs.
@@ -46,29 +46,29 @@ pub struct Shm {
     /// Those of them that were told to be lost.
     pub(crate) told: RefCell<HashSet<u32>>,
     polls: Cell<u8>,
-    /// Whoever may not have read all of a long message that was sent: see [`Sender::pass_on`].
+    /// Whoever may not have read all of a long message that was sent: see [`Sender::cldemote`].
     pub(crate) unread: Cell<Option<u32>>,
     /// The contacts already in `active`.
     known: RefCell<Vec<u64>>,
 }
 
-/// The way to a peer: its ring, and the bell that wakes it.
+/// The way to a peer: its ring, and the doorbell that wakes it.
 pub(crate) struct Outbound {
     ring: Sender,
-    bell: *const Bell,
+    doorbell: *const Doorbell,
 }
 
 /// The way from a peer.
 pub(crate) struct Inbound {
     ring: Receiver,
-    bell: *const Bell,
+    doorbell: *const Doorbell,
 }
 
 impl Outbound {
     #[inline]
-    fn bell(&self) -> &Bell {
+    fn doorbell(&self) -> &Doorbell {
         // SAFETY: in the mapping, which lives as long as the device that owns this.
-        unsafe { &*self.bell }
+        unsafe { &*self.doorbell }
     }
 }
 
@@ -107,8 +107,8 @@ impl Inbound {
     fn release(&self) {
         self.ring.release();
         if self.ring.is_room_wanted() {
-            // SAFETY: as in `Outbound::bell`.
-            unsafe { &*self.bell }.ring();
+            // SAFETY: as in `Outbound::doorbell`.
+            unsafe { &*self.doorbell }.ring();
         }
     }
 
@@ -168,19 +168,19 @@ impl Shm {
             write_back: geometry.data < LARGE,
         };
         let chooser = Rc::new(Chooser::from_settings());
-        let reach = Reach::new(&segment, fd, me, &chooser)?;
+        let access = RegionAccess::new(&segment, fd, me, &chooser)?;
         Ok(Shm {
             segment,
-            direct: direct::State::new(reach, chooser, processes, division.room() / 4 * 3),
+            direct: direct::State::new(access, chooser, processes, division.room() / 4 * 3),
             me,
             abilities,
             cores,
             barrier: doorbell::register(),
             sleepers: Cell::new(0),
-            spread: Spread::default(),
-            senders: Slots::new(processes),
-            receivers: Slots::new(processes),
-            blocks: Slots::new(processes),
+            balance: CoreBalance::default(),
+            senders: PerPeer::new(processes),
+            receivers: PerPeer::new(processes),
+            blocks: PerPeer::new(processes),
             active: RefCell::new(Vec::new()),
             links: RefCell::default(),
             elsewhere: Cell::new(0),
@@ -196,7 +196,7 @@ impl Shm {
     /// # Safety
     /// This device outlives the alarm.
     pub unsafe fn alarm(&self) -> Alarm {
-        Alarm(self.segment.bell(self.me))
+        Alarm(self.segment.doorbell(self.me))
     }
 
     /// Largest message that goes without asking.
@@ -257,7 +257,7 @@ impl Shm {
             // SAFETY: inside the mapping, which lives as long as the sender (`disconnect` forgets it
             // before it); every process is the only sender of its own rings.
             let ring = unsafe { Sender::new(ring, blocks) };
-            Outbound { ring, bell: segment.bell(peer) }
+            Outbound { ring, doorbell: segment.doorbell(peer) }
         })
     }
 
@@ -274,7 +274,7 @@ impl Shm {
             let (ring, _) = segment.ring(peer, me);
             // SAFETY: inside the mapping, which lives as long as this; we are the only receiver.
             let ring = unsafe { Receiver::new(ring, blocks) };
-            Inbound { ring, bell: segment.bell(peer) }
+            Inbound { ring, doorbell: segment.doorbell(peer) }
         })
     }
 
@@ -301,7 +301,7 @@ impl Shm {
         if !outbound.ring.send_short(header, payload) {
             return false;
         }
-        outbound.bell().ring();
+        outbound.doorbell().ring();
         true
     }
 
@@ -317,7 +317,7 @@ impl Shm {
         self.expect_filled();
         let packets = self.drain(sink);
         if packets == 0 && self.unread.get().is_some() {
-            self.pass_on();
+            self.cldemote();
         }
         // New senders are looked for when the known ones are quiet, and now and then.
         self.polls.set(self.polls.get().wrapping_add(1));
@@ -331,10 +331,10 @@ impl Shm {
         packets + self.poll_direct(sink)
     }
 
-    /// Nothing has come: there is time for [`Sender::pass_on`].
+    /// Nothing has come: there is time for [`Sender::cldemote`].
     #[cold]
-    fn pass_on(&self) {
-        self.unread.set(self.unread.get().filter(|&peer| self.sender(peer).ring.pass_on()));
+    fn cldemote(&self) {
+        self.unread.set(self.unread.get().filter(|&peer| self.sender(peer).ring.cldemote()));
     }
 
     /// Adds rings of processes that have sent for the first time; true when there were any.
@@ -369,7 +369,7 @@ impl Shm {
 
 impl Drop for Shm {
     fn drop(&mut self) {
-        let _forks = self.direct.reach.keep_forks_out();
+        let _forks = self.direct.access.keep_forks_out();
         crate::fork::forget(self);
     }
 }
@@ -388,8 +388,8 @@ impl Device for Shm {
         let outbound = self.sender(peer);
         let part = matches!(payload, Payload::Part(..));
         let taken = outbound.ring.send(header, payload)?;
-        outbound.bell().ring();
-        if part && outbound.ring.passes_on() {
+        outbound.doorbell().ring();
+        if part && outbound.ring.cldemotes() {
             self.unread.set(Some(peer));
         }
         Some(taken)
@@ -445,12 +445,12 @@ impl Device for Shm {
             sender.ring.want_room();
         }
         self.raise_elsewhere();
-        self.segment.bell(self.me).prepare(self.barrier)
+        self.segment.doorbell(self.me).prepare(self.barrier)
     }
 
     fn sleep(&self, token: u32, timeout: Duration) {
         if !self.sleep_everywhere(token, self.barrier, timeout) {
-            self.segment.bell(self.me).sleep(token, self.barrier, timeout);
+            self.segment.doorbell(self.me).sleep(token, self.barrier, timeout);
         }
     }
 
@@ -464,20 +464,20 @@ impl Device for Shm {
         self.is_on(peer, self.wait_here())
     }
 
-    fn spread(&self) {
-        self.spread_now_and_then();
+    fn balance_cores(&self) {
+        self.balance_now_and_then();
     }
 
     fn end_sleep(&self) {
         self.sleepers.set(self.sleepers.get() - 1);
         if self.sleepers.get() == 0 {
             self.segment.node().sleepers.leave();
-            self.segment.bell(self.me).lower();
+            self.segment.doorbell(self.me).lower();
             self.lower_elsewhere();
         }
     }
 
     fn ring(&self, peer: u32) {
-        self.with_way(peer, |segment, _, peer| segment.bell(peer).ring());
+        self.with_way(peer, |segment, _, peer| segment.doorbell(peer).ring());
     }
 }

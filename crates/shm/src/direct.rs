@@ -6,20 +6,21 @@ mod hold;
 mod joint;
 mod look;
 
-use crate::posted_receives::{Published, Stage, Word};
 use crate::device::Shm;
 use crate::fork;
 use crate::memcheck;
-use crate::single_copy::Reach;
+use crate::posted_receives::{Published, Stage, Word};
 use crate::segment::Occupation;
+use crate::single_copy::RegionAccess;
 use chunks::{copy_part, count_mapped};
-use deliver::{Filled, Hopes, Way};
+use deliver::{Filled, Readiness, Way};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{
-    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Run,
+    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Pull, Purpose, Run,
+    SpeculativeAddress,
 };
 use tern_policy::Gauge;
 use tern_settings::Mechanism;
@@ -39,21 +40,21 @@ pub const FETCHED_SURELY: usize = 32 << 10;
 
 /// What this process has published and what it delivers.
 pub struct State {
-    pub reach: Reach,
+    pub access: RegionAccess,
     chooser: Rc<Chooser>,
     places: Places,
     /// By peer: whether the last message that looked for a published receive has found one.
     hits: Vec<Cell<bool>>,
     /// By peer: whether it waited in the library after the last message had been moved.
     waits: Vec<Cell<bool>>,
-    /// By peer: whether it is worth waiting a little for it to hope for a message.
-    hopes: Vec<Cell<Hopes>>,
+    /// By peer: whether it is worth waiting a little until it is ready to receive.
+    ready: Vec<Cell<Readiness>>,
     /// Receives published since the beginning.
     order: Cell<u32>,
     /// Peers with published receives, and how many.
     published: RefCell<Vec<(u32, u32)>>,
     /// By peer: whether a receive was ever published for it.
-    boards: Vec<AtomicBool>,
+    posted: Vec<AtomicBool>,
     /// Valgrind wants to know what peers write.
     checked: bool,
     /// See [`Direct::ahead`].
@@ -80,18 +81,18 @@ pub struct Pending {
 
 impl State {
     /// `ahead`: the bytes that a ring takes while its receiver takes none of them, or somewhat fewer.
-    pub fn new(reach: Reach, chooser: Rc<Chooser>, processes: u32, ahead: usize) -> State {
+    pub fn new(access: RegionAccess, chooser: Rc<Chooser>, processes: u32, ahead: usize) -> State {
         State {
             ahead: ahead.min(MOST_AHEAD),
             chooser,
             hits: vec![Cell::new(false); processes as usize],
             waits: vec![Cell::new(false); processes as usize],
-            hopes: vec![Cell::default(); processes as usize],
-            reach,
+            ready: vec![Cell::default(); processes as usize],
+            access,
             places: Places::new(processes as usize),
             order: Cell::new(0),
             published: RefCell::default(),
-            boards: (0..processes).map(|_| AtomicBool::new(false)).collect(),
+            posted: (0..processes).map(|_| AtomicBool::new(false)).collect(),
             checked: memcheck::is_running(),
             packets_below: Default::default(),
             kernel_from: OnceCell::new(),
@@ -114,7 +115,7 @@ impl State {
     /// Notes that one receive more is published for `peer`.
     fn count(&self, peer: u32) {
         // Relaxed: who publishes keeps forks out, and nobody else looks.
-        self.boards[peer as usize].store(true, Ordering::Relaxed);
+        self.posted[peer as usize].store(true, Ordering::Relaxed);
         let mut published = self.published.borrow_mut();
         match published.iter_mut().find(|(other, _)| *other == peer) {
             Some((_, count)) => *count += 1,
@@ -141,7 +142,7 @@ impl Shm {
         let order = &self.direct.order;
         order.set(order.get().wrapping_add(1));
         self.direct.count(peer);
-        self.direct.reach.expose(peer, slot, memory);
+        self.direct.access.expose(peer, slot, memory);
         fork::watch(self);
     }
 
@@ -149,7 +150,7 @@ impl Shm {
     #[inline]
     fn end_publication(&self, peer: u32, slot: u32) {
         self.direct.discount(peer);
-        self.direct.reach.cover(peer, slot);
+        self.direct.access.cover(peer, slot);
     }
 }
 
@@ -197,16 +198,16 @@ impl Direct for Shm {
         }
     }
 
-    fn hope(&self, peer: u32, key: &Key, taken: u32) {
-        self.own_board(peer).hope(key, taken);
+    fn set_ready_to_receive(&self, peer: u32, key: &Key, taken: u32) {
+        self.own_posted(peer).set_ready(key, taken);
     }
 
-    fn end_hope(&self, peer: u32) {
-        self.own_board(peer).end_hope();
+    fn clear_ready_to_receive(&self, peer: u32) {
+        self.own_posted(peer).clear_ready();
     }
 
-    fn is_hoped(&self, peer: u32, key: &Key, sent: u32) -> bool {
-        self.is_awaited_soon(peer, key, sent)
+    fn is_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
+        self.becomes_ready_to_receive(peer, key, sent)
     }
 
     fn ahead(&self, peer: u32) -> usize {
@@ -229,41 +230,41 @@ impl Direct for Shm {
         if memory.is_opaque() || !self.is_home(peer) {
             memory
         } else {
-            self.direct.reach.locate(memory, quiet, purpose)
+            self.direct.access.locate(memory, quiet, purpose)
         }
     }
 
-    fn presume(&self, memory: &Memory) -> Option<Presumed> {
-        self.direct.reach.presume(memory)
+    fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
+        self.direct.access.speculative_address(memory)
     }
 
     fn is_still(&self, memory: &Memory, place: u64) -> bool {
-        self.direct.reach.is_still(memory, place)
+        self.direct.access.is_still(memory, place)
     }
 
     fn demotions(&self) -> u32 {
-        self.direct.reach.demotions()
+        self.direct.access.demotions()
     }
 
     fn keep_places(&self, more: bool) {
-        self.direct.reach.keep_places(more);
+        self.direct.access.keep_places(more);
     }
 
     fn give_back(&self, quiet: bool) {
-        self.direct.reach.give_back(quiet);
+        self.direct.access.give_back(quiet);
     }
 
     fn allocate(&self, len: usize) -> Option<*mut u8> {
-        self.direct.reach.heap().allocate(len).ok()
+        self.direct.access.heap().allocate(len).ok()
     }
 
     fn allocate_apart(&self, len: usize) -> Option<*mut u8> {
-        self.direct.reach.heap().allocate_apart(len).ok()
+        self.direct.access.heap().allocate_apart(len).ok()
     }
 
     unsafe fn free(&self, memory: *mut u8) -> bool {
         // SAFETY: contract of this function.
-        unsafe { self.direct.reach.heap().free(memory) }
+        unsafe { self.direct.access.heap().free(memory) }
     }
 
     fn shares_with(&self, peer: u32) -> bool {
@@ -271,24 +272,24 @@ impl Direct for Shm {
     }
 
     fn place(&self, memory: *const u8, len: usize) -> Option<u64> {
-        self.direct.reach.heap().place(memory, len).map(|place| place.0)
+        self.direct.access.heap().place(memory, len).map(|place| place.0)
     }
 
     fn view(&self, memory: &Memory) -> Option<*mut u8> {
-        self.direct.reach.view(memory)
+        self.direct.access.view(memory)
     }
 
     fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
         fork::watch(self);
-        self.direct.reach.pin(memory, len)
+        self.direct.access.pin(memory, len)
     }
 
     fn unpin(&self, range: &Range<usize>) {
-        self.direct.reach.unpin(range);
+        self.direct.access.unpin(range);
     }
 
     fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
-        self.direct.reach.map(place, len)
+        self.direct.access.map(place, len)
     }
 
     unsafe fn unmap(&self, address: *mut u8, len: usize) {
@@ -297,12 +298,12 @@ impl Direct for Shm {
     }
 
     fn copies(&self, peer: u32) -> bool {
-        self.is_home(peer) && self.direct.reach.kernel_copies_now(peer, self.segment.process(peer))
+        self.is_home(peer) && self.direct.access.kernel_copies_now(peer, self.segment.process(peer))
     }
 
     unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
         // SAFETY: contract of this function.
-        unsafe { self.direct.reach.copy(peer, own, theirs, direction) }
+        unsafe { self.direct.access.copy(peer, own, theirs, direction) }
     }
 
     fn advise(&self, peer: u32, group: &Group) -> Advice {
@@ -323,7 +324,7 @@ impl Direct for Shm {
     }
 
     fn is_there(&self, peer: u32) -> bool {
-        self.direct.reach.is_there(peer, self.segment.process(peer))
+        self.direct.access.is_there(peer, self.segment.process(peer))
     }
 
     fn fence_all(&self) -> bool {
@@ -331,28 +332,28 @@ impl Direct for Shm {
     }
 
     fn expose(&self, memory: *const u8, len: usize) {
-        self.direct.reach.expose_for_all(memory, len);
+        self.direct.access.expose_for_all(memory, len);
     }
 
     fn cover(&self, memory: *const u8, len: usize) {
-        self.direct.reach.cover_for_all(memory, len);
+        self.direct.access.cover_for_all(memory, len);
     }
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
         if !self.is_home(peer) {
             return None;
         }
-        let forks = self.direct.reach.keep_forks_out();
-        let memory = if forks.is_some() { self.direct.reach.look_again(memory) } else { *memory };
+        let forks = self.direct.access.keep_forks_out();
+        let memory = if forks.is_some() { self.direct.access.look_again(memory) } else { *memory };
         let receive = Published { key: *key, receiver, target: memory };
         let order = self.direct.order.get();
-        let slot = self.own_board(peer).publish(&receive, order, seen)?;
+        let slot = self.own_posted(peer).publish(&receive, order, seen)?;
         self.note_publication(peer, slot, &memory);
         Some(slot)
     }
 
     fn retract(&self, peer: u32, slot: u32) -> bool {
-        let back = self.own_board(peer).retract(slot);
+        let back = self.own_posted(peer).retract(slot);
         if back {
             self.end_publication(peer, slot);
         }
@@ -364,11 +365,11 @@ impl Direct for Shm {
             return None;
         }
         match of {
-            News::Published(slot) => Some(self.own_board(peer).line(slot)),
+            News::Published(slot) => Some(self.own_posted(peer).line(slot)),
             News::Left => {
                 let pending = self.direct.pending.borrow();
                 let last = pending.last().filter(|message| message.peer == peer)?;
-                Some(self.segment.board(peer, self.me).line(last.slot))
+                Some(self.segment.posted(peer, self.me).line(last.slot))
             }
             News::Packet => Some(self.next_cell(peer)),
         }
@@ -380,17 +381,17 @@ impl Direct for Shm {
 
     #[inline]
     fn take_filled(&self, peer: u32, slot: u32, room: u64) -> Option<u64> {
-        let board = self.own_board(peer);
-        let word = board.word(slot);
+        let posted = self.own_posted(peer);
+        let word = posted.word(slot);
         if word.stage() != Stage::Filled || word.is_joint() {
             return None;
         }
         // What is said of it lies on a line that the sender has read, and need not be fetched again.
-        let size = if word.fits() { room } else { board.size(slot) };
+        let size = if word.fits() { room } else { posted.size(slot) };
         if self.direct.checked {
-            memcheck::filled(&board.target(slot), size);
+            memcheck::filled(&posted.target(slot), size);
         }
-        board.free(slot, word);
+        posted.free(slot, word);
         self.end_publication(peer, slot);
         Some(size)
     }
@@ -399,19 +400,19 @@ impl Direct for Shm {
     fn take_sent(&self, sender: u32) -> bool {
         let mut pending = self.direct.pending.borrow_mut();
         let copied =
-            |message: &Pending| !self.segment.board(message.peer, self.me).is_shared(message.slot, message.word);
+            |message: &Pending| !self.segment.posted(message.peer, self.me).is_shared(message.slot, message.word);
         let at = pending.iter().position(|message| message.sender == sender && copied(message));
         at.map(|at| pending.swap_remove(at)).is_some()
     }
 
     fn forget(&self, peer: u32, slot: u32) {
-        let board = self.own_board(peer);
-        board.free(slot, board.word(slot));
+        let posted = self.own_posted(peer);
+        posted.free(slot, posted.word(slot));
         self.end_publication(peer, slot);
     }
 
     fn raise(&self, peer: u32, seen: u32) {
-        self.own_board(peer).raise(seen);
+        self.own_posted(peer).raise(seen);
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
@@ -421,7 +422,7 @@ impl Direct for Shm {
         let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
         match self.direct.chooser.pick(&situation) {
             Transfer::Mapped { by } => {
-                let Some(from) = self.direct.reach.view(source) else { return Pull::No };
+                let Some(from) = self.direct.access.view(source) else { return Pull::No };
                 let both = by == By::Both && !situation.crowded;
                 if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
                     return Pull::Joint(number);
@@ -438,7 +439,7 @@ impl Direct for Shm {
                 if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, true)).flatten() {
                     return Pull::Joint(number);
                 }
-                let done = self.direct.reach.read(peer, source, target);
+                let done = self.direct.access.read(peer, source, target);
                 self.learn(peer);
                 if done { Pull::Done } else { Pull::No }
             }
@@ -452,7 +453,7 @@ impl Direct for Shm {
     }
 
     fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
-        self.copies(peer) && self.direct.reach.read(peer, source, target)
+        self.copies(peer) && self.direct.access.read(peer, source, target)
     }
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
@@ -464,11 +465,11 @@ impl Direct for Shm {
         if !self.is_home(peer) {
             return false;
         }
-        let board = self.segment.board(peer, self.me);
-        let Some((slot, _)) = self.find(peer, board, key, last, len) else { return false };
+        let posted = self.segment.posted(peer, self.me);
+        let Some((slot, _)) = self.find(peer, posted, key, last, len) else { return false };
         // Who waits for a message into private memory had better get it in packets.
         let waits = self.segment.process(peer).occupation() == Occupation::Waits;
-        !(waits && board.target(slot).place == 0 && len < self.packets_below(peer, false) as u64)
+        !(waits && posted.target(slot).place == 0 && len < self.packets_below(peer, false) as u64)
     }
 
     #[inline]
@@ -477,13 +478,13 @@ impl Direct for Shm {
         if !self.is_home(peer) {
             return Delivery::Stream;
         }
-        let board = self.segment.board(peer, self.me);
-        let Some((slot, word)) = self.find(peer, board, key, last, source.len) else {
+        let posted = self.segment.posted(peer, self.me);
+        let Some((slot, word)) = self.find(peer, posted, key, last, source.len) else {
             return Delivery::Stream;
         };
-        let way = self.way(peer, message, &board.target(slot));
+        let way = self.way(peer, message, &posted.target(slot));
         // The receiver may win it back meanwhile; then the message goes on the stream as well.
-        if way == Way::Stream || !board.claim(slot, word) {
+        if way == Way::Stream || !posted.claim(slot, word) {
             return Delivery::Stream;
         }
         let own = self.segment.process(self.me);
@@ -498,8 +499,8 @@ impl Direct for Shm {
             Filled::Whole => Delivery::Done,
             Filled::Partly => Delivery::Pending,
             Filled::Not => {
-                board.send_packets(slot, word);
-                Delivery::Packets { receiver: board.receiver(slot), room: board.target(slot).len }
+                posted.send_packets(slot, word);
+                Delivery::Packets { receiver: posted.receiver(slot), room: posted.target(slot).len }
             }
         }
     }

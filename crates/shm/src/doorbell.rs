@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The part of a process that its peers ring. In shared memory, begins as zeros.
 #[repr(C)]
-pub struct Bell {
+pub struct Doorbell {
     /// 1 when the owner sleeps or is about to.
     sleeping: AtomicU32,
     /// Counts the rings; the futex word.
@@ -23,7 +23,7 @@ pub struct Bell {
 pub struct Sleepers(AtomicU32);
 
 impl Sleepers {
-    /// Before [`Bell::prepare`].
+    /// Before [`Doorbell::prepare`].
     pub fn enter(&self) {
         // A read-modify-write, so that no count is lost. Its order before the second look for work is made by the barrier
         // of `prepare`.
@@ -91,8 +91,8 @@ pub fn fence_at_the_waker() {
     crate::sync::fence(Ordering::SeqCst);
 }
 
-impl Bell {
-    /// Raises the flag. Look for work once more after this, then [`Bell::sleep`].
+impl Doorbell {
+    /// Raises the flag. Look for work once more after this, then [`Doorbell::sleep`].
     pub fn prepare(&self, barrier: Barrier) -> u32 {
         let token = self.raise();
         if barrier == Barrier::Expedited && !cfg!(loom) {
@@ -166,7 +166,7 @@ impl Bell {
 
 /// Rings a bell from another thread of its owner.
 #[derive(Debug)]
-pub struct Alarm(pub(crate) *const Bell);
+pub struct Alarm(pub(crate) *const Doorbell);
 
 // SAFETY: a bell is made of atomic words, and whoever made the alarm vouches for its memory.
 unsafe impl Send for Alarm {}

@@ -11,7 +11,7 @@ impl Shm {
     /// inside this process, and the cores are taken to share a cache if any two of those that this
     /// process may use do.
     pub fn explain(&self) -> String {
-        let kernel = self.direct.reach.kernel_copies_here();
+        let kernel = self.direct.access.kernel_copies_here();
         let own = tern_node::affinity();
         let facts = Facts {
             placement: tern_tune::placements(&own).first().copied().unwrap_or(Placement::Cache),

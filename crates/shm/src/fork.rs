@@ -2,7 +2,7 @@
 //! peer may write to them meanwhile: neither at their place in the node's memory nor, where a receive in private memory shares a page with
 //! promoted memory, by the kernel. (A fork of a process with one thread changes nothing in it.)
 //!
-//! Any thread may fork, whatever the one inside the library is doing. So this looks at the boards alone, and at nothing else that
+//! Any thread may fork, whatever the one inside the library is doing. So this looks at the posted receives alone, and at nothing else that
 //! other threads change; and while there are such, who publishes keeps forks out ([`tern_region::Promoter::keep_forks_out`]).
 
 use crate::device::Shm;

@@ -9,6 +9,8 @@ mod ring;
 mod sync;
 
 #[cfg(not(loom))]
+mod core_balance;
+#[cfg(not(loom))]
 mod declared;
 #[cfg(not(loom))]
 mod device;
@@ -23,19 +25,17 @@ mod fork;
 #[cfg(not(loom))]
 mod link;
 #[cfg(not(loom))]
-mod memcheck;
-#[cfg(not(loom))]
 mod liveness;
 #[cfg(not(loom))]
-mod single_copy;
-#[cfg(not(loom))]
-mod segment;
+mod memcheck;
 #[cfg(not(loom))]
 mod per_peer;
 #[cfg(not(loom))]
-mod core_balance;
-pub use doorbell::Alarm;
+mod segment;
+#[cfg(not(loom))]
+mod single_copy;
 #[cfg(not(loom))]
 pub use device::Shm;
+pub use doorbell::Alarm;
 #[cfg(not(loom))]
 pub use segment::Geometry;

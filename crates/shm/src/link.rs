@@ -8,9 +8,9 @@
 //! Of a process that sleeps, peers in each segment ring the bell there. So it raises its flag in all
 //! of them and sleeps on all their words (futex_waitv).
 
-use crate::doorbell::Barrier;
 use crate::device::Shm;
-use crate::liveness::Presence;
+use crate::doorbell::Barrier;
+use crate::liveness::Liveness;
 use crate::segment::{Geometry, Segment};
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
@@ -38,7 +38,7 @@ pub struct Link {
     /// By place: the number, or [`NOBODY`] for those that are reached otherwise.
     pub(crate) number: Vec<u32>,
     /// What shows the others that this process is there.
-    pub(crate) presence: Option<Presence>,
+    pub(crate) liveness: Option<Liveness>,
     /// The contacts that have been seen.
     known: Vec<u64>,
 }
@@ -80,8 +80,8 @@ impl Shm {
             self.blocks.grow(more);
         }
         let known = vec![0; processes.div_ceil(64) as usize];
-        let presence = Presence::claim(&segment, file, me);
-        self.links.borrow_mut().push(Link { segment, me, numbers: first..first + more, number, presence, known });
+        let liveness = Liveness::claim(&segment, file, me);
+        self.links.borrow_mut().push(Link { segment, me, numbers: first..first + more, number, liveness, known });
         self.elsewhere.set(self.elsewhere.get() + more);
         Ok(first)
     }
@@ -187,7 +187,7 @@ impl Shm {
         WORDS.with_borrow_mut(|words| {
             words.clear();
             for link in self.links.borrow().iter() {
-                let bell = link.segment.bell(link.me);
+                let bell = link.segment.doorbell(link.me);
                 words.push(word(bell.word(), bell.raise()));
             }
         });
@@ -195,7 +195,7 @@ impl Shm {
 
     #[cold]
     pub(crate) fn lower_elsewhere(&self) {
-        self.links.borrow().iter().for_each(|link| link.segment.bell(link.me).lower());
+        self.links.borrow().iter().for_each(|link| link.segment.doorbell(link.me).lower());
     }
 
     /// Sleeps until a peer of any segment rings, or `timeout`. Without the library's lock: it looks at
@@ -205,7 +205,7 @@ impl Shm {
         if words.is_empty() {
             return false;
         }
-        let bell = self.segment.bell(self.me);
+        let bell = self.segment.doorbell(self.me);
         if barrier == Barrier::Naps || words.len() >= MOST_WORDS {
             bell.sleep(token, barrier, timeout.min(NAP));
             return true;

@@ -49,19 +49,19 @@ impl Stage {
 const LOOK: Duration = Duration::from_millis(50);
 
 /// This process's lock, and what it knows of the others.
-pub struct Presence {
+pub struct Liveness {
     seat: Seat,
     looked: Instant,
     /// Places of processes that were found to be lost.
     lost: Vec<u32>,
 }
 
-impl Presence {
+impl Liveness {
     /// Takes the lock. `None` where that cannot be had: then nobody can tell whether this process is there.
-    pub fn claim(segment: &Segment, file: BorrowedFd<'_>, me: u32) -> Option<Presence> {
+    pub fn claim(segment: &Segment, file: BorrowedFd<'_>, me: u32) -> Option<Liveness> {
         let seat = Seat::take(file, 0, me).ok()?;
         Stage::Here.set(segment, me);
-        Some(Presence { seat, looked: Instant::now(), lost: Vec::new() })
+        Some(Liveness { seat, looked: Instant::now(), lost: Vec::new() })
     }
 
     /// True when that process is said to be there and is not.
@@ -79,28 +79,28 @@ impl Link {
     }
 
     fn is_lost(&self, place: u32) -> bool {
-        self.presence.as_ref().is_some_and(|presence| presence.lost.contains(&place))
+        self.liveness.as_ref().is_some_and(|liveness| liveness.lost.contains(&place))
     }
 
     /// Looks for processes that have gone without a word, if it is time; true when there are any.
     fn look(&mut self) -> bool {
-        let Some(presence) = &self.presence else { return false };
-        if presence.looked.elapsed() < LOOK {
+        let Some(liveness) = &self.liveness else { return false };
+        if liveness.looked.elapsed() < LOOK {
             return false;
         }
-        let missed = |&place: &u32| !self.is_lost(place) && presence.misses(&self.segment, place);
+        let missed = |&place: &u32| !self.is_lost(place) && liveness.misses(&self.segment, place);
         let missed: Vec<u32> = self.newcomers().filter(missed).collect();
-        let presence = self.presence.as_mut().expect("it was there");
-        presence.looked = Instant::now();
-        presence.lost.extend(&missed);
+        let liveness = self.liveness.as_mut().expect("it was there");
+        liveness.looked = Instant::now();
+        liveness.lost.extend(&missed);
         !missed.is_empty()
     }
 
     /// Says how far this process is, and wakes those who wait for that.
     fn say(&self, stage: Stage) {
-        if self.presence.is_some() {
+        if self.liveness.is_some() {
             stage.set(&self.segment, self.me);
-            self.newcomers().for_each(|place| self.segment.bell(place).ring());
+            self.newcomers().for_each(|place| self.segment.doorbell(place).ring());
         }
     }
 
@@ -120,7 +120,7 @@ impl Shm {
     #[cold]
     pub(crate) fn tell_lost<S: Sink>(&self, sink: &mut S) {
         let number = |link: &Link| -> Vec<u32> {
-            let lost = link.presence.iter().flat_map(|presence| &presence.lost);
+            let lost = link.liveness.iter().flat_map(|liveness| &liveness.lost);
             lost.map(|&place| link.number[place as usize]).collect()
         };
         let lost: Vec<u32> = self.links.borrow().iter().flat_map(number).collect();

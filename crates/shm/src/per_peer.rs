@@ -3,12 +3,12 @@
 use std::cell::{OnceCell, UnsafeCell};
 
 /// The table. Reading it costs what reading a vector costs.
-pub struct Slots<T>(UnsafeCell<Vec<OnceCell<T>>>);
+pub struct PerPeer<T>(UnsafeCell<Vec<OnceCell<T>>>);
 
-impl<T> Slots<T> {
+impl<T> PerPeer<T> {
     /// A table for so many peers.
-    pub fn new(len: u32) -> Slots<T> {
-        Slots(UnsafeCell::new((0..len).map(|_| OnceCell::new()).collect()))
+    pub fn new(len: u32) -> PerPeer<T> {
+        PerPeer(UnsafeCell::new((0..len).map(|_| OnceCell::new()).collect()))
     }
 
     #[inline(always)]
@@ -46,7 +46,7 @@ impl<T> Slots<T> {
     /// Forgets what was made for `peer`.
     ///
     /// # Safety
-    /// As for [`Slots::grow`].
+    /// As for [`PerPeer::grow`].
     pub unsafe fn clear(&self, peer: u32) {
         // SAFETY: the caller's contract.
         let slots = unsafe { &mut *self.0.get() };
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_table_keeps_what_it_has_when_it_grows() {
-        let slots = Slots::new(2);
+        let slots = PerPeer::new(2);
         assert_eq!(*slots.of(1).get_or_init(|| 7), 7);
         // SAFETY: no reference is held.
         unsafe { slots.grow(1000) };

@@ -26,7 +26,7 @@ fn mark(key: &Key) -> u8 {
 }
 
 /// A message of this key, once so many have been taken from the stream; never 0.
-fn hope(key: &Key, taken: u32) -> u64 {
+fn ready(key: &Key, taken: u32) -> u64 {
     let Key { context, source, tag } = *key;
     let mixed = [context, source as u32, tag as u32]
         .iter()
@@ -45,21 +45,21 @@ pub struct Published {
 /// The page.
 #[repr(C, align(64))]
 #[derive(Default)]
-pub struct Board {
-    /// Slots from this one on are free.
+pub struct PostedReceives {
+    /// PerPeer from this one on are free.
     used: AtomicU32,
     /// Number of the last stream message that the receiver has taken.
     seen: AtomicU32,
     words: [AtomicU64; SLOTS],
-    /// The message that the receiver waits for and is going to fetch ([`hope`]), or 0.
-    hope: AtomicU64,
+    /// The message that the receiver waits for and is going to fetch ([`ready`]), or 0.
+    ready: AtomicU64,
     slots: [Slot; SLOTS],
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Slot>() == 128 && size_of::<Board>() == 4096);
+const _: () = assert!(size_of::<Slot>() == 128 && size_of::<PostedReceives>() == 4096);
 
-impl Board {
+impl PostedReceives {
     /// The word of `slot` now. What was stored before it took this value is seen.
     #[inline]
     pub fn word(&self, slot: u32) -> Word {
@@ -76,7 +76,7 @@ impl Board {
         &self.slots[slot as usize]
     }
 
-    /// Slots that may be in use.
+    /// PerPeer that may be in use.
     #[inline]
     pub fn used(&self) -> u32 {
         // Acquire: pairs with the release in `publish`.
@@ -132,14 +132,14 @@ impl Board {
     }
 
     /// The receiver waits for a message of this key, unpublished, and has taken so many from the stream.
-    pub fn hope(&self, key: &Key, taken: u32) {
+    pub fn set_ready(&self, key: &Key, taken: u32) {
         // Relaxed, here and below: nothing is read by it. The sender only asks to send then.
-        self.hope.store(hope(key, taken), Ordering::Relaxed);
+        self.ready.store(ready(key, taken), Ordering::Relaxed);
     }
 
     /// It does not any more.
-    pub fn end_hope(&self) {
-        self.hope.store(0, Ordering::Relaxed);
+    pub fn clear_ready(&self) {
+        self.ready.store(0, Ordering::Relaxed);
     }
 
     /// Wins an open receive back and frees its slot; false when the sender has claimed it.
@@ -165,7 +165,7 @@ impl Board {
         prefetch_for_writing(self.slot(slot));
     }
 
-    /// Closes an open receive until [`Board::reopen`]; false when the sender has claimed it. Meanwhile the sender uses no younger one
+    /// Closes an open receive until [`PostedReceives::reopen`]; false when the sender has claimed it. Meanwhile the sender uses no younger one
     /// in its place.
     pub fn hold(&self, slot: u32) -> bool {
         let word = self.word(slot);
@@ -230,8 +230,8 @@ impl Board {
     }
 
     /// Whether the receiver waits for the next message of this key, when `sent` have gone on the stream.
-    pub fn is_hoped(&self, key: &Key, sent: u32) -> bool {
-        self.hope.load(Ordering::Relaxed) == hope(key, sent)
+    pub fn is_ready(&self, key: &Key, sent: u32) -> bool {
+        self.ready.load(Ordering::Relaxed) == ready(key, sent)
     }
 
     /// What the slot says; only valid once it is claimed with the word that was seen.

@@ -14,7 +14,7 @@ mod cldemote;
 use crate::doorbell;
 use crate::sync::{AtomicU32, Ordering};
 use blocks::{Blocks, UNIT};
-use cldemote::Demotion;
+use cldemote::Cldemote;
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -36,7 +36,7 @@ const DEMOTED: usize = 2 << 10;
 /// The same where packets go to and fro one by one, and this one is a whole message: its sender has nothing to do but to wait for the answer.
 /// Where both send at the same time, it takes a tenth more instead of less.
 const DEMOTED_ALONE: usize = 8 << 10;
-/// So many blocks that its receiver reads next are left alone by [`Sender::pass_on`]: it would have them before.
+/// So many blocks that its receiver reads next are left alone by [`Sender::cldemote`]: it would have them before.
 const NEAR: usize = 2;
 /// If so much of a message is left, what follows a packet's part of it is asked for from far ahead. Of what is shorter the last packets would
 /// ask for too much behind its end.
@@ -106,11 +106,11 @@ pub struct Sender {
     taken: Var<u32>,
     /// Packets in blocks for which the receiver has given none back yet.
     lent: RefCell<VecDeque<Lent>>,
-    /// So many of the last ones have been passed on ([`Sender::pass_on`]).
+    /// So many of the last ones have been passed on ([`Sender::cldemote`]).
     passed: Var<usize>,
     /// A packet was refused since [`Sender::want_room`].
     refused: Var<bool>,
-    demotion: Demotion,
+    cldemote: Cldemote,
 }
 
 impl Sender {
@@ -125,7 +125,7 @@ impl Sender {
             lent: RefCell::new(VecDeque::with_capacity(CELLS as usize)),
             passed: Var::new(0),
             refused: Var::new(false),
-            demotion: Demotion::new(),
+            cldemote: Cldemote::new(),
         }
     }
 
@@ -204,7 +204,7 @@ impl Sender {
 
     /// For a sender that waits, after a long message: passes the last block that its receiver is not about to read, as in [`DEMOTED`]. False
     /// if there is none. A message of 64 to 512 KiB that the program has written anew takes about a twentieth less.
-    pub fn pass_on(&self) -> bool {
+    pub fn cldemote(&self) -> bool {
         self.refresh();
         let (lent, passed) = (self.lent.borrow(), self.passed.get());
         let Some(at) = lent.len().checked_sub(passed + NEAR + 1) else { return false };
@@ -218,9 +218,9 @@ impl Sender {
         true
     }
 
-    /// True where [`Sender::pass_on`] does some good.
-    pub fn passes_on(&self) -> bool {
-        self.demotion.pays()
+    /// True where [`Sender::cldemote`] does some good.
+    pub fn cldemotes(&self) -> bool {
+        self.cldemote.pays()
     }
 
     /// Puts a packet with at most [`INLINE`] bytes of payload into the ring; false when it is full.
@@ -268,7 +268,7 @@ impl Sender {
             // Release: pairs with the acquire in `Receiver::peek`.
             (*slot).turn.store(next, Ordering::Release);
         }
-        let demotes = self.blocks.count_sent() && self.demotion.is_for(len);
+        let demotes = self.blocks.count_sent() && self.cldemote.is_for(len);
         if demotes {
             demote_lines(slot.cast::<u8>(), if len > FIRST_LINE { 2 * UNIT } else { UNIT });
         }
@@ -477,7 +477,7 @@ impl Receiver {
     /// True when the sender may sleep until there is room; asked after [`Receiver::release`].
     #[inline]
     pub fn is_room_wanted(&self) -> bool {
-        // What was released must not be delayed beyond this look, as in `Bell::ring`.
+        // What was released must not be delayed beyond this look, as in `Doorbell::ring`.
         doorbell::fence_at_the_waker();
         // SAFETY: mapped while self lives.
         let wanted = unsafe { &(*self.ring).taken.wanted };

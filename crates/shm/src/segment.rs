@@ -1,9 +1,9 @@
 //! The node's shared memory: one memfd, laid out by the number of processes alone, so that each
 //! of them finds every structure without asking. It is sparse: what is not used costs nothing.
 
-use crate::doorbell::{Bell, Sleepers};
-use crate::posted_receives::Board;
 use crate::directory::Directory;
+use crate::doorbell::{Doorbell, Sleepers};
+use crate::posted_receives::PostedReceives;
 use crate::ring::{CELLS, Ring};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
@@ -37,13 +37,13 @@ impl Node {
 /// What peers look at whenever they might wake a process, or wait for it. Those of all processes lie side by side, so
 /// that a look at all of them touches few pages.
 #[repr(C, align(128))]
-pub struct Desk {
-    pub bell: Bell,
+pub struct PeerStatus {
+    pub doorbell: Doorbell,
     /// The core on which the process has last waited, plus 1; 0: it has not.
     core: AtomicU32,
 }
 
-impl Desk {
+impl PeerStatus {
     // Relaxed, both: a hint for the choice of how to wait; nothing depends on it.
     #[inline]
     pub fn core(&self) -> Option<u32> {
@@ -159,20 +159,20 @@ impl Geometry {
     }
     fn block_len(&self) -> usize {
         let rings = if self.processes > 1 { self.processes as usize * self.ring_len() } else { 0 };
-        let boards = self.processes as usize * size_of::<Board>();
-        self.process_len() + rings + boards
+        let posted = self.processes as usize * size_of::<PostedReceives>();
+        self.process_len() + rings + posted
     }
     pub fn total(&self) -> usize {
         self.block(self.processes)
     }
-    /// After [`Node`], a desk for each process.
+    /// After [`Node`], the status of each process.
     #[inline]
-    fn desk(&self, process: u32) -> usize {
-        size_of::<Node>() + process as usize * size_of::<Desk>()
+    fn status(&self, process: u32) -> usize {
+        size_of::<Node>() + process as usize * size_of::<PeerStatus>()
     }
-    /// After the desks, the areas of all processes by index.
+    /// After these, the areas of all processes by index.
     fn group(&self, index: u32) -> usize {
-        let first = self.desk(self.processes).next_multiple_of(PAGE);
+        let first = self.status(self.processes).next_multiple_of(PAGE);
         first + index as usize * LineArea::total(self.processes as usize, BUFFER)
     }
     /// After the areas, a block for each process.
@@ -247,13 +247,13 @@ impl Segment {
     }
 
     #[inline]
-    pub fn desk(&self, process: u32) -> &Desk {
+    pub fn status(&self, process: u32) -> &PeerStatus {
         // SAFETY: mapped while self lives; all fields are atomics that begin as zeros.
-        unsafe { &*self.at(self.geometry.desk(process)).cast() }
+        unsafe { &*self.at(self.geometry.status(process)).cast() }
     }
 
-    pub fn bell(&self, process: u32) -> &Bell {
-        &self.desk(process).bell
+    pub fn doorbell(&self, process: u32) -> &Doorbell {
+        &self.status(process).doorbell
     }
 
     /// The area `index` of `process`; to be used only while self lives.
@@ -265,8 +265,8 @@ impl Segment {
 
     /// What `receiver` has published for `sender`: at the end of its block.
     #[inline]
-    pub fn board(&self, receiver: u32, sender: u32) -> &Board {
-        let end = self.block(receiver + 1).cast::<Board>();
+    pub fn posted(&self, receiver: u32, sender: u32) -> &PostedReceives {
+        let end = self.block(receiver + 1).cast::<PostedReceives>();
         // SAFETY: mapped while self lives; all fields are atomics that begin as zeros.
         unsafe { &*end.wrapping_sub(sender as usize + 1) }
     }

@@ -12,7 +12,7 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_counters as counters;
-use tern_device::{Direction, Memory, Presumed, Purpose, Run as Piece};
+use tern_device::{Direction, Memory, Purpose, Run as Piece, SpeculativeAddress};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_settings::Mechanism;
@@ -67,7 +67,7 @@ fn tells() -> bool {
 }
 
 /// The ways from this process to the others of the node.
-pub struct Reach {
+pub struct RegionAccess {
     heap: Rc<Heap>,
     views: Views,
     promoter: RefCell<Promoter>,
@@ -81,9 +81,9 @@ pub struct Reach {
     node: *const Node,
 }
 
-impl Reach {
+impl RegionAccess {
     /// For process `me` of the segment that lies in `file`, which outlives the value.
-    pub fn new(segment: &Segment, file: BorrowedFd<'_>, me: u32, chooser: &Rc<Chooser>) -> io::Result<Reach> {
+    pub fn new(segment: &Segment, file: BorrowedFd<'_>, me: u32, chooser: &Rc<Chooser>) -> io::Result<RegionAccess> {
         let (base, span) = segment.geometry.heap(me);
         let heap = Rc::new(Heap::new(file.try_clone_to_owned()?, base, span));
         let beacon = Beacon::new();
@@ -112,7 +112,7 @@ impl Reach {
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
         promoter.set_quiesce(crate::fork::quiesce);
         promoter.set_processes(segment.geometry.processes);
-        Ok(Reach {
+        Ok(RegionAccess {
             heap,
             views: Views::new(file.try_clone_to_owned()?),
             promoter: RefCell::new(promoter),
@@ -145,20 +145,20 @@ impl Reach {
     }
 
     /// The place that dense memory had when that was last found out. Counts as a use of it where that is sure.
-    pub fn presume(&self, memory: &Memory) -> Option<Presumed> {
+    pub fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
         let (start, len) = (memory.address as *const u8, memory.len as usize);
         // Nobody has told whether any transfer is under way.
         self.exposed.quiet.set(false);
         let mut promoter = self.promoter.borrow_mut();
         let known = self.heap.place(start, len).or_else(|| promoter.known(start, len));
         let place = known.or_else(|| promoter.presumed(start, len))?;
-        Some(Presumed { place: place.0, sure: known.is_some() })
+        Some(SpeculativeAddress { place: place.0, sure: known.is_some() })
     }
 
-    /// Whether dense memory is at its presumed place.
+    /// Whether dense memory is at its speculative address.
     pub fn is_still(&self, memory: &Memory, place: u64) -> bool {
         let (start, len, place) = (memory.address as *const u8, memory.len as usize, Place(place));
-        // As in `presume`.
+        // As in `speculative_address`.
         self.exposed.quiet.set(false);
         self.heap.place(start, len) == Some(place) || self.promoter.borrow_mut().is_still_used(start, len, place)
     }
@@ -207,7 +207,7 @@ impl Reach {
         }
     }
 
-    /// Ends what [`Reach::expose`] began.
+    /// Ends what [`RegionAccess::expose`] began.
     #[inline]
     pub fn cover(&self, peer: u32, slot: u32) {
         let mut receives = self.exposed.receives.borrow_mut();
@@ -216,7 +216,7 @@ impl Reach {
         }
     }
 
-    /// Notes that all peers may be at memory by the kernel, until [`Reach::cover_for_all`]. What is private of it stays so.
+    /// Notes that all peers may be at memory by the kernel, until [`RegionAccess::cover_for_all`]. What is private of it stays so.
     pub fn expose_for_all(&self, memory: *const u8, len: usize) {
         self.exposed.windows.borrow_mut().push(memory as usize..memory as usize + len);
         self.exposed.quiet.set(false);
@@ -226,7 +226,7 @@ impl Reach {
         }
     }
 
-    /// Ends what [`Reach::expose_for_all`] began.
+    /// Ends what [`RegionAccess::expose_for_all`] began.
     pub fn cover_for_all(&self, memory: *const u8, len: usize) {
         let range = memory as usize..memory as usize + len;
         let mut windows = self.exposed.windows.borrow_mut();
@@ -238,14 +238,14 @@ impl Reach {
         }
     }
 
-    /// Makes private memory shared in place for all peers, until [`Reach::unpin`]: at which addresses, and where these lie
+    /// Makes private memory shared in place for all peers, until [`RegionAccess::unpin`]: at which addresses, and where these lie
     /// now.
     pub fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
         self.exposed.quiet.set(false);
         self.promoter.borrow_mut().pin(memory, len).map(|(range, Place(at))| (range, at))
     }
 
-    /// Ends what [`Reach::pin`] began.
+    /// Ends what [`RegionAccess::pin`] began.
     pub fn unpin(&self, range: &Range<usize>) {
         self.promoter.borrow_mut().unpin(range);
     }
@@ -264,7 +264,7 @@ impl Reach {
         Some(view.wrapping_offset(-low as isize))
     }
 
-    /// Whether [`Reach::view`] says so, without a look at the memory.
+    /// Whether [`RegionAccess::view`] says so, without a look at the memory.
     #[inline]
     pub fn can_view(&self, memory: &Memory) -> bool {
         span(memory).is_some_and(|(_, start, len)| self.views.untouched(start, len).is_ok())
@@ -307,7 +307,7 @@ impl Reach {
     }
 
     /// Copies between own memory and that of `peer` by the kernel, if it was seen to work
-    /// ([`Reach::kernel_copies_now`]); false when some of it could not be reached. If the kernel refuses by now, it is not
+    /// ([`RegionAccess::kernel_copies_now`]); false when some of it could not be reached. If the kernel refuses by now, it is not
     /// asked again.
     ///
     /// # Safety
@@ -397,7 +397,7 @@ impl Reach {
         })
     }
 
-    /// Copies memory of `peer` into own memory by the kernel, otherwise as [`Reach::write`].
+    /// Copies memory of `peer` into own memory by the kernel, otherwise as [`RegionAccess::write`].
     pub fn read(&self, peer: u32, theirs: &Memory, own: &Memory) -> bool {
         // SAFETY: own memory is the program's, which it leaves to the receive.
         self.transfer(peer, own, theirs, |pid, own, theirs| unsafe {
@@ -413,14 +413,14 @@ impl Reach {
         self.move_runs(peer, len, |pid| unsafe { self.by_kernel(peer, pid, &part(own), &part(theirs), Direction::Put) })
     }
 
-    /// Copies a part of the memory of `peer` into own memory, otherwise as [`Reach::write_part`].
+    /// Copies a part of the memory of `peer` into own memory, otherwise as [`RegionAccess::write_part`].
     pub fn read_part(&self, peer: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `read`.
         self.move_runs(peer, len, |pid| unsafe { self.by_kernel(peer, pid, &part(own), &part(theirs), Direction::Get) })
     }
 
-    /// As [`Reach::read_part`], from a process that the kernel is known to reach, by a thread that may not be the one inside the
+    /// As [`RegionAccess::read_part`], from a process that the kernel is known to reach, by a thread that may not be the one inside the
     /// library.
     pub fn read_from(pid: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
         // SAFETY: as for `read`.

@@ -144,16 +144,16 @@ fn a_hope_is_for_one_message_of_one_peer() {
     let devices: Vec<_> = (0..3).map(|me| group.join(me)).collect();
     let direct = |at: usize| devices[at].direct().expect("it publishes");
     let key = Key { context: 3, source: 1, tag: 7 };
-    assert!(!direct(1).is_hoped(0, &key, 5));
-    direct(0).hope(1, &key, 5);
-    assert!(direct(1).is_hoped(0, &key, 5));
-    assert!(!direct(1).is_hoped(0, &key, 6), "another message has gone before this one");
+    assert!(!direct(1).is_ready_to_receive(0, &key, 5));
+    direct(0).set_ready_to_receive(1, &key, 5);
+    assert!(direct(1).is_ready_to_receive(0, &key, 5));
+    assert!(!direct(1).is_ready_to_receive(0, &key, 6), "another message has gone before this one");
     for other in [Key { tag: 8, ..key }, Key { context: 4, ..key }, Key { source: 0, ..key }] {
-        assert!(!direct(1).is_hoped(0, &other, 5), "{other:?}");
+        assert!(!direct(1).is_ready_to_receive(0, &other, 5), "{other:?}");
     }
-    assert!(!direct(2).is_hoped(0, &key, 5), "another peer");
-    direct(0).end_hope(1);
-    assert!(!direct(1).is_hoped(0, &key, 5));
+    assert!(!direct(2).is_ready_to_receive(0, &key, 5), "another peer");
+    direct(0).clear_ready_to_receive(1);
+    assert!(!direct(1).is_ready_to_receive(0, &key, 5));
 }
 
 /// The last process finds all its structures inside the mapping.

@@ -11,7 +11,7 @@ use crate::packet::Packet;
 use crate::{ANY_TAG, Data, Pattern, Proc, Tuple};
 use std::ops::RangeInclusive;
 use tern_counters as counters;
-use tern_mcm::{Likely, Memory, Presumed, Pull};
+use tern_mcm::{Likely, Memory, Pull, SpeculativeAddress};
 use tern_policy::{Backoff, Hope, Trust, rules};
 
 /// Receives that are published after one whose message has come in packets: at first, and at most. Each time in a row it is twice
@@ -79,7 +79,7 @@ impl State {
     pub(super) fn presume(&self, to: Proc, data: &Data) -> Option<(Memory, bool)> {
         let memory = data.memory();
         let fits = memory.is_dense() && self.suits_fetching(to, data.len(), false);
-        let Presumed { place, sure } = fits.then(|| self.direct().presume(&memory)).flatten()?;
+        let SpeculativeAddress { place, sure } = fits.then(|| self.direct().speculative_address(&memory)).flatten()?;
         Some((Memory { place, ..memory }, sure))
     }
 
@@ -115,7 +115,8 @@ impl State {
     /// Whether the receiver of the next message on the stream, of `len` bytes, waits for it and would fetch it.
     pub(super) fn is_hoped(&self, to: Proc, tuple: &Tuple, len: usize) -> bool {
         let key = key(tuple.context, tuple.source, tuple.tag);
-        self.suits_fetching(to, len, false) && self.direct().is_hoped(to, &key, self.streams[to as usize].sent())
+        self.suits_fetching(to, len, false)
+            && self.direct().is_ready_to_receive(to, &key, self.streams[to as usize].sent())
     }
 
     /// Tells the receiver of send `request` whether it was told the right place.
@@ -147,7 +148,7 @@ impl State {
             return false;
         }
         if self.matching.find_unexpected(pattern).is_none() {
-            self.direct().hope(
+            self.direct().set_ready_to_receive(
                 from,
                 &key(pattern.context, pattern.source, pattern.tag),
                 self.taken[from as usize].taken,
@@ -163,7 +164,7 @@ impl State {
         if pattern.tag == ANY_TAG || !memory.is_dense() || !self.suits_fetching(from, data.len(), false) {
             return false;
         }
-        let suits = match self.direct().presume(&memory) {
+        let suits = match self.direct().speculative_address(&memory) {
             Some(presumed) => !presumed.sure || self.suits_fetching(from, data.len(), true),
             // Whether its sender asks for that is found out on the messages themselves.
             None if self.direct().suits_kernel(from, data.len()) != Likely::No => return true,
@@ -192,7 +193,7 @@ impl State {
     /// The receive has got its message, or some of it.
     pub fn end_hope(&mut self) {
         if let Some(from) = self.fetching.hoped.take() {
-            self.direct().end_hope(from);
+            self.direct().clear_ready_to_receive(from);
         }
     }
 

@@ -4,7 +4,7 @@ use super::direct::Published;
 use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
 use tern_copy::Source;
-use tern_mcm::{Memory, Presumed};
+use tern_mcm::{Memory, SpeculativeAddress};
 
 impl State {
     /// A receive that is not posted: a message is about to be given to it.
@@ -144,7 +144,7 @@ impl State {
         let direct = self.direct();
         let memory = data.memory();
         if memory.is_dense()
-            && let Some(Presumed { place, sure: true }) = direct.presume(&memory)
+            && let Some(SpeculativeAddress { place, sure: true }) = direct.speculative_address(&memory)
         {
             self.expected_at = Some(Memory { place, ..memory });
             return false;

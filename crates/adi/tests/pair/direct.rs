@@ -4,7 +4,7 @@
 use crate::network::Port;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use tern_device::{Delivery, Direct, Key, Likely, Memory, Outgoing, Presumed, Pull, Recall, Sink};
+use tern_device::{Delivery, Direct, Key, Likely, Memory, Outgoing, Pull, Recall, Sink, SpeculativeAddress};
 
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
@@ -35,7 +35,7 @@ pub fn forget_keys() {
 const THRESHOLD: usize = 12;
 /// Shortest message that a receiver fetches if it waits.
 const FETCHED: usize = 16;
-/// Presumed places, of memory that is there, and of memory that is not.
+/// SpeculativeAddress places, of memory that is there, and of memory that is not.
 const RIGHT: u64 = 1;
 const WRONG: u64 = 2;
 /// Longest message, in bytes, that goes without asking to who waits; also of data with gaps.
@@ -193,15 +193,15 @@ impl Direct for Port {
         }
     }
 
-    fn is_hoped(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
+    fn is_ready_to_receive(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
         WAITING.get()
     }
 
-    fn presume(&self, memory: &Memory) -> Option<Presumed> {
+    fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
         assert!(memory.is_dense(), "it cannot be in one place");
         (!self.chance(4)).then(|| {
             let place = if self.chance(2) { RIGHT } else { WRONG };
-            Presumed { place, sure: place == RIGHT && self.chance(2) }
+            SpeculativeAddress { place, sure: place == RIGHT && self.chance(2) }
         })
     }
 

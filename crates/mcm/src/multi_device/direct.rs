@@ -1,14 +1,14 @@
 //! Tuple queues and single copies over two devices: whoever reaches the peer does it, and memory that processes
 //! share is shared memory's alone.
 
-use super::{Several, Way};
+use super::{MultiDevice, Way};
 use std::ops::Range;
 use tern_device::{
-    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Presumed, Pull, Purpose, Recall,
-    Run,
+    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Pull, Purpose, Recall, Run,
+    SpeculativeAddress,
 };
 
-impl Several {
+impl MultiDevice {
     /// The device for `peer`, and the peer's number there; none if it has no direct ways.
     #[inline]
     fn direct_to(&self, peer: u32) -> Option<(&dyn Direct, u32)> {
@@ -25,7 +25,7 @@ impl Several {
     }
 }
 
-impl Direct for Several {
+impl Direct for MultiDevice {
     fn threshold(&self) -> usize {
         let near = self.shm.threshold();
         self.network.direct().map_or(near, |network| near.min(network.threshold()))
@@ -57,24 +57,24 @@ impl Direct for Several {
         self.direct_to(peer).map_or(Likely::No, |(device, peer)| device.suits_kernel(peer, len))
     }
 
-    fn hope(&self, peer: u32, key: &Key, taken: u32) {
+    fn set_ready_to_receive(&self, peer: u32, key: &Key, taken: u32) {
         if let Some((device, peer)) = self.direct_to(peer) {
-            device.hope(peer, key, taken);
+            device.set_ready_to_receive(peer, key, taken);
         }
     }
 
-    fn end_hope(&self, peer: u32) {
+    fn clear_ready_to_receive(&self, peer: u32) {
         if let Some((device, peer)) = self.direct_to(peer) {
-            device.end_hope(peer);
+            device.clear_ready_to_receive(peer);
         }
     }
 
-    fn is_hoped(&self, peer: u32, key: &Key, sent: u32) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.is_hoped(peer, key, sent))
+    fn is_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.is_ready_to_receive(peer, key, sent))
     }
 
-    fn presume(&self, memory: &Memory) -> Option<Presumed> {
-        self.shm.presume(memory)
+    fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
+        self.shm.speculative_address(memory)
     }
 
     fn is_still(&self, memory: &Memory, place: u64) -> bool {

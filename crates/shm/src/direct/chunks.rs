@@ -1,8 +1,8 @@
 //! Bytes of a message that this process copies through a view of the other's memory.
 
-use crate::posted_receives::{Board, CHUNKS, Word};
 use crate::device::Shm;
-use crate::single_copy::Reach;
+use crate::posted_receives::{CHUNKS, PostedReceives, Word};
+use crate::single_copy::RegionAccess;
 use std::cell::Cell;
 use tern_copy::{Source, Target};
 use tern_counters as counters;
@@ -68,73 +68,73 @@ impl Shm {
     }
 
     /// How this process can get at `theirs`, memory of `peer`, in the transfer of a slot, if it can.
-    fn way_to(&self, peer: u32, board: &Board, slot: u32, theirs: &Memory) -> Option<Way> {
-        match is_by_kernel(&board.source(slot), &board.target(slot)) {
-            true => self.direct.reach.kernel_copies_now(peer, self.segment.process(peer)).then_some(Way::Kernel),
-            false => self.direct.reach.view(theirs).map(Way::View),
+    fn way_to(&self, peer: u32, posted: &PostedReceives, slot: u32, theirs: &Memory) -> Option<Way> {
+        match is_by_kernel(&posted.source(slot), &posted.target(slot)) {
+            true => self.direct.access.kernel_copies_now(peer, self.segment.process(peer)).then_some(Way::Kernel),
+            false => self.direct.access.view(theirs).map(Way::View),
         }
     }
 
     /// The sender's share of a copy by both sides; true when it has copied the last chunk. `begun`: the first chunk is its own.
-    pub(super) fn copy_out(&self, peer: u32, board: &Board, slot: u32, word: Word, begun: bool) -> bool {
-        let Some(way) = self.way_to(peer, board, slot, &board.target(slot)) else {
+    pub(super) fn copy_out(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word, begun: bool) -> bool {
+        let Some(way) = self.way_to(peer, posted, slot, &posted.target(slot)) else {
             if begun {
-                board.slot(slot).give_back(false);
+                posted.slot(slot).give_back(false);
             }
             return false;
         };
         let first = begun.then_some(0);
-        self.copy_chunks(board, slot, word, false, first, |source, target, skip, len| match way {
+        self.copy_chunks(posted, slot, word, false, first, |source, target, skip, len| match way {
             Way::View(to) => {
                 // SAFETY: see `copy_chunks`; `to` is where the receiver's memory lies here.
                 unsafe { copy_part(target, to, source, source.address as *const u8, skip, len, word.target()) };
                 true
             }
-            Way::Kernel => self.direct.reach.write_part(peer, source, target, skip, len),
+            Way::Kernel => self.direct.access.write_part(peer, source, target, skip, len),
         })
     }
 
     /// The receiver's share; true when it has copied the last chunk.
-    pub(super) fn copy_in(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
-        let Some(way) = self.way_to(peer, board, slot, &board.source(slot)) else {
-            if is_by_kernel(&board.source(slot), &board.target(slot)) {
-                board.slot(slot).refuse();
+    pub(super) fn copy_in(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) -> bool {
+        let Some(way) = self.way_to(peer, posted, slot, &posted.source(slot)) else {
+            if is_by_kernel(&posted.source(slot), &posted.target(slot)) {
+                posted.slot(slot).refuse();
             }
             return false;
         };
-        self.copy_chunks(board, slot, word, true, None, |source, target, skip, len| match way {
+        self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| match way {
             Way::View(from) => {
                 // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
                 unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len, word.target()) };
                 true
             }
-            Way::Kernel => self.direct.reach.read_part(peer, source, target, skip, len),
+            Way::Kernel => self.direct.access.read_part(peer, source, target, skip, len),
         })
     }
 
     /// The receiver's share, by a thread that may not be the one inside the library.
-    pub(super) fn help_anywhere(&self, peer: u32, board: &Board, slot: u32, word: Word) {
-        let (source, target) = (board.source(slot), board.target(slot));
+    pub(super) fn help_anywhere(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) {
+        let (source, target) = (posted.source(slot), posted.target(slot));
         let finished = match is_by_kernel(&source, &target) {
             true => {
                 let Some((pid, ..)) = self.segment.process(peer).introduction() else { return };
                 let fails = Cell::new(false);
-                let finished = self.copy_chunks(board, slot, word, true, None, |source, target, skip, len| {
-                    fails.set(!Reach::read_from(pid, source, target, skip, len));
+                let finished = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| {
+                    fails.set(!RegionAccess::read_from(pid, source, target, skip, len));
                     !fails.get()
                 });
                 if fails.get() {
-                    board.slot(slot).refuse();
+                    posted.slot(slot).refuse();
                 }
                 finished
             }
             false => {
                 let (low, len) = source.span();
-                let Some(view) = self.direct.reach.map(source.place.wrapping_add_signed(low), len as usize) else {
+                let Some(view) = self.direct.access.map(source.place.wrapping_add_signed(low), len as usize) else {
                     return;
                 };
                 let from = view.wrapping_offset(-low as isize);
-                let finished = self.copy_chunks(board, slot, word, true, None, |source, target, skip, len| {
+                let finished = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| {
                     // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
                     unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len, word.target()) };
                     true
@@ -146,7 +146,7 @@ impl Shm {
         };
         if finished {
             // The sender may sleep until it is done.
-            self.segment.bell(peer).ring();
+            self.segment.doorbell(peer).ring();
         }
     }
 
@@ -154,16 +154,16 @@ impl Shm {
     /// chunk's first byte and its length and says whether it could; true when this process has copied the last one. `first` is claimed
     /// already. Both sides have declared their memory for this transfer, which is not over before all chunks are copied.
     fn copy_chunks(
-        &self, board: &Board, slot: u32, word: Word, back: bool, mut first: Option<u32>,
+        &self, posted: &PostedReceives, slot: u32, word: Word, back: bool, mut first: Option<u32>,
         copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
     ) -> bool {
-        let (source, target) = (board.source(slot), board.target(slot));
+        let (source, target) = (posted.source(slot), posted.target(slot));
         let by_kernel = is_by_kernel(&source, &target);
         let begun = if by_kernel && word.is_joint() { PROOF } else { 0 };
         let len = source.len.min(target.len) - begun;
         let chunk_len = chunk(len, by_kernel);
         let chunks = len.div_ceil(chunk_len) as u32;
-        let shared = board.slot(slot);
+        let shared = posted.slot(slot);
         while let Some(chunk) = first.take().or_else(|| shared.claim(word, back, chunks)) {
             let skip = chunk as u64 * chunk_len;
             if !copy(&source, &target, begun + skip, chunk_len.min(len - skip)) {
@@ -172,7 +172,7 @@ impl Shm {
                 return false;
             }
             if shared.copied(chunks) {
-                board.finish(slot);
+                posted.finish(slot);
                 return true;
             }
         }

@@ -2,8 +2,8 @@
 
 use super::Pending;
 use super::chunks::{CHUNK, by_kernel, chunk, copy_part, count_mapped};
-use crate::posted_receives::{Board, Word};
 use crate::device::Shm;
+use crate::posted_receives::{PostedReceives, Word};
 use crate::segment::Occupation;
 use tern_copy::Target;
 use tern_counters as counters;
@@ -20,14 +20,14 @@ const LOOKS: u32 = 200;
 /// Looks at a process that has not begun to wait yet.
 const NEARLY: u32 = 25;
 
-/// Looks at a process that may be about to hope for a message, which take about as long as a copy of 16 KiB.
+/// Looks at a process that may be about to say that it is ready to receive, which take about as long as a copy of 16 KiB.
 const SOON: u32 = 50;
 
-/// What came of the last looks whether a peer hoped for a message.
+/// What came of the last looks whether a peer seen for a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Hopes(i8);
+pub struct Readiness(i8);
 
-impl Hopes {
+impl Readiness {
     /// Looks in vain until they are left, and messages until the next.
     const PATIENCE: i8 = 16;
     const REST: i8 = -64;
@@ -36,18 +36,18 @@ impl Hopes {
         self.0 > 0
     }
 
-    fn after(self, hoped: bool) -> Hopes {
+    fn after(self, seen: bool) -> Readiness {
         match self.0 {
-            _ if hoped => Hopes::default(),
-            Hopes::REST => Hopes(1),
-            left => Hopes(left - 1),
+            _ if seen => Readiness::default(),
+            Readiness::REST => Readiness(1),
+            left => Readiness(left - 1),
         }
     }
 }
 
-impl Default for Hopes {
-    fn default() -> Hopes {
-        Hopes(Hopes::PATIENCE)
+impl Default for Readiness {
+    fn default() -> Readiness {
+        Readiness(Readiness::PATIENCE)
     }
 }
 
@@ -92,13 +92,15 @@ impl Shm {
     /// to their next calls at the same time: where the last message has found its receive, this one
     /// waits for it a little, less than the copy will take.
     #[inline]
-    pub(super) fn find(&self, peer: u32, board: &Board, key: &Key, last: u32, len: u64) -> Option<(u32, Word)> {
-        let mut found = board.find(key, last);
+    pub(super) fn find(
+        &self, peer: u32, posted: &PostedReceives, key: &Key, last: u32, len: u64,
+    ) -> Option<(u32, Word)> {
+        let mut found = posted.find(key, last);
         let hit = &self.direct.hits[peer as usize];
         if found.is_none() && hit.get() && !self.is_crowded() && rules::LOOK_AGAIN.applies() {
             for _ in 0..(len / LOOK).min(MOST_LOOKS) {
                 std::hint::spin_loop();
-                found = board.find(key, last);
+                found = posted.find(key, last);
                 if found.is_some() {
                     break;
                 }
@@ -121,14 +123,14 @@ impl Shm {
         })
     }
 
-    /// [`tern_device::Direct::is_hoped`]. A peer that answers is about to begin to wait.
-    pub(super) fn is_awaited_soon(&self, peer: u32, key: &Key, sent: u32) -> bool {
-        let (board, hopes) = (self.segment.board(peer, self.me), &self.direct.hopes[peer as usize]);
-        let several = hopes.get().is_worth_waiting() && rules::AWAIT_HOPE.applies();
+    /// [`tern_device::Direct::is_ready_to_receive`]. A peer that answers is about to begin to wait.
+    pub(super) fn becomes_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
+        let (posted, ready) = (self.segment.posted(peer, self.me), &self.direct.ready[peer as usize]);
+        let several = ready.get().is_worth_waiting() && rules::AWAIT_HOPE.applies();
         let looks = if several { SOON } else { 1 };
-        let hoped = comes_true(looks, || board.is_hoped(key, sent));
-        hopes.set(hopes.get().after(hoped));
-        hoped
+        let seen = comes_true(looks, || posted.is_ready(key, sent));
+        ready.set(ready.get().after(seen));
+        seen
     }
 
     /// After a copy: notes whether `peer` waits now.
@@ -149,7 +151,7 @@ impl Shm {
         let (known, process) = (!source.is_opaque() && !target.is_opaque(), self.segment.process(peer));
         let published = stage == tern_tune::Stage::Published;
         let (own, theirs) = if published { (source, target) } else { (target, source) };
-        let kernel = known && self.direct.reach.kernel_copies(peer, process, own, theirs);
+        let kernel = known && self.direct.access.kernel_copies(peer, process, own, theirs);
         let dense = source.is_dense() && target.is_dense();
         // Who reads what is shared into private memory does it alone, and so does who has one chunk of it to read.
         let alone = !published && source.place != 0 && (target.place == 0 || size <= *CHUNK.start());
@@ -220,13 +222,13 @@ impl Shm {
     /// Fills a claimed receive, or begins to.
     pub(super) fn fill(&self, way: Way, peer: u32, slot: u32, mut word: Word, message: &Outgoing<'_>) -> Filled {
         let Outgoing { source, sender, waits, .. } = *message;
-        let board = self.segment.board(peer, self.me);
-        let target = board.target(slot);
+        let posted = self.segment.posted(peer, self.me);
+        let target = posted.target(slot);
         let len = source.len.min(target.len);
         let own = source.address as *const u8;
         let done = match way {
             Way::Both => {
-                if !self.direct.reach.can_view(&target) {
+                if !self.direct.access.can_view(&target) {
                     return Filled::Not;
                 }
                 counters::SHARED.add(1);
@@ -235,31 +237,31 @@ impl Shm {
                 // One chunk is copied faster by who reads from the other's cache than by who
                 // writes to what the other has. A sender that could compute leaves all of it.
                 let mine = waits && len > chunk(len, false);
-                word = board.share(slot, word, source, source.len, lies, mine);
-                mine && self.copy_out(peer, board, slot, word, mine)
+                word = posted.share(slot, word, source, source.len, lies, mine);
+                mine && self.copy_out(peer, posted, slot, word, mine)
             }
             Way::Mapped => {
-                let Some(to) = self.direct.reach.view(&target) else { return Filled::Not };
+                let Some(to) = self.direct.access.view(&target) else { return Filled::Not };
                 let lies = self.gauge(source, &target);
                 // SAFETY: the receiver has declared its memory, and cannot take it back any
                 // more; the sender's is the program's, valid while it sends.
                 unsafe { copy_part(&target, to, source, own, 0, len, lies) };
                 count_mapped(len);
-                board.fill(slot, word, source.len);
+                posted.fill(slot, word, source.len);
                 true
             }
             Way::Kernel => {
-                if !self.direct.reach.write(peer, source, &target) {
+                if !self.direct.access.write(peer, source, &target) {
                     return Filled::Not;
                 }
-                board.fill(slot, word, source.len);
+                posted.fill(slot, word, source.len);
                 true
             }
             Way::KernelBoth => {
                 counters::KERNEL.add(1);
                 counters::KERNEL_BYTES.add(len);
-                word = board.share(slot, word, &by_kernel(source), source.len, Target::Soon, true);
-                self.copy_out(peer, board, slot, word, true)
+                word = posted.share(slot, word, &by_kernel(source), source.len, Target::Soon, true);
+                self.copy_out(peer, posted, slot, word, true)
             }
             Way::Stream | Way::Packets => return Filled::Not,
         };
@@ -267,7 +269,7 @@ impl Shm {
             let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS };
             self.direct.pending.borrow_mut().push(still);
         }
-        self.segment.bell(peer).ring();
+        self.segment.doorbell(peer).ring();
         if done { Filled::Whole } else { Filled::Partly }
     }
 }
@@ -277,14 +279,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_that_never_hopes_is_seldom_waited_for() {
-        let mut hopes = Hopes::default();
+    fn a_peer_that_is_never_ready_is_seldom_waited_for() {
+        let mut ready = Readiness::default();
         let mut waits = 0;
         for _ in 0..1000 {
-            waits += u32::from(hopes.is_worth_waiting());
-            hopes = hopes.after(false);
+            waits += u32::from(ready.is_worth_waiting());
+            ready = ready.after(false);
         }
         assert!((16..40).contains(&waits), "{waits}");
-        assert!(hopes.after(true).is_worth_waiting(), "once is enough");
+        assert!(ready.after(true).is_worth_waiting(), "once is enough");
     }
 }

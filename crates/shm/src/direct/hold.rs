@@ -1,7 +1,7 @@
-//! Published receives whose pages are about to be replaced ([`crate::fork`]): by any thread, so that only boards are looked at.
+//! Published receives whose pages are about to be replaced ([`crate::fork`]): by any thread, so that only posted receives are looked at.
 
-use crate::posted_receives::{Board, Stage};
 use crate::device::Shm;
+use crate::posted_receives::{PostedReceives, Stage};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use tern_device::Memory;
@@ -12,24 +12,24 @@ impl Shm {
     pub(crate) fn hold_receives(&self, pages: &[Range<usize>]) -> Vec<(u32, u32)> {
         let mut held = Vec::new();
         // Relaxed: a thread that publishes keeps forks out.
-        let peers = self.direct.boards.iter().enumerate().filter(|(_, used)| used.load(Ordering::Relaxed));
+        let peers = self.direct.posted.iter().enumerate().filter(|(_, used)| used.load(Ordering::Relaxed));
         for (peer, _) in peers {
-            let board = self.own_board(peer as u32);
-            let slots = (0..board.used()).filter(|&slot| self.hold(peer as u32, board, slot, pages));
+            let posted = self.own_posted(peer as u32);
+            let slots = (0..posted.used()).filter(|&slot| self.hold(peer as u32, posted, slot, pages));
             held.extend(slots.map(|slot| (peer as u32, slot)));
         }
         held
     }
 
     /// True when the receive is held; false when its sender has no part in it any more, or never had.
-    fn hold(&self, peer: u32, board: &Board, slot: u32, pages: &[Range<usize>]) -> bool {
+    fn hold(&self, peer: u32, posted: &PostedReceives, slot: u32, pages: &[Range<usize>]) -> bool {
         loop {
-            let word = board.word(slot);
+            let word = posted.word(slot);
             match word.stage() {
                 Stage::Free | Stage::Filled | Stage::Packets => return false,
-                _ if !meets(&board.target(slot), pages) => return false,
-                Stage::Open if board.hold(slot) => return true,
-                Stage::Shared => self.help_anywhere(peer, board, slot, word),
+                _ if !meets(&posted.target(slot), pages) => return false,
+                Stage::Open if posted.hold(slot) => return true,
+                Stage::Shared => self.help_anywhere(peer, posted, slot, word),
                 Stage::Open | Stage::Claimed | Stage::Held => {}
             }
             rustix::thread::sched_yield();
@@ -39,7 +39,7 @@ impl Shm {
     /// Opens these receives again, which lie in private memory now.
     pub(crate) fn release_receives(&self, held: &[(u32, u32)]) {
         for &(peer, slot) in held {
-            self.own_board(peer).reopen(slot);
+            self.own_posted(peer).reopen(slot);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Pending;
 use super::chunks::{PROOF, by_kernel, chunk};
-use crate::posted_receives::{Published, SLOTS, Stage};
 use crate::device::Shm;
+use crate::posted_receives::{Published, SLOTS, Stage};
 use tern_copy::Target;
 use tern_counters as counters;
 use tern_device::{Key, Memory, Pull};
@@ -23,12 +23,12 @@ impl Shm {
         if len <= chunk(len, kernel) {
             return None;
         }
-        if kernel && !self.direct.reach.read_part(peer, source, target, 0, PROOF) {
+        if kernel && !self.direct.access.read_part(peer, source, target, 0, PROOF) {
             return None;
         }
         let source = if kernel { by_kernel(source) } else { *source };
-        let forks = self.direct.reach.keep_forks_out();
-        let target = if forks.is_some() { self.direct.reach.look_again(target) } else { *target };
+        let forks = self.direct.access.keep_forks_out();
+        let target = if forks.is_some() { self.direct.access.look_again(target) } else { *target };
         if !kernel && target.place == 0 {
             // Another thread has forked, and the sender sees that memory no more.
             return None;
@@ -36,7 +36,7 @@ impl Shm {
         let order = self.direct.order.get();
         let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target };
         let lies = if kernel { Target::Soon } else { self.gauge(&source, &target) };
-        let slot = self.own_board(peer).begin(&receive, &source, order, lies)?;
+        let slot = self.own_posted(peer).begin(&receive, &source, order, lies)?;
         self.note_publication(peer, slot, &target);
         let (messages, bytes) = match kernel {
             true => (&counters::KERNEL, &counters::KERNEL_BYTES),
@@ -51,8 +51,8 @@ impl Shm {
     pub(super) fn take_part(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
         let (slot, order) = (number as u32, (number >> 32) as u32);
         assert!((slot as usize) < SLOTS, "process {peer} copies a message in slot {slot} of {SLOTS}");
-        let board = self.segment.board(peer, self.me);
-        let word = board.word(slot);
+        let posted = self.segment.posted(peer, self.me);
+        let word = posted.word(slot);
         if word.stage() != Stage::Shared || word.order() != order {
             return Pull::Done;
         }

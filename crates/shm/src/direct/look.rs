@@ -2,43 +2,43 @@
 
 use super::Pending;
 use super::chunks::CHUNK;
-use crate::posted_receives::{Board, Stage, Word};
 use crate::device::Shm;
 use crate::memcheck;
+use crate::posted_receives::{PostedReceives, Stage, Word};
 use tern_device::{Direct, Sink};
 
 impl Shm {
     /// What this process has published for `peer`.
-    pub(super) fn own_board(&self, peer: u32) -> &Board {
-        self.segment.board(self.me, peer)
+    pub(super) fn own_posted(&self, peer: u32) -> &PostedReceives {
+        self.segment.posted(self.me, peer)
     }
 
     /// Fetches the word of what has been published first, which the sender may have written, while others are looked at.
     #[inline]
     pub(crate) fn expect_filled(&self) {
         if let Some(&(peer, _)) = self.direct.published.borrow().first() {
-            tern_device::hint::prefetch(self.own_board(peer));
+            tern_device::hint::prefetch(self.own_posted(peer));
         }
     }
 
     /// Looks after published receives and pending messages; returns how many have ended.
     #[inline]
     pub(crate) fn poll_direct(&self, sink: &mut dyn Sink) -> usize {
-        if self.direct.is_idle() { 0 } else { self.look_at_boards(sink) + self.look_at_pending(sink) }
+        if self.direct.is_idle() { 0 } else { self.look_at_posted(sink) + self.look_at_pending(sink) }
     }
 
-    fn look_at_boards(&self, sink: &mut dyn Sink) -> usize {
+    fn look_at_posted(&self, sink: &mut dyn Sink) -> usize {
         let mut ended = 0;
         let mut at = 0;
         loop {
             // The sink may publish: nothing is borrowed while it runs.
             let Some(&(peer, _)) = self.direct.published.borrow().get(at) else { return ended };
-            let board = self.own_board(peer);
-            for slot in 0..board.used() {
-                let word = board.word(slot);
+            let posted = self.own_posted(peer);
+            for slot in 0..posted.used() {
+                let word = posted.word(slot);
                 let filled = match word.stage() {
                     Stage::Filled => true,
-                    Stage::Shared => self.help(peer, board, slot, word),
+                    Stage::Shared => self.help(peer, posted, slot, word),
                     Stage::Packets if word.is_joint() => {
                         // Nobody but this process has a use for the slot: the packets are for the request.
                         self.forget(peer, slot);
@@ -47,9 +47,9 @@ impl Shm {
                     _ => false,
                 };
                 if filled {
-                    let (receiver, size) = (board.receiver(slot), board.size(slot));
+                    let (receiver, size) = (posted.receiver(slot), posted.size(slot));
                     if self.direct.checked {
-                        memcheck::filled(&board.target(slot), size);
+                        memcheck::filled(&posted.target(slot), size);
                     }
                     self.forget(peer, slot);
                     if word.is_joint() {
@@ -91,8 +91,8 @@ impl Shm {
     #[inline]
     pub(super) fn is_finished(&self, message: &mut Pending) -> bool {
         let Pending { peer, slot, word, .. } = *message;
-        let board = self.segment.board(peer, self.me);
-        if !board.is_shared(slot, word) {
+        let posted = self.segment.posted(peer, self.me);
+        if !posted.is_shared(slot, word) {
             return true;
         }
         message.looks = message.looks.saturating_sub(1);
@@ -102,35 +102,35 @@ impl Shm {
     /// Neither side can have the kernel copy the rest of a message: the kernel has worked before, and is not asked again.
     fn is_refused(&self, message: &Pending) -> bool {
         let Pending { peer, slot, .. } = *message;
-        !self.copies(peer) && self.segment.board(peer, self.me).slot(slot).is_refused()
+        !self.copies(peer) && self.segment.posted(peer, self.me).slot(slot).is_refused()
     }
 
     #[cold]
     fn send_packets(&self, message: &Pending, sink: &mut dyn Sink) {
         let Pending { peer, slot, word, sender, .. } = *message;
-        let board = self.segment.board(peer, self.me);
-        board.send_packets(slot, word);
-        sink.undelivered(peer, sender, board.receiver(slot), board.target(slot).len);
+        let posted = self.segment.posted(peer, self.me);
+        posted.send_packets(slot, word);
+        sink.undelivered(peer, sender, posted.receiver(slot), posted.target(slot).len);
     }
 
     #[cold]
     fn take_over(&self, message: &Pending) -> bool {
         let Pending { peer, slot, word, .. } = *message;
-        let finished = self.copy_out(peer, self.segment.board(peer, self.me), slot, word, false);
+        let finished = self.copy_out(peer, self.segment.posted(peer, self.me), slot, word, false);
         if finished {
             // The receiver may sleep until it is done.
-            self.segment.bell(peer).ring();
+            self.segment.doorbell(peer).ring();
         }
         finished
     }
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
-    fn help(&self, peer: u32, board: &Board, slot: u32, word: Word) -> bool {
+    fn help(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) -> bool {
         // If this side cannot, the sender does it alone.
-        let finished = self.copy_in(peer, board, slot, word);
+        let finished = self.copy_in(peer, posted, slot, word);
         if finished {
             // The sender may sleep until it is done.
-            self.segment.bell(peer).ring();
+            self.segment.doorbell(peer).ring();
         }
         finished
     }

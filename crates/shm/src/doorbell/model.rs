@@ -1,20 +1,20 @@
-//! The bell under loom: no wake-up is lost, in whatever order sleeper and ringer step.
+//! The doorbell under loom: no wake-up is lost, in whatever order sleeper and ringer step.
 
-use super::{Barrier, Bell, Sleepers};
+use super::{Barrier, Doorbell, Sleepers};
 use crate::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
 struct Shared {
-    bell: Bell,
+    doorbell: Doorbell,
     sleepers: Sleepers,
     /// What a sender publishes before it rings.
     work: [AtomicU32; 2],
 }
 
-impl Bell {
-    pub fn new() -> Bell {
-        Bell { sleeping: AtomicU32::new(0), rings: AtomicU32::new(0) }
+impl Doorbell {
+    pub fn new() -> Doorbell {
+        Doorbell { sleeping: AtomicU32::new(0), rings: AtomicU32::new(0) }
     }
 
     /// The futex word has moved on since `token`, so that nobody sleeps on it.
@@ -25,12 +25,12 @@ impl Bell {
 
 fn shared() -> Arc<Shared> {
     let sleepers = Sleepers(AtomicU32::new(0));
-    Arc::new(Shared { bell: Bell::new(), sleepers, work: [AtomicU32::new(0), AtomicU32::new(0)] })
+    Arc::new(Shared { doorbell: Doorbell::new(), sleepers, work: [AtomicU32::new(0), AtomicU32::new(0)] })
 }
 
 /// One attempt to sleep until `work` is there; returns the token when it would have slept.
 fn doze(shared: &Shared, work: usize) -> Option<u32> {
-    let token = shared.bell.prepare(Barrier::Expedited);
+    let token = shared.doorbell.prepare(Barrier::Expedited);
     // Acquire: pairs with the release in `publish`.
     (shared.work[work].load(Ordering::Acquire) == 0).then_some(token)
 }
@@ -43,7 +43,7 @@ fn publish(shared: &Shared, work: usize) {
 impl Shared {
     /// Nobody sleeps: there was no need to, or the bell has been rung.
     fn rung_since(&self, token: Option<u32>) -> bool {
-        token.is_none_or(|token| self.bell.rung_since(token))
+        token.is_none_or(|token| self.doorbell.rung_since(token))
     }
 }
 
@@ -54,7 +54,7 @@ fn a_sleeper_sees_the_work_or_is_rung() {
         let other = shared.clone();
         let sender = thread::spawn(move || {
             publish(&other, 0);
-            other.bell.ring();
+            other.doorbell.ring();
         });
         let token = doze(&shared, 0);
         sender.join().unwrap();
@@ -70,11 +70,11 @@ fn two_senders_wake_one_sleeper() {
             let other = shared.clone();
             thread::spawn(move || {
                 publish(&other, work);
-                other.bell.ring();
+                other.doorbell.ring();
             })
         });
         // It sleeps until there is work of any kind, then again for the rest.
-        let token = shared.bell.prepare(Barrier::Expedited);
+        let token = shared.doorbell.prepare(Barrier::Expedited);
         let seen = |work: usize| shared.work[work].load(Ordering::Acquire) != 0;
         let token = (!seen(0) && !seen(1)).then_some(token);
         for sender in senders {
@@ -92,12 +92,12 @@ fn a_second_sleep_is_rung_too() {
         let sender = thread::spawn(move || {
             for work in 0..2 {
                 publish(&other, work);
-                other.bell.ring();
+                other.doorbell.ring();
             }
         });
         // Whatever comes of the first, it is awake again afterwards.
         doze(&shared, 0);
-        shared.bell.lower();
+        shared.doorbell.lower();
         let token = doze(&shared, 1);
         sender.join().unwrap();
         assert!(shared.rung_since(token));
@@ -113,7 +113,7 @@ fn counted(doze: fn(&Shared) -> Option<u32>) {
         let sender = thread::spawn(move || {
             publish(&sender, 0);
             if sender.sleepers.any() {
-                sender.bell.ring();
+                sender.doorbell.ring();
             }
         });
         let passer = thread::spawn(move || {
@@ -157,7 +157,7 @@ fn threads_of_one_process_are_all_woken() {
             let shared = shared.clone();
             thread::spawn(move || {
                 publish(&shared, 0);
-                shared.bell.ring();
+                shared.doorbell.ring();
             })
         };
         let mine = doze(&shared, 0);
@@ -178,8 +178,8 @@ fn a_sender_without_fence_is_caught() {
         let other = shared.clone();
         let sender = thread::spawn(move || {
             publish(&other, 0);
-            if other.bell.sleeping.load(Ordering::Relaxed) != 0 {
-                other.bell.wake();
+            if other.doorbell.sleeping.load(Ordering::Relaxed) != 0 {
+                other.doorbell.wake();
             }
         });
         let token = doze(&shared, 0);

@@ -1,6 +1,6 @@
-//! The board under loom.
+//! The posted receives under loom.
 
-use super::{Board, Published, Stage};
+use super::{PostedReceives, Published, Stage};
 use crate::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
@@ -17,9 +17,9 @@ fn receive(receiver: u32) -> Published {
 #[test]
 fn a_receive_is_claimed_or_won_back_but_never_both() {
     loom::model(|| {
-        let board = Arc::new(Board::default());
-        let slot = board.publish(&receive(1), 0, 0).expect("room");
-        let other = board.clone();
+        let posted = Arc::new(PostedReceives::default());
+        let slot = posted.publish(&receive(1), 0, 0).expect("room");
+        let other = posted.clone();
         let sender = thread::spawn(move || {
             let Some((slot, word)) = other.find(&KEY, 0) else { return false };
             let claimed = other.claim(slot, word);
@@ -28,12 +28,12 @@ fn a_receive_is_claimed_or_won_back_but_never_both() {
             }
             claimed
         });
-        let back = board.retract(slot);
+        let back = posted.retract(slot);
         let claimed = sender.join().unwrap();
         assert_ne!(back, claimed);
         let stage = if claimed { Stage::Filled } else { Stage::Free };
-        assert_eq!(board.word(slot).stage(), stage);
-        assert!(!claimed || board.size(slot) == 5);
+        assert_eq!(posted.word(slot).stage(), stage);
+        assert!(!claimed || posted.size(slot) == 5);
     });
 }
 
@@ -42,18 +42,18 @@ fn a_receive_is_claimed_or_won_back_but_never_both() {
 #[test]
 fn the_oldest_receive_is_claimed_first() {
     loom::model(|| {
-        let board = Arc::new(Board::default());
-        let first = board.publish(&receive(1), 0, 0).expect("room");
-        let other = board.clone();
+        let posted = Arc::new(PostedReceives::default());
+        let first = posted.publish(&receive(1), 0, 0).expect("room");
+        let other = posted.clone();
         let sender = thread::spawn(move || {
             let (slot, word) = other.find(&KEY, 0)?;
             other.claim(slot, word).then(|| (other.receiver(slot), other.target(slot).address))
         });
         // The first slot is free again when the third receive is published, in front of the second.
-        let back = board.retract(first);
+        let back = posted.retract(first);
         if back {
-            let second = board.publish(&receive(2), 1, 0).expect("room");
-            let third = board.publish(&receive(3), 2, 0).expect("room");
+            let second = posted.publish(&receive(2), 1, 0).expect("room");
+            let third = posted.publish(&receive(3), 2, 0).expect("room");
             assert_ne!(second, third);
         }
         match sender.join().unwrap() {
@@ -71,19 +71,19 @@ fn the_oldest_receive_is_claimed_first() {
 #[test]
 fn the_oldest_of_two_that_are_published_during_a_look_is_claimed_first() {
     loom::model(|| {
-        let board = Arc::new(Board::default());
-        let first = board.publish(&receive(1), 0, 0).expect("room");
-        let used = board.publish(&receive(0), 1, 0).expect("room");
-        assert!(board.retract(used));
-        let other = board.clone();
+        let posted = Arc::new(PostedReceives::default());
+        let first = posted.publish(&receive(1), 0, 0).expect("room");
+        let used = posted.publish(&receive(0), 1, 0).expect("room");
+        assert!(posted.retract(used));
+        let other = posted.clone();
         let sender = thread::spawn(move || {
             let (slot, word) = other.find(&KEY, 0)?;
             other.claim(slot, word).then(|| other.receiver(slot))
         });
-        let back = board.retract(first);
+        let back = posted.retract(first);
         if back {
-            board.publish(&receive(2), 2, 0).expect("room");
-            board.publish(&receive(3), 3, 0).expect("room");
+            posted.publish(&receive(2), 2, 0).expect("room");
+            posted.publish(&receive(3), 3, 0).expect("room");
         }
         match sender.join().unwrap() {
             Some(receiver) => assert_eq!(receiver, if back { 2 } else { 1 }),
@@ -96,16 +96,16 @@ fn the_oldest_of_two_that_are_published_during_a_look_is_claimed_first() {
 #[test]
 fn a_younger_receive_in_front_is_not_taken_for_the_oldest() {
     loom::model(|| {
-        let board = Arc::new(Board::default());
-        let blocker = board.publish(&Published { key: Key { tag: 9, ..KEY }, ..receive(0) }, 0, 0);
-        let other = board.clone();
+        let posted = Arc::new(PostedReceives::default());
+        let blocker = posted.publish(&Published { key: Key { tag: 9, ..KEY }, ..receive(0) }, 0, 0);
+        let other = posted.clone();
         let sender = thread::spawn(move || {
             let (slot, word) = other.find(&KEY, 0)?;
             other.claim(slot, word).then(|| other.receiver(slot))
         });
-        let _older = board.publish(&receive(1), 1, 0).expect("room");
-        assert!(board.retract(blocker.expect("room")));
-        let _younger = board.publish(&receive(2), 2, 0).expect("room");
+        let _older = posted.publish(&receive(1), 1, 0).expect("room");
+        assert!(posted.retract(blocker.expect("room")));
+        let _younger = posted.publish(&receive(2), 2, 0).expect("room");
         assert!(matches!(sender.join().unwrap(), None | Some(1)));
     });
 }
@@ -114,17 +114,17 @@ fn a_younger_receive_in_front_is_not_taken_for_the_oldest() {
 #[test]
 fn a_held_receive_keeps_its_turn() {
     loom::model(|| {
-        let board = Arc::new(Board::default());
-        let older = board.publish(&receive(1), 0, 0).expect("room");
-        board.publish(&receive(2), 1, 0).expect("room");
-        let other = board.clone();
+        let posted = Arc::new(PostedReceives::default());
+        let older = posted.publish(&receive(1), 0, 0).expect("room");
+        posted.publish(&receive(2), 1, 0).expect("room");
+        let other = posted.clone();
         let sender = thread::spawn(move || {
             let (slot, word) = other.find(&KEY, 0)?;
             other.claim(slot, word).then(|| other.receiver(slot))
         });
-        if board.hold(older) {
-            assert_eq!(board.word(older).stage(), Stage::Held);
-            board.reopen(older);
+        if posted.hold(older) {
+            assert_eq!(posted.word(older).stage(), Stage::Held);
+            posted.reopen(older);
         }
         assert!(matches!(sender.join().unwrap(), None | Some(1)));
     });
@@ -134,17 +134,17 @@ fn a_held_receive_keeps_its_turn() {
 #[test]
 fn a_held_receive_is_won_back() {
     loom::model(|| {
-        let board = Arc::new(Board::default());
-        let slot = board.publish(&receive(1), 0, 0).expect("room");
-        let other = board.clone();
+        let posted = Arc::new(PostedReceives::default());
+        let slot = posted.publish(&receive(1), 0, 0).expect("room");
+        let other = posted.clone();
         let forks = thread::spawn(move || {
             if other.hold(slot) {
                 other.reopen(slot);
             }
         });
-        assert!(board.retract(slot), "nobody has claimed it");
+        assert!(posted.retract(slot), "nobody has claimed it");
         forks.join().unwrap();
-        assert_eq!(board.word(slot).stage(), Stage::Free);
+        assert_eq!(posted.word(slot).stage(), Stage::Free);
     });
 }
 
@@ -153,11 +153,11 @@ fn a_held_receive_is_won_back() {
 #[test]
 fn a_number_on_the_stream_holds_the_sender_back() {
     loom::model(|| {
-        let board = Arc::new(Board::default());
-        let first = board.publish(&receive(1), 0, 0).expect("room");
-        let second = board.publish(&receive(2), 1, 0).expect("room");
+        let posted = Arc::new(PostedReceives::default());
+        let first = posted.publish(&receive(1), 0, 0).expect("room");
+        let second = posted.publish(&receive(2), 1, 0).expect("room");
         let stream = Arc::new(AtomicU32::new(0));
-        let (other, put) = (board.clone(), stream.clone());
+        let (other, put) = (posted.clone(), stream.clone());
         let sender = thread::spawn(move || {
             // Release: pairs with the acquire below; it stands for the ring.
             put.store(1, Ordering::Release);
@@ -165,12 +165,12 @@ fn a_number_on_the_stream_holds_the_sender_back() {
             other.claim(slot, word).then(|| other.receiver(slot))
         });
         if stream.load(Ordering::Acquire) == 1 {
-            assert!(board.retract(first));
-            board.raise(1);
+            assert!(posted.retract(first));
+            posted.raise(1);
         }
         let claimed = sender.join().unwrap();
         assert!(matches!(claimed, None | Some(2)), "claimed {claimed:?}");
-        assert_eq!(board.word(second).stage() == Stage::Claimed, claimed.is_some());
+        assert_eq!(posted.word(second).stage() == Stage::Claimed, claimed.is_some());
     });
 }
 
@@ -179,34 +179,34 @@ fn a_number_on_the_stream_holds_the_sender_back() {
 fn shared_chunks_are_copied_once() {
     for begun in [false, true] {
         loom::model(move || {
-            let board = Arc::new(Board::default());
-            let slot = board.publish(&receive(1), 0, 0).expect("room");
-            let (slot, word) = board.find(&KEY, 0).filter(|&(found, _)| found == slot).expect("open");
-            assert!(board.claim(slot, word));
+            let posted = Arc::new(PostedReceives::default());
+            let slot = posted.publish(&receive(1), 0, 0).expect("room");
+            let (slot, word) = posted.find(&KEY, 0).filter(|&(found, _)| found == slot).expect("open");
+            assert!(posted.claim(slot, word));
             let source = Memory { address: 5, ..Memory::opaque(3) };
-            let word = board.share(slot, word, &source, 3, Target::Later, begun);
-            assert_eq!(board.word(slot).target(), Target::Later);
+            let word = posted.share(slot, word, &source, 3, Target::Later, begun);
+            assert_eq!(posted.word(slot).target(), Target::Later);
             let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
-            let work = move |back: bool, board: &Board, copies: &[AtomicU32; 3]| {
-                assert_eq!(board.source(slot).address, 5);
-                let at = board.slot(slot);
+            let work = move |back: bool, posted: &PostedReceives, copies: &[AtomicU32; 3]| {
+                assert_eq!(posted.source(slot).address, 5);
+                let at = posted.slot(slot);
                 let mut first = (begun && !back).then_some(0);
                 let mut finished = false;
                 while let Some(chunk) = first.take().or_else(|| at.claim(word, back, 3)) {
                     copies[chunk as usize].fetch_add(1, Ordering::Relaxed);
                     if at.copied(3) {
-                        board.finish(slot);
+                        posted.finish(slot);
                         finished = true;
                     }
                 }
                 finished
             };
-            let (other, counts) = (board.clone(), copies.clone());
+            let (other, counts) = (posted.clone(), copies.clone());
             let sender = thread::spawn(move || work(false, &other, &counts));
-            let mine = work(true, &board, &copies);
+            let mine = work(true, &posted, &copies);
             let theirs = sender.join().unwrap();
             assert_ne!(mine, theirs);
-            assert!(!board.is_shared(slot, word));
+            assert!(!posted.is_shared(slot, word));
             for count in copies.iter() {
                 assert_eq!(count.load(Ordering::Relaxed), 1);
             }
@@ -219,14 +219,14 @@ fn shared_chunks_are_copied_once() {
 fn a_chunk_that_was_given_back_is_copied_by_the_other() {
     for fails in [false, true] {
         loom::model(move || {
-            let board = Arc::new(Board::default());
+            let posted = Arc::new(PostedReceives::default());
             let source = Memory { address: 5, ..Memory::opaque(2) };
-            let slot = board.begin(&receive(1), &source, 0, Target::Soon).expect("room");
+            let slot = posted.begin(&receive(1), &source, 0, Target::Soon).expect("room");
             let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
             // Who fails tries once; the other one looks again and again, as long as it is not over.
-            let work = move |back: bool, board: &Board, copies: &[AtomicU32; 2]| {
-                let (at, word) = (board.slot(slot), board.word(slot));
-                while board.word(slot).stage() == Stage::Shared {
+            let work = move |back: bool, posted: &PostedReceives, copies: &[AtomicU32; 2]| {
+                let (at, word) = (posted.slot(slot), posted.word(slot));
+                while posted.word(slot).stage() == Stage::Shared {
                     let Some(chunk) = at.claim(word, back, 2) else {
                         if back == fails {
                             return;
@@ -239,15 +239,15 @@ fn a_chunk_that_was_given_back_is_copied_by_the_other() {
                     }
                     copies[chunk as usize].fetch_add(1, Ordering::Relaxed);
                     if at.copied(2) {
-                        board.finish(slot);
+                        posted.finish(slot);
                     }
                 }
             };
-            let (other, counts) = (board.clone(), copies.clone());
+            let (other, counts) = (posted.clone(), copies.clone());
             let sender = thread::spawn(move || work(false, &other, &counts));
-            work(true, &board, &copies);
+            work(true, &posted, &copies);
             sender.join().unwrap();
-            assert_eq!(board.word(slot).stage(), Stage::Filled);
+            assert_eq!(posted.word(slot).stage(), Stage::Filled);
             assert!(copies.iter().all(|count| count.load(Ordering::Relaxed) == 1));
         });
     }
@@ -260,12 +260,12 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let board = Arc::new(Board::default());
+        let posted = Arc::new(PostedReceives::default());
         let source = Memory { address: 5, ..Memory::opaque(8) };
         let long = |len: u64| Published { target: Memory { len, ..receive(1).target }, ..receive(1) };
-        let slot = board.begin(&long(1), &source, 0, Target::Soon).expect("room");
+        let slot = posted.begin(&long(1), &source, 0, Target::Soon).expect("room");
         let copies = Arc::new(AtomicU32::new(0));
-        let (other, counts) = (board.clone(), copies.clone());
+        let (other, counts) = (posted.clone(), copies.clone());
         let sender = thread::spawn(move || {
             let word = other.word(slot);
             if word.stage() != Stage::Shared || word.order() != 0 {
@@ -279,14 +279,14 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
                 other.finish(slot);
             }
         });
-        let word = board.word(slot);
-        if board.slot(slot).claim(word, true, 1).is_some() {
+        let word = posted.word(slot);
+        if posted.slot(slot).claim(word, true, 1).is_some() {
             copies.fetch_add(1, Ordering::Relaxed);
-            assert!(board.slot(slot).copied(1));
-            board.finish(slot);
-            board.free(slot, board.word(slot));
-            assert_eq!(board.begin(&long(2), &source, 1, Target::Soon), Some(slot));
-            assert!(board.slot(slot).claim(board.word(slot), true, 2).is_some());
+            assert!(posted.slot(slot).copied(1));
+            posted.finish(slot);
+            posted.free(slot, posted.word(slot));
+            assert_eq!(posted.begin(&long(2), &source, 1, Target::Soon), Some(slot));
+            assert!(posted.slot(slot).claim(posted.word(slot), true, 2).is_some());
         }
         sender.join().unwrap();
         assert_eq!(copies.load(Ordering::Relaxed), 1);

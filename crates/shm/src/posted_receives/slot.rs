@@ -1,4 +1,4 @@
-//! One receive of a board: what its two sides tell each other of it, and the chunks that both copy.
+//! One posted receive: what its two sides tell each other of it, and the chunks that both copy.
 
 use super::word::Word;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};

@@ -13,7 +13,7 @@ use tern_policy::{Trial, rules};
 const KINDS: [usize; 3] = [super::FIRST_LINE, super::INLINE, usize::MAX];
 
 /// What is known of one peer.
-pub struct Demotion {
+pub struct Cldemote {
     able: bool,
     trials: RefCell<[Trial; KINDS.len()]>,
     /// The kind of the last packet.
@@ -21,11 +21,11 @@ pub struct Demotion {
     pays: Cell<bool>,
 }
 
-impl Demotion {
+impl Cldemote {
     /// Of a peer of which nothing is known.
-    pub fn new() -> Demotion {
+    pub fn new() -> Cldemote {
         let able = can_demote() && rules::DEMOTE.is_on();
-        Demotion { able, trials: RefCell::default(), kind: Cell::new(0), pays: Cell::new(able) }
+        Cldemote { able, trials: RefCell::default(), kind: Cell::new(0), pays: Cell::new(able) }
     }
 
     /// Whether to pass on the lines of a packet with `len` bytes of payload, which is sent now and is the first since one has come back: the time
@@ -59,12 +59,12 @@ mod tests {
 
     /// Sends messages of these lengths in turn, which take so long each, passed on or not; returns how many of the last 1000 were passed on.
     fn run(lens: &[usize], took: impl Fn(usize, bool) -> u64) -> usize {
-        let demotion = Demotion::new();
+        let cldemote = Cldemote::new();
         let mut now = 0;
         let mut passed = Vec::new();
         for &len in lens.iter().cycle().take(5000) {
-            passed.push(demotion.try_for(len, || now));
-            now += took(len, demotion.pays());
+            passed.push(cldemote.try_for(len, || now));
+            now += took(len, cldemote.pays());
         }
         passed[4000..].iter().filter(|&&passed| passed).count()
     }

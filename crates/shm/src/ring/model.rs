@@ -7,7 +7,7 @@
 
 use super::blocks::{Blocks, Division, UNIT};
 use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken};
-use crate::doorbell::{Barrier, Bell};
+use crate::doorbell::{Barrier, Doorbell};
 use crate::sync::AtomicU32;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -214,7 +214,7 @@ fn blocks_are_kept_for_the_answer() {
 #[test]
 fn room_wakes_a_sleeping_sender() {
     loom::model(|| {
-        let (memory, bell) = (Memory::new(), Arc::new(Bell::new()));
+        let (memory, bell) = (Memory::new(), Arc::new(Doorbell::new()));
         // SAFETY: the memory outlives the sender; there is one.
         let sender = unsafe { Sender::new(&memory.ring, memory.blocks(true)) };
         for _ in 0..CELLS {
