@@ -1,8 +1,4 @@
-//! Completions, and how one waits for them.
-
-use crate::hca::Made;
-use crate::{Error, Result, made_by, rdma_core, software};
-use std::os::fd::{AsFd, BorrowedFd};
+//! What a completion says.
 
 /// How a request has ended. The names of verbs are in brackets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,78 +56,4 @@ pub struct Completion {
     pub immediate: Option<u32>,
     /// The number of this side's queue pair ([`QueuePair::number`](crate::QueuePair::number)).
     pub queue_pair: u32,
-}
-
-/// Where requests of queue pairs end.
-#[derive(Clone)]
-pub struct CompletionQueue {
-    pub(crate) made: Made<software::CompletionQueue, rdma_core::CompletionQueue>,
-}
-
-impl CompletionQueue {
-    /// Takes what has ended, oldest first, as much as fits; returns how many. Never blocks. With the software
-    /// HCA this also moves traffic.
-    ///
-    /// # Errors
-    /// [`Overrun`](Error::Overrun) when there were more completions than the queue has room for.
-    #[inline]
-    pub fn poll(&self, into: &mut [Completion]) -> Result<usize> {
-        made_by!(&self.made, it => it.poll(into))
-    }
-
-    /// The channel hears of the next completion that comes. Poll once more after this and before sleeping:
-    /// what came earlier may not be told.
-    ///
-    /// # Errors
-    /// [`Invalid`](Error::Invalid) when the queue has no channel.
-    pub fn arm(&self) -> Result<()> {
-        made_by!(&self.made, it => it.arm())
-    }
-
-    pub(crate) fn software(&self) -> Result<&software::CompletionQueue> {
-        match &self.made {
-            Made::Software(it) => Ok(it),
-            Made::RdmaCore(_) => Err(mixed()),
-        }
-    }
-
-    pub(crate) fn rdma_core(&self) -> Result<&rdma_core::CompletionQueue> {
-        match &self.made {
-            Made::RdmaCore(it) => Ok(it),
-            Made::Software(_) => Err(mixed()),
-        }
-    }
-}
-
-/// Objects of two makers in one call.
-pub(crate) fn mixed() -> Error {
-    Error::Invalid("the objects of a call belong to different HCAs".into())
-}
-
-/// What one sleeps on until a completion queue, or [`Datagrams`](crate::Datagrams), has something new. The
-/// descriptor becomes readable and stays so until [`drain`](Self::drain).
-///
-/// To sleep: [`arm`](CompletionQueue::arm) each queue, poll each once more, then wait for the descriptor, and drain.
-#[derive(Clone)]
-pub struct CompletionChannel {
-    pub(crate) made: Made<software::CompletionChannel, rdma_core::CompletionChannel>,
-}
-
-impl CompletionChannel {
-    /// Takes the notices that there are; true when there was one. Never blocks.
-    pub fn drain(&self) -> bool {
-        made_by!(&self.made, it => it.drain())
-    }
-
-    /// Also calls `wake` for each notice, from whichever thread finds it; it must not block, nor use this crate. For those who
-    /// sleep on something that is no descriptor. Given once.
-    pub fn set_waker(&self, wake: Box<dyn Fn() + Send + Sync>) -> Result<()> {
-        made_by!(&self.made, it => it.set_waker(wake))
-    }
-}
-
-impl AsFd for CompletionChannel {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        made_by!(&self.made, it => it.as_fd())
-    }
 }

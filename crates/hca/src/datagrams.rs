@@ -1,11 +1,8 @@
 //! Short messages to an HCA that one is not connected to (UD). Queue pairs are connected by what both ends tell each
 //! other, and this is how they can, when they first need each other.
 
-use crate::hca::Made;
-use crate::{Result, made_by, rdma_core, software};
-
-/// Bytes of a datagram at most.
-pub const DATAGRAM: usize = 1024;
+use crate::made::{Made, made_by};
+use crate::{Result, rdma_core, software};
 
 /// A box for datagrams with an address of its own.
 pub struct Datagrams {
@@ -18,7 +15,7 @@ impl Datagrams {
         made_by!(&self.made, it => it.address())
     }
 
-    /// Sends up to [`DATAGRAM`] bytes to the box with that address. It may be lost, or come twice, or not in order: who
+    /// Sends up to [`DATAGRAM`](crate::DATAGRAM) bytes to the box with that address. It may be lost, or come twice, or not in order: who
     /// needs an answer asks again.
     pub fn send(&self, to: &[u8], bytes: &[u8]) -> Result<()> {
         made_by!(&self.made, it => it.send(to, bytes))

@@ -33,42 +33,46 @@
 //! - 64-bit atomics are atomic with each other; with the processor's too only where [`Capabilities::atomics`]
 //!   says so.
 
+mod capabilities;
 mod completion;
+mod completion_queue;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod connection;
 mod datagrams;
 pub mod descriptors;
 mod error;
+mod event;
 mod faults;
 mod hca;
+mod limits;
 mod link;
+mod made;
 mod memory;
+mod options;
 mod queue_pair;
 mod rdma_core;
 mod request;
+mod segment;
 mod shared_receive_queue;
 mod software;
 mod xrc;
 
-pub use completion::{Completion, CompletionChannel, CompletionQueue, Opcode, Status};
-pub use datagrams::{DATAGRAM, Datagrams};
+pub use capabilities::{Atomics, Capabilities};
+pub use completion::{Completion, Opcode, Status};
+pub use completion_queue::{CompletionChannel, CompletionQueue};
+pub use connection::{Connection, State};
+pub use datagrams::Datagrams;
 pub use error::{Error, Result};
+pub use event::Event;
 pub use faults::{Every, Faults};
-pub use hca::{Atomics, Capabilities, Event, Hca, Maker, Options};
+pub use hca::Hca;
+pub use limits::{DATAGRAM, Limits, ReceiveLimits};
 pub use link::Link;
-pub use memory::{Access, MemoryRegion, ProtectionDomain, Segment};
-pub use queue_pair::{Connection, Limits, QueuePair, QueuePairOptions, State};
+pub use memory::{MemoryRegion, ProtectionDomain};
+pub use options::{Maker, Options};
+pub use queue_pair::{QueuePair, QueuePairOptions};
 pub use request::{Data, Operation, Remote, SendFlags, SendRequest};
-pub use shared_receive_queue::{ReceiveLimits, SharedReceiveQueue};
+pub use segment::{Access, Segment};
+pub use shared_receive_queue::SharedReceiveQueue;
 pub use xrc::XrcDomain;
-
-/// Calls the same method of whichever maker there is.
-macro_rules! made_by {
-    ($made:expr, $it:ident => $call:expr) => {
-        match $made {
-            crate::hca::Made::Software($it) => $call,
-            crate::hca::Made::RdmaCore($it) => $call,
-        }
-    };
-}
-pub(crate) use made_by;

@@ -1,40 +1,8 @@
 //! Protection domains and registered memory.
 
-use crate::hca::Made;
-use crate::made_by;
-use crate::queue_pair::{Limits, QueuePair, QueuePairOptions};
-use crate::shared_receive_queue::{ReceiveLimits, SharedReceiveQueue};
-use crate::xrc::XrcDomain;
-use crate::{CompletionQueue, Result, rdma_core, software};
-
-/// Who may do what with registered memory. Local reading is always allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Access {
-    /// Receives, answers of reads and of atomics may be written there. Remote writing and atomics need it too.
-    pub local_write: bool,
-    pub remote_read: bool,
-    pub remote_write: bool,
-    pub remote_atomic: bool,
-}
-
-impl Access {
-    /// Only for sends and as the source of writes.
-    pub const LOCAL_READ: Access =
-        Access { local_write: false, remote_read: false, remote_write: false, remote_atomic: false };
-    pub const LOCAL: Access = Access { local_write: true, ..Access::LOCAL_READ };
-    pub const REMOTE_READ: Access = Access { remote_read: true, ..Access::LOCAL_READ };
-    pub const ALL: Access = Access { local_write: true, remote_read: true, remote_write: true, remote_atomic: true };
-}
-
-/// A piece of registered memory, as an entry of a gather or scatter list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Segment {
-    pub address: u64,
-    pub len: u32,
-    /// The region's [`MemoryRegion::local_key`].
-    pub key: u32,
-}
+use crate::made::{Made, made_by};
+use crate::{Access, CompletionQueue, Limits, QueuePair, QueuePairOptions, ReceiveLimits, Result, Segment};
+use crate::{SharedReceiveQueue, XrcDomain, rdma_core, software};
 
 /// Queue pairs and memory that may be used together.
 #[derive(Clone)]
@@ -66,9 +34,19 @@ impl ProtectionDomain {
 
     /// A queue pair of the reliable connected kind.
     pub fn queue_pair(&self, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
+        let (send, receive) = (&options.send_completions.made, &options.receive_completions.made);
+        let shared = options.shared_receive_queue;
         let made = match &self.made {
-            Made::Software(it) => Made::Software(it.queue_pair(options)?),
-            Made::RdmaCore(it) => Made::RdmaCore(it.queue_pair(options)?),
+            Made::Software(it) => {
+                let completions = [send.software()?, receive.software()?];
+                let shared = shared.map(|queue| queue.made.software()).transpose()?;
+                Made::Software(it.queue_pair(completions, shared, &options.send, &options.receive)?)
+            }
+            Made::RdmaCore(it) => {
+                let completions = [send.rdma_core()?, receive.rdma_core()?];
+                let shared = shared.map(|queue| queue.made.rdma_core()).transpose()?;
+                Made::RdmaCore(it.queue_pair(completions, shared, &options.send, &options.receive)?)
+            }
         };
         Ok(QueuePair { made })
     }
@@ -76,8 +54,8 @@ impl ProtectionDomain {
     /// The sending end of an XRC connection. It has no receive queue.
     pub fn xrc_initiator(&self, completions: &CompletionQueue, limits: &Limits) -> Result<QueuePair> {
         let made = match &self.made {
-            Made::Software(it) => Made::Software(it.xrc_initiator(completions.software()?, limits)?),
-            Made::RdmaCore(it) => Made::RdmaCore(it.xrc_initiator(completions.rdma_core()?, limits)?),
+            Made::Software(it) => Made::Software(it.xrc_initiator(completions.made.software()?, limits)?),
+            Made::RdmaCore(it) => Made::RdmaCore(it.xrc_initiator(completions.made.rdma_core()?, limits)?),
         };
         Ok(QueuePair { made })
     }
@@ -96,12 +74,18 @@ impl ProtectionDomain {
         &self, domain: &XrcDomain, completions: &CompletionQueue, limits: &ReceiveLimits, token: u64,
     ) -> Result<SharedReceiveQueue> {
         let made = match &self.made {
-            Made::Software(it) => {
-                Made::Software(it.xrc_receive_queue(domain.software()?, completions.software()?, limits, token)?)
-            }
-            Made::RdmaCore(it) => {
-                Made::RdmaCore(it.xrc_receive_queue(domain.rdma_core()?, completions.rdma_core()?, limits, token)?)
-            }
+            Made::Software(it) => Made::Software(it.xrc_receive_queue(
+                domain.made.software()?,
+                completions.made.software()?,
+                limits,
+                token,
+            )?),
+            Made::RdmaCore(it) => Made::RdmaCore(it.xrc_receive_queue(
+                domain.made.rdma_core()?,
+                completions.made.rdma_core()?,
+                limits,
+                token,
+            )?),
         };
         Ok(SharedReceiveQueue { made })
     }

@@ -1,23 +1,10 @@
 //! Queue pairs: the ends of connections.
 
-use crate::hca::Made;
-use crate::{CompletionQueue, ReceiveLimits, Result, Segment, SendRequest, SharedReceiveQueue};
-use crate::{made_by, rdma_core, software};
-use std::time::Duration;
-
-/// The size of a send queue. A maker may give more than asked for ([`QueuePair::limits`]).
-///
-/// Who posts has to see to it that completion queues never overflow: some cards have room for another request when one has
-/// ended, though its completion was not polled, so that [`QueueFull`](crate::Error::QueueFull) bounds no completions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Requests that are posted and not complete.
-    pub depth: u32,
-    /// Segments of one request.
-    pub gather: u32,
-    /// Bytes that may be sent inline.
-    pub inline: u32,
-}
+use crate::made::{Made, made_by};
+use crate::{
+    CompletionQueue, Connection, Limits, ReceiveLimits, Result, Segment, SendRequest, SharedReceiveQueue, State,
+};
+use crate::{rdma_core, software};
 
 #[derive(Clone, Copy)]
 pub struct QueuePairOptions<'a> {
@@ -30,44 +17,6 @@ pub struct QueuePairOptions<'a> {
     pub send: Limits,
     /// Its own receive queue, if there is no shared one.
     pub receive: ReceiveLimits,
-}
-
-/// How a connection behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connection {
-    /// How long the peer may be silent before a request is tried again. Makers round it up.
-    pub timeout: Duration,
-    /// How often it is tried again, 0 to 7.
-    pub retries: u8,
-    /// How often a send is repeated when the peer has no receive, 0 to 6; 7 is for ever.
-    pub receiver_not_ready_retries: u8,
-    /// How long the peer is left alone when this side has no receive. Makers round it up.
-    pub receiver_not_ready_delay: Duration,
-    /// Reads and atomics under way at once, as requester and as target; 1 to 16.
-    pub reads: u8,
-}
-
-impl Default for Connection {
-    /// Half a second, 7 times; as often as need be after 0.1 ms; 16.
-    fn default() -> Connection {
-        Connection {
-            timeout: Duration::from_millis(500),
-            retries: 7,
-            receiver_not_ready_retries: 7,
-            receiver_not_ready_delay: Duration::from_micros(100),
-            reads: 16,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Made: receives can be posted.
-    Initialized,
-    /// Connected: everything can be posted (RTS).
-    Ready,
-    /// Broken: all requests are flushed.
-    Error,
 }
 
 /// One end of a connection. Dropped, it ends; its requests that are not complete never will be.

@@ -1,16 +1,7 @@
 //! Receives that serve many queue pairs.
 
-use crate::hca::Made;
-use crate::{Result, Segment, completion::mixed, made_by, rdma_core, software};
-
-/// The size of a receive queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReceiveLimits {
-    /// Receives that wait at once.
-    pub depth: u32,
-    /// Segments of one receive.
-    pub scatter: u32,
-}
+use crate::made::{Made, made_by};
+use crate::{Result, Segment, rdma_core, software};
 
 #[derive(Clone)]
 pub struct SharedReceiveQueue {
@@ -42,21 +33,5 @@ impl SharedReceiveQueue {
     /// only this crate understands. `None` when it is not of an XRC domain.
     pub fn address(&self) -> Option<Vec<u8>> {
         made_by!(&self.made, it => it.address())
-    }
-
-    #[allow(dead_code)] // Until makers make queue pairs.
-    pub(crate) fn software(&self) -> Result<&software::SharedReceiveQueue> {
-        match &self.made {
-            Made::Software(it) => Ok(it),
-            Made::RdmaCore(_) => Err(mixed()),
-        }
-    }
-
-    #[allow(dead_code)] // As above.
-    pub(crate) fn rdma_core(&self) -> Result<&rdma_core::SharedReceiveQueue> {
-        match &self.made {
-            Made::RdmaCore(it) => Ok(it),
-            Made::Software(_) => Err(mixed()),
-        }
     }
 }

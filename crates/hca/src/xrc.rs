@@ -1,7 +1,7 @@
 //! XRC: one connection, and many shared receive queues behind it that each send names by number.
 
-use crate::hca::Made;
-use crate::{QueuePair, Result, completion::mixed, rdma_core, software};
+use crate::made::Made;
+use crate::{QueuePair, Result, rdma_core, software};
 
 /// Target queue pairs, and the shared receive queues that are reached through any of them.
 #[derive(Clone)]
@@ -17,19 +17,5 @@ impl XrcDomain {
             Made::RdmaCore(it) => Made::RdmaCore(it.target()?),
         };
         Ok(QueuePair { made })
-    }
-
-    pub(crate) fn software(&self) -> Result<&software::XrcDomain> {
-        match &self.made {
-            Made::Software(it) => Ok(it),
-            Made::RdmaCore(_) => Err(mixed()),
-        }
-    }
-
-    pub(crate) fn rdma_core(&self) -> Result<&rdma_core::XrcDomain> {
-        match &self.made {
-            Made::RdmaCore(it) => Ok(it),
-            Made::Software(_) => Err(mixed()),
-        }
     }
 }

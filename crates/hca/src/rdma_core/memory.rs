@@ -6,8 +6,7 @@ use super::ffi::{self, ibv_mr, ibv_pd};
 use super::made;
 use super::queue_pair::{self, QueuePair};
 use super::receive_queue::{SharedReceiveQueue, XrcDomain};
-use crate::queue_pair::{Limits, QueuePairOptions};
-use crate::{Access, Error, ReceiveLimits, Result, Segment};
+use crate::{Access, Error, Limits, ReceiveLimits, Result, Segment};
 use std::io;
 use std::sync::Arc;
 
@@ -67,8 +66,12 @@ impl ProtectionDomain {
         Ok(MemoryRegion { raw, domain: self.0.clone() })
     }
 
-    pub fn queue_pair(&self, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
-        queue_pair::connected(&self.0, options)
+    /// `completions`: of sends, then of receives.
+    pub fn queue_pair(
+        &self, completions: [&CompletionQueue; 2], shared: Option<&SharedReceiveQueue>, send: &Limits,
+        receive: &ReceiveLimits,
+    ) -> Result<QueuePair> {
+        queue_pair::connected(&self.0, completions, shared, send, receive)
     }
 
     /// One with a receive queue of its own that is hardly of use.

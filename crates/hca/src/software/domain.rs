@@ -5,8 +5,7 @@ use super::hca::Shared;
 use super::queue_pair::{QueuePair, Source};
 use super::receives::{Receives, SharedReceiveQueue, XrcShared};
 use super::regions::{ANY_DOMAIN, mapped, writable};
-use crate::queue_pair::{Limits, QueuePairOptions};
-use crate::{Access, Error, ReceiveLimits, Result};
+use crate::{Access, Error, Limits, ReceiveLimits, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -65,14 +64,17 @@ impl ProtectionDomain {
         self.hca.occupy(self.hca.link.registration_of(len.div_ceil(4096) as u32));
     }
 
-    pub fn queue_pair(&self, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
-        let send = options.send_completions.software()?.0.clone();
-        let receive = options.receive_completions.software()?.0.clone();
-        let source = match options.shared_receive_queue {
-            Some(shared) => Source::Shared(shared.software()?.0.clone()),
-            None => Source::Own(Arc::new(Receives::new(&self.hca, &options.receive, self.number, 0)?)),
+    /// `completions`: of sends, then of receives.
+    pub fn queue_pair(
+        &self, completions: [&CompletionQueue; 2], shared: Option<&SharedReceiveQueue>, send: &Limits,
+        receive: &ReceiveLimits,
+    ) -> Result<QueuePair> {
+        let [sent, received] = completions.map(|queue| Some(queue.0.clone()));
+        let source = match shared {
+            Some(shared) => Source::Shared(shared.0.clone()),
+            None => Source::Own(Arc::new(Receives::new(&self.hca, receive, self.number, 0)?)),
         };
-        QueuePair::new(&self.hca, self.number, Some(send), Some(receive), source, &options.send)
+        QueuePair::new(&self.hca, self.number, sent, received, source, send)
     }
 
     pub fn xrc_initiator(&self, completions: &CompletionQueue, limits: &Limits) -> Result<QueuePair> {

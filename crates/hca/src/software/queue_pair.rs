@@ -19,8 +19,9 @@ use super::hca::Shared;
 use super::receives::{Receive, Receives, XrcShared};
 use super::rings::Rings;
 use super::window::{self, Window};
-use crate::queue_pair::{Connection, Limits, State};
-use crate::{Completion, Data, Error, Event, Opcode, Operation, Result, Segment, SendRequest, Status};
+use crate::{
+    Completion, Connection, Data, Error, Event, Limits, Opcode, Operation, Result, Segment, SendRequest, State, Status,
+};
 pub use handle::QueuePair;
 use incoming::Incoming;
 pub use near::{Caller, Reach};

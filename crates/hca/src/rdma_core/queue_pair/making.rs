@@ -3,10 +3,9 @@
 use super::super::completion::CompletionQueue;
 use super::super::ffi::{self, ibv_qp_cap, ibv_qp_init_attr};
 use super::super::memory::Domain;
-use super::super::receive_queue::{XrcDomain, no_xrc};
+use super::super::receive_queue::{SharedReceiveQueue, XrcDomain, no_xrc};
 use super::{Kind, MadeFrom, QueuePair};
-use crate::Result;
-use crate::queue_pair::{Limits, QueuePairOptions};
+use crate::{Limits, ReceiveLimits, Result};
 use std::ptr;
 use std::sync::Arc;
 
@@ -19,14 +18,15 @@ fn send_capacity(limits: &Limits) -> ibv_qp_cap {
     }
 }
 
-pub fn connected(domain: &Arc<Domain>, options: &QueuePairOptions<'_>) -> Result<QueuePair> {
-    let send = options.send_completions.rdma_core()?;
-    let receive = options.receive_completions.rdma_core()?;
-    let shared = options.shared_receive_queue.map(|queue| queue.rdma_core()).transpose()?;
-    let mut capacity = send_capacity(&options.send);
+/// `limits`: of its send queue; `own`: of its receive queue, where it has no shared one.
+pub fn connected(
+    domain: &Arc<Domain>, [send, receive]: [&CompletionQueue; 2], shared: Option<&SharedReceiveQueue>, limits: &Limits,
+    own: &ReceiveLimits,
+) -> Result<QueuePair> {
+    let mut capacity = send_capacity(limits);
     if shared.is_none() {
-        capacity.max_recv_wr = options.receive.depth;
-        capacity.max_recv_sge = options.receive.scatter;
+        capacity.max_recv_wr = own.depth;
+        capacity.max_recv_sge = own.scatter;
     }
     let made_from = MadeFrom {
         _domain: Some(domain.clone()),

@@ -1,0 +1,41 @@
+//! How a connection behaves, and what state its end is in.
+
+use std::time::Duration;
+
+/// How a connection behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// How long the peer may be silent before a request is tried again. Makers round it up.
+    pub timeout: Duration,
+    /// How often it is tried again, 0 to 7.
+    pub retries: u8,
+    /// How often a send is repeated when the peer has no receive, 0 to 6; 7 is for ever.
+    pub receiver_not_ready_retries: u8,
+    /// How long the peer is left alone when this side has no receive. Makers round it up.
+    pub receiver_not_ready_delay: Duration,
+    /// Reads and atomics under way at once, as requester and as target; 1 to 16.
+    pub reads: u8,
+}
+
+impl Default for Connection {
+    /// Half a second, 7 times; as often as need be after 0.1 ms; 16.
+    fn default() -> Connection {
+        Connection {
+            timeout: Duration::from_millis(500),
+            retries: 7,
+            receiver_not_ready_retries: 7,
+            receiver_not_ready_delay: Duration::from_micros(100),
+            reads: 16,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Made: receives can be posted.
+    Initialized,
+    /// Connected: everything can be posted (RTS).
+    Ready,
+    /// Broken: all requests are flushed.
+    Error,
+}

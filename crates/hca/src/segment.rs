@@ -1,0 +1,30 @@
+//! Pieces of registered memory, and what may be done with it.
+
+/// Who may do what with registered memory. Local reading is always allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Receives, answers of reads and of atomics may be written there. Remote writing and atomics need it too.
+    pub local_write: bool,
+    pub remote_read: bool,
+    pub remote_write: bool,
+    pub remote_atomic: bool,
+}
+
+impl Access {
+    /// Only for sends and as the source of writes.
+    pub const LOCAL_READ: Access =
+        Access { local_write: false, remote_read: false, remote_write: false, remote_atomic: false };
+    pub const LOCAL: Access = Access { local_write: true, ..Access::LOCAL_READ };
+    pub const REMOTE_READ: Access = Access { remote_read: true, ..Access::LOCAL_READ };
+    pub const ALL: Access = Access { local_write: true, remote_read: true, remote_write: true, remote_atomic: true };
+}
+
+/// A piece of registered memory, as an entry of a gather or scatter list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Segment {
+    pub address: u64,
+    pub len: u32,
+    /// The region's [`MemoryRegion::local_key`](crate::MemoryRegion::local_key).
+    pub key: u32,
+}
