@@ -104,6 +104,11 @@ impl Grid {
         continues(self.rows, self.row_stride).then(|| Grid { rows: self.rows.saturating_mul(times), ..self })
     }
 
+    fn spread(&self) -> Spread {
+        let row = Spread::run(self.at, self.block).repeated(self.count, self.stride);
+        row.repeated(self.rows, self.row_stride)
+    }
+
     fn offsets(self) -> impl Iterator<Item = i64> {
         (0..self.rows as i64).flat_map(move |row| {
             (0..self.count as i64).map(move |col| self.at + row * self.row_stride + col * self.stride)
@@ -115,20 +120,23 @@ impl Program {
     fn new(node: Node) -> Rc<Program> {
         let (size, depth, spread) = match &node {
             Node::Empty => (0, 0, Spread::EMPTY),
-            Node::Grid(grid) => (grid.size(), 0, Spread::grid(grid)),
-            Node::Gather { at, block } => (at.len() as u64 * block, 1, Spread::gather(at, *block)),
+            Node::Grid(grid) => (grid.size(), 0, grid.spread()),
+            Node::Gather { at, block } => {
+                let spread = Spread::of(at.iter().map(|&at| Spread::run(at, *block)));
+                (at.len() as u64 * block, 1, spread)
+            }
             Node::Runs(runs) => {
                 let size = runs.last().map_or(0, |run| run.start + run.len);
-                (size, 1, Spread::list_of_runs(runs))
+                (size, 1, Spread::of(runs.iter().map(|run| Spread::run(run.at, run.len))))
             }
             Node::Repeat { at, count, stride, child } => {
-                let spread = Spread::repeat(*at, *count, *stride, child.spread);
+                let spread = child.spread.shifted(*at).repeated(*count, *stride);
                 (count * child.size, child.depth + 1, spread)
             }
             Node::List(items) => (
                 items.last().map_or(0, |item| item.start + item.child.size),
                 1 + items.iter().map(|item| item.child.depth).max().unwrap_or(0),
-                Spread::list(items),
+                Spread::of(items.iter().map(|item| item.child.spread.shifted(item.at))),
             ),
         };
         Rc::new(Program { node, size, depth, spread })

@@ -1,7 +1,5 @@
 //! In which order the bytes of a program lie, and in how many runs: what file views are checked for.
 
-use crate::program::{Grid, Item, Run};
-
 /// How the runs of one element lie. They are taken in the order of the type map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
@@ -22,11 +20,11 @@ pub struct Spread {
 impl Spread {
     pub(crate) const EMPTY: Spread = Spread { runs: 0, first: 0, last: 0, end: 0, ascending: true, disjoint: true };
 
-    fn run(at: i64, len: u64) -> Spread {
+    pub(crate) fn run(at: i64, len: u64) -> Spread {
         Spread { runs: 1, last: at, first: at, end: at.wrapping_add_unsigned(len), ascending: true, disjoint: true }
     }
 
-    fn shifted(self, by: i64) -> Spread {
+    pub(crate) fn shifted(self, by: i64) -> Spread {
         Spread {
             first: self.first.wrapping_add(by),
             last: self.last.wrapping_add(by),
@@ -67,24 +65,8 @@ impl Spread {
         }
     }
 
-    pub(crate) fn grid(grid: &Grid) -> Spread {
-        let row = Spread::run(grid.at, grid.block).repeated(grid.count, grid.stride);
-        row.repeated(grid.rows, grid.row_stride)
-    }
-
-    pub(crate) fn gather(at: &[i64], block: u64) -> Spread {
-        at.iter().fold(Spread::EMPTY, |all, &at| all.then(Spread::run(at, block)))
-    }
-
-    pub(crate) fn list_of_runs(runs: &[Run]) -> Spread {
-        runs.iter().fold(Spread::EMPTY, |all, run| all.then(Spread::run(run.at, run.len)))
-    }
-
-    pub(crate) fn repeat(at: i64, count: u64, stride: i64, child: Spread) -> Spread {
-        child.shifted(at).repeated(count, stride)
-    }
-
-    pub(crate) fn list(items: &[Item]) -> Spread {
-        items.iter().fold(Spread::EMPTY, |all, item| all.then(item.child.spread.shifted(item.at)))
+    /// One after the other.
+    pub(crate) fn of(parts: impl Iterator<Item = Spread>) -> Spread {
+        parts.fold(Spread::EMPTY, Spread::then)
     }
 }
