@@ -6,6 +6,7 @@
 
 mod f08;
 mod face;
+mod handles;
 mod pool;
 // What mpi_f08 alone uses is not called here.
 #[allow(dead_code, unused_imports)]

@@ -1,7 +1,7 @@
 //! Functions for C that call a procedure of the program with Fortran's handles. C's reductions and error handlers have
 //! no extra state, so each procedure gets a function of its own, out of a fixed number, for ever.
 
-use crate::face::{self, Handle};
+use crate::handles::{self, Handle};
 use crate::runtime::P;
 use std::ffi::c_int;
 use std::sync::Mutex;
@@ -56,7 +56,7 @@ unsafe extern "C" fn operation<const N: usize>(a: P, b: P, len: P, datatype: *co
     // SAFETY: the program gave the procedure for this.
     unsafe {
         let procedure = std::mem::transmute::<P, Procedure>(OPERATIONS.procedures[N].load(Relaxed));
-        let mut datatype = face::datatype_out(*datatype);
+        let mut datatype = handles::datatype_out(*datatype);
         procedure(a, b, len, (&raw mut datatype).cast());
     }
 }
@@ -75,7 +75,7 @@ macro_rules! handlers {
             unsafe {
                 let procedure = $pool.procedures[N].load(Relaxed);
                 let procedure = std::mem::transmute::<P, unsafe extern "C" fn(P, P)>(procedure);
-                let mut object = face::$out(*object);
+                let mut object = handles::$out(*object);
                 procedure((&raw mut object).cast(), code.cast());
             }
         }
