@@ -58,7 +58,9 @@ fn watch(socket: &OwnedFd, server: libc::pid_t) -> i32 {
     let Some(signal) = status.terminating_signal() else { return status.exit_status().unwrap_or(1) };
     let living = ranks.iter().filter(|rank| pidfd_send_signal(rank, Signal::KILL).is_ok()).count();
     if living > 0 {
-        crate::say(&format!("the keeper of this node was killed by signal {signal}; its {living} ranks are ended"));
+        crate::say::say(&format!(
+            "the keeper of this node was killed by signal {signal}; its {living} ranks are ended"
+        ));
     }
     descendants::end_all(Duration::ZERO);
     128 + signal

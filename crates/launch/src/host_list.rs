@@ -1,23 +1,6 @@
-//! Jobs on several hosts. On each host an agent, which is another mpiexec, starts the ranks of that host and serves
-//! them as a job of its own; the mpiexec that the user started starts the agents and is what they have in common.
+//! The hosts that the user names, and which ranks each of them has.
 
-pub mod agent;
-pub mod further;
-mod join;
-mod part;
-mod relay;
-mod serve;
-mod stall;
-mod starter;
-mod told;
-mod tree;
-mod wire;
-
-pub use serve::{root, run};
-pub use wire::{About, Down};
-
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsStr;
 
 use tern_node::Unit;
 use tern_pmi::Nodes;
@@ -118,7 +101,7 @@ fn merge(hosts: impl Iterator<Item = Result<Host, String>>) -> Result<Vec<Host>,
 }
 
 /// Whether two names are of one host, as far as the names tell.
-fn same_host(one: &str, other: &str) -> bool {
+pub fn same_host(one: &str, other: &str) -> bool {
     one == other || tern_node::is_this_machine(one) && tern_node::is_this_machine(other)
 }
 
@@ -170,24 +153,6 @@ pub fn layout(
     let nodes = Nodes::of_numbers(&numbers).ok_or("there are no ranks")?;
     let shares = names.iter().zip(nodes.sizes()).map(|(name, ranks)| Share { name: name.to_string(), ranks });
     Ok(Layout { shares: shares.collect(), nodes })
-}
-
-/// The words that start an agent on `host`: those of `shell`, in which `{host}` stands for the host's name; without
-/// it the name comes last. Behind them comes what is to be run there.
-fn command(shell: &str, host: &str) -> Vec<OsString> {
-    let mut words: Vec<OsString> = shell.split_whitespace().map(|word| word.replace("{host}", host).into()).collect();
-    if !shell.contains("{host}") {
-        words.push(host.into());
-    }
-    words
-}
-
-/// Variables that belong to one host, or to one login, and are not passed on.
-fn is_own(name: &OsStr) -> bool {
-    let name = name.as_bytes();
-    name.starts_with(b"SSH_")
-        || [&b"HOSTNAME"[..], b"DISPLAY", b"XAUTHORITY", b"XDG_RUNTIME_DIR", b"PWD", b"OLDPWD", b"_", b"SHLVL"]
-            .contains(&name)
 }
 
 #[cfg(test)]
@@ -251,11 +216,5 @@ mod tests {
         let by_node = Policy { map: place::Map::Node, ..Policy::default() };
         let turns = layout(&[block("a:2,b:2", 4)], None, &by_node, |_| 1).expect("there is room");
         assert_eq!((turns.nodes.members(0), turns.shares[1].name.as_str()), (vec![0, 2], "b"));
-    }
-
-    #[test]
-    fn a_shell_is_given_the_host() {
-        assert_eq!(command("ssh -x", "a"), ["ssh", "-x", "a"]);
-        assert_eq!(command("ip netns exec {host}", "a"), ["ip", "netns", "exec", "a"]);
     }
 }

@@ -20,24 +20,16 @@ use tern_pmi::Nodes;
 use tern_pmi::control::{self, Attached, Message, Received};
 use tern_pmi::names::Name;
 
-use crate::hosts::agent::Uplink;
+use crate::options::{TIMED_OUT, late};
 use crate::output::{Output, Wish};
 use crate::plan::Plan;
 use crate::rank::{self, End, State, Verdict};
 use crate::signals::Signals;
-use crate::{descendants, say};
+use crate::uplink::Uplink;
+use crate::{descendants, say::say};
 
 pub use attended::attend;
 pub use kept::keep;
-
-/// Exit code after `--timeout`, as that of timeout(1).
-pub const TIMED_OUT: i32 = 124;
-
-/// What is said then.
-pub fn late(limit: Option<Duration>) -> String {
-    let seconds = limit.unwrap_or_default().as_secs_f64();
-    format!("the job has not ended after {seconds} s (--timeout or {})", crate::args::TIMEOUT)
-}
 
 /// The processes of one MPI_COMM_WORLD: those that the user started, or that a process spawned.
 struct World {

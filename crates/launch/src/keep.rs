@@ -13,8 +13,8 @@ use crate::{guard, hosts, job, signals};
 /// started; what serves goes on in the background.
 pub fn run(args: &[OsString]) -> i32 {
     let Some(socket) = args.first().and_then(|arg| arg.to_str()?.parse().ok()).and_then(inherited) else {
-        crate::say("--keep is for Tern's own use");
-        return crate::USAGE;
+        crate::say::say("--keep is for Tern's own use");
+        return crate::program::USAGE;
     };
     if let Some(code) = detach(&socket) {
         return code;
@@ -37,7 +37,7 @@ pub fn detach(kept: &OwnedFd) -> Option<i32> {
         0 => {}
         _ => return Some(0),
     }
-    crate::UNNAMED.store(true, Ordering::Relaxed);
+    crate::say::UNNAMED.store(true, Ordering::Relaxed);
     let _ = rustix::process::setsid();
     let number = kept.as_raw_fd() as u32;
     // SAFETY: nothing in this process uses any of these descriptors; older kernels do not know the call, and then

@@ -64,7 +64,9 @@ fn reap(server: libc::pid_t) -> Option<i32> {
             continue;
         }
         if let Some(signal) = status.terminating_signal() {
-            crate::say(&format!("the process that serves the job was killed by signal {signal}; the job is ended"));
+            crate::say::say(&format!(
+                "the process that serves the job was killed by signal {signal}; the job is ended"
+            ));
             descendants::end_all(Duration::ZERO);
             return Some(128 + signal);
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::elf::Elf;
-use crate::plan::Planned;
+use crate::planned::Planned;
 
 /// Where the loader looks before its own folders.
 pub const PATH: &str = "LD_LIBRARY_PATH";

@@ -6,29 +6,33 @@ mod descendants;
 mod elf;
 mod guard;
 mod help;
+mod host_list;
 mod hosts;
 mod input;
 mod job;
 mod keep;
 mod keeper;
 mod library;
+mod options;
 mod output;
 mod picture;
 mod place;
 mod plan;
+mod planned;
 mod pmix;
 mod program;
 mod rank;
 mod refused;
+mod say;
 mod signals;
 mod spawn;
+mod uplink;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Exit code for a command line that is wrong.
-const USAGE: i32 = 2;
+use program::USAGE;
+use say::say;
 
 fn main() {
     std::process::exit(run());
@@ -56,7 +60,7 @@ fn run() -> i32 {
         Err(wrong) => return refuse(&wrong),
     };
     if options.timeout.is_none() {
-        options.timeout = match args::time_limit(std::env::var_os(args::TIMEOUT)) {
+        options.timeout = match args::time_limit(std::env::var_os(options::TIMEOUT)) {
             Ok(limit) => limit,
             Err(wrong) => return refuse(&wrong),
         };
@@ -67,7 +71,7 @@ fn run() -> i32 {
     }
     options.notes.iter().for_each(|note| say(note));
     if !options.blocks.is_empty() {
-        let layout = match hosts::layout(&options.blocks, options.per_host, &options.policy, place::count_here) {
+        let layout = match host_list::layout(&options.blocks, options.per_host, &options.policy, place::count_here) {
             Ok(layout) => layout,
             Err(wrong) => return refuse(&wrong),
         };
@@ -109,14 +113,4 @@ fn print(text: &str) -> i32 {
             1
         }
     }
-}
-
-/// Set in processes that are no mpiexec to the user, who has started another launcher.
-static UNNAMED: AtomicBool = AtomicBool::new(false);
-
-/// One line to the standard error, in one write.
-fn say(text: &str) {
-    let name = if UNNAMED.load(Ordering::Relaxed) { "tern" } else { "mpiexec" };
-    // Nobody can be told when the standard error itself fails.
-    let _ = std::io::stderr().write_all(format!("{name}: {text}\n").as_bytes());
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::args::Streams;
+use crate::options::Streams;
 use lines::Lines;
 pub use name::Writer;
 pub use taken::until_taken;

@@ -1,7 +1,6 @@
 //! A job, worked out before anything is started: files, environments, cores, warnings.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,9 +8,10 @@ use tern_node::{Shape, topology};
 use tern_pmi::{Nodes, Order, Orders};
 use tern_tune::store::{self, COSTS_FILE};
 
-use crate::args::{Options, Program, Streams};
 use crate::library;
+use crate::options::{Options, Program, Streams};
 use crate::place::{self, Bind, Map, Places, Policy};
+use crate::planned::{Planned, c_string, entry};
 use crate::program::{self, Unusable};
 
 /// Variables that each rank gets anew.
@@ -57,22 +57,6 @@ pub struct Plan {
     pub verbose: bool,
     /// Tern's folder is not put into `LD_LIBRARY_PATH`.
     pub leaves_path: bool,
-}
-
-/// One program, ready to execute.
-pub struct Planned {
-    /// File to execute.
-    pub file: CString,
-    /// Arguments.
-    pub args: Vec<CString>,
-    /// Environment without what differs by rank.
-    pub env: Vec<CString>,
-    /// Working directory.
-    pub wdir: Option<CString>,
-    /// How many processes run it.
-    pub count: u32,
-    /// Its name as the user gave it.
-    pub name: String,
 }
 
 impl Plan {
@@ -140,7 +124,7 @@ impl Plan {
 }
 
 fn unusable(text: String) -> Unusable {
-    Unusable { text, code: crate::USAGE }
+    Unusable { text, code: program::USAGE }
 }
 
 /// The nodes of the ranks on this machine, which has that many cores.
@@ -178,7 +162,7 @@ fn bound(policy: &Policy, cores: Vec<usize>, ranks: usize) -> Result<(Vec<usize>
     match place::places(policy, &Shape::read(&tern_node::affinity()), ranks)? {
         Places::Bound(bound) => Ok((cores, Some(bound))),
         Places::Free(why) => {
-            why.iter().for_each(|why| crate::say(why));
+            why.iter().for_each(|why| crate::say::say(why));
             // What the user has named is not left, though it is shared.
             let all = policy.cpus.is_some().then(|| vec![cores.clone(); ranks]);
             Ok((cores, all))
@@ -278,7 +262,7 @@ fn warn(options: &Options) -> Vec<String> {
     let mut warned = Vec::new();
     for (name, problem) in tern_settings::problems(set.map(|(name, value)| text((name, value)))) {
         if tern_settings::log::enabled(tern_settings::Level::Warn) {
-            crate::say(&format!("warning: {problem}"));
+            crate::say::say(&format!("warning: {problem}"));
         }
         warned.push(name);
     }
@@ -287,16 +271,4 @@ fn warn(options: &Options) -> Vec<String> {
     // The names travel in one variable, separated by commas and ended by a blank.
     warned.retain(|name| !name.contains([' ', ',']));
     warned
-}
-
-/// `NAME=VALUE`.
-pub fn entry(name: &OsStr, value: &OsStr) -> CString {
-    c_string(OsString::from_vec([name.as_bytes(), b"=", value.as_bytes()].concat()))
-}
-
-/// Arguments and environment come from C strings, so they hold no zero byte.
-fn c_string(text: OsString) -> CString {
-    let mut bytes = text.into_vec();
-    bytes.retain(|byte| *byte != 0);
-    CString::new(bytes).expect("no zero byte is left")
 }

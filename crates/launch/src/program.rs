@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 use rustix::io::Errno;
 
+/// Exit code for a command line that is wrong.
+pub const USAGE: i32 = 2;
 /// Exit code when the program does not exist, as shells have it.
 pub const NOT_FOUND: i32 = 127;
 /// Exit code when the program cannot be executed.

@@ -1,6 +1,6 @@
 //! Lists of hosts, as resource managers write them. `None` for what is none.
 
-use crate::hosts::Host;
+use crate::host_list::Host;
 
 /// Most hosts of a list: a bound on damage.
 const MOST: usize = 1 << 16;

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use tern_settings::Manager;
 
-use crate::hosts::Host;
+use crate::host_list::Host;
 
 /// What a resource manager has given.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,13 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use super::Command;
 use super::table::{self, Flag};
 use super::values::{
     checked_name, count, error_handler, export, launcher, manager, names, nodes, output_file, seconds, shown, stdin,
     universe,
 };
-use super::{Command, Inherit, Options, Program};
-use crate::hosts::{self, Host};
+use crate::host_list::{self, Host};
+use crate::options::{Inherit, Options, Program};
 use crate::place;
 use tern_settings::Entry;
 
@@ -134,8 +135,8 @@ fn of_program(flag: Flag, values: &mut Values<'_, '_>, section: &mut Section) ->
             program.env.push((tern_settings::INITIAL_ERRHANDLER.name().into(), handler));
         }
         Flag::AllocKinds => program.env.push((ALLOC_KINDS.into(), values.next("kinds of memory")?)),
-        Flag::Hosts => section.hosts = Some(hosts::list(&values.next("the names of hosts")?)?),
-        Flag::HostFile => section.hosts = Some(hosts::file(&values.next("the name of a file")?)?),
+        Flag::Hosts => section.hosts = Some(host_list::list(&values.next("the names of hosts")?)?),
+        Flag::HostFile => section.hosts = Some(host_list::file(&values.next("the name of a file")?)?),
         Flag::PerNode => section.per_node = Some(count("--npernode", &values.next("a number")?)?),
         Flag::OnePerNode => section.per_node = Some(1),
         other => return Ok(Some(other)),
@@ -250,7 +251,7 @@ fn with_file(section: &mut Section, path: &OsStr) -> Result<(), String> {
             "path" => _ = program.path.get_or_insert_with(|| value.into()),
             "arch" => _ = program.arch.get_or_insert_with(|| value.into()),
             "soft" => _ = section.soft.get_or_insert_with(|| value.into()),
-            "host" if section.hosts.is_none() => section.hosts = Some(hosts::list(OsStr::new(value))?),
+            "host" if section.hosts.is_none() => section.hosts = Some(host_list::list(OsStr::new(value))?),
             // Other keys are for other launchers.
             _ => {}
         }

@@ -1,6 +1,8 @@
 use super::*;
-use crate::place::{Bind, Map, RankBy};
+use crate::options::Streams;
+use crate::place::{Bind, Map, Policy, RankBy};
 use tern_node::Unit;
+use tern_settings::Starter;
 
 fn run(line: &str) -> Options {
     match parse(line.split(' ').map(OsString::from), &|_| None) {

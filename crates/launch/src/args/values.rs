@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tern_settings::{Manager, Starter};
 
-use super::Stdin;
+use crate::options::Stdin;
 
 /// After `option`.
 pub(super) fn count(option: &str, value: &OsStr) -> Result<u32, String> {

@@ -4,18 +4,14 @@
 //! the first line of its standard input; the rest of that is for rank 0.
 
 use std::ffi::OsString;
-use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use tern_pmi::addresses;
-
 use super::part::Part;
-use super::wire::{About, Down, Up, prepare};
-use super::{starter, told, tree};
-use crate::args::{Options, Stdin};
-use crate::picture::Told;
+use super::{starter, tree};
+use crate::options::{Options, Stdin};
 use crate::plan::Plan;
+use crate::uplink::{Down, Up, Uplink, prepare};
 use crate::{job, signals};
 
 /// The option that makes an agent of mpiexec.
@@ -23,118 +19,24 @@ pub const AGENT: &str = "--agent";
 /// How long to try one address.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// The connection of an agent.
-pub struct Uplink {
-    socket: TcpStream,
-    /// This host, as the user calls it.
-    pub host: String,
-    /// By which address other hosts reach this one.
-    pub address: Option<IpAddr>,
-    /// What was told last of ranks that wait, and of one that has gone.
-    standing: (String, String),
-}
-
-impl AsFd for Uplink {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-}
-
-impl Uplink {
-    /// Over a connection on which both sides have said who they are.
-    pub(super) fn new(socket: TcpStream, host: String) -> Uplink {
-        let address = socket.local_addr().ok().map(|address| address.ip().to_canonical());
-        Uplink { socket, host, address, standing: Default::default() }
-    }
-
-    /// Another one, of the same connection.
-    pub fn copy(&self) -> Option<Uplink> {
-        Some(Uplink::new(self.socket.try_clone().ok()?, self.host.clone()))
-    }
-
-    /// All ranks here have ended.
-    pub fn done(&self, code: i32) {
-        self.tell(&Up::Done(code));
-    }
-
-    /// Waits for what is to be done.
-    pub fn receive(&self) -> std::io::Result<Down> {
-        Down::receive(&self.socket)
-    }
-
-    /// Tells; if nobody hears it, that is seen when the connection is read.
-    fn tell(&self, message: &Up) {
-        let _ = message.send(&self.socket);
-    }
-
-    pub fn failed(&self, code: i32, text: &str) {
-        self.tell(&Up::Failed(code, text.to_owned()));
-    }
-
-    /// Where the ranks here run.
-    pub fn bindings(&self, lines: Vec<String>) {
-        self.tell(&Up::Bindings(lines));
-    }
-
-    /// What the ranks here wait for; `first` has said so by itself.
-    pub fn waits(&self, first: Option<u32>, ranks: &[Told]) {
-        self.tell(&Up::Waits { first, ranks: told::encode(ranks) });
-    }
-
-    /// The addresses of all ranks of a world here.
-    pub fn addresses<'a>(&self, world: u32, all: impl ExactSizeIterator<Item = &'a [u8]>) {
-        self.tell(&Up::Addresses(world, addresses::encode(all)));
-    }
-
-    /// A rank asks for further processes.
-    pub fn spawn(&self, rank: u32, orders: Vec<u8>) {
-        self.tell(&Up::Spawn { rank, orders });
-    }
-
-    /// The share of a further world is started, or why not.
-    pub fn started(&self, world: u32, failed: Option<(u32, String)>) {
-        self.tell(&Up::Started { world, failed });
-    }
-
-    /// A rank asks about a name.
-    pub fn name(&self, rank: u32, what: About, service: &str, port: &str) {
-        self.tell(&Up::Name { rank, what, service: service.to_owned(), port: port.to_owned() });
-    }
-
-    /// No rank runs here, after so many orders.
-    pub fn idle(&self, orders: u32) {
-        self.tell(&Up::Idle(orders));
-    }
-
-    /// A rank that has initialised MPI, and one that will never do so, if they are others than before.
-    pub fn standing(&mut self, waits: String, gone: String) {
-        let now = (waits, gone);
-        if self.standing != now {
-            self.standing = now;
-            let (waits, gone) = self.standing.clone();
-            self.tell(&Up::Standing { waits, gone });
-        }
-    }
-}
-
 /// Runs an agent; gives its exit code.
 pub fn run(args: &[OsString]) -> i32 {
     let text = |at: usize| args.get(at).and_then(|arg| arg.to_str());
     let (Some(callers), Some(number)) =
         (text(0), text(1).and_then(|which| starter::number(which, std::env::var("SLURMD_NODENAME").ok().as_deref())))
     else {
-        crate::say("--agent is for Tern's own use");
-        return crate::USAGE;
+        crate::say::say("--agent is for Tern's own use");
+        return crate::program::USAGE;
     };
     let Some(secret) = secret() else {
-        crate::say("the agent was not told the secret of the job in its standard input");
+        crate::say::say("the agent was not told the secret of the job in its standard input");
         return 1;
     };
     let socket = match call(callers) {
         Ok(socket) => socket,
         Err(error) => {
             let host = tern_node::hostname();
-            crate::say(&format!(
+            crate::say::say(&format!(
                 "the agent on {host} cannot reach mpiexec at {callers}: {error}; is there a firewall?"
             ));
             return 1;
@@ -144,7 +46,7 @@ pub fn run(args: &[OsString]) -> i32 {
     let begin = Up::Join { secret, number }.send(&socket).and_then(|()| Down::receive(&socket));
     let Ok(Down::Begin(part)) = begin else { return 1 };
     let Some(part) = Part::decode(&part) else {
-        crate::say("the agent and mpiexec are not of the same version of Tern");
+        crate::say::say("the agent and mpiexec are not of the same version of Tern");
         return 1;
     };
     let socket = match part.below.hosts.is_empty() {
@@ -214,15 +116,15 @@ fn serve(part: Part, socket: TcpStream) -> i32 {
         Ok(plan) => Plan { numbers: nodes.members(node), nodes, simulated: false, job_id, ..plan },
         Err((code, text)) => {
             uplink.failed(code, &format!("{text} (host {})", uplink.host));
-            uplink.tell(&Up::Done(code));
+            uplink.done(code);
             return code;
         }
     };
     let mask = signals::block();
-    let socket = uplink.socket.try_clone();
+    let last = uplink.copy();
     let code = job::run_part(&plan, mask, uplink);
-    if let Ok(socket) = socket {
-        let _ = Up::Done(code).send(&socket);
+    if let Some(last) = last {
+        last.done(code);
     }
     code
 }

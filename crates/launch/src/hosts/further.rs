@@ -1,41 +1,11 @@
 //! Further processes of a job on several hosts: the agent of the rank that asks passes the orders on to the mpiexec of all
 //! hosts, which divides them; all agents that get a share start it, and tell.
 
-use tern_pmi::parcel::{Reader, Writer};
 use tern_pmi::{Nodes, Orders, addresses};
 
 use super::serve::Server;
-use super::wire::Down;
-use super::{list, same_host};
-
-/// What one agent has to start of a further world.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Order {
-    /// The number of the world among those of the job.
-    pub world: u32,
-    /// The node of this agent in that world, and the ranks of all.
-    pub node: u32,
-    pub nodes: Nodes,
-    pub orders: Vec<u8>,
-}
-
-impl Order {
-    pub fn encode(&self) -> Vec<u8> {
-        let mut out = Writer::default();
-        out.number(self.world.into()).number(self.node.into());
-        out.bytes(self.nodes.to_string().as_bytes()).bytes(&self.orders);
-        out.0
-    }
-
-    /// The reverse; `None` for bytes that are something else.
-    pub fn decode(bytes: &[u8]) -> Option<Order> {
-        let input = &mut Reader(bytes);
-        let (world, node) = (u32::try_from(input.number()?).ok()?, u32::try_from(input.number()?).ok()?);
-        let nodes: Nodes = std::str::from_utf8(input.bytes()?).ok()?.parse().ok()?;
-        let orders = input.bytes()?.to_vec();
-        (node < nodes.count()).then_some(Order { world, node, nodes, orders })
-    }
-}
+use crate::host_list::{list, same_host};
+use crate::uplink::{About, Down, Order};
 
 /// A further world, as the mpiexec of all hosts knows it.
 pub struct Further {
@@ -200,8 +170,7 @@ impl Server<'_> {
     }
 
     /// A rank publishes a name, takes one back or looks one up, which the job has wherever its ranks are.
-    pub(super) fn name(&mut self, agent: usize, rank: u32, what: super::wire::About, service: &str, port: &str) {
-        use super::wire::About;
+    pub(super) fn name(&mut self, agent: usize, rank: u32, what: About, service: &str, port: &str) {
         let known = self.names.iter().position(|(name, _)| name == service);
         match (what, known) {
             (About::Publish, Some(_)) => self.answer(agent, rank, -1, "it is published already"),
@@ -228,16 +197,6 @@ impl Server<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_order_survives_the_wire() {
-        let order = Order { world: 3, node: 1, nodes: Nodes::even(7, 3), orders: vec![1, 2, 3] };
-        let bytes = order.encode();
-        for cut in 0..bytes.len() {
-            assert_eq!(Order::decode(&bytes[..cut]), None, "{cut}");
-        }
-        assert_eq!(Order::decode(&bytes), Some(order));
-    }
 
     #[test]
     fn processes_go_where_most_room_is() {

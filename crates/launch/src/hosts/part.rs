@@ -7,7 +7,7 @@ use tern_pmi::Nodes;
 use tern_pmi::parcel::{Reader, Writer};
 
 use super::tree::Below;
-use crate::args::{Options, Program, Stdin, Streams};
+use crate::options::{Options, Program, Stdin, Streams};
 use crate::place::Policy;
 
 /// The part of a job that one host has.

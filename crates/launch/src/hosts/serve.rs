@@ -17,12 +17,12 @@ use tern_pmi::{Nodes, addresses};
 use super::further::Further;
 use super::stall::Gathering;
 use super::tree::Below;
-use super::wire::{Down, Up};
-use super::{Layout, Share};
-use crate::args::Options;
-use crate::job::{TIMED_OUT, late};
+use crate::descendants;
+use crate::host_list::{self, Layout, Share};
+use crate::options::{Options, TIMED_OUT, late};
+use crate::say::say;
 use crate::signals::{self, Signal};
-use crate::{descendants, say};
+use crate::uplink::{Down, Up};
 
 pub use root::run as root;
 
@@ -141,7 +141,7 @@ pub fn run(options: &Options, layout: Layout, mask: libc::sigset_t, keeper: Owne
     let mut server = Server {
         options,
         job_id,
-        slots: super::slots(&options.blocks, &shares, options.per_host),
+        slots: host_list::slots(&options.blocks, &shares, options.per_host),
         further: Vec::new(),
         names: Vec::new(),
         shares,

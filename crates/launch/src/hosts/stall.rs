@@ -4,10 +4,9 @@
 use std::time::{Duration, Instant};
 
 use super::serve::Server;
-use super::told;
-use super::wire::Down;
 use crate::picture::{Told, headline, picture};
-use crate::say;
+use crate::say::say;
+use crate::uplink::{Down, told};
 
 /// How long agents have for an answer. Their ranks have half a second.
 const ANSWER: Duration = Duration::from_secs(2);

@@ -9,7 +9,7 @@ use tern_settings::{Entry, Manager, Source, Starter};
 
 use super::agent::AGENT;
 use super::command;
-use crate::args::Options;
+use crate::options::Options;
 
 /// How agents are started.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,8 +17,8 @@ use rustix::process::WaitOptions;
 use super::relay::relay;
 use super::serve::MORE;
 use super::starter::{Method, Start};
-use super::wire::{Up, prepare};
 use crate::signals;
+use crate::uplink::{Up, prepare};
 
 /// Hosts up to which mpiexec starts all agents by itself.
 const FLAT: usize = 32;
@@ -67,7 +67,7 @@ pub fn branch(below: &Below, secret: u64, number: u32, socket: TcpStream) -> Res
     // SAFETY: this process has one thread, so the child may do anything.
     match unsafe { libc::fork() } {
         -1 => {
-            crate::say(&format!("cannot start a process: {}", std::io::Error::last_os_error()));
+            crate::say::say(&format!("cannot start a process: {}", std::io::Error::last_os_error()));
             Err(1)
         }
         0 => {

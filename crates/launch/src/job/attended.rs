@@ -17,8 +17,8 @@ pub fn attend(args: &[OsString]) -> i32 {
     let number = |at: usize| args.get(at)?.to_str()?.parse::<i32>().ok();
     let socket = number(0).and_then(inherited);
     let (Some(socket), Some(pid)) = (socket, number(1)) else {
-        crate::say("--attend is for Tern's own use");
-        return crate::USAGE;
+        crate::say::say("--attend is for Tern's own use");
+        return crate::program::USAGE;
     };
     // SAFETY: this process has one thread, so the child may do anything.
     match unsafe { libc::fork() } {

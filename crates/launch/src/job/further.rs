@@ -9,14 +9,14 @@ use tern_pmi::{Nodes, Order, Orders, parcel};
 
 use super::start::{Start, raise_file_limit};
 use super::{Job, World};
-use crate::hosts::{self, About, further};
-use crate::plan::{self, Planned};
-use crate::signals;
+use crate::planned::Planned;
+use crate::uplink::{self, About};
+use crate::{host_list, plan, signals};
 
 /// Fails for processes that are to be on other machines.
 fn only_here(order: &Order) -> Result<(), String> {
     let Some(hosts) = &order.host else { return Ok(()) };
-    match hosts::list(hosts)?.into_iter().find(|host| !tern_node::is_this_machine(&host.name)) {
+    match host_list::list(hosts)?.into_iter().find(|host| !tern_node::is_this_machine(&host.name)) {
         None => Ok(()),
         Some(host) => {
             let host = host.name;
@@ -72,7 +72,7 @@ impl Job<'_> {
     /// The mpiexec of all hosts has this part start a share of a further world.
     pub(super) fn spawn_share(&mut self, order: &[u8]) {
         self.orders += 1;
-        let Some(order) = further::Order::decode(order) else { return };
+        let Some(order) = uplink::Order::decode(order) else { return };
         let world = order.world as usize;
         let outcome = match Orders::decode(&order.orders) {
             Some(orders) => self.start_share(world, &orders, order.nodes, Some(order.node), None),

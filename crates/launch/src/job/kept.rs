@@ -16,9 +16,9 @@ use tern_pmi::foreign::{Begin, welcome};
 
 use super::start::{listener, raise_file_limit};
 use super::{Job, Rank};
-use crate::hosts::agent::Uplink;
 use crate::plan::{self, Plan};
 use crate::rank::State;
+use crate::uplink::Uplink;
 use crate::{descendants, guard, output};
 
 /// How long a launcher may take to read what the user is told. Less than the rank waits that has called MPI_Abort.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{Job, Rank};
 use crate::descendants;
-use crate::hosts::Down;
 use crate::rank::State;
 use crate::signals::Signal;
+use crate::uplink::Down;
 
 impl Job<'_> {
     /// Does what the mpiexec of all hosts says; without it, this part ends.

@@ -10,16 +10,17 @@ use tern_pmi::control::{self, Message};
 use tern_pmi::{Descriptor, Nodes, TICKET, Ticket};
 
 use super::{Job, Rank, World};
-use crate::args::Stdin;
-use crate::hosts::agent::Uplink;
 use crate::input;
+use crate::options::Stdin;
 use crate::output::{Output, Writer};
-use crate::plan::{Plan, Planned, entry};
+use crate::plan::Plan;
+use crate::planned::{Planned, entry};
 use crate::program::{NOT_EXECUTABLE, NOT_FOUND};
 use crate::rank::State;
 use crate::refused;
 use crate::signals::{self, Signals};
 use crate::spawn::{self, Process};
+use crate::uplink::Uplink;
 
 /// The numbers that a rank finds its descriptors under: out of the way of scripts, which use
 /// low ones, and below 64, where the kernel's first table of descriptors ends.

@@ -21,8 +21,8 @@ const MOST: u64 = 1 << 24;
 pub fn run(args: &[OsString]) -> i32 {
     let number = |at: usize| args.get(at)?.to_str()?.parse::<i32>().ok();
     let (Some(socket), Some(pid)) = (number(0).and_then(keep::inherited), number(1)) else {
-        crate::say("--pmix is for Tern's own use");
-        return crate::USAGE;
+        crate::say::say("--pmix is for Tern's own use");
+        return crate::program::USAGE;
     };
     if let Some(code) = keep::detach(&socket) {
         return code;
@@ -107,7 +107,7 @@ fn answer(client: &Client, size: u32, request: &str) -> Option<String> {
         "barrier_in" => match client.fence() {
             Ok(()) => "barrier_out rc=0".into(),
             Err(why) => {
-                crate::say(&why);
+                crate::say::say(&why);
                 return None;
             }
         },
@@ -133,7 +133,7 @@ fn done(command: &str, result: Result<(), String>) -> String {
     match result {
         Ok(()) => format!("{command} rc=0"),
         Err(why) => {
-            crate::say(&why);
+            crate::say::say(&why);
             format!("{command} rc=1")
         }
     }

@@ -3,8 +3,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use super::agent::Uplink;
-use super::wire::{Down, Up, prepare};
+use super::{Down, Up, Uplink, prepare};
 
 /// How long to try one address.
 const CONNECT: Duration = Duration::from_secs(5);

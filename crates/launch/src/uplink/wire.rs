@@ -16,11 +16,11 @@ const MOST_FIRST: usize = 64;
 /// To an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Down {
-    /// Start this: a [`super::part::Part`].
+    /// Start this: a `Part`.
     Begin(Vec<u8>),
     /// The addresses of all ranks of a world (`tern_pmi::addresses`).
     Addresses(u32, Vec<u8>),
-    /// Start a share of a further world: a [`super::further::Order`].
+    /// Start a share of a further world: a [`super::Order`].
     Spawn(Vec<u8>),
     /// The further world of that number could not be completed: its ranks end.
     Recall(u32),

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use super::super::tree::BRANCH;
 use super::{Event, Server, Up};
-use crate::hosts::tree::BRANCH;
-use crate::hosts::wire::prepare;
+use crate::uplink::prepare;
 
 /// How long an agent may take to say who it is, once it has connected.
 const JOIN: Duration = Duration::from_secs(10);

@@ -9,9 +9,9 @@ use super::super::relay::relay;
 use super::super::starter::{Method, Numbered, Start};
 use super::super::tree::{self, Below};
 use super::{Agent, Event, Server};
-use crate::args::{Options, Program, Stdin};
+use crate::options::{Options, Program, Stdin};
 use crate::place::Policy;
-use crate::{input, say};
+use crate::{input, say::say};
 
 impl Server<'_> {
     /// Starts the agents and the threads that listen to them.
