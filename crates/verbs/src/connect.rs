@@ -5,12 +5,14 @@
 //! who wins when both call is the state machine in [`crate::handshake`]. The socket stays open as long as the
 //! connection: its end tells that a process is gone, which an idle queue pair would not.
 
+mod end;
 mod thread;
 mod words;
 
 use crate::fabric::Fabric;
 use crate::handshake::{Answer, Event, State};
-use crate::transport::{End, Sending};
+use crate::transport::Sending;
+use end::End;
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! The contract of all devices, and sleeping.
 
-use crate::Verbs;
+use crate::device::Verbs;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
@@ -9,29 +9,29 @@ use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Remo
 
 impl Device for Verbs {
     fn abilities(&self) -> &Abilities {
-        &self.abilities
+        &self.channels.abilities
     }
 
     fn reaches(&self, peer: u32) -> bool {
-        peer < self.world() && peer != self.me
+        peer < self.channels.world() && peer != self.channels.me
     }
 
     #[inline]
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
-        self.send(peer, header, payload)
+        self.channels.send(peer, header, payload)
     }
 
     fn sends_from(&self) -> usize {
-        self.lends_from()
+        self.frequent.lends_from(&self.channels)
     }
 
     fn lending(&self, _peer: u32, payload: &[u8]) -> Lending {
-        self.lends(payload)
+        self.frequent.lends(&self.channels, payload)
     }
 
     unsafe fn send_from(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
         // SAFETY: the contract is the same.
-        unsafe { self.send_in_place(peer, cut, payload, sender) }
+        unsafe { self.frequent.send_in_place(&self.channels, peer, cut, payload, sender) }
     }
 
     fn direct(&self) -> Option<&dyn Direct> {
@@ -39,7 +39,7 @@ impl Device for Verbs {
     }
 
     fn remote(&self) -> Option<&dyn Remote> {
-        self.has_atomics().then_some(self)
+        self.channels.has_atomics().then_some(&self.channels)
     }
 
     fn poll(&self, sink: &mut dyn Sink) -> usize {
@@ -47,12 +47,12 @@ impl Device for Verbs {
     }
 
     fn take_next(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
-        self.offer(peer, looks, take)
+        self.channels.offer(peer, looks, take)
     }
 
     fn glance(&self, looks: u32) {
         for _ in 0..looks {
-            if !self.inbound.borrow().is_empty() || self.pump() > 0 {
+            if !self.channels.inbound.borrow().is_empty() || self.channels.pump() > 0 {
                 return;
             }
             std::hint::spin_loop();
@@ -60,42 +60,42 @@ impl Device for Verbs {
     }
 
     fn prepare_sleep(&self) -> u32 {
-        if self.sleepers.replace(self.sleepers.get() + 1) == 0 {
-            self.hush();
+        if self.channels.sleepers.replace(self.channels.sleepers.get() + 1) == 0 {
+            self.channels.hush();
         }
-        self.fabric.notices.drain();
-        self.hear_events();
+        self.channels.fabric.notices.drain();
+        self.channels.hear_events();
         // A queue that cannot be armed cannot wake anybody: then nobody sleeps.
-        let armed = self.fabric.completions.arm().is_ok();
+        let armed = self.channels.fabric.completions.arm().is_ok();
         // Acquire: pairs with the release in `ring_self`.
-        let token = self.rung.load(Ordering::Acquire);
-        self.pause_rings();
-        while self.pump() > 0 {}
-        if !armed || !self.inbound.borrow().is_empty() {
-            self.ring_self();
+        let token = self.channels.rung.load(Ordering::Acquire);
+        self.channels.pause_rings();
+        while self.channels.pump() > 0 {}
+        if !armed || !self.channels.inbound.borrow().is_empty() {
+            self.channels.ring_self();
         }
         token
     }
 
     fn sleep(&self, token: u32, timeout: Duration) {
         // Acquire: pairs with the release in `ring_self`.
-        if self.rung.load(Ordering::Acquire) != token {
+        if self.channels.rung.load(Ordering::Acquire) != token {
             return;
         }
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos() as i64 };
         // A notice, a ring, a signal and the timeout all mean: look for work again.
-        let _ = poll(&mut [PollFd::new(&self.sleep, PollFlags::IN)], Some(&timeout));
+        let _ = poll(&mut [PollFd::new(&self.channels.sleep, PollFlags::IN)], Some(&timeout));
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.sleep.as_fd())
+        Some(self.channels.sleep.as_fd())
     }
 
     fn settle(&self) {
-        self.settle_all();
-        if self.fabric.ways.is_some() {
+        self.channels.settle_all();
+        if self.channels.fabric.ways.is_some() {
             self.settled.set(true);
-            self.connections.settle();
+            self.channels.connections.settle();
         }
     }
 
@@ -105,14 +105,14 @@ impl Device for Verbs {
     }
 
     fn end_sleep(&self) {
-        self.sleepers.set(self.sleepers.get() - 1);
+        self.channels.sleepers.set(self.channels.sleepers.get() - 1);
     }
 
     fn ring(&self, peer: u32) {
-        if peer == self.me {
-            self.ring_self();
+        if peer == self.channels.me {
+            self.channels.ring_self();
         } else {
-            self.send_bell(peer);
+            self.channels.send_bell(peer);
         }
     }
 }

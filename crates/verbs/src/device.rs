@@ -1,42 +1,29 @@
-//! The device of one process.
+//! The device of one process: its channels, and the parts that use them.
 
-use crate::arrive::Incoming;
-use crate::channel::Channel;
-use crate::connect::{Address, Connected, Connections, Terms, quiet, ring};
-use crate::direct::Registered;
+use crate::channels::{Channels, FRONT};
+use crate::connect::{Address, Connections, Terms};
+use crate::copies::Copies;
+use crate::credits;
 use crate::fabric::{Fabric, own_address};
+use crate::footprint::Footprint;
 use crate::frequent::Frequent;
-use crate::header;
-use crate::pool::Pool;
-use crate::ports::Ports;
+use crate::incoming::Incoming;
 use crate::queues::Queues;
-use crate::remote::Remotes;
-use crate::rendezvous::Moves;
-use crate::send_queue::SendQueue;
+use crate::rendezvous::{Moved, Moves};
+use crate::settings::Settings;
+use crate::token::Token;
 use crate::transport::Transport;
 use crate::tuple::Tuples;
-use crate::wire::PREFIX;
-use crate::{Settings, credits};
-use rustix::event::{EventfdFlags, epoll, eventfd};
-use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use crate::wire::Kind;
+use rustix::event::{EventfdFlags, eventfd};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use tern_counters as counters;
-use tern_device::Abilities;
-
-/// Receive buffers that may be free and not posted.
-pub(crate) const REFILL: usize = 16;
-/// Receive buffers to begin with, for peers that send before anything was polled.
-const FIRST: usize = 256;
-/// The most buffers that packets are built in.
-const BOUNCES: usize = 4096;
-/// Bytes of a packet at its sender that are not payload.
-const FRONT: usize = PREFIX + header::LONGEST;
+use tern_device::Sink;
+use tern_hca::Status;
 
 /// A process that peers can call, and that knows nobody yet.
 pub struct Endpoint {
@@ -89,65 +76,19 @@ impl Endpoint {
                 "rank {me} has the transport {own:?} and rank {other} another: set TERN_VERBS_TRANSPORT to rc for all"
             )));
         }
-        let size = FRONT + settings.packet;
-        let buffers = settings.buffers as usize;
-        let receives = Pool::new(&fabric.domain, size, buffers).map_err(io::Error::other)?;
-        let bounces = Pool::new(&fabric.domain, size, BOUNCES).map_err(io::Error::other)?;
-        let able = fabric.hca.capabilities();
-        let abilities = Abilities {
-            name: "verbs",
-            packet: settings.packet,
-            piece: None,
-            eager: settings.eager,
-            inline: (fabric.limits().inline as usize).saturating_sub(FRONT).min(settings.packet),
-            latency_ns: able.latency_ns,
-            bandwidth: able.bandwidth,
-            lines: false,
-            look: 1,
-            write_back: false,
-        };
-        let sleep = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&sleep, &fabric.notices, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-        epoll::add(&sleep, &*alarm, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
-        let (copied, link, registered) = (settings.tuple_copy, settings.link, settings.registered);
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        epoll::add(&sleep, &timer, epoll::EventData::new_u64(2), epoll::EventFlags::IN)?;
-        let device = Verbs {
-            me,
-            settings,
-            abilities,
-            connections,
-            addresses,
-            ways: (0..world).map(|_| OnceCell::new()).collect(),
-            open: RefCell::default(),
-            sends: RefCell::default(),
-            settled: Cell::new(false),
-            receives,
-            spare: RefCell::default(),
-            provided: Cell::new(0),
-            bounces,
-            inbound: RefCell::default(),
-            wanting: RefCell::default(),
-            queues: Queues::default(),
-            tuples: Tuples::new(&fabric.domain, copied, link),
+        let (copied, link) = (settings.tuple_copy, settings.link);
+        let channels = Channels::new(me, world, settings, fabric, connections, addresses, alarm)?;
+        let copies = Rc::new(Copies::new(&channels.fabric.domain, copied, link));
+        let frequent = Frequent::new();
+        frequent.calibrate(&channels);
+        Ok(Verbs {
+            tuples: Tuples::new(&channels.fabric.domain, copies.clone()),
+            queues: Queues::new(copies),
             moves: Moves::default(),
-            remotes: Remotes::new(world),
-            ports: Ports::default(),
-            registered: Registered::new(&fabric.domain, registered),
-            frequent: Frequent::new(),
-            repeats: Cell::new(0),
-            rings: RefCell::default(),
-            sleep,
-            timer,
-            timed: Cell::new(false),
-            alarm,
-            sleepers: Cell::new(0),
-            rung: AtomicU32::new(0),
-            fabric,
-        };
-        device.provide(FIRST.min(world as usize * device.settings.credits as usize));
-        device.calibrate();
-        Ok(device)
+            frequent,
+            settled: Cell::new(false),
+            channels,
+        })
     }
 }
 
@@ -163,163 +104,137 @@ impl tern_device::Endpoint for Endpoint {
 
 /// The RDMA device. Peers are the numbers of the table of addresses.
 pub struct Verbs {
-    pub(crate) me: u32,
-    pub(crate) settings: Settings,
-    pub(crate) abilities: Abilities,
-    pub(crate) connections: Connections,
-    addresses: Vec<Address>,
-    /// By peer.
-    ways: Box<[OnceCell<Way>]>,
-    /// Peers with a channel.
-    pub(crate) open: RefCell<Vec<u32>>,
-    /// By the number of the queue pair.
-    sends: RefCell<HashMap<u32, Rc<SendQueue>>>,
-    /// It has been said that everything was sent.
-    pub(crate) settled: Cell<bool>,
-    pub(crate) receives: Pool,
-    /// Receive buffers that are free and not posted.
-    pub(crate) spare: RefCell<Vec<u32>>,
-    /// Receive buffers that packets may lie in.
-    provided: Cell<usize>,
-    /// What packets are built in.
-    pub(crate) bounces: Pool,
-    /// What has come and was not handed on.
-    pub(crate) inbound: RefCell<VecDeque<Incoming>>,
-    /// Peers whose channel wants something done as soon as that is possible.
-    pub(crate) wanting: RefCell<Vec<u32>>,
+    // Dropped first: nothing comes or goes any more when memory of the others is given back.
+    pub(crate) channels: Channels,
     pub(crate) tuples: Tuples,
     pub(crate) queues: Queues,
     pub(crate) moves: Moves,
-    pub(crate) remotes: Remotes,
-    pub(crate) ports: Ports,
-    pub(crate) registered: Registered,
     pub(crate) frequent: Frequent,
-    /// What [`tern_hca::Hca::not_ready`] said last.
-    pub(crate) repeats: Cell<u64>,
-    /// Peers that have a ring here.
-    pub(crate) rings: RefCell<Vec<u32>>,
-    /// All descriptors to sleep on.
-    pub(crate) sleep: OwnedFd,
-    /// One of them: ends a sleep after a moment.
-    pub(crate) timer: OwnedFd,
-    /// It is set.
-    pub(crate) timed: Cell<bool>,
-    /// Readable when this process is to be woken.
-    pub(crate) alarm: Arc<OwnedFd>,
-    /// Threads that sleep or are about to.
-    pub(crate) sleepers: Cell<u32>,
-    /// Counts what wakes a sleeper.
-    pub(crate) rung: AtomicU32,
-    /// Last, since all else is made of it.
-    pub(crate) fabric: Fabric,
-}
-
-/// What became of a peer.
-enum Way {
-    Channel(Box<Channel>),
-    /// It could not be reached.
-    None,
+    /// It has been said that everything was sent.
+    pub(crate) settled: Cell<bool>,
 }
 
 impl Verbs {
-    /// The number of processes.
-    pub(crate) fn world(&self) -> u32 {
-        self.ways.len() as u32
+    /// What this process holds now.
+    pub fn footprint(&self) -> Footprint {
+        let ring = |peer: &u32| Some(self.channels.known(*peer)?.inbox.get()?.memory());
+        Footprint {
+            peers: self.channels.open.borrow().len(),
+            queue_pairs: self.channels.queue_pairs(),
+            receive_memory: self.channels.receives.memory(),
+            send_memory: self.channels.bounces.memory(),
+            ring_memory: self.channels.rings.borrow().iter().filter_map(ring).sum(),
+        }
     }
 
-    /// The channel to a peer, connected on first use; `None` when it cannot be reached.
+    /// As if a port towards a peer had failed.
+    #[doc(hidden)]
+    pub fn fail_port(&self, peer: u32, port: usize) {
+        self.moves.ports.fail_port(peer, port);
+    }
+
+    /// How many ports carry long messages to or from a peer now.
+    #[doc(hidden)]
+    pub fn open_ports(&self, peer: u32) -> usize {
+        self.moves.ports.open_ports(peer)
+    }
+
+    /// Bytes that are counted as on their way.
+    #[doc(hidden)]
+    pub fn carried(&self) -> u64 {
+        self.moves.ports.carried()
+    }
+
+    /// [`tern_device::Device::poll`].
     #[inline]
-    pub(crate) fn channel(&self, peer: u32) -> Option<&Channel> {
-        let way = match self.ways[peer as usize].get() {
-            Some(way) => way,
-            None => self.connect(peer),
-        };
-        match way {
-            Way::Channel(channel) => Some(channel),
-            Way::None => None,
+    pub(crate) fn deliver(&self, sink: &mut dyn Sink) -> usize {
+        self.channels.pump();
+        while let Some((peer, why)) = self.channels.connections.next_loss() {
+            // What came before it comes first.
+            while self.channels.pump() > 0 {}
+            self.channels.lose(peer, &why);
+        }
+        let mut packets = 0;
+        loop {
+            let Some(incoming) = self.channels.inbound.borrow_mut().pop_front() else { break };
+            match incoming {
+                Incoming::Packet { from, header, payload } => {
+                    let link = &self.channels.settings.link;
+                    link.copies(payload.len as usize, || sink.packet(from, &header, self.channels.bytes(payload)));
+                    self.channels.taken(from, payload);
+                    packets += 1;
+                }
+                Incoming::Message { from, kind, payload } => {
+                    self.message(from, kind, self.channels.bytes(payload), sink);
+                    self.channels.taken(from, payload);
+                }
+                Incoming::Completed { token, status, len } => self.completed(token, status, len, sink),
+                Incoming::Lost { peer, why } => {
+                    counters::NETWORK_LOST.add(1);
+                    self.tuples.lost(peer);
+                    self.queues.lost(peer);
+                    self.moves.lost(peer);
+                    self.moves.ports.lost(peer);
+                    sink.lost(peer, &why);
+                }
+            }
+        }
+        self.tuples.progress(&self.channels);
+        self.queues.progress(&self.channels);
+        self.moves.move_on(&self.channels);
+        self.moves.ports.say_unsaid(&self.channels);
+        self.moves.repeat(&self.channels);
+        if packets == 0 {
+            self.channels.count_repeats();
+        }
+        packets
+    }
+
+    /// A message of another part of the device has come.
+    fn message(&self, from: u32, kind: Kind, bytes: &[u8], sink: &mut dyn Sink) {
+        match kind {
+            Kind::Tuple => self.tuples.message(&self.channels, from, bytes, sink),
+            Kind::Queue => self.queues.message(&self.channels, from, bytes),
+            Kind::Ports => {
+                self.moves.ports.hear_of_ports(&self.channels, from, bytes);
+                self.moves.repeat(&self.channels);
+            }
+            _ => {}
         }
     }
 
-    #[cold]
-    fn connect(&self, peer: u32) -> &Way {
-        let made = self.connections.connect(peer, &self.addresses[peer as usize]);
-        let way = &self.ways[peer as usize];
-        match made {
-            Ok(connected) => self.install(peer, connected),
-            Err(why) => self.lose_unknown(peer, &why),
-        }
-        way.get().expect("it was set")
-    }
-
-    /// A peer is lost before there was a channel; the sink is told, unless it has been.
-    #[cold]
-    pub(crate) fn lose_unknown(&self, peer: u32, why: &str) {
-        if self.ways[peer as usize].set(Way::None).is_ok() {
-            self.inbound.borrow_mut().push_back(Incoming::Lost { peer, why: why.into() });
-            self.ring_self();
+    /// A request of another part of the device has ended.
+    fn completed(&self, token: Token, status: Status, len: u32, sink: &mut dyn Sink) {
+        match token {
+            Token::Tuple { peer, value } => self.tuples.completed(&self.channels, peer, value, status, sink),
+            Token::Rendezvous { value, .. } => self.tell_moved(self.moves.moved(&self.channels, value, status), sink),
+            Token::Stripe { peer, port, value } => {
+                self.tell_moved(self.moves.stripe_moved(&self.channels, peer, port, value, status), sink);
+            }
+            Token::Frequent { value, .. } => self.frequent.end_lent(&self.channels, value, status, sink),
+            Token::Queue { peer, value } => self.queues.completed(&self.channels, peer, value, status, len, sink),
+            Token::Receive { .. } | Token::Frame { .. } | Token::Remote { .. } => {}
         }
     }
 
-    #[cold]
-    fn install(&self, peer: u32, connected: Connected) {
-        self.open.borrow_mut().push(peer);
-        self.provide(self.open.borrow().len() * self.settings.credits as usize);
-        let pair = &connected.sending.pair;
-        // Not all that it may have been given: the completion queue has room for what was asked for.
-        let new = || Rc::new(SendQueue::new(pair.limits().depth.min(self.fabric.limits().depth)));
-        let sends = self.sends.borrow_mut().entry(pair.number()).or_insert_with(new).clone();
-        let channel = Box::new(Channel::new(peer, connected, sends, header::LONGEST));
-        let _ = self.ways[peer as usize].set(Way::Channel(channel));
-        counters::QUEUE_PAIRS.set(self.footprint().queue_pairs as u64);
-    }
-
-    /// The channel of a peer from which something has come.
-    #[inline]
-    pub(crate) fn channel_from(&self, peer: u32) -> Option<&Channel> {
-        if self.ways.get(peer as usize)?.get().is_none() {
-            let connected = self.connections.accepted(peer)?;
-            self.install(peer, connected);
+    /// Tells of a message that has been moved, if one has: first the peer, if its receive was published.
+    fn tell_moved(&self, moved: Option<Moved>, sink: &mut dyn Sink) {
+        match moved {
+            None => {}
+            Some(Moved { fetched: true, request, .. }) => sink.pulled(request),
+            Some(Moved { request, peer, filled, .. }) => {
+                filled.into_iter().for_each(|filled| self.tuples.tell(&self.channels, peer, filled));
+                sink.sent(request);
+            }
         }
-        self.channel(peer)
-    }
-
-    /// The channel of a peer, if there is one.
-    pub(crate) fn known(&self, peer: u32) -> Option<&Channel> {
-        match self.ways.get(peer as usize)?.get()? {
-            Way::Channel(channel) => Some(channel),
-            Way::None => None,
-        }
-    }
-
-    /// Sees that so many packets can be received, if there are buffers for as many. Of more peers than that not all can
-    /// send at once as much as they are granted; the card repeats what finds no buffer.
-    fn provide(&self, packets: usize) {
-        let missing = (REFILL + packets).saturating_sub(self.provided.get());
-        let taken = (0..missing).map_while(|_| self.receives.take());
-        self.spare.borrow_mut().extend(taken.inspect(|_| self.provided.set(self.provided.get() + 1)));
-        self.refill();
-    }
-
-    /// Wakes whoever sleeps in this process.
-    pub(crate) fn ring_self(&self) {
-        // Release: pairs with the acquire in `sleep`.
-        self.rung.fetch_add(1, std::sync::atomic::Ordering::Release);
-        if self.sleepers.get() > 0 {
-            ring(&self.alarm);
-        }
-    }
-
-    /// Makes the alarm silent.
-    pub(crate) fn hush(&self) {
-        quiet(&self.alarm);
     }
 }
 
 impl Drop for Verbs {
     fn drop(&mut self) {
-        self.settle_all();
-        if self.settled.get() && self.fabric.ways.is_some() {
-            self.stay_for_others();
+        self.channels.settle_all();
+        if self.settled.get() && self.channels.fabric.ways.is_some() {
+            self.channels.stay_for_others();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The HCA of this process, and what all its channels share.
 
-use crate::Settings;
+use crate::settings::Settings;
 use crate::transport::{Transport, Ways};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use tern_hca::{
 /// card has no room for as many of each.
 const DEPTH: u32 = 128;
 const FEWEST: u32 = 32;
+/// Receives that a queue of a tuple holds.
+pub const QUEUE_DEPTH: u32 = 64;
 /// Segments of a request: header and payload of a packet, or the blocks of a datatype.
 const GATHER: u32 = 16;
 /// Bytes that travel in the request itself, where the card takes as many.
@@ -49,7 +51,7 @@ impl Fabric {
         let hca = Hca::open(&options)?;
         let able = hca.capabilities();
         let receives = ReceiveLimits { depth: settings.buffers.min(able.receive.depth), scatter: 1 };
-        let queued = settings.queues.saturating_mul(crate::queues::DEPTH);
+        let queued = settings.queues.saturating_mul(QUEUE_DEPTH);
         let over_xrc = settings.transport == Transport::Xrc && able.xrc;
         // What goes over another port than the first has a queue pair of its own to each peer, which XRC is to save.
         let ports = if over_xrc { 1 } else { settings.ports.clamp(1, u32::from(able.ports.max(1))) };

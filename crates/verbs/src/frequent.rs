@@ -9,10 +9,10 @@
 //! sender that waits until it may change the buffer waits for the way there and back, which is more than the copy
 //! costs, unless it would wait for an answer anyway. That is found out above ([`Lending::Saves`]).
 
-use crate::Verbs;
-use crate::arrive::Incoming;
 use crate::channel::Channel;
-use crate::direct::Registered;
+use crate::channels::Channels;
+use crate::incoming::Incoming;
+use crate::registered::Registered;
 use crate::settings::Settings;
 use crate::token::Token;
 use crate::wire::Kind;
@@ -95,59 +95,65 @@ impl Frequent {
     }
 }
 
-impl Verbs {
+impl Frequent {
     /// [`tern_device::Device::sends_from`].
-    pub(crate) fn lends_from(&self) -> usize {
-        if self.settings.frequent { SHORTEST } else { usize::MAX }
+    pub(crate) fn lends_from(&self, channels: &Channels) -> usize {
+        if channels.settings.frequent { SHORTEST } else { usize::MAX }
     }
 
     /// [`tern_device::Device::lending`].
-    pub(crate) fn lends(&self, payload: &[u8]) -> Lending {
-        let Some(counts) = self.frequent.counts.get() else { return Lending::No };
+    pub(crate) fn lends(&self, channels: &Channels, payload: &[u8]) -> Lending {
+        let Some(counts) = self.counts.get() else { return Lending::No };
         let Some(needed) = counts.needed(payload.len()) else { return Lending::No };
-        if !self.frequent.uses.borrow_mut().used(payload.as_ptr() as u64, payload.len() as u64, needed)
+        if !self.uses.borrow_mut().used(payload.as_ptr() as u64, payload.len() as u64, needed)
             || !rules::FREQUENT.applies()
         {
             return Lending::No;
         }
-        if self.settings.frequent_share == 0 { Lending::Always } else { Lending::Saves(counts.saves(payload.len())) }
+        if channels.settings.frequent_share == 0 {
+            Lending::Always
+        } else {
+            Lending::Saves(counts.saves(payload.len()))
+        }
     }
 
     /// [`tern_device::Device::send_from`].
     ///
     /// # Safety
     /// As there.
-    pub(crate) unsafe fn send_in_place(&self, peer: u32, cut: &Cut, payload: &[u8], sender: u32) -> bool {
+    pub(crate) unsafe fn send_in_place(
+        &self, channels: &Channels, peer: u32, cut: &Cut, payload: &[u8], sender: u32,
+    ) -> bool {
         let (address, len) = (payload.as_ptr(), payload.len());
-        let memory = self.registered.locate(Memory::dense(address, len));
-        let Some(key) = self.registered.local_key(&memory) else {
-            self.frequent.uses.borrow_mut().failed(address as u64, len as u64);
+        let memory = channels.registered.locate(Memory::dense(address, len));
+        let Some(key) = channels.registered.local_key(&memory) else {
+            self.uses.borrow_mut().failed(address as u64, len as u64);
             return false;
         };
-        let gone = self.gather(peer, cut, &memory, key, sender);
+        let gone = self.gather(channels, peer, cut, &memory, key, sender);
         if !gone {
-            self.registered.release(&memory);
+            channels.registered.release(&memory);
         }
         gone
     }
 
     /// Sends packets whose payload lies in registered memory. False: nothing has happened.
-    fn gather(&self, peer: u32, cut: &Cut, memory: &Memory, key: u32, sender: u32) -> bool {
-        let Some(channel) = self.channel(peer) else { return false };
+    fn gather(&self, channels: &Channels, peer: u32, cut: &Cut, memory: &Memory, key: u32, sender: u32) -> bool {
+        let Some(channel) = channels.channel(peer) else { return false };
         let (len, parts) = (memory.len as usize, (memory.len as usize).div_ceil(cut.len));
-        if parts > PARTS || len.min(cut.len) > channel.packet.min(self.abilities.packet) {
+        if parts > PARTS || len.min(cut.len) > channel.packet.min(channels.abilities.packet) {
             return false;
         }
-        let Some(fronts) = self.take_fronts(channel, parts) else { return false };
-        let at = self.frequent.lend(Lent { memory: *memory, fronts, left: parts as u8, failed: false, sender });
+        let Some(fronts) = self.take_fronts(channels, channel, parts) else { return false };
+        let at = self.lend(Lent { memory: *memory, fronts, left: parts as u8, failed: false, sender });
         let token = Token::Frequent { peer, value: at };
         for (part, &buffer) in fronts[..parts].iter().enumerate() {
             let from = part * cut.len;
             let address = memory.address + from as u64;
             let payload = Segment { address, len: (len - from).min(cut.len) as u32, key };
             let header = if part == 0 { &cut.first } else { &cut.rest };
-            if !self.gather_part(channel, token, header, buffer, payload) {
-                self.frequent.keep_front(at, part);
+            if !self.gather_part(channels, channel, token, header, buffer, payload) {
+                self.keep_front(at, part);
             }
         }
         counters::SENT_FREQUENT.add(1);
@@ -156,29 +162,31 @@ impl Verbs {
     }
 
     /// Buffers for the fronts of so many packets, which may all go now.
-    fn take_fronts(&self, channel: &Channel, parts: usize) -> Option<[u32; PARTS]> {
+    fn take_fronts(&self, channels: &Channels, channel: &Channel, parts: usize) -> Option<[u32; PARTS]> {
         let mut fronts = [NONE; PARTS];
         let may_go = || channel.may_send_all(parts as u32) && !channel.lost.get();
         if !may_go() {
-            self.pump();
+            channels.pump();
         }
         let taken =
-            fronts[..parts].iter_mut().all(|front| self.take_bounce().inspect(|&buffer| *front = buffer).is_some());
+            fronts[..parts].iter_mut().all(|front| channels.take_bounce().inspect(|&buffer| *front = buffer).is_some());
         if taken && may_go() {
             return Some(fronts);
         }
-        fronts.iter().filter(|&&front| front != NONE).for_each(|&front| self.bounces.give(front));
+        fronts.iter().filter(|&&front| front != NONE).for_each(|&front| channels.bounces.give(front));
         None
     }
 
     /// Sends one of the packets. Its end comes in any case. False: its front's buffer is in other hands.
-    fn gather_part(&self, channel: &Channel, token: Token, header: &Header, buffer: u32, payload: Segment) -> bool {
+    fn gather_part(
+        &self, channels: &Channels, channel: &Channel, token: Token, header: &Header, buffer: u32, payload: Segment,
+    ) -> bool {
         let credits = channel.credits.borrow_mut().spend();
-        let front = self.build_front(channel, buffer, Kind::Packet, credits, Some(header));
-        let data = [self.bounces.segment(buffer, front as u32), payload];
+        let front = channels.build_front(channel, buffer, Kind::Packet, credits, Some(header));
+        let data = [channels.bounces.segment(buffer, front as u32), payload];
         counters::NETWORK_PACKETS.add(1);
         counters::NETWORK_BYTES.add(front as u64 + u64::from(payload.len));
-        let operation = Operation::SendWithImmediate(self.me);
+        let operation = Operation::SendWithImmediate(channels.me);
         // What is numbered goes in order.
         let posted = match channel.backlog.borrow().is_empty() {
             true => channel.post(token.encode(), operation, Data::Segments(&data), true),
@@ -191,26 +199,26 @@ impl Verbs {
                 let len = payload.len as usize;
                 // SAFETY: the caller's payload; a free buffer that is longer than any packet that a channel lets pass.
                 unsafe {
-                    let to = self.bounces.at(buffer).add(front);
+                    let to = channels.bounces.at(buffer).add(front);
                     std::ptr::copy_nonoverlapping(payload.address as *const u8, to, len);
                 }
-                self.hold_back(channel, buffer, front + len);
+                channels.hold_back(channel, buffer, front + len);
                 Status::Success
             }
             Err(error) => {
-                self.lose(channel.peer, &format!("a packet was refused: {error}"));
+                channels.lose(channel.peer, &format!("a packet was refused: {error}"));
                 Status::Flushed
             }
         };
-        self.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len: 0 });
+        channels.inbound.borrow_mut().push_back(Incoming::Completed { token, status, len: 0 });
         status == Status::Flushed
     }
 
     /// A packet with a lent payload has ended.
-    pub(crate) fn end_lent(&self, at: u32, status: Status, sink: &mut dyn Sink) {
-        let Some(lent) = self.frequent.ended(at, status) else { return };
-        lent.fronts.iter().filter(|&&front| front != NONE).for_each(|&front| self.bounces.give(front));
-        self.registered.release(&lent.memory);
+    pub(crate) fn end_lent(&self, channels: &Channels, at: u32, status: Status, sink: &mut dyn Sink) {
+        let Some(lent) = self.ended(at, status) else { return };
+        lent.fronts.iter().filter(|&&front| front != NONE).for_each(|&front| channels.bounces.give(front));
+        channels.registered.release(&lent.memory);
         // What failed is told by the loss of the peer.
         if !lent.failed {
             sink.sent(lent.sender);
@@ -218,26 +226,26 @@ impl Verbs {
     }
 
     /// Measures from which use on a buffer is worth registering.
-    pub(crate) fn calibrate(&self) {
-        if !self.settings.frequent {
+    pub(crate) fn calibrate(&self, channels: &Channels) {
+        if !channels.settings.frequent {
             return;
         }
-        let Settings { frequent_share: share, explain, link, .. } = self.settings;
+        let Settings { frequent_share: share, explain, link, .. } = channels.settings;
         // What may go without asking, and not in too many packets.
-        let most = self.abilities.eager.min(PARTS * self.abilities.packet);
+        let most = channels.abilities.eager.min(PARTS * channels.abilities.packet);
         let unknown = Costs { register: 0.0, copy: 0.0, look_up: 0.0 };
         let cost = |size| match share {
             0 if !explain => unknown,
             _ => {
-                let costs = measure(&self.fabric.domain, &self.registered, size, most);
+                let costs = measure(&channels.fabric.domain, &channels.registered, size, most);
                 Costs { copy: costs.copy.max(link.copy_of(size).as_nanos() as f64), ..costs }
             }
         };
         let counts = Counts::new(cost, share);
-        if explain && self.me == 0 {
+        if explain && channels.me == 0 {
             eprintln!("{counts}");
         }
-        let _ = self.frequent.counts.set(counts);
+        let _ = self.counts.set(counts);
     }
 }
 

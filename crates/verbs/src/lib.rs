@@ -9,21 +9,23 @@
 //!
 //! Rendezvous, tuple queues and one-sided accesses are parts of their own. What they use:
 //!
-//! - [`Verbs::post`](device::Verbs) posts a request (read, write, atomic) on a peer's queue pair, with a [`token::Token`] that has
+//! - [`Channels::post`](channels::Channels) posts a request (read, write, atomic) on a peer's queue pair, with a [`token::Token`] that has
 //!   a kind for each part and a value of the part's own. It connects first if need be. `Busy` means: again
 //!   after the next poll. A request that asks for its completion is signalled, others now and then.
-//! - The completion comes to `Verbs::completed` (in `arrive.rs`), with the sink, in order with what else has come,
-//!   and with its status; if that is an error, [`tern_device::Sink::lost`] follows.
-//! - `Verbs::send_message` sends up to a packet of bytes of a part's [`wire::Kind`] to the same part of the peer,
-//!   where it comes to `Verbs::message`. It uses a credit, as a packet does, and returns false when there is none.
+//! - The completion comes to the device ([`Verbs`]), which hands it to the part with the sink, in order with what else has
+//!   come, and with its status; if that is an error, [`tern_device::Sink::lost`] follows.
+//! - `Channels::send_message` sends up to a packet of bytes of a part's [`wire::Kind`] to the same part of the peer,
+//!   where it comes to the part's function `message`. It uses a credit, as a packet does, and returns false when there is none.
 //! - Packets, messages and requests of a peer are executed in the order in which they were posted, and what a write
 //!   wrote is there before a later packet or message comes. A read may still be under way then.
-//! - `Verbs::fabric` has the protection domain, to register memory.
+//! - `Channels::fabric` has the protection domain, to register memory.
 
-mod arrive;
+mod accesses;
 mod channel;
+mod channels;
 mod connect;
 mod contract;
+mod copies;
 mod credits;
 mod device;
 mod direct;
@@ -32,20 +34,23 @@ mod footprint;
 mod frequent;
 mod handshake;
 mod header;
+mod incoming;
+mod page;
 mod pieces;
 mod pool;
 mod ports;
 mod queues;
+mod registered;
 mod remote;
 mod rendezvous;
 mod ring;
 mod rings;
-mod send;
 mod send_queue;
 mod settings;
 mod token;
 mod transport;
 mod tuple;
+mod tuple_message;
 mod wire;
 
 pub use device::{Endpoint, Verbs};

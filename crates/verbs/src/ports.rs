@@ -11,7 +11,7 @@
 mod end;
 mod word;
 
-use crate::Verbs;
+use crate::channels::Channels;
 use crate::token::Token;
 use crate::wire::Kind;
 use end::End;
@@ -61,6 +61,8 @@ pub(crate) struct Ports {
     loads: Cell<[u64; MOST]>,
     /// Words that found no room, in order.
     unsaid: RefCell<VecDeque<(u32, Word)>>,
+    /// Peers to which what failed ports carried may now be written again.
+    repeatable: RefCell<Vec<u32>>,
 }
 
 impl Ports {
@@ -90,8 +92,31 @@ impl Ports {
     }
 
     /// Queue pairs, to all peers together.
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.peers.borrow().values().map(|it| it.rails.len()).sum()
+    }
+
+    /// The next peer to which writes through failed ports may be repeated.
+    pub fn next_repeatable(&self) -> Option<u32> {
+        self.repeatable.borrow_mut().pop()
+    }
+
+    /// As if a port towards a peer had failed.
+    pub fn fail_port(&self, peer: u32, port: usize) {
+        if let Some(rail) = self.peers.borrow().get(&peer).and_then(|it| it.rails.get(port - 1)) {
+            let _ = rail.pair.fail();
+        }
+    }
+
+    /// How many ports carry long messages to or from a peer now.
+    pub fn open_ports(&self, peer: u32) -> usize {
+        let peers = self.peers.borrow();
+        1 + peers.get(&peer).map_or(0, |it| it.rails.iter().filter(|rail| rail.end.is_open()).count())
+    }
+
+    /// Bytes that are counted as on their way.
+    pub fn carried(&self) -> u64 {
+        self.loads.get().iter().sum()
     }
 
     fn is_open(&self, peer: u32, port: usize, depth: u32) -> bool {
@@ -106,41 +131,43 @@ impl Ports {
         let Some(it) = peers.get(&peer) else { return true };
         (1..).zip(&it.rails).all(|(port, rail)| ports & 1 << port == 0 || rail.end.may_repeat())
     }
-}
 
-impl Verbs {
     /// Bytes of a stripe of a message of `len` bytes to or from `peer`, if several ports carry it. Makes the way to
     /// them otherwise, if there are several.
-    pub(crate) fn stripe(&self, peer: u32, len: u64) -> Option<u64> {
-        if self.fabric.ports() <= 1 || stripe(len, 2).is_none() {
+    pub fn stripe(&self, channels: &Channels, peer: u32, len: u64) -> Option<u64> {
+        if channels.fabric.ports() <= 1 || stripe(len, 2).is_none() {
             return None;
         }
-        let known = self.ports.peers.borrow().contains_key(&peer);
+        let known = self.peers.borrow().contains_key(&peer);
         if !known {
-            self.make_rails(peer);
-            self.greet(peer, false);
+            self.make_rails(channels, peer);
+            self.greet(channels, peer, false);
         }
-        let peers = self.ports.peers.borrow();
+        let peers = self.peers.borrow();
         let open = peers[&peer].rails.iter().filter(|rail| rail.end.is_open()).count();
         stripe(len, 1 + open)
     }
 
     /// Posts a part of a message where there is least to do, and returns on which port; 0 is the channel's, where the caller
     /// posts by itself.
-    pub(crate) fn post_stripe(&self, peer: u32, value: u32, operation: Operation, data: Data<'_>) -> usize {
-        let depth = self.fabric.limits().depth;
+    pub fn post_stripe(
+        &self, channels: &Channels, peer: u32, value: u32, operation: Operation, data: Data<'_>,
+    ) -> usize {
+        let depth = channels.fabric.limits().depth;
         loop {
-            let loads = self.ports.loads.get();
-            let port = least(&loads, |port| port == 0 || self.ports.is_open(peer, port, depth));
-            if port == 0 || self.post_on(peer, port, value, operation, data) {
+            let loads = self.loads.get();
+            let port = least(&loads, |port| port == 0 || self.is_open(peer, port, depth));
+            if port == 0 || self.post_on(channels, peer, port, value, operation, data) {
                 return port;
             }
         }
     }
 
     /// False: the port is broken, and not open any more. It cannot be full, since all of its requests are counted.
-    fn post_on(&self, peer: u32, port: usize, value: u32, operation: Operation, data: Data<'_>) -> bool {
-        let mut peers = self.ports.peers.borrow_mut();
+    fn post_on(
+        &self, channels: &Channels, peer: u32, port: usize, value: u32, operation: Operation, data: Data<'_>,
+    ) -> bool {
+        let mut peers = self.peers.borrow_mut();
         let Some(rail) = peers.get_mut(&peer).and_then(|it| it.rails.get_mut(port - 1)) else { return false };
         let id = Token::Stripe { peer, port: port as u8, value }.encode();
         let flags = SendFlags { signaled: true, fence: false };
@@ -151,26 +178,26 @@ impl Verbs {
         }
         drop(peers);
         if !posted {
-            self.take_down(peer, port);
+            self.take_down(channels, peer, port);
         }
         posted
     }
 
     /// A part that went over another port than the first has ended, well or not.
-    pub(crate) fn stripe_ended(&self, peer: u32, port: u8, well: bool) {
-        let mut peers = self.ports.peers.borrow_mut();
+    pub fn stripe_ended(&self, channels: &Channels, peer: u32, port: u8, well: bool) {
+        let mut peers = self.peers.borrow_mut();
         let Some(rail) = peers.get_mut(&peer).and_then(|it| it.rails.get_mut(usize::from(port) - 1)) else { return };
         rail.flying = rail.flying.saturating_sub(1);
         drop(peers);
         if !well {
-            self.take_down(peer, usize::from(port));
+            self.take_down(channels, peer, usize::from(port));
         }
     }
 
     /// Gives up a port towards a peer, and tells the peer.
     #[cold]
-    fn take_down(&self, peer: u32, port: usize) {
-        let mut peers = self.ports.peers.borrow_mut();
+    fn take_down(&self, channels: &Channels, peer: u32, port: usize) {
+        let mut peers = self.peers.borrow_mut();
         let Some(rail) = peers.get_mut(&peer).and_then(|it| it.rails.get_mut(port - 1)) else { return };
         if !rail.end.take_down() {
             return;
@@ -180,91 +207,71 @@ impl Verbs {
         // Before the peer is told, which may then write again where it has written through this port.
         let _ = rail.pair.fail();
         drop(peers);
-        self.tell_ports(peer, Word { down: 1 << port, ..Word::default() });
+        self.tell_ports(channels, peer, Word { down: 1 << port, ..Word::default() });
     }
 
-    /// As if a port towards a peer had failed.
-    #[doc(hidden)]
-    pub fn fail_port(&self, peer: u32, port: usize) {
-        if let Some(rail) = self.ports.peers.borrow().get(&peer).and_then(|it| it.rails.get(port - 1)) {
-            let _ = rail.pair.fail();
-        }
-    }
-
-    /// How many ports carry long messages to or from a peer now.
-    #[doc(hidden)]
-    pub fn open_ports(&self, peer: u32) -> usize {
-        let peers = self.ports.peers.borrow();
-        1 + peers.get(&peer).map_or(0, |it| it.rails.iter().filter(|rail| rail.end.is_open()).count())
-    }
-
-    /// Bytes that are counted as on their way.
-    #[doc(hidden)]
-    pub fn carried(&self) -> u64 {
-        self.ports.loads.get().iter().sum()
-    }
-
-    fn make_rails(&self, peer: u32) {
+    fn make_rails(&self, channels: &Channels, peer: u32) {
         let make = |port: u32| {
-            let pair = self.fabric.queue_pair()?;
+            let pair = channels.fabric.queue_pair()?;
             pair.select_port(port as u8)?;
             Ok::<_, Error>(Rail { pair, end: End::default(), flying: 0 })
         };
         // Fewer than asked for will do.
-        let rails = (1..self.fabric.ports().min(MOST as u32)).map_while(|port| make(port).ok()).collect();
-        self.ports.peers.borrow_mut().insert(peer, Rails { rails, greeted: false });
+        let rails = (1..channels.fabric.ports().min(MOST as u32)).map_while(|port| make(port).ok()).collect();
+        self.peers.borrow_mut().insert(peer, Rails { rails, greeted: false });
+        channels.further_pairs.set(self.count());
     }
 
     /// Tells a peer the addresses of the queue pairs for it.
-    fn greet(&self, peer: u32, connected: bool) {
+    fn greet(&self, channels: &Channels, peer: u32, connected: bool) {
         let word = {
-            let mut peers = self.ports.peers.borrow_mut();
+            let mut peers = self.peers.borrow_mut();
             let it = peers.get_mut(&peer).expect("made before");
             it.greeted = true;
             Word { connected, addresses: it.rails.iter().map(|rail| rail.pair.address()).collect(), ..Word::default() }
         };
-        self.tell_ports(peer, word);
+        self.tell_ports(channels, peer, word);
     }
 
-    fn tell_ports(&self, peer: u32, word: Word) {
-        self.ports.unsaid.borrow_mut().push_back((peer, word));
-        self.say_unsaid();
+    fn tell_ports(&self, channels: &Channels, peer: u32, word: Word) {
+        self.unsaid.borrow_mut().push_back((peer, word));
+        self.say_unsaid(channels);
     }
 
     /// Says what found no room.
     #[inline]
-    pub(crate) fn say_unsaid(&self) {
-        if !self.ports.unsaid.borrow().is_empty() {
-            self.say_all();
+    pub fn say_unsaid(&self, channels: &Channels) {
+        if !self.unsaid.borrow().is_empty() {
+            self.say_all(channels);
         }
     }
 
     #[cold]
-    fn say_all(&self) {
+    fn say_all(&self, channels: &Channels) {
         let mut rest = VecDeque::new();
         loop {
-            let Some((peer, word)) = self.ports.unsaid.borrow_mut().pop_front() else { break };
+            let Some((peer, word)) = self.unsaid.borrow_mut().pop_front() else { break };
             // The words to a peer stay in order.
             let waits = rest.iter().any(|(other, _)| *other == peer);
-            if waits || !self.send_message(peer, Kind::Ports, &word.encode()) {
+            if waits || !channels.send_message(peer, Kind::Ports, &word.encode()) {
                 rest.push_back((peer, word));
             } else if word.down != 0 {
                 self.each_rail(peer, word.down, |_, rail| rail.end.told());
-                self.repeat_writes(peer);
+                self.repeatable.borrow_mut().push(peer);
             }
         }
-        self.ports.unsaid.borrow_mut().extend(rest);
+        self.unsaid.borrow_mut().extend(rest);
     }
 
     /// A word of a peer about its ports.
-    pub(crate) fn hear_of_ports(&self, peer: u32, bytes: &[u8]) {
+    pub fn hear_of_ports(&self, channels: &Channels, peer: u32, bytes: &[u8]) {
         let Word { connected, down, addresses } = Word::decode(bytes);
-        let known = self.ports.peers.borrow().contains_key(&peer);
+        let known = self.peers.borrow().contains_key(&peer);
         if !known {
-            self.make_rails(peer);
+            self.make_rails(channels, peer);
         }
         if !addresses.is_empty() {
-            self.connect_ports(peer, &addresses);
+            self.connect_ports(channels, peer, &addresses);
         }
         if connected {
             self.each_rail(peer, u8::MAX, |_, rail| rail.end.peer_connected());
@@ -275,17 +282,18 @@ impl Verbs {
                     let _ = rail.pair.fail();
                 }
             });
-            self.repeat_writes(peer);
+            self.repeatable.borrow_mut().push(peer);
         }
     }
 
     /// Connects to a peer's queue pairs, and tells it.
-    fn connect_ports(&self, peer: u32, addresses: &[Vec<u8>]) {
-        if let Some(it) = self.ports.peers.borrow_mut().get_mut(&peer) {
+    fn connect_ports(&self, channels: &Channels, peer: u32, addresses: &[Vec<u8>]) {
+        if let Some(it) = self.peers.borrow_mut().get_mut(&peer) {
             // The other end may have fewer.
             it.rails.truncate(addresses.len());
         }
-        let greeted = self.ports.peers.borrow()[&peer].greeted;
+        channels.further_pairs.set(self.count());
+        let greeted = self.peers.borrow()[&peer].greeted;
         let mut broken = 0u8;
         self.each_rail(peer, u8::MAX, |port, rail| {
             if rail.end.may_connect() {
@@ -296,16 +304,16 @@ impl Verbs {
             }
         });
         if greeted {
-            self.tell_ports(peer, Word { connected: true, ..Word::default() });
+            self.tell_ports(channels, peer, Word { connected: true, ..Word::default() });
         } else {
-            self.greet(peer, true);
+            self.greet(channels, peer, true);
         }
-        (1..MOST).filter(|port| broken & 1 << port != 0).for_each(|port| self.take_down(peer, port));
+        (1..MOST).filter(|port| broken & 1 << port != 0).for_each(|port| self.take_down(channels, peer, port));
     }
 
     /// Calls `act` for each of these ports towards a peer, a bit for each.
     fn each_rail(&self, peer: u32, ports: u8, mut act: impl FnMut(usize, &mut Rail)) {
-        if let Some(it) = self.ports.peers.borrow_mut().get_mut(&peer) {
+        if let Some(it) = self.peers.borrow_mut().get_mut(&peer) {
             let chosen = (1..).zip(&mut it.rails).filter(|(port, _)| ports & 1 << port != 0);
             chosen.for_each(|(port, rail)| act(port, rail));
         }

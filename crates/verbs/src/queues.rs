@@ -10,16 +10,13 @@
 mod message;
 mod receiver;
 
-use crate::Verbs;
-use crate::send::Posted as Sent;
-use crate::token::Token;
-use crate::tuple::Purpose;
-use crate::tuple::page::Page;
+use crate::channels::{Channels, Posted as Sent};
+use crate::copies::Copies;
+use crate::page::Page;
+use crate::token::{Purpose, READ, Token};
 use crate::wire::Kind;
 use message::Message;
 use receiver::{Access, Receiving};
-
-pub use receiver::DEPTH;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -55,8 +52,8 @@ struct Pair {
 }
 
 /// The queues of this process, of all tuples.
-#[derive(Default)]
 pub struct Queues {
+    copies: Rc<Copies>,
     pairs: RefCell<Vec<Option<Rc<Pair>>>>,
     /// Peers to which something is to be written or told.
     busy: RefCell<Vec<u32>>,
@@ -66,16 +63,21 @@ pub struct Queues {
 }
 
 impl Queues {
+    /// `copies`: of messages that their sender need not wait for.
+    pub fn new(copies: Rc<Copies>) -> Queues {
+        Queues { copies, pairs: RefCell::default(), busy: RefCell::default(), count: Cell::new(0), next: Cell::new(0) }
+    }
+
     fn pair(&self, peer: u32) -> Option<Rc<Pair>> {
         self.pairs.borrow().get(peer as usize)?.clone()
     }
 
-    fn make_pair(&self, verbs: &Verbs, peer: u32) -> Option<Rc<Pair>> {
+    fn make_pair(&self, channels: &Channels, peer: u32) -> Option<Rc<Pair>> {
         if let Some(pair) = self.pair(peer) {
             return Some(pair);
         }
         let pair = Rc::new(Pair {
-            page: Page::new(&verbs.fabric.domain).ok()?,
+            page: Page::new(&channels.fabric.domain).ok()?,
             given: Cell::new(false),
             targets: RefCell::default(),
             receiving: RefCell::default(),
@@ -101,25 +103,25 @@ impl Queues {
 
     /// See [`tern_device::Direct::publish`].
     pub fn publish(
-        &self, verbs: &Verbs, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32,
+        &self, channels: &Channels, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32,
     ) -> Option<u32> {
-        let local = verbs.registered.local_key(memory).filter(|_| memory.is_dense() && memory.len > 0)?;
+        let local = channels.registered.local_key(memory).filter(|_| memory.is_dense() && memory.len > 0)?;
         let segment = Segment { address: memory.address, len: memory.len.try_into().ok()?, key: local };
-        let pair = self.make_pair(verbs, peer)?;
+        let pair = self.make_pair(channels, peer)?;
         let slot = {
             let receiving = &mut *pair.receiving.borrow_mut();
             if receiving.place(key).is_none() {
-                if !receiving.is_frequent(key, verbs.settings.queue_after) {
+                if !receiving.is_frequent(key, channels.settings.queue_after) {
                     return None;
                 }
-                self.make_room(verbs, receiving)?;
-                receiving.make(verbs, key, self.number())?;
+                self.make_room(channels, receiving)?;
+                receiving.make(channels, key, self.number())?;
                 self.count.set(self.count.get() + 1);
             }
-            receiving.renew(verbs, peer, Some(seen), || self.number());
+            receiving.renew(channels, peer, Some(seen), || self.number());
             receiving.post(peer, key, segment, receiver, seen)
         };
-        self.flush(verbs, peer, &pair);
+        self.flush(channels, peer, &pair);
         slot
     }
 
@@ -129,12 +131,12 @@ impl Queues {
     }
 
     /// Room for another queue, if need be in the place of the one that is used least.
-    fn make_room(&self, verbs: &Verbs, own: &mut Receiving) -> Option<()> {
+    fn make_room(&self, channels: &Channels, own: &mut Receiving) -> Option<()> {
         if own.is_full() {
             own.retire(own.least_used()?.0);
             self.count.set(self.count.get() - 1);
         }
-        if self.count.get() < verbs.settings.queues {
+        if self.count.get() < channels.settings.queues {
             return Some(());
         }
         let mut least = own.least_used().map(|(at, uses)| (uses, None, at));
@@ -165,10 +167,10 @@ impl Queues {
     }
 
     /// See [`tern_device::Direct::recall`].
-    pub fn recall(&self, verbs: &Verbs, peer: u32, slot: u32) -> Recall {
+    pub fn recall(&self, channels: &Channels, peer: u32, slot: u32) -> Recall {
         let Some(pair) = self.pair(peer) else { return Recall::Won };
         let recall = pair.receiving.borrow_mut().recall(slot);
-        self.flush(verbs, peer, &pair);
+        self.flush(channels, peer, &pair);
         recall
     }
 
@@ -180,13 +182,13 @@ impl Queues {
     }
 
     /// The claim of a queue was read.
-    fn read(&self, verbs: &Verbs, peer: u32, index: u32, sink: &mut dyn Sink) {
+    fn read(&self, channels: &Channels, peer: u32, index: u32, sink: &mut dyn Sink) {
         let Some(pair) = self.pair(peer) else { return };
         let word = pair.page.landed(index);
         let won = pair.receiving.borrow_mut().answer(index, word);
         // Not borrowed while the sink runs.
         won.into_iter().for_each(|receiver| sink.retracted(receiver));
-        self.flush(verbs, peer, &pair);
+        self.flush(channels, peer, &pair);
         self.list(peer, &pair);
     }
 
@@ -196,21 +198,25 @@ impl Queues {
     ///
     /// # Safety
     /// The memory of the message can be read.
-    pub unsafe fn deliver(&self, verbs: &Verbs, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+    pub unsafe fn deliver(
+        &self, channels: &Channels, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>,
+    ) -> Delivery {
         let Some(pair) = self.pair(peer) else { return Delivery::Stream };
         let mut targets = pair.targets.borrow_mut();
-        let (Some(target), Some(channel)) = (targets.get_mut(key), verbs.known(peer)) else { return Delivery::Stream };
+        let (Some(target), Some(channel)) = (targets.get_mut(key), channels.known(peer)) else {
+            return Delivery::Stream;
+        };
         let load = |word: usize| pair.page.load(target.index as usize * WORDS + word);
         let grant = Grant::load(load).filter(|grant| grant.queue == target.queue);
         let Some(grant) = grant else { return Delivery::Stream };
         let source = message.source;
-        let gather = GATHER.min(verbs.fabric.limits().gather as usize) as u64;
+        let gather = GATHER.min(channels.fabric.limits().gather as usize) as u64;
         let fits = !source.is_opaque() && source.len > 0 && source.len.div_ceil(source.block) <= gather;
         // SAFETY: the caller's contract.
-        let copy = if source.is_opaque() { None } else { unsafe { verbs.tuples.copy(source, source.len) } };
+        let copy = if source.is_opaque() { None } else { unsafe { self.copies.copy(source, source.len) } };
         let from = match &copy {
             Some((memory, key, place)) => Some((memory, *key, Purpose::Copy(*place))),
-            None => verbs
+            None => channels
                 .registered
                 .local_key(source)
                 .filter(|_| fits)
@@ -226,7 +232,7 @@ impl Queues {
             })
         };
         let (Some((from, local, purpose)), true) = (from, own) else {
-            verbs.tuples.give_back(&copy);
+            copy.iter().for_each(|(.., place)| self.copies.give_back(*place));
             return Delivery::Stream;
         };
         let mut segments = [Segment { address: 0, len: 0, key: local }; GATHER];
@@ -240,8 +246,8 @@ impl Queues {
         let number = target.number;
         drop(targets);
         // What was claimed is sent: it waits for room, which takes no more than the network.
-        while verbs.post_to_queue(channel, number, token, &segments[..blocks]) == Sent::Busy {
-            verbs.pump();
+        while channels.post_to_queue(channel, number, token, &segments[..blocks]) == Sent::Busy {
+            channels.pump();
         }
         counters::RDMA_DIRECT.add(1);
         counters::RDMA_DIRECT_BYTES.add(source.len);
@@ -255,12 +261,12 @@ impl Queues {
     // ---- both
 
     /// A message has come to queue `index`, or its claim was read.
-    pub fn completed(&self, verbs: &Verbs, peer: u32, value: u32, status: Status, len: u32, sink: &mut dyn Sink) {
+    pub fn completed(&self, channels: &Channels, peer: u32, value: u32, status: Status, len: u32, sink: &mut dyn Sink) {
         if status != Status::Success {
             return;
         }
         if value & READ != 0 {
-            return self.read(verbs, peer, value & !READ, sink);
+            return self.read(channels, peer, value & !READ, sink);
         }
         let Some(pair) = self.pair(peer) else { return };
         let receiver = pair.receiving.borrow_mut().filled(value);
@@ -273,8 +279,8 @@ impl Queues {
     }
 
     /// A message of the peer, in the order of the stream.
-    pub fn message(&self, verbs: &Verbs, peer: u32, bytes: &[u8]) {
-        let (Some(message), Some(pair)) = (Message::decode(bytes), self.make_pair(verbs, peer)) else { return };
+    pub fn message(&self, channels: &Channels, peer: u32, bytes: &[u8]) {
+        let (Some(message), Some(pair)) = (Message::decode(bytes), self.make_pair(channels, peer)) else { return };
         match message {
             Message::Want => {
                 let (address, key) = pair.page.address();
@@ -283,7 +289,7 @@ impl Queues {
             }
             Message::Table { address, key } => pair.receiving.borrow_mut().table = Some(Remote { address, key }),
             Message::Queue { index, queue, key, address } => {
-                let reached = verbs.known(peer).and_then(|channel| channel.pair.reach(&address).ok());
+                let reached = channels.known(peer).and_then(|channel| channel.pair.reach(&address).ok());
                 let mut targets = pair.targets.borrow_mut();
                 targets.retain(|_, target| target.index != index);
                 if let Some(number) = reached.filter(|_| (index as usize) < MOST) {
@@ -291,7 +297,7 @@ impl Queues {
                 }
             }
         }
-        self.flush(verbs, peer, &pair);
+        self.flush(channels, peer, &pair);
     }
 
     fn list(&self, peer: u32, pair: &Pair) {
@@ -302,37 +308,37 @@ impl Queues {
 
     /// Writes and tells what waits, and replaces queues. To be called when a poll has handed on all that has come.
     #[inline]
-    pub fn progress(&self, verbs: &Verbs) {
+    pub fn progress(&self, channels: &Channels) {
         if !self.busy.borrow().is_empty() {
-            self.flush_all(verbs);
+            self.flush_all(channels);
         }
     }
 
     #[cold]
-    fn flush_all(&self, verbs: &Verbs) {
+    fn flush_all(&self, channels: &Channels) {
         for peer in self.busy.take() {
             if let Some(pair) = self.pair(peer) {
                 pair.listed.set(false);
-                pair.receiving.borrow_mut().renew(verbs, peer, None, || self.number());
-                self.flush(verbs, peer, &pair);
+                pair.receiving.borrow_mut().renew(channels, peer, None, || self.number());
+                self.flush(channels, peer, &pair);
             }
         }
     }
 
-    fn flush(&self, verbs: &Verbs, peer: u32, pair: &Pair) {
+    fn flush(&self, channels: &Channels, peer: u32, pair: &Pair) {
         let receiving = &mut *pair.receiving.borrow_mut();
         // In order: a queue is known before something is granted in it.
         let told = receiving
             .untold
             .iter()
-            .take_while(|message| verbs.send_message(peer, Kind::Queue, &message.encode()))
+            .take_while(|message| channels.send_message(peer, Kind::Queue, &message.encode()))
             .count();
         receiving.untold.drain(..told);
         if receiving.untold.is_empty()
             && let Some(table) = receiving.table
         {
             while let Some(access) = receiving.accesses.front()
-                && self.post(verbs, peer, pair, table, access)
+                && self.post(channels, peer, pair, table, access)
             {
                 receiving.accesses.pop_front();
             }
@@ -344,7 +350,7 @@ impl Queues {
     }
 
     /// Posts an access; false: there is no room now.
-    fn post(&self, verbs: &Verbs, peer: u32, pair: &Pair, table: Remote, access: &Access) -> bool {
+    fn post(&self, channels: &Channels, peer: u32, pair: &Pair, table: Remote, access: &Access) -> bool {
         let at = |index: u32, word: usize| {
             let word = index as usize * WORDS + word;
             Remote { address: table.address + 8 * word as u64, ..table }
@@ -355,7 +361,7 @@ impl Queues {
                 to.copy_from_slice(&word.to_ne_bytes());
             }
             let token = Token::Tuple { peer, value: Purpose::Word.encode() };
-            verbs.post(peer, token, Operation::Write(to), Data::Inline(&[&bytes[..8 * words.len()]]), true)
+            channels.post(peer, token, Operation::Write(to), Data::Inline(&[&bytes[..8 * words.len()]]), true)
         };
         let posted = match access {
             Access::Rest(index, words) => write(at(*index, 1), words),
@@ -363,12 +369,9 @@ impl Queues {
             Access::Read(index) => {
                 let token = Token::Queue { peer, value: *index | READ };
                 let data = [pair.page.landing_segment(*index)];
-                verbs.post(peer, token, Operation::Read(at(*index, GRANT)), Data::Segments(&data), true)
+                channels.post(peer, token, Operation::Read(at(*index, GRANT)), Data::Segments(&data), true)
             }
         };
         posted != Sent::Busy
     }
 }
-
-/// In the value of a token: a claim is read.
-pub const READ: u32 = 1 << 31;

@@ -6,19 +6,15 @@
 //! queue by their numbers, and only the last request of an access asks for its completion. Over XRC a queue pair leads to
 //! all processes of a node; the numbers are each peer's own all the same.
 
-use crate::Verbs;
-use crate::send::Posted;
+use crate::accesses::{Held, Loop};
+use crate::channels::{Channels, Posted};
 use crate::send_queue::SendQueue;
 use crate::token::Token;
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use tern_counters as counters;
 use tern_device::runs::{Cursor, span};
 use tern_device::{Direction, Lost, Memory, Remote, Run, Word};
-use tern_hca::{
-    Access, Atomics, Connection, Data, Error, MemoryRegion, Operation, QueuePair, Segment, SendFlags, SendRequest,
-};
+use tern_hca::{Access, Atomics, Connection, Data, Error, Operation, Segment, SendFlags, SendRequest};
 
 /// Fewest bytes of an access whose own memory is registered, and of each of its runs on average; others are copied.
 const REGISTERED: u64 = 16 << 10;
@@ -28,121 +24,10 @@ const LONGEST: u64 = 1 << 30;
 /// Segments of a request.
 const GATHER: usize = 16;
 
-/// What a request holds until it has ended.
-enum Held {
-    Nothing,
-    /// A buffer that was written from.
-    Buffer(u32),
-    /// A buffer whose bytes go to these runs.
-    Scattered(u32, Vec<Run>),
-    /// A buffer whose first word goes there, unless it is null.
-    Answer(u32, *mut u64),
-    Registered(Memory),
-}
-
-/// What is known of one peer.
-#[derive(Default)]
-struct Peer {
-    begun: Cell<u64>,
-    ended: Cell<u64>,
-    lost: Cell<bool>,
-    /// Of requests that have not ended, in order.
-    held: RefCell<VecDeque<(u64, Held)>>,
-}
-
-impl Peer {
-    /// Keeps what the last request that was posted still needs.
-    fn keep(&self, held: Held) {
-        self.held.borrow_mut().push_back((self.begun.get(), held));
-    }
-}
-
-/// Accesses of this process to the memory of all.
-pub(crate) struct Remotes {
-    peers: Box<[Peer]>,
-    revealed: RefCell<HashMap<u32, MemoryRegion>>,
-    own: OnceCell<Option<Loop>>,
-}
-
-/// Two queue pairs of this process that are connected to each other. Requests are posted to the first.
-struct Loop {
-    pair: Arc<QueuePair>,
-    sends: SendQueue,
-    _other: Arc<QueuePair>,
-}
-
-impl Remotes {
-    pub fn new(world: u32) -> Remotes {
-        Remotes {
-            peers: (0..world).map(|_| Peer::default()).collect(),
-            revealed: RefCell::default(),
-            own: OnceCell::new(),
-        }
-    }
-
-    /// Whether requests to that peer are under way.
-    pub fn are_under_way(&self, peer: u32) -> bool {
-        !self.peers[peer as usize].held.borrow().is_empty()
-    }
-
-    /// What is under way to that peer will not end.
-    pub fn lose(&self, peer: u32) {
-        self.peers[peer as usize].lost.set(true);
-    }
-
-    /// The request with that number has ended, and all before it.
-    pub fn ended(&self, verbs: &Verbs, peer: u32, number: u32, well: bool) {
-        let it = &self.peers[peer as usize];
-        if peer == verbs.me {
-            self.own.get().into_iter().flatten().for_each(|own| own.sends.completed());
-        }
-        if !well {
-            it.lost.set(true);
-        }
-        // Who asked for it has been told that it failed, and has its memory back.
-        let well = well && !verbs.is_lost(peer);
-        loop {
-            let mut held = it.held.borrow_mut();
-            // Numbers of what is under way are far less than half their range apart.
-            let is_over = |first: &(u64, Held)| (first.0 as u32).wrapping_sub(number).wrapping_sub(1) > u32::MAX / 2;
-            let Some((at, what)) = held.pop_front_if(|first| is_over(first)) else { break };
-            drop(held);
-            verbs.give_up_held(what, well);
-            if well {
-                it.ended.set(at);
-            }
-        }
-    }
-}
-
-impl Verbs {
+impl Channels {
     /// Whether windows can be served.
     pub(crate) fn has_atomics(&self) -> bool {
         self.fabric.hca.capabilities().atomics != Atomics::None
-    }
-
-    fn give_up_held(&self, what: Held, well: bool) {
-        match what {
-            Held::Nothing => {}
-            Held::Buffer(buffer) => self.bounces.give(buffer),
-            Held::Registered(memory) => self.registered.release(&memory),
-            Held::Scattered(buffer, runs) => {
-                let mut from = self.bounces.at(buffer).cast_const();
-                for run in runs.iter().filter(|_| well) {
-                    // SAFETY: the buffer holds what was read; the caller of `transfer` leaves the runs to it.
-                    unsafe { std::ptr::copy_nonoverlapping(from, run.address as *mut u8, run.len as usize) };
-                    from = from.wrapping_add(run.len as usize);
-                }
-                self.bounces.give(buffer);
-            }
-            Held::Answer(buffer, into) => {
-                if well && !into.is_null() {
-                    // SAFETY: the buffer is aligned to words; the place is the caller's for that.
-                    unsafe { into.write_unaligned(self.bounces.at(buffer).cast::<u64>().read_unaligned()) };
-                }
-                self.bounces.give(buffer);
-            }
-        }
     }
 
     fn own_loop(&self) -> Option<&Loop> {
@@ -154,7 +39,7 @@ impl Verbs {
             let depth = pair.limits().depth.min(self.fabric.limits().depth);
             Ok(Loop { pair, sends: SendQueue::new(depth), _other: other })
         };
-        self.remotes.own.get_or_init(|| make().ok()).as_ref()
+        self.accesses.own.get_or_init(|| make().ok()).as_ref()
     }
 
     fn try_post(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, asks: bool) -> Posted {
@@ -179,7 +64,7 @@ impl Verbs {
     /// Posts a request that holds something; waits for room, which takes no more than the network. `asks`: it is the last of
     /// an access.
     fn request(&self, peer: u32, operation: Operation, data: Data<'_>, held: Held, asks: bool) -> Result<u64, Lost> {
-        let it = &self.remotes.peers[peer as usize];
+        let it = &self.accesses.peers[peer as usize];
         let number = it.begun.get() + 1;
         let token = Token::Remote { peer, number: number as u32 };
         // What it holds is noted first: it may end while this waits for nothing but that.
@@ -249,7 +134,7 @@ impl Verbs {
         }
         // Its requests are flushed, if it ended early; what they name stays registered until they are.
         if let Some(memory) = memory {
-            self.remotes.peers[peer as usize].keep(Held::Registered(memory));
+            self.accesses.peers[peer as usize].keep(Held::Registered(memory));
         }
         Some(last)
     }
@@ -286,7 +171,7 @@ impl Verbs {
                     Ok(number) => last = number,
                     Err(lost) => {
                         // It may still be written from, or to, until those before it are flushed.
-                        held.take().into_iter().for_each(|held| self.remotes.peers[peer as usize].keep(held));
+                        held.take().into_iter().for_each(|held| self.accesses.peers[peer as usize].keep(held));
                         return Err(lost);
                     }
                 }
@@ -308,7 +193,7 @@ fn towards(way: Direction, address: u64, key: u32) -> Operation {
     }
 }
 
-impl Remote for Verbs {
+impl Remote for Channels {
     fn reaches(&self, peer: u32) -> bool {
         peer < self.world() && (peer != self.me || self.own_loop().is_some())
     }
@@ -317,12 +202,12 @@ impl Remote for Verbs {
         // SAFETY: contract of this function.
         let region = unsafe { self.fabric.domain.register(memory, len, Access::ALL) }.ok()?;
         let key = region.remote_key();
-        self.remotes.revealed.borrow_mut().insert(key, region);
+        self.accesses.revealed.borrow_mut().insert(key, region);
         Some(u64::from(key))
     }
 
     fn conceal(&self, key: u64) {
-        self.remotes.revealed.borrow_mut().remove(&(key as u32));
+        self.accesses.revealed.borrow_mut().remove(&(key as u32));
     }
 
     unsafe fn transfer(&self, peer: u32, own: &[Run], theirs: &[Run], key: u64, way: Direction) -> Result<u64, Lost> {
@@ -358,14 +243,14 @@ impl Remote for Verbs {
     }
 
     fn begun(&self, peer: u32) -> u64 {
-        self.remotes.peers[peer as usize].begun.get()
+        self.accesses.peers[peer as usize].begun.get()
     }
 
     fn ended(&self, peer: u32) -> u64 {
-        self.remotes.peers[peer as usize].ended.get()
+        self.accesses.peers[peer as usize].ended.get()
     }
 
     fn is_lost(&self, peer: u32) -> bool {
-        self.remotes.peers[peer as usize].lost.get() || self.known(peer).is_some_and(|channel| channel.lost.get())
+        self.is_access_lost(peer)
     }
 }

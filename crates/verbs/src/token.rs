@@ -68,9 +68,59 @@ impl Token {
     }
 }
 
+/// What a request of the tuple queues is for, as a completion tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The message of that request was written.
+    Sender(u32),
+    /// A copy of a message was written.
+    Copy(u32),
+    /// The claim of that slot was read.
+    Claim(u32),
+    /// The peer's table was written to, or a part of a message.
+    Word,
+}
+
+const REST: u32 = (1 << 30) - 1;
+
+impl Purpose {
+    /// As the value of a token. Requests have numbers below 2^30.
+    pub fn encode(self) -> u32 {
+        let (kind, value) = match self {
+            Purpose::Sender(request) => (0, request),
+            Purpose::Copy(place) => (1, place),
+            Purpose::Claim(slot) => (2, slot),
+            Purpose::Word => (3, 0),
+        };
+        debug_assert!(value <= REST);
+        kind << 30 | value
+    }
+
+    pub fn decode(number: u32) -> Purpose {
+        let value = number & REST;
+        match number >> 30 {
+            0 => Purpose::Sender(value),
+            1 => Purpose::Copy(value),
+            2 => Purpose::Claim(value),
+            _ => Purpose::Word,
+        }
+    }
+}
+
+/// In the value of [`Token::Queue`]: the claim of a queue is read.
+pub const READ: u32 = 1 << 31;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn purposes_survive_their_numbers() {
+        for purpose in [Purpose::Sender(0), Purpose::Sender(REST), Purpose::Copy(15), Purpose::Claim(31), Purpose::Word]
+        {
+            assert_eq!(Purpose::decode(purpose.encode()), purpose);
+        }
+    }
 
     #[test]
     fn tokens_survive() {

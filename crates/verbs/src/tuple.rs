@@ -8,67 +8,24 @@
 //! A sender gives its table out when a receiver first asks for it. Until then, and while a queue is full, what is to be
 //! written waits here, in order.
 
-mod copies;
-mod message;
-pub mod page;
-
-use crate::Verbs;
+use crate::channels::{Channels, Posted};
+use crate::copies::Copies;
+use crate::page::{Page, SLOTS};
 use crate::pieces;
-use crate::send::Posted;
-use crate::token::Token;
+use crate::rendezvous::Moves;
+use crate::token::{Purpose, Token};
+use crate::tuple_message::Message;
 use crate::wire::Kind;
-use copies::Copies;
-pub use message::Message;
-use page::{Page, SLOTS};
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tern_counters as counters;
 use tern_device::table::{self, Answer, ENTRY, Layout, Publications, Request};
 use tern_device::{Delivery, Key, Memory, Outgoing, Recall, Sink};
-use tern_hca::{Data, Link, Operation, ProtectionDomain, Remote, Status};
+use tern_hca::{Data, Operation, ProtectionDomain, Remote, Status};
 
 /// Writes of one message at most; one that needs more goes in packets.
 const MOST_WRITES: usize = 64;
-
-/// What a request of the tuple queues is for, as a completion tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// The message of that request was written.
-    Sender(u32),
-    /// A copy of a message was written.
-    Copy(u32),
-    /// The claim of that slot was read.
-    Claim(u32),
-    /// The peer's table was written to, or a part of a message.
-    Word,
-}
-
-const REST: u32 = (1 << 30) - 1;
-
-impl Purpose {
-    /// As the value of a token. Requests have numbers below 2^30.
-    pub fn encode(self) -> u32 {
-        let (kind, value) = match self {
-            Purpose::Sender(request) => (0, request),
-            Purpose::Copy(place) => (1, place),
-            Purpose::Claim(slot) => (2, slot),
-            Purpose::Word => (3, 0),
-        };
-        debug_assert!(value <= REST);
-        kind << 30 | value
-    }
-
-    fn decode(number: u32) -> Purpose {
-        let value = number & REST;
-        match number >> 30 {
-            0 => Purpose::Sender(value),
-            1 => Purpose::Copy(value),
-            2 => Purpose::Claim(value),
-            _ => Purpose::Word,
-        }
-    }
-}
 
 /// What a receiver writes to the table and reads from it.
 #[derive(Clone, Debug)]
@@ -104,27 +61,21 @@ struct Pair {
 pub struct Tuples {
     domain: ProtectionDomain,
     layout: Layout,
-    /// Messages up to this many bytes are copied by their sender; 0: none.
-    copied: usize,
-    /// How fast they are copied.
-    link: Link,
+    copies: Rc<Copies>,
     pairs: RefCell<Vec<Option<Rc<Pair>>>>,
     /// Peers to which something is to be written or told.
     busy: RefCell<Vec<u32>>,
-    copies: OnceCell<Option<Copies>>,
 }
 
 impl Tuples {
-    /// `copied`: messages up to so many bytes are copied by their sender, which then need not wait for their end.
-    pub fn new(domain: &ProtectionDomain, copied: usize, link: Link) -> Tuples {
+    /// `copies`: of messages that their sender need not wait for.
+    pub fn new(domain: &ProtectionDomain, copies: Rc<Copies>) -> Tuples {
         Tuples {
             domain: domain.clone(),
             layout: Layout::new(SLOTS),
-            copied,
-            link,
+            copies,
             pairs: RefCell::new(Vec::new()),
             busy: RefCell::new(Vec::new()),
-            copies: OnceCell::new(),
         }
     }
 
@@ -170,7 +121,7 @@ impl Tuples {
 
     /// See [`tern_device::Direct::publish`].
     pub fn publish(
-        &self, verbs: &Verbs, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32,
+        &self, channels: &Channels, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32,
     ) -> Option<u32> {
         let pair = self.make_pair(peer)?;
         let slot = {
@@ -183,7 +134,7 @@ impl Tuples {
             }
             slot
         };
-        self.flush(verbs, peer, &pair);
+        self.flush(channels, peer, &pair);
         Some(slot)
     }
 
@@ -193,7 +144,7 @@ impl Tuples {
     }
 
     /// See [`tern_device::Direct::recall`].
-    pub fn recall(&self, verbs: &Verbs, peer: u32, slot: u32) -> Recall {
+    pub fn recall(&self, channels: &Channels, peer: u32, slot: u32) -> Recall {
         let Some(pair) = self.pair(peer) else { return Recall::Won };
         {
             let Published { publications, accesses, table, .. } = &mut *pair.published.borrow_mut();
@@ -210,7 +161,7 @@ impl Tuples {
             }
         }
         counters::PUBLISHED_ASKED.add(1);
-        self.flush(verbs, peer, &pair);
+        self.flush(channels, peer, &pair);
         Recall::Asked
     }
 
@@ -231,13 +182,13 @@ impl Tuples {
     }
 
     /// A claim has been read.
-    fn read(&self, verbs: &Verbs, peer: u32, slot: u32, sink: &mut dyn Sink) {
+    fn read(&self, channels: &Channels, peer: u32, slot: u32, sink: &mut dyn Sink) {
         let Some(pair) = self.pair(peer) else { return };
         let answer = pair.published.borrow_mut().publications.answer(slot, pair.page.landed(slot));
         match answer {
             Answer::Again => {
                 pair.published.borrow_mut().accesses.push_back(Access::Claim(slot));
-                self.flush(verbs, peer, &pair);
+                self.flush(channels, peer, &pair);
             }
             Answer::Won(receiver) => sink.retracted(receiver),
             Answer::Nothing => {}
@@ -250,7 +201,9 @@ impl Tuples {
     ///
     /// # Safety
     /// The memory of the message can be read.
-    pub unsafe fn deliver(&self, verbs: &Verbs, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+    pub unsafe fn deliver(
+        &self, channels: &Channels, moves: &Moves, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>,
+    ) -> Delivery {
         let pairs = self.pairs.borrow();
         let Some(Some(pair)) =
             pairs.get(peer as usize).filter(|pair| pair.as_ref().is_some_and(|pair| pair.given.get()))
@@ -268,32 +221,34 @@ impl Tuples {
             own
         };
         let reached = !source.is_opaque() && !target.is_opaque() && target.key != 0 && len > 0;
-        let gather = verbs.fabric.limits().gather as usize;
+        let gather = channels.fabric.limits().gather as usize;
         let fits = reached && pieces::writes(source, target, len, gather, MOST_WRITES) <= MOST_WRITES;
         // SAFETY: the caller's contract.
-        let copy = if fits { unsafe { self.copy(source, len) } } else { None };
+        let copy = if fits { unsafe { self.copies.copy(source, len) } } else { None };
+        let give_back = || copy.iter().for_each(|(.., place)| self.copies.give_back(*place));
         let from = match &copy {
             Some((memory, key, place)) => Some((memory, *key, Purpose::Copy(*place))),
-            None => verbs
+            None => channels
                 .registered
                 .local_key(source)
                 .filter(|_| fits)
                 .map(|key| (source, key, Purpose::Sender(message.sender))),
         };
         // Long messages at least need not ask, where they cannot be written.
-        let room = if from.is_some() || source.len > verbs.settings.eager as u64 { verbs.reserve(peer) } else { None };
+        let room =
+            if from.is_some() || source.len > channels.settings.eager as u64 { channels.reserve(peer) } else { None };
         let Some(reserved) = room else {
-            self.give_back(&copy);
+            give_back();
             return Delivery::Stream;
         };
         if !own() {
-            verbs.give_up(reserved);
-            self.give_back(&copy);
+            channels.give_up(reserved);
+            give_back();
             return Delivery::Stream;
         }
-        let reserved = verbs.commit(peer, reserved);
+        let reserved = channels.commit(peer, reserved);
         let Some((from, local, end)) = from else {
-            verbs.send_reserved(peer, reserved, Kind::Tuple, &Message::Claimed { slot: found.slot }.encode());
+            channels.send_reserved(peer, reserved, Kind::Tuple, &Message::Claimed { slot: found.slot }.encode());
             return Delivery::Packets { receiver: found.entry.receiver, room: target.len };
         };
         let filled = Message::Filled { slot: found.slot, size: source.len };
@@ -301,10 +256,10 @@ impl Tuples {
             counters::RDMA_DIRECT.add(1);
             counters::RDMA_DIRECT_BYTES.add(len);
         };
-        if copy.is_none() && verbs.stripe(peer, len).is_some() {
+        if copy.is_none() && moves.stripe(channels, peer, len).is_some() {
             // Stripes land in any order. The receive is the message's from now on, and filled when the last has landed.
-            verbs.send_reserved(peer, reserved, Kind::Tuple, &Message::Claimed { slot: found.slot }.encode());
-            verbs.put_for_receive(peer, from, target, local, message.sender, filled);
+            channels.send_reserved(peer, reserved, Kind::Tuple, &Message::Claimed { slot: found.slot }.encode());
+            moves.put_for_receive(channels, peer, (from, local), target, message.sender, filled);
             direct();
             return Delivery::Pending;
         }
@@ -312,10 +267,10 @@ impl Tuples {
             let purpose = if last { end } else { Purpose::Word };
             let to = Remote { address, key: target.key as u32 };
             let token = Token::Tuple { peer, value: purpose.encode() };
-            verbs.post_surely(peer, token, Operation::Write(to), Data::Segments(segments), last);
+            channels.post_surely(peer, token, Operation::Write(to), Data::Segments(segments), last);
             true
         });
-        verbs.send_reserved(peer, reserved, Kind::Tuple, &filled.encode());
+        channels.send_reserved(peer, reserved, Kind::Tuple, &filled.encode());
         direct();
         if copy.is_none() {
             return Delivery::Pending;
@@ -324,57 +279,34 @@ impl Tuples {
         Delivery::Done
     }
 
-    /// Copies a message that is short enough to registered memory: where, its local key, and which place that is.
-    ///
-    /// # Safety
-    /// The memory of `source` can be read.
-    pub unsafe fn copy(&self, source: &Memory, len: u64) -> Option<(Memory, u32, u32)> {
-        if len as usize > self.copied {
-            return None;
-        }
-        let copies = self.copies.get_or_init(|| Copies::new(&self.domain, self.copied).ok()).as_ref()?;
-        // SAFETY: the caller's contract.
-        self.link.copies(len as usize, || unsafe { copies.copy(source, len) })
-    }
-
-    pub fn give_back(&self, copy: &Option<(Memory, u32, u32)>) {
-        if let (Some((_, _, place)), Some(Some(copies))) = (copy, self.copies.get()) {
-            copies.give_back(*place);
-        }
-    }
-
     // ---- both
 
     /// A request of the tuple queues has ended.
-    pub fn completed(&self, verbs: &Verbs, peer: u32, value: u32, status: Status, sink: &mut dyn Sink) {
+    pub fn completed(&self, channels: &Channels, peer: u32, value: u32, status: Status, sink: &mut dyn Sink) {
         match Purpose::decode(value) {
-            Purpose::Copy(place) => {
-                if let Some(Some(copies)) = self.copies.get() {
-                    copies.give_back(place);
-                }
-            }
+            Purpose::Copy(place) => self.copies.give_back(place),
             // What failed is told by the loss of the peer.
             _ if status != Status::Success => {}
             Purpose::Sender(request) => sink.sent(request),
-            Purpose::Claim(slot) => self.read(verbs, peer, slot, sink),
+            Purpose::Claim(slot) => self.read(channels, peer, slot, sink),
             Purpose::Word => {}
         }
     }
 
     /// A message of the peer, in the order of the stream.
-    pub fn message(&self, verbs: &Verbs, peer: u32, bytes: &[u8], sink: &mut dyn Sink) {
+    pub fn message(&self, channels: &Channels, peer: u32, bytes: &[u8], sink: &mut dyn Sink) {
         let (Some(message), Some(pair)) = (Message::decode(bytes), self.make_pair(peer)) else { return };
         match message {
             Message::Want => {
                 pair.given.set(true);
                 let (address, key) = pair.page.address();
                 pair.untold.borrow_mut().push(Message::Table { address, key, slots: SLOTS as u32 });
-                self.flush(verbs, peer, &pair);
+                self.flush(channels, peer, &pair);
             }
             Message::Table { address, key, slots } => {
                 if slots == SLOTS as u32 {
                     pair.published.borrow_mut().table = Some(Remote { address, key });
-                    self.flush(verbs, peer, &pair);
+                    self.flush(channels, peer, &pair);
                 }
             }
             Message::Filled { slot, size } => {
@@ -400,10 +332,10 @@ impl Tuples {
     }
 
     /// Tells a peer, as soon as there is room.
-    pub fn tell(&self, verbs: &Verbs, peer: u32, message: Message) {
+    pub fn tell(&self, channels: &Channels, peer: u32, message: Message) {
         if let Some(pair) = self.pair(peer) {
             pair.untold.borrow_mut().push(message);
-            self.flush(verbs, peer, &pair);
+            self.flush(channels, peer, &pair);
         }
     }
 
@@ -415,31 +347,31 @@ impl Tuples {
 
     /// Writes and tells what waits. To be called when a poll has handed on all that has come.
     #[inline]
-    pub fn progress(&self, verbs: &Verbs) {
+    pub fn progress(&self, channels: &Channels) {
         if !self.busy.borrow().is_empty() {
-            self.flush_all(verbs);
+            self.flush_all(channels);
         }
     }
 
     #[cold]
-    fn flush_all(&self, verbs: &Verbs) {
+    fn flush_all(&self, channels: &Channels) {
         let busy = self.busy.take();
         for peer in busy {
             if let Some(pair) = self.pair(peer) {
                 pair.listed.set(false);
                 let head = pair.published.borrow_mut().publications.head();
                 pair.published.borrow_mut().accesses.extend(head.map(Access::Head));
-                self.flush(verbs, peer, &pair);
+                self.flush(channels, peer, &pair);
             }
         }
     }
 
-    fn flush(&self, verbs: &Verbs, peer: u32, pair: &Pair) {
-        pair.untold.borrow_mut().retain(|message| !verbs.send_message(peer, Kind::Tuple, &message.encode()));
+    fn flush(&self, channels: &Channels, peer: u32, pair: &Pair) {
+        pair.untold.borrow_mut().retain(|message| !channels.send_message(peer, Kind::Tuple, &message.encode()));
         let waits = {
             let Published { accesses, table, .. } = &mut *pair.published.borrow_mut();
             while let (Some(table), Some(access)) = (*table, accesses.front())
-                && self.post(verbs, peer, pair, table, access)
+                && self.post(channels, peer, pair, table, access)
             {
                 accesses.pop_front();
             }
@@ -451,7 +383,7 @@ impl Tuples {
     }
 
     /// Posts an access; false: there is no room now.
-    fn post(&self, verbs: &Verbs, peer: u32, pair: &Pair, table: Remote, access: &Access) -> bool {
+    fn post(&self, channels: &Channels, peer: u32, pair: &Pair, table: Remote, access: &Access) -> bool {
         let at = |word: usize| Remote { address: table.address + 8 * word as u64, ..table };
         let write = |word: usize, words: &[u64]| {
             let mut bytes = [0; 8 * ENTRY];
@@ -459,7 +391,7 @@ impl Tuples {
                 to.copy_from_slice(&word.to_ne_bytes());
             }
             let token = Token::Tuple { peer, value: Purpose::Word.encode() };
-            verbs.post(peer, token, Operation::Write(at(word)), Data::Inline(&[&bytes[..8 * words.len()]]), false)
+            channels.post(peer, token, Operation::Write(at(word)), Data::Inline(&[&bytes[..8 * words.len()]]), false)
         };
         let posted = match access {
             Access::Head(word) => write(self.layout.head(), &[*word]),
@@ -468,22 +400,9 @@ impl Tuples {
             Access::Claim(slot) => {
                 let token = Token::Tuple { peer, value: Purpose::Claim(*slot).encode() };
                 let claim = Operation::Read(at(self.layout.claim(*slot)));
-                verbs.post(peer, token, claim, Data::Segments(&[pair.page.landing_segment(*slot)]), true)
+                channels.post(peer, token, claim, Data::Segments(&[pair.page.landing_segment(*slot)]), true)
             }
         };
         posted != Posted::Busy
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn purposes_survive_their_numbers() {
-        for purpose in [Purpose::Sender(0), Purpose::Sender(REST), Purpose::Copy(15), Purpose::Claim(31), Purpose::Word]
-        {
-            assert_eq!(Purpose::decode(purpose.encode()), purpose);
-        }
     }
 }

@@ -1,124 +1,27 @@
-//! What comes: completions are taken, put in order, and handed on.
+//! What comes: completions are taken and put in order.
 
-use crate::Verbs;
+use super::{Channels, REFILL};
 use crate::channel::Channel;
-use crate::queues::READ;
-use crate::token::Token;
+use crate::incoming::{Incoming, Place};
+use crate::token::{READ, Token};
 use crate::wire::{Kind, PREFIX, Prefix};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 use tern_counters as counters;
-use tern_device::{Header, Sink};
+use tern_device::Header;
 use tern_hca::{Completion, Event, Status};
 
 /// How long a broken queue pair waits for the peer's word why.
 const EXPLANATION: Duration = Duration::from_millis(200);
 
-/// What has come and waits to be handed on, in the order of coming.
-#[derive(Debug)]
-pub(crate) enum Incoming {
-    /// A packet of the layer above.
-    Packet { from: u32, header: Header, payload: Place },
-    /// A message of another part of the device.
-    Message { from: u32, kind: Kind, payload: Place },
-    /// A request of another part has ended. `status` tells how, `len` how many bytes came.
-    Completed { token: Token, status: Status, len: u32 },
-    /// A peer is lost.
-    Lost { peer: u32, why: String },
-}
-
-/// Where a payload lies: in a receive buffer or a ring, which the HCA leaves alone until it is taken.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    address: *const u8,
-    len: u32,
-    /// The receive buffer; `None`: the oldest cell of the ring that was not taken.
-    buffer: Option<u32>,
-}
-
-impl Place {
-    fn new(bytes: &[u8], buffer: Option<u32>) -> Place {
-        Place { address: bytes.as_ptr(), len: bytes.len() as u32, buffer }
-    }
-
-    pub(crate) fn in_ring(bytes: &[u8]) -> Place {
-        Place::new(bytes, None)
-    }
-}
-
-impl Verbs {
-    /// [`tern_device::Device::poll`].
-    #[inline]
-    pub(crate) fn deliver(&self, sink: &mut dyn Sink) -> usize {
-        self.pump();
-        while let Some((peer, why)) = self.connections.next_loss() {
-            // What came before it comes first.
-            while self.pump() > 0 {}
-            self.lose(peer, &why);
-        }
-        let mut packets = 0;
-        loop {
-            let Some(incoming) = self.inbound.borrow_mut().pop_front() else { break };
-            match incoming {
-                Incoming::Packet { from, header, payload } => {
-                    self.settings.link.copies(payload.len as usize, || sink.packet(from, &header, self.bytes(payload)));
-                    self.taken(from, payload);
-                    packets += 1;
-                }
-                Incoming::Message { from, kind, payload } => {
-                    self.message(from, kind, self.bytes(payload), sink);
-                    self.taken(from, payload);
-                }
-                Incoming::Completed { token, status, len } => self.completed(token, status, len, sink),
-                Incoming::Lost { peer, why } => {
-                    counters::NETWORK_LOST.add(1);
-                    self.tuples.lost(peer);
-                    self.queues.lost(peer);
-                    self.moves.lost(peer, &self.ports);
-                    self.ports.lost(peer);
-                    sink.lost(peer, &why);
-                }
-            }
-        }
-        self.tuples.progress(self);
-        self.queues.progress(self);
-        self.move_on();
-        self.say_unsaid();
-        if packets == 0 {
-            self.count_repeats();
-        }
-        packets
-    }
-
+impl Channels {
     /// Counts what the network has repeated since it was last asked.
-    fn count_repeats(&self) {
+    pub(crate) fn count_repeats(&self) {
         let Some(now) = self.fabric.hca.not_ready() else { return };
         let before = self.repeats.replace(now);
         if now != before {
             counters::NETWORK_NOT_READY.add(now - before);
-        }
-    }
-
-    /// A message of another part of the device has come.
-    fn message(&self, from: u32, kind: Kind, bytes: &[u8], sink: &mut dyn Sink) {
-        match kind {
-            Kind::Tuple => self.tuples.message(self, from, bytes, sink),
-            Kind::Queue => self.queues.message(self, from, bytes),
-            Kind::Ports => self.hear_of_ports(from, bytes),
-            _ => {}
-        }
-    }
-
-    /// A request of another part of the device has ended.
-    fn completed(&self, token: Token, status: Status, len: u32, sink: &mut dyn Sink) {
-        match token {
-            Token::Tuple { peer, value } => self.tuples.completed(self, peer, value, status, sink),
-            Token::Rendezvous { value, .. } => self.moved(value, status, sink),
-            Token::Stripe { peer, port, value } => self.stripe_moved(peer, port, value, status, sink),
-            Token::Frequent { value, .. } => self.end_lent(value, status, sink),
-            Token::Queue { peer, value } => self.queues.completed(self, peer, value, status, len, sink),
-            Token::Receive { .. } | Token::Frame { .. } | Token::Remote { .. } => {}
         }
     }
 
@@ -195,7 +98,7 @@ impl Verbs {
                 self.ended(peer, completion.status);
             }
             Token::Remote { peer, number } => {
-                self.remotes.ended(self, peer, number, !failed);
+                self.accesses_ended(peer, number, !failed);
                 self.ended(peer, completion.status);
                 // Another thread may wait for it.
                 self.ring_self();
@@ -290,17 +193,17 @@ impl Verbs {
     }
 
     #[inline]
-    fn bytes(&self, place: Place) -> &[u8] {
+    pub(crate) fn bytes(&self, place: Place) -> &[u8] {
         // SAFETY: memory that the HCA has given back, or the peer has written and will not write to, before `taken`.
         unsafe { std::slice::from_raw_parts(place.address, place.len as usize) }
     }
 
     /// What lay there has been used.
     #[inline]
-    fn taken(&self, from: u32, place: Place) {
+    pub(crate) fn taken(&self, from: u32, place: Place) {
         if let Some(buffer) = place.buffer {
             self.spare.borrow_mut().push(buffer);
-            if self.spare.borrow().len() >= crate::device::REFILL {
+            if self.spare.borrow().len() >= REFILL {
                 self.refill();
             }
         }
@@ -386,7 +289,7 @@ impl Verbs {
     /// connection ends, if the queue pair serves others too. Accesses cannot wait for that: they use memory of the
     /// program, which has it back when it is told of the loss.
     fn give_back(&self, channel: &Channel) {
-        if !channel.shared || self.remotes.are_under_way(channel.peer) {
+        if !channel.shared || self.accesses.are_under_way(channel.peer) {
             let _ = channel.pair.fail();
         }
         channel.backlog.take().into_iter().for_each(|frame| self.bounces.give(frame.buffer));
@@ -406,7 +309,7 @@ impl Verbs {
     /// The HCA is broken, or its completion queue is.
     #[cold]
     fn lose_all(&self, error: &dyn Display) -> usize {
-        self.remotes.lose(self.me);
+        self.accesses.lose(self.me);
         for peer in self.open.borrow().clone() {
             self.lose(peer, &format!("the HCA of this process is broken: {error}"));
         }

@@ -1,6 +1,6 @@
 //! What goes: packets are built in registered buffers and posted.
 
-use crate::Verbs;
+use super::Channels;
 use crate::channel::{Channel, Frame};
 use crate::header::{self, HeaderCache};
 use crate::token::Token;
@@ -35,7 +35,7 @@ pub struct Reserved {
     credits: u8,
 }
 
-impl Verbs {
+impl Channels {
     /// [`tern_device::Device::copy_and_send`].
     #[inline]
     pub(crate) fn send(&self, peer: u32, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
@@ -99,7 +99,7 @@ impl Verbs {
         if channel.lost.get() { Posted::Lost } else { Posted::Busy }
     }
 
-    /// As [`Verbs::post`], for what must follow what was posted before: waits for room in the send queue, which takes no
+    /// As [`Channels::post`], for what must follow what was posted before: waits for room in the send queue, which takes no
     /// more than the network.
     pub(crate) fn post_surely(&self, peer: u32, token: Token, operation: Operation, data: Data<'_>, asks: bool) {
         while self.post(peer, token, operation, data, asks) == Posted::Busy {
@@ -107,7 +107,7 @@ impl Verbs {
         }
     }
 
-    /// Room for one message, kept until [`Verbs::commit`] or [`Verbs::give_up`]. Nothing is sent and nothing pumped in
+    /// Room for one message, kept until [`Channels::commit`] or [`Channels::give_up`]. Nothing is sent and nothing pumped in
     /// between.
     pub(crate) fn reserve(&self, peer: u32) -> Option<Room> {
         let channel = self.channel(peer)?;
@@ -126,7 +126,7 @@ impl Verbs {
         self.bounces.give(room.buffer);
     }
 
-    /// Takes what the message needs: it will go, whatever happens until [`Verbs::send_reserved`].
+    /// Takes what the message needs: it will go, whatever happens until [`Channels::send_reserved`].
     pub(crate) fn commit(&self, peer: u32, room: Room) -> Reserved {
         let channel = self.channel(peer).expect("room was found there");
         Reserved { buffer: room.buffer, credits: channel.credits.borrow_mut().spend() }

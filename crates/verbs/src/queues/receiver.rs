@@ -2,7 +2,8 @@
 
 use super::MOST;
 use super::message::Message;
-use crate::Verbs;
+use crate::channels::Channels;
+use crate::fabric::QUEUE_DEPTH;
 use crate::token::Token;
 use std::collections::{HashMap, VecDeque};
 use tern_counters as counters;
@@ -10,8 +11,6 @@ use tern_device::queue::{GRANT, Grant, Posted, Request};
 use tern_device::{Key, Recall};
 use tern_hca::{ReceiveLimits, Remote, Segment, SharedReceiveQueue};
 
-/// Receives that a queue holds.
-pub const DEPTH: u32 = 64;
 /// Tuples that are counted.
 const COUNTED: usize = 1024;
 /// Queues that were given up for what came another way, at least, before a tuple gets no other.
@@ -104,7 +103,7 @@ impl Receiving {
     }
 
     /// Makes a queue for a tuple, and tells the sender.
-    pub fn make(&mut self, verbs: &Verbs, key: &Key, number: u32) -> Option<()> {
+    pub fn make(&mut self, channels: &Channels, key: &Key, number: u32) -> Option<()> {
         let index = match self.queues.iter().position(Option::is_none) {
             Some(index) => index,
             None => {
@@ -112,7 +111,7 @@ impl Receiving {
                 self.queues.len() - 1
             }
         };
-        let card = card(verbs)?;
+        let card = card(channels)?;
         self.tell(index as u32, key, number, &card);
         let posted = Posted::new(number, self.epochs[index]);
         self.queues[index] = Some(Queue { key: *key, posted, card, uses: 0, misses: 0 });
@@ -211,14 +210,14 @@ impl Receiving {
 
     /// Replaces the queues that hold what they should not, when the stream was taken up to `seen`; `None`: as far as was
     /// told. What is left in them is posted anew.
-    pub fn renew(&mut self, verbs: &Verbs, peer: u32, seen: Option<u32>, number: impl Fn() -> u32) {
+    pub fn renew(&mut self, channels: &Channels, peer: u32, seen: Option<u32>, number: impl Fn() -> u32) {
         self.seen = seen.unwrap_or(self.seen);
         for index in 0..self.queues.len() as u32 {
             if !self.is_over(index) {
                 continue;
             }
             // Where none can be made the receives wait: messages of the stream find them.
-            let Some(card) = card(verbs) else { continue };
+            let Some(card) = card(channels) else { continue };
             let (queue, new) = (self.queues[index as usize].as_mut().expect("it is over"), number());
             let token = Token::Queue { peer, value: index }.encode();
             let slots = &self.slots;
@@ -237,8 +236,8 @@ impl Receiving {
     }
 }
 
-fn card(verbs: &Verbs) -> Option<SharedReceiveQueue> {
-    let fabric = &verbs.fabric;
-    let limits = ReceiveLimits { depth: DEPTH, scatter: 1 };
+fn card(channels: &Channels) -> Option<SharedReceiveQueue> {
+    let fabric = &channels.fabric;
+    let limits = ReceiveLimits { depth: QUEUE_DEPTH, scatter: 1 };
     fabric.domain.xrc_receive_queue(&fabric.ways.as_ref()?.domain, &fabric.completions, &limits, 0).ok()
 }
