@@ -11,16 +11,11 @@ use std::path::Path;
 const OPEN: &[(&str, usize)] = &[
     ("bench", 2),
     ("coll", 11),
-    ("fortran-openmpi", 2),
-    ("hca", 6),
     ("io", 3),
-    ("launch", 7),
-    ("layout", 2),
     ("mpi", 34),
     ("region", 4),
     ("rma", 10),
     ("shm", 7),
-    ("verbs", 14),
 ];
 
 /// From a module to those that it names.
