@@ -28,7 +28,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-node"],
     &["tern-policy"],
     &["tern-pmi"],
-    &["tern-settings", "tern-counters", "tern-maps", "tern-copy", "tern-files", "tern-table"],
+    &["tern-settings", "tern-counters", "tern-maps", "tern-copy", "tern-files", "tern-table", "tern-damage"],
 ];
 
 /// They use the layers; nothing uses them.

@@ -43,6 +43,8 @@ impl Address {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn an_address_survives_the_wire() {
@@ -53,5 +55,20 @@ mod tests {
             assert!(Address::decode(&bytes[..cut]).is_err(), "{cut}");
         }
         assert!(Address::decode(&[&[VERSION + 1], &bytes[1..]].concat()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Address::decode(&bytes);
+        }
+
+        #[test]
+        fn a_damaged_address_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let address = Address { token: [7; 32], provider: "tcp;ofi_rxm".into(), name: vec![1, 2, 3] };
+            if let Ok(read) = Address::decode(&damage(&address.encode(), &changes)) {
+                prop_assert_eq!(Address::decode(&read.encode()).expect("what was read"), read);
+            }
+        }
     }
 }

@@ -92,6 +92,8 @@ pub fn pass(from: u32, to: u32, tokens: &[Token]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn heads_survive_the_wire_and_others_are_refused() {
@@ -117,5 +119,20 @@ mod tests {
         }
         assert_eq!(pass(0, 1, &tokens), all[0]);
         assert_ne!(pass(0, 1, &[[1; 32], [9; 32], [3; 32]]), all[0]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = Head::decode(&bytes);
+        }
+
+        #[test]
+        fn a_damaged_head_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let valid = Head { pass: 5, from: 77, kind: Kind::Bell, number: 1, taken: 3, header: [1, 2, 3, 4] };
+            if let Some(head) = Head::decode(&damage(&valid.encode(), &changes)) {
+                prop_assert_eq!(Head::decode(&head.encode()), Some(head));
+            }
+        }
     }
 }

@@ -25,6 +25,7 @@ pub fn decode(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn a_table_survives_the_wire() {
@@ -40,6 +41,14 @@ mod tests {
         #[test]
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = decode(&bytes);
+        }
+
+        #[test]
+        fn a_damaged_table_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let bytes = damage(&encode([&[1, 2, 3][..], &[], &[0; 20]].into_iter()), &changes);
+            if let Some(table) = decode(&bytes) {
+                prop_assert_eq!(decode(&encode(table.iter().map(Vec::as_slice))), Some(table));
+            }
         }
     }
 }

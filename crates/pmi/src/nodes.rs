@@ -157,6 +157,8 @@ impl FromStr for Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn blocks_are_even_and_every_rank_has_one_node() {
@@ -198,6 +200,18 @@ mod tests {
     fn damaged_text_is_refused() {
         for text in ["", "0", "1,", "x", "2x", "2x0", "1x99999999", "4294967295x2", "-1", "1,0,1", "@", "@x", "@1,"] {
             assert!(text.parse::<Nodes>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_text_is_refused_or_survives(scattered: bool, changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let valid = if scattered { "@0,1x2,0" } else { "3,2x4,1" };
+            let text = damage(valid.as_bytes(), &changes);
+            if let Ok(nodes) = String::from_utf8_lossy(&text).parse::<Nodes>() {
+                prop_assert_eq!(nodes.sizes().sum::<u32>(), nodes.size());
+                prop_assert_eq!(nodes.to_string().parse(), Ok(nodes));
+            }
         }
     }
 }

@@ -99,10 +99,10 @@ impl Orders {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
-    #[test]
-    fn orders_survive_the_wire() {
-        let orders = Orders {
+    fn orders() -> Orders {
+        Orders {
             job_id: u64::MAX,
             commands: vec![
                 Order {
@@ -125,9 +125,13 @@ mod tests {
             env: vec![("A".into(), "1=2".into()), ("B".into(), "".into())],
             directory: "/".into(),
             port: Some("tern:1".into()),
-        };
-        let bytes = orders.encode();
-        assert_eq!(Orders::decode(&bytes), Some(orders));
+        }
+    }
+
+    #[test]
+    fn orders_survive_the_wire() {
+        let bytes = orders().encode();
+        assert_eq!(Orders::decode(&bytes), Some(orders()));
         for cut in 0..bytes.len() {
             assert_eq!(Orders::decode(&bytes[..cut]), None, "{cut}");
         }
@@ -137,6 +141,14 @@ mod tests {
         #[test]
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Orders::decode(&bytes);
+        }
+
+        #[test]
+        fn damaged_orders_are_refused_or_survive(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let bytes = damage(&orders().encode(), &changes);
+            if let Some(read) = Orders::decode(&bytes) {
+                prop_assert_eq!(Orders::decode(&read.encode()), Some(read));
+            }
         }
     }
 }

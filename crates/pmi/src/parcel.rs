@@ -19,6 +19,8 @@ use rustix::net::{
 
 /// Most descriptors in one message, the one for the bytes included.
 pub const MOST: usize = 4;
+/// Most bytes of a message: a bound on damage.
+const LONGEST: u64 = 256 << 20;
 
 /// What came.
 #[derive(Debug)]
@@ -30,7 +32,12 @@ pub struct Parcel {
 }
 
 /// A memfd that holds `bytes`.
+///
+/// Errors: those of making and writing it; MSGSIZE for more bytes than [`unpack`] takes.
 pub fn pack(bytes: &[u8]) -> rustix::io::Result<OwnedFd> {
+    if bytes.len() as u64 > LONGEST {
+        return Err(Errno::MSGSIZE);
+    }
     let fd = rustix::fs::memfd_create("tern-parcel", MemfdFlags::CLOEXEC)?;
     let mut file = File::from(fd);
     file.write_all(bytes).map_err(errno)?;
@@ -38,10 +45,15 @@ pub fn pack(bytes: &[u8]) -> rustix::io::Result<OwnedFd> {
 }
 
 /// The bytes that a memfd of [`pack`] holds.
+///
+/// Errors: those of reading it; MSGSIZE where it claims to have more bytes than any message.
 pub fn unpack(fd: OwnedFd) -> rustix::io::Result<Vec<u8>> {
     let file = File::from(fd);
-    let len = file.metadata().map_err(errno)?.len() as usize;
-    let mut bytes = vec![0; len];
+    let len = file.metadata().map_err(errno)?.len();
+    if len > LONGEST {
+        return Err(Errno::MSGSIZE);
+    }
+    let mut bytes = vec![0; len as usize];
     file.read_exact_at(&mut bytes, 0).map_err(errno)?;
     Ok(bytes)
 }
@@ -166,6 +178,14 @@ mod tests {
         assert!(is_own_user(&a));
         drop(a);
         assert_eq!(receive(&b).unwrap_err(), Errno::CONNRESET);
+    }
+
+    /// A file without contents may claim any length.
+    #[test]
+    fn a_length_that_no_message_has_is_refused() {
+        let empty = pack(b"").expect("a memfd");
+        rustix::fs::ftruncate(&empty, LONGEST + 1).expect("a hole");
+        assert_eq!(unpack(empty).unwrap_err(), Errno::MSGSIZE);
     }
 
     #[test]

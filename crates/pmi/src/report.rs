@@ -335,6 +335,7 @@ fn now() -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     fn item(what: What, peers: &[u32], tag: Option<i32>, bytes: Option<u64>) -> Item {
         Item { what, peers: peers.to_vec(), tag, bytes, comm: "a name with blanks".into() }
@@ -420,6 +421,14 @@ mod tests {
         #[test]
         fn any_text_is_read(text in "([a-z] ([0-9a-z ,:-]{0,12} ){0,6}\n){0,5}") {
             let _ = Report::decode(&text);
+        }
+
+        #[test]
+        fn a_damaged_report_is_read(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let valid = b"in 700 MPI_Recv ap-\no 5 77 2\nw receive 1,2 9 4096 comm\nb send 3 - - \nm 2\n";
+            let report = Report::decode(&String::from_utf8_lossy(&damage(valid, &changes)));
+            prop_assert!(report.encode(400).len() <= 800);
+            let _ = report.lines();
         }
     }
 }

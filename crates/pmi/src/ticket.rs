@@ -146,6 +146,8 @@ impl FromStr for Ticket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     fn ticket() -> Ticket {
         Ticket {
@@ -190,5 +192,16 @@ mod tests {
             assert!(text.replacen(from, to, 1).parse::<Ticket>().is_err(), "{from} -> {to:?} was taken");
         }
         assert!("".parse::<Ticket>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_ticket_is_refused_or_sound(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let text = damage(ticket().to_string().as_bytes(), &changes);
+            if let Ok(ticket) = String::from_utf8_lossy(&text).parse::<Ticket>() {
+                prop_assert!(ticket.rank < ticket.size && ticket.nodes.size() == ticket.size);
+                prop_assert_eq!(ticket.to_string().parse::<Ticket>().expect("what was read"), ticket);
+            }
+        }
     }
 }

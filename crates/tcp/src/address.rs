@@ -53,6 +53,7 @@ impl Address {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn an_address_survives_the_wire() {
@@ -72,6 +73,15 @@ mod tests {
         #[test]
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
             let _ = Address::decode(&bytes);
+        }
+
+        #[test]
+        fn a_damaged_address_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let sockets = ["10.0.0.1:80", "[fd00::1]:65535"].map(|text| text.parse().expect("an address"));
+            let address = Address { token: [7; 32], sockets: sockets.into() };
+            if let Ok(read) = Address::decode(&damage(&address.encode(), &changes)) {
+                prop_assert_eq!(Address::decode(&read.encode()).expect("what was read"), read);
+            }
         }
     }
 }

@@ -93,6 +93,7 @@ pub fn write(socket: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn heads_survive_the_wire_and_others_are_refused() {
@@ -114,6 +115,15 @@ mod tests {
         #[test]
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
             let _ = Head::decode(&bytes, 100);
+        }
+
+        #[test]
+        fn a_damaged_head_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let valid = Head { kind: Kind::Packet, len: 90, header: [1, u64::MAX, 0, 1 << 63] }.encode();
+            if let Ok(Some(head)) = Head::decode(&damage(&valid, &changes), 100) {
+                prop_assert!(head.len <= PIECE.max(100));
+                prop_assert_eq!(Head::decode(&head.encode(), 100), Ok(Some(head)));
+            }
         }
     }
 }

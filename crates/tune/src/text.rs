@@ -164,6 +164,8 @@ fn curve(text: &str) -> Result<Curve, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn what_is_written_is_read() {
@@ -209,6 +211,21 @@ mod tests {
         }
         for head in ["", "tern-costs 1\n", "<html>\n"] {
             assert!(head.parse::<Costs>().is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_file_is_refused_or_read(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let text = damage(Costs::default().to_string().as_bytes(), &changes);
+            if let Ok(costs) = String::from_utf8_lossy(&text).parse::<Costs>() {
+                costs.to_string().parse::<Costs>().expect("what was written");
+            }
+        }
+
+        #[test]
+        fn any_lines_are_read(lines in "([a-z]{1,8} ([a-z]{1,6} ){0,2}([0-9.e-]{0,9}:?[0-9.e-]{0,9} ?){0,3}\n){0,4}") {
+            let _ = format!("{HEAD}\n{lines}").parse::<Costs>();
         }
     }
 }

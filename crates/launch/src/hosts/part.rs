@@ -128,7 +128,7 @@ impl Part {
             }
             programs.push(Program { count, command, env, clean, wdir, path, arch });
         }
-        let here: u32 = programs.iter().map(|program| program.count).sum();
+        let here: u64 = programs.iter().map(|program| u64::from(program.count)).sum();
         let options = Options {
             programs,
             env,
@@ -141,7 +141,7 @@ impl Part {
             no_library_path,
             ..Options::default()
         };
-        (node < nodes.count() && nodes.members(node).len() == here as usize).then_some(Part {
+        (node < nodes.count() && nodes.members(node).len() as u64 == here).then_some(Part {
             job_id,
             host,
             node,
@@ -157,9 +157,9 @@ impl Part {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
-    #[test]
-    fn a_part_survives_the_wire() {
+    fn part() -> Part {
         let program = |count, name: &str| Program {
             count,
             command: vec![name.into(), "".into()],
@@ -169,7 +169,7 @@ mod tests {
             path: (count < 1).then(|| "/bin".into()),
             arch: (count < 1).then(|| "m68k".into()),
         };
-        let part = Part {
+        Part {
             job_id: u64::MAX,
             host: "b".into(),
             node: 1,
@@ -192,18 +192,29 @@ mod tests {
             },
             counts: vec![3, 4],
             below: Below { method: "fork".into(), hosts: vec![(7, "h".into())], callers: "c".into(), piped: true },
-        };
-        let bytes = part.encode();
+        }
+    }
+
+    #[test]
+    fn a_part_survives_the_wire() {
+        let bytes = part().encode();
         for cut in 0..bytes.len() {
             assert_eq!(Part::decode(&bytes[..cut]), None, "{cut}");
         }
-        assert_eq!(Part::decode(&bytes), Some(part));
+        assert_eq!(Part::decode(&bytes), Some(part()));
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Part::decode(&bytes);
+        }
+
+        #[test]
+        fn a_damaged_part_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            if let Some(read) = Part::decode(&damage(&part().encode(), &changes)) {
+                prop_assert_eq!(Part::decode(&read.encode()), Some(read));
+            }
         }
     }
 }

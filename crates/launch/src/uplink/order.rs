@@ -35,6 +35,8 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn an_order_survives_the_wire() {
@@ -44,5 +46,15 @@ mod tests {
             assert_eq!(Order::decode(&bytes[..cut]), None, "{cut}");
         }
         assert_eq!(Order::decode(&bytes), Some(order));
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_order_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let order = Order { world: 3, node: 1, nodes: Nodes::even(7, 3), orders: vec![1, 2, 3] };
+            if let Some(read) = Order::decode(&damage(&order.encode(), &changes)) {
+                prop_assert_eq!(Order::decode(&read.encode()), Some(read));
+            }
+        }
     }
 }

@@ -56,6 +56,7 @@ fn one(input: &mut Reader<'_>) -> Option<Told> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn what_is_told_survives_the_wire() {
@@ -74,6 +75,12 @@ mod tests {
         #[test]
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = decode(&bytes);
+        }
+
+        #[test]
+        fn what_is_damaged_is_read(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let seen = Seen { inside: true, age: Duration::from_millis(5), function: "MPI_Send".into() };
+            let _ = decode(&damage(&encode(&[Told::Report(Report::default()), Told::Seen(seen), Told::Silent]), &changes));
         }
     }
 }

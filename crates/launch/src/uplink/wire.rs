@@ -248,6 +248,7 @@ fn receive(mut socket: &TcpStream, most: usize) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn messages_survive_the_wire() {
@@ -305,6 +306,30 @@ mod tests {
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Down::decode(&bytes);
             let _ = Up::decode(&bytes);
+        }
+
+        #[test]
+        fn damaged_messages_are_refused_or_survive(
+            which in 0..4usize, changes in prop::collection::vec(any::<Change>(), 1..4),
+        ) {
+            let down = [
+                Down::Begin(vec![1, 2]),
+                Down::Addresses(1, vec![7; 9]),
+                Down::Answer(1, -2, "no".into()),
+                Down::Signal(15),
+            ];
+            if let Some(read) = Down::decode(&damage(&down[which].encode(), &changes)) {
+                prop_assert_eq!(Down::decode(&read.encode()), Some(read));
+            }
+            let up = [
+                Up::Bindings(vec!["one".into(), String::new()]),
+                Up::Started { world: 2, failed: Some((0, "why".into())) },
+                Up::Name { rank: 1, what: About::LookUp, service: "s".into(), port: "p".into() },
+                Up::Waits { first: Some(0), ranks: vec![1, 2] },
+            ];
+            if let Some(read) = Up::decode(&damage(&up[which].encode(), &changes)) {
+                prop_assert_eq!(Up::decode(&read.encode()), Some(read));
+            }
         }
     }
 }

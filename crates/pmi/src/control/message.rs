@@ -152,6 +152,7 @@ impl Message {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn messages_survive_the_wire() {
@@ -191,6 +192,21 @@ mod tests {
         #[test]
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Message::decode(&bytes);
+        }
+
+        #[test]
+        fn a_damaged_message_is_refused_or_survives(
+            which in 0..4usize, changes in prop::collection::vec(any::<Change>(), 1..4),
+        ) {
+            let valid = [
+                Message::Abort { code: -1, text: "reason".into() },
+                Message::Observed { address: 1 << 40 },
+                Message::Stalled { text: "in 5 MPI_Recv -".into() },
+                Message::Ask,
+            ];
+            if let Some(message) = Message::decode(&damage(&valid[which].encode(), &changes)) {
+                prop_assert_eq!(Message::decode(&message.encode()), Some(message));
+            }
         }
     }
 }

@@ -131,6 +131,8 @@ impl Begin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn the_first_message_survives_the_wire() {
@@ -144,6 +146,16 @@ mod tests {
         }
         for text in ["", "3 1 2 3x3 ", "x 1 2 1 ", "0 g 2 1 ", "0 1 2 0 ", "0 1 2 1"] {
             assert!(text.parse::<Begin>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_first_message_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let text = damage(b"2 ffff 7 3,1x2 10.0.0.1:5,127.0.0.1:5", &changes);
+            if let Ok(begin) = String::from_utf8_lossy(&text).parse::<Begin>() {
+                prop_assert_eq!(begin.to_string().parse(), Ok(begin));
+            }
         }
     }
 }

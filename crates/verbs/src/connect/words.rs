@@ -175,6 +175,7 @@ impl Bytes<'_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tern_damage::{Change, damage};
 
     #[test]
     fn words_survive_a_socket_that_cuts_them() {
@@ -208,6 +209,21 @@ mod tests {
             let _ = Word::decode(&bytes);
             let mut bytes = bytes;
             while let Ok(Some(_)) = take(&mut bytes) {}
+        }
+
+        #[test]
+        fn damaged_words_are_refused_or_survive(changes in prop::collection::vec(any::<Change>(), 1..4)) {
+            let terms = Terms { credits: 5, buffer: 8192 };
+            let hello = Word::Hello(Hello { token: u64::MAX, from: 1, to: 2, node: 3, terms, pair: vec![7; 40] });
+            let mut bytes = damage(&[hello.encode(), Word::Welcome(terms, vec![1, 2]).encode()].concat(), &changes);
+            while let Ok(Some(word)) = take(&mut bytes) {
+                prop_assert_eq!(take(&mut word.encode()).expect("a word"), Some(word));
+            }
+            let host = "10.1.2.3".parse().expect("an address");
+            let address = Address { host, port: 7, token: 1 << 60, node: 1 << 30, transport: Transport::Xrc };
+            if let Some(read) = Address::decode(&damage(&address.encode(), &changes)) {
+                prop_assert_eq!(Address::decode(&read.encode()), Some(read));
+            }
         }
     }
 }

@@ -45,5 +45,11 @@ mod tests {
             let word = Word { connected, down, addresses };
             prop_assert_eq!(Word::decode(&word.encode()), word);
         }
+
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let word = Word::decode(&bytes);
+            prop_assert_eq!(Word::decode(&word.encode()), word);
+        }
     }
 }
