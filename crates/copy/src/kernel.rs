@@ -3,6 +3,7 @@
 /// A copy loop.
 #[derive(Clone, Copy)]
 pub struct Kernel {
+    /// How it is called in reports.
     pub name: &'static str,
     /// # Safety
     /// As for [`std::ptr::copy_nonoverlapping`].

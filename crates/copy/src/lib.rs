@@ -26,6 +26,8 @@
 //! Other figures here are from two cores of a Zen 4 that share an L3 cache, by the example
 //! `copy-speed`. The loops are chosen once, by what the processor offers.
 
+#![warn(missing_docs)]
+
 mod kernel;
 #[cfg(test)]
 mod tests;

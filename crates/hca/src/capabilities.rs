@@ -3,6 +3,7 @@
 /// With what the 64-bit atomics of peers are atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atomics {
+    /// There are none.
     None,
     /// With those that come through this HCA.
     Hca,
@@ -15,10 +16,13 @@ pub enum Atomics {
 pub struct Capabilities {
     /// Its name, as "software" or "mlx5_0".
     pub name: String,
+    /// What its atomics are worth.
     pub atomics: Atomics,
+    /// Whether it has XRC: [`Hca::xrc_domain`](crate::Hca::xrc_domain).
     pub xrc: bool,
     /// Ports that queue pairs can be put on.
     pub ports: u8,
+    /// Whether queue pairs can share receives.
     pub shared_receive_queues: bool,
     /// The largest [`Limits`](crate::Limits) of a send queue, each on its own: not all at once.
     pub send: crate::Limits,

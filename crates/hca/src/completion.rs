@@ -3,6 +3,7 @@
 /// How a request has ended. The names of verbs are in brackets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
+    /// All of it was done.
     #[default]
     Success,
     /// A message was longer than the receive that it met, or a request's lengths do not fit (LOC_LEN_ERR).
@@ -31,11 +32,16 @@ pub enum Status {
 /// What has completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opcode {
+    /// A send, with an immediate or without.
     #[default]
     Send,
+    /// A write, with an immediate or without.
     Write,
+    /// A read: the bytes are there.
     Read,
+    /// An atomic addition.
     FetchAdd,
+    /// An atomic comparison.
     CompareSwap,
     /// A receive, by a send.
     Receive,
@@ -48,7 +54,9 @@ pub enum Opcode {
 pub struct Completion {
     /// The request's. With any status; the rest only if it is [`Status::Success`], but for `queue_pair`.
     pub id: u64,
+    /// How the request has ended.
     pub status: Status,
+    /// What the request was.
     pub opcode: Opcode,
     /// Of receives, reads and atomics: bytes that have come; with [`Opcode::ReceiveWrite`] those written.
     pub len: u32,

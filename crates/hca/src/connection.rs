@@ -30,6 +30,7 @@ impl Default for Connection {
     }
 }
 
+/// How far a queue pair is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Made: receives can be posted.

@@ -17,6 +17,7 @@ static SHORT: AtomicU8 = AtomicU8::new(NONE);
 
 /// An error of a call that makes a descriptor.
 pub trait Fault {
+    /// The system's number of it, if it has one.
     fn errno(&self) -> Option<Errno>;
 }
 

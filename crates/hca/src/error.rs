@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+/// What most functions of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Each text says what failed, with which values, and what to try.

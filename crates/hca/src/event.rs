@@ -2,6 +2,7 @@
 
 /// What happens to objects without a request of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "fields are the numbers and tokens of the objects")]
 pub enum Event {
     /// A shared receive queue has fewer receives than its limit ([`SharedReceiveQueue::arm_limit`](crate::SharedReceiveQueue::arm_limit)).
     ReceiveQueueLow { token: u64 },

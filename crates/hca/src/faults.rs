@@ -6,7 +6,9 @@ use std::time::Duration;
 /// `hits` of each `of`; none when `hits` is 0. Counted, not random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Every {
+    /// How many are met.
     pub hits: u32,
+    /// Of how many.
     pub of: u32,
 }
 

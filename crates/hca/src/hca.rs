@@ -22,10 +22,12 @@ impl Hca {
         Ok(Hca { made })
     }
 
+    /// What it can do.
     pub fn capabilities(&self) -> &Capabilities {
         made_by!(&self.made, it => it.capabilities())
     }
 
+    /// A new protection domain.
     pub fn protection_domain(&self) -> Result<ProtectionDomain> {
         let made = match &self.made {
             Made::Software(it) => Made::Software(it.protection_domain()?),
@@ -46,6 +48,7 @@ impl Hca {
         Ok(CompletionQueue { made })
     }
 
+    /// A new channel, for completion queues and datagrams.
     pub fn completion_channel(&self) -> Result<CompletionChannel> {
         let made = match &self.made {
             Made::Software(it) => Made::Software(it.completion_channel()?),

@@ -33,6 +33,8 @@
 //! - 64-bit atomics are atomic with each other; with the processor's too only where [`Capabilities::atomics`]
 //!   says so.
 
+#![warn(missing_docs)]
+
 mod capabilities;
 mod completion;
 mod completion_queue;

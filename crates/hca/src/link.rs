@@ -27,7 +27,9 @@ pub struct Link {
     pub pio: f64,
     /// The most that can be inline; 0 leaves it to the software HCA.
     pub inline: u32,
+    /// What a registration takes.
     pub registration: Duration,
+    /// What each page of 4 KiB adds to that.
     pub registration_page: Duration,
     /// Bytes per nanosecond that a processor of the host copies; 0: as fast as this machine's. Who copies packets keeps to it
     /// by [`Link::copies`].

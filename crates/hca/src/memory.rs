@@ -108,14 +108,17 @@ impl MemoryRegion {
         made_by!(&self.made, it => it.remote_key())
     }
 
+    /// Of its first byte.
     pub fn address(&self) -> u64 {
         made_by!(&self.made, it => it.address())
     }
 
+    /// Bytes of it.
     pub fn len(&self) -> usize {
         made_by!(&self.made, it => it.len())
     }
 
+    /// Always false: no region is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -6,6 +6,7 @@ use crate::{
 };
 use crate::{rdma_core, software};
 
+/// What a queue pair is made of.
 #[derive(Clone, Copy)]
 pub struct QueuePairOptions<'a> {
     /// Where its sends complete.
@@ -14,6 +15,7 @@ pub struct QueuePairOptions<'a> {
     pub receive_completions: &'a CompletionQueue,
     /// Sends from the peer take receives from here, in place of a queue of its own.
     pub shared_receive_queue: Option<&'a SharedReceiveQueue>,
+    /// Its send queue.
     pub send: Limits,
     /// Its own receive queue, if there is no shared one.
     pub receive: ReceiveLimits,
@@ -63,6 +65,7 @@ impl QueuePair {
         made_by!(&self.made, it => it.select_port(port))
     }
 
+    /// How far it is.
     pub fn state(&self) -> State {
         made_by!(&self.made, it => it.state())
     }

@@ -3,6 +3,7 @@
 use crate::made::{Made, made_by};
 use crate::{Result, Segment, rdma_core, software};
 
+/// Receives that the queue pairs made with it take from.
 #[derive(Clone)]
 pub struct SharedReceiveQueue {
     pub(crate) made: Made<software::SharedReceiveQueue, rdma_core::SharedReceiveQueue>,

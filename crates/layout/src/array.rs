@@ -20,8 +20,11 @@ pub enum Order {
 /// How a dimension is spread over processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
+    /// MPI_DISTRIBUTE_BLOCK
     Block,
+    /// MPI_DISTRIBUTE_CYCLIC
     Cyclic,
+    /// MPI_DISTRIBUTE_NONE
     None,
 }
 
@@ -30,6 +33,7 @@ pub enum Distribution {
 pub enum DistArg {
     /// MPI_DISTRIBUTE_DFLT_DARG.
     Default,
+    /// Elements of a block.
     Size(Count),
 }
 

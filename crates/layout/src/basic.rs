@@ -4,13 +4,19 @@
 /// (MPI 5.0, section 6.9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
+    /// Integers of C.
     CInteger,
+    /// Integers of Fortran.
     FortranInteger,
     /// MPI_AINT, MPI_COUNT, MPI_OFFSET.
     MultiLanguage,
+    /// Real numbers of both languages.
     FloatingPoint,
+    /// LOGICAL and bool.
     Logical,
+    /// Complex numbers of both languages.
     Complex,
+    /// MPI_BYTE
     Byte,
     /// Value and index, for MPI_MINLOC and MPI_MAXLOC (section 6.9.4).
     Pair,
@@ -39,6 +45,7 @@ macro_rules! basics {
         /// meaning share one: MPI_FLOAT, MPI_REAL and MPI_REAL4 are all `Float32`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
+        #[allow(missing_docs, reason = "their names say which they are")]
         pub enum Basic { $($(#[$doc])* $name),* }
 
         impl Basic {

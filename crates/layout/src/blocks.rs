@@ -10,8 +10,11 @@ use crate::{Count, Type};
 /// Blocks of `block` bytes, `stride` bytes from one to the next, with `len` bytes of data in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
+    /// Bytes of data in all.
     pub len: u64,
+    /// Bytes of a block.
     pub block: u64,
+    /// Bytes from the beginning of a block to that of the next.
     pub stride: i64,
 }
 

@@ -7,63 +7,33 @@ use crate::{Basic, Count, DistArg, Distribution, Order, Type};
 /// A constructor call with its arguments (MPI 5.0, section 5.1.13). Displacements of the
 /// forms without `h` are in extents of the child, all others in bytes.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "fields are the arguments of the call, by their names in the standard")]
 pub enum Constructor {
     /// A predefined type.
     Named(Basic),
+    /// MPI_TYPE_DUP
     Dup(Rc<Type>),
-    Contiguous {
-        count: Count,
-        child: Rc<Type>,
-    },
-    Vector {
-        count: Count,
-        blocklength: Count,
-        stride: Count,
-        child: Rc<Type>,
-    },
-    Hvector {
-        count: Count,
-        blocklength: Count,
-        stride: Count,
-        child: Rc<Type>,
-    },
-    Indexed {
-        blocklengths: Box<[Count]>,
-        displacements: Box<[Count]>,
-        child: Rc<Type>,
-    },
-    Hindexed {
-        blocklengths: Box<[Count]>,
-        displacements: Box<[Count]>,
-        child: Rc<Type>,
-    },
-    IndexedBlock {
-        blocklength: Count,
-        displacements: Box<[Count]>,
-        child: Rc<Type>,
-    },
-    HindexedBlock {
-        blocklength: Count,
-        displacements: Box<[Count]>,
-        child: Rc<Type>,
-    },
-    Struct {
-        blocklengths: Box<[Count]>,
-        displacements: Box<[Count]>,
-        children: Box<[Rc<Type>]>,
-    },
-    Resized {
-        lb: Count,
-        extent: Count,
-        child: Rc<Type>,
-    },
-    Subarray {
-        sizes: Box<[Count]>,
-        subsizes: Box<[Count]>,
-        starts: Box<[Count]>,
-        order: Order,
-        child: Rc<Type>,
-    },
+    /// MPI_TYPE_CONTIGUOUS
+    Contiguous { count: Count, child: Rc<Type> },
+    /// MPI_TYPE_VECTOR; the stride in extents.
+    Vector { count: Count, blocklength: Count, stride: Count, child: Rc<Type> },
+    /// MPI_TYPE_CREATE_HVECTOR
+    Hvector { count: Count, blocklength: Count, stride: Count, child: Rc<Type> },
+    /// MPI_TYPE_INDEXED
+    Indexed { blocklengths: Box<[Count]>, displacements: Box<[Count]>, child: Rc<Type> },
+    /// MPI_TYPE_CREATE_HINDEXED
+    Hindexed { blocklengths: Box<[Count]>, displacements: Box<[Count]>, child: Rc<Type> },
+    /// MPI_TYPE_CREATE_INDEXED_BLOCK
+    IndexedBlock { blocklength: Count, displacements: Box<[Count]>, child: Rc<Type> },
+    /// MPI_TYPE_CREATE_HINDEXED_BLOCK
+    HindexedBlock { blocklength: Count, displacements: Box<[Count]>, child: Rc<Type> },
+    /// MPI_TYPE_CREATE_STRUCT
+    Struct { blocklengths: Box<[Count]>, displacements: Box<[Count]>, children: Box<[Rc<Type>]> },
+    /// MPI_TYPE_CREATE_RESIZED
+    Resized { lb: Count, extent: Count, child: Rc<Type> },
+    /// MPI_TYPE_CREATE_SUBARRAY
+    Subarray { sizes: Box<[Count]>, subsizes: Box<[Count]>, starts: Box<[Count]>, order: Order, child: Rc<Type> },
+    /// MPI_TYPE_CREATE_DARRAY
     Darray {
         size: i32,
         rank: i32,
@@ -75,22 +45,11 @@ pub enum Constructor {
         child: Rc<Type>,
     },
     /// MPI_TYPE_CREATE_F90_INTEGER; its elements are the basic type.
-    F90Integer {
-        range: i32,
-        basic: Basic,
-    },
+    F90Integer { range: i32, basic: Basic },
     /// MPI_TYPE_CREATE_F90_REAL; None stands for MPI_UNDEFINED.
-    F90Real {
-        precision: Option<i32>,
-        range: Option<i32>,
-        basic: Basic,
-    },
+    F90Real { precision: Option<i32>, range: Option<i32>, basic: Basic },
     /// MPI_TYPE_CREATE_F90_COMPLEX.
-    F90Complex {
-        precision: Option<i32>,
-        range: Option<i32>,
-        basic: Basic,
-    },
+    F90Complex { precision: Option<i32>, range: Option<i32>, basic: Basic },
 }
 
 impl Constructor {

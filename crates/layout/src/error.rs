@@ -4,6 +4,7 @@ use std::fmt;
 
 /// An argument of a datatype constructor, by the name that the MPI standard gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the standard names them")]
 pub enum Argument {
     Count,
     Blocklength,
@@ -27,6 +28,7 @@ pub enum Argument {
 pub enum Error {
     /// This argument has a value that the standard does not allow. `index` is the position in
     /// an array argument, 0 for a scalar.
+    #[allow(missing_docs, reason = "named above")]
     Invalid { argument: Argument, index: usize },
     /// Two array arguments differ in length.
     Lengths,

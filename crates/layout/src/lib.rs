@@ -12,6 +12,8 @@
 //!
 //! Units: all sizes, extents, strides and offsets are bytes unless a name says elements.
 
+#![warn(missing_docs)]
+
 mod array;
 mod basic;
 mod blocks;

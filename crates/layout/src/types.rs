@@ -86,10 +86,12 @@ impl Type {
         self.extent
     }
 
+    /// The lower bound, in bytes (MPI 5.0, section 5.1.6).
     pub fn lb(&self) -> i64 {
         self.lb
     }
 
+    /// The upper bound, in bytes.
     pub fn ub(&self) -> i64 {
         self.lb + self.extent
     }
@@ -104,6 +106,7 @@ impl Type {
         self.bounds.data.map_or(0, |(_, to)| to)
     }
 
+    /// Bytes from the first to the last of its data (MPI 5.0, section 5.1.8).
     pub fn true_extent(&self) -> i64 {
         self.true_ub().wrapping_sub(self.true_lb())
     }

@@ -8,6 +8,8 @@
 //! Each check opens two HCAs or more in this process and connects them. A failed check panics and says what was
 //! expected. Nothing is decided by time, but that what takes [`PATIENCE`] never comes.
 
+#![allow(missing_docs, reason = "the name of a test says what it is for")]
+
 mod atomics;
 mod errors;
 mod memory;
