@@ -1,6 +1,15 @@
-//! Runs of memory, cut to the lengths that requests need.
+//! Runs of memory, cut to the lengths that requests need, and which lengths those are.
 
 use crate::Run;
+
+/// Fewest bytes of a request of a long message or of an access, on average: below that a request costs more than a copy.
+pub const FEWEST: u64 = 512;
+/// Most bytes of a request.
+pub const LONGEST: u64 = 1 << 30;
+/// Fewest bytes of an access whose own memory is registered; of shorter ones the bytes are copied.
+const REGISTERED: u64 = 16 << 10;
+/// A registration may be so many times longer than the bytes that are moved.
+const LOOSE: u64 = 4;
 
 /// A place in a list of runs.
 pub struct Cursor<'a> {
@@ -60,6 +69,13 @@ pub fn span(runs: &[Run]) -> (u64, u64) {
     (low, high - low)
 }
 
+/// What is registered for an access to own memory in these runs, of `total` bytes: the address and the bytes from there on.
+/// `None`: copies cost less, since there is little, or it lies far apart.
+pub fn registered(runs: &[Run], total: u64) -> Option<(u64, u64)> {
+    let (low, len) = span(runs);
+    (total >= REGISTERED && len / LOOSE <= total).then_some((low, len))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +97,13 @@ mod tests {
             assert_eq!(taken, all, "in parts of {step}");
         }
         assert_eq!(span(&runs), (0, 307));
+    }
+
+    #[test]
+    fn much_that_lies_together_is_registered() {
+        let runs = |second: u64| [Run { address: 4096, len: 8 << 10 }, Run { address: second, len: 8 << 10 }];
+        assert_eq!(registered(&runs(16 << 10), 16 << 10), Some((4096, 20 << 10)));
+        assert_eq!(registered(&runs(1 << 20), 16 << 10), None, "far apart");
+        assert_eq!(registered(&runs(16 << 10), (16 << 10) - 1), None, "little");
     }
 }

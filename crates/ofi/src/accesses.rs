@@ -8,14 +8,12 @@ use crate::fabric::Change;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use tern_device::runs::Cursor;
+use tern_device::runs::{Cursor, FEWEST};
 use tern_device::{Memory, Run};
 use tern_registration::Use;
 
 /// Accesses to windows of one peer that have begun and not ended, at most: each that begins looks at them.
 const BEGUN: usize = 64;
-/// Fewest bytes of a request of a message, on average: below that it costs more than packing and packets.
-const LEAST: u64 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -95,7 +93,7 @@ pub fn pieces_of_runs(own: &[Run], theirs: &[Run], longest: u64) -> Vec<Piece> {
 
 /// The requests between two layouts. `None`: they would be too short.
 pub fn pieces_of_message(own: &Memory, theirs: &Memory, len: u64, longest: u64) -> Option<Vec<Piece>> {
-    let most = (len / LEAST).max(1);
+    let most = (len / FEWEST).max(1);
     let (mut pieces, mut done) = (Vec::new(), 0);
     while done < len {
         let (here, there) = (own.run_at(done), theirs.run_at(done));

@@ -111,7 +111,6 @@ impl Endpoint {
         Ok(Ofi {
             me: self.me,
             world: self.world,
-            eager: self.settings.eager,
             accesses,
             atomics: accesses && atomics,
             abilities,
@@ -146,11 +145,10 @@ fn ready(shared: &Shared) -> Result<Option<OwnedFd>> {
 pub struct Ofi {
     pub(crate) me: u32,
     pub(crate) world: u32,
-    pub(crate) eager: usize,
     /// What the provider has.
     accesses: bool,
     atomics: bool,
-    abilities: Abilities,
+    pub(crate) abilities: Abilities,
     pub(crate) shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     ready: Option<OwnedFd>,

@@ -8,7 +8,7 @@ use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull};
 impl Direct for Ofi {
     fn threshold(&self) -> usize {
         // Shorter ones go without asking.
-        self.eager + 1
+        self.abilities.eager + 1
     }
 
     fn locate(&self, _peer: u32, memory: Memory, _quiet: bool) -> Memory {

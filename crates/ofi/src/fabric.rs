@@ -36,6 +36,13 @@ pub struct Fabric {
 // SAFETY: the objects belong to no thread; one at a time uses them.
 unsafe impl Send for Fabric {}
 
+/// A registration that failed.
+pub struct Refused {
+    /// The function of libfabric.
+    pub step: &'static str,
+    pub error: isize,
+}
+
 /// Whether a request was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posted {
@@ -244,30 +251,33 @@ impl Fabric {
         self.next_key += 1;
         // SAFETY: the contract is the same.
         let made = unsafe { self.try_register(memory, len, access, self.next_key - 1) };
-        made.map_err(|error| self.check("fi_mr_reg", error as c_int).expect_err("it has failed"))
+        made.map_err(|Refused { step, error }| self.check(step, error as c_int).expect_err("it has failed"))
     }
 
     /// Registers memory, so that the device may do to it what `access` says, under this key, unless the provider makes them.
     ///
     /// # Errors
-    /// The provider's number.
+    /// The step that failed, and the provider's number.
     ///
     /// # Safety
     /// The memory stays mapped until the region ends, which is before this does.
     pub unsafe fn try_register(
         &self, memory: *const u8, len: usize, access: u64, key: u64,
-    ) -> std::result::Result<Region, isize> {
-        let well = |result: c_int| if result == 0 { Ok(()) } else { Err(result as isize) };
+    ) -> std::result::Result<Region, Refused> {
+        let well = |step: &'static str, result: c_int| match result {
+            0 => Ok(()),
+            error => Err(Refused { step, error: error as isize }),
+        };
         let mut mr = null_mut();
         // SAFETY: the domain is open, and the memory is as said.
         unsafe {
             let reg = (*(*self.domain).mr).reg;
-            well(reg(self.domain.cast(), memory.cast(), len, access, 0, key, 0, &raw mut mr, null_mut()))?;
+            well("fi_mr_reg", reg(self.domain.cast(), memory.cast(), len, access, 0, key, 0, &raw mut mr, null_mut()))?;
             let region = Region { mr };
             if self.offer.asks(FI_MR_ENDPOINT) {
                 let ops = &*(*mr).fid.ops;
-                well((ops.bind)(mr.cast(), self.ep.cast(), 0))?;
-                well((ops.control)(mr.cast(), FI_ENABLE, null_mut()))?;
+                well("fi_mr_bind", (ops.bind)(mr.cast(), self.ep.cast(), 0))?;
+                well("fi_mr_enable", (ops.control)(mr.cast(), FI_ENABLE, null_mut()))?;
             }
             Ok(region)
         }

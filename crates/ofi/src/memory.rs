@@ -1,7 +1,7 @@
 //! The program's memory that is registered: for messages, kept as long as that pays, and for windows, as long as they last.
 
 use crate::abi::{FI_READ, FI_REMOTE_READ, FI_REMOTE_WRITE, FI_WRITE};
-use crate::fabric::{Fabric, Region};
+use crate::fabric::{Fabric, Refused, Region};
 use crate::keys::{self, Keys};
 use crate::packet::Token;
 use std::cell::Cell;
@@ -65,8 +65,8 @@ impl Maker {
                     self.total.set(self.total.get() + len);
                     return Ok(Known { region, key, _share: Share(self.total.clone(), len) });
                 }
-                Err(error) if error == -ENOKEY && !self.theirs => {}
-                Err(error) => return Err(error),
+                Err(Refused { error, .. }) if error == -ENOKEY && !self.theirs => {}
+                Err(Refused { error, .. }) => return Err(error),
             }
         }
         Err(-ENOKEY)

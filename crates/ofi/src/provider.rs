@@ -208,7 +208,15 @@ impl Drop for Hints {
 ///
 /// Errors: it offers no reliable datagrams here.
 pub fn best(library: &'static Library, provider: &str, domain: Option<&str>) -> Result<Offer, String> {
-    let mut last = 0;
+    let place = domain.map_or(String::new(), |domain| format!(" on {domain}"));
+    let none = |why: String| format!("{provider}{place}: {why}");
+    // Whoever does not offer the least offers nothing.
+    let least = ask(library, provider, domain, PLAIN, 0, MR_MODE);
+    let mut last = match least.map(|offers| offers.pick(provider, domain)) {
+        Ok(Some(_)) => 0,
+        Ok(None) => return Err(none("not offered".into())),
+        Err(error) => return Err(none(library.error(error))),
+    };
     for caps in CAPS {
         for (order, mr_mode) in ORDERS.iter().flat_map(|order| MODES.map(|mode| (*order, mode))) {
             match ask(library, provider, domain, caps, order, mr_mode) {
@@ -220,8 +228,7 @@ pub fn best(library: &'static Library, provider: &str, domain: Option<&str>) -> 
             }
         }
     }
-    let place = domain.map_or(String::new(), |domain| format!(" on {domain}"));
-    Err(format!("{provider}{place}: {}", if last == 0 { "not offered".into() } else { library.error(last) }))
+    Err(none(if last == 0 { "not offered".into() } else { library.error(last) }))
 }
 
 /// The provider that was asked for, or the first of the table that is there.

@@ -231,10 +231,14 @@ impl State {
         !self.arrived.is_empty() || !self.losses.is_empty() || !self.ends.is_empty()
     }
 
-    /// Nothing more goes to that peer, nor comes from it.
+    /// Nothing more goes to that peer, nor comes from it. This process itself is not lost, but no access to its memory that is
+    /// under way ends well.
     pub fn lose(&mut self, peer: u32, why: &str) {
+        if peer == self.me {
+            return self.fail_accesses(peer);
+        }
         let it = &mut self.peers[peer as usize];
-        if peer == self.me || std::mem::replace(&mut it.lost, true) {
+        if std::mem::replace(&mut it.lost, true) {
             return;
         }
         for buffer in std::mem::take(&mut it.outbox) {

@@ -115,21 +115,18 @@ impl Outlet {
 
     /// Takes a payload behind all that is left; false while there is another one, or its sender has not been told of its end.
     pub fn lend(&self, lent: Lent) -> bool {
-        let Some(mut left) = self.try_left() else { return false };
-        if left.is_taken() {
-            return false;
-        }
-        left.lent = Some(lent);
-        true
+        self.take(|left| left.lent = Some(lent))
     }
 
     /// The same, for all connections of the pair.
     pub fn spread(&self, payload: Spread) -> bool {
-        let Some(mut left) = self.try_left() else { return false };
-        if left.is_taken() {
-            return false;
-        }
-        left.many.lend(payload);
+        self.take(|left| left.many.lend(payload))
+    }
+
+    /// Puts a payload there by `put`, if there is none.
+    fn take(&self, put: impl FnOnce(&mut Left)) -> bool {
+        let Some(mut left) = self.try_left().filter(|left| !left.is_taken()) else { return false };
+        put(&mut left);
         true
     }
 

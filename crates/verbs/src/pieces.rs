@@ -3,11 +3,9 @@
 //! true of reads from the peer's memory, with own memory as `source`.
 
 use std::ops::Range;
+use tern_device::runs::LONGEST;
 use tern_device::{Memory, Run};
 use tern_hca::Segment;
-
-/// Bytes of one write at most: less than any HCA takes.
-pub const LONGEST: u64 = 1 << 30;
 
 /// Calls `write` with the address at the receiver and the segments of the sender, until the bytes from `done` to `len`
 /// are covered or it says false; true when all went. `key` is the sender's local key; the lists have at most `gather`

@@ -12,15 +12,10 @@ use crate::send_queue::SendQueue;
 use crate::token::Token;
 use std::sync::Arc;
 use tern_counters as counters;
-use tern_device::runs::{Cursor, span};
+use tern_device::runs::{Cursor, FEWEST, LONGEST, registered};
 use tern_device::{Direction, Lost, Memory, Remote, Run, Word};
 use tern_hca::{Access, Atomics, Connection, Data, Error, Operation, Segment, SendFlags, SendRequest};
 
-/// Fewest bytes of an access whose own memory is registered, and of each of its runs on average; others are copied.
-const REGISTERED: u64 = 16 << 10;
-const LONG_RUN: u64 = 512;
-/// Bytes of one request at most.
-const LONGEST: u64 = 1 << 30;
 /// Segments of a request.
 const GATHER: usize = 16;
 
@@ -105,11 +100,10 @@ impl Channels {
         self.request(peer, operation, Data::Segments(&segments), Held::Answer(buffer, was), true)
     }
 
-    /// Through registered own memory; `None`: it cannot be registered.
+    /// Through own memory that is registered from `low` on, for `len` bytes; `None`: it cannot be registered.
     fn transfer_registered(
-        &self, peer: u32, own: &[Run], theirs: &[Run], key: u32, way: Direction,
+        &self, peer: u32, (low, len): (u64, u64), (own, theirs): (&[Run], &[Run]), key: u32, way: Direction,
     ) -> Option<Result<u64, Lost>> {
-        let (low, len) = span(own);
         let memory = self.registered.locate(Memory::dense(low as *const u8, len as usize));
         let local = self.registered.local_key(&memory)?;
         let (mut from, mut to) = (Cursor::new(own), Cursor::new(theirs));
@@ -222,10 +216,9 @@ impl Remote for Channels {
             let bytes = [unsafe { std::slice::from_raw_parts(from.address as *const u8, total as usize) }];
             return self.request(peer, towards(way, to.address, key), Data::Inline(&bytes), Held::Nothing, true);
         }
-        if total >= REGISTERED
-            && total / own.len() as u64 >= LONG_RUN
-            && span(own).1 / 4 <= total
-            && let Some(moved) = self.transfer_registered(peer, own, theirs, key, way)
+        // Each run has a request of its own, or a part of one.
+        if let Some(span) = registered(own, total).filter(|_| total / own.len() as u64 >= FEWEST)
+            && let Some(moved) = self.transfer_registered(peer, span, (own, theirs), key, way)
         {
             return moved;
         }

@@ -9,17 +9,16 @@
 //! Reads that the send queue has no room for wait here. Writes do not: what the sender says next must come after them.
 
 use crate::channels::{Channels, Posted};
-use crate::pieces::{self, LONGEST};
+use crate::pieces;
 use crate::ports::{MOST, Ports};
 use crate::token::Token;
 use crate::tuple_message::Message;
 use std::cell::RefCell;
 use tern_counters as counters;
+use tern_device::runs::{FEWEST, LONGEST};
 use tern_device::{Memory, Pull};
 use tern_hca::{Data, Operation, Remote, Segment, Status};
 
-/// Fewest bytes of a request, on average: below that it costs more than packing and packets.
-const LEAST: u64 = 512;
 /// Writes of one message at most.
 const MOST_WRITES: usize = 1024;
 /// Part of the send queue that reads may take.
@@ -140,7 +139,7 @@ impl Moves {
 
 /// Whether requests between such memory are worth it.
 fn pays(own: &Memory, theirs: &Memory, len: u64, gather: usize, most: usize) -> bool {
-    let enough = (len / LEAST).max(1).min(most as u64) as usize;
+    let enough = (len / FEWEST).max(1).min(most as u64) as usize;
     pieces::writes(own, theirs, len, gather, enough) <= enough
 }
 

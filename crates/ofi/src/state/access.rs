@@ -5,13 +5,8 @@ use crate::accesses::{Access, End, Own, Piece, What, pieces_of_message, pieces_o
 use crate::fabric::{Change, Posted, There};
 use std::ptr::null_mut;
 use tern_counters as counters;
-use tern_device::runs::span;
+use tern_device::runs::{LONGEST, registered, span};
 use tern_device::{Direction, Lost, Memory, Pull, Run, Word};
-
-/// Fewest bytes of an access whose own memory is registered, where it must be; others are copied.
-const REGISTERED: u64 = 16 << 10;
-/// Most bytes of a request.
-const LONGEST: u64 = 1 << 30;
 
 /// What a request belongs to.
 #[derive(Clone, Copy)]
@@ -69,11 +64,8 @@ impl State {
         if total == 0 {
             return Ok(self.accesses.begun(peer));
         }
-        let mut held = None;
-        let (low, len) = span(own);
-        if self.registers && total >= REGISTERED && len / 4 <= total {
-            held = self.registered.as_mut().and_then(|registered| registered.hold(&self.fabric, low, len));
-        }
+        let worth = registered(own, total).filter(|_| self.registers);
+        let held = worth.and_then(|(low, len)| self.registered.as_mut()?.hold(&self.fabric, low, len));
         let copied = self.registers && held.is_none();
         let longest = if copied { self.sends.size() as u64 } else { self.longest() };
         let mut access = Access::new(peer, what, key, pieces_of_runs(own, theirs, longest), End::Window);
@@ -117,31 +109,33 @@ impl State {
                 place += 1;
                 continue;
             }
-            match self.post_next(at) {
+            let Some(to) = self.address(peer) else {
+                // It is lost, and nothing that goes there stands in the queue any more.
+                full.push(peer);
+                continue;
+            };
+            match self.post_next(at, to) {
                 Posted::Done if is_last => _ = self.accesses.posting.remove(place),
                 Posted::Done => {}
                 Posted::Busy if self.unused.is_empty() => return,
-                Posted::Busy if !self.gives_up(peer) => full.push(peer),
-                ended => {
-                    let why = match ended {
-                        Posted::Failed(error) if error != 0 => self.why(error),
-                        _ => "it is lost".into(),
-                    };
-                    // This takes what goes to that peer out of the queue.
-                    self.fail_accesses(peer);
+                Posted::Busy => {
+                    self.gives_up(peer);
+                    full.push(peer);
+                }
+                Posted::Failed(error) => {
+                    let why = self.why(error);
                     self.lose(peer, &why);
-                    place = 0;
+                    full.push(peer);
                 }
             }
         }
     }
 
-    /// Makes the next request of an access.
-    fn post_next(&mut self, at: u32) -> Posted {
+    /// Makes the next request of an access; `to` is the address of its peer.
+    fn post_next(&mut self, at: u32, to: u64) -> Posted {
         let access = self.accesses.get(at);
         let (peer, what, key, own, piece) =
             (access.peer, access.what, access.key, access.own, access.pieces[access.next]);
-        let Some(to) = self.address(peer) else { return Posted::Failed(0) };
         let Some(&request) = self.unused.last() else { return Posted::Busy };
         let copied = matches!(own, Own::Copied) && !matches!(what, What::Change(_));
         let copy = match copied {
@@ -221,7 +215,6 @@ impl State {
             self.end_access(at);
         }
         if error != 0 {
-            self.fail_accesses(peer);
             let why = self.why(error);
             self.lose(peer, &why);
         }
