@@ -32,6 +32,11 @@ cmp "$place/heat.png" "$place/heat-one-rank.png"
 echo "-- it does"
 
 echo
+echo "== All shortest paths: a row broadcast in each step =="
+step "$prefix/bin/mpicc_abi" -O3 -o "$place/asp" "$root/demo/asp.c"
+step "$prefix/bin/mpiexec" -n "$ranks" "$place/asp" 512 check
+
+echo
 echo "== Python: pi by mpi4py =="
 python=$("$root/tests/mpi4py-build.sh" "$prefix")/venv/bin/python
 step "$prefix/bin/mpiexec" -n "$ranks" "$python" "$root/demo/pi.py"

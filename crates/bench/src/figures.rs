@@ -246,6 +246,20 @@ impl Figures {
         })
     }
 
+    /// The points of a curve, of rows with this title and benchmark, by ascending size: size and value.
+    pub fn points(
+        &self, (title, benchmark): (&str, &str), value: impl Fn(&Row, &dyn Fn(&str) -> Option<Summary>) -> Option<f64>,
+    ) -> Vec<(f64, f64)> {
+        let mut points = Vec::new();
+        for (row, summary) in self.rows() {
+            if row.title == title && row.benchmark == benchmark && row.size > 0 {
+                points.extend(value(row, &summary).map(|value| (row.size as f64, value)));
+            }
+        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    }
+
     /// The samples behind a summary.
     pub fn values(&self) -> impl Iterator<Item = (&Row, &str, &[Sample])> {
         self.rows.iter().flat_map(|(row, libraries)| {

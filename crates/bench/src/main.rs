@@ -9,6 +9,7 @@
 //!   may stand beside each other.
 //! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
 //!   the CSV and the JSON, [`plot`] and [`chart`] draw the plots.
+//! - [`knem`] is the experiments of the papers about KNEM.
 //! - [`rdma`] compares the parts of Tern's network device with each other.
 //! - [`instructions`] counts the instructions of a short message.
 //! - [`ablate`] finds what each rule of the policy is worth.
@@ -20,6 +21,7 @@ mod document;
 mod figures;
 mod hosts;
 mod instructions;
+mod knem;
 mod library;
 mod line;
 mod peers;
@@ -71,6 +73,15 @@ enum Command {
     Network,
     /// The parts of the network device, each on and off, on the software HCA; not part of `all`
     Rdma,
+    /// The experiments of the papers about KNEM, by mechanism; not part of `all`
+    Knem {
+        /// The folder NPB3.x-MPI of the NAS Parallel Benchmarks, for the integer sort
+        #[arg(long, value_name = "DIR")]
+        npb: Option<PathBuf>,
+    },
+    /// A process of `knem`
+    #[command(name = knem::member::COMMAND, hide = true)]
+    Member(knem::member::Words),
     /// What each rule of the policy is worth: off in turn, beside all on; not part of `all`
     Ablate,
     /// Plots of the figures.json that an earlier run has left in the output folder
@@ -120,7 +131,7 @@ struct Options {
     /// Seconds after which a run is stopped and reported as failed
     #[arg(long, global = true, default_value_t = 120)]
     timeout: u64,
-    /// For `all`, `plot` and `rdma`: a file that has a place for its report, between two lines of comment; the plots go to the folder `plots` beside it
+    /// For `all`, `plot`, `rdma` and `knem`: a file that has a place for its report, between two lines of comment; the plots go to the folder `plots` beside it
     #[arg(long, global = true, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Where the C sources of the benchmark program are
@@ -170,6 +181,8 @@ fn main() -> ExitCode {
         Command::Peers => peers::install(&places.peers),
         Command::Plot => plots(&cli.options, &places),
         Command::Rdma => rdma::measure(&cli.options, &places),
+        Command::Knem { npb } => knem::measure(&cli.options, &places, npb.as_ref()),
+        Command::Member(words) => knem::member::run(&words),
         Command::Ablate => ablate::measure(&cli.options, &places),
         Command::Instructions => with_session(&cli.options, &places, instructions::count),
         command => with_session(&cli.options, &places, |session| {
@@ -221,6 +234,12 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
             jobs.extend(suite::startup(&[2, 8, 32], options.cores));
             jobs
         }
-        Command::Peers | Command::Plot | Command::Rdma | Command::Ablate | Command::Instructions => Vec::new(),
+        Command::Peers
+        | Command::Plot
+        | Command::Rdma
+        | Command::Knem { .. }
+        | Command::Member(_)
+        | Command::Ablate
+        | Command::Instructions => Vec::new(),
     }
 }

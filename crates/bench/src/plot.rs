@@ -96,7 +96,7 @@ fn points(document: &Value, benchmark: &str, library: &str, quantity: Quantity) 
 }
 
 /// Peers and Tern have solid lines; Tern with a mechanism forced, or another line, has a dashed one.
-fn style(name: &str) -> Style {
+pub fn style(name: &str) -> Style {
     match name {
         "tern" => Style::Own,
         "mpich" => Style::Solid(0),

@@ -1,6 +1,7 @@
-//! Compiles the benchmark program, once for each binary interface.
+//! Compiles the benchmark program, and others, once for each binary interface.
 
 use crate::library::{Abi, Library};
+use crate::suite::BENCHMARKS;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,30 +24,42 @@ fn include_folder(library: &Library, scratch: &Path) -> Result<PathBuf, String> 
     Ok(folder)
 }
 
-fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
-    files.sort();
-    if files.is_empty() {
-        return Err(format!("no C sources in {}", folder.display()));
-    }
-    Ok(files)
+/// A program in C.
+pub struct Program {
+    /// Its file has this name, and the binary interface behind a dot.
+    pub name: String,
+    pub files: Vec<PathBuf>,
+    /// Further words for the compiler.
+    pub words: Vec<String>,
 }
 
-/// Compiles the sources against one library and returns the program. It names no library path,
+impl Program {
+    /// The benchmark program, whose sources are all of a folder.
+    pub fn benchmarks(folder: &Path) -> Result<Self, String> {
+        let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+        files.sort();
+        if files.is_empty() {
+            return Err(format!("no C sources in {}", folder.display()));
+        }
+        Ok(Self { name: BENCHMARKS.to_string(), files, words: Vec::new() })
+    }
+}
+
+/// Compiles a program against one library and returns its file. It names no library path,
 /// so that it runs on every library of the same binary interface.
-pub fn compile(library: &Library, source: &Path, output: &Path) -> Result<PathBuf, String> {
+pub fn compile(library: &Library, program: &Program, output: &Path) -> Result<PathBuf, String> {
     fs::create_dir_all(output).map_err(|error| format!("{}: {error}", output.display()))?;
-    let program = output.join(match library.abi {
-        Abi::Standard => "tern_mpi_bench.abi",
-        Abi::OpenMpi => "tern_mpi_bench.openmpi",
+    let file = output.join(match library.abi {
+        Abi::Standard => format!("{}.abi", program.name),
+        Abi::OpenMpi => format!("{}.openmpi", program.name),
     });
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
     let mut command = Command::new(&compiler);
-    command.args(["-O2", "-g", "-std=gnu11", "-o"]).arg(&program);
+    command.args(["-O2", "-g", "-std=gnu11", "-o"]).arg(&file);
     command.arg("-I").arg(include_folder(library, output)?);
-    command.args(sources(source)?).arg(library.shared_object());
+    command.args(&program.words).args(&program.files).arg(library.shared_object());
     if library.abi == Abi::OpenMpi {
         // Open MPI's launcher does not set the library path; its own compiler does it thus.
         command.arg(format!("-Wl,-rpath,{}", library.lib().display()));
@@ -56,7 +69,7 @@ pub fn compile(library: &Library, source: &Path, output: &Path) -> Result<PathBu
     }
     let result = command.output().map_err(|error| format!("cannot start {compiler}: {error}"))?;
     if result.status.success() {
-        return Ok(program);
+        return Ok(file);
     }
     let errors = String::from_utf8_lossy(&result.stderr);
     let first = errors.lines().find(|line| line.contains("error") || line.contains("undefined"));

@@ -6,8 +6,9 @@ use crate::library::{Abi, Library, Run, shown};
 use crate::line::{Extra, KNOWN, Line};
 use crate::placement::Placement;
 use crate::probe::Probe;
+use crate::program::Program;
 use crate::run::{Outcome, adopt_orphans, run};
-use crate::suite::{Binding, Job};
+use crate::suite::{BENCHMARKS, Binding, Job};
 use crate::{Options, Places, cores, program, report};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -35,7 +36,8 @@ pub struct Session {
     probe: Probe,
     options: Options,
     pub output: PathBuf,
-    programs: Vec<(Abi, PathBuf)>,
+    /// What was compiled: for which binary interface, its name, its file.
+    programs: Vec<(Abi, String, PathBuf)>,
     /// Where the C sources of the benchmark program are.
     source: PathBuf,
     /// Two hosts, made for the first job that wants them.
@@ -128,10 +130,8 @@ impl Session {
                 Err(reason) => session.problem(&line.name, "all", reason),
             }
         }
-        for abi in [Abi::Standard, Abi::OpenMpi] {
-            session.compile(abi, &places.source);
-        }
-        let programs: Vec<Abi> = session.programs.iter().map(|(abi, _)| *abi).collect();
+        session.compile(&Program::benchmarks(&places.source)?, "all");
+        let programs: Vec<Abi> = session.programs.iter().map(|(abi, ..)| *abi).collect();
         session.libraries.retain(|library| programs.contains(&library.abi));
         let earlier = output.join("figures.csv");
         if options.add && earlier.exists() {
@@ -157,37 +157,47 @@ impl Session {
         }
     }
 
+    /// Compiles a program for all libraries; `what` names it where that fails.
+    pub fn compile(&mut self, program: &Program, what: &str) {
+        for abi in [Abi::Standard, Abi::OpenMpi] {
+            self.compile_for(abi, program, what);
+        }
+    }
+
     /// One program serves all libraries of a binary interface; any of them will do to link it.
-    fn compile(&mut self, abi: Abi, source: &Path) {
+    fn compile_for(&mut self, abi: Abi, program: &Program, what: &str) {
         let candidates: Vec<Library> = self.libraries.iter().filter(|library| library.abi == abi).cloned().collect();
         let mut reasons = Vec::new();
         for library in &candidates {
-            match program::compile(library, source, &self.output) {
-                Ok(program) => return self.programs.push((abi, program)),
+            match program::compile(library, program, &self.output) {
+                Ok(file) => return self.programs.push((abi, program.name.clone(), file)),
                 Err(reason) => reasons.push(reason),
             }
         }
         for library in candidates {
-            self.problem(&library.name, "all", format!("cannot compile: {}", reasons.join("; ")));
+            self.problem(&library.name, what, format!("cannot compile: {}", reasons.join("; ")));
         }
     }
 
-    /// The benchmark program for a library.
-    fn program(&self, library: &Library) -> String {
-        let of_library = self.programs.iter().find(|(abi, _)| *abi == library.abi);
-        of_library.map(|(_, path)| path.display().to_string()).unwrap_or_default()
+    /// The file of a program for a library.
+    fn program(&self, library: &Library, name: &str) -> Option<&PathBuf> {
+        let of_library = self.programs.iter().find(|(abi, known, _)| *abi == library.abi && known == name);
+        of_library.map(|(.., file)| file)
     }
 
     /// Starts groups of ranks, each `(ranks, words before the program, its arguments)`.
     pub fn launch(&self, library: &Library, binding: Binding, groups: &[(usize, &[String], &[String])]) -> Outcome {
-        self.launch_for(self.options.timeout, library, binding, groups)
+        self.launch_for(self.options.timeout, library, binding, BENCHMARKS, groups)
     }
 
-    /// The same, for `seconds` at most.
+    /// The same of the program of that name, for `seconds` at most.
     fn launch_for(
-        &self, seconds: u64, library: &Library, binding: Binding, groups: &[(usize, &[String], &[String])],
+        &self, seconds: u64, library: &Library, binding: Binding, program: &str,
+        groups: &[(usize, &[String], &[String])],
     ) -> Outcome {
-        let line = |before: &[String], arguments: &[String]| [before, &[self.program(library)], arguments].concat();
+        let program = self.program(library, program).map(|file| file.display().to_string()).unwrap_or_default();
+        let line =
+            |before: &[String], arguments: &[String]| [before, std::slice::from_ref(&program), arguments].concat();
         let programs: Vec<(usize, Vec<String>)> =
             groups.iter().map(|(ranks, before, arguments)| (*ranks, line(before, arguments))).collect();
         let hosts = match self.hosts(binding) {
@@ -258,7 +268,8 @@ impl Session {
         libraries.retain(|library| {
             let extra = self.extras.iter().find(|(name, _)| *name == library.name);
             let named = job.lines.is_empty() || job.lines.contains(&library.name);
-            named && extra.is_none_or(|(_, extra)| job.extra == Some(*extra))
+            let compiled = self.program(library, job.program()).is_some();
+            named && compiled && extra.is_none_or(|(_, extra)| job.extra == Some(*extra))
         });
         for _ in 0..if job.once { 1 } else { self.rounds } {
             for library in &libraries {
@@ -332,7 +343,7 @@ impl Session {
                 }
             }
             let groups: [(usize, &[String], &[String]); 1] = [(job.ranks, &[], &arguments)];
-            let outcome = self.launch_for(limit, library, job.binding, &groups);
+            let outcome = self.launch_for(limit, library, job.binding, job.program(), &groups);
             let place = self.probe.since(before);
             let good = if within { !place.is_some_and(|place| place.is_stolen()) } else { self.probe.is_good(place) };
             let enough = tries == TRIES || self.options.patience == Some(0);

@@ -2,6 +2,9 @@
 
 use crate::line::Extra;
 
+/// The name of the benchmark program.
+pub const BENCHMARKS: &str = "tern_mpi_bench";
+
 /// Where the ranks of a job run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
@@ -40,6 +43,8 @@ pub struct Job {
     pub extra: Option<Extra>,
     /// Names of the only lines that run it; empty: all.
     pub lines: Vec<String>,
+    /// Another program than that of the benchmarks: its name. It is given `more` and nothing else.
+    pub program: Option<String>,
     /// Further arguments of the program.
     pub more: Vec<String>,
     /// Further environment variables, for all lines.
@@ -67,6 +72,7 @@ impl Job {
             probed: true,
             extra: None,
             lines: Vec::new(),
+            program: None,
             more: Vec::new(),
             variables: Vec::new(),
             slower: 1.0,
@@ -95,11 +101,19 @@ impl Job {
 
     /// Whether the ranks, which have a core each, can look where these are by themselves.
     pub fn looks_within(&self) -> bool {
-        self.probed && self.ranks == 2 && self.binding == Binding::Bound
+        self.probed && self.ranks == 2 && self.binding == Binding::Bound && self.program.is_none()
     }
 
-    /// The arguments of the benchmark program.
+    /// The name of the program that is run.
+    pub fn program(&self) -> &str {
+        self.program.as_deref().unwrap_or(BENCHMARKS)
+    }
+
+    /// The arguments of the program.
     pub fn arguments(&self) -> Vec<String> {
+        if self.program.is_some() {
+            return self.more.clone();
+        }
         let mut arguments: Vec<String> = self.benchmarks.iter().map(|b| b.to_string()).collect();
         if !self.sizes.is_empty() {
             let sizes: Vec<String> = self.sizes.iter().map(u64::to_string).collect();

@@ -162,3 +162,32 @@ fn near_and_far_have_a_table_each() {
     let (_, far) = table.split_once("cores far apart**").unwrap();
     assert!(far.contains("| rate | 8 B | M/s | **1.00** ±0 | - | 3 |"), "{far}");
 }
+
+/// The experiments about KNEM have a column for each mechanism; what is not there is told, the kernel module too.
+#[test]
+fn mechanisms_have_a_column_each_and_what_is_not_there_is_told() {
+    let scratch = Scratch::new("knem");
+    fake(
+        &scratch.0,
+        "echo \"pingpong 65536 ${TERN_MECHANISM:-auto} us\" | sed 's/auto/1.5/; s/pipe/2.5/; s/cma/3.5/; s/mapped/4.5/'",
+    );
+    let output = bench(&scratch.0, &["knem", "--quick", "--only", "pingpong,exchange", "--libraries", "tern"]);
+    let (table, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{told}");
+    assert!(table.contains("| Tern | pipe | mapped | cma | Tern's lead |"), "{table}");
+    assert!(table.contains("| pingpong | 64 KiB | us | **1.50** | 2.50 | 4.50 | 3.50 | - | 1 |"), "{table}");
+    assert!(
+        table.contains("| sender writes | receiver reads | both halves | region to region | copy thread |"),
+        "{table}"
+    );
+    for (missing, why) in [("asp", "demo/asp.c is not there"), ("is.A.2", "--npb names the folder")] {
+        assert!(told.contains(&format!("SKIPPED {missing}")) && told.contains(why), "{told}");
+    }
+    if !Path::new("/dev/tern").exists() {
+        assert!(told.contains("SKIPPED module, all: /dev/tern: "), "{told}");
+    }
+    let plots = fs::read_dir(scratch.0.join("out/knem")).unwrap().flatten().map(|file| file.file_name());
+    let plots: Vec<String> =
+        plots.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".svg")).collect();
+    assert_eq!(plots.len(), 2, "{plots:?}");
+}

@@ -10,21 +10,6 @@ use std::path::Path;
 /// Nothing lower has a place on a logarithmic axis.
 const LOWEST: f64 = 0.1;
 
-/// The figures of a curve by ascending size.
-fn points(
-    session: &Session, (title, benchmark): (&str, &str),
-    value: impl Fn(&Row, &dyn Fn(&str) -> Option<Summary>) -> Option<f64>,
-) -> Vec<(f64, f64)> {
-    let mut points = Vec::new();
-    for (row, summary) in session.figures.rows() {
-        if row.title == title && row.benchmark == benchmark && row.size > 0 {
-            points.extend(value(row, &summary).map(|value| (row.size as f64, value)));
-        }
-    }
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
-}
-
 fn panel(session: &Session, experiment: &Experiment, plot: &Plot, place: usize) -> Panel {
     let (title, benchmark, heading) = plot.panels[place];
     let least = if plot.scale == Scale::Logarithmic { LOWEST } else { f64::NEG_INFINITY };
@@ -35,7 +20,7 @@ fn panel(session: &Session, experiment: &Experiment, plot: &Plot, place: usize) 
             true => saved(experiment, variant.name, row, summary).filter(|_| number != 1),
             false => Some(summary(variant.name)?.median.max(least)),
         };
-        let points = points(session, (title, benchmark), value);
+        let points = session.figures.points((title, benchmark), value);
         curves.push(Curve { label: variant.name.to_string(), style, points });
     }
     curves.retain(|curve| !curve.points.is_empty());
