@@ -2,7 +2,9 @@
 # The kernel module, in a virtual machine with Debian's kernel: what /dev/tern promises, what it survives, and MPI programs
 # whose messages it copies.
 # Usage: tests/kmod-test.sh PREFIX
-#   TERN_TEST_KMOD=deep            with debugging of the kernel's allocator, 100,000 random calls of each of 3 seeds, more programs
+#   TERN_TEST_KMOD=deep            with debugging of the kernel's allocator, 100,000 random calls of each of 3 seeds, more programs,
+#                                  and mpi4py's suite at 2 ranks
+#   TERN_TEST_KMOD=count           nothing but what copies cost, in instructions
 #   TERN_TEST_VIRTUAL_LIMIT        seconds for the machine, from power on to power off [300, deep: 3000]
 set -eu
 
@@ -38,22 +40,32 @@ module() {
 }
 module module "$root/kmod"
 module engine "$here/kmod/engine"
-for program in functional hostile random engine; do
+for program in functional hostile random engine count; do
     cc -O1 -g -Wall -Wextra -Werror -static "$here/kmod/$program.c" -o "$build/$program-test" -pthread
 done
+
+if [ "${TERN_TEST_KMOD:-}" = count ]; then
+    # One instruction is one nanosecond of the machine's clock, and the kernel moves eight bytes by one.
+    TERN_TEST_QEMU="-smp 1 -cpu max,-erms,-fsrm -icount shift=0,sleep=off" exec "$here/virtual/run.sh" "$place" \
+        "${TERN_TEST_VIRTUAL_LIMIT:-300}" sh -c "busybox insmod $build/module/tern.ko && $build/count-test"
+fi
 
 binary=$(cd "$root" && cargo test -p tern-region --test module --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
 [ -n "$binary" ] || { echo "the test of region was not built"; exit 1; }
 (cd "$root" && cp "$binary" "$build/region-test")
+cc -O1 -g -Wall -Wextra -Werror -I"$prefix/include" "$here/region/library.c" -o "$build/library-test" -L"$prefix/lib" \
+    -Wl,-rpath,"$prefix/lib" -ltern_region
 
 case ${TERN_TEST_KMOD:-} in
 deep)
+    python=$("$here/mpi4py-build.sh" "$prefix")
     limit=3000 calls=100000 seeds="1 2 3" TERN_TEST_KERNEL="slub_debug=FZPU page_poison=1"
     programs="p2p_types p2p_modes p2p_published p2p_cancel p2p_columns p2p_complete p2p_fork p2p_fork_edge p2p_fork_pending
         p2p_late p2p_order p2p_partitioned p2p_persistent p2p_reuse p2p_sendrecv p2p_truncate coll_intra coll_region coll_vector
         rma_dynamic rma_fork rma_gathered rma_locks rma_put_get rma_requests rma_rows rma_types rma_windows type_construct thread_pairs"
     ;;
 *)
+    python=none
     limit=300 calls=4000 seeds=$(date +%s) TERN_TEST_KERNEL=
     programs="p2p_types p2p_modes p2p_published coll_region rma_dynamic"
     ;;
@@ -64,4 +76,4 @@ TERN_TEST_DIR=$build/programs TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $p
 
 # shellcheck disable=SC2086
 "$here/virtual/run.sh" "$place" "${TERN_TEST_VIRTUAL_LIMIT:-$limit}" \
-    "$here/kmod/inside.sh" "$build" "$prefix" "$programs" "$calls" $seeds
+    "$here/kmod/inside.sh" "$build" "$prefix" "$python" "$programs" "$calls" $seeds

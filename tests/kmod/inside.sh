@@ -1,12 +1,12 @@
 #!/bin/sh
 # What tests/kmod-test.sh runs inside the machine.
-# Usage: tests/kmod/inside.sh BUILD PREFIX PROGRAMS CALLS SEED...
-#   BUILD has the modules and the programs; PROGRAMS: MPI programs that are compiled there; each SEED is for CALLS random calls
+# Usage: tests/kmod/inside.sh BUILD PREFIX PYTHON PROGRAMS CALLS SEED...
+#   BUILD has the modules and the programs; PYTHON: mpi4py, as tests/mpi4py-build.sh has built it, or `none`; PROGRAMS: MPI programs that are compiled there; each SEED is for CALLS random calls
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=$1 prefix=$2 programs=$3 calls=$4
-shift 4
+build=$1 prefix=$2 python=$3 programs=$4 calls=$5
+shift 5
 failed=0
 
 bad() {
@@ -22,7 +22,12 @@ good() {
 busybox insmod "$build/module/tern.ko" || { bad "the module cannot be loaded"; exit 1; }
 "$build/functional-test" || failed=1
 "$build/hostile-test" || failed=1
-TERN_TEST_MODULE=1 "$build/region-test" || failed=1
+export TERN_TEST_MODULE=1
+"$build/region-test" || failed=1
+# Private memory by the module alone, and with all that a space has.
+for options in 11 8; do
+    if "$build/library-test" $options; then good "the region library, options $options"; else bad "the region library, options $options"; fi
+done
 busybox insmod "$build/engine/softdma.ko" || bad "the engine cannot be loaded"
 "$build/engine-test" || failed=1
 for seed; do
@@ -41,6 +46,14 @@ if [ "${copied:-0}" -gt 1000000 ]; then
 else
     bad "$1: the module has copied ${copied:-no} bytes"
     grep -E 'module|kernel' "$build/programs/$1.2.log" | head -n 20
+fi
+
+if [ "$python" != none ]; then
+    # Those of its modules that send messages of all kinds: the whole takes too long here.
+    suite="-i test_p2p -i test_cco_buf -i test_cco_nb_buf -i test_cco_vec -i test_cco_obj -i test_msgspec -i test_rma -i test_pack
+        -i test_subclass"
+    MPI4PY_BUILT=$python MPI4PY_TIMEOUT=2400 MPI4PY_ARGUMENTS=$suite TERN_MECHANISM=module \
+        "$here/../mpi4py.sh" "$prefix" 2 || failed=1
 fi
 
 for name in contexts regions pinned_pages jobs attachments; do

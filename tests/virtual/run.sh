@@ -4,6 +4,7 @@
 # Usage: tests/virtual/run.sh DIRECTORY SECONDS COMMAND...
 #   DIRECTORY is what prepare.sh has filled; SECONDS is the limit, from power on to power off
 #   TERN_TEST_KERNEL   options for the kernel [none]
+#   TERN_TEST_QEMU     more options for QEMU [none]
 # Exit code: that of the command; 124 after SECONDS; 125 when the machine ended without running it.
 set -eu
 
@@ -26,12 +27,13 @@ cores=$(nproc)
 [ "$cores" -le 4 ] || cores=4
 # Without hardware virtualisation, which a machine that is virtual itself may say it has and not have. On a busy machine
 # the kernel would take its timer for broken (no_timer_check).
+# shellcheck disable=SC2086
 timeout --kill-after=5 "$seconds" qemu-system-x86_64 -machine q35 -accel "${TERN_TEST_ACCEL:-tcg}" -cpu max \
     -smp "$cores" -m 3G -nodefaults -no-user-config -no-reboot -display none \
     -kernel "$place/vmlinuz" -initrd "$place/initramfs" -append "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check ${TERN_TEST_KERNEL:-}" \
     -serial "file:$exchange/console" \
     -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
-    -virtfs "local,path=$exchange,mount_tag=exchange,security_model=none" \
+    -virtfs "local,path=$exchange,mount_tag=exchange,security_model=none" ${TERN_TEST_QEMU:-} \
     < /dev/null > "$exchange/qemu" 2>&1 &
 machine=$!
 tail -f -s 0.2 -n +1 --pid="$machine" "$exchange/output" 2> /dev/null || true
