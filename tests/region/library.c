@@ -1,5 +1,6 @@
 // The region library as a C program sees it: several processes, each by its own space.
-// Usage: library OPTIONS     the options of the space of the members that use others' memory
+// Usage: library OPTIONS     the options of the space of the member that uses others' memory
+//   TERN_TEST_MODULE   the kernel module is loaded
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static int copy(tern_region_space *space, uint64_t cookie, uint64_t offset, void
 // Member 0: declares memory of both kinds, and waits.
 static void owner(void)
 {
-    tern_region_space *space = join(3, 0, 0);
+    tern_region_space *space = join(3, 0, options & TERN_REGION_USE_MODULE);
     unsigned char *private = malloc(LEN), *shared = tern_region_allocate(space, LEN);
     CHECK(private && shared);
     fill(private, 1);
@@ -137,7 +138,7 @@ static void asynchronous(tern_region_space *space, uint64_t cookie, const unsign
 {
     unsigned char *bytes = malloc(LEN);
     struct iovec local = {bytes, LEN};
-    for (uint32_t by = TERN_REGION_SELF; by <= TERN_REGION_THREAD; by++) {
+    for (uint32_t by = TERN_REGION_SELF; by <= TERN_REGION_ENGINE; by++) {
         tern_region_status *status;
         memset(bytes, 0, LEN);
         IS(tern_region_start_inline_copy(space, &local, 1, at(cookie, 0), LEN, TERN_REGION_READ, by, &status), 0);
@@ -157,7 +158,7 @@ static void asynchronous(tern_region_space *space, uint64_t cookie, const unsign
     tern_region_status *none = (void *)bytes;
     IS(tern_region_start_inline_copy(space, &local, 1, at(cookie, 1), LEN, TERN_REGION_READ, 0, &none), -ERANGE);
     CHECK(none == NULL);
-    IS(tern_region_start_inline_copy(space, &local, 1, at(cookie, 0), LEN, TERN_REGION_READ, 3, &none), -EINVAL);
+    IS(tern_region_start_inline_copy(space, &local, 1, at(cookie, 0), LEN, TERN_REGION_READ, 4, &none), -EINVAL);
     free(bytes);
 }
 
@@ -203,6 +204,12 @@ static void user(void)
     if (options & TERN_REGION_NO_CMA)
         CHECK(tern_region_standing(space, 0, TERN_REGION_CMA) == TERN_REGION_OFF);
     CHECK(tern_region_standing(space, 0, TERN_REGION_PIPE) == TERN_REGION_WORKS);
+    // Where the kernel module is there, it has copied.
+    int module = tern_region_standing(space, 0, TERN_REGION_MODULE);
+    if (options & TERN_REGION_USE_MODULE)
+        CHECK(module == (getenv("TERN_TEST_MODULE") ? TERN_REGION_WORKS : TERN_REGION_ABSENT));
+    else
+        CHECK(module == TERN_REGION_OFF);
     post(12, 1);
     IS(tern_region_close(space), 0);
     exit(0);
@@ -211,7 +218,7 @@ static void user(void)
 // Member 2: its memory is written by member 1, and it is killed then.
 static void victim(void)
 {
-    tern_region_space *space = join(3, 2, 0);
+    tern_region_space *space = join(3, 2, options & TERN_REGION_USE_MODULE);
     unsigned char *bytes = calloc(1, LEN), *expected = malloc(LEN);
     struct iovec whole = {bytes, LEN};
     uint64_t cookie;
@@ -258,7 +265,7 @@ static void alone(void)
     CHECK(second == NULL);
     IS(tern_region_open(name, 3, 1, SPAN, 0, &second), -EINVAL);
     IS(tern_region_open(name, 2, 2, SPAN, 0, &second), -EINVAL);
-    IS(tern_region_open(name, 2, 1, SPAN, 8, &second), -EINVAL);
+    IS(tern_region_open(name, 2, 1, SPAN, 16, &second), -EINVAL);
     IS(tern_region_open(name, TERN_REGION_MEMBERS + 1, 1, SPAN, 0, &second), -EINVAL);
     IS(tern_region_open("a/b", 2, 1, SPAN, 0, &second), -EINVAL);
     IS(tern_region_open(NULL, 2, 1, SPAN, 0, &second), -EINVAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Memory that processes of one Linux machine declare to each other, and copies from and into it, in one copy where the
- * kernel allows that. No kernel module and no MPI is needed. docs/region-library.md and tern_region(3) describe it.
+ * kernel allows that. No kernel module and no MPI is needed; a kernel module of Tern's may be used. docs/region-library.md and tern_region(3) describe it.
  *
  * Functions that return int return 0, or an error: a negative errno value. tern_region_text says what it means here.
  * All functions may be called by many threads.
@@ -44,11 +44,13 @@ typedef struct {
 #define TERN_REGION_NO_MAPPED 1u /* memory of others is not mapped */
 #define TERN_REGION_NO_CMA 2u    /* process_vm_readv and process_vm_writev are not used */
 #define TERN_REGION_SERVER 4u    /* a thread answers peers that cannot reach this process's memory themselves */
+#define TERN_REGION_USE_MODULE 8u /* private memory is declared to Tern's kernel module, where that is installed */
 
 /* Who does an asynchronous copy. */
 #define TERN_REGION_SELF 0u   /* this process, a part with each poll */
-#define TERN_REGION_IDLE 1u   /* a copy thread, if a core has nothing to do now */
+#define TERN_REGION_IDLE 1u   /* a DMA engine, if that pays, or a copy thread, if a core has nothing to do now */
 #define TERN_REGION_THREAD 2u /* a copy thread */
+#define TERN_REGION_ENGINE 3u /* a DMA engine; where there is none, as TERN_REGION_IDLE */
 
 /* Ways between two processes, and how each stands. */
 #define TERN_REGION_MAPPED 0u

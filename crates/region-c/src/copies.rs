@@ -19,6 +19,7 @@ fn offload(by: u32) -> Result<Offload, c_int> {
         0 => Ok(Offload::Never),
         1 => Ok(Offload::WhenIdle),
         2 => Ok(Offload::Always),
+        3 => Ok(Offload::Engine),
         _ => Err(-libc::EINVAL),
     }
 }

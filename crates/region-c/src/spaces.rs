@@ -13,15 +13,17 @@ use tern_region::{Run, extend};
 const NO_MAPPED: u32 = 1;
 const NO_CMA: u32 = 2;
 const SERVER: u32 = 4;
+const USE_MODULE: u32 = 8;
 
 /// Names of the spaces that this process has joined by name, by the address of the space.
 static NAMES: Mutex<BTreeMap<usize, CString>> = Mutex::new(BTreeMap::new());
 
 fn options(bits: u32) -> Result<Options, c_int> {
-    if bits & !(NO_MAPPED | NO_CMA | SERVER) != 0 {
+    if bits & !(NO_MAPPED | NO_CMA | SERVER | USE_MODULE) != 0 {
         return Err(-libc::EINVAL);
     }
-    Ok(Options { mapped: bits & NO_MAPPED == 0, cma: bits & NO_CMA == 0, server: bits & SERVER != 0 })
+    let has = |bit| bits & bit != 0;
+    Ok(Options { mapped: !has(NO_MAPPED), module: has(USE_MODULE), cma: !has(NO_CMA), server: has(SERVER), dma: true })
 }
 
 /// Joins in a file.

@@ -94,7 +94,7 @@ fn main() {
     let cookies = [cookie(1), cookie(0), cookie(0)];
     let ways = [("mapped", true, false), ("CMA", false, true), ("pipe", false, false)];
     for ((name, mapped, cma), cookie) in ways.into_iter().zip(cookies) {
-        let options = Options { mapped, cma, server: false };
+        let options = Options { mapped, cma, ..Options::default() };
         let space = Space::join(file.try_clone().expect("dup"), BASE, SHAPE, 0, options).expect("a place");
         measure(&space, cookie, name);
     }

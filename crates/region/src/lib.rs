@@ -13,6 +13,7 @@
 //! - [`Views`]: the parts of others, mapped on first use
 //! - [`cma`]: private memory of others, by system call
 //! - [`module`]: private memory of others that they have declared, by the kernel module where that is installed
+//! - [`dma`]: copies within this process's addresses by an engine (Intel DSA), which a space uses for asynchronous ones
 //! - [`Space`]: declared regions with everything above behind one interface
 //!
 //! # A space
@@ -96,6 +97,8 @@
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 pub mod cma;
+#[cfg(not(loom))]
+pub mod dma;
 mod file;
 mod fork;
 pub mod heap;

@@ -14,6 +14,8 @@ pub use cookie::{Cookie, Spot};
 #[cfg(not(loom))]
 mod error;
 #[cfg(not(loom))]
+mod flight;
+#[cfg(not(loom))]
 mod interface;
 #[cfg(not(loom))]
 mod layout;
@@ -33,6 +35,8 @@ mod side;
 mod terms;
 #[cfg(not(loom))]
 mod transfer;
+#[cfg(not(loom))]
+mod ways;
 
 #[cfg(not(loom))]
 pub use {

@@ -215,7 +215,7 @@ proptest! {
             Way::Pipe => (false, false),
             Way::Mixed => (true, true),
         };
-        let user = join(&file, 1, Options { mapped, cma, server: false });
+        let user = join(&file, 1, Options { mapped, cma, ..Options::default() });
         let source = Arena::new(matches!(way, Way::Mapped | Way::Mixed).then_some(&owner), 1);
         let target = Arena::new(matches!(way, Way::Mapped).then_some(&owner), 7);
         let (from, to) = (source.runs(&from), target.runs(&to));

@@ -10,9 +10,9 @@ use tern_region::space::{DONE, Direction, Error, Flags, Mechanism, Offload, Opti
 
 /// Shared memory, private memory, and private memory that cannot be reached but through its owner.
 const KINDS: [Options; 3] = [
-    Options { mapped: true, cma: false, server: false },
-    Options { mapped: false, cma: true, server: false },
-    Options { mapped: false, cma: false, server: false },
+    Options { mapped: true, module: false, cma: false, server: false, dma: false },
+    Options { mapped: false, module: false, cma: true, server: false, dma: false },
+    Options { mapped: false, module: false, cma: false, server: false, dma: false },
 ];
 
 #[test]

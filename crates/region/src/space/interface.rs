@@ -1,5 +1,6 @@
 //! A process's membership in a space: every operation.
 
+use super::flight::Arm;
 use super::layout::{Shape, Tables};
 use super::member::{self, Seat};
 use super::offload::{self, Status};
@@ -9,6 +10,7 @@ use super::side::{Held, Side};
 use super::transfer::{Step, Transfer, local_pieces};
 use super::{Cookie, Direction, Error, Flags, Mechanism, Offload, Options, Protection, Spot, Standing};
 use crate::cma::Run;
+use crate::dma::Dma;
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -224,11 +226,24 @@ impl Space {
         result
     }
 
-    fn start(&self, transfer: Transfer, offload: Offload) -> Result<Status, Error> {
+    /// Uses this DMA engine, in place of one of the machine's.
+    pub fn use_engine(&self, dma: Dma) -> Result<(), Error> {
+        self.shared.use_arm(Arm::new(&self.shared, dma)?);
+        Ok(())
+    }
+
+    fn start(&self, mut transfer: Transfer, offload: Offload) -> Result<Status, Error> {
+        transfer.by_engine = match offload {
+            Offload::Never | Offload::Always => false,
+            Offload::WhenIdle => self.shared.engine_pays(transfer.rest),
+            Offload::Engine => self.shared.find_arm().is_some(),
+        };
         let threaded = match offload {
             Offload::Never => false,
             Offload::Always => true,
-            Offload::WhenIdle => transfer.rest > offload::STEP && offload::is_core_idle(),
+            Offload::WhenIdle | Offload::Engine => {
+                !transfer.by_engine && transfer.rest > offload::STEP && offload::is_core_idle()
+            }
         };
         if threaded {
             self.start_thread()?;

@@ -14,6 +14,8 @@ const LEFT: u8 = 2;
 #[derive(Default)]
 pub struct Peer {
     cma: AtomicU8,
+    /// The kernel module has copied from it or into it.
+    module: AtomicBool,
     /// That its memory cannot be mapped has been said.
     unmapped: AtomicBool,
 }
@@ -70,6 +72,11 @@ impl Shared {
         }
     }
 
+    /// The module has copied memory of that member's.
+    pub fn module_works(&self, member: u32) {
+        self.peers[member as usize].module.store(true, Ordering::Relaxed);
+    }
+
     fn leave_cma(&self, member: u32, failed: Failed) {
         if self.peers[member as usize].cma.swap(LEFT, Ordering::Relaxed) != LEFT {
             tern_settings::warn!(
@@ -95,7 +102,10 @@ impl Shared {
             Mechanism::Mapped if !self.options.mapped => Standing::Off,
             Mechanism::Mapped if peer.unmapped.load(Ordering::Relaxed) => Standing::Left,
             Mechanism::Mapped | Mechanism::Pipe => Standing::Works,
-            Mechanism::KernelModule => Standing::Absent,
+            Mechanism::KernelModule if !self.options.module => Standing::Off,
+            Mechanism::KernelModule if self.module.is_none() => Standing::Absent,
+            Mechanism::KernelModule if peer.module.load(Ordering::Relaxed) => Standing::Works,
+            Mechanism::KernelModule => Standing::Unproven,
             Mechanism::Cma if !self.options.cma => Standing::Off,
             Mechanism::Cma => match peer.cma.load(Ordering::Relaxed) {
                 WORKS => Standing::Works,

@@ -6,6 +6,7 @@ use super::table::About;
 use super::transfer::local_pieces;
 use super::{Cookie, Error, Flags, Protection};
 use crate::cma::Run;
+use crate::module::Declared;
 use crate::offsets::Offsets;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,12 +16,20 @@ pub struct Regions {
     free: VecDeque<u32>,
     /// The first slot that never had one.
     fresh: u32,
-    /// By slot: the regions that were not destroyed, and where their lists begin.
-    known: BTreeMap<u32, (Cookie, u64)>,
+    /// By slot: the regions that were not destroyed.
+    known: BTreeMap<u32, Known>,
     /// Those for a single use, the oldest first.
     singles: VecDeque<Cookie>,
     /// What is free of this member's list of pieces.
     lists: Offsets,
+}
+
+struct Known {
+    cookie: Cookie,
+    /// Where its list begins.
+    first: u64,
+    /// What the kernel module knows it by, if that has it.
+    declared: Option<Declared>,
 }
 
 impl Default for Regions {
@@ -53,16 +62,20 @@ impl Regions {
             self.lists.give(first);
             return Err(Error::Full);
         };
-        write_list(shared, first, &pieces);
-        let about = About { len, access: protection.bits(), pieces: pieces.len() as u32, first };
+        let private = write_list(shared, first, &pieces);
         let Some((slot_at, generation)) =
             shared.tables.slot(shared.me, slot).and_then(|slot| Some((slot, slot.next_generation()?)))
         else {
             return Err(Error::Full);
         };
+        // A region that is not for the module, or that it does not take (RLIMIT_MEMLOCK), is reached in other ways.
+        let module = shared.module.as_ref().filter(|_| private);
+        let declared = module.and_then(|module| module.create(segments, protection.bits()).ok());
+        let module = declared.map_or(0, |declared| declared.cookie);
+        let about = About { len, access: protection.bits(), pieces: pieces.len() as u32, first, module };
         let cookie = Cookie::new(shared.me, slot, generation);
         slot_at.open(cookie, about, flags.contains(Flags::SINGLE_USE));
-        self.known.insert(slot, (cookie, first));
+        self.known.insert(slot, Known { cookie, first, declared });
         if flags.contains(Flags::SINGLE_USE) {
             self.singles.push_back(cookie);
         }
@@ -84,7 +97,7 @@ impl Regions {
     fn reclaim(&mut self, shared: &Shared, count: usize) {
         for _ in 0..count.min(self.singles.len()) {
             let Some(cookie) = self.singles.pop_front() else { return };
-            let known = self.known.get(&cookie.slot()).is_some_and(|(known, _)| *known == cookie);
+            let known = self.known.get(&cookie.slot()).is_some_and(|known| known.cookie == cookie);
             let slot = shared.tables.slot(shared.me, cookie.slot()).filter(|_| known);
             let Some(slot) = slot else { continue };
             if slot.is_used(cookie) && !shared.is_held(cookie) {
@@ -97,8 +110,11 @@ impl Regions {
 
     /// Makes slot and list free; nobody uses the region, and nobody can.
     pub fn forget(&mut self, shared: &Shared, cookie: Cookie) {
-        if let Some((_, first)) = self.known.remove(&cookie.slot()) {
-            self.lists.give(first);
+        if let Some(known) = self.known.remove(&cookie.slot()) {
+            if let Some((module, declared)) = shared.module.as_ref().zip(known.declared) {
+                module.destroy(declared);
+            }
+            self.lists.give(known.first);
             shared.tables.slot(shared.me, cookie.slot()).inspect(|slot| slot.free(cookie));
             self.free.push_back(cookie.slot());
         }
@@ -106,16 +122,20 @@ impl Regions {
 
     /// All that were not destroyed.
     pub fn all(&self) -> Vec<Cookie> {
-        self.known.values().map(|(cookie, _)| *cookie).collect()
+        self.known.values().map(|known| known.cookie).collect()
     }
 }
 
-fn write_list(shared: &Shared, first: u64, pieces: &[Piece]) {
+/// Writes down where a region lies; true when some of it is private memory.
+fn write_list(shared: &Shared, first: u64, pieces: &[Piece]) -> bool {
+    let mut private = false;
     let heap = lock(&shared.heap);
     let list = shared.tables.pieces(shared.me);
     for (index, piece) in pieces.iter().enumerate() {
         let place = heap.place(piece.address as *const u8, piece.len as usize).map_or(0, |place| place.0);
+        private |= place == 0;
         // SAFETY: this part of the list was free, so that nobody else looks at it; it has room.
         unsafe { list.add(first as usize + index).write(Piece { place, ..*piece }) };
     }
+    private
 }

@@ -1,18 +1,21 @@
 //! What the threads of a process share of a space, and what each has of its own.
 
 use super::cell::Question;
+use super::flight::Arm;
 use super::layout::{CELL, CELLS, HOLDS, Member, PIECES, Piece, Tables};
 use super::member::{self, Seat};
 use super::offload::Job;
 use super::table::About;
 use super::{Cookie, Error, Options, Protection, peers::Peer};
 use crate::cma::{Beacon, Run};
+use crate::dma::Dma;
 use crate::heap::Heap;
+use crate::module::Module;
 use crate::sync::Ordering;
 use crate::view::Views;
 use rustix::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64 as Mask};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How often a waiting thread looks again before it gives way to others on its core, one of which may
@@ -34,6 +37,10 @@ pub struct Shared {
     _beacon: Box<Beacon>,
     pub heap: Mutex<Heap>,
     pub peers: Vec<Peer>,
+    /// The kernel module, if it is there and the options want it.
+    pub module: Option<Module>,
+    /// The DMA engine, looked for when it is first of use.
+    arm: OnceLock<Option<Arm>>,
     engines: Mutex<Vec<Engine>>,
     /// Asynchronous copies that have not ended.
     pub jobs: Mutex<Vec<Arc<Job>>>,
@@ -74,12 +81,30 @@ impl Shared {
             _beacon: beacon,
             heap: Mutex::new(heap),
             peers: (0..shape.members).map(|_| Peer::default()).collect(),
+            module: options.module.then(open_module).flatten(),
+            arm: OnceLock::new(),
             engines: Mutex::default(),
             jobs: Mutex::default(),
             stop: AtomicBool::new(false),
             holds: Mask::new(0),
             cells: Mask::new(0),
         })
+    }
+
+    /// The DMA engine, if one was looked for and found.
+    pub fn arm(&self) -> Option<&Arm> {
+        self.arm.get()?.as_ref()
+    }
+
+    /// The same; looks for one if nobody has.
+    pub fn find_arm(&self) -> Option<&Arm> {
+        let find = || self.options.dma.then(|| Arm::new(self, Dma::open().ok()?).ok()).flatten();
+        self.arm.get_or_init(find).as_ref()
+    }
+
+    /// Takes this engine, if none was looked for.
+    pub fn use_arm(&self, arm: Arm) {
+        let _ = self.arm.set(Some(arm));
     }
 
     pub fn member(&self) -> &Member {
@@ -225,6 +250,18 @@ impl Shared {
         member::regain(&self.member().cells[index], &self.seat);
         self.cells.fetch_and(!(1 << index), Ordering::AcqRel);
     }
+}
+
+/// Without the module everything goes by other means.
+fn open_module() -> Option<Module> {
+    Module::open()
+        .inspect_err(|error| {
+            tern_settings::warn!(
+                "/dev/tern cannot be opened: {error}; private memory goes by other means (docs/kernel-module.md tells how the \
+                 module is installed)"
+            );
+        })
+        .ok()
 }
 
 /// Sets the lowest bit that is not set, of the first `count`.

@@ -4,7 +4,7 @@ use super::layout::Piece;
 use super::shared::Shared;
 use super::table::Found;
 use super::{Cookie, Error, Protection, Spot};
-use crate::cma::{Pid, Run};
+use crate::cma::{Failed, Pid, Run};
 use crate::heap::Place;
 use crate::view::Views;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ const RUNS: usize = 1024;
 pub enum Class {
     /// They are mapped here.
     Local,
+    /// By the kernel module, which knows the region by this cookie.
+    Declared(u64),
     /// By cross memory attach.
     Remote(Pid),
     /// Their owner must be asked.
@@ -31,6 +33,8 @@ pub struct Side {
     memory: Memory,
     /// The piece with that byte.
     index: usize,
+    /// The kernel module does not have the region any more.
+    undeclared: bool,
 }
 
 enum Memory {
@@ -102,12 +106,12 @@ impl Side {
     /// A region from `offset` on.
     pub fn region(held: Held, offset: u64) -> Side {
         let index = held.pieces().partition_point(|piece| piece.start + piece.len <= offset);
-        Side { owner: held.cookie.member(), at: offset, memory: Memory::Region(held), index }
+        Side { owner: held.cookie.member(), at: offset, memory: Memory::Region(held), index, undeclared: false }
     }
 
     /// Memory of this process.
     pub fn local(me: u32, pieces: Vec<Piece>) -> Side {
-        Side { owner: me, at: 0, memory: Memory::Local(pieces), index: 0 }
+        Side { owner: me, at: 0, memory: Memory::Local(pieces), index: 0, undeclared: false }
     }
 
     pub fn cookie(&self) -> Option<Cookie> {
@@ -115,6 +119,30 @@ impl Side {
             Memory::Region(held) => Some(held.cookie),
             Memory::Local(_) => None,
         }
+    }
+
+    /// After bytes were copied in that way.
+    pub fn worked(&self, shared: &Shared, class: Class) {
+        if let Class::Declared(_) = class {
+            shared.module_works(self.owner);
+        }
+    }
+
+    /// After a copy has failed: an error if this side is reached in that way and there is no other. A region that the module
+    /// does not have any more (its pages were replaced, say) is reached without it from here on.
+    pub fn failed(&mut self, shared: &Shared, class: Class, failed: Failed) -> Result<(), Error> {
+        match class {
+            Class::Declared(_) => self.undeclared = true,
+            Class::Remote(_) => shared.cma_failed(self.owner, failed)?,
+            Class::Local | Class::Ask => {}
+        }
+        Ok(())
+    }
+
+    /// The region's cookie in the module, which has the same bytes at the same offsets.
+    fn declared(&self, shared: &Shared) -> Option<u64> {
+        let Memory::Region(held) = &self.memory else { return None };
+        (shared.module.is_some() && !self.undeclared && held.about.module != 0).then_some(held.about.module)
     }
 
     fn pieces(&self) -> &[Piece] {
@@ -163,6 +191,9 @@ impl Side {
                 Ok(at) => return (Class::Local, Some(Run::new(at, len as usize))),
                 Err(error) => shared.not_mapped(self.owner, &error),
             }
+        }
+        if let Some(cookie) = self.declared(shared) {
+            return (Class::Declared(cookie), None);
         }
         match shared.cma(self.owner) {
             Some(pid) => (Class::Remote(pid), Some(run)),

@@ -45,6 +45,8 @@ pub struct About {
     /// How many entries of the owner's list say where it lies, from which on.
     pub pieces: u32,
     pub first: u64,
+    /// The cookie of the same memory in the kernel module, or 0.
+    pub module: u64,
 }
 
 /// A region's name in the hold of a process that uses it, or 0.
@@ -63,7 +65,7 @@ impl Slot {
     /// Opens a region under `cookie`. Only the owner calls this, on a free slot of which nobody
     /// knows this cookie yet.
     pub fn open(&self, cookie: Cookie, about: About, once: bool) {
-        let words = [about.len, u64::from(about.access) << 32 | u64::from(about.pieces), about.first, 0];
+        let words = [about.len, u64::from(about.access) << 32 | u64::from(about.pieces), about.first, about.module];
         for (word, value) in self.about.iter().zip(words) {
             word.store(value, Ordering::Relaxed);
         }
@@ -91,8 +93,8 @@ impl Slot {
     }
 
     fn about(&self) -> About {
-        let [len, access, first, _] = [0, 1, 2, 3].map(|index: usize| self.about[index].load(Ordering::Relaxed));
-        About { len, access: (access >> 32) as u32, pieces: access as u32, first }
+        let [len, access, first, module] = [0, 1, 2, 3].map(|index: usize| self.about[index].load(Ordering::Relaxed));
+        About { len, access: (access >> 32) as u32, pieces: access as u32, first, module }
     }
 
     /// Takes the single use of a region that was entered; false when somebody else has it.

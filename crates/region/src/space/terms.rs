@@ -60,8 +60,8 @@ pub enum Mechanism {
     /// Memory from [`Space::allocate`] is mapped by everybody who copies from or into it: no system
     /// call.
     Mapped,
-    /// The kernel module ([`crate::module`]), which pins a region once: its place among the mechanisms. A space does not
-    /// use it yet, and [`Space::standing`] says [`Standing::Absent`].
+    /// The kernel module ([`crate::module`]), for private memory: the owner declares each region to it, which pins the region
+    /// once. A system call per copy, without the right to trace.
     KernelModule,
     /// Cross memory attach, for private memory: a system call per copy, if the kernel permits it.
     Cma,
@@ -90,9 +90,12 @@ pub enum Standing {
 pub enum Offload {
     /// The process itself, a part with every [`Space::poll`] and [`Space::progress`].
     Never,
-    /// A copy thread, if a core has nothing to do when the copy is started; otherwise as `Never`.
+    /// A DMA engine (see [`crate::dma`]), if its costs say so and this process reaches both sides by addresses of its own; or
+    /// a copy thread, if a core has nothing to do when the copy is started; otherwise as `Never`.
     #[default]
     WhenIdle,
+    /// A DMA engine, whatever it costs; where there is none, as `WhenIdle`.
+    Engine,
     /// A copy thread.
     Always,
 }
@@ -102,16 +105,20 @@ pub enum Offload {
 pub struct Options {
     /// Whether memory of others may be mapped.
     pub mapped: bool,
+    /// Whether private memory is declared to the kernel module, if that is installed, and copied by it.
+    pub module: bool,
     /// Whether cross memory attach may be used.
     pub cma: bool,
     /// Whether the copy thread runs from the start, so that peers that have to ask this process for
     /// its memory are answered while it computes. Otherwise it is started with the first copy
     /// that is left to it.
     pub server: bool,
+    /// Whether a DMA engine may be used.
+    pub dma: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { mapped: true, cma: true, server: false }
+        Options { mapped: true, module: false, cma: true, server: false, dma: true }
     }
 }

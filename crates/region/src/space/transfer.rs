@@ -3,11 +3,13 @@
 
 use super::Error;
 use super::cell::Question;
+use super::flight::Flying;
 use super::layout::{CELL, Piece};
 use super::member;
 use super::shared::{Engine, Shared};
 use super::side::{Class, Side};
-use crate::cma::{self, Failed, Pid, Run};
+use super::ways::{self, End};
+use crate::cma::Run;
 use crate::sync::Ordering;
 use std::sync::Arc;
 
@@ -27,6 +29,12 @@ pub struct Transfer {
     pub to: Side,
     pub rest: u64,
     asked: Option<Asked>,
+    /// Parts may be handed to the DMA engine.
+    pub by_engine: bool,
+    /// The part that the engine does now.
+    pub flying: Option<Flying>,
+    /// Pages that the engine has missed.
+    pub missing: u32,
 }
 
 /// A question that an owner has not answered yet.
@@ -62,7 +70,7 @@ impl Drop for CellOf {
 
 impl Transfer {
     pub fn new(from: Side, to: Side, len: u64) -> Transfer {
-        Transfer { from, to, rest: len, asked: None }
+        Transfer { from, to, rest: len, asked: None, by_engine: false, flying: None, missing: 0 }
     }
 
     /// Goes on by at most `most` bytes.
@@ -74,7 +82,11 @@ impl Transfer {
             // SAFETY: contract of this function.
             return unsafe { self.go_on(shared, engine) };
         }
-        let most = most.min(self.rest);
+        let landed = if self.flying.is_some() { self.land() } else { self.launch(shared, engine) };
+        if let Some(step) = landed {
+            return Ok(step);
+        }
+        let most = self.by_processor(most.min(self.rest));
         if most == 0 {
             return Ok(Step::Done);
         }
@@ -98,30 +110,27 @@ impl Transfer {
         }
         cut(from, len);
         cut(to, len);
+        let source = End { class: from_class, runs: from, at: self.from.at };
+        let target = End { class: to_class, runs: to, at: self.to.at };
         // SAFETY: both sides are gathered from memory that is there (contract), or the kernel checks.
-        let result = unsafe {
-            match (from_class, to_class) {
-                (Class::Local, Class::Local) => {
-                    copy_runs(to, from);
-                    Ok(len as usize)
-                }
-                (Class::Remote(pid), Class::Local) => cma::read(pid, to, from),
-                (Class::Local, Class::Remote(pid)) => cma::write(pid, from, to),
-                _ => return self.fill(shared, engine, len.min(CELL as u64), from_class),
+        match unsafe { ways::copy(shared, &source, &target, len) } {
+            // SAFETY: contract of this function.
+            None => return unsafe { self.fill(shared, engine, len.min(CELL as u64), from_class) },
+            Some(Ok(_)) => {
+                self.from.worked(shared, from_class);
+                self.to.worked(shared, to_class);
+                self.advance(len);
             }
-        };
-        let failing = if matches!(from_class, Class::Remote(_)) { self.from.owner } else { self.to.owner };
-        match result {
-            Ok(_) => self.advance(len),
-            Err(failed) => {
+            Some(Err(failed)) => {
                 self.advance(failed.moved as u64);
-                shared.cma_failed(failing, failed)?;
+                self.from.failed(shared, from_class, failed)?;
+                self.to.failed(shared, to_class, failed)?;
             }
         }
         Ok(Step::Moved)
     }
 
-    fn advance(&mut self, len: u64) {
+    pub fn advance(&mut self, len: u64) {
         self.from.advance(len);
         self.to.advance(len);
         self.rest -= len;
@@ -136,16 +145,20 @@ impl Transfer {
     ) -> Result<Step, Error> {
         let Some(cell) = CellOf::take(shared) else { return Ok(Step::Waiting) };
         cut(&mut engine.from, len);
+        let source = End { class, runs: &engine.from, at: self.from.at };
         // SAFETY: the cell is ours, and has room; the rest as in `move_some`.
-        match unsafe { into_cell(class, &engine.from, cell.data(len)) } {
+        match unsafe { ways::copy(shared, &source, &End::local(&[cell.data(len)]), len) } {
             None => {
                 self.ask(shared, cell, len, false);
                 Ok(Step::Waiting)
             }
-            // SAFETY: contract of this function.
-            Some(Ok(_)) => unsafe { self.drain(shared, engine, cell, len) },
+            Some(Ok(_)) => {
+                self.from.worked(shared, class);
+                // SAFETY: contract of this function.
+                unsafe { self.drain(shared, engine, cell, len) }
+            }
             Some(Err(failed)) => {
-                shared.cma_failed(self.from.owner, failed)?;
+                self.from.failed(shared, class, failed)?;
                 Ok(Step::Moved)
             }
         }
@@ -159,15 +172,19 @@ impl Transfer {
         &mut self, shared: &Arc<Shared>, engine: &mut Engine, cell: CellOf, len: u64,
     ) -> Result<Step, Error> {
         let (class, len) = self.to.gather(shared, &engine.views, len, &mut engine.to);
+        let target = End { class, runs: &engine.to, at: self.to.at };
         // SAFETY: the cell is ours; the rest as in `move_some`.
-        match unsafe { out_of_cell(class, &engine.to, cell.data(len)) } {
+        match unsafe { ways::copy(shared, &End::local(&[cell.data(len)]), &target, len) } {
             None => {
                 self.ask(shared, cell, len, true);
                 return Ok(Step::Waiting);
             }
-            Some(Ok(_)) => self.advance(len),
+            Some(Ok(_)) => {
+                self.to.worked(shared, class);
+                self.advance(len);
+            }
             // What was moved is moved again by other means.
-            Some(Err(failed)) => shared.cma_failed(self.to.owner, failed)?,
+            Some(Err(failed)) => self.to.failed(shared, class, failed)?,
         }
         Ok(Step::Moved)
     }
@@ -217,38 +234,6 @@ impl Transfer {
     }
 }
 
-/// # Safety
-/// The runs are of that class and can be read; `cell` can be written, and is as long as they are.
-unsafe fn into_cell(class: Class, runs: &[Run], cell: Run) -> Option<Result<usize, Failed>> {
-    let pid: Pid = match class {
-        Class::Ask => return None,
-        Class::Local => {
-            // SAFETY: contract of this function.
-            unsafe { copy_runs(&[cell], runs) };
-            return Some(Ok(cell.len));
-        }
-        Class::Remote(pid) => pid,
-    };
-    // SAFETY: contract of this function.
-    Some(unsafe { cma::read(pid, &[cell], runs) })
-}
-
-/// # Safety
-/// The runs are of that class and can be written; `cell` can be read, and is as long as they are.
-unsafe fn out_of_cell(class: Class, runs: &[Run], cell: Run) -> Option<Result<usize, Failed>> {
-    let pid: Pid = match class {
-        Class::Ask => return None,
-        Class::Local => {
-            // SAFETY: contract of this function.
-            unsafe { copy_runs(runs, &[cell]) };
-            return Some(Ok(cell.len));
-        }
-        Class::Remote(pid) => pid,
-    };
-    // SAFETY: contract of this function.
-    Some(unsafe { cma::write(pid, &[cell], runs) })
-}
-
 /// Shortens a list to its first `len` bytes; an empty list (of a class without runs) stays.
 fn cut(runs: &mut Vec<Run>, mut len: u64) {
     let mut count = 0;
@@ -261,28 +246,6 @@ fn cut(runs: &mut Vec<Run>, mut len: u64) {
         count += 1;
     }
     runs.truncate(count);
-}
-
-/// Copies from one list to another of the same length, in order.
-///
-/// # Safety
-/// All runs are mapped here, the ones of `to` for us to write.
-unsafe fn copy_runs(to: &[Run], from: &[Run]) {
-    let (mut to, mut from) = (to.iter().copied(), from.iter().copied());
-    let (Some(mut target), Some(mut source)) = (to.next(), from.next()) else { return };
-    loop {
-        let len = target.len.min(source.len);
-        // SAFETY: contract of this function; they may overlap, where regions do.
-        unsafe { std::ptr::copy(source.at, target.at, len) };
-        for (run, list) in [(&mut target, &mut to), (&mut source, &mut from)] {
-            run.at = run.at.wrapping_add(len);
-            run.len -= len;
-            if run.len == 0 {
-                let Some(next) = list.next() else { return };
-                *run = next;
-            }
-        }
-    }
 }
 
 /// The pieces of local memory, as if it were a region.

@@ -17,7 +17,7 @@ unsafe impl Sync for Shared {}
 // SAFETY: as above.
 unsafe impl Send for Shared {}
 
-const ABOUT: About = About { len: 100, access: 3, pieces: 1, first: 7 };
+const ABOUT: About = About { len: 100, access: 3, pieces: 1, first: 7, module: 9 };
 
 fn zero() -> AtomicU64 {
     AtomicU64::new(0)
