@@ -14,7 +14,6 @@ const OPEN: &[(&str, usize)] = &[
     ("coll", 11),
     ("io", 3),
     ("mpi", 34),
-    ("region", 4),
     ("rma", 10),
     ("shm", 7),
 ];

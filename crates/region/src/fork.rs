@@ -12,14 +12,13 @@
 //! unmapped or moved.
 //!
 //! With other threads a copy is not of one moment: a thread could store to it in the middle. So promoted memory is *frozen* then, if nobody
-//! but the program is at its pages (`promote::ground`).
+//! but the program is at its pages ([`Promoted`]).
 
 mod limits;
 mod refuse;
 mod reserves;
 
-use crate::promote::ground::Ground;
-use crate::promote::process;
+use crate::host;
 use crate::quiet::Quiet;
 use refuse::Obstacle;
 pub(crate) use reserves::{Reserves, pointer};
@@ -34,9 +33,27 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use tern_maps::{FileId, Vma};
 
+/// Promoted memory, as a fork sees it.
+pub(crate) trait Promoted: Sync {
+    /// The node's file.
+    fn file(&self) -> &NodeFile;
+
+    /// What is promoted now, in order of address, whatever the program has closed. `Err`: the kernel does not say.
+    fn promoted_now(&self) -> io::Result<Vec<Vma>>;
+
+    /// For a fork while there are other threads, under the lock: makes promoted mappings private mappings of the same pages, in one step
+    /// each, so that no store of a thread is lost and the child sees none that comes later. Promotion is over then. Returns what stays
+    /// shared: what is pinned; and all of it where the kernel or a device may be at the pages behind the program's back, which go on
+    /// with the old pages when the program stores to one.
+    fn freeze(&self, promoted: Vec<Vma>, reserves: &mut Reserves) -> Vec<Vma>;
+
+    /// In a child, which has nothing promoted.
+    fn leave(&self);
+}
+
 /// What forks need to know.
 pub(crate) struct State {
-    pub grounds: Vec<&'static Ground>,
+    pub grounds: Vec<&'static dyn Promoted>,
     pub reserves: Reserves,
     held: Vec<Held>,
     list: List,
@@ -261,7 +278,7 @@ unsafe extern "C" fn before_fork() {
     let quiet = Quiet::new();
     let gate = keep_out();
     let mut state = lock();
-    let alone = process::has_one_thread();
+    let alone = host::has_one_thread();
     let _raised = limits::Raised::new();
     state.list.count = 0;
     let obstacle = gather(&mut state, alone).and_then(|pieces| list(&mut state, &pieces)).err().map(Obstacle::new);
@@ -289,7 +306,7 @@ fn gather(state: &mut State, alone: bool) -> Result<Vec<Piece>, &'static str> {
         let promoted = ground.promoted_now().map_err(|_| "/proc/self/maps cannot be read")?;
         let shared = if alone { promoted } else { ground.freeze(promoted, &mut state.reserves) };
         for vma in shared {
-            add(&mut state.reserves, &mut pieces, &vma, &ground.file)?;
+            add(&mut state.reserves, &mut pieces, &vma, ground.file())?;
         }
     }
     for held in &state.held {
@@ -326,7 +343,7 @@ const LITTLE: u64 = 256 << 10;
 /// Notes the pieces, if there is memory for the copies.
 fn list(state: &mut State, pieces: &[Piece]) -> Result<(), &'static str> {
     let bytes = pieces.iter().map(Piece::bytes).sum::<u64>();
-    if bytes >= LITTLE && !process::has_memory_left(bytes) {
+    if bytes >= LITTLE && !host::has_room_for_copy(bytes) {
         return Err("there is too little memory for the copy");
     }
     state.list.set(pieces).map_err(|_| "there is no address space for a list")
@@ -429,7 +446,7 @@ unsafe extern "C" fn in_child() {
         }
     }
     // Its view of /proc/self is the parent's, and it has nothing that is shared.
-    fork.state.grounds.drain(..).for_each(Ground::leave);
+    fork.state.grounds.drain(..).for_each(Promoted::leave);
     fork.state.held.clear();
     fork.state.reserves.forget();
     fork.state.list.count = 0;

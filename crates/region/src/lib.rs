@@ -102,6 +102,7 @@ pub mod dma;
 mod file;
 mod fork;
 pub mod heap;
+mod host;
 pub mod module;
 mod offsets;
 pub mod promote;

@@ -32,15 +32,16 @@
 //! This process must not map its own promoted memory a second time: the kernel's answer would not
 //! tell the one from the other.
 
+mod attempt;
 mod flags;
-pub(crate) mod ground;
+mod ground;
 mod huge;
 mod imports;
 mod owner;
 mod pages;
 mod pinning;
 mod pins;
-pub(crate) mod process;
+mod process;
 mod ready;
 mod records;
 mod refusal;
@@ -52,21 +53,17 @@ pub use refusal::Refusal;
 pub use told::tells;
 pub use usage::{Costs, Reuse};
 
-use crate::fork::{self, NodeFile};
+use crate::fork;
 use crate::heap::{Heap, Place};
 use crate::quiet::Quiet;
-use ground::Ground;
-use huge::HugePages;
 use imports::Imports;
-use owner::{Malloc, Owned};
-use ready::{AREAS, Ready, divide};
-use records::{Record, Records};
+use ready::Ready;
+use records::Records;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_counters as counters;
-use tern_counters::events;
-use tern_maps::{Maps, Vma};
+use tern_maps::Vma;
 use tern_policy::rules;
 use told::Told;
 use usage::Usage;
@@ -392,82 +389,6 @@ impl Promoter {
             || self.refusal.as_ref().is_some_and(Refusal::is_final)
     }
 
-    fn promote(&mut self, start: usize, len: usize, needed: u32) -> Result<Place, Refusal> {
-        self.get_ready()?;
-        self.refresh();
-        process::check(self.told.descriptor())?;
-        if self.policy != Policy::Always {
-            self.imports.check()?;
-        }
-        let ready = self.ready.as_ref().ok_or(Refusal::Kernel)?;
-        let wanted = whole_pages(start, len).ok_or(Refusal::NotMallocs)?;
-        let owned = ready.malloc.find(&ready.ground.maps, &wanted, ready.ground.file.id)?;
-        let range = extent(&owned, wanted);
-        if self.in_use.as_ref().is_some_and(|in_use| in_use(range.clone())) {
-            return Err(Refusal::InUse);
-        }
-        let (slot, base) = ready.slot_for(&owned).ok_or(Refusal::File)?;
-        let offset = |address: usize| ready.offset_of(slot) + (address - base) as u64;
-        let private = ready.private_pieces(&range, offset)?;
-        if private.len() + self.records.len() > MOST_RECORDS {
-            return Err(Refusal::File);
-        }
-        ready.check_memory(&range, &private, self.records.bytes(), self.processes)?;
-        let mapped = ready.ground.promoted().map_err(|_| Refusal::Kernel)?;
-        if private.iter().any(|piece| is_among(offset(piece.start), piece.len(), &mapped)) {
-            return Err(Refusal::Moved);
-        }
-        for piece in &private {
-            let _quiet = Quiet::new();
-            let mut state = fork::lock();
-            state.reserves.prepare();
-            // SAFETY: malloc's plain memory in one mapping, by the checks; one thread; no signals; no peer writes there
-            // (`in_use`). Between copy and mapping only the stack is written to. The offsets are mapped nowhere, as was seen just
-            // now.
-            let kept = unsafe { pages::share(piece, self.heap.file(), offset(piece.start))? };
-            state.reserves.add(ready.ground.file.id, offset(piece.start), kept, piece.len());
-            state.make_room();
-        }
-        let ready = self.ready.as_mut().ok_or(Refusal::Kernel)?;
-        ready.slots[slot] = Some(base);
-        let offset = ready.offset_of(slot);
-        for piece in private {
-            counters::PROMOTED_BYTES.add(piece.len() as u64);
-            let offset = offset + (piece.start - base) as u64;
-            // Before anybody relies on it.
-            self.told.watch(&piece);
-            ready.ground.knows_watch(self.told.descriptor());
-            self.records.insert(Record { pages: piece, offset, address: start, len, needed, uses: 0 });
-        }
-        self.counts.promoted += 1;
-        counters::PROMOTED.add(1);
-        counters::PROMOTED_NOW.set(self.records.bytes());
-        events::raise(events::Kind::Promoted, [start as u64, len as u64, 0]);
-        let place = Place(offset + (start - base) as u64);
-        let address = std::ptr::with_exposed_provenance(start);
-        if self.verify(address, len, place) { Ok(place) } else { Err(Refusal::File) }
-    }
-
-    /// What has to be found out once in a process.
-    fn get_ready(&mut self) -> Result<(), Refusal> {
-        if let Some(ready) = &self.ready {
-            return if ready.ground.is_over() { Err(Refusal::Over) } else { Ok(()) };
-        }
-        let maps = Maps::open_exact().map_err(|_| Refusal::Kernel)?;
-        let huge = HugePages::open().map_err(|_| Refusal::Kernel)?;
-        let malloc = Malloc::prove()?;
-        process::check(None)?;
-        let file = NodeFile::of(self.heap.file()).map_err(|_| Refusal::File)?;
-        let page = rustix::param::page_size();
-        let reserve = |bits: u32| Some((self.heap.reserve(page, 1 << bits)?, 1u64 << bits));
-        let (start, len) = AREAS.into_iter().find_map(reserve).ok_or(Refusal::File)?;
-        let (slots, slot_len) = divide(len);
-        let ground = Ground::new(maps, huge, file, start..start + slots * slot_len, self.quiesce);
-        let ground = ground.install().ok_or(Refusal::Kernel)?;
-        self.ready = Some(Ready::new(ground, malloc, slots as usize, slot_len));
-        Ok(())
-    }
-
     /// Has set aside for forks what `mapped` needs, and no more. (What cannot be had now the fork asks for.)
     fn set_aside(&self, mapped: &[Vma]) {
         let Some(ready) = &self.ready else { return };
@@ -535,35 +456,8 @@ impl Drop for Promoter {
     }
 }
 
-/// Whether some of these offsets are mapped.
-fn is_among(offset: u64, len: usize, mapped: &[Vma]) -> bool {
-    mapped.iter().any(|vma| vma.offset < offset + len as u64 && offset < vma.offset + (vma.end - vma.start) as u64)
-}
-
 /// The whole pages that hold these bytes.
 fn whole_pages(start: usize, len: usize) -> Option<Range<usize>> {
     let page = rustix::param::page_size();
     Some(start & !(page - 1)..start.checked_add(len)?.checked_next_multiple_of(page)?)
-}
-
-/// What to promote for those pages: the whole chunk, so that it stays one mapping and realloc can
-/// still move it; but only the pages if the chunk is more than twice as large.
-fn extent(owned: &Owned, wanted: Range<usize>) -> Range<usize> {
-    match owned {
-        Owned::Chunk(chunk) if chunk.len() <= 2 * wanted.len() => chunk.clone(),
-        _ => wanted,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extents() {
-        let chunk = Owned::Chunk(0..40960);
-        assert_eq!(extent(&chunk, 4096..24576), 0..40960, "half of a chunk: all of it");
-        assert_eq!(extent(&chunk, 4096..20480), 4096..20480, "less: that alone");
-        assert_eq!(extent(&Owned::Heap { start: 0 }, 4096..8192), 4096..8192);
-    }
 }

@@ -3,7 +3,8 @@
 use super::huge::HugePages;
 use super::pins::Pins;
 use super::{pages, process};
-use crate::fork::{self, NodeFile, Reserves};
+use crate::fork::{self, NodeFile, Promoted, Reserves};
+use crate::host::Single;
 use rustix::fd::RawFd;
 use std::ops::Range;
 use std::sync::MutexGuard;
@@ -27,7 +28,7 @@ pub struct Ground {
     pub pins: Pins,
     /// Nothing is frozen.
     keeps_all: AtomicBool,
-    single: process::Single,
+    single: Single,
     /// A descriptor of ours that devices' would be taken for; -1: none.
     watch: AtomicI32,
     /// How often memory has begun to be frozen.
@@ -45,7 +46,7 @@ impl Ground {
             quiesce,
             pins: Pins::default(),
             keeps_all: AtomicBool::new(false),
-            single: process::Single::find(),
+            single: Single::find(),
             watch: AtomicI32::new(-1),
             demotions: AtomicU32::new(0),
             over: AtomicBool::new(false),
@@ -73,19 +74,9 @@ impl Ground {
         pages::promoted(&self.maps, self.file.id, &self.area)
     }
 
-    /// The same for a fork, whatever the program has closed.
-    pub fn promoted_now(&self) -> rustix::io::Result<Vec<Vma>> {
-        pages::promoted(&Maps::open()?, self.file.id, &self.area)
-    }
-
     /// Promotes nothing any more; what is promoted stays so.
     pub fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
-    }
-
-    /// In a child, which has nothing promoted.
-    pub fn leave(&self) {
-        self.end();
     }
 
     /// Nothing is frozen from now on: peers may be at what is promoted by the kernel, whenever they like.
@@ -113,11 +104,47 @@ impl Ground {
         self.demotions.load(Ordering::Relaxed)
     }
 
-    /// For a fork while there are other threads, under the lock: makes promoted mappings private mappings of the same pages, in one step
-    /// each, so that no store of a thread is lost and the child sees none that comes later. Promotion is over then. Returns what stays
-    /// shared: what is pinned; and all of it where the kernel or a device may be at the pages behind the program's back, which go on
-    /// with the old pages when the program stores to one.
-    pub fn freeze(&self, promoted: Vec<Vma>, reserves: &mut Reserves) -> Vec<Vma> {
+    /// False, and nothing done, if the kernel refuses.
+    fn freeze_one(&self, vma: &Vma, reserves: &mut Reserves) -> bool {
+        let Some(file) = self.file.open() else { return false };
+        // SAFETY: a promoted mapping, as the kernel says, which no other thread replaces (the lock); `quiesce` keeps peers away.
+        let freeze = || unsafe { pages::freeze(vma, file) };
+        let offsets = vma.offset..vma.offset + (vma.end - vma.start) as u64;
+        if freeze() {
+            reserves.end(self.file.id, offsets);
+            return true;
+        }
+        // What was set aside for it may be what is too much. Where it is not, the child's copy needs it.
+        if !process::is_within_limits() {
+            return false;
+        }
+        reserves.end(self.file.id, offsets);
+        freeze()
+    }
+
+    /// What of some mappings is pinned, and what not.
+    fn divide(&self, all: impl Iterator<Item = Vma>) -> (Vec<Vma>, Vec<Vma>) {
+        let (mut pinned, mut others) = (Vec::new(), Vec::new());
+        for vma in all {
+            for (range, is_pinned) in self.pins.divide(vma.start..vma.end) {
+                let piece = vma.part(range);
+                if is_pinned { pinned.push(piece) } else { others.push(piece) }
+            }
+        }
+        (pinned, others)
+    }
+}
+
+impl Promoted for Ground {
+    fn file(&self) -> &NodeFile {
+        &self.file
+    }
+
+    fn promoted_now(&self) -> rustix::io::Result<Vec<Vma>> {
+        pages::promoted(&Maps::open()?, self.file.id, &self.area)
+    }
+
+    fn freeze(&self, promoted: Vec<Vma>, reserves: &mut Reserves) -> Vec<Vma> {
         if promoted.is_empty() {
             return promoted;
         }
@@ -152,33 +179,7 @@ impl Ground {
         pinned
     }
 
-    /// False, and nothing done, if the kernel refuses.
-    fn freeze_one(&self, vma: &Vma, reserves: &mut Reserves) -> bool {
-        let Some(file) = self.file.open() else { return false };
-        // SAFETY: a promoted mapping, as the kernel says, which no other thread replaces (the lock); `quiesce` keeps peers away.
-        let freeze = || unsafe { pages::freeze(vma, file) };
-        let offsets = vma.offset..vma.offset + (vma.end - vma.start) as u64;
-        if freeze() {
-            reserves.end(self.file.id, offsets);
-            return true;
-        }
-        // What was set aside for it may be what is too much. Where it is not, the child's copy needs it.
-        if !process::is_within_limits() {
-            return false;
-        }
-        reserves.end(self.file.id, offsets);
-        freeze()
-    }
-
-    /// What of some mappings is pinned, and what not.
-    fn divide(&self, all: impl Iterator<Item = Vma>) -> (Vec<Vma>, Vec<Vma>) {
-        let (mut pinned, mut others) = (Vec::new(), Vec::new());
-        for vma in all {
-            for (range, is_pinned) in self.pins.divide(vma.start..vma.end) {
-                let piece = vma.part(range);
-                if is_pinned { pinned.push(piece) } else { others.push(piece) }
-            }
-        }
-        (pinned, others)
+    fn leave(&self) {
+        self.end();
     }
 }

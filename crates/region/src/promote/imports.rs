@@ -74,9 +74,9 @@ struct Look {
 
 fn look() -> Result<(), Refusal> {
     let this = object_of(look as *const c_void);
-    let libc = object_of(super::owner::symbol(c"gnu_get_libc_version"));
+    let libc = object_of(crate::host::symbol(c"gnu_get_libc_version"));
     // In the dynamic linker.
-    let linker = object_of(super::owner::symbol(c"_dl_find_object"));
+    let linker = object_of(crate::host::symbol(c"_dl_find_object"));
     let mut look = Look { own: [this, libc, linker], outcome: Ok(()) };
     // SAFETY: `each` matches what dl_iterate_phdr calls, and gets a pointer to a `Look`.
     unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut look).cast()) };

@@ -6,7 +6,8 @@
 //! the size with the bit IS_MMAPPED. That this is so is not taken from the version but tried once.
 
 use super::refusal::Refusal;
-use std::ffi::{CStr, c_void};
+use crate::host::symbol;
+use std::ffi::c_void;
 use std::ops::Range;
 use tern_maps::{FileId, Maps, Vma};
 
@@ -79,12 +80,6 @@ fn is_glibc() -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-/// What the program gets when it names a function; null if nothing has it.
-pub fn symbol(name: &CStr) -> *mut c_void {
-    // SAFETY: looks up a name that ends in NUL.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
 /// The address at which the object that holds `address` was loaded.

@@ -4,7 +4,6 @@
 //! are there before they are mapped, so a lack of memory is an error of the write, and never a
 //! SIGBUS; until then nothing of the program has changed.
 
-use super::process;
 use super::refusal::Refusal;
 use crate::fork::pointer;
 use rustix::fd::BorrowedFd;
@@ -105,7 +104,7 @@ fn count_as_anonymous(address: usize) {
 
 /// Whether this process has locked memory at all (`VmLck` of /proc/self/status).
 fn is_anything_locked() -> bool {
-    let status = process::text("/proc/self/status").unwrap_or_default();
+    let status = crate::host::text("/proc/self/status").unwrap_or_default();
     !status.lines().any(|line| line.strip_prefix("VmLck:").is_some_and(|rest| rest.trim() == "0 kB"))
 }
 

@@ -1,19 +1,17 @@
 //! The conditions on the whole process: threads, limits, core dumps, devices, memory.
 
-use super::owner;
 use super::refusal::Refusal;
+use crate::host::{self, text};
 use rustix::fd::RawFd;
-use rustix::fs;
 use rustix::process::{Resource, getrlimit};
-use std::io::{BufRead, BufReader, Read};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::io::{BufRead, BufReader};
 
 /// Memory that must be left when all copies have been made.
 const SPARE: u64 = 64 << 20;
 
 /// All that can change from one promotion to the next, but for the memory. `own`: a descriptor of ours that would be refused.
 pub fn check(own: Option<RawFd>) -> Result<(), Refusal> {
-    if !has_one_thread() {
+    if !host::has_one_thread() {
         return Err(Refusal::Threads);
     }
     // The kernel would end the process with a signal when the node's file grows beyond it.
@@ -30,31 +28,6 @@ pub fn check(own: Option<RawFd>) -> Result<(), Refusal> {
 pub fn check_holds(own: Option<RawFd>) -> Result<(), Refusal> {
     check_descriptors(own)?;
     check_mappings()
-}
-
-/// glibc's word for a process that has not started a thread (2.32).
-pub struct Single(Option<&'static AtomicU8>);
-
-impl Single {
-    pub fn find() -> Single {
-        let single = owner::symbol(c"__libc_single_threaded").cast::<AtomicU8>();
-        // SAFETY: null, or a `char` of glibc's, which stays where it is; it is written by the thread that starts the second one.
-        Single(unsafe { single.as_ref() })
-    }
-
-    /// False too if it does not exist.
-    #[inline]
-    pub fn is_set(&self) -> bool {
-        // Relaxed: written before there is another thread to see it.
-        self.0.is_some_and(|single| single.load(Ordering::Relaxed) != 0)
-    }
-}
-
-/// Whether glibc has never started a thread and the kernel knows of one only, but for those that read what is unmapped.
-pub fn has_one_thread() -> bool {
-    // A directory has two links and one more for each thread.
-    let links = 3 + u64::from(tern_maps::watch::readers());
-    Single::find().is_set() && fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink == links)
 }
 
 /// Whether this process has no more address space and data than its limits allow by now, so that what it gives up can be had again.
@@ -163,79 +136,11 @@ fn check_mappings() -> Result<(), Refusal> {
 pub fn has_memory(len: usize, promoted: u64, processes: u32) -> bool {
     let len = len as u64;
     let copies = (promoted + len).saturating_mul(COPIES.max(2 * u64::from(processes)));
-    has(copies.saturating_add(len + SPARE))
+    host::has_memory(copies.saturating_add(len + SPARE))
 }
 
 /// Copies of what is promoted that there must be memory for, at the least.
 const COPIES: u64 = 4;
-
-/// Whether a copy of that many bytes can be made now.
-pub fn has_memory_left(bytes: u64) -> bool {
-    has(bytes + bytes / 8)
-}
-
-fn has(needed: u64) -> bool {
-    free_memory().is_some_and(|free| free >= needed) && cgroups_have(needed).unwrap_or(false)
-}
-
-/// `MemAvailable`, in bytes.
-fn free_memory() -> Option<u64> {
-    field(&text("/proc/meminfo")?, "MemAvailable:").map(|kib| kib * 1024)
-}
-
-/// A file of the kernel's, in one read where it is short: each further one may cost as much.
-pub fn text(path: &str) -> Option<String> {
-    let mut file = std::fs::File::open(path).ok()?;
-    let mut text = Vec::with_capacity(8192);
-    file.read_to_end(&mut text).ok()?;
-    String::from_utf8(text).ok()
-}
-
-/// The number after a name at the start of a line.
-fn field(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.split_ascii_whitespace().next() == Some(name))?;
-    line.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
-/// Whether each cgroup that limits this process's memory has that much left. `None`: unknown.
-fn cgroups_have(needed: u64) -> Option<bool> {
-    for line in text("/proc/self/cgroup")?.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        let (root, limit, usage) = if controllers.is_empty() {
-            ("/sys/fs/cgroup", "memory.max", "memory.current")
-        } else if controllers.split(',').any(|one| one == "memory") {
-            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
-        } else {
-            continue;
-        };
-        let groups = std::path::Path::new(path).ancestors();
-        if !groups.into_iter().all(|group| group_has(&format!("{root}{}", group.display()), limit, usage, needed)) {
-            return Some(false);
-        }
-    }
-    Some(true)
-}
-
-/// A group without a limit, or whose files are not there (the root), has what is needed.
-fn group_has(directory: &str, limit: &str, usage: &str, needed: u64) -> bool {
-    /// What no machine has is no limit.
-    const NO_LIMIT: u64 = 1 << 60;
-    let read = |name: &str| text(&format!("{directory}/{name}"));
-    let number = |name: &str| read(name).and_then(|text| text.trim().parse::<u64>().ok());
-    let Some(limit) = number(limit).filter(|limit| *limit < NO_LIMIT) else {
-        return true;
-    };
-    let Some(used) = number(usage) else {
-        return false;
-    };
-    if limit.saturating_sub(used) >= needed {
-        return true;
-    }
-    // Cached files, which the kernel drops when it needs memory.
-    let cached = read("memory.stat").and_then(|stat| field(&stat, "inactive_file")).unwrap_or(0);
-    limit.saturating_sub(used.saturating_sub(cached)) >= needed
-}
 
 /// Whether the memory at `address` follows no policy of its own about NUMA nodes.
 pub fn has_no_policy(address: usize) -> bool {
@@ -272,30 +177,5 @@ mod tests {
         ] {
             assert!(!is_harmless(link), "{link}");
         }
-    }
-
-    #[test]
-    fn fields() {
-        let text = "MemTotal:  10 kB\nMemAvailable:    7 kB\n";
-        assert_eq!(field(text, "MemAvailable:"), Some(7));
-        assert_eq!(field(text, "Mem"), None);
-    }
-
-    #[test]
-    fn a_group_at_its_limit_has_nothing() {
-        let directory = std::env::temp_dir().join(format!("tern-group-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
-        let has = |needed| group_has(directory.to_str().unwrap(), "memory.max", "memory.current", needed);
-        assert!(has(u64::MAX), "no files, no limit");
-        write("memory.max", "1000\n");
-        assert!(!has(1), "a limit, and nobody says what is used");
-        write("memory.current", "900\n");
-        assert!(has(100) && !has(101));
-        write("memory.stat", "anon 500\ninactive_file 50\n");
-        assert!(has(150) && !has(151), "cached files can go");
-        write("memory.max", "max\n");
-        assert!(has(u64::MAX));
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 }
