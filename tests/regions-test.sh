@@ -1,5 +1,5 @@
 #!/bin/sh
-# Collectives by regions, at random (tests/c/coll_region.c): forced, by each mechanism, and where the kernel refuses to copy for all
+# Collectives by regions, at random (tests/c/coll_region.c and coll_region_v.c): forced, by each mechanism, and where the kernel refuses to copy for all
 # processes, for some, and for some from the middle on. Counters show that what can be copied once is.
 # Usage: tests/regions-test.sh PREFIX
 set -eu
@@ -11,27 +11,31 @@ trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT TERM
 . "$here/sum.sh"
 
+programs="coll_region coll_region_v"
 export TERN_TEST_DIR="$place/programs"
-if ! TERN_TEST_STEP=compile "$here/run.sh" "$prefix" coll_region > "$place/said" 2>&1; then
+if ! TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1; then
     cat "$place/said"
     exit 1
 fi
 
-# with SETTING...: the program under these settings.
+# with SETTING...: the programs under these settings.
 with() {
     echo "-- $*"
-    env "$@" TERN_TEST_STEP=run "$here/run.sh" "$prefix" coll_region > "$place/said" 2>&1 || true
+    env "$@" TERN_TEST_STEP=run "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
     grep -v '^ok ' "$place/said" | sed '$d'
     add
 }
-region=bcast=region,gather=region,scatter=region,allgather=region,alltoall=region,allreduce=region,reduce_scatter=region
+region=bcast=region,gather=region,scatter=region,allgather=region,alltoall=region,alltoallv=region
+region=$region,reduce=region,allreduce=region,reduce_scatter=region,scan=region
 with TERN_COLL=$region REGIONS=all
 with TERN_COLL=$region REGIONS=all TERN_MECHANISM=cma
 with TERN_COLL=$region TERN_PROMOTE=always
 with TERN_COLL=$region TERN_PROMOTE=always TERN_MECHANISM=mapped
 with TERN_COLL=$region REGIONS=none TERN_MECHANISM=pipe
-with TERN_COLL=$region REGIONS=none TERN_COLL_LINES=off
-others=bcast=binomial,gather=linear,scatter=linear,allgather=ring,alltoall=linear,allreduce=rabenseifner,reduce_scatter=linear
+# Schedules have regions without lines too.
+with TERN_COLL=$region TERN_COLL_LINES=off
+others=bcast=binomial,gather=linear,scatter=linear,allgather=ring,alltoall=linear,alltoallv=linear
+others=$others,reduce=binomial,allreduce=rabenseifner,reduce_scatter=linear,scan=recursive_doubling
 with TERN_COLL=$others REGIONS=none
 with TERN_COLL=$region REGIONS=none REFUSED=all
 with TERN_COLL=$region REFUSED=odd

@@ -17,7 +17,7 @@ const LONG: usize = 16 << 10;
 
 impl Data {
     /// What another process can be told of where the data lies.
-    pub(crate) fn memory(&self) -> Memory {
+    pub fn memory(&self) -> Memory {
         match self {
             Data::Bytes(base, len) => Memory::dense(*base, *len),
             Data::Typed { base, count, ty } => match ty.blocks(*count) {

@@ -141,9 +141,14 @@ impl Adi {
     /// Where own memory lies in the memory that all processes of this node share, `peer` among them; 0: it is private. Counts
     /// as a use of it in an exchange, by which it may come to be shared.
     pub fn place(&self, peer: Proc, memory: *const u8, len: usize) -> u64 {
+        self.locate(peer, Memory::dense(memory, len))
+    }
+
+    /// The same of memory of any regular shape.
+    pub fn locate(&self, peer: Proc, memory: Memory) -> u64 {
         let Some(direct) = self.mcm.direct() else { return 0 };
         let quiet = self.state.borrow().is_quiet(0);
-        direct.locate_for(peer, Memory::dense(memory, len), quiet, Purpose::Collective).place
+        direct.locate_for(peer, memory, quiet, Purpose::Collective).place
     }
 
     /// Where it lay when that was last found out, without asking the kernel.

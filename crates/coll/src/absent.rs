@@ -4,8 +4,9 @@
 //! of this kind: it tells all others at once that its part will not come, and takes what they send it, to nowhere, so that no
 //! sender waits. Nothing of it costs anything where no call is refused.
 
+use crate::active::Round;
 use crate::lines::refusal::Call;
-use crate::operation::{REFUSED, Round, Way, tag_among};
+use crate::operation::{REFUSED, Way, tag_among};
 use crate::peers::Peers;
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;

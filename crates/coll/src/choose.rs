@@ -39,7 +39,9 @@ named! {
     Collective {
         Barrier = "barrier",
         Bcast = "bcast",
+        /// Also gatherv.
         Gather = "gather",
+        /// Also scatterv.
         Scatter = "scatter",
         /// Also allgatherv.
         Allgather = "allgather",
@@ -80,7 +82,7 @@ named! {
         Chain = "chain",
         /// Reduction of halves of halves, then the pieces are put together.
         Rabenseifner = "rabenseifner",
-        /// Inside a node, not of nonblocking ones: the others copy from a region of the root's memory, or to it; or all from that of all.
+        /// Inside a node: the others copy from a region of the root's memory, or to it; or all from that of all.
         Region = "region",
     }
 }
@@ -195,10 +197,21 @@ pub fn choose_with(policy: &Policy, collective: Collective, shape: Shape) -> Alg
 }
 
 /// Algorithms that the user forces: the setting TERN_COLL, `bcast=binomial,allreduce=ring`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     forced: [Option<Algorithm>; Collective::ALL.len()],
+    /// Shortest block that a schedule moves by a region. All members must have the same.
+    pub regions_from: usize,
 }
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { forced: [None; Collective::ALL.len()], regions_from: REGIONS_FROM }
+    }
+}
+
+/// Shortest block that is moved by a region: shorter ones are copied in the time that it takes to tell of it.
+pub(crate) const REGIONS_FROM: usize = 16 << 10;
 
 /// A part of TERN_COLL that means nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -261,7 +274,7 @@ impl Policy {
     }
 }
 
-/// The algorithms that can do `collective` in some shape. Regions are no schedules: where they cannot be, one is chosen.
+/// The algorithms that can do `collective` in some shape. Where regions cannot be, another one is chosen.
 pub fn able(collective: Collective) -> Vec<Algorithm> {
     let any = Shape { processes: 2, bytes: 0, commutative: true };
     let can = |a| fits(collective, a, any) || a == Algorithm::Region && has_regions(collective);
@@ -271,7 +284,7 @@ pub fn able(collective: Collective) -> Vec<Algorithm> {
 /// Whether members may copy from each other's memory, or to the root's.
 fn has_regions(collective: Collective) -> bool {
     use Collective::*;
-    matches!(collective, Bcast | Gather | Scatter | Allgather | Alltoall | Allreduce | ReduceScatter)
+    !matches!(collective, Barrier)
 }
 
 fn names<T: fmt::Display>(all: &[T]) -> String {
@@ -285,7 +298,10 @@ pub fn table(policy: &Policy, processes: usize) -> String {
     for &collective in Collective::ALL {
         for bytes in SIZES {
             let shape = Shape { processes, bytes, commutative: true };
-            let algorithm = choose_with(policy, collective, shape);
+            let algorithm = match policy.forced(collective) {
+                Some(Algorithm::Region) if bytes >= policy.regions_from as u64 => Algorithm::Region,
+                _ => choose_with(policy, collective, shape),
+            };
             out += &format!("{collective} processes={processes} bytes={bytes}: {algorithm}\n");
         }
     }

@@ -2,7 +2,7 @@
 //! short one need not have. They take the same turns of the lines as those, so that members may mix the two.
 
 use crate::fast::{Fast, are_left, gathers, reduces, scatters};
-use crate::lines::{FETCHED, Lines, Vector, region, shared};
+use crate::lines::{FETCHED, Lines, Vector, region, shared, shares};
 use crate::ops::Op;
 use crate::peers::Peers;
 use tern_adi::Adi;
@@ -125,11 +125,15 @@ pub unsafe fn reduce(
     adi: &Adi, peers: &Peers, send: Base, recv: Base, count: usize, (op, basic): (Op, Basic), root: Option<u32>,
 ) -> Fast {
     let (lines, _) = place(adi, peers)?;
-    let vector =
-        Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes: count * basic.size() as usize, more: 0 };
+    let bytes = count * basic.size() as usize;
+    let vector = Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes, whole: bytes, more: 0 };
     // As the general way has it, which others may take.
     let serves = if root.is_some() { gathers } else { reduces };
-    if !serves(lines, vector.bytes) || root.is_none() && shared::serves_allreduce(lines, vector.bytes) {
+    let may_split = match root {
+        Some(_) => shares::serves(bytes),
+        None => shared::serves_allreduce(lines, bytes),
+    };
+    if !serves(lines, bytes) || may_split {
         return None;
     }
     let input = if send.is_null() { recv } else { send };

@@ -8,6 +8,7 @@
 use crate::dense::give;
 use crate::lines::region::Part;
 use crate::lines::shared::{self, Own};
+use crate::lines::shares;
 use crate::lines::{Kind, Lines, MORE, Mismatch, Vector};
 use crate::peers::{Buffer, Operator, Peers};
 use std::rc::Rc;
@@ -61,6 +62,11 @@ fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
 /// Block `rank` of a buffer.
 pub(crate) fn block_data(buffer: &Buffer, rank: usize) -> Data {
     Data::new(block(buffer, rank), buffer.count, &buffer.ty)
+}
+
+/// All blocks of a buffer.
+fn blocks_data(buffer: &Buffer, blocks: usize) -> Data {
+    Data::new(buffer.base, buffer.count * blocks as i64, &buffer.ty)
 }
 
 /// Where `blocks` blocks from `rank` on begin, if they are one run of bytes; else null.
@@ -211,7 +217,7 @@ pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
     if let Some(task) = lines.task(Kind::Bcast, root, len) {
         let all = |_| buffer.data();
         let part = match task.root == lines.rank() {
-            true => Part::Root { memory: (dense(buffer, 0, 1), len), data: &all, meanwhile: &|| () },
+            true => Part::Root { memory: buffer.data(), data: &all, meanwhile: &|| () },
             false => Part::Other(buffer.data(), 0),
         };
         if let Some(done) = lines.by_region(adi, &task, part) {
@@ -236,7 +242,7 @@ pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buf
         let done = match recv.filter(|_| task.root == lines.rank()) {
             Some(recv) => {
                 let meanwhile = || send.into_iter().for_each(|send| own(send, 0, recv, task.root));
-                let memory = (dense(recv, 0, lines.size() as i64), len * lines.size());
+                let memory = blocks_data(recv, lines.size());
                 let data = |rank| block_data(recv, rank);
                 lines.by_region(adi, &task, Part::Root { memory, data: &data, meanwhile: &meanwhile })
             }
@@ -266,7 +272,7 @@ pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Bu
         let done = match send.filter(|_| task.root == lines.rank()) {
             Some(send) => {
                 let meanwhile = || recv.into_iter().for_each(|recv| own(send, task.root, recv, 0));
-                let memory = (dense(send, 0, lines.size() as i64), len * lines.size());
+                let memory = blocks_data(send, lines.size());
                 let data = |rank| block_data(send, rank);
                 lines.by_region(adi, &task, Part::Root { memory, data: &data, meanwhile: &meanwhile })
             }
@@ -366,8 +372,13 @@ pub fn reduce(
     let Some(lines) = lines(adi, peers) else {
         return peers.levels(adi)?.reduce(adi, peers.rank, send, recv, count, ty, op, root);
     };
-    let Operator::Predefined(op) = op else { return None };
-    let vector = Vector::new(*op, ty, count)?;
+    let vector = any_vector(op, ty, count)?;
+    if shares::serves(vector.bytes) {
+        // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
+        if let Some(done) = shared::done(unsafe { lines.reduce_by_shares(adi, root, &vector, send, recv) }) {
+            return Some(done);
+        }
+    }
     let part = part(lines, vector.bytes)?;
     let input = if send.is_null() { recv.cast_const() } else { send };
     let size = (vector.bytes / vector.elements.max(1)).max(1);
@@ -407,6 +418,12 @@ pub fn scan(
     adi: &Adi, peers: &Peers, exclusive: bool, send: *const u8, recv: *mut u8, count: i64, ty: &Type, op: &Operator,
 ) -> Fast {
     let lines = lines(adi, peers)?;
+    if let Some(vector) = any_vector(op, ty, count).filter(|vector| shares::serves(vector.bytes)) {
+        // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
+        if let Some(done) = shared::done(unsafe { lines.scan_by_shares(adi, exclusive, &vector, send, recv) }) {
+            return Some(done);
+        }
+    }
     let vector = vector(lines, op, ty, count, 1)?;
     let input = if send.is_null() { recv.cast_const() } else { send };
     // SAFETY: the program's buffers hold `count` elements (MPI's own rule).

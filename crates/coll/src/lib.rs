@@ -10,6 +10,7 @@
 //! range, counts not negative, lists as long as the group, operations that fit their type.
 
 mod absent;
+mod active;
 mod alg;
 mod choose;
 pub mod dense;
@@ -20,12 +21,15 @@ mod memory;
 mod operation;
 pub mod ops;
 mod peers;
+mod reach;
 mod reduction;
 mod repeated;
 mod schedule;
 mod together;
+mod transport;
 
 pub use absent::Absent;
+pub use active::{Collectives, Round};
 pub use alg::allgather::{allgather, allgatherv};
 pub use alg::allreduce::allreduce;
 pub use alg::alltoall::{alltoall, alltoallv, alltoallw};
@@ -41,9 +45,10 @@ pub use alg::scan::{exscan, scan};
 pub use alg::scatter::{scatter, scatterv};
 pub use choose::{Algorithm, Collective, Policy, PolicyError, Shape, able, choose, choose_with, fits, table};
 pub use lines::Farewell;
-pub use operation::{Collectives, Failure, Operation, Round, Transport, Truncated, Way, run, run_beside};
+pub use operation::{Failure, Operation, Truncated, Way, run, run_beside};
 pub use peers::*;
 pub use reduction::reduce_local;
 pub use repeated::{Repeated, What, Wrong};
 pub use schedule::Schedule;
 pub use together::together;
+pub use transport::{TOLD, Told, Transport};

@@ -11,6 +11,7 @@ mod reduce;
 pub mod refusal;
 pub mod region;
 pub mod shared;
+pub mod shares;
 mod trials;
 
 pub use label::{Kind, Mismatch};

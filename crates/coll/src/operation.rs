@@ -1,65 +1,17 @@
 //! Running schedules: one operation at a time, and all that are active beside the program.
 
-use crate::absent::Absent;
+mod regions;
+
 use crate::lines::Lines;
 use crate::lines::refusal::Call;
-use crate::memory::copy;
+use crate::memory::{Temp, copy};
 use crate::peers::{CALLS, Peers};
 use crate::reduction::apply;
-use crate::repeated::{Areas, Repeated, What};
 use crate::schedule::{Action, Peer, Schedule};
+use crate::transport::{Told, Transport};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tern_adi::{Adi, Background, Data, Pattern, Proc, SendMode, Sent, Status, Tuple};
-
-/// What a schedule needs to move messages. [`Adi`] is the real one.
-pub trait Transport {
-    /// A transfer under way.
-    type Request: Copy;
-    /// Starts a send; None when it is already complete.
-    fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<Self::Request>;
-    /// Says to `to`, in place of a message, that it will not come; `word` is what [`Status::missing`] gives there.
-    fn send_missing(&self, to: Proc, tuple: Tuple, word: u32);
-    /// Starts a receive from process `from`, for which the pattern's source stands.
-    fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Self::Request;
-    /// Makes no progress.
-    fn is_done(&self, request: Self::Request) -> bool;
-    /// The status of a completed request, which is freed.
-    fn take(&self, request: Self::Request) -> Status;
-    /// Calls off a transfer, which completes in any case: nothing will come of it.
-    fn cancel(&self, _: Self::Request) {}
-}
-
-impl Transport for Adi {
-    type Request = tern_adi::Request;
-
-    fn isend(&self, to: Proc, tuple: Tuple, data: Data) -> Option<Self::Request> {
-        match Adi::isend(self, to, tuple, data, SendMode::Standard) {
-            Sent::Done => None,
-            Sent::Pending(request) => Some(request),
-        }
-    }
-
-    fn send_missing(&self, to: Proc, tuple: Tuple, word: u32) {
-        Adi::send_missing(self, to, tuple, word);
-    }
-
-    fn irecv(&self, from: Proc, pattern: Pattern, data: Data) -> Self::Request {
-        Adi::irecv(self, from, pattern, data)
-    }
-
-    fn is_done(&self, request: Self::Request) -> bool {
-        Adi::is_done(self, request)
-    }
-
-    fn take(&self, request: Self::Request) -> Status {
-        Adi::take(self, request)
-    }
-
-    fn cancel(&self, request: Self::Request) {
-        Adi::cancel(self, request);
-    }
-}
+use tern_adi::{Adi, Data, Exchanges, Pattern, Proc, Status, Tuple};
 
 /// Tags of collectives: what is called, the number of the collective among those, and bits that keep apart persistent
 /// ones, and in intercommunicators messages inside the local group from those of the remote one,
@@ -129,6 +81,25 @@ pub enum Failure {
 /// In what is sent in place of a message: the rank has refused the call, it is not lost.
 pub(crate) const REFUSED: u32 = 1 << 31;
 
+/// A transfer under way.
+struct Pending<R> {
+    request: R,
+    peer: Peer,
+    step: Step,
+}
+
+/// What a transfer is, and so what is done when it is complete.
+enum Step {
+    /// The data of an action.
+    Data,
+    /// What was sent of a region.
+    Sent(#[allow(dead_code, reason = "kept until it is sent")] Temp),
+    /// The region of the action of this number is being told.
+    Told(usize, Temp),
+    /// The peer is to say that it has done with the region of the action of this number.
+    Answer(usize, Told, Temp),
+}
+
 /// A collective on one process: a schedule and how far it has come. `R` is the transport's
 /// request. Nonblocking ones are started once, persistent ones again and again.
 pub struct Operation<R = tern_adi::Request> {
@@ -141,7 +112,9 @@ pub struct Operation<R = tern_adi::Request> {
     tag: Cell<u32>,
     /// The next action.
     next: Cell<usize>,
-    pending: RefCell<Vec<(R, Peer)>>,
+    /// Steps of regions that were taken.
+    steps: Cell<usize>,
+    pending: RefCell<Vec<Pending<R>>>,
     /// Members that have refused the call.
     refused: RefCell<Vec<Peer>>,
     done: Cell<bool>,
@@ -161,6 +134,7 @@ impl<R: Copy> Operation<R> {
             call: 0,
             tag: Cell::new(0),
             next: Cell::new(0),
+            steps: Cell::new(0),
             pending: RefCell::new(Vec::new()),
             refused: RefCell::default(),
             done: Cell::new(true),
@@ -210,6 +184,16 @@ impl<R: Copy> Operation<R> {
         self.done.get()
     }
 
+    /// Another number when it has got on.
+    pub(crate) fn step(&self) -> usize {
+        self.next.get().wrapping_add(self.steps.get())
+    }
+
+    /// What this process exchanges with others.
+    pub(crate) fn exchanges(&self) -> Exchanges {
+        self.schedule.exchanges
+    }
+
     /// What went wrong in the last run, to be asked when it is done.
     pub fn failure(&self) -> Option<Failure> {
         self.failure.get()
@@ -243,12 +227,22 @@ impl<R: Copy> Operation<R> {
                         return;
                     }
                 }
-                Some(Action::Send { peer, .. } | Action::Recv { peer, .. }) if self.has_refused(*peer) => {}
+                Some(
+                    Action::Send { peer, .. }
+                    | Action::Recv { peer, .. }
+                    | Action::Declare { peer, .. }
+                    | Action::Copied { peer, .. },
+                ) if self.has_refused(*peer) => {}
                 Some(Action::Send { peer, data }) => match self.missing() {
                     None => self.send(transport, *peer, data),
                     Some(failure) => self.send_missing(transport, *peer, failure),
                 },
                 Some(Action::Recv { peer, data }) => self.recv(transport, *peer, data),
+                Some(Action::Declare { peer, data, direction }) => match self.missing() {
+                    None => self.declare(transport, next, *peer, data, *direction),
+                    Some(failure) => self.send_missing(transport, *peer, failure),
+                },
+                Some(Action::Copied { peer, .. }) => self.await_region(transport, next, *peer),
                 // There is nothing to compute with.
                 Some(Action::Reduce { .. } | Action::Copy { .. }) if self.missing().is_some() => {}
                 Some(Action::Reduce { input, inout, count }) => {
@@ -268,20 +262,8 @@ impl<R: Copy> Operation<R> {
 
     /// Takes completed transfers; true when none is left.
     fn drain<T: Transport<Request = R>>(&self, transport: &T) -> bool {
-        let mut pending = self.pending.borrow_mut();
-        while let Some(&(last, _)) = pending.last() {
-            let at = match transport.is_done(last) {
-                true => pending.len() - 1,
-                // A process that is a neighbour twice and has refused the call says so to the first receive only.
-                false if Call::is_among_neighbours(self.call) => {
-                    match pending.iter().position(|(request, _)| transport.is_done(*request)) {
-                        Some(at) => at,
-                        None => return false,
-                    }
-                }
-                false => return false,
-            };
-            let (request, _) = pending.swap_remove(at);
+        while let Some(at) = self.completed(transport) {
+            let Pending { request, peer, step } = self.pending.borrow_mut().swap_remove(at);
             let status = transport.take(request);
             if let Some(sent) = status.truncated() {
                 let error = Truncated { source: status.source, room: status.bytes, sent };
@@ -291,13 +273,31 @@ impl<R: Copy> Operation<R> {
                 // The others still get messages, so that nobody waits, but empty ones that say so.
                 self.failure.set(Some(failure));
                 // Who has refused the call says so once.
-                pending
-                    .iter()
-                    .filter(|(_, from)| self.has_refused(*from))
-                    .for_each(|(request, _)| transport.cancel(*request));
+                let pending = self.pending.borrow();
+                let refused = pending.iter().filter(|other| self.has_refused(other.peer));
+                refused.for_each(|other| transport.cancel(other.request));
             }
+            self.go_on(transport, peer, step, status.is_whole());
         }
-        true
+        self.pending.borrow().is_empty()
+    }
+
+    /// A transfer that is complete and can be gone on from.
+    fn completed<T: Transport<Request = R>>(&self, transport: &T) -> Option<usize> {
+        let pending = self.pending.borrow();
+        let last = pending.len().checked_sub(1)?;
+        if self.schedule.has_regions {
+            let waits = |other: &Pending<R>| self.waits_for_other(&pending, other);
+            return pending.iter().position(|other| transport.is_done(other.request) && !waits(other));
+        }
+        match transport.is_done(pending[last].request) {
+            true => Some(last),
+            // A process that is a neighbour twice and has refused the call says so to the first receive only.
+            false if Call::is_among_neighbours(self.call) => {
+                pending.iter().position(|other| transport.is_done(other.request))
+            }
+            false => None,
+        }
     }
 
     /// The process of a peer and the tag of messages with it.
@@ -313,7 +313,7 @@ impl<R: Copy> Operation<R> {
         let (to, tag) = self.address(peer);
         let tuple = Tuple { context: self.peers.context, source: self.peers.rank as i32, tag };
         if let Some(request) = transport.isend(to, tuple, data.clone()) {
-            self.pending.borrow_mut().push((request, peer));
+            self.pending.borrow_mut().push(Pending { request, peer, step: Step::Data });
         }
     }
 
@@ -365,7 +365,7 @@ impl<R: Copy> Operation<R> {
         let (from, tag) = self.address(peer);
         let pattern = Pattern { context: self.peers.context, source: peer.rank as i32, tag };
         let request = transport.irecv(from, pattern, data.clone());
-        self.pending.borrow_mut().push((request, peer));
+        self.pending.borrow_mut().push(Pending { request, peer, step: Step::Data });
     }
 }
 
@@ -375,114 +375,8 @@ impl Operation {
     fn without(&self, adi: &Adi, rank: u32) {
         self.failure.set(Some(Failure::Refused(rank)));
         self.refused.borrow_mut().push(Peer { rank, remote: false });
-        for (request, _) in self.pending.borrow().iter().filter(|(_, peer)| peer.rank == rank) {
-            adi.cancel(*request);
-        }
-    }
-}
-
-/// What goes on with any progress, once or in one round after the other.
-pub trait Round {
-    /// Begins; it must not be active.
-    fn start(&self, adi: &Adi);
-    /// Does what can be done now; true when it is not active, or not any more.
-    fn advance(&self, adi: &Adi) -> bool;
-    fn is_done(&self) -> bool;
-    /// Another number when it has got on.
-    fn step(&self) -> usize;
-}
-
-impl Round for Operation {
-    fn start(&self, _: &Adi) {
-        Operation::start(self);
-    }
-
-    fn advance(&self, adi: &Adi) -> bool {
-        let _together = adi.go_on_together(self.schedule.exchanges);
-        Operation::advance(self, adi)
-    }
-
-    fn is_done(&self) -> bool {
-        Operation::is_done(self)
-    }
-
-    fn step(&self) -> usize {
-        self.next.get()
-    }
-}
-
-/// The nonblocking and persistent collectives that are active in this process. One per process.
-pub struct Collectives {
-    active: RefCell<Vec<Rc<dyn Round>>>,
-    /// Those that were refused here.
-    absent: RefCell<Vec<Rc<Absent>>>,
-    areas: Rc<Areas>,
-}
-
-impl Collectives {
-    /// Registers with `adi`, so that any progress advances what is active.
-    pub fn new(adi: &Adi) -> Rc<Collectives> {
-        let this =
-            Rc::new(Collectives { active: RefCell::default(), absent: RefCell::default(), areas: Rc::default() });
-        let hook = this.clone();
-        adi.add_hook(Rc::new(move |adi| hook.advance(adi)));
-        this
-    }
-
-    /// A persistent collective of `peers` over lines of its own; `messages` is the same without. All members make it at the same time,
-    /// and either all get one or none does.
-    pub fn repeat(&self, adi: &Adi, peers: &Peers, what: What, messages: &Rc<Operation>) -> Option<Repeated> {
-        Repeated::new(adi, peers, &self.areas, what, messages)
-    }
-
-    /// Starts `operation` and does what can be done at once.
-    pub fn start(&self, adi: &Adi, operation: &Rc<dyn Round>) {
-        operation.start(adi);
-        if !operation.advance(adi) {
-            self.active.borrow_mut().push(operation.clone());
-            adi.wake_hooks();
-        }
-    }
-
-    /// Takes part in a collective as one that has refused it.
-    pub fn refuse(&self, adi: &Adi, absent: Absent) {
-        let absent = Rc::new(absent);
-        self.absent.borrow_mut().retain(|other| !other.is_done());
-        self.absent.borrow_mut().push(absent.clone());
-        let round: Rc<dyn Round> = absent;
-        self.start(adi, &round);
-    }
-
-    /// The communicator of `peers` is being freed.
-    pub fn leave(&self, adi: &Adi, peers: &Rc<Peers>) {
-        self.absent.borrow().iter().filter(|absent| absent.is_of(peers)).for_each(|absent| absent.end(adi));
-    }
-
-    /// True when nothing is active.
-    pub fn is_idle(&self) -> bool {
-        self.active.borrow().is_empty()
-    }
-
-    /// Advances everything that is active.
-    fn advance(&self, adi: &Adi) -> Background {
-        let (mut moved, mut completed) = (false, false);
-        let mut index = 0;
-        // A user function may start or complete others meanwhile, so the list is not borrowed
-        // while one advances.
-        loop {
-            let Some(operation) = self.active.borrow().get(index).cloned() else { break };
-            let before = operation.step();
-            completed |= operation.advance(adi);
-            moved |= operation.step() != before;
-            index += 1;
-        }
-        if completed {
-            self.active.borrow_mut().retain(|o| !o.is_done());
-        }
-        match moved | completed {
-            true => Background::Moved,
-            false if self.is_idle() => Background::Idle,
-            false => Background::Waiting,
+        for other in self.pending.borrow().iter().filter(|other| other.peer.rank == rank) {
+            adi.cancel(other.request);
         }
     }
 }

@@ -18,9 +18,10 @@ mod what;
 pub use areas::Areas;
 pub use what::What;
 
-use crate::lines::shared::Told;
+use crate::active::Round;
+use crate::lines::shared::{Job, Told};
 use crate::lines::{Lines, Mismatch};
-use crate::operation::{Failure, Operation, Round};
+use crate::operation::{Failure, Operation};
 use crate::peers::Peers;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -95,7 +96,7 @@ impl Repeated {
         let demotions = adi.demotions();
         if let Some(own) = self.what.places(&self.lines)
             && let Some(Told { turn, held }) =
-                self.lines.tell_places(adi, kind, len, &own[..self.what.buffers(&self.lines)])?
+                self.lines.tell_places(adi, Job::new(kind, len), &own[..self.what.buffers(&self.lines)], None)?
         {
             self.enter(adi, Phase::Places(turn, held, demotions));
             return Ok(());
@@ -118,7 +119,7 @@ impl Repeated {
     fn go_on(&self, adi: &Adi, phase: Phase) -> Result<(), Mismatch> {
         let (lines, what) = (&self.lines, &self.what);
         let (kind, len) = what.label();
-        let say = |good: bool| lines.say(adi, kind, len, good);
+        let say = |good: bool| lines.say(adi, Job::new(kind, len), good);
         match phase {
             Phase::Done | Phase::Messages => {}
             Phase::Short(turn) => {

@@ -7,6 +7,7 @@ use std::fmt;
 use std::rc::Rc;
 use tern_adi::{Data, Exchanges};
 use tern_layout::Type;
+use tern_mcm::Direction;
 
 /// One step. Transfers start when the list comes to them; copies and reductions are done there
 /// and then. A fence is passed when every transfer before it is complete: it ends a round.
@@ -19,6 +20,18 @@ pub(crate) enum Action {
     Recv {
         peer: Peer,
         data: Data,
+    },
+    /// The peer is told where `data` lies, and gets it from there, or puts it there.
+    Declare {
+        peer: Peer,
+        data: Data,
+        direction: Direction,
+    },
+    /// The other side of it: this process copies to `data` what the peer has declared, or from `data` to there.
+    Copied {
+        peer: Peer,
+        data: Data,
+        direction: Direction,
     },
     /// `inout = input op inout` on `count` elements of the schedule's reduction.
     Reduce {
@@ -55,6 +68,8 @@ pub struct Schedule {
     pub(crate) reduction: Option<Reduction>,
     /// What this process exchanges with others.
     pub(crate) exchanges: Exchanges,
+    /// Some of it moves by regions.
+    pub(crate) has_regions: bool,
     _temps: Vec<Temp>,
 }
 
@@ -130,7 +145,9 @@ impl<'a> Builder<'a> {
 
     pub fn finish(self) -> Schedule {
         let exchanges = exchanges(&self.actions);
-        Schedule { actions: self.actions, reduction: self.reduction, exchanges, _temps: self.temps }
+        let by_region = |action: &Action| matches!(action, Action::Declare { .. } | Action::Copied { .. });
+        let has_regions = self.actions.iter().any(by_region);
+        Schedule { actions: self.actions, reduction: self.reduction, exchanges, has_regions, _temps: self.temps }
     }
 
     /// Size of the remote group, when this is an intercommunicator.
@@ -151,6 +168,45 @@ impl<'a> Builder<'a> {
 
     pub fn recv(&mut self, from: usize, data: Data) {
         self.transfer(from, false, data, false);
+    }
+
+    /// Whether `collective` goes by regions, of blocks that are long enough.
+    pub fn has_regions(&self, collective: Collective) -> bool {
+        self.peers.remote.is_none() && self.peers.policy.forced(collective) == Some(Algorithm::Region)
+    }
+
+    /// Gives `data` to a member, which gets it by itself if `by_region`.
+    pub fn give(&mut self, to: usize, data: Data, by_region: bool) {
+        self.either(to, data, true, by_region.then_some((true, Direction::Get)));
+    }
+
+    /// Takes `data` from a member; the other side of [`Builder::give`].
+    pub fn take(&mut self, from: usize, data: Data, by_region: bool) {
+        self.either(from, data, false, by_region.then_some((false, Direction::Get)));
+    }
+
+    /// Gives `data` to a member: puts it where that has declared its memory, if `by_region`.
+    pub fn put(&mut self, to: usize, data: Data, by_region: bool) {
+        self.either(to, data, true, by_region.then_some((false, Direction::Put)));
+    }
+
+    /// Takes `data` from a member; the other side of [`Builder::put`].
+    pub fn accept(&mut self, from: usize, data: Data, by_region: bool) {
+        self.either(from, data, false, by_region.then_some((true, Direction::Put)));
+    }
+
+    /// A message, or with `region` a declaration (of this process, or of the peer) and a copy. Both sides know the length.
+    fn either(&mut self, rank: usize, data: Data, out: bool, region: Option<(bool, Direction)>) {
+        let long = data.len() >= self.peers.policy.regions_from;
+        let Some((declares, direction)) = region.filter(|_| long) else {
+            return self.transfer(rank, false, data, out);
+        };
+        self.open = true;
+        let peer = Peer { rank: rank as u32, remote: false };
+        self.actions.push(match declares {
+            true => Action::Declare { peer, data, direction },
+            false => Action::Copied { peer, data, direction },
+        });
     }
 
     pub fn send_remote(&mut self, to: usize, data: Data) {

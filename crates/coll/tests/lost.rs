@@ -15,6 +15,7 @@ fn run_one(which: usize, algorithm: usize, case: Case) {
     let algorithm = able[algorithm % able.len()];
     let mut case = case;
     case.policy.force(collective, algorithm);
+    case.policy.regions_from = 1;
     let label = format!(
         "{name} by {algorithm}: {} processes, {} remote, {} units, seed {}, {:?}",
         case.size, case.remote, case.units, case.seed, case.losses

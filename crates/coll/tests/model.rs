@@ -23,6 +23,7 @@ fn run_one(which: usize, algorithm: usize, size: usize, remote: usize, units: us
     let algorithm = able[algorithm % able.len()];
     let mut policy = Policy::default();
     policy.force(collective, algorithm);
+    policy.regions_from = 1 + seed as usize % 3 * 20;
     let _named = Named(format!("{name} by {algorithm}: {size} processes, {remote} remote, {units} units, seed {seed}"));
     run(&Case::new(policy, size, remote, units, seed));
 }

@@ -88,7 +88,7 @@ impl Group {
     pub fn advise(&self, costs: &Costs, asked: Mechanism) -> Advice {
         match asked {
             Mechanism::Pipe => return Advice { region: false, sure: true },
-            Mechanism::Cma if !self.shared => return Advice { region: true, sure: true },
+            Mechanism::Cma | Mechanism::Module if !self.shared => return Advice { region: true, sure: true },
             Mechanism::Mapped if self.shared => return Advice { region: true, sure: true },
             Mechanism::Auto => {}
             _ => return Advice { region: false, sure: true },
@@ -157,6 +157,7 @@ mod tests {
     fn what_is_asked_for_is_advised_where_it_can_be() {
         let advice = |asked, shared| Group { shared, ..GROUP }.advise(&costs(1.0), asked).region;
         assert!(advice(Mechanism::Cma, false) && !advice(Mechanism::Cma, true));
+        assert!(advice(Mechanism::Module, false) && !advice(Mechanism::Module, true));
         assert!(advice(Mechanism::Mapped, true) && !advice(Mechanism::Mapped, false));
         assert!(!advice(Mechanism::Pipe, true) && !advice(Mechanism::Pipe, false));
     }

@@ -22,6 +22,10 @@ fn build(peers: &Peers, send: Option<&Buffer>, recv: Blocks) -> Schedule {
         across(&mut b, send, recv, remote);
         return b.finish();
     }
+    if b.has_regions(Collective::Allgather) {
+        by_regions(&mut b, send, recv);
+        return b.finish();
+    }
     let bytes = (0..b.size).map(|r| recv.bytes(r)).sum();
     let algorithm = (b.size > 1 && bytes > 0).then(|| b.pick(Collective::Allgather, bytes));
     if let Some(Algorithm::Ring) = algorithm {
@@ -50,6 +54,20 @@ fn across(b: &mut Builder, send: Option<&Buffer>, recv: Blocks, remote: usize) {
         for step in 0..remote {
             b.send_remote((b.rank + step) % remote, send.data());
         }
+    }
+}
+
+/// Each member gets the block of each other from where it lies there.
+fn by_regions(b: &mut Builder, send: Option<&Buffer>, recv: Blocks) {
+    let (rank, size) = (b.rank, b.size);
+    for other in (1..size).map(|step| (rank + size - step) % size) {
+        b.take(other, recv.data(other), true);
+    }
+    for other in (1..size).map(|step| (rank + step) % size) {
+        b.give(other, send.map_or_else(|| recv.data(rank), Buffer::data), true);
+    }
+    if let Some(send) = send {
+        b.copy(send.data(), recv.data(rank));
     }
 }
 

@@ -9,7 +9,7 @@ use tern_adi::Data;
 /// A block of its own from every process to every process. `send` is None for MPI_IN_PLACE.
 pub fn alltoall(peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Schedule {
     let mut b = Builder::new(peers);
-    let algorithm = b.pick(Collective::Alltoall, recv.bytes());
+    let algorithm = pick(&b, Collective::Alltoall, recv.bytes());
     if algorithm == Algorithm::Bruck && b.remote_size().is_none() && b.size > 1 {
         bruck(&mut b, Blocks::Even(send.unwrap_or(recv)), Blocks::Even(recv), recv.bytes());
     } else {
@@ -21,7 +21,7 @@ pub fn alltoall(peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Schedule
 /// As [`alltoall`], with blocks of different sizes.
 pub fn alltoallv(peers: &Peers, send: Option<&BufferV>, recv: &BufferV) -> Schedule {
     let mut b = Builder::new(peers);
-    let algorithm = b.pick(Collective::Alltoallv, 0);
+    let algorithm = pick(&b, Collective::Alltoallv, 0);
     any(&mut b, send.map(Blocks::V), Blocks::V(recv), algorithm);
     b.finish()
 }
@@ -29,9 +29,14 @@ pub fn alltoallv(peers: &Peers, send: Option<&BufferV>, recv: &BufferV) -> Sched
 /// As [`alltoallv`], with types of their own and displacements in bytes.
 pub fn alltoallw(peers: &Peers, send: Option<&BufferW>, recv: &BufferW) -> Schedule {
     let mut b = Builder::new(peers);
-    let algorithm = b.pick(Collective::Alltoallv, 0);
+    let algorithm = pick(&b, Collective::Alltoallv, 0);
     any(&mut b, send.map(Blocks::W), Blocks::W(recv), algorithm);
     b.finish()
+}
+
+/// The algorithm; [`Algorithm::Region`] where the members get their blocks from each other's memory.
+fn pick(b: &Builder, collective: Collective, bytes: usize) -> Algorithm {
+    if b.has_regions(collective) { Algorithm::Region } else { b.pick(collective, bytes) }
 }
 
 fn any(b: &mut Builder, send: Option<Blocks>, recv: Blocks, algorithm: Algorithm) {
@@ -46,7 +51,7 @@ fn any(b: &mut Builder, send: Option<Blocks>, recv: Blocks, algorithm: Algorithm
                     pairwise(b, send, recv);
                 }
                 _ => {
-                    linear(b, send, recv);
+                    linear(b, send, recv, algorithm == Algorithm::Region);
                     // While messages are on their way.
                     b.copy(own.0, own.1);
                 }
@@ -54,7 +59,7 @@ fn any(b: &mut Builder, send: Option<Blocks>, recv: Blocks, algorithm: Algorithm
         }
         (None, None) => match algorithm {
             Algorithm::Pairwise => pairwise_in_place(b, recv),
-            _ => linear_in_place(b, recv),
+            _ => linear_in_place(b, recv, algorithm == Algorithm::Region),
         },
     }
 }
@@ -71,18 +76,18 @@ fn across(b: &mut Builder, send: Blocks, recv: Blocks, remote: usize) {
 }
 
 /// Everything at once; each process begins with another partner.
-fn linear(b: &mut Builder, send: Blocks, recv: Blocks) {
+fn linear(b: &mut Builder, send: Blocks, recv: Blocks, by_region: bool) {
     let (rank, size) = (b.rank, b.size);
     for other in (1..size).map(|step| (rank + size - step) % size) {
-        b.recv(other, recv.data(other));
+        b.take(other, recv.data(other), by_region);
     }
     for other in (1..size).map(|step| (rank + step) % size) {
-        b.send(other, send.data(other));
+        b.give(other, send.data(other), by_region);
     }
 }
 
 /// What goes out is packed first, since what comes in takes its place.
-fn linear_in_place(b: &mut Builder, blocks: Blocks) {
+fn linear_in_place(b: &mut Builder, blocks: Blocks, by_region: bool) {
     let (rank, size) = (b.rank, b.size);
     let bytes: usize = (0..size).filter(|&r| r != rank).map(|r| blocks.bytes(r)).sum();
     let mut next = b.temp(bytes);
@@ -94,10 +99,10 @@ fn linear_in_place(b: &mut Builder, blocks: Blocks) {
         packed.push((other, data));
     }
     for &(other, _) in packed.iter().rev() {
-        b.recv(other, blocks.data(other));
+        b.take(other, blocks.data(other), by_region);
     }
     for (other, data) in packed {
-        b.send(other, data);
+        b.give(other, data, by_region);
     }
 }
 

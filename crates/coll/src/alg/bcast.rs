@@ -34,11 +34,22 @@ pub(crate) fn group(b: &mut Builder, root: usize, buffer: &Buffer) {
     if b.size == 1 || bytes == 0 {
         return;
     }
+    if b.has_regions(Collective::Bcast) {
+        return by_region(b, root, buffer.data());
+    }
     match b.pick(Collective::Bcast, bytes) {
         Algorithm::ScatterAllgather => through_bytes(b, root, buffer, scatter_allgather),
         Algorithm::Chain => through_bytes(b, root, buffer, chain),
         _ => binomial(b, root, buffer.data()),
     }
+}
+
+/// All others get the data from where it lies in the root.
+fn by_region(b: &mut Builder, root: usize, data: Data) {
+    if b.rank != root {
+        return b.take(root, data, true);
+    }
+    (0..b.size).filter(|&rank| rank != root).for_each(|rank| b.give(rank, data.clone(), true));
 }
 
 /// The parent in a binomial tree with root 0: the lowest bit that is set is taken away.

@@ -17,7 +17,10 @@ pub fn gather(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root:
             let root = root as usize;
             let block = if b.rank == root { recv.or(send) } else { send };
             let bytes = block.map_or(0, Buffer::bytes);
-            if b.size > 1 && b.pick(Collective::Gather, bytes) == Algorithm::Binomial {
+            if b.size > 1
+                && !b.has_regions(Collective::Gather)
+                && b.pick(Collective::Gather, bytes) == Algorithm::Binomial
+            {
                 binomial(&mut b, send, recv, bytes, root);
             } else {
                 linear(&mut b, send, blocks, root);
@@ -41,13 +44,14 @@ pub fn gatherv(peers: &Peers, send: Option<&Buffer>, recv: Option<&BufferV>, roo
 }
 
 fn linear(b: &mut Builder, send: Option<&Buffer>, recv: Option<Blocks>, root: usize) {
+    let by_region = b.has_regions(Collective::Gather);
     if b.rank != root {
         if let Some(send) = send {
-            b.send(root, send.data());
+            b.put(root, send.data(), by_region);
         }
     } else if let Some(recv) = recv {
         for rank in (0..b.size).filter(|&r| r != root) {
-            b.recv(rank, recv.data(rank));
+            b.accept(rank, recv.data(rank), by_region);
         }
         if let Some(send) = send {
             b.copy(send.data(), recv.data(root));

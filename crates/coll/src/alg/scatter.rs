@@ -17,7 +17,10 @@ pub fn scatter(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root
             let root = root as usize;
             let block = if b.rank == root { send.or(recv) } else { recv };
             let bytes = block.map_or(0, Buffer::bytes);
-            if b.size > 1 && b.pick(Collective::Scatter, bytes) == Algorithm::Binomial {
+            if b.size > 1
+                && !b.has_regions(Collective::Scatter)
+                && b.pick(Collective::Scatter, bytes) == Algorithm::Binomial
+            {
                 binomial(&mut b, send, recv, bytes, root);
             } else {
                 linear(&mut b, blocks, recv, root);
@@ -40,13 +43,14 @@ pub fn scatterv(peers: &Peers, send: Option<&BufferV>, recv: Option<&Buffer>, ro
 }
 
 pub(crate) fn linear(b: &mut Builder, send: Option<Blocks>, recv: Option<&Buffer>, root: usize) {
+    let by_region = b.has_regions(Collective::Scatter);
     if b.rank != root {
         if let Some(recv) = recv {
-            b.recv(root, recv.data());
+            b.take(root, recv.data(), by_region);
         }
     } else if let Some(send) = send {
         for rank in (0..b.size).filter(|&r| r != root) {
-            b.send(rank, send.data(rank));
+            b.give(rank, send.data(rank), by_region);
         }
         if let Some(recv) = recv {
             b.copy(send.data(root), recv.data());

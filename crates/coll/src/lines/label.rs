@@ -1,5 +1,6 @@
 //! What an operation is, so that members which call different ones notice.
 
+use crate::choose::Collective;
 use std::cell::Cell;
 use tern_mcm::DEPTH;
 
@@ -27,6 +28,25 @@ pub enum Kind {
     Refused,
     /// What it was is not told any more: this member waits to learn what the others call ([`waiting`]).
     Waits,
+}
+
+impl Kind {
+    /// What the user may force an algorithm for.
+    pub(super) fn collective(self) -> Option<Collective> {
+        Some(match self {
+            Kind::Barrier => Collective::Barrier,
+            Kind::Bcast => Collective::Bcast,
+            Kind::Gather => Collective::Gather,
+            Kind::Scatter => Collective::Scatter,
+            Kind::Allgather => Collective::Allgather,
+            Kind::Alltoall => Collective::Alltoall,
+            Kind::Reduce => Collective::Reduce,
+            Kind::Allreduce => Collective::Allreduce,
+            Kind::Scan => Collective::Scan,
+            Kind::ReduceScatter => Collective::ReduceScatter,
+            Kind::Tell | Kind::Lost | Kind::Messages | Kind::Refused | Kind::Waits => return None,
+        })
+    }
 }
 
 /// The members do not call the same operation.

@@ -50,7 +50,7 @@ impl Lines {
         &self, adi: &Adi, root: Option<usize>, vector: &Vector, input: *const u8, out: *mut u8,
     ) -> Done {
         let kind = if root.is_some() { Kind::Reduce } else { Kind::Allreduce };
-        let (turn, label) = (self.next(), label(kind, root.unwrap_or(0) as u32, vector.bytes) | vector.more);
+        let (turn, label) = (self.next(), label(kind, root.unwrap_or(0) as u32, vector.whole) | vector.more);
         if root == Some(self.me) && (self.me < 2 || !std::ptr::eq(input, out)) {
             // Nobody else needs the root's own part.
             self.publish(turn, label);
@@ -115,7 +115,7 @@ impl Lines {
         self.await_givers(adi, turn)?;
         let (begin, len) = share(self.me);
         let mine = out.wrapping_add(begin);
-        let own = Vector { kernel: vector.kernel, elements: len / size, bytes: len, more: 0 };
+        let own = Vector { elements: len / size, bytes: len, ..*vector };
         // SAFETY: all have reached the turn; the share lies inside the vector.
         unsafe { self.combine(turn, elements * size, begin, self.size(), &own, mine) };
         let turn = self.next();
@@ -192,6 +192,8 @@ pub struct Vector {
     pub kernel: Kernel3,
     pub elements: usize,
     pub bytes: usize,
+    /// The bytes of the vector that this is a part of.
+    pub whole: usize,
     /// [`super::MORE`] in a part, behind which there are more; else 0.
     pub more: u64,
 }
@@ -204,6 +206,12 @@ impl Vector {
         }
         let basic = ty.uniform_basic()?;
         let bytes = count as usize * ty.size() as usize;
-        Some(Vector { kernel: kernel3(op, basic)?, elements: bytes / basic.size() as usize, bytes, more: 0 })
+        Some(Vector {
+            kernel: kernel3(op, basic)?,
+            elements: bytes / basic.size() as usize,
+            bytes,
+            whole: bytes,
+            more: 0,
+        })
     }
 }

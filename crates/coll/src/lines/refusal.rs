@@ -283,7 +283,8 @@ impl Lines {
             let known = Call::numbered(call).and_then(Call::kind);
             known.into_iter().for_each(|kind| self.pass_by(kind, len));
         } else {
-            let kinds = [Kind::Allgather, Kind::Alltoall, Kind::Allreduce, Kind::ReduceScatter];
+            let kinds =
+                [Kind::Allgather, Kind::Alltoall, Kind::Reduce, Kind::Allreduce, Kind::Scan, Kind::ReduceScatter];
             let known = kinds.into_iter().find(|known| *known as u64 == kind);
             known.into_iter().for_each(|kind| self.pass_by(kind, bytes as usize));
         }

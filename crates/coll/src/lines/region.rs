@@ -1,7 +1,7 @@
 //! Longer collectives with a root, in one copy of each byte: the root declares one region of its memory, and the others copy from it,
 //! or to it in a gather, all at once. The lines only tell where the region is, and when all have done with it.
 //!
-//! The root alone decides. In a first turn it tells a cookie, or that the data comes by another way, for which it waits for nobody.
+//! The root alone decides. In a first turn it tells the region, or that the data comes by another way, for which it waits for nobody.
 //! In the last one each of the others says whether it could copy, and the root waits for all of them. Who could not gets its data in
 //! a message: that is a matter of this member and the root, of which the others need not know.
 //!
@@ -11,28 +11,22 @@ use super::label::{Done, Kind, MORE, label};
 use super::shared::Own;
 use super::trials::Rooted;
 use super::{Lines, Mismatch};
-use crate::choose::{Algorithm, Collective};
+use crate::choose::Algorithm;
 use crate::operation::tag_of_turn;
+use crate::reach::{Reach, Region, may_ask_kernel};
 use std::cell::Cell;
 use tern_adi::{Adi, Data, Pattern, SendMode, Sent, Tuple};
-use tern_copy::{Source, Target};
 use tern_counters as counters;
-use tern_mcm::{Direct, Direction, Group, Memory, Run};
+use tern_mcm::{Direct, Direction, Group, LineArea};
 use tern_settings::Mechanism;
 
-/// Shortest broadcast for which the root tells a cookie first.
+/// Shortest broadcast for which the root tells of a region first.
 pub const BCAST: usize = 32 << 10;
 /// Shortest block of a gather or a scatter for which it does so.
 pub const BLOCK: usize = 16 << 10;
 /// Longest block of these: the lines tell the members' lengths apart up to there.
 const LONGEST_BLOCK: usize = (16 << 20) - 1;
 
-/// Bytes of a cookie in a cell.
-const COOKIE: usize = 16;
-/// Bytes that are moved at a time of data that is not dense.
-const STEP: usize = 256 << 10;
-/// Data with pieces of fewer bytes on average is packed for the kernel, which takes some time for each piece.
-const PIECE: usize = 1 << 10;
 /// Readers of the same bytes begin at multiples of so many, each elsewhere, so that they do not meet at one page.
 const PAGE: usize = 4 << 10;
 
@@ -42,31 +36,6 @@ pub struct Regions {
     trials: Rooted,
     /// A member could not copy, though the kernel had copied between the two before.
     failed: Cell<bool>,
-}
-
-/// A region as its root tells it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cookie {
-    /// Where it lies in the memory that all processes of the node share; 0: nowhere.
-    pub place: u64,
-    /// Where it lies in its owner, for the kernel; 0: the kernel is not to copy.
-    pub address: u64,
-}
-
-impl Cookie {
-    fn encode(self) -> [u8; COOKIE] {
-        let mut bytes = [0; COOKIE];
-        bytes[..8].copy_from_slice(&self.place.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.address.to_le_bytes());
-        bytes
-    }
-
-    /// `None`: there is no region.
-    fn decode(bytes: &[u8]) -> Option<Cookie> {
-        let word = |at: usize| u64::from_le_bytes(bytes[at..][..8].try_into().expect("eight bytes of a word"));
-        let cookie = Cookie { place: word(0), address: word(8) };
-        (cookie != Cookie::default()).then_some(cookie)
-    }
 }
 
 /// A collective with a root, as all members know it.
@@ -96,9 +65,9 @@ impl Task {
 
 /// This process's part in a task.
 pub enum Part<'a> {
-    /// The memory that the others are at, null if it is in no one piece, and the data of one of them.
+    /// The memory that the others are at, and the data of one of them.
     Root {
-        memory: Own,
+        memory: Data,
         data: &'a dyn Fn(usize) -> Data,
         /// What there is to do here while they copy.
         meanwhile: &'a dyn Fn(),
@@ -108,14 +77,10 @@ pub enum Part<'a> {
 }
 
 impl Lines {
-    /// The task, if the root is to tell a cookie in such a call. All members answer alike.
+    /// The task, if the root is to tell of a region in such a call. All members answer alike.
     pub(crate) fn task(&self, kind: Kind, root: u32, len: usize) -> Option<Task> {
-        let (collective, lengths) = match kind {
-            Kind::Bcast => (Collective::Bcast, BCAST..usize::MAX),
-            Kind::Gather => (Collective::Gather, BLOCK..LONGEST_BLOCK),
-            _ => (Collective::Scatter, BLOCK..LONGEST_BLOCK),
-        };
-        let forced = match self.policy.forced(collective) {
+        let lengths = if kind == Kind::Bcast { BCAST..usize::MAX } else { BLOCK..LONGEST_BLOCK };
+        let forced = match self.forced(kind) {
             Some(Algorithm::Region) => true,
             Some(_) => return None,
             // Two leave it to messages, which find out whether the kernel is to copy.
@@ -129,7 +94,7 @@ impl Lines {
     /// Does the task by a region. `None`: the root has decided for another way.
     pub(crate) fn by_region(&self, adi: &Adi, task: &Task, part: Part<'_>) -> Option<Done> {
         let done = match part {
-            Part::Root { memory, data, meanwhile } => self.offer(adi, task, memory, data, meanwhile),
+            Part::Root { memory, data, meanwhile } => self.offer(adi, task, &memory, data, meanwhile),
             Part::Other(data, at) => self.take_up(adi, task, &data, at),
         };
         if let Ok(Some(())) = done {
@@ -140,16 +105,18 @@ impl Lines {
 
     /// The root's part.
     fn offer(
-        &self, adi: &Adi, task: &Task, memory: Own, data: &dyn Fn(usize) -> Data, meanwhile: &dyn Fn(),
+        &self, adi: &Adi, task: &Task, memory: &Data, data: &dyn Fn(usize) -> Data, meanwhile: &dyn Fn(),
     ) -> Result<Option<()>, Mismatch> {
-        let cookie = self.declare(adi, task, memory);
-        let told = cookie.unwrap_or_default().encode();
-        // What is private must not come to be shared while others write to it.
-        let exposed = (cookie.is_some() && task.is_gather()).then(|| Exposed::new(adi, memory));
+        const { assert!(LineArea::in_cell(Region::TOLD)) };
+        let region = self.declare(adi, task, memory);
+        let told = region.map_or([0; Region::TOLD], Region::encode);
+        // What is private must not come to be shared while others write to it; and the module copies only what was declared to it.
+        let exposed = region.is_some() && (task.is_gather() || is_declared());
+        let exposed = exposed.then(|| Exposed::new(adi, span(memory)));
         let turn = self.next();
-        let agreed = self.publish_with(adi, turn, task.label() | MORE, COOKIE, |out| out.copy_from_slice(&told));
+        let agreed = self.publish_with(adi, turn, task.label() | MORE, Region::TOLD, |out| out.copy_from_slice(&told));
         self.ring_all(adi);
-        if cookie.is_none() {
+        if region.is_none() {
             return agreed.map(|()| None);
         }
         let turn = self.next();
@@ -194,8 +161,9 @@ impl Lines {
         adi.mcm().ring(self.procs[task.root]);
         self.await_one(adi, task.root, turn)?;
         // SAFETY: reached just now, and this process publishes nothing meanwhile.
-        let Some(cookie) = Cookie::decode(unsafe { self.payload(task.root, turn, COOKIE) }) else { return Ok(None) };
-        let could = self.copy(adi, task, cookie, data, at);
+        let told = unsafe { self.payload(task.root, turn, Region::TOLD) };
+        let Some(region) = Region::decode(told) else { return Ok(None) };
+        let could = self.copy(adi, task, &region, data, at);
         let turn = self.next();
         let agreed = self.publish_with(adi, turn, task.label(), 1, |out| out[0] = could.into());
         self.ring_all(adi);
@@ -206,57 +174,48 @@ impl Lines {
     }
 
     /// The region of the root's memory, if the data is to go so.
-    fn declare(&self, adi: &Adi, task: &Task, memory: Own) -> Option<Cookie> {
-        let direct = adi.mcm().direct().filter(|_| !memory.0.is_null())?;
-        let asked = tern_settings::MECHANISM.get();
-        let place = match asked {
-            // Only what never becomes private again may be written to where it lies.
-            Mechanism::Auto | Mechanism::Mapped if task.is_gather() => direct.place(memory.0, memory.1).unwrap_or(0),
-            Mechanism::Auto | Mechanism::Mapped => self.locate(adi, memory),
-            Mechanism::Pipe | Mechanism::Cma | Mechanism::Module => 0,
-        };
-        let kernel = self.is_kernel_asked(direct);
-        if place == 0 && !kernel {
-            return None;
-        }
+    fn declare(&self, adi: &Adi, task: &Task, memory: &Data) -> Option<Region> {
+        let direct = adi.mcm().direct()?;
+        let peer = self.procs[usize::from(self.me == 0)];
+        let region = Region::of(adi, peer, memory, task.direction(), || self.is_kernel_asked(direct))?;
         let wanted = task.forced || {
             let group = Group {
                 others: self.size() - 1,
                 len: task.len,
                 apart: task.kind != Kind::Bcast,
                 writes: task.is_gather(),
-                shared: place != 0,
+                shared: region.is_shared(),
             };
-            let advice = direct.advise(self.procs[usize::from(self.me == 0)], &group);
+            let advice = direct.advise(peer, &group);
             if advice.sure { advice.region } else { self.regions.trials.way(task.kind, &group, advice.region) }
         };
-        wanted.then_some(Cookie { place, address: if kernel { memory.0 as u64 } else { 0 } })
+        wanted.then_some(region)
     }
 
     /// Whether the kernel may copy, and does so between this process and all others.
     pub(super) fn is_kernel_asked(&self, direct: &dyn Direct) -> bool {
-        matches!(tern_settings::MECHANISM.get(), Mechanism::Auto | Mechanism::Cma)
+        may_ask_kernel()
             && !self.regions.failed.get()
             && (0..self.size()).filter(|&rank| rank != self.me).all(|rank| direct.copies(self.procs[rank]))
     }
 
-    /// Copies what is read of the memory of `rank`, from the first byte of the region on; false if not all could be reached.
-    pub(super) fn fetch(&self, adi: &Adi, rank: usize, region: Cookie, data: &Data) -> bool {
+    /// Copies what is read of the memory of `rank`, which is the region; false if not all could be reached.
+    pub(super) fn fetch(&self, adi: &Adi, rank: usize, region: &Region, data: &Data) -> bool {
         let Some(direct) = adi.mcm().direct() else { return false };
         let (reach, len) = (Reach { direct, peer: self.procs[rank], direction: Direction::Get }, data.len());
-        if reach.copy_mapped(region, data, 0, len) {
+        if reach.copy_mapped(region, 0, data, 0, len) {
             return true;
         }
-        let copied = reach.copy_by_kernel(region, data, 0, len);
+        let copied = reach.copy_by_kernel(region, 0, data, 0, len);
         counters::REGION_BYTES.add(if copied { len as u64 } else { 0 });
-        if !copied && region.address != 0 {
+        if !copied && !region.is_shared() {
             self.regions.failed.set(true);
         }
         copied
     }
 
     /// Copies between `data` and the region of the root's, from its byte `at` on; false if not all could be reached.
-    fn copy(&self, adi: &Adi, task: &Task, cookie: Cookie, data: &Data, at: usize) -> bool {
+    fn copy(&self, adi: &Adi, task: &Task, region: &Region, data: &Data, at: usize) -> bool {
         let Some(direct) = adi.mcm().direct() else { return false };
         let len = data.len();
         let reach = Reach { direct, peer: self.procs[task.root], direction: task.direction() };
@@ -265,10 +224,8 @@ impl Lines {
             Kind::Bcast => len / (self.size() - 1) * Lines::block(task.root, self.me) / PAGE * PAGE,
             _ => 0,
         };
-        let copied = [(begin, len - begin), (0, begin)].into_iter().all(|(from, some)| {
-            let region = cookie.part(at + from);
-            some == 0 || reach.copy_mapped(region, data, from, some) || reach.copy_by_kernel(region, data, from, some)
-        });
+        let parts = [(begin, len - begin), (0, begin)];
+        let copied = parts.into_iter().all(|(from, some)| some == 0 || reach.copy(region, at + from, data, from, some));
         counters::REGION_BYTES.add(if copied { len as u64 } else { 0 });
         copied
     }
@@ -291,104 +248,23 @@ impl Lines {
     }
 }
 
-impl Cookie {
-    /// The region from byte `at` on.
-    pub fn part(self, at: usize) -> Cookie {
-        let from = |word: u64| if word == 0 { 0 } else { word + at as u64 };
-        Cookie { place: from(self.place), address: from(self.address) }
-    }
+/// All memory from the first to the last byte of data.
+fn span(data: &Data) -> Own {
+    let memory = data.memory();
+    let (low, len) = memory.span();
+    (memory.address.wrapping_add_signed(low) as *const u8, len as usize)
 }
 
-/// How the root's memory is reached.
-struct Reach<'a> {
-    direct: &'a dyn Direct,
-    peer: tern_adi::Proc,
-    direction: Direction,
+/// Whether own memory is declared to the kernel's module before others copy from it.
+pub(super) fn is_declared() -> bool {
+    tern_settings::MECHANISM.get() == Mechanism::Module
 }
 
-impl Reach<'_> {
-    /// Copies `len` bytes of `data` from byte `from` on, and of the region from its first one on, if that can be mapped.
-    fn copy_mapped(&self, region: Cookie, data: &Data, from: usize, len: usize) -> bool {
-        let memory = Memory { place: region.place, ..Memory::dense(std::ptr::null(), len) };
-        let Some(there) = Some(memory).filter(|memory| memory.place != 0).and_then(|memory| self.direct.view(&memory))
-        else {
-            return false;
-        };
-        // SAFETY: the root leaves its memory to the members until all have said that they are done, and it is mapped for now. Own
-        // memory is the program's, which leaves it to the collective.
-        unsafe {
-            match (data, self.direction) {
-                (Data::Bytes(base, _), Direction::Get) => tern_copy::plain(base.add(from), there, len),
-                (Data::Bytes(base, _), Direction::Put) => {
-                    tern_copy::copy(there, base.add(from), len, Source::Any, Target::Peer);
-                }
-                (Data::Typed { base, count, ty }, Direction::Get) => {
-                    ty.unpack(*base, *count, from as u64, std::slice::from_raw_parts(there, len));
-                }
-                (Data::Typed { base, count, ty }, Direction::Put) => {
-                    ty.pack(*base, *count, from as u64, std::slice::from_raw_parts_mut(there, len));
-                }
-            }
-        }
-        true
-    }
-
-    /// The same by the kernel.
-    fn copy_by_kernel(&self, region: Cookie, data: &Data, from: usize, len: usize) -> bool {
-        if region.address == 0 || !self.direct.copies(self.peer) {
-            return false;
-        }
-        match data {
-            Data::Bytes(base, _) => self.call(&[run(base.wrapping_add(from), len)], region.address, len),
-            Data::Typed { .. } => (0..len).step_by(STEP).all(|done| {
-                let some = STEP.min(len - done);
-                self.copy_typed(region.address + done as u64, data, from + done, some)
-            }),
-        }
-    }
-
-    /// The same of data that is not dense: its pieces, or packed if these are short.
-    fn copy_typed(&self, address: u64, data: &Data, from: usize, len: usize) -> bool {
-        let Data::Typed { base, count, ty } = data else { return false };
-        let pieces: Vec<Run> = ty
-            .segments(0, *count, from as u64, len as u64)
-            .take(len / PIECE + 1)
-            .map(|(at, len)| run(base.wrapping_offset(at as isize), len as usize))
-            .collect();
-        if pieces.iter().map(|piece| piece.len).sum::<u64>() == len as u64 {
-            return self.call(&pieces, address, len);
-        }
-        let mut packed = vec![0u8; len];
-        let own = [run(packed.as_mut_ptr(), len)];
-        // SAFETY: the program's buffer holds the data (MPI's own rule); `packed` is as long.
-        unsafe {
-            if self.direction == Direction::Put {
-                ty.pack(*base, *count, from as u64, &mut packed);
-                return self.call(&own, address, len);
-            }
-            let copied = self.call(&own, address, len);
-            if copied {
-                ty.unpack(*base, *count, from as u64, &packed);
-            }
-            copied
-        }
-    }
-
-    fn call(&self, own: &[Run], address: u64, len: usize) -> bool {
-        // SAFETY: own memory is the program's or as above, and the root has told that its memory is there for this.
-        unsafe { self.direct.copy(self.peer, own, &[Run { address, len: len as u64 }], self.direction) }
-    }
-}
-
-fn run(at: *const u8, len: usize) -> Run {
-    Run { address: at as u64, len: len as u64 }
-}
-
-/// Own memory that others may write to by the kernel, until this is dropped.
-struct Exposed<'a>(&'a Adi, Own);
+/// Own memory that others may be at by the kernel, until this is dropped.
+pub(super) struct Exposed<'a>(&'a Adi, Own);
 
 impl<'a> Exposed<'a> {
-    fn new(adi: &'a Adi, memory: Own) -> Exposed<'a> {
+    pub fn new(adi: &'a Adi, memory: Own) -> Exposed<'a> {
         adi.mcm().direct().inspect(|direct| direct.expose(memory.0, memory.1));
         Exposed(adi, memory)
     }
@@ -398,19 +274,5 @@ impl Drop for Exposed<'_> {
     fn drop(&mut self) {
         let Exposed(adi, (memory, len)) = *self;
         adi.mcm().direct().inspect(|direct| direct.cover(memory, len));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cookie_is_told_in_a_cell_and_none_is_no_region() {
-        const { assert!(tern_mcm::LineArea::in_cell(COOKIE)) };
-        let cookie = Cookie { place: 0, address: 0x7f00_0000_1000 };
-        assert_eq!(Cookie::decode(&cookie.encode()), Some(cookie));
-        assert_eq!(Cookie::decode(&Cookie::default().encode()), None);
-        assert_eq!(cookie.part(4096), Cookie { place: 0, address: 0x7f00_0000_2000 });
     }
 }

@@ -9,14 +9,14 @@
 //! memory that is not stored to.
 
 use super::label::{Done, Kind, label};
-use super::region::Cookie;
-use super::{Lines, Mismatch, Vector};
-use crate::choose::{Algorithm, Collective};
+use super::region::{Exposed, is_declared};
+use super::{Lines, Mismatch, Vector, shares};
+use crate::choose::Algorithm;
+use crate::reach::{Region, may_map};
 use std::ops::RangeInclusive;
 use tern_adi::{Adi, Data};
 use tern_mcm::{Group, Memory};
 use tern_policy::{SharedBackoff, rules};
-use tern_settings::Mechanism;
 
 /// Shortest block that is read so. Below, two copies take less time than the second turn, and asking where memory lies.
 const BLOCK: usize = 8 << 10;
@@ -41,13 +41,13 @@ pub fn serves_reduce_scatter(lines: &Lines, len: usize) -> bool {
 }
 
 /// Most bytes that are combined at a time, so that the result stays in the cache from one member's part to the next.
-const AT_ONCE: usize = 32 << 10;
+pub(super) const AT_ONCE: usize = 32 << 10;
 
 /// What a member tells in a cell: the places of two buffers, and what it has [measured](super::trials).
 const TOLD: usize = 32;
 const MEASURED: usize = 2;
 /// In the place of a buffer: it is private, and what else is in the word is its address, from which the kernel copies.
-const PRIVATE: u64 = 1 << 63;
+pub(super) const PRIVATE: u64 = 1 << 63;
 
 /// For each kind of operation, whether it pays to ask where memory lies: after each answer in vain, twice as many calls go by
 /// without. All members have the same.
@@ -65,6 +65,26 @@ impl Tries {
 
     fn note(&self, kind: Kind, shared: bool) {
         self.0[kind as usize].note(shared, PAUSES);
+    }
+}
+
+/// A collective in which members read each other's memory, as its turns say: what it is, the root (or what a scan leaves out), and
+/// the bytes of a block or vector.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    pub kind: Kind,
+    pub root: u32,
+    pub len: usize,
+}
+
+impl Job {
+    /// One without a root.
+    pub fn new(kind: Kind, len: usize) -> Job {
+        Job { kind, root: 0, len }
+    }
+
+    fn label(&self) -> u64 {
+        label(self.kind, self.root, self.len)
     }
 }
 
@@ -87,6 +107,7 @@ impl Lines {
             Kind::Allreduce => serves_allreduce(self, len),
             Kind::Allgather => serves(len, len),
             Kind::Alltoall | Kind::ReduceScatter => serves(len, len * self.size()),
+            Kind::Reduce | Kind::Scan => shares::serves(len),
             _ => false,
         };
         if tries && !self.is_forced(kind) && self.tries.is_due(kind) {
@@ -100,14 +121,8 @@ impl Lines {
     }
 
     /// What the user asks for.
-    fn forced(&self, kind: Kind) -> Option<Algorithm> {
-        let collective = match kind {
-            Kind::Allgather => Collective::Allgather,
-            Kind::Alltoall => Collective::Alltoall,
-            Kind::Allreduce => Collective::Allreduce,
-            _ => Collective::ReduceScatter,
-        };
-        self.policy.forced(collective)
+    pub(super) fn forced(&self, kind: Kind) -> Option<Algorithm> {
+        self.policy.forced(kind.collective()?)
     }
 
     /// Where own memory lies for all members, or where the kernel is to read it, of which each of them reads `len` bytes at least; 0: nowhere.
@@ -119,7 +134,7 @@ impl Lines {
     }
 
     /// Whether the others had better have the kernel copy what they read.
-    fn suits_kernel(&self, adi: &Adi, kind: Kind, len: usize) -> bool {
+    pub(super) fn suits_kernel(&self, adi: &Adi, kind: Kind, len: usize) -> bool {
         let Some(direct) = adi.mcm().direct().filter(|&direct| self.is_kernel_asked(direct)) else { return false };
         if let Some(forced) = self.forced(kind) {
             return forced == Algorithm::Region;
@@ -133,11 +148,15 @@ impl Lines {
     /// Where own memory lies for all members; 0: nowhere.
     pub(super) fn locate(&self, adi: &Adi, (memory, len): Own) -> u64 {
         let peer = self.procs[usize::from(self.me == 0)];
-        if is_wanted() && !memory.is_null() { adi.place(peer, memory, len) } else { 0 }
+        if may_map() && !memory.is_null() { adi.place(peer, memory, len) } else { 0 }
     }
 
-    /// Tells the others where own memory lies, in a turn that all are to be waited for. `None`: this call does not ask.
-    pub fn tell_places(&self, adi: &Adi, kind: Kind, len: usize, own: &[Own]) -> Result<Option<Told>, Mismatch> {
+    /// Tells the others where own memory lies that they read, and behind that `written`, in a turn that all are to be waited for. `None`:
+    /// this call does not ask.
+    pub fn tell_places(
+        &self, adi: &Adi, job: Job, own: &[Own], written: Option<u64>,
+    ) -> Result<Option<Told>, Mismatch> {
+        let Job { kind, len, .. } = job;
         let mut measured = self.is_forced(kind).then_some([0; 2]);
         if measured.is_none() && self.tries.is_due(kind) {
             measured = self.trials.begin(kind, len);
@@ -147,7 +166,7 @@ impl Lines {
             }
         }
         let each = len;
-        let presumes = measured.is_some() && is_wanted();
+        let presumes = measured.is_some() && may_map();
         let mut presumed = [None; 2];
         let mut places = [0; 2];
         for (at, &(memory, len)) in own.iter().enumerate() {
@@ -157,7 +176,8 @@ impl Lines {
         }
         let Some(measured) = measured else { return Ok(None) };
         let turn = self.next();
-        self.publish_with(adi, turn, label(kind, 0, len), TOLD, |out| {
+        self.publish_with(adi, turn, job.label(), TOLD, |out| {
+            places[1] = written.unwrap_or(places[1]);
             let words = places.iter().chain(&measured);
             out.chunks_exact_mut(8).zip(words).for_each(|(out, word)| out.copy_from_slice(&word.to_le_bytes()));
         })?;
@@ -179,15 +199,18 @@ impl Lines {
     }
 
     /// The turn in which all have told places of shared memory; `None`: not all of it is, or it was not asked.
-    fn exchange_places(&self, adi: &Adi, kind: Kind, len: usize, own: &[Own]) -> Result<Option<Told>, Mismatch> {
-        let Some(told) = self.tell_places(adi, kind, len, own)? else { return Ok(None) };
+    pub(super) fn exchange_places(
+        &self, adi: &Adi, job: Job, own: &[Own], written: Option<u64>,
+    ) -> Result<Option<Told>, Mismatch> {
+        let Some(told) = self.tell_places(adi, job, own, written)? else { return Ok(None) };
         self.await_givers(adi, told.turn)?;
-        Ok(self.is_shared(kind, told.turn, own.len()).then_some(told))
+        let buffers = own.len() + usize::from(written.is_some());
+        Ok(self.is_shared(job.kind, told.turn, buffers).then_some(told))
     }
 
     /// The place of a buffer of `rank`, or what it has measured, as told in `turn`, which lies no more than two turns back: nobody can have gone on so
     /// far that the cell is used again.
-    fn told(&self, rank: usize, turn: u64, which: usize) -> u64 {
+    pub(super) fn told(&self, rank: usize, turn: u64, which: usize) -> u64 {
         // SAFETY: reached; its owner writes to the cell when this process is many turns further.
         let words = unsafe { self.payload(rank, turn, TOLD) };
         let word: &[u8; 8] = words[which * 8..][..8].try_into().expect("eight bytes of a word");
@@ -201,15 +224,15 @@ impl Lines {
     }
 
     /// All other ranks; each process begins with another one.
-    fn around(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn around(&self) -> impl Iterator<Item = usize> {
         (1..self.size()).map(|step| (self.me + step) % self.size())
     }
 
     /// Says whether this process could read everything, of which its own part was where it had said, in a turn that all are
     /// to be waited for.
-    pub fn say(&self, adi: &Adi, kind: Kind, len: usize, good: bool) -> Result<u64, Mismatch> {
+    pub fn say(&self, adi: &Adi, job: Job, good: bool) -> Result<u64, Mismatch> {
         let turn = self.next();
-        self.publish_with(adi, turn, label(kind, 0, len), 1, |out| out[0] = good.into())?;
+        self.publish_with(adi, turn, job.label(), 1, |out| out[0] = good.into())?;
         Ok(turn)
     }
 
@@ -219,8 +242,8 @@ impl Lines {
         (0..self.size()).all(|rank| unsafe { self.payload(rank, turn, 1) }[0] == 1)
     }
 
-    fn agree(&self, adi: &Adi, kind: Kind, len: usize, good: bool) -> Result<Option<()>, Mismatch> {
-        let turn = self.say(adi, kind, len, good)?;
+    pub(super) fn agree(&self, adi: &Adi, job: Job, good: bool) -> Result<Option<()>, Mismatch> {
+        let turn = self.say(adi, job, good)?;
         self.await_givers(adi, turn)?;
         Ok(self.all_could(turn).then_some(()))
     }
@@ -232,16 +255,12 @@ impl Lines {
     }
 
     /// Copies from byte `from` of a buffer of `rank`, which has told `place`, to `data`.
-    fn read(&self, adi: &Adi, rank: usize, place: u64, from: usize, data: &Data) -> bool {
-        let cookie = match place & PRIVATE {
-            0 => Cookie { place, address: 0 },
-            _ => Cookie { place: 0, address: place & !PRIVATE },
-        };
-        self.fetch(adi, rank, cookie.part(from), data)
+    pub(super) fn read(&self, adi: &Adi, rank: usize, place: u64, from: usize, data: &Data) -> bool {
+        self.fetch(adi, rank, &region(place, from, data.len()), data)
     }
 
     /// Where `len` bytes from byte `from` of a buffer of `rank`, which has told `place`, can be read: where they are mapped, or in `space`.
-    fn bring(
+    pub(super) fn bring(
         &self, adi: &Adi, rank: usize, place: u64, from: usize, len: usize, space: &mut Vec<u64>,
     ) -> Option<*const u8> {
         if place & PRIVATE == 0 {
@@ -313,9 +332,10 @@ impl Lines {
     pub fn exchange_shared(
         &self, adi: &Adi, kind: Kind, len: usize, own: Own, at: usize, target: impl Fn(usize) -> Data,
     ) -> Shared {
-        let Some(Told { turn, held }) = self.exchange_places(adi, kind, len, &[own])? else { return Ok(None) };
+        let (job, _declared) = (Job::new(kind, len), declared(adi, &[own]));
+        let Some(Told { turn, held }) = self.exchange_places(adi, job, &[own], None)? else { return Ok(None) };
         let good = self.read_all(adi, turn, at, target);
-        self.agree(adi, kind, len, held && good)
+        self.agree(adi, job, held && good)
     }
 
     /// Whether each member of a reduction to all combines a share only, and reads the others' from their results. Two of them read
@@ -332,23 +352,24 @@ impl Lines {
     /// # Safety
     /// `input`, unless null, and `out` hold the vector.
     pub unsafe fn allreduce_shared(&self, adi: &Adi, vector: &Vector, input: *const u8, out: *mut u8) -> Shared {
-        let (kind, len) = (Kind::Allreduce, vector.bytes);
+        let (job, len) = (Job::new(Kind::Allreduce, vector.bytes), vector.bytes);
         let own = [(input, len), (out.cast_const(), len)];
         let buffers = 1 + usize::from(self.has_shares());
         let demotions = adi.demotions();
-        let Some(Told { turn, held }) = self.exchange_places(adi, kind, len, &own[..buffers])? else { return Ok(None) };
+        let _declared = declared(adi, &own[..buffers]);
+        let Some(Told { turn, held }) = self.exchange_places(adi, job, &own[..buffers], None)? else { return Ok(None) };
         let share = self.share(vector, self.me);
         // SAFETY: the caller's promise; in place nothing is shared.
         let good = unsafe { self.combine_all(adi, turn, vector, share, input, out.wrapping_add(share.0)) };
         // Another thread may have forked, so that others do not see the share that was stored.
         let seen = !self.has_shares() || adi.demotions() == demotions;
-        let all = self.agree(adi, kind, len, held && good && seen)?;
+        let all = self.agree(adi, job, held && good && seen)?;
         if all.is_none() || !self.has_shares() {
             return Ok(all);
         }
         // SAFETY: the caller's promise.
         let good = unsafe { self.read_shares(adi, turn, vector, out) };
-        self.agree(adi, kind, len, good)
+        self.agree(adi, job, good)
     }
 
     /// The reduction of this rank's block; `input` holds a block of `vector` for each rank.
@@ -356,19 +377,29 @@ impl Lines {
     /// # Safety
     /// As for [`Lines::allreduce_shared`], for one block at `out`.
     pub unsafe fn reduce_scatter_shared(&self, adi: &Adi, vector: &Vector, input: *const u8, out: *mut u8) -> Shared {
-        let (kind, len) = (Kind::ReduceScatter, vector.bytes);
+        let (job, len) = (Job::new(Kind::ReduceScatter, vector.bytes), vector.bytes);
         let own = (input, len * self.size());
-        let Some(Told { turn, held }) = self.exchange_places(adi, kind, len, &[own])? else { return Ok(None) };
+        let _declared = declared(adi, &[own]);
+        let Some(Told { turn, held }) = self.exchange_places(adi, job, &[own], None)? else { return Ok(None) };
         let block = (len * self.me, len * (self.me + 1));
         // SAFETY: the caller's promise.
         let good = unsafe { self.combine_all(adi, turn, vector, block, input, out) };
-        self.agree(adi, kind, len, held && good)
+        self.agree(adi, job, held && good)
     }
 }
 
-/// Whether memory may be mapped at all.
-fn is_wanted() -> bool {
-    matches!(tern_settings::MECHANISM.get(), Mechanism::Auto | Mechanism::Mapped)
+/// `len` bytes from byte `from` on of the memory that a member has told of as `place`.
+pub(super) fn region(place: u64, from: usize, len: usize) -> Region {
+    match place & PRIVATE {
+        0 => Region::dense(place + from as u64, 0, len),
+        _ => Region::dense(0, (place & !PRIVATE) + from as u64, len),
+    }
+}
+
+/// Declares what others are to read to the kernel's module, where that copies.
+pub(super) fn declared<'a>(adi: &'a Adi, own: &[Own]) -> Vec<Exposed<'a>> {
+    let there = own.iter().filter(|(memory, _)| is_declared() && !memory.is_null());
+    there.map(|&memory| Exposed::new(adi, memory)).collect()
 }
 
 /// As the result of a collective that went so, if it did.

@@ -1,7 +1,8 @@
 //! Connections that break after any number of messages: nobody waits for ever, and who gets something gets all of it.
 
 use super::*;
-use crate::operation::{Operation, Transport};
+use crate::operation::Operation;
+use crate::transport::Transport;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use tern_adi::{Pattern, Status, Tuple};

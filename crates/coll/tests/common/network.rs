@@ -10,7 +10,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tern_adi::{Data, Pattern, Proc, Status, Tuple};
-use tern_coll::{Failure, Operation, Peers, Policy, Schedule, Transport};
+use tern_coll::{Failure, Operation, Peers, Policy, Schedule, TOLD, Told, Transport};
+use tern_mcm::Direction;
 
 /// Reads the bytes that `data` describes.
 fn read(data: &Data) -> Vec<u8> {
@@ -120,6 +121,10 @@ struct Inner {
     /// Counts everything that happens, to notice a standstill.
     activity: usize,
     messages: usize,
+    /// Regions: of whom, for whom, what and how it is copied. None where they have ended.
+    declared: Vec<Option<(usize, usize, Data, Direction)>>,
+    /// Bytes that were copied from or to them.
+    copied: usize,
 }
 
 pub struct Network {
@@ -153,6 +158,8 @@ impl Network {
                 requests: Vec::new(),
                 activity: 0,
                 messages: 0,
+                declared: Vec::new(),
+                copied: 0,
             }),
         }
     }
@@ -218,6 +225,8 @@ impl Network {
         }
         let open = inner.requests.iter().filter(|r| **r != State::Taken).count();
         assert!(open == 0 || inner.losses.dies.is_some(), "requests that nobody took");
+        let declared = inner.declared.iter().flatten().count();
+        assert!(declared == 0 || inner.losses.dies.is_some(), "regions that were not ended");
     }
 }
 
@@ -453,6 +462,52 @@ impl Transport for Port<'_> {
             _ => panic!("took a request that is not done"),
         }
     }
+
+    /// Three of four regions are declared.
+    fn declare(&self, to: Proc, data: &Data, direction: Direction) -> Told {
+        let mut told = [0; TOLD];
+        let mut inner = self.network.inner.borrow_mut();
+        if inner.random.one_in(4) {
+            return told;
+        }
+        inner.declared.push(Some((self.me, to as usize, data.clone(), direction)));
+        told[..8].copy_from_slice(&(inner.declared.len() as u64).to_le_bytes());
+        told
+    }
+
+    fn end_region(&self, told: &Told, _: &Data, direction: Direction) {
+        let Some(number) = number(told) else { return };
+        let region = self.network.inner.borrow_mut().declared[number].take();
+        let (owner, _, _, declared) = region.expect("ended once");
+        assert_eq!((owner, declared), (self.me, direction));
+    }
+
+    /// Three of four copies can be made.
+    fn copy(&self, from: Proc, told: &Told, data: &Data, direction: Direction) -> bool {
+        let Some(number) = number(told) else { return false };
+        let mut inner = self.network.inner.borrow_mut();
+        if inner.is_broken(self.me, from as usize) {
+            return false;
+        }
+        let region = inner.declared[number].clone();
+        let (owner, peer, theirs, declared) = region.expect("not ended before the answer");
+        assert_eq!((owner, peer, declared), (from as usize, self.me, direction));
+        if inner.random.one_in(4) {
+            return false;
+        }
+        match direction {
+            Direction::Get => write(data, &read(&theirs)),
+            Direction::Put => write(&theirs, &read(data)),
+        }
+        inner.copied += data.len();
+        true
+    }
+}
+
+/// The number of a region, if there is one.
+fn number(told: &Told) -> Option<usize> {
+    let word = u64::from_le_bytes(told[..8].try_into().expect("eight bytes"));
+    (word as usize).checked_sub(1)
 }
 
 /// The members of a communicator, each with its own view. Processes are numbered backwards, so

@@ -127,10 +127,12 @@ impl Plan {
             Plan::Scatter { send, recv, root } => of(Of::Scatter, Some(root), recv.as_ref().or(send.as_ref())),
             Plan::Allgather { recv, .. } => of(Of::Allgather, None, Some(recv)),
             Plan::Alltoall { recv, .. } => of(Of::Alltoall, None, Some(recv)),
-            Plan::Reduce { send, recv, root, .. } => of(Of::Reduce, Some(root), send.as_ref().or(recv.as_ref())),
+            Plan::Reduce { send, recv, root, op } => {
+                of(Of::Reduce, Some(root), send.as_ref().or(recv.as_ref()).and_then(|buffer| vector(op, buffer)))
+            }
             Plan::Allreduce { recv, op, .. } => of(Of::Allreduce, None, vector(op, recv)),
-            Plan::Scan { recv, exclusive: false, .. } => of(Of::Scan, None, Some(recv)),
-            Plan::Scan { recv, exclusive: true, .. } => of(Of::Exscan, None, Some(recv)),
+            Plan::Scan { recv, op, exclusive: false, .. } => of(Of::Scan, None, vector(op, recv)),
+            Plan::Scan { recv, op, exclusive: true, .. } => of(Of::Exscan, None, vector(op, recv)),
             Plan::ReduceScatterBlock { recv, op, .. } => of(Of::ReduceScatterBlock, None, vector(op, recv)),
             Plan::Other(call, _) => of(*call, None, None),
             Plan::Blocks(call, root, ..) => of(*call, root.as_ref(), None),
